@@ -1,0 +1,1 @@
+//! The incremental compiler from PTX to SASS

@@ -1,0 +1,1 @@
+//! The machine: instruction table, operands, control codes, latencies and text of SASS

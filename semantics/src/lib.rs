@@ -1,0 +1,1 @@
+//! The arithmetic of PTX and SASS as pure functions on bits

@@ -1,0 +1,1 @@
+//! Runs SASS and SSA IR on the CPU

@@ -1,0 +1,1 @@
+//! PTX text to and from a syntax tree
