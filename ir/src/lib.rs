@@ -1,1 +1,43 @@
-//! The SSA intermediate representation of ptxc
+//! The SSA intermediate representation of ptxc.
+//!
+//! A [`Function`] is a control-flow graph of basic blocks in static single assignment form, with
+//! block parameters in place of phi nodes. Operations are those of PTX, with each piece of syntax
+//! resolved: sizes, signedness, rounding, state space, memory order. Nothing here knows a target,
+//! the PTX grammar, or the incremental database.
+//!
+//! ```text
+//! func @scale entry {
+//!     param "n" 4 +0
+//! block0:
+//!     v0 = param.b32 +0
+//!     v1 = sreg.b32 tid.x
+//!     v2 = icmp.slt.b32 v1, v0
+//!     brif v2, block1(v1), block2
+//! block1(v3: b32):
+//!     v4 = const.b32 0x1
+//!     v5 = iadd.b32 v3, v4
+//!     jump block2
+//! block2:
+//!     exit
+//! }
+//! ```
+//!
+//! The rooms: [`types`] and [`entities`] name things, [`op`] lists what can be computed, [`memory`]
+//! what a memory access says about itself, [`function`] holds the graph.
+
+pub mod entities;
+pub mod function;
+pub mod memory;
+pub mod op;
+pub mod types;
+
+pub use entities::{Block, Inst, Symbol, Value};
+pub use function::{
+    BlockCall, BlockData, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData, ValueDef,
+};
+pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
+pub use op::{
+    Approx, BarrierKind, ConvergenceBarrier, Effects, FloatCond, FloatMode, IntCond, Op, Results, Rounding,
+    ShflMode, SpecialReg, VoteMode,
+};
+pub use types::Type;

@@ -1,0 +1,343 @@
+//! A function: its values, instructions, blocks and the memory it names.
+//!
+//! Storage is dense maps by entity, as in Cranelift. A block owns its parameters and the list of its
+//! instructions; the last instruction is the terminator and carries the edges, each with the arguments
+//! for the parameters of its target. Passes that insert into the middle of a block rebuild its list.
+
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use smallvec::SmallVec;
+
+use crate::entities::{Block, Inst, Symbol, Value};
+use crate::memory::Space;
+use crate::op::{Op, Results};
+use crate::types::Type;
+
+/// Where an instruction came from: a byte offset from the start of the function's text, so that it
+/// survives the function's moving within its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceLoc(pub u32);
+
+impl SourceLoc {
+    /// Nowhere in the source.
+    pub const NONE: SourceLoc = SourceLoc(u32::MAX);
+}
+
+impl Default for SourceLoc {
+    fn default() -> Self {
+        SourceLoc::NONE
+    }
+}
+
+/// An edge: a target block and the arguments for its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BlockCall {
+    /// The target.
+    pub block: Block,
+    /// One value for each parameter of the target.
+    pub args: SmallVec<[Value; 4]>,
+}
+
+impl BlockCall {
+    /// An edge with arguments.
+    pub fn new(block: Block, args: &[Value]) -> BlockCall {
+        BlockCall { block, args: SmallVec::from_slice(args) }
+    }
+}
+
+/// An instruction without its results, which the function keeps beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InstData {
+    /// The operation.
+    pub op: Op,
+    /// The controlling type; see [`Op`]. `b32` where the operation has no use for one.
+    pub ty: Type,
+    /// The arguments.
+    pub args: SmallVec<[Value; 4]>,
+    /// The edges of a terminator.
+    pub targets: Vec<BlockCall>,
+    /// Where it came from.
+    pub loc: SourceLoc,
+}
+
+impl InstData {
+    /// An instruction that is no terminator.
+    pub fn new(op: Op, ty: Type, args: &[Value]) -> InstData {
+        InstData { op, ty, args: SmallVec::from_slice(args), targets: Vec::new(), loc: SourceLoc::NONE }
+    }
+
+    /// The same at a source location.
+    pub fn at(mut self, loc: SourceLoc) -> InstData {
+        self.loc = loc;
+        self
+    }
+}
+
+/// Where a value is defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueDef {
+    /// That result of an instruction.
+    Result(Inst, u8),
+    /// That parameter of a block.
+    Param(Block, u32),
+}
+
+/// A value's type and definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueData {
+    /// The type.
+    pub ty: Type,
+    /// The definition.
+    pub def: ValueDef,
+}
+
+/// A block's parameters and instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockData {
+    /// The parameters.
+    pub params: Vec<Value>,
+    /// The instructions in order; the last is the terminator.
+    pub insts: Vec<Inst>,
+}
+
+/// Whether a function is launched or called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// A kernel (`.entry`).
+    Entry,
+    /// A device function (`.func`).
+    Device,
+}
+
+/// A kernel parameter in the parameter block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Param {
+    /// Its PTX name.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u32,
+    /// Offset in the parameter block, in bytes.
+    pub offset: u32,
+}
+
+/// A variable in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SymbolData {
+    /// Its PTX name.
+    pub name: String,
+    /// Its space.
+    pub space: Space,
+    /// Size in bytes; 0 for an extern array whose size the launch gives.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Offset in the function's part of its window, in bytes; `None` where a linker decides.
+    pub offset: Option<u32>,
+}
+
+/// Launch bounds from the kernel's directives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LaunchBounds {
+    /// `.reqntid`: exact CTA size.
+    pub required_threads: Option<[u32; 3]>,
+    /// `.maxntid`: greatest CTA size.
+    pub max_threads: Option<[u32; 3]>,
+    /// `.maxnreg`: greatest number of registers a thread.
+    pub max_registers: Option<u32>,
+    /// `.minnctapersm`: CTAs that an SM should hold.
+    pub min_ctas: Option<u32>,
+}
+
+/// A function in SSA form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The PTX name.
+    pub name: String,
+    /// Whether it is launched or called.
+    pub kind: FunctionKind,
+    /// Launch bounds.
+    pub bounds: LaunchBounds,
+    /// The parameters, in order.
+    pub params: Vec<Param>,
+    /// The variables it names.
+    pub symbols: PrimaryMap<Symbol, SymbolData>,
+    /// The blocks; those in [`layout`](Self::layout) are part of the function.
+    pub blocks: PrimaryMap<Block, BlockData>,
+    /// The blocks in order; the first is the entry, which has no parameters and no predecessors.
+    pub layout: Vec<Block>,
+    /// The instructions; those listed in a block are part of the function.
+    pub insts: PrimaryMap<Inst, InstData>,
+    results: SecondaryMap<Inst, SmallVec<[Value; 1]>>,
+    values: PrimaryMap<Value, ValueData>,
+}
+
+impl Function {
+    /// An empty function.
+    pub fn new(name: impl Into<String>, kind: FunctionKind) -> Function {
+        Function {
+            name: name.into(),
+            kind,
+            bounds: LaunchBounds::default(),
+            params: Vec::new(),
+            symbols: PrimaryMap::new(),
+            blocks: PrimaryMap::new(),
+            layout: Vec::new(),
+            insts: PrimaryMap::new(),
+            results: SecondaryMap::new(),
+            values: PrimaryMap::new(),
+        }
+    }
+
+    /// The entry block. Panics on a function without blocks, which the verifier rejects.
+    pub fn entry(&self) -> Block {
+        self.layout[0]
+    }
+
+    /// Adds a block at the end of the layout.
+    pub fn add_block(&mut self) -> Block {
+        let block = self.blocks.push(BlockData::default());
+        self.layout.push(block);
+        block
+    }
+
+    /// Adds a parameter to a block. The edges to it need an argument more.
+    pub fn add_block_param(&mut self, block: Block, ty: Type) -> Value {
+        let index = self.blocks[block].params.len() as u32;
+        let value = self.values.push(ValueData { ty, def: ValueDef::Param(block, index) });
+        self.blocks[block].params.push(value);
+        value
+    }
+
+    /// Keeps the parameters of a block for which `keep` holds, by index. The edges to it must lose the
+    /// same arguments.
+    pub fn retain_block_params(&mut self, block: Block, mut keep: impl FnMut(usize) -> bool) {
+        let old = std::mem::take(&mut self.blocks[block].params);
+        let kept: Vec<Value> =
+            old.into_iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, value)| value).collect();
+        for (index, &value) in kept.iter().enumerate() {
+            self.values[value].def = ValueDef::Param(block, index as u32);
+        }
+        self.blocks[block].params = kept;
+    }
+
+    /// Makes an instruction and its results without putting it into a block.
+    pub fn make_inst(&mut self, data: InstData) -> Inst {
+        let results = data.op.results(data.ty);
+        let inst = self.insts.push(data);
+        let mut add = |values: &mut PrimaryMap<Value, ValueData>, ty, n| {
+            let value = values.push(ValueData { ty, def: ValueDef::Result(inst, n) });
+            self.results[inst].push(value);
+        };
+        match results {
+            Results::None | Results::Invalid => {}
+            Results::One(ty) => add(&mut self.values, ty, 0),
+            Results::Two(first, second) => {
+                add(&mut self.values, first, 0);
+                add(&mut self.values, second, 1);
+            }
+            Results::Many(ty, count) => {
+                for n in 0..count {
+                    add(&mut self.values, ty, n);
+                }
+            }
+        }
+        inst
+    }
+
+    /// Makes an instruction and puts it at the end of a block.
+    pub fn append(&mut self, block: Block, data: InstData) -> Inst {
+        let inst = self.make_inst(data);
+        self.blocks[block].insts.push(inst);
+        inst
+    }
+
+    /// Gives an instruction another operation and arguments. The results keep their names, so the new
+    /// operation must have results of the same types.
+    pub fn replace(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {
+        let data = &mut self.insts[inst];
+        data.op = op;
+        data.ty = ty;
+        data.args = SmallVec::from_slice(args);
+    }
+
+    /// The results of an instruction.
+    pub fn results(&self, inst: Inst) -> &[Value] {
+        &self.results[inst]
+    }
+
+    /// The only result of an instruction that has one or more: the first.
+    pub fn result(&self, inst: Inst) -> Value {
+        self.results[inst][0]
+    }
+
+    /// A value's type.
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value].ty
+    }
+
+    /// A value's definition.
+    pub fn def(&self, value: Value) -> ValueDef {
+        self.values[value].def
+    }
+
+    /// The instruction that defines a value, unless it is a block parameter.
+    pub fn def_inst(&self, value: Value) -> Option<&InstData> {
+        match self.def(value) {
+            ValueDef::Result(inst, _) => Some(&self.insts[inst]),
+            ValueDef::Param(..) => None,
+        }
+    }
+
+    /// The bits of a value that a `const` defines.
+    pub fn constant(&self, value: Value) -> Option<u64> {
+        match self.def_inst(value)?.op {
+            Op::Const(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// The number of values ever made: one more than the greatest index.
+    pub fn num_values(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether an index names a value.
+    pub fn is_value(&self, value: Value) -> bool {
+        value.index() < self.values.len()
+    }
+
+    /// The terminator of a block, if it has one.
+    pub fn terminator(&self, block: Block) -> Option<Inst> {
+        let last = *self.blocks[block].insts.last()?;
+        self.insts[last].op.effects().terminator.then_some(last)
+    }
+
+    /// The edges out of a block, in the order of its terminator.
+    pub fn edges(&self, block: Block) -> &[BlockCall] {
+        match self.terminator(block) {
+            Some(inst) => &self.insts[inst].targets,
+            None => &[],
+        }
+    }
+
+    /// The blocks that a block may go to, with repetition.
+    pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+        self.edges(block).iter().map(|edge| edge.block)
+    }
+
+    /// Renames every use of a value in the laid-out blocks: arguments of instructions and of edges.
+    pub fn rewrite_uses(&mut self, mut rename: impl FnMut(Value) -> Value) {
+        for &block in &self.layout {
+            for &inst in &self.blocks[block].insts {
+                let data = &mut self.insts[inst];
+                for arg in &mut data.args {
+                    *arg = rename(*arg);
+                }
+                for target in &mut data.targets {
+                    for arg in &mut target.args {
+                        *arg = rename(*arg);
+                    }
+                }
+            }
+        }
+    }
+}

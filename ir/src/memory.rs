@@ -1,0 +1,230 @@
+//! What a memory operation says about itself: space, element, order, scope, caching.
+
+use crate::types::Type;
+
+/// Declares an enumeration whose variants have one spelling each in the text form.
+macro_rules! spelled {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vmeta])* $variant,)* }
+
+        impl $name {
+            /// Every variant, in the order of the enumeration.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// The spelling in the text form.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = ();
+            fn from_str(text: &str) -> Result<Self, ()> {
+                match text { $($text => Ok($name::$variant),)* _ => Err(()) }
+            }
+        }
+    };
+}
+pub(crate) use spelled;
+
+spelled! {
+    /// A state space. An address is 64 bits wide in `Generic` and `Global`, and a 32-bit offset into
+    /// its window in the others.
+    Space {
+        /// Any of the others but constant and parameter, told apart by the address.
+        Generic = "generic",
+        /// Device memory.
+        Global = "global",
+        /// The memory that a CTA shares.
+        Shared = "shared",
+        /// The shared memory of any CTA of the cluster.
+        SharedCluster = "shared_cluster",
+        /// The memory of one thread.
+        Local = "local",
+        /// Read-only memory of the module.
+        Const = "const",
+        /// Kernel parameters.
+        Param = "param",
+    }
+}
+
+impl Space {
+    /// The type of an address in this space.
+    pub const fn address_type(self) -> Type {
+        match self {
+            Space::Generic | Space::Global => Type::B64,
+            _ => Type::B32,
+        }
+    }
+}
+
+spelled! {
+    /// The element of a memory access and how it becomes a register value: an element narrower than
+    /// its value is extended by its sign (`S8`, `S16`) or with zeros (`B8`, `B16`).
+    MemType {
+        /// 8 bits, extended with zeros.
+        B8 = "b8",
+        /// 8 bits, extended by the sign.
+        S8 = "s8",
+        /// 16 bits, extended with zeros.
+        B16 = "b16",
+        /// 16 bits, extended by the sign.
+        S16 = "s16",
+        /// 32 bits.
+        B32 = "b32",
+        /// 64 bits.
+        B64 = "b64",
+        /// 128 bits.
+        B128 = "b128",
+    }
+}
+
+impl MemType {
+    /// Size in bytes.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            MemType::B8 | MemType::S8 => 1,
+            MemType::B16 | MemType::S16 => 2,
+            MemType::B32 => 4,
+            MemType::B64 => 8,
+            MemType::B128 => 16,
+        }
+    }
+}
+
+spelled! {
+    /// The strength of an access or fence.
+    Order {
+        /// No synchronisation: a data race with it has no meaning.
+        Weak = "weak",
+        /// Neither moved nor merged; visible to the system in the end.
+        Volatile = "volatile",
+        /// Atomic at its scope, without ordering others.
+        Relaxed = "relaxed",
+        /// What follows stays behind it.
+        Acquire = "acquire",
+        /// What precedes stays in front of it.
+        Release = "release",
+        /// Both.
+        AcqRel = "acq_rel",
+        /// Both, and in one total order.
+        SeqCst = "sc",
+    }
+}
+
+spelled! {
+    /// Who observes an access or fence in order.
+    Scope {
+        /// The thread's CTA.
+        Cta = "cta",
+        /// The CTA's cluster.
+        Cluster = "cluster",
+        /// The device.
+        Gpu = "gpu",
+        /// The system.
+        Sys = "sys",
+    }
+}
+
+spelled! {
+    /// The cache operator: a hint that never changes a value.
+    CacheOp {
+        /// None given.
+        Default = "default",
+        /// Cache at all levels.
+        Ca = "ca",
+        /// Cache at the second level only.
+        Cg = "cg",
+        /// Streaming: evict first.
+        Cs = "cs",
+        /// Last use.
+        Lu = "lu",
+        /// Don't cache, fetch again.
+        Cv = "cv",
+        /// Write back.
+        Wb = "wb",
+        /// Write through.
+        Wt = "wt",
+        /// The read-only path (`ld.global.nc`): no store aliases the location while the kernel runs.
+        Nc = "nc",
+    }
+}
+
+spelled! {
+    /// What an atomic operation does to memory.
+    AtomicOp {
+        /// Integer addition.
+        Add = "add",
+        /// Float addition, rounded to nearest even.
+        Fadd = "fadd",
+        /// Signed minimum.
+        Smin = "smin",
+        /// Signed maximum.
+        Smax = "smax",
+        /// Unsigned minimum.
+        Umin = "umin",
+        /// Unsigned maximum.
+        Umax = "umax",
+        /// Bitwise and.
+        And = "and",
+        /// Bitwise or.
+        Or = "or",
+        /// Bitwise exclusive or.
+        Xor = "xor",
+        /// `old >= limit ? 0 : old + 1`.
+        Inc = "inc",
+        /// `old == 0 || old > limit ? limit : old - 1`.
+        Dec = "dec",
+        /// Exchange.
+        Exch = "exch",
+        /// Compare and swap: the arguments are the expected and the new value.
+        Cas = "cas",
+    }
+}
+
+/// A memory access: everything but its address and data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// The state space.
+    pub space: Space,
+    /// The element in memory.
+    pub elem: MemType,
+    /// Number of consecutive elements: 1, 2, 4 or 8.
+    pub lanes: u8,
+    /// The order.
+    pub order: Order,
+    /// The scope; without meaning for weak accesses.
+    pub scope: Scope,
+    /// The cache operator.
+    pub cache: CacheOp,
+    /// Added to the address, in bytes.
+    pub offset: i32,
+}
+
+impl Access {
+    /// A weak access of one element.
+    pub const fn weak(space: Space, elem: MemType) -> Access {
+        Access {
+            space,
+            elem,
+            lanes: 1,
+            order: Order::Weak,
+            scope: Scope::Sys,
+            cache: CacheOp::Default,
+            offset: 0,
+        }
+    }
+
+    /// Bytes that the access touches.
+    pub const fn bytes(&self) -> u32 {
+        self.elem.bytes() * self.lanes as u32
+    }
+}

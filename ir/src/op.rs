@@ -1,0 +1,591 @@
+//! The operations: what a function can compute.
+//!
+//! Every instruction has an [`Op`], a controlling [`Type`] `ty`, arguments, results and, for a
+//! terminator, targets. The tables below say for each operation what its arguments and results are;
+//! `T` stands for the controlling type. [`Op::results`] and [`Op::effects`] are the same knowledge
+//! for programs.
+//!
+//! Shift counts of [`Op::Shl`], [`Op::Shr`] and [`Op::Sar`] clamp: a count of the width or more gives
+//! zero, or the sign in every bit for `sar`. Division by zero does not trap.
+
+use crate::entities::{Block, Symbol};
+use crate::memory::{Access, AtomicOp, Order, Scope, Space, spelled};
+use crate::types::Type;
+
+spelled! {
+    /// An integer comparison; the sign belongs to the comparison, not to the type.
+    IntCond {
+        /// Equal.
+        Eq = "eq",
+        /// Not equal.
+        Ne = "ne",
+        /// Signed less.
+        Slt = "slt",
+        /// Signed less or equal.
+        Sle = "sle",
+        /// Signed greater.
+        Sgt = "sgt",
+        /// Signed greater or equal.
+        Sge = "sge",
+        /// Unsigned less.
+        Ult = "ult",
+        /// Unsigned less or equal.
+        Ule = "ule",
+        /// Unsigned greater.
+        Ugt = "ugt",
+        /// Unsigned greater or equal.
+        Uge = "uge",
+    }
+}
+
+impl IntCond {
+    /// The condition that holds exactly when this one does not.
+    pub const fn negate(self) -> IntCond {
+        match self {
+            IntCond::Eq => IntCond::Ne,
+            IntCond::Ne => IntCond::Eq,
+            IntCond::Slt => IntCond::Sge,
+            IntCond::Sle => IntCond::Sgt,
+            IntCond::Sgt => IntCond::Sle,
+            IntCond::Sge => IntCond::Slt,
+            IntCond::Ult => IntCond::Uge,
+            IntCond::Ule => IntCond::Ugt,
+            IntCond::Ugt => IntCond::Ule,
+            IntCond::Uge => IntCond::Ult,
+        }
+    }
+
+    /// The condition with its operands exchanged.
+    pub const fn swap(self) -> IntCond {
+        match self {
+            IntCond::Slt => IntCond::Sgt,
+            IntCond::Sle => IntCond::Sge,
+            IntCond::Sgt => IntCond::Slt,
+            IntCond::Sge => IntCond::Sle,
+            IntCond::Ult => IntCond::Ugt,
+            IntCond::Ule => IntCond::Uge,
+            IntCond::Ugt => IntCond::Ult,
+            IntCond::Uge => IntCond::Ule,
+            same => same,
+        }
+    }
+
+    /// Whether it reads its operands as signed numbers.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge)
+    }
+}
+
+spelled! {
+    /// A float comparison. The plain ones are false if an operand is NaN, those with `u` are true.
+    FloatCond {
+        /// Equal.
+        Eq = "eq",
+        /// Not equal.
+        Ne = "ne",
+        /// Less.
+        Lt = "lt",
+        /// Less or equal.
+        Le = "le",
+        /// Greater.
+        Gt = "gt",
+        /// Greater or equal.
+        Ge = "ge",
+        /// Equal or unordered.
+        Equ = "equ",
+        /// Not equal or unordered.
+        Neu = "neu",
+        /// Less or unordered.
+        Ltu = "ltu",
+        /// Less, equal or unordered.
+        Leu = "leu",
+        /// Greater or unordered.
+        Gtu = "gtu",
+        /// Greater, equal or unordered.
+        Geu = "geu",
+        /// Neither is NaN.
+        Num = "num",
+        /// One of them is NaN.
+        Nan = "nan",
+    }
+}
+
+spelled! {
+    /// An IEEE rounding mode.
+    Rounding {
+        /// To nearest, ties to even.
+        Nearest = "rn",
+        /// Towards zero.
+        Zero = "rz",
+        /// Towards minus infinity.
+        Down = "rm",
+        /// Towards plus infinity.
+        Up = "rp",
+    }
+}
+
+spelled! {
+    /// A hardware approximation (PTX `.approx`, SASS `MUFU`).
+    Approx {
+        /// `1 / x`.
+        Rcp = "rcp",
+        /// `1 / sqrt(x)`.
+        Rsq = "rsq",
+        /// `sqrt(x)`.
+        Sqrt = "sqrt",
+        /// Sine of radians.
+        Sin = "sin",
+        /// Cosine of radians.
+        Cos = "cos",
+        /// Base-2 logarithm.
+        Lg2 = "lg2",
+        /// Base-2 exponential.
+        Ex2 = "ex2",
+        /// Hyperbolic tangent.
+        Tanh = "tanh",
+    }
+}
+
+spelled! {
+    /// What a vote computes over the participating threads of the warp.
+    VoteMode {
+        /// Whether all hold.
+        All = "all",
+        /// Whether one holds.
+        Any = "any",
+        /// Whether all agree.
+        Uni = "uni",
+        /// A bit for each lane that holds.
+        Ballot = "ballot",
+    }
+}
+
+spelled! {
+    /// How a shuffle finds the source lane.
+    ShflMode {
+        /// The lane of that number.
+        Idx = "idx",
+        /// That many lanes below.
+        Up = "up",
+        /// That many lanes above.
+        Down = "down",
+        /// The lane's own number exclusive-or'ed.
+        Bfly = "bfly",
+    }
+}
+
+spelled! {
+    /// What a CTA barrier does.
+    BarrierKind {
+        /// Arrive and wait.
+        Sync = "sync",
+        /// Arrive only.
+        Arrive = "arrive",
+        /// Arrive, wait, and count the threads whose predicate holds.
+        RedPopc = "red.popc",
+        /// Arrive, wait, and learn whether all predicates hold.
+        RedAnd = "red.and",
+        /// Arrive, wait, and learn whether one predicate holds.
+        RedOr = "red.or",
+    }
+}
+
+spelled! {
+    /// A special register.
+    SpecialReg {
+        /// Thread index in the CTA, x.
+        TidX = "tid.x",
+        /// Thread index in the CTA, y.
+        TidY = "tid.y",
+        /// Thread index in the CTA, z.
+        TidZ = "tid.z",
+        /// CTA size, x.
+        NtidX = "ntid.x",
+        /// CTA size, y.
+        NtidY = "ntid.y",
+        /// CTA size, z.
+        NtidZ = "ntid.z",
+        /// CTA index in the grid, x.
+        CtaidX = "ctaid.x",
+        /// CTA index in the grid, y.
+        CtaidY = "ctaid.y",
+        /// CTA index in the grid, z.
+        CtaidZ = "ctaid.z",
+        /// Grid size, x.
+        NctaidX = "nctaid.x",
+        /// Grid size, y.
+        NctaidY = "nctaid.y",
+        /// Grid size, z.
+        NctaidZ = "nctaid.z",
+        /// Lane in the warp, 0 to 31.
+        LaneId = "laneid",
+        /// Warp in the CTA.
+        WarpId = "warpid",
+        /// Lanes equal to this one, as a mask of one bit.
+        LanemaskEq = "lanemask_eq",
+        /// Lanes below this one.
+        LanemaskLt = "lanemask_lt",
+        /// Lanes up to this one.
+        LanemaskLe = "lanemask_le",
+        /// Lanes above this one.
+        LanemaskGt = "lanemask_gt",
+        /// Lanes from this one on.
+        LanemaskGe = "lanemask_ge",
+        /// Rank of the CTA in its cluster.
+        ClusterCtaRank = "cluster_ctarank",
+        /// The low half of the cycle counter.
+        Clock = "clock",
+    }
+}
+
+impl SpecialReg {
+    /// Whether every thread of a warp reads the same value.
+    pub const fn is_uniform(self) -> bool {
+        !matches!(
+            self,
+            SpecialReg::TidX
+                | SpecialReg::TidY
+                | SpecialReg::TidZ
+                | SpecialReg::LaneId
+                | SpecialReg::LanemaskEq
+                | SpecialReg::LanemaskLt
+                | SpecialReg::LanemaskLe
+                | SpecialReg::LanemaskGt
+                | SpecialReg::LanemaskGe
+                | SpecialReg::Clock
+        )
+    }
+
+    /// Whether two reads by one thread may differ.
+    pub const fn is_volatile(self) -> bool {
+        matches!(self, SpecialReg::Clock)
+    }
+}
+
+/// A hardware convergence barrier, B0 to B15.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConvergenceBarrier(pub u8);
+
+/// How a float operation rounds and clamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FloatMode {
+    /// Rounding of the result.
+    pub round: Rounding,
+    /// Whether subnormal operands and results become zero (`.ftz`).
+    pub ftz: bool,
+    /// Whether the result is clamped to 0 through 1 (`.sat`).
+    pub sat: bool,
+    /// Whether a multiplication and an addition may still be fused (PTX gives no rounding modifier).
+    pub contract: bool,
+}
+
+impl FloatMode {
+    /// To nearest even, subnormals kept, not clamped, not fusable.
+    pub const RN: FloatMode = FloatMode { round: Rounding::Nearest, ftz: false, sat: false, contract: false };
+}
+
+/// An operation. In the variants' comments `a`, `b`, `c` are the arguments in order, `T` the
+/// controlling type, and `->` shows the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// `() -> T`: a constant; bits above the width of `T` are zero. `b128` constants do not exist.
+    Const(u64),
+    /// `() -> T`: some value, any value (a PTX register that is read before it is written).
+    Undef,
+    /// `() -> T`: the parameter at this byte offset of the kernel's parameter block.
+    Param(u32),
+    /// `() -> T`: the address of a variable in its space.
+    SymbolAddr(Symbol),
+    /// `() -> b32`: a special register.
+    SpecialReg(SpecialReg),
+
+    /// `(a: T, b: T) -> T`: sum.
+    Iadd,
+    /// `(a: T, b: T) -> T`: difference.
+    Isub,
+    /// `(a: T) -> T`: two's complement negation.
+    Ineg,
+    /// `(a: T) -> T`: absolute value of a signed number.
+    Iabs,
+    /// `(a: T, b: T) -> T`: low half of the product.
+    Imul,
+    /// `(a: T, b: T) -> T`: high half of the product of unsigned numbers.
+    Umulh,
+    /// `(a: T, b: T) -> T`: high half of the product of signed numbers.
+    Smulh,
+    /// `(a: T, b: T) -> 2T`: whole product of unsigned numbers; `T` is `b16` or `b32`.
+    UmulWide,
+    /// `(a: T, b: T) -> 2T`: whole product of signed numbers; `T` is `b16` or `b32`.
+    SmulWide,
+    /// `(a: b32, b: b32, c: b64) -> b64`: unsigned `a * b + c`; made by legalization. `T` is `b32`.
+    UmadWide,
+    /// `(a: b32, b: b32, c: b64) -> b64`: signed `a * b + c`; made by legalization. `T` is `b32`.
+    SmadWide,
+    /// `(a: T, b: T) -> T`: quotient of unsigned numbers.
+    Udiv,
+    /// `(a: T, b: T) -> T`: quotient of signed numbers, towards zero.
+    Sdiv,
+    /// `(a: T, b: T) -> T`: remainder of unsigned numbers.
+    Urem,
+    /// `(a: T, b: T) -> T`: remainder of signed numbers, with the sign of the dividend.
+    Srem,
+    /// `(a: T, b: T) -> T`: signed minimum.
+    Smin,
+    /// `(a: T, b: T) -> T`: signed maximum.
+    Smax,
+    /// `(a: T, b: T) -> T`: unsigned minimum.
+    Umin,
+    /// `(a: T, b: T) -> T`: unsigned maximum.
+    Umax,
+    /// `(a: T, b: T) -> T, pred`: sum and carry; made by legalization.
+    IaddCarryOut,
+    /// `(a: T, b: T, c: pred) -> T`: sum with a carry; made by legalization.
+    IaddCarryIn,
+    /// `(a: T, b: T, c: pred) -> T, pred`: sum with a carry, and the next carry.
+    IaddCarryInOut,
+    /// `(a: T, b: T) -> T, pred`: `a - b`, and the carry of `a + !b + 1` (set where nothing is borrowed).
+    IsubCarryOut,
+    /// `(a: T, b: T, c: pred) -> T`: `a + !b + c`.
+    IsubCarryIn,
+    /// `(a: T, b: T, c: pred) -> T, pred`: `a + !b + c`, and its carry.
+    IsubCarryInOut,
+
+    /// `(a: T, b: T) -> T`: bitwise and, also on predicates.
+    And,
+    /// `(a: T, b: T) -> T`: bitwise or, also on predicates.
+    Or,
+    /// `(a: T, b: T) -> T`: bitwise exclusive or, also on predicates.
+    Xor,
+    /// `(a: T) -> T`: complement, also of predicates.
+    Not,
+    /// `(a: T, b: b32) -> T`: shift left.
+    Shl,
+    /// `(a: T, b: b32) -> T`: shift right, zeros in.
+    Shr,
+    /// `(a: T, b: b32) -> T`: shift right, signs in.
+    Sar,
+    /// `(a: T) -> b32`: number of ones.
+    Popc,
+    /// `(a: T) -> b32`: number of zeros above the highest one; the width if there is none.
+    Clz,
+    /// `(a: T) -> T`: bits in reverse order.
+    Brev,
+    /// `(a: b32, b: b32, c: b32) -> b32`: four bytes of `b:a` (`a` is bytes 0 to 3) chosen by the nibbles
+    /// of `c`; bit 3 of a nibble spreads the byte's sign. PTX `prmt` in its default mode.
+    Prmt,
+
+    /// `(a: T, b: T) -> pred`: integer comparison.
+    Icmp(IntCond),
+    /// `(a: T, b: T) -> pred`: float comparison; the flag flushes subnormal operands.
+    Fcmp(FloatCond, bool),
+    /// `(a: pred, b: T, c: T) -> T`: `a ? b : c`, also of predicates.
+    Select,
+
+    /// `(a: T, b: T) -> T`: float sum.
+    Fadd(FloatMode),
+    /// `(a: T, b: T) -> T`: float difference.
+    Fsub(FloatMode),
+    /// `(a: T, b: T) -> T`: float product.
+    Fmul(FloatMode),
+    /// `(a: T, b: T, c: T) -> T`: `a * b + c`, rounded once.
+    Ffma(FloatMode),
+    /// `(a: T) -> T`: the sign turned; the flag flushes a subnormal.
+    Fneg(bool),
+    /// `(a: T) -> T`: the sign cleared; the flag flushes a subnormal.
+    Fabs(bool),
+    /// `(a: T, b: T) -> T`: the lesser; a NaN loses against a number. The flag flushes subnormals.
+    Fmin(bool),
+    /// `(a: T, b: T) -> T`: the greater; a NaN loses against a number. The flag flushes subnormals.
+    Fmax(bool),
+    /// `(a: T) -> T`: a hardware approximation; the flag flushes subnormals.
+    Fapprox(Approx, bool),
+
+    /// `(a: narrower integer) -> T`: extended with zeros.
+    Zext,
+    /// `(a: narrower integer) -> T`: extended by the sign.
+    Sext,
+    /// `(a: wider integer) -> T`: the low bits.
+    Trunc,
+    /// `(a: type of equal width) -> T`: the same bits.
+    Bitcast,
+    /// `(a: integer) -> T`: a signed number rounded to a float.
+    SintToFloat(Rounding),
+    /// `(a: integer) -> T`: an unsigned number rounded to a float.
+    UintToFloat(Rounding),
+    /// `(a: float) -> T`: rounded to a signed integer, saturating; NaN gives 0. The flag flushes subnormals.
+    FloatToSint(Rounding, bool),
+    /// `(a: float) -> T`: rounded to an unsigned integer, saturating; NaN gives 0. The flag flushes subnormals.
+    FloatToUint(Rounding, bool),
+    /// `(a: float of another width) -> T`: rounded to another format.
+    FloatToFloat(FloatMode),
+    /// `(a: T) -> T`: rounded to an integral value; the flag flushes subnormals.
+    RoundToIntegral(Rounding, bool),
+    /// `(a: half of T, b: half of T) -> T`: `a` in the low bits, `b` in the high.
+    Pack,
+    /// `(a: T) -> half of T, half of T`: the low bits, then the high.
+    Unpack,
+
+    /// `(a: address) -> T × lanes`: load; `T` is at least as wide as the element.
+    Load(Access),
+    /// `(a: address, T × lanes)`: store of the low bits of each value.
+    Store(Access),
+    /// `(a: address, b: T [, c: T]) -> T`: atomic update that returns the old value; `c` for `cas`.
+    Atomic(AtomicOp, Access),
+    /// `(a: address, b: T)`: atomic update without a result.
+    Red(AtomicOp, Access),
+    /// `()`: memory fence; the space limits a proxy fence.
+    Fence(Order, Scope),
+    /// `(a: address in the space) -> b64`: as a generic address.
+    ToGeneric(Space),
+    /// `(a: b64) -> address in the space`: a generic address that lies in the space.
+    FromGeneric(Space),
+
+    /// `(a: pred, m: b32) -> pred`, or `-> b32` for a ballot: vote among the threads in the mask `m`.
+    Vote(VoteMode),
+    /// `(a: b32, b: b32 lane, c: b32 clamp, m: b32 mask) -> b32, pred`: a value of another lane, and
+    /// whether that lane was in range.
+    Shfl(ShflMode),
+    /// `() -> b32`: the lanes that execute this together.
+    ActiveMask,
+    /// `(m: b32)`: wait for the threads in the mask (`bar.warp.sync`).
+    WarpSync,
+    /// `(name: b32 [, count: b32] [, p: pred])`, reductions `-> b32` or `pred`: PTX `bar`, which every
+    /// thread of the warp executes together; legalization turns it into [`Op::Barrier`].
+    Bar(BarrierKind),
+    /// As [`Op::Bar`], PTX `barrier`; the flag is `.aligned`.
+    Barrier(BarrierKind, bool),
+
+    /// `()`: threads that go on together from here meet again at `bsync` of the same barrier, whose
+    /// continuation is the block. Made by the converge pass.
+    Bssy(ConvergenceBarrier, Block),
+    /// `()`: wait for all threads that took part in `bssy` and neither left by `break` nor exited.
+    Bsync(ConvergenceBarrier),
+    /// `()`: leave the region of a barrier.
+    Break(ConvergenceBarrier),
+
+    /// Terminator, 1 target: go there.
+    Jump,
+    /// Terminator, `(a: pred)`, 2 targets: the first if `a` holds, else the second. The flag is PTX's
+    /// promise that all threads of the warp agree (`bra.uni`).
+    Branch(bool),
+    /// Terminator, `(a: b32)`, n targets: the one of that number; the last one if there is none.
+    Switch,
+    /// Terminator: return from a function.
+    Return,
+    /// Terminator: end the thread.
+    Exit,
+    /// Terminator: raise an error that ends the grid.
+    Trap,
+}
+
+/// The types of an operation's results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// None.
+    None,
+    /// One of this type.
+    One(Type),
+    /// Two.
+    Two(Type, Type),
+    /// That many of one type.
+    Many(Type, u8),
+    /// The controlling type does not suit the operation.
+    Invalid,
+}
+
+/// What an operation does besides computing its results from its arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// It may read memory that others write.
+    pub reads_memory: bool,
+    /// It may write memory, or order writes of others.
+    pub writes_memory: bool,
+    /// It depends on which threads execute it together, so that no pass may make it depend on more or
+    /// fewer branches.
+    pub convergent: bool,
+    /// It must stay, and stay in order, even if its results are unused.
+    pub side_effect: bool,
+    /// It ends a block.
+    pub terminator: bool,
+}
+
+impl Effects {
+    /// Whether the operation is a function of its arguments alone: it may be merged, moved and removed.
+    pub const fn is_pure(self) -> bool {
+        !(self.reads_memory || self.writes_memory || self.convergent || self.side_effect || self.terminator)
+    }
+}
+
+impl Op {
+    /// The types of the results, given the controlling type.
+    pub const fn results(&self, ty: Type) -> Results {
+        match self {
+            Op::Const(_) | Op::Undef | Op::Param(_) | Op::SymbolAddr(_) => Results::One(ty),
+            Op::SpecialReg(_) | Op::ActiveMask => Results::One(Type::B32),
+            Op::Popc | Op::Clz => Results::One(Type::B32),
+            Op::UmulWide | Op::SmulWide => match Type::int(ty.bits() * 2) {
+                Some(wide) if ty.is_int() => Results::One(wide),
+                _ => Results::Invalid,
+            },
+            Op::UmadWide | Op::SmadWide => Results::One(Type::B64),
+            Op::IaddCarryOut | Op::IaddCarryInOut | Op::IsubCarryOut | Op::IsubCarryInOut => {
+                Results::Two(ty, Type::Pred)
+            }
+            Op::Icmp(_) | Op::Fcmp(..) => Results::One(Type::Pred),
+            Op::Unpack => match Type::int(ty.bits() / 2) {
+                Some(half) => Results::Two(half, half),
+                None => Results::Invalid,
+            },
+            Op::Load(access) => Results::Many(ty, access.lanes),
+            Op::Atomic(..) => Results::One(ty),
+            Op::ToGeneric(_) => Results::One(Type::B64),
+            Op::FromGeneric(space) => Results::One(space.address_type()),
+            Op::Vote(VoteMode::Ballot) => Results::One(Type::B32),
+            Op::Vote(_) => Results::One(Type::Pred),
+            Op::Shfl(_) => Results::Two(Type::B32, Type::Pred),
+            Op::Bar(kind) | Op::Barrier(kind, _) => match kind {
+                BarrierKind::Sync | BarrierKind::Arrive => Results::None,
+                BarrierKind::RedPopc => Results::One(Type::B32),
+                BarrierKind::RedAnd | BarrierKind::RedOr => Results::One(Type::Pred),
+            },
+            Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync => Results::None,
+            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Results::None,
+            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
+            _ => Results::One(ty),
+        }
+    }
+
+    /// What the operation does besides computing.
+    pub fn effects(&self) -> Effects {
+        let none = Effects::default();
+        match self {
+            Op::SpecialReg(reg) => Effects { side_effect: reg.is_volatile(), ..none },
+            Op::Load(access) => Effects {
+                reads_memory: !matches!(access.space, Space::Const | Space::Param),
+                side_effect: access.order != Order::Weak,
+                ..none
+            },
+            Op::Store(_) | Op::Red(..) => Effects { writes_memory: true, side_effect: true, ..none },
+            Op::Atomic(..) | Op::Fence(..) => {
+                Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
+            }
+            Op::Bar(_) | Op::Barrier(..) | Op::WarpSync => Effects {
+                reads_memory: true,
+                writes_memory: true,
+                convergent: true,
+                side_effect: true,
+                ..none
+            },
+            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask => {
+                Effects { convergent: true, side_effect: true, ..none }
+            }
+            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => {
+                Effects { convergent: true, side_effect: true, ..none }
+            }
+            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => {
+                Effects { side_effect: true, terminator: true, ..none }
+            }
+            _ => none,
+        }
+    }
+}
