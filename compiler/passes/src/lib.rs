@@ -1,1 +1,27 @@
-//! The passes of ptxc: pure functions over PTX syntax, SSA IR and machine IR
+//! The passes of ptxc: pure functions over PTX syntax, SSA IR and machine IR.
+//!
+//! One file or folder a pass, in the order in which a kernel travels through them. A pass knows neither
+//! the incremental database nor files.
+
+pub mod check;
+
+pub mod build_ssa;
+pub mod simplify;
+
+pub mod frequency;
+pub mod uniformity;
+
+pub mod converge;
+pub mod legalize;
+
+pub mod mir;
+
+pub mod combine;
+pub mod select;
+
+pub mod allocate;
+pub mod schedule;
+
+pub mod layout;
+
+pub mod control;

@@ -1,0 +1,1 @@
+//! Builds SSA form from checked PTX.

@@ -1,0 +1,1 @@
+//! Checks typed PTX against the declarative instruction table.

@@ -1,0 +1,1 @@
+//! Peephole combination on machine IR.

@@ -1,0 +1,1 @@
+//! Brackets divergent regions with BSSY and BSYNC.

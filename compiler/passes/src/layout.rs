@@ -1,0 +1,1 @@
+//! Block order and the branches that realise it.

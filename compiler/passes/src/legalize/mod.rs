@@ -1,0 +1,1 @@
+//! Rewrites operations that the target lacks, one file a rule.

@@ -1,0 +1,1 @@
+//! Scheduling before and after allocation, with the heuristic as a trait.

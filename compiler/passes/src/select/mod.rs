@@ -1,0 +1,1 @@
+//! Instruction selection: SSA to machine IR.

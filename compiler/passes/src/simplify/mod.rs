@@ -1,0 +1,1 @@
+//! Simplification of SSA: folding, value numbering, dead code.
