@@ -1,1 +1,247 @@
-//! Machine IR: SASS instructions over virtual or physical registers in a control-flow graph.
+//! Machine IR: SASS instructions in a control-flow graph.
+//!
+//! A [`Mir`] is generic over its registers. `Mir<VReg>` comes out of selection and is in SSA form *by
+//! component*: a virtual register is a tuple of 1 to 128 neighbouring 32-bit components (or one
+//! predicate), and each component has exactly one definition, either an instruction or a block parameter.
+//! So the two halves of a 64-bit value may be written by two instructions without a copy, while
+//! `IMAD.WIDE` writes both at once. `Mir<PReg>` comes out of allocation: no block parameters, no
+//! parallel copies. The two are different types: code that expects SSA cannot be handed physical
+//! registers.
+//!
+//! Rules that the verifier checks:
+//! - Every component is defined once and its definition dominates its uses.
+//! - Edges carry one argument for each parameter of their target, of the same file and width.
+//! - Instructions in [`MBlock::insts`] neither branch nor exit; control flow is in [`MBlock::term`].
+//! - A guarded instruction that defines a register names in [`MInst::tied`] the register whose content
+//!   remains where the guard fails; it must end up in the same physical register.
+//! - Operands fit the slots of their row.
+//! - Uniform registers are defined where the warp is converged, or hold constants.
+
+use std::fmt;
+
+use cranelift_entity::{PrimaryMap, entity_impl};
+use ptxc_ir::{Param, SourceLoc};
+use ptxc_sass::{Inst, RegFile, Register};
+use smallvec::SmallVec;
+
+/// A block of machine IR.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MBlockId(u32);
+entity_impl!(MBlockId, "mb");
+
+/// The number of a virtual register in its [`Mir`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VRegId(u32);
+entity_impl!(VRegId, "%");
+
+/// One component of a virtual register, or the first of several.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VReg {
+    /// The virtual register.
+    pub id: VRegId,
+    /// The component, from 0.
+    pub component: u8,
+    /// The file, kept here so that an operand knows it without its function.
+    pub file: RegFile,
+}
+
+impl VReg {
+    /// The component `n` places on.
+    pub fn component(self, n: u8) -> VReg {
+        VReg { component: self.component + n, ..self }
+    }
+}
+
+impl Register for VReg {
+    fn file(self) -> RegFile {
+        self.file
+    }
+}
+
+impl fmt::Display for VReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = match self.file {
+            RegFile::Gpr => "%r",
+            RegFile::Pred => "%p",
+            RegFile::Ugpr => "%ur",
+            RegFile::Upred => "%up",
+        };
+        write!(f, "{prefix}{}", self.id.as_u32())?;
+        if self.component > 0 { write!(f, ".{}", self.component) } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for VReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What a virtual register is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VRegData {
+    /// The file.
+    pub file: RegFile,
+    /// Number of components; tuples of general and uniform registers are aligned to the next power of
+    /// two, at most 4.
+    pub width: u8,
+}
+
+/// A register with the number of components that are meant: block parameters, edge arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuple<R> {
+    /// The first component.
+    pub reg: R,
+    /// How many.
+    pub width: u8,
+}
+
+/// An instruction in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MInst<R> {
+    /// The instruction.
+    pub inst: Inst<R>,
+    /// Where a guarded definition leaves the old content: (slot of the definition, register that holds
+    /// that content). It counts as a use.
+    pub tied: SmallVec<[(u8, R); 1]>,
+    /// Where it came from.
+    pub loc: SourceLoc,
+}
+
+impl<R: Register> MInst<R> {
+    /// An instruction from a source location.
+    pub fn new(inst: Inst<R>, loc: SourceLoc) -> MInst<R> {
+        MInst { inst, tied: SmallVec::new(), loc }
+    }
+}
+
+/// An edge to a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge<R> {
+    /// The target.
+    pub block: MBlockId,
+    /// One argument for each parameter of the target; empty after allocation.
+    pub args: SmallVec<[EdgeArg<R>; 2]>,
+}
+
+/// What an edge hands to a block parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EdgeArg<R> {
+    /// The content of a register, as wide as the parameter.
+    Reg(R),
+    /// A constant in every component: 32 bits each for registers, 0 or 1 for a predicate. A parameter of
+    /// several components takes the low word first.
+    Imm(u64),
+    /// Any content.
+    Undef,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term<R> {
+    /// Go on there.
+    Jump(Edge<R>),
+    /// Go to the first edge if the predicate (negated if the flag says so) holds, else to the second.
+    Branch {
+        /// A predicate, or a uniform predicate.
+        pred: R,
+        /// Whether it must be false.
+        negated: bool,
+        /// Where to if so.
+        then: Edge<R>,
+        /// Where to if not.
+        other: Edge<R>,
+    },
+    /// End the thread.
+    Exit,
+}
+
+impl<R> Term<R> {
+    /// The edges, in order.
+    pub fn edges(&self) -> SmallVec<[&Edge<R>; 2]> {
+        match self {
+            Term::Jump(edge) => SmallVec::from_slice(&[edge]),
+            Term::Branch { then, other, .. } => SmallVec::from_slice(&[then, other]),
+            Term::Exit => SmallVec::new(),
+        }
+    }
+
+    /// The edges, in order.
+    pub fn edges_mut(&mut self) -> SmallVec<[&mut Edge<R>; 2]> {
+        match self {
+            Term::Jump(edge) => smallvec::smallvec![edge],
+            Term::Branch { then, other, .. } => smallvec::smallvec![then, other],
+            Term::Exit => SmallVec::new(),
+        }
+    }
+}
+
+/// A block: parameters, instructions, an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MBlock<R> {
+    /// The parameters; empty after allocation.
+    pub params: Vec<Tuple<R>>,
+    /// The instructions, none of which branches or exits. `BSSY` names the block that its lanes go on in
+    /// after `BSYNC` by a [`Label`](ptxc_sass::Label) with the number of that block.
+    pub insts: Vec<MInst<R>>,
+    /// The end.
+    pub term: Term<R>,
+    /// Source of the end.
+    pub term_loc: SourceLoc,
+    /// How often it runs for one run of the entry, in units of 1/1024.
+    pub frequency: u64,
+    /// Whether its warp may have diverged: what it defines in uniform registers must not depend on that.
+    pub divergent: bool,
+}
+
+/// A function of machine IR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mir<R> {
+    /// The kernel's name.
+    pub name: String,
+    /// The blocks.
+    pub blocks: PrimaryMap<MBlockId, MBlock<R>>,
+    /// The blocks in order; the first is the entry.
+    pub layout: Vec<MBlockId>,
+    /// The virtual registers; kept after allocation for nothing but their number.
+    pub vregs: PrimaryMap<VRegId, VRegData>,
+    /// Parameters, for the header.
+    pub params: Vec<Param>,
+    /// Static shared memory in bytes, without what the system keeps.
+    pub shared_bytes: u32,
+    /// Local memory in bytes, before spilling.
+    pub local_bytes: u32,
+    /// Number of CTA barriers; 16 where a name is not known.
+    pub barriers: u32,
+    /// Registers that the allocator had to store to local memory.
+    pub spills: u32,
+}
+
+impl Mir<VReg> {
+    /// A function without blocks.
+    pub fn new(name: impl Into<String>) -> Mir<VReg> {
+        Mir {
+            name: name.into(),
+            blocks: PrimaryMap::new(),
+            layout: Vec::new(),
+            vregs: PrimaryMap::new(),
+            params: Vec::new(),
+            shared_bytes: 0,
+            local_bytes: 0,
+            barriers: 0,
+            spills: 0,
+        }
+    }
+
+    /// A new virtual register of so many components.
+    pub fn new_vreg(&mut self, file: RegFile, width: u8) -> VReg {
+        VReg { id: self.vregs.push(VRegData { file, width }), component: 0, file }
+    }
+}
+
+impl<R> Mir<R> {
+    /// The entry block. Panics on a function without blocks.
+    pub fn entry(&self) -> MBlockId {
+        self.layout[0]
+    }
+}

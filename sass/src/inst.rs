@@ -1,0 +1,258 @@
+//! An instruction: a row of the table with its slots filled.
+
+use smallvec::SmallVec;
+
+use crate::operand::{Operand, OperandKind};
+use crate::register::{RegFile, Register};
+use crate::table::{ModKind, Op, Role, Row};
+
+/// The predicate that decides whether an instruction has an effect: `@P0`, `@!UP1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Guard<R> {
+    /// The predicate register.
+    pub reg: R,
+    /// Whether it must be false.
+    pub negated: bool,
+}
+
+/// The chosen value of each of a row's modifiers, in the row's order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mods([u8; 8]);
+
+impl Mods {
+    /// The choice for the modifier at a position of the row.
+    pub const fn get(&self, position: usize) -> u8 {
+        self.0[position]
+    }
+}
+
+/// How an instruction touches a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessRole {
+    /// It writes.
+    Def,
+    /// It reads, as an operand.
+    Use,
+    /// It reads, as its guard.
+    Guard,
+}
+
+/// One register operand of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access<R> {
+    /// The first register.
+    pub reg: R,
+    /// How many neighbours it covers.
+    pub width: u8,
+    /// Read or written.
+    pub role: AccessRole,
+    /// The slot; for a guard, the number of slots.
+    pub slot: u8,
+}
+
+/// An instruction over registers of type `R`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Inst<R> {
+    /// The row of the table.
+    pub op: Op,
+    /// The guard; `None` is `@PT`.
+    pub guard: Option<Guard<R>>,
+    /// The modifiers.
+    pub mods: Mods,
+    /// One operand for each slot of the row, in its order.
+    pub operands: SmallVec<[Operand<R>; 6]>,
+}
+
+impl<R: Register> Inst<R> {
+    /// An instruction with every modifier at its default and every slot at its
+    /// [`default`](crate::Slot::default_operand).
+    pub fn new(op: Op) -> Inst<R> {
+        let row = op.row();
+        let mut mods = Mods::default();
+        for (position, modifier) in row.mods.iter().enumerate() {
+            mods.0[position] = modifier.default;
+        }
+        let operands = row.slots.iter().map(|slot| slot.default_operand()).collect();
+        Inst { op, guard: None, mods, operands }
+    }
+
+    /// The row of the table.
+    pub fn row(&self) -> &'static Row {
+        self.op.row()
+    }
+
+    /// Fills the slots that have no default, in order: optional ones (an unused predicate result or
+    /// carry) are set by name with [`slot`](Self::slot).
+    ///
+    /// # Panics
+    /// If the number of operands differs from the number of such slots.
+    pub fn ops(mut self, operands: impl IntoIterator<Item = Operand<R>>) -> Inst<R> {
+        let mut given = operands.into_iter();
+        for (slot, operand) in self.op.row().slots.iter().zip(&mut self.operands) {
+            if !slot.optional {
+                *operand =
+                    given.next().unwrap_or_else(|| panic!("{} lacks {}", self.op.row().mnemonic, slot.name));
+            }
+        }
+        assert!(given.next().is_none(), "{} has too many operands", self.op.row().mnemonic);
+        self
+    }
+
+    /// Fills the slot of that name.
+    ///
+    /// # Panics
+    /// If the row has no such slot.
+    pub fn slot(mut self, name: &str, operand: Operand<R>) -> Inst<R> {
+        let index =
+            self.slot_index(name).unwrap_or_else(|| panic!("{} has no {name}", self.op.row().mnemonic));
+        self.operands[index] = operand;
+        self
+    }
+
+    /// The position of the slot of that name.
+    pub fn slot_index(&self, name: &str) -> Option<usize> {
+        self.op.row().slots.iter().position(|slot| slot.name == name)
+    }
+
+    /// The operand in the slot of that name.
+    pub fn get(&self, name: &str) -> Option<&Operand<R>> {
+        self.slot_index(name).map(|index| &self.operands[index])
+    }
+
+    /// Chooses a modifier by its text, such as `.GE` or `.64`.
+    ///
+    /// # Panics
+    /// If no modifier of the row has that value.
+    pub fn with(mut self, text: &str) -> Inst<R> {
+        assert!(self.set_modifier(text), "{} has no modifier {text}", self.op.row().mnemonic);
+        self
+    }
+
+    /// Chooses a modifier by its text; whether there is one.
+    pub fn set_modifier(&mut self, text: &str) -> bool {
+        for (position, modifier) in self.op.row().mods.iter().enumerate() {
+            if let Some(value) = modifier.values.iter().position(|&value| value == text) {
+                self.mods.0[position] = value as u8;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Chooses the value of a modifier by kind and text, for texts that two modifiers share (`.F32`).
+    ///
+    /// # Panics
+    /// If the row has no such modifier or value.
+    pub fn with_kind(mut self, kind: ModKind, text: &str) -> Inst<R> {
+        let row = self.op.row();
+        let position = row.mods.iter().position(|m| m.kind == kind);
+        let value = position.and_then(|p| row.mods[p].values.iter().position(|&value| value == text));
+        match (position, value) {
+            (Some(position), Some(value)) => self.mods.0[position] = value as u8,
+            _ => panic!("{} has no {kind:?} {text}", row.mnemonic),
+        }
+        self
+    }
+
+    /// The text of the modifier of that kind; empty where the row lacks it or the value prints nothing.
+    pub fn modifier(&self, kind: ModKind) -> &'static str {
+        let row = self.op.row();
+        match row.mods.iter().position(|m| m.kind == kind) {
+            Some(position) => row.mods[position].values[self.mods.0[position] as usize],
+            None => "",
+        }
+    }
+
+    /// Whether a modifier has that text.
+    pub fn has(&self, text: &str) -> bool {
+        let row = self.op.row();
+        row.mods.iter().enumerate().any(|(position, m)| m.values[self.mods.0[position] as usize] == text)
+    }
+
+    /// Guards it.
+    pub fn guarded(mut self, reg: R, negated: bool) -> Inst<R> {
+        self.guard = Some(Guard { reg, negated });
+        self
+    }
+
+    /// The number of registers that a slot covers: 1 for most, 2 for a 64-bit operand, and so on.
+    pub fn slot_width(&self, slot: usize) -> u8 {
+        self.op.row().slots[slot].width.resolve(self)
+    }
+
+    /// Every register operand: definitions and uses in slot order (an address gives its parts), then the
+    /// guard. Constant registers are not among them.
+    pub fn accesses(&self) -> SmallVec<[Access<R>; 8]> {
+        let mut list = SmallVec::new();
+        let row = self.op.row();
+        for (index, (slot, operand)) in row.slots.iter().zip(&self.operands).enumerate() {
+            let role = match slot.role {
+                Role::Def => AccessRole::Def,
+                Role::Use => AccessRole::Use,
+            };
+            let slot = index as u8;
+            match operand.kind {
+                OperandKind::Reg(reg) => list.push(Access { reg, width: self.slot_width(index), role, slot }),
+                OperandKind::Mem(address) => {
+                    let mut part = |reg: Option<R>, width| {
+                        if let Some(reg) = reg {
+                            list.push(Access { reg, width, role: AccessRole::Use, slot });
+                        }
+                    };
+                    part(address.base, if address.wide { 2 } else { 1 });
+                    part(address.uniform, 1);
+                    part(address.descriptor, 2);
+                }
+                _ => {}
+            }
+        }
+        if let Some(guard) = self.guard {
+            let slot = row.slots.len() as u8;
+            list.push(Access { reg: guard.reg, width: 1, role: AccessRole::Guard, slot });
+        }
+        list
+    }
+
+    /// The registers it writes, each with the number of neighbours.
+    pub fn defs(&self) -> impl Iterator<Item = Access<R>> {
+        self.accesses().into_iter().filter(|access| access.role == AccessRole::Def)
+    }
+
+    /// The registers it reads, guard included, each with the number of neighbours.
+    pub fn uses(&self) -> impl Iterator<Item = Access<R>> {
+        self.accesses().into_iter().filter(|access| access.role != AccessRole::Def)
+    }
+
+    /// Renames the registers.
+    pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Inst<S> {
+        Inst {
+            op: self.op,
+            guard: self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated }),
+            mods: self.mods,
+            operands: self.operands.iter().map(|operand| operand.map(&mut rename)).collect(),
+        }
+    }
+
+    /// Whether it can be in a slot of this row at all: file and kind fit, flags are allowed. The message
+    /// names the slot.
+    pub fn check_form(&self) -> Result<(), String> {
+        let row = self.op.row();
+        if self.operands.len() != row.slots.len() {
+            return Err(format!(
+                "{} has {} operands, not {}",
+                row.mnemonic,
+                row.slots.len(),
+                self.operands.len()
+            ));
+        }
+        for (slot, operand) in row.slots.iter().zip(&self.operands) {
+            slot.check(operand).map_err(|why| format!("{} {}: {why}", row.mnemonic, slot.name))?;
+        }
+        match self.guard {
+            Some(guard) if guard.reg.file() == RegFile::Gpr || guard.reg.file() == RegFile::Ugpr => {
+                Err(format!("{}: a guard is a predicate", row.mnemonic))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Operands: what fills a slot of an instruction.
+
+use crate::register::{RegFile, Register};
+use crate::table::SpecialReg;
+
+/// A place in a program or function that branches name. In a [`Program`](crate::Program) it indexes its
+/// list of labels; in machine IR it is the number of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(pub u32);
+
+/// A memory address: `desc[UR4][R2.64+0x10]`, `[R8+UR4]`, `[UR4+-0x8]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address<R> {
+    /// The register part; two neighbours if `wide`.
+    pub base: Option<R>,
+    /// Whether the register part is 64 bits (`.64`).
+    pub wide: bool,
+    /// The uniform part: added to the register part, or alone.
+    pub uniform: Option<R>,
+    /// Added, in bytes; 24 bits with sign.
+    pub offset: i32,
+    /// The uniform pair that holds the descriptor of the access.
+    pub descriptor: Option<R>,
+}
+
+impl<R> Address<R> {
+    /// `[base+offset]` with a 32-bit register.
+    pub fn narrow(base: Option<R>, offset: i32) -> Address<R> {
+        Address { base, wide: false, uniform: None, offset, descriptor: None }
+    }
+
+    /// `desc[descriptor][base.64+offset]`.
+    pub fn global(base: R, offset: i32, descriptor: Option<R>) -> Address<R> {
+        Address { base: Some(base), wide: true, uniform: None, offset, descriptor }
+    }
+}
+
+/// What an operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperandKind<R> {
+    /// The constant register of a file: zero or true when read, nothing when written.
+    Zero(RegFile),
+    /// A register, or the first of as many as the slot is wide.
+    Reg(R),
+    /// 32 bits; the slot says whether they are printed as a float, signed or plain.
+    Imm(u32),
+    /// A word of a constant bank: `c[0x0][0x210]`.
+    Const {
+        /// The bank.
+        bank: u8,
+        /// The byte offset.
+        offset: u32,
+    },
+    /// A memory address.
+    Mem(Address<R>),
+    /// A branch target.
+    Label(Label),
+    /// A special register, `SR_TID.X`.
+    Special(SpecialReg),
+    /// A convergence barrier, B0 to B15.
+    Convergence(u8),
+}
+
+/// Signs and the like on an operand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OperandFlags {
+    /// `-R1`: the sign turned, or the two's complement.
+    pub neg: bool,
+    /// `|R1|`: the magnitude.
+    pub abs: bool,
+    /// `~R1` or `!P0`: the complement.
+    pub not: bool,
+}
+
+/// An operand with its flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operand<R> {
+    /// What it is.
+    pub kind: OperandKind<R>,
+    /// Its signs.
+    pub flags: OperandFlags,
+}
+
+impl<R: Register> Operand<R> {
+    const fn plain(kind: OperandKind<R>) -> Operand<R> {
+        Operand { kind, flags: OperandFlags { neg: false, abs: false, not: false } }
+    }
+
+    /// A register.
+    pub const fn reg(reg: R) -> Operand<R> {
+        Operand::plain(OperandKind::Reg(reg))
+    }
+
+    /// The constant register of a file.
+    pub const fn zero(file: RegFile) -> Operand<R> {
+        Operand::plain(OperandKind::Zero(file))
+    }
+
+    /// RZ.
+    pub const fn rz() -> Operand<R> {
+        Operand::zero(RegFile::Gpr)
+    }
+
+    /// PT.
+    pub const fn pt() -> Operand<R> {
+        Operand::zero(RegFile::Pred)
+    }
+
+    /// An immediate.
+    pub const fn imm(bits: u32) -> Operand<R> {
+        Operand::plain(OperandKind::Imm(bits))
+    }
+
+    /// A word of a constant bank.
+    pub const fn constant(bank: u8, offset: u32) -> Operand<R> {
+        Operand::plain(OperandKind::Const { bank, offset })
+    }
+
+    /// A memory address.
+    pub const fn mem(address: Address<R>) -> Operand<R> {
+        Operand::plain(OperandKind::Mem(address))
+    }
+
+    /// A branch target.
+    pub const fn label(label: Label) -> Operand<R> {
+        Operand::plain(OperandKind::Label(label))
+    }
+
+    /// A special register.
+    pub const fn special(reg: SpecialReg) -> Operand<R> {
+        Operand::plain(OperandKind::Special(reg))
+    }
+
+    /// A convergence barrier.
+    pub const fn convergence(index: u8) -> Operand<R> {
+        Operand::plain(OperandKind::Convergence(index))
+    }
+
+    /// The same with its sign turned once more.
+    pub const fn neg(mut self) -> Operand<R> {
+        self.flags.neg = !self.flags.neg;
+        self
+    }
+
+    /// Its magnitude.
+    pub const fn abs(mut self) -> Operand<R> {
+        self.flags = OperandFlags { neg: false, abs: true, not: self.flags.not };
+        self
+    }
+
+    /// The same complemented once more.
+    pub const fn not(mut self) -> Operand<R> {
+        self.flags.not = !self.flags.not;
+        self
+    }
+
+    /// The register, if it is one.
+    pub const fn as_reg(&self) -> Option<R> {
+        match self.kind {
+            OperandKind::Reg(reg) => Some(reg),
+            _ => None,
+        }
+    }
+
+    /// Renames the registers in it.
+    pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Operand<S> {
+        let kind = match self.kind {
+            OperandKind::Zero(file) => OperandKind::Zero(file),
+            OperandKind::Reg(reg) => OperandKind::Reg(rename(reg)),
+            OperandKind::Imm(bits) => OperandKind::Imm(bits),
+            OperandKind::Const { bank, offset } => OperandKind::Const { bank, offset },
+            OperandKind::Mem(address) => OperandKind::Mem(Address {
+                base: address.base.map(&mut rename),
+                wide: address.wide,
+                uniform: address.uniform.map(&mut rename),
+                offset: address.offset,
+                descriptor: address.descriptor.map(&mut rename),
+            }),
+            OperandKind::Label(label) => OperandKind::Label(label),
+            OperandKind::Special(reg) => OperandKind::Special(reg),
+            OperandKind::Convergence(index) => OperandKind::Convergence(index),
+        };
+        Operand { kind, flags: self.flags }
+    }
+}

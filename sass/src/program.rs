@@ -1,0 +1,64 @@
+//! A finished kernel: instructions in their final order with control codes.
+
+use crate::arch::Arch;
+use crate::control::Control;
+use crate::inst::Inst;
+use crate::register::PReg;
+
+/// An instruction with its control field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coded {
+    /// The instruction.
+    pub inst: Inst<PReg>,
+    /// Its control field.
+    pub control: Control,
+    /// Byte offset into the source text of the function; `u32::MAX` where there is none.
+    pub loc: u32,
+}
+
+/// A kernel parameter as the header comment shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// The PTX name.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u32,
+    /// Offset from the start of the parameter block, in bytes.
+    pub offset: u32,
+}
+
+/// What a kernel needs from the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// General registers a thread: the highest one named plus one.
+    pub registers: u32,
+    /// Uniform registers a warp.
+    pub uniform_registers: u32,
+    /// Static shared memory of the kernel, in bytes, without what the system keeps.
+    pub shared_bytes: u32,
+    /// Local memory a thread, in bytes.
+    pub local_bytes: u32,
+    /// CTA barriers; 16 where a barrier's name is not known.
+    pub barriers: u32,
+    /// Registers that were stored to local memory for want of registers.
+    pub spills: u32,
+}
+
+/// A finished kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The kernel's name.
+    pub name: String,
+    /// The architecture.
+    pub arch: Arch,
+    /// The instructions; instruction `i` lies at byte `16 * i`.
+    pub insts: Vec<Coded>,
+    /// For each [`Label`](crate::Label), the index of its instruction; one past the last is allowed.
+    pub labels: Vec<u32>,
+    /// How often each instruction runs for one run of the kernel's entry, in units of 1/1024.
+    pub frequency: Vec<u64>,
+    /// What it needs.
+    pub resources: Resources,
+    /// Its parameters.
+    pub params: Vec<ParamInfo>,
+}

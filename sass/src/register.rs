@@ -1,0 +1,147 @@
+//! Register files and physical registers.
+
+use std::fmt;
+use std::hash::Hash;
+
+/// A register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RegFile {
+    /// 32-bit registers, one a lane: R0–R254, RZ.
+    Gpr,
+    /// Predicates, one a lane: P0–P6, PT.
+    Pred,
+    /// 32-bit registers, one a warp: UR0–UR62, URZ.
+    Ugpr,
+    /// Predicates, one a warp: UP0–UP6, UPT.
+    Upred,
+}
+
+impl RegFile {
+    /// Every file.
+    pub const ALL: [RegFile; 4] = [RegFile::Gpr, RegFile::Pred, RegFile::Ugpr, RegFile::Upred];
+
+    /// Number of registers that hold a value; the one after them is the constant.
+    pub const fn count(self) -> u8 {
+        match self {
+            RegFile::Gpr => 255,
+            RegFile::Ugpr => 63,
+            RegFile::Pred | RegFile::Upred => 7,
+        }
+    }
+
+    /// Whether it exists once a warp.
+    pub const fn is_uniform(self) -> bool {
+        matches!(self, RegFile::Ugpr | RegFile::Upred)
+    }
+
+    /// Whether its registers hold truth values.
+    pub const fn is_predicate(self) -> bool {
+        matches!(self, RegFile::Pred | RegFile::Upred)
+    }
+
+    /// What stands in front of the number: `R`, `P`, `UR`, `UP`.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            RegFile::Gpr => "R",
+            RegFile::Pred => "P",
+            RegFile::Ugpr => "UR",
+            RegFile::Upred => "UP",
+        }
+    }
+
+    /// The register that reads as zero, or true, and ignores writes.
+    pub const fn constant_name(self) -> &'static str {
+        match self {
+            RegFile::Gpr => "RZ",
+            RegFile::Pred => "PT",
+            RegFile::Ugpr => "URZ",
+            RegFile::Upred => "UPT",
+        }
+    }
+}
+
+/// What an instruction can name: a virtual register before allocation, a physical one after.
+/// Never the constant register of a file, which is
+/// [`OperandKind::Zero`](crate::OperandKind::Zero).
+pub trait Register: Copy + Eq + Ord + Hash + fmt::Debug + fmt::Display {
+    /// The file it lives in.
+    fn file(self) -> RegFile;
+}
+
+/// A physical register, or the first of a tuple of neighbours.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PReg {
+    file: RegFile,
+    index: u8,
+}
+
+impl PReg {
+    /// A register by file and number; the number is below [`RegFile::count`].
+    pub fn new(file: RegFile, index: u8) -> PReg {
+        assert!(index < file.count(), "{}{index} does not exist", file.prefix());
+        PReg { file, index }
+    }
+
+    /// A general register.
+    pub fn r(index: u8) -> PReg {
+        PReg::new(RegFile::Gpr, index)
+    }
+
+    /// A predicate.
+    pub fn p(index: u8) -> PReg {
+        PReg::new(RegFile::Pred, index)
+    }
+
+    /// A uniform register.
+    pub fn ur(index: u8) -> PReg {
+        PReg::new(RegFile::Ugpr, index)
+    }
+
+    /// A uniform predicate.
+    pub fn up(index: u8) -> PReg {
+        PReg::new(RegFile::Upred, index)
+    }
+
+    /// Its number in the file.
+    pub const fn index(self) -> u8 {
+        self.index
+    }
+
+    /// A dense number over all files, below [`PReg::COUNT`].
+    pub const fn dense(self) -> usize {
+        let base = match self.file {
+            RegFile::Gpr => 0,
+            RegFile::Ugpr => 256,
+            RegFile::Pred => 320,
+            RegFile::Upred => 328,
+        };
+        base + self.index as usize
+    }
+
+    /// One more than the greatest dense number.
+    pub const COUNT: usize = 336;
+
+    /// The register `n` places on in the same file, if there is one.
+    pub fn offset(self, n: u8) -> Option<PReg> {
+        let index = self.index.checked_add(n)?;
+        (index < self.file.count()).then_some(PReg { file: self.file, index })
+    }
+}
+
+impl Register for PReg {
+    fn file(self) -> RegFile {
+        self.file
+    }
+}
+
+impl fmt::Display for PReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.file.prefix(), self.index)
+    }
+}
+
+impl fmt::Debug for PReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

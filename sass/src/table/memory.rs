@@ -1,0 +1,191 @@
+//! Loads, stores, atomics and fences.
+
+use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row, Slot, Width};
+
+const LOAD: Row = Row {
+    mnemonic: "",
+    summary: "",
+    slots: &[],
+    mods: &[],
+    pipe: Pipe::Lsu,
+    latency: LatencyClass::MioSlow,
+    completion: Completion::Variable,
+    min_stall: 1,
+    effects: Effects { reads_memory: true, ..Effects::NONE },
+    opcode: 0,
+};
+
+const STORE: Row = Row {
+    completion: Completion::LateRead,
+    effects: Effects { writes_memory: true, ..Effects::NONE },
+    ..LOAD
+};
+
+const ATOMIC: Row =
+    Row { effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE }, ..LOAD };
+
+const D: Slot = Slot::def("d", Kinds::R).width(Width::Size);
+const ADDRESS: Slot = Slot::read("addr", Kinds::MEM);
+const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
+const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
+const SIZE: Modifier = Modifier {
+    kind: ModKind::Size,
+    values: &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128"],
+    default: 4,
+    bits: super::row::Bits { lo: 0, len: 0 },
+};
+const CACHE: Modifier = Modifier::new(ModKind::Cache, &["", ".EF", ".EL", ".LU", ".EU", ".NA"]);
+const ORDER: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRONG", ".WEAK"]);
+const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"]);
+const ATOMIC_OPS: &[&str] = &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".CAS"];
+const ATOMIC_OP: Modifier = Modifier::new(ModKind::Atomic, ATOMIC_OPS);
+const ATOMIC_TYPE: Modifier =
+    Modifier::new(ModKind::DataType, &["", ".S32", ".F32.FTZ.RN", ".F64.RN", ".S64"]);
+const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64"]);
+
+pub(super) static LDG: Row = Row {
+    mnemonic: "LDG",
+    summary: "load from global memory",
+    slots: &[D, ADDRESS],
+    mods: &[EXTENDED, CACHE, SIZE, ORDER, SCOPE],
+    opcode: 0x381,
+    ..LOAD
+};
+
+pub(super) static STG: Row = Row {
+    mnemonic: "STG",
+    summary: "store to global memory",
+    slots: &[ADDRESS, DATA],
+    mods: &[EXTENDED, CACHE, SIZE, ORDER, SCOPE],
+    opcode: 0x386,
+    ..STORE
+};
+
+pub(super) static LDS: Row = Row {
+    mnemonic: "LDS",
+    summary: "load from shared memory",
+    slots: &[D, ADDRESS],
+    mods: &[SIZE],
+    opcode: 0x984,
+    ..LOAD
+};
+
+pub(super) static STS: Row = Row {
+    mnemonic: "STS",
+    summary: "store to shared memory",
+    slots: &[ADDRESS, DATA],
+    mods: &[SIZE],
+    opcode: 0x388,
+    ..STORE
+};
+
+pub(super) static LDL: Row = Row {
+    mnemonic: "LDL",
+    summary: "load from local memory",
+    slots: &[D, ADDRESS],
+    mods: &[Modifier::new(ModKind::Cache, &["", ".LU"]), SIZE],
+    opcode: 0x983,
+    ..LOAD
+};
+
+pub(super) static STL: Row = Row {
+    mnemonic: "STL",
+    summary: "store to local memory",
+    slots: &[ADDRESS, DATA],
+    mods: &[SIZE],
+    opcode: 0x387,
+    ..STORE
+};
+
+pub(super) static LD: Row = Row {
+    mnemonic: "LD",
+    summary: "load from a generic address",
+    slots: &[D, ADDRESS],
+    mods: &[EXTENDED, CACHE, SIZE, ORDER, SCOPE],
+    opcode: 0x980,
+    ..LOAD
+};
+
+pub(super) static ST: Row = Row {
+    mnemonic: "ST",
+    summary: "store to a generic address",
+    slots: &[ADDRESS, DATA],
+    mods: &[EXTENDED, CACHE, SIZE, ORDER, SCOPE],
+    opcode: 0x385,
+    ..STORE
+};
+
+pub(super) static LDC: Row = Row {
+    mnemonic: "LDC",
+    summary: "load from a constant bank",
+    slots: &[D, Slot::read("src", Kinds::CONST)],
+    mods: &[SIZE],
+    pipe: Pipe::Ldc,
+    latency: LatencyClass::MioFast,
+    effects: Effects::NONE,
+    opcode: 0xb82,
+    ..LOAD
+};
+
+pub(super) static ULDC: Row = Row {
+    mnemonic: "ULDC",
+    summary: "load from a constant bank into uniform registers",
+    slots: &[Slot::def("d", Kinds::UR).width(Width::Size), Slot::read("src", Kinds::CONST)],
+    mods: &[SIZE],
+    pipe: Pipe::Udp,
+    latency: LatencyClass::Umov,
+    completion: Completion::Fixed,
+    effects: Effects::NONE,
+    opcode: 0xab9,
+    ..LOAD
+};
+
+pub(super) static ATOMG: Row = Row {
+    mnemonic: "ATOMG",
+    summary: "atomic update of global memory; d is the old value",
+    slots: &[Slot { role: Role::Def, ..Slot::read("pd", Kinds::P) }.optional(), D, ADDRESS, DATA],
+    mods: &[EXTENDED, ATOMIC_OP, ATOMIC_SIZE, ATOMIC_TYPE, ORDER, SCOPE],
+    opcode: 0x3a8,
+    ..ATOMIC
+};
+
+pub(super) static REDG: Row = Row {
+    mnemonic: "REDG",
+    summary: "atomic update of global memory without a result",
+    slots: &[ADDRESS, DATA],
+    mods: &[EXTENDED, ATOMIC_OP, ATOMIC_SIZE, ATOMIC_TYPE, ORDER, SCOPE],
+    completion: Completion::LateRead,
+    opcode: 0x98e,
+    ..ATOMIC
+};
+
+pub(super) static ATOMS: Row = Row {
+    mnemonic: "ATOMS",
+    summary: "atomic update of shared memory; d is the old value; `.POPC.INC.32` adds 1 and takes no data",
+    slots: &[D, ADDRESS, DATA.hidden()],
+    mods: &[
+        Modifier::new(
+            ModKind::Atomic,
+            &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".POPC.INC.32"],
+        ),
+        ATOMIC_SIZE,
+        Modifier::new(ModKind::DataType, &["", ".S32"]),
+    ],
+    opcode: 0x38c,
+    ..ATOMIC
+};
+
+pub(super) static MEMBAR: Row = Row {
+    mnemonic: "MEMBAR",
+    summary: "memory fence",
+    slots: &[],
+    mods: &[
+        Modifier::new(ModKind::Order, &[".ALL", ".SC"]),
+        Modifier::new(ModKind::Scope, &[".CTA", ".GPU", ".SYS"]),
+    ],
+    completion: Completion::LateRead,
+    min_stall: 6,
+    effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
+    opcode: 0x992,
+    ..LOAD
+};

@@ -1,0 +1,487 @@
+//! The shape of a row: slots, modifiers, timing class and effects.
+
+use crate::inst::Inst;
+use crate::operand::{Operand, OperandKind};
+use crate::register::{RegFile, Register};
+
+/// A field of the 128-bit instruction word: bits `lo` to `lo + len - 1`. The length 0 stands for a place
+/// that no experiment has settled yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bits {
+    /// The lowest bit.
+    pub lo: u8,
+    /// The number of bits.
+    pub len: u8,
+}
+
+/// The functional unit that executes an instruction; it limits the issue rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pipe {
+    /// Integer and logic.
+    Alu,
+    /// Single-precision multiply-add, and integer multiply-add.
+    Fma,
+    /// Half precision.
+    Half,
+    /// Double precision.
+    Fp64,
+    /// Transcendentals, conversions, bit counts.
+    Xu,
+    /// Loads, stores, atomics, shuffles.
+    Lsu,
+    /// Constant loads through the memory pipe.
+    Ldc,
+    /// The uniform datapath.
+    Udp,
+    /// Branches and barriers.
+    Control,
+    /// Tensor cores.
+    Tensor,
+}
+
+/// The row and column of the latency table in which an instruction stands; see `docs/facts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LatencyClass {
+    /// Integer, logic, comparison, select, votes.
+    Alu,
+    /// `FFMA` and 32-bit `IMAD`, `VIADD`.
+    Fma,
+    /// `IMAD.WIDE` and `IMAD.HI`, whose two halves arrive at different times.
+    ImadWide,
+    /// Packed half arithmetic.
+    Half,
+    /// Packed half comparison and minimum.
+    HalfAlu,
+    /// Double precision.
+    Fp64,
+    /// Variable-latency units with an early operand read.
+    MioFast,
+    /// Memory and shuffles.
+    MioSlow,
+    /// Branches, exits, convergence.
+    Branch,
+    /// CTA barriers.
+    Barrier,
+    /// Uniform arithmetic.
+    Udp,
+    /// `UMOV`, `ULDC`, `VOTEU`.
+    Umov,
+    /// Moves from general to uniform registers.
+    R2ur,
+    /// `CS2R`.
+    Cs2r,
+    /// Tensor cores.
+    Mma,
+}
+
+/// How the machine lets later instructions know that this one is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Completion {
+    /// After a fixed number of cycles; operands are read at issue.
+    Fixed,
+    /// Unknown: results (and, before them, the reading of operands) are announced by a scoreboard.
+    Variable,
+    /// No register result, but operands are read at an unknown time, announced by a read scoreboard.
+    LateRead,
+}
+
+/// Effects beyond registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// It reads memory that may change.
+    pub reads_memory: bool,
+    /// It writes memory.
+    pub writes_memory: bool,
+    /// It orders or awaits other threads: nothing in memory moves across it.
+    pub fence: bool,
+    /// It depends on which threads execute it together.
+    pub convergent: bool,
+    /// It may go elsewhere than to the next instruction; it ends a block.
+    pub branch: bool,
+    /// It ends the thread (where its guard holds).
+    pub exit: bool,
+}
+
+impl Effects {
+    /// Registers only.
+    pub const NONE: Effects = Effects {
+        reads_memory: false,
+        writes_memory: false,
+        fence: false,
+        convergent: false,
+        branch: false,
+        exit: false,
+    };
+
+    /// Whether it does nothing but compute registers.
+    pub const fn is_none(self) -> bool {
+        !(self.reads_memory
+            || self.writes_memory
+            || self.fence
+            || self.convergent
+            || self.branch
+            || self.exit)
+    }
+}
+
+/// Whether a slot is written or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Written.
+    Def,
+    /// Read.
+    Use,
+}
+
+/// A set of operand kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kinds(u16);
+
+impl Kinds {
+    /// General registers and RZ.
+    pub const R: Kinds = Kinds(1);
+    /// Uniform registers and URZ.
+    pub const UR: Kinds = Kinds(2);
+    /// Predicates and PT.
+    pub const P: Kinds = Kinds(4);
+    /// Uniform predicates and UPT.
+    pub const UP: Kinds = Kinds(8);
+    /// Immediates.
+    pub const IMM: Kinds = Kinds(16);
+    /// Constant bank words.
+    pub const CONST: Kinds = Kinds(32);
+    /// Memory addresses.
+    pub const MEM: Kinds = Kinds(64);
+    /// Branch targets.
+    pub const LABEL: Kinds = Kinds(128);
+    /// Special registers.
+    pub const SPECIAL: Kinds = Kinds(256);
+    /// Convergence barriers.
+    pub const CONVERGENCE: Kinds = Kinds(512);
+
+    /// The union.
+    pub const fn or(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are in it.
+    pub const fn contains(self, other: Kinds) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The kind of a register of that file.
+    pub const fn of_file(file: RegFile) -> Kinds {
+        match file {
+            RegFile::Gpr => Kinds::R,
+            RegFile::Ugpr => Kinds::UR,
+            RegFile::Pred => Kinds::P,
+            RegFile::Upred => Kinds::UP,
+        }
+    }
+
+    /// The kind of an operand.
+    pub fn of<R: Register>(operand: &Operand<R>) -> Kinds {
+        match operand.kind {
+            OperandKind::Zero(file) => Kinds::of_file(file),
+            OperandKind::Reg(reg) => Kinds::of_file(reg.file()),
+            OperandKind::Imm(_) => Kinds::IMM,
+            OperandKind::Const { .. } => Kinds::CONST,
+            OperandKind::Mem(_) => Kinds::MEM,
+            OperandKind::Label(_) => Kinds::LABEL,
+            OperandKind::Special(_) => Kinds::SPECIAL,
+            OperandKind::Convergence(_) => Kinds::CONVERGENCE,
+        }
+    }
+}
+
+/// How many 32-bit registers an operand covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// Always that many.
+    Fixed(u8),
+    /// As the `.64`/`.128` of the [`ModKind::Size`] modifier says; 1 for all other sizes.
+    Size,
+}
+
+impl Width {
+    /// The width in this instruction.
+    pub fn resolve<R: Register>(self, inst: &Inst<R>) -> u8 {
+        match self {
+            Width::Fixed(width) => width,
+            Width::Size => match inst.modifier(ModKind::Size) {
+                ".64" => 2,
+                ".128" => 4,
+                _ => 1,
+            },
+        }
+    }
+}
+
+/// How an immediate is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImmFormat {
+    /// `0xff`; all 32 bits.
+    Hex,
+    /// `-0x1`: hexadecimal with a sign.
+    Signed,
+    /// `4`, `0.5`, `+INF`: the bits are a binary32.
+    Float,
+}
+
+/// One operand position of a row, in the order of the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// A name for programs: `d`, `a`, `b`, `c`, `pd` (predicate result), `ps` (predicate source), `addr`, ….
+    pub name: &'static str,
+    /// Written or read.
+    pub role: Role,
+    /// What may fill it.
+    pub kinds: Kinds,
+    /// How many registers it covers.
+    pub width: Width,
+    /// Whether `-` may stand in front.
+    pub neg: bool,
+    /// Whether it may stand between bars.
+    pub abs: bool,
+    /// Whether `~` or `!` may stand in front.
+    pub not: bool,
+    /// The reuse flag of the operand: 0 for a, 1 for b, 2 for c.
+    pub reuse: Option<u8>,
+    /// Whether it has a default, PT, and is then set by name only.
+    pub optional: bool,
+    /// Whether the default is not printed.
+    pub hidden: bool,
+    /// Whether the default is the complement (`!PT`): the absent carry of an extended addition.
+    pub default_not: bool,
+    /// How an immediate is printed.
+    pub imm: ImmFormat,
+    /// Where it is encoded.
+    pub bits: Bits,
+}
+
+impl Slot {
+    const fn new(name: &'static str, role: Role, kinds: Kinds) -> Slot {
+        Slot {
+            name,
+            role,
+            kinds,
+            width: Width::Fixed(1),
+            neg: false,
+            abs: false,
+            not: false,
+            reuse: None,
+            optional: false,
+            hidden: false,
+            default_not: false,
+            imm: ImmFormat::Hex,
+            bits: Bits { lo: 0, len: 0 },
+        }
+    }
+
+    /// A slot that is written.
+    pub const fn def(name: &'static str, kinds: Kinds) -> Slot {
+        Slot::new(name, Role::Def, kinds)
+    }
+
+    /// A slot that is read.
+    pub const fn read(name: &'static str, kinds: Kinds) -> Slot {
+        Slot::new(name, Role::Use, kinds)
+    }
+
+    /// The same, covering that many registers.
+    pub const fn width(mut self, width: Width) -> Slot {
+        self.width = width;
+        self
+    }
+
+    /// The same with `-` allowed.
+    pub const fn neg(mut self) -> Slot {
+        self.neg = true;
+        self
+    }
+
+    /// The same with bars allowed.
+    pub const fn abs(mut self) -> Slot {
+        self.abs = true;
+        self
+    }
+
+    /// The same with `~` or `!` allowed.
+    pub const fn not(mut self) -> Slot {
+        self.not = true;
+        self
+    }
+
+    /// The same with the reuse flag of that number.
+    pub const fn reuse(mut self, index: u8) -> Slot {
+        self.reuse = Some(index);
+        self
+    }
+
+    /// The same with PT (or UPT) as default, printed.
+    pub const fn optional(mut self) -> Slot {
+        self.optional = true;
+        self
+    }
+
+    /// The same with PT (or UPT) as default, not printed.
+    pub const fn hidden(mut self) -> Slot {
+        self.optional = true;
+        self.hidden = true;
+        self
+    }
+
+    /// The same with `!PT` as default.
+    pub const fn default_not(mut self) -> Slot {
+        self.optional = true;
+        self.default_not = true;
+        self.not = true;
+        self
+    }
+
+    /// The same with that format of immediates.
+    pub const fn imm(mut self, format: ImmFormat) -> Slot {
+        self.imm = format;
+        self
+    }
+
+    /// The same at that place of the encoding.
+    pub const fn at(mut self, lo: u8, len: u8) -> Slot {
+        self.bits = Bits { lo, len };
+        self
+    }
+
+    /// What fills the slot until something else does: the constant register of the first file that fits,
+    /// else an immediate zero.
+    pub fn default_operand<R: Register>(&self) -> Operand<R> {
+        let file = if self.kinds.contains(Kinds::P) {
+            RegFile::Pred
+        } else if self.kinds.contains(Kinds::UP) {
+            RegFile::Upred
+        } else if self.kinds.contains(Kinds::R) {
+            RegFile::Gpr
+        } else if self.kinds.contains(Kinds::UR) {
+            RegFile::Ugpr
+        } else {
+            return Operand::imm(0);
+        };
+        let zero = Operand::zero(file);
+        if self.default_not { zero.not() } else { zero }
+    }
+
+    /// Whether an operand may fill the slot; the error says why not.
+    pub fn check<R: Register>(&self, operand: &Operand<R>) -> Result<(), String> {
+        if !self.kinds.contains(Kinds::of(operand)) {
+            return Err(format!("cannot be {:?}", operand.kind));
+        }
+        let flags = operand.flags;
+        if (flags.neg && !self.neg) || (flags.abs && !self.abs) || (flags.not && !self.not) {
+            return Err(format!("does not take the sign of {operand:?}"));
+        }
+        Ok(())
+    }
+}
+
+/// What a modifier is about. Rows name their modifiers by kind, so that a program can ask for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ModKind {
+    /// Access size: empty for 32 bits, `.U8`, `.S8`, `.U16`, `.S16`, `.64`, `.128`.
+    Size,
+    /// A comparison: `.LT`, `.GE`, ….
+    Compare,
+    /// How a predicate is combined with the source predicate: `.AND`, `.OR`, `.XOR`.
+    Combine,
+    /// Signed or unsigned reading of operands.
+    Sign,
+    /// Flush to zero.
+    Ftz,
+    /// Rounding.
+    Round,
+    /// Saturation.
+    Sat,
+    /// Memory order: `.STRONG`, `.CONSTANT`, ….
+    Order,
+    /// Memory scope: `.SM`, `.GPU`, `.SYS`.
+    Scope,
+    /// Eviction and other cache hints.
+    Cache,
+    /// 64-bit addresses: `.E`.
+    Extended,
+    /// What an atomic does.
+    Atomic,
+    /// The operand type of an atomic or conversion.
+    DataType,
+    /// The source type of a conversion.
+    SourceType,
+    /// The mode of a shuffle, vote, barrier, funnel shift or MUFU.
+    Mode,
+    /// A second mode: direction, high half, wrap.
+    Variant,
+    /// The part of a barrier: `.DEFER_BLOCKING`.
+    Defer,
+    /// The reduction of a barrier.
+    Reduction,
+}
+
+/// One modifier of a row: its values in the order of their encoding.
+#[derive(Clone, Copy, Debug)]
+pub struct Modifier {
+    /// What it is about.
+    pub kind: ModKind,
+    /// The text of each value, dot included; empty where the value prints nothing.
+    pub values: &'static [&'static str],
+    /// The index of the default.
+    pub default: u8,
+    /// Where it is encoded.
+    pub bits: Bits,
+}
+
+impl Modifier {
+    /// A modifier whose first value is the default.
+    pub const fn new(kind: ModKind, values: &'static [&'static str]) -> Modifier {
+        Modifier { kind, values, default: 0, bits: Bits { lo: 0, len: 0 } }
+    }
+
+    /// The same at that place of the encoding.
+    pub const fn at(mut self, lo: u8, len: u8) -> Modifier {
+        self.bits = Bits { lo, len };
+        self
+    }
+}
+
+/// Everything about an instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The text before the modifiers, dots included where they are fixed (`LOP3.LUT`).
+    pub mnemonic: &'static str,
+    /// One sentence: what it computes.
+    pub summary: &'static str,
+    /// The operand slots in text order.
+    pub slots: &'static [Slot],
+    /// The modifiers in text order; at most eight.
+    pub mods: &'static [Modifier],
+    /// The functional unit.
+    pub pipe: Pipe,
+    /// The row and column in the latency table.
+    pub latency: LatencyClass,
+    /// How its completion is tracked.
+    pub completion: Completion,
+    /// The least stall count that follows it, in cycles.
+    pub min_stall: u8,
+    /// Effects beyond registers.
+    pub effects: Effects,
+    /// The base opcode, bits 0 to 11 of the form with registers only; 0 where not settled yet.
+    pub opcode: u16,
+}
+
+impl Row {
+    /// The position of the slot of that name.
+    pub fn slot(&self, name: &str) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.name == name)
+    }
+
+    /// Whether the slot of that name takes operands of that kind: the legal-form query of selection.
+    pub fn accepts(&self, name: &str, kinds: Kinds) -> bool {
+        self.slot(name).is_some_and(|index| self.slots[index].kinds.contains(kinds))
+    }
+}

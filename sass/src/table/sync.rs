@@ -1,0 +1,70 @@
+//! CTA barriers and warp synchronisation.
+
+use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+
+const SYNC: Row = Row {
+    mnemonic: "",
+    summary: "",
+    slots: &[],
+    mods: &[],
+    pipe: Pipe::Control,
+    latency: LatencyClass::Barrier,
+    completion: Completion::LateRead,
+    min_stall: 5,
+    effects: Effects {
+        reads_memory: true,
+        writes_memory: true,
+        fence: true,
+        convergent: true,
+        ..Effects::NONE
+    },
+    opcode: 0,
+};
+
+pub(super) static BAR: Row = Row {
+    mnemonic: "BAR",
+    summary: "CTA barrier: arrive at barrier `name`, awaited by `count` threads (absent: all of the CTA)",
+    slots: &[
+        Slot::read("name", Kinds::IMM.or(Kinds::R)),
+        Slot::read("count", Kinds::IMM.or(Kinds::R)).hidden(),
+        Slot::read("ps", Kinds::P).not().hidden(),
+    ],
+    mods: &[
+        Modifier::new(ModKind::Mode, &[".SYNC", ".ARV", ".RED"]),
+        Modifier::new(ModKind::Reduction, &["", ".POPC", ".AND", ".OR"]),
+        Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"]),
+    ],
+    min_stall: 6,
+    opcode: 0x31d,
+    ..SYNC
+};
+
+pub(super) static B2R: Row = Row {
+    mnemonic: "B2R.RESULT",
+    summary: "d, pd = the result of the warp's last barrier reduction",
+    slots: &[Slot::def("d", Kinds::R), Slot::def("pd", Kinds::P).hidden()],
+    completion: Completion::Variable,
+    latency: LatencyClass::MioFast,
+    min_stall: 1,
+    opcode: 0x31c,
+    ..SYNC
+};
+
+pub(super) static WARPSYNC: Row = Row {
+    mnemonic: "WARPSYNC",
+    summary: "wait for the lanes of the mask",
+    slots: &[Slot::read("mask", Kinds::R.or(Kinds::IMM))],
+    completion: Completion::Fixed,
+    latency: LatencyClass::Branch,
+    opcode: 0x348,
+    ..SYNC
+};
+
+pub(super) static WARPSYNC_ALL: Row = Row {
+    mnemonic: "WARPSYNC.ALL",
+    summary: "wait for all lanes of the warp",
+    completion: Completion::Fixed,
+    latency: LatencyClass::Branch,
+    opcode: 0x948,
+    ..SYNC
+};
