@@ -1,1 +1,52 @@
-//! The arithmetic of PTX and SASS as pure functions on bits
+//! The arithmetic of PTX and SASS as pure functions on bits.
+//!
+//! Interpreters, constant folding and the SASS simulator share these functions, so that one rule is written once.
+//! In: operands as bits and a description of the type. Out: bits. Nothing here reads or writes state, allocates, or
+//! panics; every function takes constant time.
+//!
+//! # Conventions
+//!
+//! - **Floats are integers.** A value of a [`Format`] travels in the low bits of a `u64`, zeros above (the typed
+//!   functions such as [`float::f32_add`] take the integer of the format's width). NaN payloads are therefore exact,
+//!   and results can be compared with `==`.
+//! - **Integers** of an [`IntType`] travel the same way; bits of an operand above the width are ignored.
+//! - **One NaN.** A floating-point operation that gives a NaN gives [`Format::nan`], as the hardware does for binary32.
+//!   Sign operations ([`float::neg`], [`float::abs`]) only change the sign bit.
+//! - **Modes.** [`Mode`] holds the rounding direction, flushing of subnormals (inputs and results) and clamping to
+//!   `[0, 1]`. Where PTX has no such modifier (`.ftz` on `.f64`), callers leave it off.
+//! - **Undefined in PTX** (division by zero, positions out of range) is defined here as what the GPU or ptxas's code
+//!   gives; the function's documentation says so.
+//!
+//! # Example
+//!
+//! One thread of `y = a * x + y`, in binary32 with `fma.rn.ftz.f32`, and its byte offset `4 * i` in 64 bits:
+//!
+//! ```
+//! use ptxc_semantics::{Mode, U32, float, int};
+//! let [a, x, y] = [2.0f32, 1.5, 0.25].map(f32::to_bits);
+//! let sum = float::f32_fma(a, x, y, Mode::IEEE.with_ftz(true));
+//! assert_eq!(f32::from_bits(sum), 3.25);
+//! assert_eq!(int::mul_wide(U32, 0x8000_0000, 4), 0x2_0000_0000);
+//! ```
+//!
+//! # Where things are
+//!
+//! | module | what |
+//! |---|---|
+//! | [`format`](mod@format) | formats, rounding directions, modes |
+//! | [`float`] | add, sub, mul, fma, div, sqrt, min, max, sign, comparison |
+//! | [`packed`] | the same on two halves of a word |
+//! | [`convert`] | between integers and floats, formats and widths |
+//! | [`int`] | add to remainder, carries, 24-bit products, comparison |
+//! | [`bits`] | shifts, fields, counting, `lop3`, `prmt`, dot products |
+
+pub mod bits;
+pub mod convert;
+pub mod float;
+pub mod format;
+pub mod int;
+pub mod packed;
+mod round;
+
+pub use format::{BF16, F16, F32, F64, Format, Mode, Rounding};
+pub use int::{IntType, S8, S16, S32, S64, U8, U16, U32, U64};

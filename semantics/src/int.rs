@@ -1,0 +1,268 @@
+//! Integer arithmetic and comparison at any width.
+//!
+//! In: an [`IntType`] and operands in the low bits of a `u64` (what lies above the width is ignored). Out: the result in the low bits,
+//! zeros above. All results are modulo 2^width unless a function says that it saturates. Constant time, no panics:
+//! division by zero and the overflow of the least signed value have the results that the GPU gives.
+//!
+//! ```
+//! use ptxc_semantics::{S8, U8, U32, int};
+//! assert_eq!(int::add(U8, 200, 100), 44);
+//! assert_eq!(int::add_sat(S8, 100, 100), 127);
+//! assert_eq!(int::div(U32, 7, 0), 0xffff_ffff);
+//! ```
+
+/// The width and signedness of an integer operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct IntType {
+    bits: u32,
+    signed: bool,
+}
+
+/// 8 bits, unsigned.
+pub const U8: IntType = IntType::new(8, false);
+/// 16 bits, unsigned.
+pub const U16: IntType = IntType::new(16, false);
+/// 32 bits, unsigned.
+pub const U32: IntType = IntType::new(32, false);
+/// 64 bits, unsigned.
+pub const U64: IntType = IntType::new(64, false);
+/// 8 bits, two's complement.
+pub const S8: IntType = IntType::new(8, true);
+/// 16 bits, two's complement.
+pub const S16: IntType = IntType::new(16, true);
+/// 32 bits, two's complement.
+pub const S32: IntType = IntType::new(32, true);
+/// 64 bits, two's complement.
+pub const S64: IntType = IntType::new(64, true);
+
+impl IntType {
+    /// The type of `bits` bits; a width outside 1 to 64 is brought to the nearer end.
+    pub const fn new(bits: u32, signed: bool) -> IntType {
+        let bits = if bits == 0 {
+            1
+        } else if bits > 64 {
+            64
+        } else {
+            bits
+        };
+        IntType { bits, signed }
+    }
+
+    /// The width, in bits.
+    pub const fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// Whether values are in two's complement.
+    pub const fn is_signed(self) -> bool {
+        self.signed
+    }
+
+    /// All bits of the type.
+    pub const fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits)
+    }
+
+    /// The number that the low bits of `a` stand for.
+    pub const fn value(self, a: u64) -> i128 {
+        let unused = 64 - self.bits;
+        if self.signed { (((a << unused) as i64) >> unused) as i128 } else { (a & self.mask()) as i128 }
+    }
+
+    /// The bits of `value` modulo 2^width.
+    pub const fn wrap(self, value: i128) -> u64 {
+        value as u64 & self.mask()
+    }
+
+    /// The bits of the representable number nearest to `value`.
+    pub fn saturate(self, value: i128) -> u64 {
+        self.wrap(value.clamp(self.least(), self.greatest()))
+    }
+
+    /// The least number of the type.
+    pub const fn least(self) -> i128 {
+        if self.signed { -(1 << (self.bits - 1)) } else { 0 }
+    }
+
+    /// The greatest number of the type.
+    pub const fn greatest(self) -> i128 {
+        (1 << (self.bits - self.signed as u32)) - 1
+    }
+
+    /// The type of twice the width (at most 64 bits): that of `mul.wide`.
+    pub const fn widened(self) -> IntType {
+        IntType::new(self.bits * 2, self.signed)
+    }
+}
+
+/// `a + b` modulo 2^width.
+pub const fn add(ty: IntType, a: u64, b: u64) -> u64 {
+    a.wrapping_add(b) & ty.mask()
+}
+
+/// `a - b` modulo 2^width.
+pub const fn sub(ty: IntType, a: u64, b: u64) -> u64 {
+    a.wrapping_sub(b) & ty.mask()
+}
+
+/// `a + b`, limited to the range of the type: PTX `add.sat`.
+pub fn add_sat(ty: IntType, a: u64, b: u64) -> u64 {
+    ty.saturate(ty.value(a) + ty.value(b))
+}
+
+/// `a - b`, limited to the range of the type: PTX `sub.sat`.
+pub fn sub_sat(ty: IntType, a: u64, b: u64) -> u64 {
+    ty.saturate(ty.value(a) - ty.value(b))
+}
+
+/// `a + b + carry` and the carry out of the top bit: PTX `add.cc`, `addc`, SASS `IADD3` and `IADD3.X`. A subtraction
+/// in SASS is this with `!b` and a carry in of one; its carry out is set where nothing was borrowed.
+pub const fn add_carry(ty: IntType, a: u64, b: u64, carry: bool) -> (u64, bool) {
+    let sum = (a & ty.mask()) as u128 + (b & ty.mask()) as u128 + carry as u128;
+    (sum as u64 & ty.mask(), sum >> ty.bits != 0)
+}
+
+/// `a - b - borrow` and the borrow: PTX `sub.cc`, `subc`.
+pub const fn sub_borrow(ty: IntType, a: u64, b: u64, borrow: bool) -> (u64, bool) {
+    let difference = (a & ty.mask()) as i128 - (b & ty.mask()) as i128 - borrow as i128;
+    (ty.wrap(difference), difference < 0)
+}
+
+/// `a + b + c` with the carries in, and the carry out (0, 1 or 2) that SASS `IADD3` splits over two predicates.
+pub const fn add3_carry(ty: IntType, a: u64, b: u64, c: u64, carry: u32) -> (u64, u32) {
+    let sum = (a & ty.mask()) as u128 + (b & ty.mask()) as u128 + (c & ty.mask()) as u128 + carry as u128;
+    (sum as u64 & ty.mask(), (sum >> ty.bits) as u32)
+}
+
+/// The low half of `a * b`: PTX `mul.lo`, the same for both signednesses.
+pub const fn mul_lo(ty: IntType, a: u64, b: u64) -> u64 {
+    a.wrapping_mul(b) & ty.mask()
+}
+
+/// The high half of `a * b`: PTX `mul.hi`.
+pub const fn mul_hi(ty: IntType, a: u64, b: u64) -> u64 {
+    ((product(ty, a, b) >> ty.bits) as u64) & ty.mask()
+}
+
+/// The whole of `a * b`, in twice the width: PTX `mul.wide`. Of 64-bit operands, the low half.
+pub const fn mul_wide(ty: IntType, a: u64, b: u64) -> u64 {
+    product(ty, a, b) as u64 & ty.widened().mask()
+}
+
+/// The product modulo 2^128, which for two's complement operands includes its sign.
+const fn product(ty: IntType, a: u64, b: u64) -> u128 {
+    (ty.value(a) as u128).wrapping_mul(ty.value(b) as u128)
+}
+
+/// `a * b + c` modulo 2^width: PTX `mad.lo`.
+pub const fn mad_lo(ty: IntType, a: u64, b: u64, c: u64) -> u64 {
+    add(ty, mul_lo(ty, a, b), c)
+}
+
+/// The high half of `a * b`, plus `c`: PTX `mad.hi`.
+pub const fn mad_hi(ty: IntType, a: u64, b: u64, c: u64) -> u64 {
+    add(ty, mul_hi(ty, a, b), c)
+}
+
+/// [`mad_hi`], limited to the range of the type: PTX `mad.hi.sat.s32`.
+pub fn mad_hi_sat(ty: IntType, a: u64, b: u64, c: u64) -> u64 {
+    ty.saturate(ty.value(mul_hi(ty, a, b)) + ty.value(c))
+}
+
+/// `a * b + c` with `c` and the result of twice the width: PTX `mad.wide`.
+pub const fn mad_wide(ty: IntType, a: u64, b: u64, c: u64) -> u64 {
+    add(ty.widened(), mul_wide(ty, a, b), c)
+}
+
+/// `c + |a - b|` modulo 2^width, the difference taken exactly: PTX `sad`.
+pub fn sad(ty: IntType, a: u64, b: u64, c: u64) -> u64 {
+    ty.wrap((ty.value(a) - ty.value(b)).abs() + ty.value(c))
+}
+
+/// `a / b`, rounded towards zero. By zero: all ones, in both signednesses, as the sequences that ptxas emits give for 32 and
+/// 64 bits (PTX leaves it open). The least signed value divided by -1 is itself.
+pub fn div(ty: IntType, a: u64, b: u64) -> u64 {
+    match ty.value(b) {
+        0 => ty.mask(),
+        divisor => ty.wrap(ty.value(a) / divisor),
+    }
+}
+
+/// `a - (a / b) * b`: the sign is that of `a`. By zero: all ones, in both signednesses, as the sequences that ptxas emits give
+/// for 32 and 64 bits (PTX leaves it open).
+pub fn rem(ty: IntType, a: u64, b: u64) -> u64 {
+    match ty.value(b) {
+        0 => ty.mask(),
+        divisor => ty.wrap(ty.value(a) % divisor),
+    }
+}
+
+/// The smaller operand.
+pub fn min(ty: IntType, a: u64, b: u64) -> u64 {
+    ty.wrap(ty.value(a).min(ty.value(b)))
+}
+
+/// The larger operand.
+pub fn max(ty: IntType, a: u64, b: u64) -> u64 {
+    ty.wrap(ty.value(a).max(ty.value(b)))
+}
+
+/// `|a|` modulo 2^width: the least signed value is its own absolute value.
+pub const fn abs(ty: IntType, a: u64) -> u64 {
+    ty.wrap(ty.value(a).abs())
+}
+
+/// `-a` modulo 2^width.
+pub const fn neg(ty: IntType, a: u64) -> u64 {
+    sub(ty, 0, a)
+}
+
+/// The low 32 bits of the 48-bit product of the operands' low 24 bits: PTX `mul24.lo`.
+pub const fn mul24_lo(signed: bool, a: u32, b: u32) -> u32 {
+    product24(signed, a, b) as u32
+}
+
+/// Bits 47 to 16 of the product of the operands' low 24 bits: PTX `mul24.hi`.
+pub const fn mul24_hi(signed: bool, a: u32, b: u32) -> u32 {
+    (product24(signed, a, b) >> 16) as u32
+}
+
+const fn product24(signed: bool, a: u32, b: u32) -> u64 {
+    product(IntType::new(24, signed), a as u64, b as u64) as u64
+}
+
+/// The comparisons of PTX `setp` on integers; signedness comes from the type (`lo`, `ls`, `hi`, `hs` are [`Lt`],
+/// [`Le`], [`Gt`], [`Ge`] on an unsigned type).
+///
+/// [`Lt`]: IntCmp::Lt
+/// [`Le`]: IntCmp::Le
+/// [`Gt`]: IntCmp::Gt
+/// [`Ge`]: IntCmp::Ge
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum IntCmp {
+    /// `a == b`
+    Eq,
+    /// `a != b`
+    Ne,
+    /// `a < b`
+    Lt,
+    /// `a <= b`
+    Le,
+    /// `a > b`
+    Gt,
+    /// `a >= b`
+    Ge,
+}
+
+/// Whether `a cmp b` holds.
+pub const fn compare(ty: IntType, cmp: IntCmp, a: u64, b: u64) -> bool {
+    let (a, b) = (ty.value(a), ty.value(b));
+    match cmp {
+        IntCmp::Eq => a == b,
+        IntCmp::Ne => a != b,
+        IntCmp::Lt => a < b,
+        IntCmp::Le => a <= b,
+        IntCmp::Gt => a > b,
+        IntCmp::Ge => a >= b,
+    }
+}
