@@ -1,2 +1,14 @@
-//! The ptxc command line.
-fn main() {}
+//! The `ptxc` program; everything is in the library beside it.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut err = std::io::stderr().lock();
+    let code = ptxc::run(&args, &mut std::io::stdin().lock(), &mut out, &mut err);
+    // A reader that has gone away (`ptxc … | head`) is no error of ours.
+    let _ = out.flush();
+    ExitCode::from(code as u8)
+}

@@ -12,8 +12,8 @@ use crate::memory::Space;
 use crate::op::{Op, Results};
 use crate::types::Type;
 
-/// Where an instruction came from: a byte offset from the start of the function's text, so that it
-/// survives the function's moving within its file.
+/// Where an instruction came from: the number of a node of the function's syntax tree. It is no byte
+/// offset, so that text which moves, or comments that grow, leave the function as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLoc(pub u32);
 

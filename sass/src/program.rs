@@ -12,7 +12,7 @@ pub struct Coded {
     pub inst: Inst<PReg>,
     /// Its control field.
     pub control: Control,
-    /// Byte offset into the source text of the function; `u32::MAX` where there is none.
+    /// The node of the function's syntax tree that it came from; `u32::MAX` where there is none.
     pub loc: u32,
 }
 

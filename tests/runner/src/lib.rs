@@ -1,1 +1,19 @@
-//! Runs the lit tests.
+//! Runs the files of `tests/lit`, one behaviour each.
+//!
+//! A file says in a comment how it is run, and in others what must come out:
+//!
+//! ```text
+//! // RUN: ptxc lower %s --arch sm_90 | FileCheck %s
+//! // CHECK-LABEL: .text.scale:
+//! // CHECK: FMUL [[R:R[0-9]+]], {{.*}}, 2
+//! ```
+//!
+//! Programs run in this process: `ptxc` is the driver as a library, `FileCheck` is [`filecheck`], `not`
+//! turns an exit code around, and `exact` compares with the file beside the test that has the extension
+//! `.expected`; `PTXC_BLESS=1` rewrites that file. A test that should fail to compile marks the line of
+//! each diagnostic with `// error: E0107` (or `warning:`); all that are reported must be marked and all
+//! that are marked must be reported. `// REQUIRES: oracle` skips the file, visibly, where NVIDIA's tools
+//! are absent.
+
+pub mod filecheck;
+pub mod script;

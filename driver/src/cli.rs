@@ -1,0 +1,202 @@
+//! The command line, as clap reads it.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// An open compiler from NVIDIA PTX to SASS.
+#[derive(Debug, Parser)]
+#[command(name = "ptxc", version, about, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Lower PTX to scheduled SASS.
+    Lower(LowerArgs),
+    /// Report the errors in PTX files; write nothing.
+    Check(CheckArgs),
+    /// Run passes alone on IR text.
+    Opt(OptArgs),
+    /// Run an execution case on a simulator.
+    Run(RunArgs),
+}
+
+/// How diagnostics are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// For people.
+    #[default]
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What `lower` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// The syntax tree, printed back as PTX.
+    Ast,
+    /// SSA IR before legalization.
+    Ir,
+    /// Machine IR before allocation.
+    Mir,
+    /// SASS text.
+    Sass,
+}
+
+/// How control codes are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Control {
+    /// `[B01----:R0:W2:Y:S05]` in front of the instruction.
+    #[default]
+    Cuasm,
+    /// `&req={0,1} &rd=0x0 &wr=0x2 ?trans5` behind it.
+    Nv,
+    /// The field as a number.
+    Hex,
+    /// Not at all.
+    None,
+}
+
+/// How instructions are made to wait for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Sync {
+    /// As long as their dependences ask for.
+    #[default]
+    Exact,
+    /// After every instruction, for everything: to find out whether a schedule is wrong.
+    Serial,
+}
+
+/// Options that decide what code comes out.
+#[derive(Clone, Debug, Args)]
+pub struct CodeArgs {
+    /// The architecture to compile for (default: the file's .target).
+    #[arg(long)]
+    pub arch: Option<String>,
+    /// How much to optimise, 0 to 3.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub opt: u8,
+    /// The scheduling heuristic: critical-path, pressure, source-order or random:SEED.
+    #[arg(long, value_name = "NAME", default_value = "critical-path")]
+    pub heuristic: String,
+    /// The most general registers that a thread may use.
+    #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
+    pub max_regs: u32,
+    /// Whether a product and a sum without rounding modifiers become one fused operation.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub fmad: bool,
+    /// How instructions wait.
+    #[arg(long, value_enum, default_value_t)]
+    pub sync: Sync,
+}
+
+/// `ptxc lower`.
+#[derive(Debug, Args)]
+pub struct LowerArgs {
+    /// PTX files; `-` is standard input.
+    #[arg(required = true)]
+    pub files: Vec<String>,
+    /// Where to write (default: FILE.sass beside each file); `-` is standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Options of the code.
+    #[command(flatten)]
+    pub code: CodeArgs,
+    /// Lower this kernel only; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Vec<String>,
+    /// What to write, in this order.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "sass")]
+    pub emit: Vec<Emit>,
+    /// How control codes are written.
+    #[arg(long, value_enum, default_value_t)]
+    pub control: Control,
+    /// Say behind each line what forced its stall, wait and barriers.
+    #[arg(long)]
+    pub explain: bool,
+    /// Print the code before these passes, or `all`.
+    #[arg(long, value_name = "PASS", value_delimiter = ',')]
+    pub print_before: Vec<String>,
+    /// Print the code after these passes, or `all`.
+    #[arg(long, value_name = "PASS", value_delimiter = ',')]
+    pub print_after: Vec<String>,
+    /// Stop after this pass and print what it left.
+    #[arg(long, value_name = "PASS")]
+    pub stop_after: Option<String>,
+    /// Print how long each pass took.
+    #[arg(long)]
+    pub time_passes: bool,
+    /// Print each kernel's resources.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// How diagnostics are printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub message_format: MessageFormat,
+}
+
+/// `ptxc check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// PTX files; `-` is standard input.
+    #[arg(required = true)]
+    pub files: Vec<String>,
+    /// The architecture to check for (default: the file's .target).
+    #[arg(long)]
+    pub arch: Option<String>,
+    /// How diagnostics are printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub message_format: MessageFormat,
+}
+
+/// `ptxc opt`.
+#[derive(Debug, Args)]
+pub struct OptArgs {
+    /// IR text; `-` is standard input.
+    pub file: String,
+    /// Passes to run, in order; none prints the text back.
+    #[arg(long, value_delimiter = ',')]
+    pub passes: Vec<String>,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// The architecture to compile for.
+    #[arg(long, default_value = "sm_90")]
+    pub arch: String,
+    /// The scheduling heuristic.
+    #[arg(long, default_value = "critical-path")]
+    pub heuristic: String,
+    /// The most general registers that a thread may use.
+    #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
+    pub max_regs: u32,
+}
+
+/// What executes a case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The SSA IR as built from PTX.
+    Ssa,
+    /// The final SASS program.
+    #[default]
+    Sass,
+}
+
+/// `ptxc run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A case: kernel, launch, inputs and expected outputs as JSON.
+    pub case: PathBuf,
+    /// What executes it.
+    #[arg(long, value_enum, default_value_t)]
+    pub engine: Engine,
+    /// Options of the code.
+    #[command(flatten)]
+    pub code: CodeArgs,
+    /// Seed of the order in which warps take turns.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
