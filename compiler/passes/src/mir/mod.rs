@@ -17,7 +17,13 @@
 //! - Operands fit the slots of their row.
 //! - Uniform registers are defined where the warp is converged, or hold constants.
 
+mod cfg;
+pub mod liveness;
+
 use std::fmt;
+
+pub use cfg::Cfg;
+pub use liveness::Liveness;
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use ptxc_ir::{Param, SourceLoc};

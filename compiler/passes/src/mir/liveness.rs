@@ -1,0 +1,512 @@
+//! Liveness of `Mir<VReg>`, by component.
+//!
+//! In: a `Mir<VReg>` in SSA form. Out: for each block the components that are live at its start and at its
+//! end, and, on request, what is live at every instruction and how many registers of each file that is.
+//!
+//! ```text
+//! mb0:  %r0 = S2R SR_TID.X            live out of mb0: %r0
+//!       jump mb1(RZ)                  live into mb1:   %r0        (its parameter %r1 is defined there)
+//! mb1(%r1):  …  @%p0 mb1(%r2), mb2    live out of mb1: %r0        (%r2 is read by the terminator)
+//! ```
+//!
+//! Conventions: a block's parameters are defined at its start, so that they are not live into it. The
+//! predicate and the edge arguments of a terminator are read at the end of its block: they are not live out
+//! unless a successor needs them too.
+//!
+//! **Once a warp.** A uniform register is one for all lanes. After a divergent branch the warp runs both
+//! arms in some order, so that what one arm reads must survive the other. The divergent blocks therefore
+//! form regions: blocks that are joined by edges, or that are targets of one branch. A uniform component
+//! that is live into one block of a region, or into a sibling of such a block (another target of the same
+//! branch), is live through the whole region.
+//!
+//! Algorithm: for each use walk up to the definition (Appel and Palsberg, "Modern Compiler Implementation",
+//! 19.6; Boissinot et al., "Computing Liveness Sets for SSA-Form Programs", 2011). The components are taken
+//! in the order of their numbers, so that each set comes out sorted and a look at its last element tells
+//! whether it has the component already. Cost and space: the sum of the sizes of the sets.
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_sass::{RegFile, Register};
+
+use super::{Cfg, EdgeArg, MBlockId, MInst, Mir, Term, VReg, VRegId};
+
+/// The dense numbering of the components of all virtual registers.
+#[derive(Clone, Debug)]
+pub struct Components {
+    starts: Vec<u32>,
+    regs: Vec<VReg>,
+}
+
+impl Components {
+    /// Numbers the components in the order of their registers.
+    pub fn new(mir: &Mir<VReg>) -> Components {
+        let mut starts = Vec::with_capacity(mir.vregs.len());
+        let mut regs = Vec::with_capacity(mir.vregs.len());
+        for (id, data) in &mir.vregs {
+            starts.push(regs.len() as u32);
+            regs.extend((0..data.width).map(|component| VReg { id, component, file: data.file }));
+        }
+        Components { starts, regs }
+    }
+
+    /// The number of components.
+    pub fn len(&self) -> usize {
+        self.regs.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.regs.is_empty()
+    }
+
+    /// The number of a component.
+    pub fn index(&self, reg: VReg) -> usize {
+        self.starts[reg.id.index()] as usize + reg.component as usize
+    }
+
+    /// The numbers of a component and its neighbours, `width` in all.
+    pub fn range(&self, reg: VReg, width: u8) -> std::ops::Range<usize> {
+        let first = self.index(reg);
+        first..first + width as usize
+    }
+
+    /// The component of a number.
+    pub fn reg(&self, index: usize) -> VReg {
+        self.regs[index]
+    }
+
+    /// The number of a register's first component.
+    pub fn start(&self, id: VRegId) -> usize {
+        self.starts[id.index()] as usize
+    }
+}
+
+/// Registers of each file, in 32-bit registers or predicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pressure([u32; 4]);
+
+impl Pressure {
+    /// Those of one file.
+    pub const fn of(self, file: RegFile) -> u32 {
+        self.0[file as usize]
+    }
+
+    /// The greater of both, file by file.
+    pub fn max(self, other: Pressure) -> Pressure {
+        Pressure(std::array::from_fn(|file| self.0[file].max(other.0[file])))
+    }
+}
+
+/// The live components at one point of a block, during a walk.
+#[derive(Clone, Debug)]
+pub struct LivePoint<'a> {
+    components: &'a Components,
+    live: Vec<u64>,
+    counts: Pressure,
+}
+
+impl<'a> LivePoint<'a> {
+    fn new(components: &'a Components) -> LivePoint<'a> {
+        LivePoint { components, live: vec![0; components.len().div_ceil(64)], counts: Pressure::default() }
+    }
+
+    /// Whether a component is live here.
+    pub fn contains(&self, reg: VReg) -> bool {
+        let index = self.components.index(reg);
+        self.live[index / 64] >> (index % 64) & 1 != 0
+    }
+
+    /// How many registers of each file are live here.
+    pub fn pressure(&self) -> Pressure {
+        self.counts
+    }
+
+    fn clear(&mut self) {
+        self.live.fill(0);
+        self.counts = Pressure::default();
+    }
+
+    fn insert(&mut self, index: usize) {
+        let bit = 1 << (index % 64);
+        if self.live[index / 64] & bit == 0 {
+            self.live[index / 64] |= bit;
+            self.counts.0[self.components.reg(index).file as usize] += 1;
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        let bit = 1 << (index % 64);
+        if self.live[index / 64] & bit != 0 {
+            self.live[index / 64] &= !bit;
+            self.counts.0[self.components.reg(index).file as usize] -= 1;
+        }
+    }
+}
+
+/// What is live at the borders of each block.
+#[derive(Clone, Debug)]
+pub struct Liveness {
+    components: Components,
+    live_in: SecondaryMap<MBlockId, Vec<u32>>,
+    live_out: SecondaryMap<MBlockId, Vec<u32>>,
+}
+
+impl Liveness {
+    /// Computes the liveness of a function in SSA form.
+    pub fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Liveness {
+        let components = Components::new(mir);
+        let mut def_block: Vec<Option<MBlockId>> = vec![None; components.len()];
+        let mut use_blocks: Vec<(u32, MBlockId)> = Vec::new();
+        for &block in &mir.layout {
+            let data = &mir.blocks[block];
+            for param in &data.params {
+                for index in components.range(param.reg, param.width) {
+                    def_block[index] = Some(block);
+                }
+            }
+            for inst in &data.insts {
+                for_each_use(inst, |reg, width| {
+                    use_blocks.extend(components.range(reg, width).map(|index| (index as u32, block)));
+                });
+                for access in inst.inst.defs() {
+                    for index in components.range(access.reg, access.width) {
+                        def_block[index] = Some(block);
+                    }
+                }
+            }
+            for_each_term_use(mir, block, |reg, width| {
+                use_blocks.extend(components.range(reg, width).map(|index| (index as u32, block)));
+            });
+        }
+        use_blocks.sort_unstable();
+        use_blocks.dedup();
+
+        let regions = Regions::new(mir, cfg);
+        let mut liveness =
+            Liveness { components, live_in: SecondaryMap::new(), live_out: SecondaryMap::new() };
+        let mut stack = Vec::new();
+        for (index, block) in use_blocks {
+            let def = def_block[index as usize];
+            if def != Some(block) {
+                stack.push(block);
+            }
+            let uniform = liveness.components.reg(index as usize).file().is_uniform();
+            while let Some(block) = stack.pop() {
+                if !push_once(&mut liveness.live_in[block], index) {
+                    continue;
+                }
+                for &pred in cfg.preds(block) {
+                    push_once(&mut liveness.live_out[pred], index);
+                    if def != Some(pred) {
+                        stack.push(pred);
+                    }
+                }
+                if uniform {
+                    for &region in regions.touching(block) {
+                        for &member in regions.members(region) {
+                            push_once(&mut liveness.live_out[member], index);
+                            if def != Some(member) {
+                                stack.push(member);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        liveness
+    }
+
+    /// The numbering of the components.
+    pub fn components(&self) -> &Components {
+        &self.components
+    }
+
+    /// The numbers of the components that are live at the start of a block, ascending; its parameters are
+    /// not among them.
+    pub fn live_in(&self, block: MBlockId) -> &[u32] {
+        &self.live_in[block]
+    }
+
+    /// The numbers of the components that are live at the end of a block, ascending.
+    pub fn live_out(&self, block: MBlockId) -> &[u32] {
+        &self.live_out[block]
+    }
+
+    /// Whether a component is live at the start of a block.
+    pub fn is_live_in(&self, block: MBlockId, reg: VReg) -> bool {
+        self.live_in[block].binary_search(&(self.components.index(reg) as u32)).is_ok()
+    }
+
+    /// Whether a component is live at the end of a block.
+    pub fn is_live_out(&self, block: MBlockId, reg: VReg) -> bool {
+        self.live_out[block].binary_search(&(self.components.index(reg) as u32)).is_ok()
+    }
+
+    /// A point for [`walk_block`](Self::walk_block), to be made once and used for many blocks.
+    pub fn point(&self) -> LivePoint<'_> {
+        LivePoint::new(&self.components)
+    }
+
+    /// Walks a block from its end to its start. `visit` sees what is live just after each instruction
+    /// (results that are read later, not those that nobody reads) and its number; at the end it sees the
+    /// start of the block, where the parameters are live if they are read, with the number `None`.
+    ///
+    /// The point is cleared first; clearing costs one word for each 64 components.
+    pub fn walk_block<'a>(
+        &'a self,
+        mir: &Mir<VReg>,
+        block: MBlockId,
+        point: &mut LivePoint<'a>,
+        mut visit: impl FnMut(Option<usize>, &LivePoint<'a>),
+    ) {
+        point.clear();
+        for &index in &self.live_out[block] {
+            point.insert(index as usize);
+        }
+        for_each_term_use(mir, block, |reg, width| {
+            self.components.range(reg, width).for_each(|index| point.insert(index));
+        });
+        for (number, inst) in mir.blocks[block].insts.iter().enumerate().rev() {
+            visit(Some(number), point);
+            for access in inst.inst.defs() {
+                self.components.range(access.reg, access.width).for_each(|index| point.remove(index));
+            }
+            for_each_use(inst, |reg, width| {
+                self.components.range(reg, width).for_each(|index| point.insert(index));
+            });
+        }
+        visit(None, point);
+    }
+
+    /// The greatest number of registers that are live at once in a block, file by file. A result that
+    /// nobody reads counts at its instruction.
+    pub fn pressure<'a>(&'a self, mir: &Mir<VReg>, block: MBlockId, point: &mut LivePoint<'a>) -> Pressure {
+        let mut greatest = Pressure::default();
+        self.walk_block(mir, block, point, |number, live| {
+            let mut here = live.pressure();
+            if let Some(number) = number {
+                for access in mir.blocks[block].insts[number].inst.defs() {
+                    let dead = (0..access.width).filter(|&n| !live.contains(access.reg.component(n)));
+                    here.0[access.reg.file as usize] += dead.count() as u32;
+                }
+            }
+            greatest = greatest.max(here);
+        });
+        greatest
+    }
+}
+
+/// Calls `visit` for each register that an instruction reads: operands, guard, tied old contents.
+pub fn for_each_use(inst: &MInst<VReg>, mut visit: impl FnMut(VReg, u8)) {
+    for access in inst.inst.uses() {
+        visit(access.reg, access.width);
+    }
+    for &(slot, old) in &inst.tied {
+        visit(old, inst.inst.slot_width(slot as usize));
+    }
+}
+
+/// Calls `visit` for each register that a block's terminator reads: the predicate and edge arguments.
+pub fn for_each_term_use(mir: &Mir<VReg>, block: MBlockId, mut visit: impl FnMut(VReg, u8)) {
+    let term = &mir.blocks[block].term;
+    if let Term::Branch { pred, .. } = term {
+        visit(*pred, 1);
+    }
+    for edge in term.edges() {
+        for (arg, param) in edge.args.iter().zip(&mir.blocks[edge.block].params) {
+            if let EdgeArg::Reg(reg) = arg {
+                visit(*reg, param.width);
+            }
+        }
+    }
+}
+
+fn push_once(set: &mut Vec<u32>, index: u32) -> bool {
+    let fresh = set.last() != Some(&index);
+    if fresh {
+        set.push(index);
+    }
+    fresh
+}
+
+/// The divergent regions, and which of them each block touches as a member or as a sibling of a member.
+struct Regions {
+    members: Vec<Vec<MBlockId>>,
+    touching: SecondaryMap<MBlockId, Vec<u32>>,
+}
+
+impl Regions {
+    fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Regions {
+        let mut group: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
+        let mut parent: Vec<u32> = Vec::new();
+        for &block in &mir.layout {
+            group[block] = parent.len() as u32;
+            parent.push(group[block]);
+        }
+        let divergent = |block: MBlockId| mir.blocks[block].divergent;
+        for &block in &mir.layout {
+            let mut first = Some(block).filter(|&block| divergent(block));
+            for edge in mir.blocks[block].term.edges() {
+                if divergent(edge.block) {
+                    match first {
+                        Some(first) => unite(&mut parent, group[first], group[edge.block]),
+                        None => first = Some(edge.block),
+                    }
+                }
+            }
+        }
+        let mut number: Vec<Option<u32>> = vec![None; parent.len()];
+        let mut regions = Regions { members: Vec::new(), touching: SecondaryMap::new() };
+        let mut region_of: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
+        for &block in mir.layout.iter().filter(|&&block| divergent(block)) {
+            let root = find(&mut parent, group[block]) as usize;
+            let region = *number[root].get_or_insert_with(|| {
+                regions.members.push(Vec::new());
+                regions.members.len() as u32 - 1
+            });
+            regions.members[region as usize].push(block);
+            regions.touching[block].push(region);
+            region_of[block] = Some(region);
+        }
+        for &block in &mir.layout {
+            let edges = mir.blocks[block].term.edges();
+            for region in edges.iter().filter_map(|edge| region_of[edge.block]) {
+                for edge in &edges {
+                    let touching = &mut regions.touching[edge.block];
+                    if !touching.contains(&region) && cfg.rank(edge.block).is_some() {
+                        touching.push(region);
+                    }
+                }
+            }
+        }
+        regions
+    }
+
+    fn members(&self, region: u32) -> &[MBlockId] {
+        &self.members[region as usize]
+    }
+
+    fn touching(&self, block: MBlockId) -> &[u32] {
+        &self.touching[block]
+    }
+}
+
+fn find(parent: &mut [u32], mut at: u32) -> u32 {
+    while parent[at as usize] != at {
+        parent[at as usize] = parent[parent[at as usize] as usize];
+        at = parent[at as usize];
+    }
+    at
+}
+
+fn unite(parent: &mut [u32], a: u32, b: u32) {
+    let (a, b) = (find(parent, a), find(parent, b));
+    parent[a.max(b) as usize] = a.min(b);
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_ir::SourceLoc;
+    use ptxc_sass::{Inst, Op, Operand};
+
+    use super::*;
+    use crate::mir::{Edge, MBlock};
+
+    fn block(mir: &mut Mir<VReg>, divergent: bool) -> MBlockId {
+        let block = mir.blocks.push(MBlock {
+            params: Vec::new(),
+            insts: Vec::new(),
+            term: Term::Exit,
+            term_loc: SourceLoc::NONE,
+            frequency: 1024,
+            divergent,
+        });
+        mir.layout.push(block);
+        block
+    }
+
+    fn push(mir: &mut Mir<VReg>, block: MBlockId, inst: Inst<VReg>) {
+        mir.blocks[block].insts.push(MInst::new(inst, SourceLoc::NONE));
+    }
+
+    fn edge(block: MBlockId) -> Edge<VReg> {
+        Edge { block, args: Default::default() }
+    }
+
+    /// A divergent diamond: what one arm reads from UR must survive the other, a general register not.
+    #[test]
+    fn uniform_registers_live_through_both_arms() {
+        let mut mir = Mir::new("k");
+        let [head, left, right, join] = [false, true, true, false].map(|d| block(&mut mir, d));
+        let uniform = mir.new_vreg(RegFile::Ugpr, 1);
+        let general = mir.new_vreg(RegFile::Gpr, 1);
+        let copy = mir.new_vreg(RegFile::Gpr, 1);
+        let pred = mir.new_vreg(RegFile::Pred, 1);
+        push(&mut mir, head, Inst::new(Op::UMOV).ops([Operand::reg(uniform), Operand::imm(1)]));
+        push(&mut mir, head, Inst::new(Op::MOV).ops([Operand::reg(general), Operand::imm(1)]));
+        push(
+            &mut mir,
+            head,
+            Inst::new(Op::ISETP).with(".NE").ops([
+                Operand::reg(pred),
+                Operand::reg(general),
+                Operand::imm(0),
+            ]),
+        );
+        mir.blocks[head].term = Term::Branch { pred, negated: false, then: edge(left), other: edge(right) };
+        push(
+            &mut mir,
+            left,
+            Inst::new(Op::IADD3).ops([
+                Operand::reg(copy),
+                Operand::reg(general),
+                Operand::reg(uniform),
+                Operand::rz(),
+            ]),
+        );
+        mir.blocks[left].term = Term::Jump(edge(join));
+        mir.blocks[right].term = Term::Jump(edge(join));
+        let cfg = Cfg::new(&mir);
+        let live = Liveness::new(&mir, &cfg);
+        assert!(live.is_live_in(right, uniform) && live.is_live_out(right, uniform));
+        assert!(!live.is_live_in(right, general));
+        assert!(!live.is_live_in(join, uniform));
+        assert!(live.is_live_out(head, uniform) && !live.is_live_in(head, uniform));
+        let pressure = live.pressure(&mir, head, &mut live.point());
+        assert_eq!((pressure.of(RegFile::Gpr), pressure.of(RegFile::Pred)), (1, 1));
+        assert_eq!(cfg.idom(join), Some(head));
+    }
+
+    /// The second component alone may live on; parameters are defined in their block.
+    #[test]
+    fn components_and_parameters() {
+        let mut mir = Mir::new("k");
+        let [head, body, end] = [false; 3].map(|d| block(&mut mir, d));
+        let pair = mir.new_vreg(RegFile::Gpr, 2);
+        let param = mir.new_vreg(RegFile::Gpr, 1);
+        let pred = mir.new_vreg(RegFile::Pred, 1);
+        let load = Inst::new(Op::LDC).with(".64").ops([Operand::reg(pair), Operand::constant(0, 0x210)]);
+        push(&mut mir, head, load);
+        let args = smallvec::smallvec![EdgeArg::Reg(pair)];
+        mir.blocks[head].term = Term::Jump(Edge { block: body, args });
+        mir.blocks[body].params.push(crate::mir::Tuple { reg: param, width: 1 });
+        push(
+            &mut mir,
+            body,
+            Inst::new(Op::ISETP).with(".LT").ops([
+                Operand::reg(pred),
+                Operand::reg(param),
+                Operand::reg(pair.component(1)),
+            ]),
+        );
+        let back = Edge { block: body, args: smallvec::smallvec![EdgeArg::Reg(param)] };
+        mir.blocks[body].term = Term::Branch { pred, negated: false, then: back, other: edge(end) };
+        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        let names = |list: &[u32]| -> Vec<String> {
+            list.iter().map(|&index| live.components().reg(index as usize).to_string()).collect()
+        };
+        assert_eq!(names(live.live_in(body)), ["%r0.1"]);
+        assert_eq!(names(live.live_out(body)), ["%r0.1"]);
+        assert_eq!(names(live.live_out(head)), ["%r0.1"]);
+        assert!(live.live_in(head).is_empty() && live.live_in(end).is_empty());
+    }
+}
