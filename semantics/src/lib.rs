@@ -35,6 +35,7 @@
 //! |---|---|
 //! | [`format`](mod@format) | formats, rounding directions, modes |
 //! | [`float`] | add, sub, mul, fma, div, sqrt, min, max, sign, comparison |
+//! | [`mufu`] | the approximations of the special function unit |
 //! | [`packed`] | the same on two halves of a word |
 //! | [`convert`] | between integers and floats, formats and widths |
 //! | [`int`] | add to remainder, carries, 24-bit products, comparison |
@@ -45,6 +46,7 @@ pub mod convert;
 pub mod float;
 pub mod format;
 pub mod int;
+pub mod mufu;
 pub mod packed;
 mod round;
 
