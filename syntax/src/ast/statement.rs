@@ -1,0 +1,226 @@
+//! What stands in a function body, and the directives that may also stand outside.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::declaration::{Declaration, Parameter};
+use super::expression::Expr;
+use super::function::Directive;
+use super::operand::Operand;
+use super::{Ident, Pragma};
+use crate::name::Name;
+use crate::span::NodeId;
+
+/// One statement of a body.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Statement {
+    /// Where it stands, without the `;`.
+    pub id: NodeId,
+    /// What it is.
+    pub kind: StatementKind,
+}
+
+/// What a statement can be.
+///
+/// A body is flat: a block in braces is an [`Open`](StatementKind::Open), its statements and a
+/// [`Close`](StatementKind::Close). The parser guarantees that they balance, so that a walk needs a stack of
+/// scopes but no recursion, however deeply the text nests.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum StatementKind {
+    /// `@p add.s32 %r1, %r2, 3;`
+    Instruction(Instruction),
+    /// `L:`
+    Label(Name),
+    /// `{`
+    Open,
+    /// `}`
+    Close,
+    /// `.reg .b32 %r<9>;` or a variable.
+    Declaration(Box<Declaration>),
+    /// `.loc 1 20 5`
+    Location(Box<Location>),
+    /// `.pragma "nounroll";`
+    Pragma(Pragma),
+    /// `ts: .branchtargets L0, L1;`
+    BranchTargets(TargetList),
+    /// `ts: .calltargets f, g;`
+    CallTargets(TargetList),
+    /// `proto: .callprototype (.param .b32 _) _ (.param .b64 _);`
+    CallPrototype(Box<Prototype>),
+    /// `.file 1 "kernel.cu"`
+    File(File),
+    /// `.section .debug_str { … }`
+    Section(Section),
+}
+
+/// An instruction, whatever it is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Instruction {
+    /// The predicate that must hold for the instruction to take effect.
+    pub guard: Option<Guard>,
+    /// Mnemonic and modifiers.
+    pub opcode: Opcode,
+    /// The operands in the order written, destinations first.
+    pub operands: Vec<Operand>,
+}
+
+/// `@p` or `@!p`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Guard {
+    /// The whole guard.
+    pub id: NodeId,
+    /// Whether it is `@!p`.
+    pub negated: bool,
+    /// The predicate register.
+    pub register: Name,
+}
+
+/// A mnemonic with its modifiers in the order written: `ld`, `global`, `L2::128B`, `v4`, `f32`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Opcode {
+    /// The node of the mnemonic; the parts behind it have the ids that follow, see [`part_id`](Self::part_id).
+    pub id: NodeId,
+    /// The mnemonic, then the modifiers without their dots.
+    pub parts: SmallVec<[Name; 4]>,
+}
+
+impl Opcode {
+    /// The first part, such as `ld`.
+    pub fn mnemonic(&self) -> &Name {
+        &self.parts[0]
+    }
+
+    /// The parts behind it, such as `global`, `f32`.
+    pub fn modifiers(&self) -> &[Name] {
+        &self.parts[1..]
+    }
+
+    /// Whether `modifier` (without its dot) is among the modifiers.
+    pub fn has(&self, modifier: &str) -> bool {
+        self.modifiers().iter().any(|part| part == modifier)
+    }
+
+    /// Where part number `index` stands; 0 is the mnemonic, `i + 1` is `modifiers()[i]`.
+    pub fn part_id(&self, index: usize) -> NodeId {
+        NodeId(self.id.0 + index as u32)
+    }
+}
+
+impl fmt::Display for Opcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                f.write_str(".")?;
+            }
+            f.write_str(part)?;
+        }
+        Ok(())
+    }
+}
+
+/// `.loc FILE LINE COLUMN`, the source line of what follows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Location {
+    /// Number of a `.file`.
+    pub file: u64,
+    /// From 1.
+    pub line: u64,
+    /// From 1; 0 for unknown.
+    pub column: u64,
+    /// Where an inlined function was called.
+    pub inlined: Option<Inlined>,
+}
+
+/// `function_name LABEL+OFFSET, inlined_at FILE LINE COLUMN`
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Inlined {
+    /// A label in `.debug_str`.
+    pub function_name: Ident,
+    /// What is added to the label.
+    pub offset: Option<Expr>,
+    /// Number of a `.file`.
+    pub file: u64,
+    /// From 1.
+    pub line: u64,
+    /// From 1; 0 for unknown.
+    pub column: u64,
+}
+
+/// The list behind `.branchtargets` or `.calltargets`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TargetList {
+    /// The label in front of the directive, by which `brx.idx` or `call` names the list.
+    pub name: Ident,
+    /// Labels or functions.
+    pub targets: Vec<Ident>,
+}
+
+/// The signature behind `.callprototype`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Prototype {
+    /// The label in front of the directive, by which `call` names the prototype.
+    pub name: Ident,
+    /// The results.
+    pub returns: Vec<Parameter>,
+    /// The parameters.
+    pub parameters: Vec<Parameter>,
+    /// `.noreturn`, `.abi_preserve` and the like.
+    pub directives: Vec<Directive>,
+}
+
+/// `.file INDEX "NAME", TIMESTAMP, SIZE`
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct File {
+    /// The whole directive.
+    pub id: NodeId,
+    /// The number that `.loc` uses.
+    pub index: u64,
+    /// The raw text between the quotes.
+    pub name: Name,
+    /// Modification time and size in bytes, where given.
+    pub stamp: Option<(u64, u64)>,
+}
+
+/// A section of debugging data, kept as it is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Section {
+    /// The whole directive.
+    pub id: NodeId,
+    /// The name with its dot where it has one, such as `.debug_info`.
+    pub name: Name,
+    /// The content.
+    pub lines: Vec<SectionLine>,
+}
+
+/// One line of a section.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SectionLine {
+    /// `L:`
+    Label(Name),
+    /// `.b32 1, 2`
+    Data {
+        /// Bytes of each value: 1, 2, 4 or 8.
+        width: u8,
+        /// The values; at least one.
+        values: Vec<SectionValue>,
+    },
+}
+
+/// A value in a section: a sum of terms, such as `end-start` or `.debug_abbrev`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SectionValue {
+    /// The first term, always there.
+    pub first: SectionTerm,
+    /// Further terms; the flag says whether one is subtracted.
+    pub rest: Vec<(bool, SectionTerm)>,
+}
+
+/// One term of a section's value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SectionTerm {
+    /// A constant.
+    Constant(Expr),
+    /// A label, or with its dot a section.
+    Symbol(Name),
+}

@@ -1,0 +1,372 @@
+//! Splits a file into its top-level items without parsing them.
+//!
+//! In goes the text of a file, out come the items in order: kind, declared names, and the byte range of
+//! each. An edit inside one function changes the range's text of that function alone, which is what makes
+//! incremental compilation cheap.
+//!
+//! ```
+//! use ptxc_syntax::items::{ItemKind, split};
+//!
+//! let text = ".version 9.0\n.target sm_90\n.visible .entry k(.param .u64 x) { ret; }";
+//! let items = split(text);
+//! assert_eq!(items.len(), 3);
+//! assert_eq!(items[2].kind, ItemKind::Entry);
+//! assert_eq!(items[2].names[0], "k");
+//! assert_eq!(&text[items[2].head.range()], ".visible .entry k(.param .u64 x) ");
+//! ```
+//!
+//! One pass over the tokens with a counter of open braces; linear, no recursion, any text. It has to find
+//! the end of a function whose body is damaged: a `{` in the middle of an instruction opens a vector, which
+//! ends at the next `;` at the latest; a `}` in front of `,` closes nothing; and `.entry` or `.func`, which
+//! can't stand in a body, end an unclosed one. What is no item at all becomes an [`ItemKind::Unknown`] that
+//! reaches to the next `;`, brace or item.
+
+use smallvec::SmallVec;
+
+use crate::ast::{Linkage, Space};
+use crate::lexer::{Lexer, Token, TokenKind};
+use crate::name::Name;
+use crate::span::Span;
+
+/// What kind of item a text is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ItemKind {
+    /// `.version`
+    Version,
+    /// `.target`
+    Target,
+    /// `.address_size`
+    AddressSize,
+    /// `.file`
+    File,
+    /// `.section`
+    Section,
+    /// `.pragma`
+    Pragma,
+    /// `.alias`
+    Alias,
+    /// A variable, or several of one type.
+    Variable,
+    /// A kernel.
+    Entry,
+    /// A device function.
+    Func,
+    /// Text that is no item; parsing it gives the error.
+    Unknown,
+}
+
+/// One top-level item of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ItemText {
+    /// What it is.
+    pub kind: ItemKind,
+    /// The names it declares: one of a function or an alias, one or more of a variable, else none. Damaged
+    /// text can lack them.
+    pub names: SmallVec<[Name; 1]>,
+    /// Its bytes.
+    pub span: Span,
+    /// Of a function, the bytes in front of the body or the `;`; of everything else, all of it.
+    pub head: Span,
+    /// Whether it is a function with a body.
+    pub has_body: bool,
+}
+
+/// The items of `text` in order. Only spaces and comments lie between them.
+///
+/// The text must be shorter than 4 GiB; of a longer one, nothing is returned.
+pub fn split(text: &str) -> Vec<ItemText> {
+    if u32::try_from(text.len()).is_err() {
+        return Vec::new();
+    }
+    let mut lexer = Lexer::new(text);
+    let token = lexer.next();
+    let mut splitter = Splitter { lexer, token, end: 0 };
+    let mut items = Vec::new();
+    while splitter.token.kind != TokenKind::End {
+        items.push(splitter.item());
+    }
+    items
+}
+
+struct Splitter<'a> {
+    lexer: Lexer<'a>,
+    token: Token,
+    /// End of the token before `token`.
+    end: u32,
+}
+
+impl<'a> Splitter<'a> {
+    fn text(&self) -> &'a str {
+        &self.lexer.text()[self.token.span.range()]
+    }
+
+    fn advance(&mut self) {
+        self.end = self.token.span.end;
+        self.token = self.lexer.next();
+    }
+
+    fn eat(&mut self, kind: TokenKind) -> bool {
+        let found = self.token.kind == kind;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn eat_punct(&mut self, punct: u8) -> bool {
+        self.eat(TokenKind::Punct(punct))
+    }
+
+    /// The kind of item that the current token starts, if it can start one. Linkage counts as `Variable`.
+    fn starts(&self) -> Option<ItemKind> {
+        if self.token.kind != TokenKind::Dotted {
+            return None;
+        }
+        item_kind(self.text())
+    }
+
+    fn item(&mut self) -> ItemText {
+        let start = self.token.span.start;
+        let mut item = ItemText {
+            kind: ItemKind::Unknown,
+            names: SmallVec::new(),
+            span: Span::new(start, start),
+            head: Span::new(start, start),
+            has_body: false,
+        };
+        match self.starts() {
+            None => self.unknown(),
+            Some(kind) => {
+                item.kind = kind;
+                match kind {
+                    ItemKind::Version | ItemKind::AddressSize => {
+                        self.advance();
+                        if matches!(self.token.kind, TokenKind::Int | TokenKind::Float) {
+                            self.advance();
+                        }
+                    }
+                    ItemKind::Target => {
+                        self.advance();
+                        while self.eat(TokenKind::Ident) && self.eat_punct(b',') {}
+                    }
+                    ItemKind::File => {
+                        self.advance();
+                        while matches!(self.token.kind, TokenKind::Int | TokenKind::String)
+                            || self.token.is(b',')
+                        {
+                            self.advance();
+                        }
+                    }
+                    ItemKind::Section => self.section(),
+                    ItemKind::Pragma => self.statement(),
+                    ItemKind::Alias => {
+                        self.advance();
+                        if self.token.kind == TokenKind::Ident {
+                            item.names.push(Name::new(self.text()));
+                        }
+                        self.statement();
+                    }
+                    ItemKind::Variable | ItemKind::Entry | ItemKind::Func | ItemKind::Unknown => {
+                        self.declaration(&mut item);
+                    }
+                }
+            }
+        }
+        item.span.end = self.end;
+        if item.head.is_empty() {
+            item.head = item.span;
+        }
+        item
+    }
+
+    /// Skips what is no item, at least one token.
+    fn unknown(&mut self) {
+        loop {
+            let ends = matches!(self.token.kind, TokenKind::Punct(b';' | b'}'));
+            self.advance();
+            if ends || self.token.kind == TokenKind::End || self.starts().is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Skips to behind the next `;` outside braces, or to the next item.
+    fn statement(&mut self) {
+        let mut depth = 0u32;
+        loop {
+            match self.token.kind {
+                TokenKind::End => return,
+                TokenKind::Punct(b';') => {
+                    self.advance();
+                    return;
+                }
+                TokenKind::Punct(b'{') => depth += 1,
+                TokenKind::Punct(b'}') if depth == 0 => return,
+                TokenKind::Punct(b'}') => depth -= 1,
+                TokenKind::Dotted if self.token.first_on_line && self.starts().is_some() => return,
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    fn section(&mut self) {
+        self.advance();
+        self.eat(TokenKind::Dotted);
+        self.eat(TokenKind::Ident);
+        if !self.token.is(b'{') {
+            return;
+        }
+        while !matches!(self.token.kind, TokenKind::End | TokenKind::Punct(b'}')) {
+            if matches!(self.starts(), Some(ItemKind::Entry | ItemKind::Func | ItemKind::Section)) {
+                return;
+            }
+            self.advance();
+        }
+        self.eat_punct(b'}');
+    }
+
+    /// A variable or a function, from its linkage on.
+    fn declaration(&mut self, item: &mut ItemText) {
+        // Brackets of any kind hide what is inside; `initial` hides the names behind a `=`.
+        let mut depth = 0u32;
+        let mut initial = false;
+        let mut is_function = false;
+        loop {
+            match self.token.kind {
+                TokenKind::End => break,
+                TokenKind::Dotted => {
+                    let kind = self.starts();
+                    match kind {
+                        Some(ItemKind::Entry | ItemKind::Func) if !is_function && item.names.is_empty() => {
+                            item.kind = kind.unwrap_or(item.kind);
+                            is_function = true;
+                        }
+                        // A new item begins although this one has not ended.
+                        Some(ItemKind::Variable) if depth > 0 || (item.names.is_empty() && !is_function) => {}
+                        Some(ItemKind::Pragma) if is_function => {}
+                        Some(_) => break,
+                        None => {}
+                    }
+                }
+                TokenKind::Ident if depth == 0 && !initial => {
+                    if !is_function || item.names.is_empty() {
+                        item.names.push(Name::new(self.text()));
+                    }
+                }
+                TokenKind::Punct(b'=') => initial = true,
+                TokenKind::Punct(b',') if depth == 0 => initial = false,
+                TokenKind::Punct(b'(' | b'[') => depth += 1,
+                TokenKind::Punct(b')' | b']') => depth = depth.saturating_sub(1),
+                TokenKind::Punct(b'{') if is_function => {
+                    item.head.end = self.token.span.start;
+                    item.has_body = true;
+                    self.body();
+                    return;
+                }
+                TokenKind::Punct(b'{') => depth += 1,
+                TokenKind::Punct(b'}') if depth == 0 => break,
+                TokenKind::Punct(b'}') => depth -= 1,
+                TokenKind::Punct(b';') => {
+                    // The strings of a `.pragma` between parameters and body end with a semicolon.
+                    item.head.end = self.token.span.start;
+                    self.advance();
+                    let continues = is_function
+                        && item.names.len() == 1
+                        && self.pragma_ended(item.head.end)
+                        && (self.token.is(b'{') || self.token.kind == TokenKind::Dotted);
+                    if !continues {
+                        return;
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+        item.head.end = self.end;
+    }
+
+    /// Whether the `;` at byte `semicolon` ends a string, as only that of a `.pragma` does.
+    fn pragma_ended(&self, semicolon: u32) -> bool {
+        self.lexer.text()[..semicolon as usize].trim_ascii_end().ends_with('"')
+    }
+
+    /// Skips a body, from its `{` to behind its `}`.
+    fn body(&mut self) {
+        let mut scopes = 0u32;
+        let mut vectors = 0u32;
+        let mut in_operands = false;
+        // Where the linkage in front of a possible `.entry` starts: there the next item begins.
+        let mut linkage: Option<(Lexer<'a>, Token, u32)> = None;
+        while self.token.kind != TokenKind::End {
+            let token = self.token;
+            let mut is_linkage = false;
+            match token.kind {
+                TokenKind::Punct(b'{') if vectors > 0 || in_operands => vectors += 1,
+                TokenKind::Punct(b'{') => scopes += 1,
+                TokenKind::Punct(b'}') if vectors > 0 => vectors -= 1,
+                TokenKind::Punct(b'}') => {
+                    self.advance();
+                    if self.token.is(b',') {
+                        continue;
+                    }
+                    scopes -= 1;
+                    if scopes == 0 {
+                        return;
+                    }
+                    in_operands = false;
+                    continue;
+                }
+                TokenKind::Punct(b';') => vectors = 0,
+                TokenKind::Dotted => match self.starts() {
+                    Some(ItemKind::Entry | ItemKind::Func) => {
+                        if let Some((lexer, token, end)) = linkage {
+                            (self.lexer, self.token, self.end) = (lexer, token, end);
+                        }
+                        return;
+                    }
+                    Some(ItemKind::Variable) if is_linkage_word(self.text()) => {
+                        is_linkage = true;
+                        if linkage.is_none() {
+                            linkage = Some((self.lexer.clone(), token, self.end));
+                        }
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+            if !is_linkage {
+                linkage = None;
+            }
+            // A brace behind these is an operand or an initialiser; anywhere else it opens a block.
+            in_operands = matches!(
+                token.kind,
+                TokenKind::Ident | TokenKind::Dotted | TokenKind::Punct(b',' | b'=' | b'[' | b'(')
+            );
+            self.advance();
+        }
+    }
+}
+
+fn is_linkage_word(dotted: &str) -> bool {
+    Linkage::ALL.iter().any(|linkage| linkage.spelling() == &dotted[1..])
+}
+
+/// The kind of item that the directive `dotted` starts.
+pub(crate) fn item_kind(dotted: &str) -> Option<ItemKind> {
+    Some(match &dotted[1..] {
+        "version" => ItemKind::Version,
+        "target" => ItemKind::Target,
+        "address_size" => ItemKind::AddressSize,
+        "file" => ItemKind::File,
+        "section" => ItemKind::Section,
+        "pragma" => ItemKind::Pragma,
+        "alias" => ItemKind::Alias,
+        "entry" => ItemKind::Entry,
+        "func" => ItemKind::Func,
+        word if Linkage::ALL.iter().any(|linkage| linkage.spelling() == word) => ItemKind::Variable,
+        word if Space::ALL.iter().any(|space| space.spelling() == word) => ItemKind::Variable,
+        _ => return None,
+    })
+}

@@ -1,0 +1,312 @@
+//! Bytes to tokens.
+//!
+//! A hand-written scanner without lookahead beyond two bytes and without allocation: a token is a kind and a
+//! byte range. It never fails; what is no token becomes an error kind that the parser reports. Linear in the
+//! length of the text, except that [`Lexer::rewind`] lets the parser read some bytes again.
+//!
+//! Two places of PTX need the context and are left to the parser: `%` directly in front of a letter or digit
+//! scans as the start of an identifier (`5%x`), and `.5` as a modifier.
+
+use crate::span::Span;
+
+/// What a token is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TokenKind {
+    /// `foo`, `%r1`, `$L__1`, `_`
+    Ident,
+    /// `.foo`, `.2d`, `.shared::cta`
+    Dotted,
+    /// An integer literal; maybe a malformed one.
+    Int,
+    /// A decimal float literal.
+    Float,
+    /// `0f…`
+    F32,
+    /// `0d…`
+    F64,
+    /// `"…"`
+    String,
+    /// `@@DWARF` and the rest of its line.
+    Dwarf,
+    /// One punctuation character.
+    Punct(u8),
+    /// `<<`
+    Shl,
+    /// `>>`
+    Shr,
+    /// `<=`
+    Le,
+    /// `>=`
+    Ge,
+    /// `==`
+    EqEq,
+    /// `!=`
+    Ne,
+    /// `&&`
+    AndAnd,
+    /// `||`
+    OrOr,
+    /// A character that PTX does not have.
+    Unknown,
+    /// A string without its end.
+    OpenString,
+    /// A comment without its end; it reaches to the end of the text.
+    OpenComment,
+    /// The end of the text.
+    End,
+}
+
+/// A token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) span: Span,
+    /// Whether a line break stands between it and the token before.
+    pub(crate) first_on_line: bool,
+}
+
+impl Token {
+    pub(crate) fn is(self, punct: u8) -> bool {
+        self.kind == TokenKind::Punct(punct)
+    }
+}
+
+/// Whether `byte` can continue an identifier.
+pub(crate) const fn is_ident_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
+}
+
+/// A position in a text.
+#[derive(Clone)]
+pub(crate) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Lexer { text, at: 0 }
+    }
+
+    /// Continues at byte `at`.
+    pub(crate) fn rewind(&mut self, at: u32) {
+        self.at = at as usize;
+    }
+
+    /// How far the text has been read.
+    pub(crate) fn position(&self) -> u32 {
+        self.at as u32
+    }
+
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().position(|&byte| !test(byte)).unwrap_or(rest.len());
+    }
+
+    /// The next token.
+    pub(crate) fn next(&mut self) -> Token {
+        let mut first_on_line = self.at == 0;
+        loop {
+            match self.byte(self.at) {
+                b'\n' => {
+                    first_on_line = true;
+                    self.at += 1;
+                }
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                b'/' if self.byte(self.at + 1) == b'/' => self.skip_while(|byte| byte != b'\n'),
+                b'/' if self.byte(self.at + 1) == b'*' => {
+                    let body = &self.text[self.at + 2..];
+                    let Some(length) = body.find("*/") else {
+                        let start = self.at;
+                        self.at = self.text.len();
+                        return self.token(TokenKind::OpenComment, start, first_on_line);
+                    };
+                    first_on_line |= body.as_bytes()[..length].contains(&b'\n');
+                    self.at += length + 4;
+                }
+                _ => break,
+            }
+        }
+        let start = self.at;
+        let kind = self.scan();
+        self.token(kind, start, first_on_line)
+    }
+
+    fn token(&self, kind: TokenKind, start: usize, first_on_line: bool) -> Token {
+        Token { kind, span: Span::new(start as u32, self.at as u32), first_on_line }
+    }
+
+    fn scan(&mut self) -> TokenKind {
+        if self.at >= self.text.len() {
+            return TokenKind::End;
+        }
+        let byte = self.byte(self.at);
+        let next = self.byte(self.at + 1);
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
+                self.skip_while(is_ident_byte);
+                TokenKind::Ident
+            }
+            b'%' if is_ident_byte(next) => {
+                self.at += 1;
+                self.skip_while(is_ident_byte);
+                TokenKind::Ident
+            }
+            b'.' if is_ident_byte(next) => {
+                self.at += 1;
+                self.skip_while(is_ident_byte);
+                while self.text.as_bytes()[self.at..].starts_with(b"::")
+                    && is_ident_byte(self.byte(self.at + 2))
+                {
+                    self.at += 2;
+                    self.skip_while(is_ident_byte);
+                }
+                TokenKind::Dotted
+            }
+            b'0'..=b'9' => self.scan_number(),
+            b'"' => self.scan_string(),
+            b'@' if self.text.as_bytes()[self.at..].starts_with(b"@@DWARF") => {
+                self.skip_while(|byte| byte != b'\n');
+                TokenKind::Dwarf
+            }
+            _ => {
+                let pair = match (byte, next) {
+                    (b'<', b'<') => TokenKind::Shl,
+                    (b'>', b'>') => TokenKind::Shr,
+                    (b'<', b'=') => TokenKind::Le,
+                    (b'>', b'=') => TokenKind::Ge,
+                    (b'=', b'=') => TokenKind::EqEq,
+                    (b'!', b'=') => TokenKind::Ne,
+                    (b'&', b'&') => TokenKind::AndAnd,
+                    (b'|', b'|') => TokenKind::OrOr,
+                    _ => return self.scan_single(byte),
+                };
+                self.at += 2;
+                pair
+            }
+        }
+    }
+
+    fn scan_single(&mut self, byte: u8) -> TokenKind {
+        if b"{}()[]<>,;:=+-*/%&|^~!?@".contains(&byte) {
+            self.at += 1;
+            return TokenKind::Punct(byte);
+        }
+        // One error for a run of foreign characters, such as a word in another script.
+        if byte.is_ascii() {
+            self.at += 1;
+        } else {
+            self.skip_while(|byte| !byte.is_ascii());
+        }
+        TokenKind::Unknown
+    }
+
+    /// Scans a number that starts with a digit. Letters and digits that don't fit stay part of the token, so
+    /// that `12ab` is one malformed number and not two tokens.
+    pub(crate) fn scan_number(&mut self) -> TokenKind {
+        if self.byte(self.at) == b'0' {
+            let kind = match self.byte(self.at + 1) {
+                b'f' | b'F' => Some(TokenKind::F32),
+                b'd' | b'D' => Some(TokenKind::F64),
+                b'x' | b'X' | b'b' | b'B' => Some(TokenKind::Int),
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                self.skip_while(is_ident_byte);
+                return kind;
+            }
+        }
+        let mut kind = TokenKind::Int;
+        self.skip_while(|byte| byte.is_ascii_digit());
+        let behind_point = self.byte(self.at + 1);
+        if self.byte(self.at) == b'.' && (behind_point.is_ascii_digit() || !is_ident_byte(behind_point)) {
+            kind = TokenKind::Float;
+            self.at += 1;
+            self.skip_while(|byte| byte.is_ascii_digit());
+        }
+        if matches!(self.byte(self.at), b'e' | b'E') {
+            let signed = matches!(self.byte(self.at + 1), b'+' | b'-');
+            if self.byte(self.at + 1 + usize::from(signed)).is_ascii_digit() {
+                kind = TokenKind::Float;
+                self.at += 1 + usize::from(signed);
+            }
+        }
+        self.skip_while(is_ident_byte);
+        kind
+    }
+
+    fn scan_string(&mut self) -> TokenKind {
+        self.at += 1;
+        loop {
+            self.skip_while(|byte| !matches!(byte, b'"' | b'\\' | b'\n'));
+            match self.byte(self.at) {
+                b'"' => {
+                    self.at += 1;
+                    return TokenKind::String;
+                }
+                b'\\' if self.at + 1 < self.text.len() && self.byte(self.at + 1) != b'\n' => {
+                    self.at += 1;
+                    // The escaped character may have several bytes.
+                    self.at += self.text[self.at..].chars().next().map_or(0, char::len_utf8);
+                }
+                _ => {
+                    // A backslash in front of the line's end belongs to the string.
+                    self.skip_while(|byte| byte != b'\n');
+                    return TokenKind::OpenString;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
+        let mut lexer = Lexer::new(text);
+        let mut tokens = Vec::new();
+        loop {
+            let token = lexer.next();
+            if token.kind == TokenKind::End {
+                return tokens;
+            }
+            tokens.push((token.kind, &text[token.span.range()]));
+        }
+    }
+
+    #[test]
+    fn numbers_of_every_spelling() {
+        use TokenKind::{F32, F64, Float, Int};
+        let text = "0 017 0x1FU 0b101 42U 0f3F800000 0d3FF0000000000000 1.5 1. 2e-3 1.5E+3 12ab";
+        let expected = [Int, Int, Int, Int, Int, F32, F64, Float, Float, Float, Float, Int];
+        assert_eq!(kinds(text).into_iter().map(|token| token.0).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn identifiers_and_modifiers() {
+        let text = "ld.global.L2::128B %tid.x $L__BB0_1: _ a%b 1.b8";
+        let words: Vec<&str> = kinds(text).into_iter().map(|token| token.1).collect();
+        assert_eq!(
+            words,
+            ["ld", ".global", ".L2::128B", "%tid", ".x", "$L__BB0_1", ":", "_", "a", "%b", "1", ".b8"]
+        );
+    }
+
+    #[test]
+    fn comments_and_strings_hide_their_content() {
+        let words: Vec<&str> =
+            kinds("a // ; \"\n/* { \n */ \"}\\\"//\" b").into_iter().map(|token| token.1).collect();
+        assert_eq!(words, ["a", "\"}\\\"//\"", "b"]);
+        assert_eq!(kinds("a /* b").last().map(|token| token.0), Some(TokenKind::OpenComment));
+        assert_eq!(kinds("\"ab\nc").first(), Some(&(TokenKind::OpenString, "\"ab")));
+    }
+}

@@ -1,0 +1,244 @@
+//! Bodies: labels, instructions, blocks and directives.
+
+use smallvec::SmallVec;
+
+use super::cursor::{Parse, Parser};
+use crate::ast::{
+    Guard, Ident, Instruction, Linkage, Opcode, Pragma, Prototype, Space, Statement, StatementKind,
+    TargetList,
+};
+use crate::codes;
+use crate::lexer::TokenKind;
+use crate::name::Name;
+use crate::span::NodeId;
+
+/// Whether `.word` can start a statement.
+pub(super) fn is_statement_directive(word: &str) -> bool {
+    matches!(word, "loc" | "pragma" | "branchtargets" | "calltargets" | "callprototype" | "file" | "section")
+        || Linkage::ALL.iter().any(|linkage| linkage.spelling() == word)
+        || Space::ALL.iter().any(|space| space.spelling() == word)
+}
+
+impl Parser<'_> {
+    /// The statements between braces, with the cursor on the `{` of the body.
+    ///
+    /// Blocks are not nested calls: `open` holds the braces still to be closed.
+    pub(super) fn body(&mut self) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        let mut open = vec![self.token.span];
+        self.advance();
+        while !self.at_end() {
+            if self.at(b'{') {
+                open.push(self.token.span);
+                statements.push(self.brace(StatementKind::Open));
+            } else if self.at(b'}') {
+                open.pop();
+                if open.is_empty() {
+                    self.advance();
+                    return statements;
+                }
+                statements.push(self.brace(StatementKind::Close));
+            } else {
+                self.statement(&mut statements);
+            }
+        }
+        // Innermost first; the outermost is that of the body and has no statement of its own.
+        if let Some(&innermost) = open.last() {
+            self.report(codes::UNCLOSED_BODY, innermost, "this `{` is never closed".to_owned());
+            self.help("close it with `}`");
+        }
+        for _ in 1..open.len() {
+            let id = self.open_at(self.end);
+            statements.push(Statement { id, kind: StatementKind::Close });
+        }
+        statements
+    }
+
+    fn brace(&mut self, kind: StatementKind) -> Statement {
+        let id = self.spans.push(self.token.span);
+        self.advance();
+        Statement { id, kind }
+    }
+
+    /// One statement; if it has an error, nothing is added and the cursor moves on to the next.
+    fn statement(&mut self, statements: &mut Vec<Statement>) {
+        let start = self.token.span.start;
+        let nodes = self.spans.len();
+        let ends_with_line = self.at_dotted("loc") || self.at_dotted("file");
+        let id = self.open();
+        match self.statement_kind(id) {
+            Ok(kind) => statements.push(Statement { id, kind }),
+            Err(_) => {
+                self.spans.truncate(nodes);
+                if ends_with_line {
+                    self.skip_line();
+                } else {
+                    self.skip_statement(start);
+                }
+            }
+        }
+    }
+
+    fn statement_kind(&mut self, id: NodeId) -> Parse<StatementKind> {
+        match self.token.kind {
+            TokenKind::Ident => {
+                if self.peek().is(b':') {
+                    return self.label(id);
+                }
+                self.instruction(id, None)
+            }
+            TokenKind::Punct(b'@') => {
+                let guard = self.guard()?;
+                if self.token.kind != TokenKind::Ident {
+                    return Err(self.error_here(codes::EXPECTED_STATEMENT, "expected an instruction"));
+                }
+                self.instruction(id, Some(guard))
+            }
+            TokenKind::Dotted => self.directive(id),
+            TokenKind::Punct(b';') => {
+                let span = self.token.span;
+                Err(self.report(codes::EXPECTED_STATEMENT, span, "this `;` ends nothing".to_owned()))
+            }
+            _ => Err(self.error_here(codes::EXPECTED_STATEMENT, "expected a statement")),
+        }
+    }
+
+    fn label(&mut self, id: NodeId) -> Parse<StatementKind> {
+        let name = Name::new(self.text());
+        self.advance();
+        self.close(id);
+        self.advance();
+        if self.token.kind != TokenKind::Dotted {
+            return Ok(StatementKind::Label(name));
+        }
+        let word = &self.text()[1..];
+        if !matches!(word, "branchtargets" | "calltargets" | "callprototype") {
+            return Ok(StatementKind::Label(name));
+        }
+        // The label names the list and belongs to it.
+        let ident = Ident { id: self.spans.push(self.spans.get(id)), name };
+        self.advance();
+        let kind = match word {
+            "branchtargets" => StatementKind::BranchTargets(self.target_list(ident)?),
+            "calltargets" => StatementKind::CallTargets(self.target_list(ident)?),
+            _ => StatementKind::CallPrototype(Box::new(self.prototype(ident)?)),
+        };
+        self.close(id);
+        self.expect_semicolon()?;
+        Ok(kind)
+    }
+
+    fn target_list(&mut self, name: Ident) -> Parse<TargetList> {
+        let mut targets = vec![self.expect_ident("a label or a function")?];
+        while self.eat(b',') {
+            targets.push(self.expect_ident("a label or a function")?);
+        }
+        Ok(TargetList { name, targets })
+    }
+
+    fn prototype(&mut self, name: Ident) -> Parse<Prototype> {
+        let returns = if self.at(b'(') { self.parameters()? } else { Vec::new() };
+        if !(self.token.kind == TokenKind::Ident && self.text() == "_") {
+            return Err(self.error_here(codes::EXPECTED_NAME, "expected `_`"));
+        }
+        self.advance();
+        let parameters = if self.at(b'(') { self.parameters()? } else { Vec::new() };
+        let directives = self.function_directives()?;
+        Ok(Prototype { name, returns, parameters, directives })
+    }
+
+    /// `@p` or `@!p`.
+    fn guard(&mut self) -> Parse<Guard> {
+        let id = self.open();
+        self.advance();
+        let negated = self.eat(b'!');
+        if self.token.kind != TokenKind::Ident || self.text() == "_" {
+            return Err(self.error_here(codes::MALFORMED_GUARD, "expected a predicate register"));
+        }
+        let register = Name::new(self.text());
+        self.advance();
+        self.close(id);
+        Ok(Guard { id, negated, register })
+    }
+
+    fn instruction(&mut self, id: NodeId, guard: Option<Guard>) -> Parse<StatementKind> {
+        let opcode = self.opcode();
+        let in_call = opcode.mnemonic() == "call";
+        let mut operands = Vec::new();
+        if !self.at(b';') && !self.starts_statement() && !self.at(b'}') && !self.at_end() {
+            loop {
+                operands.push(self.operand(in_call)?);
+                if !self.eat(b',') {
+                    break;
+                }
+            }
+        }
+        self.close(id);
+        let instruction = StatementKind::Instruction(Instruction { guard, opcode, operands });
+        if self.eat(b';') {
+            return Ok(instruction);
+        }
+        if self.token.first_on_line && !self.at_broken_token() {
+            self.missing_semicolon();
+            return Ok(instruction);
+        }
+        if self.at(b'}') && !self.peek().is(b',') || self.at_end() {
+            self.missing_semicolon();
+            return Ok(instruction);
+        }
+        Err(self.error_here(codes::EXPECTED_COMMA, "expected `,` or `;`"))
+    }
+
+    fn opcode(&mut self) -> Opcode {
+        let id = self.spans.push(self.token.span);
+        let mut parts = SmallVec::new();
+        parts.push(Name::new(self.text()));
+        self.advance();
+        while self.token.kind == TokenKind::Dotted && !self.starts_statement() {
+            self.spans.push(self.token.span);
+            parts.push(Name::new(&self.text()[1..]));
+            self.advance();
+        }
+        Opcode { id, parts }
+    }
+
+    fn directive(&mut self, id: NodeId) -> Parse<StatementKind> {
+        let word = &self.text()[1..];
+        match word {
+            "loc" => {
+                let location = self.location()?;
+                self.close(id);
+                Ok(StatementKind::Location(Box::new(location)))
+            }
+            "file" => Ok(StatementKind::File(self.file(id)?)),
+            "section" => Ok(StatementKind::Section(self.section(id)?)),
+            "pragma" => Ok(StatementKind::Pragma(self.pragma(id)?)),
+            "branchtargets" | "calltargets" | "callprototype" => {
+                let message = format!("`.{word}` has no label in front of it");
+                let reported = self.report(codes::EXPECTED_LABEL, self.token.span, message);
+                self.help(format!("write `name: .{word} …`"));
+                Err(reported)
+            }
+            _ if is_statement_directive(word) => {
+                let linkage = self.linkage()?;
+                Ok(StatementKind::Declaration(Box::new(self.declaration(id, linkage)?)))
+            }
+            _ => {
+                let message = format!("`.{word}` is no directive of a function body");
+                Err(self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message))
+            }
+        }
+    }
+
+    /// `.pragma "a", "b";` with the cursor on `.pragma`.
+    pub(super) fn pragma(&mut self, id: NodeId) -> Parse<Pragma> {
+        self.advance();
+        let mut strings = vec![self.expect_string()?];
+        while self.eat(b',') {
+            strings.push(self.expect_string()?);
+        }
+        self.close(id);
+        self.expect_semicolon()?;
+        Ok(Pragma { id, strings })
+    }
+}

@@ -1,0 +1,305 @@
+//! The token under the cursor, errors, and recovery.
+
+use std::borrow::Cow;
+
+use crate::ast::Ident;
+use crate::codes::{self, Code};
+use crate::error::{Parsed, SyntaxError};
+use crate::lexer::{Lexer, Token, TokenKind};
+use crate::name::Name;
+use crate::span::{NodeId, Span, SpanMap};
+
+/// Says that an error was reported and the caller has to recover.
+#[derive(Debug)]
+pub(super) struct Reported;
+
+/// The result of parsing a part.
+pub(super) type Parse<T> = Result<T, Reported>;
+
+/// At most this many errors are kept for one item.
+const MAX_ERRORS: usize = 1000;
+
+pub(super) struct Parser<'a> {
+    pub(super) lexer: Lexer<'a>,
+    pub(super) token: Token,
+    /// End of the token before `token`.
+    pub(super) end: u32,
+    pub(super) spans: SpanMap,
+    pub(super) errors: Vec<SyntaxError>,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next();
+        Parser { lexer, token, end: 0, spans: SpanMap::default(), errors: Vec::new() }
+    }
+
+    pub(super) fn finish<T>(self, value: T) -> Parsed<T> {
+        Parsed { value, spans: self.spans, errors: self.errors }
+    }
+
+    /// The characters of the current token.
+    pub(super) fn text(&self) -> &'a str {
+        &self.lexer.text()[self.token.span.range()]
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.end = self.token.span.end;
+        self.token = self.lexer.next();
+    }
+
+    /// Reads the text again from byte `at`, as if the token before ended there.
+    pub(super) fn rewind(&mut self, at: u32) {
+        self.end = at;
+        self.lexer.rewind(at);
+        self.token = self.lexer.next();
+    }
+
+    /// The token behind the current one.
+    pub(super) fn peek(&self) -> Token {
+        self.lexer.clone().next()
+    }
+
+    pub(super) fn at(&self, punct: u8) -> bool {
+        self.token.is(punct)
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.token.kind == TokenKind::End
+    }
+
+    pub(super) fn eat(&mut self, punct: u8) -> bool {
+        let found = self.at(punct);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Whether the current token is `.word`.
+    pub(super) fn at_dotted(&self, word: &str) -> bool {
+        self.token.kind == TokenKind::Dotted && &self.text()[1..] == word
+    }
+
+    /// A new node that starts at the current token; [`close`](Self::close) sets its end.
+    pub(super) fn open(&mut self) -> NodeId {
+        self.open_at(self.token.span.start)
+    }
+
+    pub(super) fn open_at(&mut self, start: u32) -> NodeId {
+        self.spans.push(Span::new(start, start))
+    }
+
+    /// Ends node `id` behind the last token.
+    pub(super) fn close(&mut self, id: NodeId) {
+        self.spans.set_end(id, self.end);
+    }
+
+    /// Takes the current token, whatever it is, as a name with a node.
+    pub(super) fn take_ident(&mut self) -> Ident {
+        let id = self.spans.push(self.token.span);
+        let name = Name::new(self.text());
+        self.advance();
+        Ident { id, name }
+    }
+
+    /// An identifier that is no `_`.
+    pub(super) fn expect_ident(&mut self, what: &str) -> Parse<Ident> {
+        if self.token.kind == TokenKind::Ident && self.text() != "_" {
+            Ok(self.take_ident())
+        } else {
+            Err(self.error_here(codes::EXPECTED_NAME, &format!("expected {what}")))
+        }
+    }
+
+    /// The raw text of a string literal.
+    pub(super) fn expect_string(&mut self) -> Parse<Name> {
+        if self.token.kind != TokenKind::String {
+            return Err(self.error_here(codes::EXPECTED_STRING, "expected a string"));
+        }
+        let text = self.text();
+        let name = Name::new(&text[1..text.len() - 1]);
+        self.advance();
+        Ok(name)
+    }
+
+    /// The closing bracket of the one at `open`.
+    pub(super) fn expect_closing(&mut self, closing: u8, open: Span) -> Parse<()> {
+        if self.eat(closing) {
+            return Ok(());
+        }
+        let opening = &self.lexer.text()[open.range()];
+        let message = format!("expected `{}`", closing as char);
+        let reported = self.error_here(codes::UNCLOSED_BRACKET, &message);
+        let line = self.lexer.text()[..open.start as usize].bytes().rev().take_while(|&b| b != b'\n').count();
+        self.note(format!("`{opening}` opened {} columns into its line", line + 1));
+        Err(reported)
+    }
+
+    /// The `;` that ends a statement. A missing one in front of a new line is reported where it belongs and
+    /// taken as written.
+    pub(super) fn expect_semicolon(&mut self) -> Parse<()> {
+        if self.eat(b';') {
+            return Ok(());
+        }
+        let ends_line =
+            self.token.first_on_line || matches!(self.token.kind, TokenKind::Punct(b'}') | TokenKind::End);
+        if ends_line && !self.at_broken_token() && !self.at(b',') {
+            self.missing_semicolon();
+            return Ok(());
+        }
+        Err(self.error_here(codes::EXPECTED_SEMICOLON, "expected `;`"))
+    }
+
+    pub(super) fn missing_semicolon(&mut self) {
+        let found = self.describe();
+        let span = Span::new(self.end, self.end);
+        self.report(codes::EXPECTED_SEMICOLON, span, format!("expected `;`, found {found}"));
+        self.help("end the statement with `;`");
+    }
+
+    /// Whether the current token is itself an error.
+    pub(super) fn at_broken_token(&self) -> bool {
+        matches!(self.token.kind, TokenKind::Unknown | TokenKind::OpenString | TokenKind::OpenComment)
+    }
+
+    /// What the current token is, for a message.
+    pub(super) fn describe(&self) -> String {
+        match self.token.kind {
+            TokenKind::End => "the end of the text".to_owned(),
+            TokenKind::String => "a string".to_owned(),
+            _ => {
+                let text = self.text();
+                match text.char_indices().nth(40) {
+                    Some((cut, _)) => format!("`{}…`", &text[..cut]),
+                    None => format!("`{text}`"),
+                }
+            }
+        }
+    }
+
+    /// Reports `expected`, with what stands there instead. A token that is an error by itself is reported
+    /// as that error.
+    pub(super) fn error_here(&mut self, code: Code, expected: &str) -> Reported {
+        let span = self.token.span;
+        match self.token.kind {
+            TokenKind::Unknown => {
+                let found = self.describe();
+                self.report(codes::UNKNOWN_CHARACTER, span, format!("unknown character {found}"));
+                if self.text().starts_with('#') {
+                    self.help("run the file through a C preprocessor first");
+                }
+                Reported
+            }
+            TokenKind::OpenString => {
+                self.report(
+                    codes::UNTERMINATED_STRING,
+                    span,
+                    "this string does not end on its line".to_owned(),
+                );
+                self.help("close it with `\"`");
+                Reported
+            }
+            TokenKind::OpenComment => {
+                let span = Span::new(span.start, span.start + 2);
+                self.report(codes::UNTERMINATED_COMMENT, span, "this comment has no end".to_owned());
+                self.help("close it with `*/`");
+                Reported
+            }
+            _ => {
+                let message = format!("{expected}, found {}", self.describe());
+                self.report(code, span, message)
+            }
+        }
+    }
+
+    /// Reports an error at any place.
+    pub(super) fn report(&mut self, code: Code, span: Span, message: String) -> Reported {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(SyntaxError { code, span, message, note: None, help: None });
+        } else if self.errors.len() == MAX_ERRORS {
+            let message = format!("more than {MAX_ERRORS} errors; the others are not listed");
+            self.errors.push(SyntaxError {
+                code: codes::TOO_MANY_ERRORS,
+                span,
+                message,
+                note: None,
+                help: None,
+            });
+        }
+        Reported
+    }
+
+    /// Adds a help to the error reported last.
+    pub(super) fn help(&mut self, help: impl Into<Cow<'static, str>>) {
+        if let Some(error) = self.errors.last_mut().filter(|error| error.code != codes::TOO_MANY_ERRORS) {
+            error.help = Some(help.into());
+        }
+    }
+
+    /// Adds a note to the error reported last.
+    pub(super) fn note(&mut self, note: impl Into<Cow<'static, str>>) {
+        if let Some(error) = self.errors.last_mut().filter(|error| error.code != codes::TOO_MANY_ERRORS) {
+            error.note = Some(note.into());
+        }
+    }
+
+    /// Skips the rest of a statement: to behind its `;`, or in front of what plainly is another statement or
+    /// the end of the scope. `start` is where the statement began, so that its open braces are known.
+    pub(super) fn skip_statement(&mut self, start: u32) {
+        let mut vectors = self.open_vectors(start);
+        loop {
+            match self.token.kind {
+                TokenKind::End => return,
+                TokenKind::Punct(b';') => {
+                    self.advance();
+                    return;
+                }
+                TokenKind::Punct(b'{') => vectors += 1,
+                TokenKind::Punct(b'}') if vectors > 0 => vectors -= 1,
+                TokenKind::Punct(b'}') if !self.peek().is(b',') => return,
+                // The token that could not be read may be the first of its line.
+                _ if self.token.span.start > start && self.starts_statement() => return,
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    /// Counts the braces that are open between byte `start` and the cursor.
+    fn open_vectors(&self, start: u32) -> u32 {
+        let mut lexer = self.lexer.clone();
+        lexer.rewind(start);
+        let mut open = 0u32;
+        loop {
+            let token = lexer.next();
+            if token.kind == TokenKind::End || token.span.start >= self.token.span.start {
+                return open;
+            }
+            match token.kind {
+                TokenKind::Punct(b'{') => open += 1,
+                TokenKind::Punct(b'}') => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the current token is the first of its line and looks like the start of a statement: a guard,
+    /// a directive, or a word with a modifier or a colon behind it.
+    pub(super) fn starts_statement(&self) -> bool {
+        if !self.token.first_on_line {
+            return false;
+        }
+        match self.token.kind {
+            TokenKind::Dotted => super::body::is_statement_directive(&self.text()[1..]),
+            TokenKind::Ident => {
+                let next = self.peek();
+                !self.text().starts_with('%')
+                    && next.span.start == self.token.span.end
+                    && (next.kind == TokenKind::Dotted || next.is(b':'))
+            }
+            _ => self.at(b'@'),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Constant expressions, by precedence climbing.
+//!
+//! Every level of the tree is counted, those of a chain `1+1+1+…` too, so that neither this parser nor
+//! anyone who walks the tree can run out of stack.
+
+use super::cursor::{Parse, Parser};
+use crate::ast::expression::MAX_EXPRESSION_HEIGHT;
+use crate::ast::{BinaryOp, CastType, Expr, UnaryOp};
+use crate::codes;
+use crate::lexer::TokenKind;
+
+/// Binds tighter than every binary operator.
+const UNARY: u8 = 12;
+/// The precedence of `?:`.
+pub(super) const TERNARY: u8 = 1;
+/// The precedence of `<<` and `>>`: what may stand between `<` and `>`.
+pub(super) const SHIFT: u8 = 9;
+/// The precedence of `*`, `/` and `%`: a term of a sum.
+const TERM: u8 = 11;
+
+/// An expression and its height.
+type Tall = (Expr, u32);
+
+impl Parser<'_> {
+    /// An expression whose operators bind at least as tightly as `least`.
+    pub(super) fn expression(&mut self, least: u8) -> Parse<Expr> {
+        Ok(self.climb(least, 0)?.0)
+    }
+
+    /// `+ 4 - 2` behind a symbol, if a sign is there: what is added to the symbol.
+    pub(super) fn offset(&mut self) -> Parse<Option<Expr>> {
+        let mut sum: Option<Tall> = None;
+        loop {
+            let op = if self.at(b'+') {
+                BinaryOp::Add
+            } else if self.at(b'-') {
+                BinaryOp::Sub
+            } else {
+                return Ok(sum.map(|(expr, _)| expr));
+            };
+            self.advance();
+            // `x-(…)` prints as `x+-(…)`, which is two levels deeper and has to be accepted as well.
+            let (term, height) = self.climb(TERM, if op == BinaryOp::Sub { 3 } else { 1 })?;
+            sum = Some(match sum {
+                None if op == BinaryOp::Add => (term, height),
+                None => (Expr::Unary(UnaryOp::Neg, Box::new(term)), self.taller(height, 0)?),
+                Some((left, left_height)) => {
+                    let height = self.taller(left_height, height)?;
+                    (Expr::Binary(op, Box::new((left, term))), height)
+                }
+            });
+        }
+    }
+
+    /// The height of a node over two others.
+    fn taller(&mut self, left: u32, right: u32) -> Parse<u32> {
+        let height = left.max(right) + 1;
+        if height < MAX_EXPRESSION_HEIGHT { Ok(height) } else { Err(self.too_deep()) }
+    }
+
+    fn too_deep(&mut self) -> super::cursor::Reported {
+        let message = format!("this nests more than {MAX_EXPRESSION_HEIGHT} levels deep");
+        self.report(codes::EXPRESSION_TOO_DEEP, self.token.span, message)
+    }
+
+    fn climb(&mut self, least: u8, depth: u32) -> Parse<Tall> {
+        let (mut left, mut height) = self.unary(depth)?;
+        loop {
+            if self.at(b'?') {
+                if least > TERNARY {
+                    return Ok((left, height));
+                }
+                self.advance();
+                let (then, then_height) = self.climb(TERNARY, depth + 1)?;
+                if !self.eat(b':') {
+                    return Err(self.error_here(codes::EXPECTED_EXPRESSION, "expected `:`"));
+                }
+                let (otherwise, other_height) = self.climb(TERNARY, depth + 1)?;
+                height = self.taller(height, then_height.max(other_height))?;
+                left = Expr::Ternary(Box::new((left, then, otherwise)));
+                continue;
+            }
+            let Some(op) = self.binary_op() else { return Ok((left, height)) };
+            if op.precedence() < least {
+                return Ok((left, height));
+            }
+            self.take_binary_op();
+            let (right, right_height) = self.climb(op.precedence() + 1, depth + 1)?;
+            height = self.taller(height, right_height)?;
+            left = Expr::Binary(op, Box::new((left, right)));
+        }
+    }
+
+    /// The binary operator at the cursor.
+    fn binary_op(&self) -> Option<BinaryOp> {
+        Some(match self.token.kind {
+            TokenKind::Punct(b'*') => BinaryOp::Mul,
+            TokenKind::Punct(b'/') => BinaryOp::Div,
+            TokenKind::Punct(b'%') => BinaryOp::Rem,
+            // In front of a letter or digit, `%` was scanned as the start of a name.
+            TokenKind::Ident if self.text().starts_with('%') => BinaryOp::Rem,
+            TokenKind::Punct(b'+') => BinaryOp::Add,
+            TokenKind::Punct(b'-') => BinaryOp::Sub,
+            TokenKind::Shl => BinaryOp::Shl,
+            TokenKind::Shr => BinaryOp::Shr,
+            TokenKind::Punct(b'<') => BinaryOp::Lt,
+            TokenKind::Punct(b'>') => BinaryOp::Gt,
+            TokenKind::Le => BinaryOp::Le,
+            TokenKind::Ge => BinaryOp::Ge,
+            TokenKind::EqEq => BinaryOp::Eq,
+            TokenKind::Ne => BinaryOp::Ne,
+            TokenKind::Punct(b'&') => BinaryOp::BitAnd,
+            TokenKind::Punct(b'^') => BinaryOp::BitXor,
+            TokenKind::Punct(b'|') => BinaryOp::BitOr,
+            TokenKind::AndAnd => BinaryOp::LogicalAnd,
+            TokenKind::OrOr => BinaryOp::LogicalOr,
+            _ => return None,
+        })
+    }
+
+    fn take_binary_op(&mut self) {
+        if self.token.kind == TokenKind::Ident {
+            self.rewind(self.token.span.start + 1);
+        } else {
+            self.advance();
+        }
+    }
+
+    fn unary(&mut self, depth: u32) -> Parse<Tall> {
+        if depth >= MAX_EXPRESSION_HEIGHT {
+            return Err(self.too_deep());
+        }
+        let op = match self.token.kind {
+            TokenKind::Punct(b'+') => Some(UnaryOp::Plus),
+            TokenKind::Punct(b'-') => Some(UnaryOp::Neg),
+            TokenKind::Punct(b'!') => Some(UnaryOp::LogicalNot),
+            TokenKind::Punct(b'~') => Some(UnaryOp::BitNot),
+            _ => None,
+        };
+        if let Some(op) = op {
+            self.advance();
+            let (operand, height) = self.unary(depth + 1)?;
+            return Ok((Expr::Unary(op, Box::new(operand)), self.taller(height, 0)?));
+        }
+        if self.at(b'(') {
+            return self.parenthesised(depth);
+        }
+        if self.at_number() {
+            return Ok((self.literal()?, 1));
+        }
+        if self.token.kind == TokenKind::Ident {
+            if self.text() == "WARP_SZ" {
+                self.advance();
+                return Ok((Expr::WarpSize, 1));
+            }
+            let reported = self.error_here(codes::SYMBOL_IN_EXPRESSION, "expected a constant");
+            self.help("a symbol stands first, with the constant behind it: `symbol+4`");
+            return Err(reported);
+        }
+        Err(self.error_here(codes::EXPECTED_EXPRESSION, "expected a constant"))
+    }
+
+    fn parenthesised(&mut self, depth: u32) -> Parse<Tall> {
+        let open = self.token.span;
+        self.advance();
+        let cast = match self.token.kind {
+            TokenKind::Dotted if self.text() == ".s64" => Some(CastType::S64),
+            TokenKind::Dotted if self.text() == ".u64" => Some(CastType::U64),
+            _ => None,
+        };
+        if let Some(cast) = cast {
+            self.advance();
+            self.expect_closing(b')', open)?;
+            let (operand, height) = self.unary(depth + 1)?;
+            return Ok((Expr::Cast(cast, Box::new(operand)), self.taller(height, 0)?));
+        }
+        let inner = self.climb(TERNARY, depth + 1)?;
+        self.expect_closing(b')', open)?;
+        Ok(inner)
+    }
+}
+
+/// How tightly an expression's outermost operator binds; literals bind tightest.
+pub(crate) fn precedence(expr: &Expr) -> u8 {
+    match expr {
+        Expr::Ternary(_) => TERNARY,
+        Expr::Binary(op, _) => op.precedence(),
+        Expr::Unary(..) | Expr::Cast(..) => UNARY,
+        Expr::Int(_) | Expr::F32(_) | Expr::F64(_) | Expr::Decimal(_) | Expr::WarpSize => UNARY + 1,
+    }
+}

@@ -1,0 +1,137 @@
+//! Kernels and device functions.
+
+use super::cursor::{Parse, Parser};
+use super::expression::TERNARY;
+use crate::ast::{Directive, DirectiveKind, Function, FunctionKind, Ident};
+use crate::codes;
+use crate::error::Parsed;
+use crate::lexer::TokenKind;
+use crate::span::NodeId;
+
+/// Parses the text of one function, as [`split`](crate::items::split) cuts it out.
+///
+/// Spans count from the start of `text`.
+///
+/// ```
+/// let parsed = ptxc_syntax::parse_function(".entry k(.param .u64 x) { @%p bra L; L: ret; }");
+/// assert!(parsed.errors.is_empty());
+/// assert_eq!(parsed.value.name.name, "k");
+/// assert_eq!(parsed.value.body.map(|body| body.len()), Some(3));
+/// ```
+pub fn parse_function(text: &str) -> Parsed<Function> {
+    let mut parser = Parser::new(text);
+    let function = parser.function(true);
+    parser.finish(function)
+}
+
+/// Parses the head of a function and stops at the `{` of its body; [`Function::body`] is always none.
+///
+/// The node ids are those that [`parse_function`] gives to the same parts.
+pub fn parse_signature(text: &str) -> Parsed<Function> {
+    let mut parser = Parser::new(text);
+    let function = parser.function(false);
+    parser.finish(function)
+}
+
+impl Parser<'_> {
+    /// A function. The head is read as far as it is sound, and the body whatever the head was like.
+    pub(super) fn function(&mut self, with_body: bool) -> Function {
+        let id = self.open();
+        let mut function = Function {
+            id,
+            linkage: None,
+            kind: FunctionKind::Func,
+            attributes: Vec::new(),
+            returns: Vec::new(),
+            name: Ident { id, name: "".into() },
+            parameters: Vec::new(),
+            directives: Vec::new(),
+            body: None,
+        };
+        let sound = self.function_head(&mut function);
+        if sound.is_err() {
+            self.skip_head();
+        }
+        self.close(id);
+        if !with_body {
+            return function;
+        }
+        if self.at(b'{') {
+            function.body = Some(self.body());
+        } else if sound.is_ok() && !self.eat(b';') {
+            let _ = self.error_here(codes::EXPECTED_SEMICOLON, "expected a body or `;`");
+            self.skip_head();
+        }
+        function
+    }
+
+    fn skip_head(&mut self) {
+        while !matches!(self.token.kind, TokenKind::End | TokenKind::Punct(b'{')) {
+            self.advance();
+        }
+    }
+
+    fn function_head(&mut self, function: &mut Function) -> Parse<()> {
+        function.linkage = self.linkage()?;
+        function.kind = match self.text() {
+            ".entry" => FunctionKind::Entry,
+            ".func" => FunctionKind::Func,
+            _ => return Err(self.error_here(codes::EXPECTED_ITEM, "expected `.entry` or `.func`")),
+        };
+        self.advance();
+        while self.at_dotted("attribute") {
+            self.attributes(&mut function.attributes)?;
+        }
+        if function.kind == FunctionKind::Func && self.at(b'(') {
+            function.returns = self.parameters()?;
+        }
+        function.name = self.expect_ident("the name of the function")?;
+        if self.at(b'(') {
+            function.parameters = self.parameters()?;
+        }
+        function.directives = self.function_directives()?;
+        if !matches!(self.token.kind, TokenKind::Punct(b'{' | b';') | TokenKind::End) {
+            return Err(self.error_here(codes::EXPECTED_SEMICOLON, "expected a body or `;`"));
+        }
+        Ok(())
+    }
+
+    /// `.maxntid 256, 1, 1` and the like.
+    pub(super) fn function_directives(&mut self) -> Parse<Vec<Directive>> {
+        let mut directives = Vec::new();
+        while self.token.kind == TokenKind::Dotted {
+            let word = &self.text()[1..];
+            let Some(kind) = DirectiveKind::ALL.into_iter().find(|kind| kind.spelling() == word) else {
+                let message = format!("`.{word}` is no directive of a function");
+                return Err(self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message));
+            };
+            let id = self.open();
+            directives.push(self.function_directive(id, kind)?);
+        }
+        Ok(directives)
+    }
+
+    fn function_directive(&mut self, id: NodeId, kind: DirectiveKind) -> Parse<Directive> {
+        if kind == DirectiveKind::Pragma {
+            let strings = self.pragma(id)?.strings;
+            return Ok(Directive { id, kind, values: Vec::new(), strings });
+        }
+        self.advance();
+        let (least, most) = kind.arity();
+        let mut values = Vec::new();
+        if most > 0 {
+            values.push(self.expression(TERNARY)?);
+            while self.eat(b',') {
+                values.push(self.expression(TERNARY)?);
+            }
+        }
+        self.close(id);
+        if values.len() < least || values.len() > most {
+            let message =
+                format!("`.{}` takes {least} to {most} numbers, not {}", kind.spelling(), values.len());
+            self.report(codes::DIRECTIVE_ARGUMENTS, self.spans.get(id), message);
+            values.truncate(most);
+        }
+        Ok(Directive { id, kind, values, strings: Vec::new() })
+    }
+}

@@ -1,0 +1,23 @@
+//! PTX text to a syntax tree, by recursive descent with one token of lookahead.
+//!
+//! A parse always gives a tree. Whatever does not fit is reported once and skipped up to the next `;`, the
+//! end of its scope, or a line that plainly starts a statement; then parsing goes on. A mistake therefore
+//! costs one error and at most its own statement. The time is linear in the length of the text, and nothing
+//! recurses deeper than [`MAX_EXPRESSION_HEIGHT`](crate::ast::expression::MAX_EXPRESSION_HEIGHT).
+//!
+//! Files: `cursor` looks at tokens and reports, `literal` reads numbers, `expression`, `operand`,
+//! `declaration`, `body`, `section` and `function` parse what they are named after, `module` ties them to
+//! the splitter.
+
+mod body;
+mod cursor;
+mod declaration;
+mod expression;
+mod function;
+mod literal;
+mod module;
+mod operand;
+mod section;
+
+pub use function::{parse_function, parse_signature};
+pub use module::{parse_item, parse_module};

@@ -1,0 +1,154 @@
+//! Whole files, and top-level items other than functions.
+
+use super::cursor::{Parse, Parser};
+use crate::ast::{AddressSize, Alias, Item, Module, Target, Version};
+use crate::codes;
+use crate::error::{Parsed, SyntaxError};
+use crate::items::{ItemKind, split};
+use crate::lexer::TokenKind;
+use crate::span::{ModuleSpans, NodeId, Span};
+
+/// Parses a whole file.
+///
+/// Each item is cut out by [`split`] and parsed by itself, so that its nodes are the same as those of
+/// [`parse_function`](super::parse_function) or [`parse_item`] on its text. The spans of the errors count from
+/// the start of the file.
+///
+/// ```
+/// let parsed = ptxc_syntax::parse_module(".version 9.0\n.target sm_90\n.global .u32 x = ;");
+/// assert_eq!(parsed.errors.len(), 1);
+/// assert_eq!(parsed.errors[0].code.to_string(), "E0024");
+/// assert_eq!(parsed.value.items.len(), 2);
+/// ```
+pub fn parse_module(text: &str) -> Parsed<Module, ModuleSpans> {
+    let mut parsed = Parsed { value: Module::default(), spans: ModuleSpans::default(), errors: Vec::new() };
+    if u32::try_from(text.len()).is_err() {
+        parsed.errors.push(SyntaxError {
+            code: codes::FILE_TOO_LARGE,
+            span: Span::default(),
+            message: "this file has 4 GiB or more".to_owned(),
+            note: None,
+            help: None,
+        });
+        return parsed;
+    }
+    for item in split(text) {
+        let one = parse_item(&text[item.span.range()], item.kind);
+        let base = item.span.start;
+        parsed.errors.extend(
+            one.errors.into_iter().map(|error| SyntaxError { span: error.span.shifted(base), ..error }),
+        );
+        if let Some(value) = one.value {
+            parsed.value.items.push(value);
+            parsed.spans.items.push((base, one.spans));
+        }
+    }
+    parsed
+}
+
+/// Parses the text of one item of the kind that [`split`] found; none if it can't be understood at all.
+pub fn parse_item(text: &str, kind: ItemKind) -> Parsed<Option<Item>> {
+    let mut parser = Parser::new(text);
+    let item = match kind {
+        ItemKind::Entry | ItemKind::Func => Some(Item::Function(parser.function(true))),
+        _ => {
+            let id = parser.open();
+            parser.item(id, kind).ok()
+        }
+    };
+    // An item with an error has been given up; behind any other, nothing may be left.
+    if parser.errors.is_empty() && !parser.at_end() {
+        let _ = parser.error_here(codes::EXPECTED_ITEM, "expected the end of the item");
+    }
+    parser.finish(item)
+}
+
+impl Parser<'_> {
+    fn item(&mut self, id: NodeId, kind: ItemKind) -> Parse<Item> {
+        match kind {
+            ItemKind::Version => self.version(id),
+            ItemKind::Target => self.target(id),
+            ItemKind::AddressSize => self.address_size(id),
+            ItemKind::File => Ok(Item::File(self.file(id)?)),
+            ItemKind::Section => Ok(Item::Section(self.section(id)?)),
+            ItemKind::Pragma => Ok(Item::Pragma(self.pragma(id)?)),
+            ItemKind::Alias => self.alias(id),
+            ItemKind::Variable => {
+                let linkage = self.linkage()?;
+                Ok(Item::Declaration(self.declaration(id, linkage)?))
+            }
+            ItemKind::Entry | ItemKind::Func => Ok(Item::Function(self.function(true))),
+            ItemKind::Unknown => Err(self.unknown_item()),
+        }
+    }
+
+    fn unknown_item(&mut self) -> super::cursor::Reported {
+        if self.token.kind == TokenKind::Dotted {
+            let message = format!("{} is no directive of a module", self.describe());
+            return self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message);
+        }
+        if self.at(b'}') {
+            let message = "this `}` closes nothing".to_owned();
+            return self.report(codes::UNMATCHED_BRACE, self.token.span, message);
+        }
+        self.error_here(codes::EXPECTED_ITEM, "expected a variable, a function or a directive")
+    }
+
+    fn version(&mut self, id: NodeId) -> Parse<Item> {
+        self.advance();
+        let text = self.text();
+        let parts = text.split_once('.').and_then(|(major, minor)| {
+            let digits =
+                |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok());
+            Some((digits(major)??, digits(minor)??))
+        });
+        let Some((major, minor)) = parts else {
+            return Err(self.error_here(codes::MALFORMED_HEADER, "expected a version such as `9.0`"));
+        };
+        self.advance();
+        self.close(id);
+        Ok(Item::Version(Version { id, major, minor }))
+    }
+
+    fn target(&mut self, id: NodeId) -> Parse<Item> {
+        self.advance();
+        let mut names = Vec::new();
+        loop {
+            if self.token.kind != TokenKind::Ident {
+                return Err(self.error_here(codes::MALFORMED_HEADER, "expected a target such as `sm_90`"));
+            }
+            names.push(self.take_ident());
+            if !self.eat(b',') {
+                break;
+            }
+        }
+        self.close(id);
+        Ok(Item::Target(Target { id, names }))
+    }
+
+    fn address_size(&mut self, id: NodeId) -> Parse<Item> {
+        self.advance();
+        let span = self.token.span;
+        let bits = self.expect_int("32 or 64")?;
+        self.close(id);
+        match bits {
+            32 | 64 => Ok(Item::AddressSize(AddressSize { id, bits: bits as u32 })),
+            _ => {
+                let message = format!("addresses have 32 or 64 bits, not {bits}");
+                Err(self.report(codes::MALFORMED_HEADER, span, message))
+            }
+        }
+    }
+
+    fn alias(&mut self, id: NodeId) -> Parse<Item> {
+        self.advance();
+        let name = self.expect_ident("the new name")?;
+        if !self.eat(b',') {
+            return Err(self.error_here(codes::EXPECTED_COMMA, "expected `,`"));
+        }
+        let aliasee = self.expect_ident("the name of a function")?;
+        self.close(id);
+        self.expect_semicolon()?;
+        Ok(Item::Alias(Alias { id, name, aliasee }))
+    }
+}

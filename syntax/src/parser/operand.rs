@@ -1,0 +1,208 @@
+//! Operands of instructions.
+
+use super::cursor::{Parse, Parser};
+use super::expression::TERNARY;
+use crate::ast::{Address, Expr, Operand, OperandKind, SymbolOffset};
+use crate::codes;
+use crate::lexer::TokenKind;
+use crate::name::Name;
+use crate::span::NodeId;
+
+/// Special registers with components, which are registers by themselves: `%tid.x` is one name.
+const VECTOR_SPECIAL_REGISTERS: [&str; 8] =
+    ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
+
+/// How a list of operands in brackets is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allow {
+    /// Everything, and lists of arguments: in a `call`.
+    Call,
+    /// Everything.
+    Operand,
+    /// No further brackets: in a vector.
+    Element,
+}
+
+impl Parser<'_> {
+    /// An operand of an instruction; `(…)` is a list of arguments in a `call`, else an expression.
+    pub(super) fn operand(&mut self, in_call: bool) -> Parse<Operand> {
+        self.operand_allowing(if in_call { Allow::Call } else { Allow::Operand })
+    }
+
+    fn operand_allowing(&mut self, allow: Allow) -> Parse<Operand> {
+        let id = self.open();
+        let start = self.token.span.start;
+        let kind = match self.token.kind {
+            TokenKind::Ident if self.text() == "WARP_SZ" => OperandKind::Immediate(self.expression(TERNARY)?),
+            TokenKind::Ident => self.symbol()?,
+            TokenKind::String => OperandKind::String(self.expect_string()?),
+            TokenKind::Punct(b'[') if allow != Allow::Element => {
+                OperandKind::Address(Box::new(self.address()?))
+            }
+            TokenKind::Punct(b'{') if allow != Allow::Element => {
+                OperandKind::Vector(self.list(b'}', Allow::Element)?)
+            }
+            TokenKind::Punct(b'(') if allow == Allow::Call => {
+                OperandKind::Arguments(self.list(b')', Allow::Operand)?)
+            }
+            TokenKind::Punct(b'!') if self.peek().kind == TokenKind::Ident => {
+                OperandKind::Not(self.prefixed()?)
+            }
+            TokenKind::Punct(b'-') if self.negates_symbol() => OperandKind::Minus(self.prefixed()?),
+            TokenKind::Punct(b'+' | b'-' | b'!' | b'~' | b'(') => {
+                OperandKind::Immediate(self.expression(TERNARY)?)
+            }
+            _ if self.at_number() => OperandKind::Immediate(self.expression(TERNARY)?),
+            _ => return Err(self.error_here(codes::EXPECTED_OPERAND, "expected an operand")),
+        };
+        self.close(id);
+        let is_single =
+            matches!(kind, OperandKind::Symbol(_) | OperandKind::Selected(..) | OperandKind::Sink);
+        if !(is_single && self.at(b'|')) {
+            return Ok(Operand { id, kind });
+        }
+        let first = Operand { id: self.renumber(start), kind };
+        self.advance();
+        let second = self.simple()?;
+        self.close(id);
+        Ok(Operand { id, kind: OperandKind::Pair(Box::new((first, second))) })
+    }
+
+    /// A node for what ends here and turned out to be the first part of something.
+    fn renumber(&mut self, start: u32) -> NodeId {
+        let id = self.open_at(start);
+        self.close(id);
+        id
+    }
+
+    /// Whether the `-` at the cursor stands in front of a register rather than a constant.
+    fn negates_symbol(&self) -> bool {
+        let next = self.peek();
+        next.kind == TokenKind::Ident && &self.lexer.text()[next.span.range()] != "WARP_SZ"
+    }
+
+    /// The operand behind `!` or `-`.
+    fn prefixed(&mut self) -> Parse<Box<Operand>> {
+        self.advance();
+        Ok(Box::new(self.simple()?))
+    }
+
+    /// A register, a part of one, or `_`; also `!p`, as the second of a pair.
+    fn simple(&mut self) -> Parse<Operand> {
+        let id = self.open();
+        let kind = match self.token.kind {
+            TokenKind::Ident => self.register(),
+            TokenKind::Punct(b'!') if self.peek().kind == TokenKind::Ident => {
+                self.advance();
+                let inner = self.open();
+                let kind = self.register();
+                self.close(inner);
+                OperandKind::Not(Box::new(Operand { id: inner, kind }))
+            }
+            _ => return Err(self.error_here(codes::EXPECTED_OPERAND, "expected a register")),
+        };
+        self.close(id);
+        Ok(Operand { id, kind })
+    }
+
+    /// The identifier at the cursor with its selector.
+    fn register(&mut self) -> OperandKind {
+        let text = self.text();
+        let start = self.token.span;
+        self.advance();
+        if text == "_" {
+            return OperandKind::Sink;
+        }
+        let glued = self.token.kind == TokenKind::Dotted && self.token.span.start == start.end;
+        if !glued {
+            return OperandKind::Symbol(Name::new(text));
+        }
+        let end = self.token.span.end;
+        let selector = self.text();
+        self.advance();
+        if VECTOR_SPECIAL_REGISTERS.contains(&text) {
+            OperandKind::Symbol(Name::new(&self.lexer.text()[start.start as usize..end as usize]))
+        } else {
+            OperandKind::Selected(Name::new(text), Name::new(&selector[1..]))
+        }
+    }
+
+    /// A register, or a symbol with an index or an offset.
+    fn symbol(&mut self) -> Parse<OperandKind> {
+        let base = match self.register() {
+            OperandKind::Symbol(name) => name,
+            other => return Ok(other),
+        };
+        if self.at(b'[') {
+            let open = self.token.span;
+            self.advance();
+            let index = self.place()?;
+            self.expect_closing(b']', open)?;
+            return Ok(OperandKind::Element(base, Box::new(index)));
+        }
+        Ok(match self.offset()? {
+            None => OperandKind::Symbol(base),
+            offset => OperandKind::SymbolOffset(Box::new(SymbolOffset { base: Some(base), offset })),
+        })
+    }
+
+    /// `base+offset`, `base` or a constant.
+    fn place(&mut self) -> Parse<SymbolOffset> {
+        if self.token.kind == TokenKind::Ident && !matches!(self.text(), "_" | "WARP_SZ") {
+            let base = Some(Name::new(self.text()));
+            self.advance();
+            return Ok(SymbolOffset { base, offset: self.offset()? });
+        }
+        if matches!(self.token.kind, TokenKind::Punct(b',' | b']' | b';' | b'{' | b'[') | TokenKind::End) {
+            return Err(self.error_here(codes::EXPECTED_OPERAND, "expected an address"));
+        }
+        let offset: Option<Expr> = Some(self.expression(TERNARY)?);
+        Ok(SymbolOffset { base: None, offset })
+    }
+
+    fn address(&mut self) -> Parse<Address> {
+        let open = self.token.span;
+        self.advance();
+        let place = self.place()?;
+        let mut rest = Vec::new();
+        while self.eat(b',') {
+            rest.push(self.address_part()?);
+        }
+        self.expect_closing(b']', open)?;
+        let mut property = None;
+        if self.token.kind == TokenKind::Dotted && self.token.span.start == self.end {
+            property = Some(Name::new(&self.text()[1..]));
+            self.advance();
+        }
+        Ok(Address { place, rest, property })
+    }
+
+    /// A sampler, or coordinates in braces.
+    fn address_part(&mut self) -> Parse<Operand> {
+        if !self.at(b'{') {
+            return self.operand_allowing(Allow::Element);
+        }
+        let id = self.open();
+        let elements = self.list(b'}', Allow::Element)?;
+        self.close(id);
+        Ok(Operand { id, kind: OperandKind::Vector(elements) })
+    }
+
+    /// Operands separated by commas up to `closing`; none at all is a list too.
+    fn list(&mut self, closing: u8, allow: Allow) -> Parse<Vec<Operand>> {
+        let open = self.token.span;
+        self.advance();
+        let mut elements = Vec::new();
+        if self.eat(closing) {
+            return Ok(elements);
+        }
+        loop {
+            elements.push(self.operand_allowing(allow)?);
+            if !self.eat(b',') {
+                break;
+            }
+        }
+        self.expect_closing(closing, open)?;
+        Ok(elements)
+    }
+}
