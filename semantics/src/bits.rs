@@ -1,7 +1,7 @@
 //! Shifts, bit fields, counting, logic of three inputs and byte permutation.
 //!
-//! In: operands as bits, 32 bits wide where PTX and SASS have no other width. Out: bits, zeros above the width.
-//! Constant time except for [`fns`], which looks at up to 32 bits.
+//! In: operands as bits, 32 bits wide where PTX and SASS have no other width. Out: bits, zeros above the
+//! width. Constant time except for [`fns`], which looks at up to 32 bits.
 //!
 //! ```
 //! use ptxc_semantics::{S32, U32, bits};
@@ -36,8 +36,8 @@ pub const fn shl(ty: IntType, a: u64, count: u32) -> u64 {
     if count >= ty.bits() { 0 } else { (a << count) & ty.mask() }
 }
 
-/// `a >> count`, filled with the sign of a signed type or with zeros; a count of at least the width leaves only the
-/// filling: PTX `shr`.
+/// `a >> count`, filled with the sign of a signed type or with zeros; a count of at least the width leaves
+/// only the filling: PTX `shr`.
 pub const fn shr(ty: IntType, a: u64, count: u32) -> u64 {
     ty.wrap(ty.value(a) >> Limit::Clamp.apply(count, ty.bits()))
 }
@@ -65,9 +65,9 @@ pub struct Funnel {
     pub limit: Limit,
 }
 
-/// SASS `SHF Rd, low, count, high`: the pair `high:low` is shifted by a count limited to the type's width, and one
-/// word of the 64-bit result is kept. So `SHF.R.S32.HI Rd, RZ, n, Ra` is `shr.s32` and `SHF.L.U32 Rd, Ra, n, RZ` is
-/// `shl.b32`.
+/// SASS `SHF Rd, low, count, high`: the pair `high:low` is shifted by a count limited to the type's width,
+/// and one word of the 64-bit result is kept. So `SHF.R.S32.HI Rd, RZ, n, Ra` is `shr.s32` and `SHF.L.U32 Rd,
+/// Ra, n, RZ` is `shl.b32`.
 pub const fn shf(funnel: Funnel, low: u32, count: u32, high: u32) -> u32 {
     let count = funnel.limit.apply(count, funnel.ty.bits());
     let pair = join(low, high);
@@ -81,9 +81,9 @@ const fn join(low: u32, high: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
 
-/// The field of `length` bits at `position`, extended to the width by zeros or, for a signed type, by its top bit: PTX
-/// `bfe`. Only the low 8 bits of position and length count; a field that reaches past the width is filled with the
-/// top bit of `a` (signed) or zeros; length 0 gives 0.
+/// The field of `length` bits at `position`, extended to the width by zeros or, for a signed type, by its top
+/// bit: PTX `bfe`. Only the low 8 bits of position and length count; a field that reaches past the width is
+/// filled with the top bit of `a` (signed) or zeros; length 0 gives 0.
 pub const fn bfe(ty: IntType, a: u64, position: u32, length: u32) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     if length == 0 {
@@ -96,8 +96,8 @@ pub const fn bfe(ty: IntType, a: u64, position: u32, length: u32) -> u64 {
     ty.wrap(IntType::new(length, ty.is_signed()).value(shifted))
 }
 
-/// `b` with the low `length` bits of `a` put at `position`: PTX `bfi`. Only the low 8 bits of position and length
-/// count; what would go past the width is dropped.
+/// `b` with the low `length` bits of `a` put at `position`: PTX `bfi`. Only the low 8 bits of position and
+/// length count; what would go past the width is dropped.
 pub const fn bfi(ty: IntType, a: u64, b: u64, position: u32, length: u32) -> u64 {
     let field = shl(ty, low_ones(length & 0xff), position & 0xff);
     (b & ty.mask() & !field) | (shl(ty, a, position & 0xff) & field)
@@ -123,8 +123,9 @@ pub const fn clz(ty: IntType, a: u64) -> u32 {
     (a & ty.mask()).leading_zeros() - (64 - ty.bits())
 }
 
-/// The position of the leading one or, in a negative number of a signed type, of the leading zero; `0xffffffff` if
-/// there is none: PTX `bfind`, SASS `FLO`. With `shift_amount`, the shift that would bring it to the top bit instead.
+/// The position of the leading one or, in a negative number of a signed type, of the leading zero;
+/// `0xffffffff` if there is none: PTX `bfind`, SASS `FLO`. With `shift_amount`, the shift that would bring it
+/// to the top bit instead.
 pub const fn bfind(ty: IntType, a: u64, shift_amount: bool) -> u32 {
     let value = ty.value(a);
     let distinct = if value < 0 { !value } else { value } as u64;
@@ -135,8 +136,9 @@ pub const fn bfind(ty: IntType, a: u64, shift_amount: bool) -> u32 {
     if shift_amount { ty.bits() - 1 - position } else { position }
 }
 
-/// The position of the `offset`-th one of `mask` at or above `base` (offset > 0), at or below it (offset < 0), or of
-/// `base` itself if it is a one (offset 0); `0xffffffff` if there is none or `base` is not below 32: PTX `fns`.
+/// The position of the `offset`-th one of `mask` at or above `base` (offset > 0), at or below it (offset <
+/// 0), or of `base` itself if it is a one (offset 0); `0xffffffff` if there is none or `base` is not below
+/// 32: PTX `fns`.
 pub const fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     if base >= 32 {
         return u32::MAX;
@@ -164,8 +166,9 @@ pub const fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     }
 }
 
-/// Bitwise function of three inputs: bit `4a + 2b + c` of `table` is the result for input bits `a`, `b`, `c`: PTX
-/// `lop3`, SASS `LOP3.LUT`. The table of a function is what it gives for `a` = 0xf0, `b` = 0xcc, `c` = 0xaa.
+/// Bitwise function of three inputs: bit `4a + 2b + c` of `table` is the result for input bits `a`, `b`, `c`:
+/// PTX `lop3`, SASS `LOP3.LUT`. The table of a function is what it gives for `a` = 0xf0, `b` = 0xcc, `c` =
+/// 0xaa.
 pub const fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
     let mut result = 0;
     let mut row = 0;
@@ -184,7 +187,8 @@ pub const fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
 /// The modes of PTX `prmt`: which byte of the eight bytes `b:a` each result byte takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum PrmtMode {
-    /// One selector nibble a result byte: bits 2:0 choose the byte, bit 3 replaces it by eight copies of its sign.
+    /// One selector nibble a result byte: bits 2:0 choose the byte, bit 3 replaces it by eight copies of its
+    /// sign.
     #[default]
     Index,
     /// `.f4e`: four bytes upwards from the selected one.
@@ -201,7 +205,8 @@ pub enum PrmtMode {
     Rc16,
 }
 
-/// Byte permutation: PTX `prmt.b32 d, a, b, selector`. All modes but [`PrmtMode::Index`] read selector bits 1:0 only.
+/// Byte permutation: PTX `prmt.b32 d, a, b, selector`. All modes but [`PrmtMode::Index`] read selector bits
+/// 1:0 only.
 pub const fn prmt(mode: PrmtMode, a: u32, b: u32, selector: u32) -> u32 {
     let pair = join(a, b);
     let chosen = selector & 3;
@@ -238,8 +243,8 @@ pub const fn prmt(mode: PrmtMode, a: u32, b: u32, selector: u32) -> u32 {
     result
 }
 
-/// The low `length` bits of `a`, extended to 32 by zeros or (signed) by the top one of them: PTX `szext`, SASS `SGXT`. Length
-/// 0 gives 0; a length of 32 or more keeps `a` (clamp) or counts modulo 32 (wrap).
+/// The low `length` bits of `a`, extended to 32 by zeros or (signed) by the top one of them: PTX `szext`,
+/// SASS `SGXT`. Length 0 gives 0; a length of 32 or more keeps `a` (clamp) or counts modulo 32 (wrap).
 pub const fn szext(signed: bool, a: u32, length: u32, limit: Limit) -> u32 {
     match limit.apply(length, 32) {
         0 => 0,
@@ -247,8 +252,8 @@ pub const fn szext(signed: bool, a: u32, length: u32, limit: Limit) -> u32 {
     }
 }
 
-/// `length` ones at `position`, what goes past bit 31 dropped: PTX `bmsk`, SASS `BMSK`. Both numbers are limited to
-/// 32 (clamp) or taken modulo 32 (wrap).
+/// `length` ones at `position`, what goes past bit 31 dropped: PTX `bmsk`, SASS `BMSK`. Both numbers are
+/// limited to 32 (clamp) or taken modulo 32 (wrap).
 pub const fn bmsk(position: u32, length: u32, limit: Limit) -> u32 {
     (low_ones(limit.apply(length, 32)) << limit.apply(position, 32)) as u32
 }
@@ -258,8 +263,8 @@ pub const fn sel(condition: bool, a: u64, b: u64) -> u64 {
     if condition { a } else { b }
 }
 
-/// `c` plus the four products of the bytes of `a` and `b`, modulo 2^32: PTX `dp4a`. Each operand's bytes are signed
-/// or not.
+/// `c` plus the four products of the bytes of `a` and `b`, modulo 2^32: PTX `dp4a`. Each operand's bytes are
+/// signed or not.
 pub const fn dp4a(a_signed: bool, b_signed: bool, a: u32, b: u32, c: u32) -> u32 {
     let (a_type, b_type) = (IntType::new(8, a_signed), IntType::new(8, b_signed));
     let mut sum = c as i128;
@@ -271,8 +276,8 @@ pub const fn dp4a(a_signed: bool, b_signed: bool, a: u32, b: u32, c: u32) -> u32
     sum as u32
 }
 
-/// `c` plus the two products of the halves of `a` with the two lower (or, if `high`, upper) bytes of `b`, modulo
-/// 2^32: PTX `dp2a.lo`, `dp2a.hi`.
+/// `c` plus the two products of the halves of `a` with the two lower (or, if `high`, upper) bytes of `b`,
+/// modulo 2^32: PTX `dp2a.lo`, `dp2a.hi`.
 pub const fn dp2a(a_signed: bool, b_signed: bool, high: bool, a: u32, b: u32, c: u32) -> u32 {
     let (a_type, b_type) = (IntType::new(16, a_signed), IntType::new(8, b_signed));
     let b = if high { b >> 16 } else { b };

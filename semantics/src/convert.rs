@@ -1,7 +1,9 @@
-//! Conversions between integers and floats, between float formats, to integral floats, and between integer widths.
+//! Conversions between integers and floats, between float formats, to integral floats, and between integer
+//! widths.
 //!
-//! In: source and destination type and the source's bits. Out: the destination's bits. One rounding each, in the given
-//! direction; constant time. `ftz` works as in PTX `cvt`: it concerns binary32 sources and destinations only.
+//! In: source and destination type and the source's bits. Out: the destination's bits. One rounding each, in
+//! the given direction; constant time. `ftz` works as in PTX `cvt`: it concerns binary32 sources and
+//! destinations only.
 //!
 //! ```
 //! use ptxc_semantics::{F16, F32, Mode, Rounding, S8, S32, convert};
@@ -40,8 +42,8 @@ impl NanToInt {
     }
 }
 
-/// The float `a` rounded to an integer and limited to the range of the type: PTX `cvt.{rni,rzi,rmi,rpi}`. A NaN gives
-/// what [`NanToInt::of_ptx`] says. With `ftz`, a subnormal binary32 counts as zero.
+/// The float `a` rounded to an integer and limited to the range of the type: PTX `cvt.{rni,rzi,rmi,rpi}`. A
+/// NaN gives what [`NanToInt::of_ptx`] says. With `ftz`, a subnormal binary32 counts as zero.
 pub fn float_to_int(from: Format, to: IntType, a: u64, rounding: Rounding, ftz: bool) -> u64 {
     float_to_int_nan(from, to, a, rounding, ftz, NanToInt::of_ptx(from, to))
 }
@@ -72,9 +74,9 @@ pub fn float_to_int_nan(
     to.saturate(if negative { -magnitude } else { magnitude })
 }
 
-/// The float `a` in another format. Widening is exact; narrowing rounds, overflows and underflows as arithmetic does.
-/// A NaN becomes the destination's NaN. With `mode.ftz`, a subnormal binary32 source or result is flushed, and no
-/// other format; `mode.sat` clamps to `[0, 1]`.
+/// The float `a` in another format. Widening is exact; narrowing rounds, overflows and underflows as
+/// arithmetic does. A NaN becomes the destination's NaN. With `mode.ftz`, a subnormal binary32 source or
+/// result is flushed, and no other format; `mode.sat` clamps to `[0, 1]`.
 pub fn float_to_float(from: Format, to: Format, a: u64, mode: Mode) -> u64 {
     let a = flush_single(from, a, mode.ftz);
     let converted = if from.is_nan(a) {
@@ -87,13 +89,15 @@ pub fn float_to_float(from: Format, to: Format, a: u64, mode: Mode) -> u64 {
     mode.with_ftz(mode.ftz && to == F32).output(to, converted)
 }
 
-/// [`float_to_float`] followed by `.relu`: negative results and `-0` become `+0`, a NaN the destination's NaN.
+/// [`float_to_float`] followed by `.relu`: negative results and `-0` become `+0`, a NaN the destination's
+/// NaN.
 pub fn float_to_float_relu(from: Format, to: Format, a: u64, mode: Mode) -> u64 {
     relu(to, float_to_float(from, to, a, mode))
 }
 
-/// The float `a` rounded to an integral value of the same format: PTX `cvt.{rni,rzi,rmi,rpi}` between equal formats,
-/// SASS `FRND`. The sign is kept, so that `-0.25` may become `-0`; infinities stay; a NaN becomes the format's NaN.
+/// The float `a` rounded to an integral value of the same format: PTX `cvt.{rni,rzi,rmi,rpi}` between equal
+/// formats, SASS `FRND`. The sign is kept, so that `-0.25` may become `-0`; infinities stay; a NaN becomes
+/// the format's NaN.
 pub fn round_to_integral(format: Format, a: u64, mode: Mode) -> u64 {
     let a = flush_single(format, a, mode.ftz);
     let exact = Exact::unpack(format, a);
@@ -103,13 +107,15 @@ pub fn round_to_integral(format: Format, a: u64, mode: Mode) -> u64 {
         a
     } else {
         let significand = exact.round_at(0, mode.rounding);
-        // An integer below 2^precision, or the power of two above it: representable, so that no second rounding occurs.
+        // An integer below 2^precision, or the power of two above it: representable, so that no second
+        // rounding occurs.
         Exact { significand, exponent: 0, ..exact }.round(format, Rounding::Zero)
     };
     mode.with_ftz(mode.ftz && format == F32).output(format, integral)
 }
 
-/// The integer `a` in another width: extended by its sign if the source type is signed, by zeros if not, or cut off.
+/// The integer `a` in another width: extended by its sign if the source type is signed, by zeros if not, or
+/// cut off.
 pub const fn int_to_int(from: IntType, to: IntType, a: u64) -> u64 {
     to.wrap(from.value(a))
 }

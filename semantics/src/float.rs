@@ -1,9 +1,10 @@
-//! Floating-point arithmetic: add, subtract, multiply, fused multiply-add, divide, square root, minimum, maximum,
-//! sign operations and comparisons.
+//! Floating-point arithmetic: add, subtract, multiply, fused multiply-add, divide, square root, minimum,
+//! maximum, sign operations and comparisons.
 //!
-//! In: a [`Format`], operands as bits, a [`Mode`]. Out: bits. Every operation computes exactly and rounds once; a NaN
-//! operand or an invalid operation gives the format's one NaN, whatever the payloads were. Each function takes
-//! constant time. Round-to-nearest in binary32 and binary64 uses the host's arithmetic, which is the same function.
+//! In: a [`Format`], operands as bits, a [`Mode`]. Out: bits. Every operation computes exactly and rounds
+//! once; a NaN operand or an invalid operation gives the format's one NaN, whatever the payloads were. Each
+//! function takes constant time. Round-to-nearest in binary32 and binary64 uses the host's arithmetic, which
+//! is the same function.
 //!
 //! ```
 //! use ptxc_semantics::{F32, Mode, Rounding, float};
@@ -15,8 +16,8 @@
 use crate::round::Exact;
 use crate::{BF16, F16, F32, F64, Format, Mode, Rounding};
 
-/// The host's round-to-nearest result of an operation, for the two formats that the host has. The NaN that the host
-/// chooses is not the GPU's, so its payload must be replaced.
+/// The host's round-to-nearest result of an operation, for the two formats that the host has. The NaN that
+/// the host chooses is not the GPU's, so its payload must be replaced.
 fn host(
     format: Format,
     operands: [u64; 3],
@@ -31,7 +32,8 @@ fn host(
     Some(if format.is_nan(bits) { format.nan() } else { bits })
 }
 
-/// `a + b`. Opposite infinities give NaN; an exact zero sum of opposite signs is `+0`, or `-0` when rounding down.
+/// `a + b`. Opposite infinities give NaN; an exact zero sum of opposite signs is `+0`, or `-0` when rounding
+/// down.
 pub fn add(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     let (a, b) = (mode.input(format, a), mode.input(format, b));
     let nearest = mode.rounding == Rounding::Nearest;
@@ -52,8 +54,8 @@ pub fn mul(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     mode.output(format, fast.unwrap_or_else(|| mul_exactly(format, a, b, mode.rounding)))
 }
 
-/// `a * b + c` with one rounding. Zero times infinity gives NaN, even if `c` is a NaN or an infinity; so does an
-/// infinite product and the opposite infinity.
+/// `a * b + c` with one rounding. Zero times infinity gives NaN, even if `c` is a NaN or an infinity; so does
+/// an infinite product and the opposite infinity.
 pub fn fma(format: Format, a: u64, b: u64, c: u64, mode: Mode) -> u64 {
     let [a, b, c] = [a, b, c].map(|operand| mode.input(format, operand));
     let fast = match mode.rounding {
@@ -65,8 +67,8 @@ pub fn fma(format: Format, a: u64, b: u64, c: u64, mode: Mode) -> u64 {
     mode.output(format, fast.unwrap_or_else(|| fma_exactly(format, a, b, c, mode.rounding)))
 }
 
-/// `a / b`, correctly rounded: PTX `div.{rn,rz,rm,rp}`, and with `a` = 1 `rcp.{rn,rz,rm,rp}`. `0/0` and `inf/inf` give
-/// NaN, any other division by zero the infinity of the quotient's sign.
+/// `a / b`, correctly rounded: PTX `div.{rn,rz,rm,rp}`, and with `a` = 1 `rcp.{rn,rz,rm,rp}`. `0/0` and
+/// `inf/inf` give NaN, any other division by zero the infinity of the quotient's sign.
 pub fn div(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     let (a, b) = (mode.input(format, a), mode.input(format, b));
     let negative = format.is_negative(a) != format.is_negative(b);
@@ -83,7 +85,8 @@ pub fn div(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     mode.output(format, quotient)
 }
 
-/// The square root, correctly rounded: PTX `sqrt.{rn,rz,rm,rp}`. `-0` stays `-0`; any other negative gives NaN.
+/// The square root, correctly rounded: PTX `sqrt.{rn,rz,rm,rp}`. `-0` stays `-0`; any other negative gives
+/// NaN.
 pub fn sqrt(format: Format, a: u64, mode: Mode) -> u64 {
     let a = mode.input(format, a);
     let root = if format.is_nan(a) || (format.is_negative(a) && !format.is_zero(a)) {
@@ -173,12 +176,14 @@ pub enum NanRule {
     Propagate,
 }
 
-/// The smaller operand; `-0` is smaller than `+0`. With `ftz`, subnormal operands count, and are returned, as zeros.
+/// The smaller operand; `-0` is smaller than `+0`. With `ftz`, subnormal operands count, and are returned, as
+/// zeros.
 pub fn min(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
     select_extreme(format, a, b, nan, ftz, |a, b| a < b)
 }
 
-/// The larger operand; `+0` is larger than `-0`. With `ftz`, subnormal operands count, and are returned, as zeros.
+/// The larger operand; `+0` is larger than `-0`. With `ftz`, subnormal operands count, and are returned, as
+/// zeros.
 pub fn max(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
     select_extreme(format, a, b, nan, ftz, |a, b| a > b)
 }
@@ -209,8 +214,8 @@ fn total_order(format: Format, a: u64) -> i64 {
     if format.is_negative(a) { -1 - magnitude } else { magnitude }
 }
 
-/// The comparisons of PTX `setp` on floats. The ordered ones are false when an operand is a NaN, those with `u`
-/// (unordered) true.
+/// The comparisons of PTX `setp` on floats. The ordered ones are false when an operand is a NaN, those with
+/// `u` (unordered) true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FloatCmp {
     /// `a == b`
@@ -273,7 +278,8 @@ pub fn compare(format: Format, cmp: FloatCmp, a: u64, b: u64, ftz: bool) -> bool
 
 /// Defines the arithmetic of one format on the integer type of its width.
 macro_rules! typed {
-    ($format:ident, $bits:ty, $name:literal: $add:ident $sub:ident $mul:ident $fma:ident $min:ident $max:ident $cmp:ident) => {
+    ($format:ident, $bits:ty, $name:literal:
+     $add:ident $sub:ident $mul:ident $fma:ident $min:ident $max:ident $cmp:ident) => {
         #[doc = concat!("[`add`] of ", $name, " bits.")]
         pub fn $add(a: $bits, b: $bits, mode: Mode) -> $bits {
             add($format, a.into(), b.into(), mode) as $bits

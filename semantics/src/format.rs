@@ -1,8 +1,8 @@
 //! Binary floating-point formats, rounding directions and the mode of an operation.
 //!
 //! A value of any format travels in the low bits of a `u64`; the bits above the format's width are zero.
-//! [`Format`] knows the layout (IEEE 754-2019, section 3.4: sign, biased exponent, trailing significand) and the one
-//! NaN that the hardware writes.
+//! [`Format`] knows the layout (IEEE 754-2019, section 3.4: sign, biased exponent, trailing significand) and
+//! the one NaN that the hardware writes.
 //!
 //! ```
 //! use ptxc_semantics::{BF16, F32};
@@ -28,7 +28,8 @@ pub const F16: Format = Format { exponent_bits: 5, fraction_bits: 10, nan: 0x7ff
 pub const BF16: Format = Format { exponent_bits: 8, fraction_bits: 7, nan: 0x7fff };
 /// IEEE binary32, PTX `.f32`. Its NaN is `0x7fffffff` (PTX ISA, "Floating-Point Instructions").
 pub const F32: Format = Format { exponent_bits: 8, fraction_bits: 23, nan: 0x7fff_ffff };
-/// IEEE binary64, PTX `.f64`. Its NaN is `0xfff8000000000000`.
+/// IEEE binary64, PTX `.f64`. Its NaN is `0xfff8000000000000`: a convention of ours, programs must not rely
+/// on it.
 pub const F64: Format = Format { exponent_bits: 11, fraction_bits: 52, nan: 0xfff8_0000_0000_0000 };
 
 impl Format {
@@ -47,7 +48,8 @@ impl Format {
         (1 << (self.exponent_bits - 1)) - 1
     }
 
-    /// The exponent of the least significant bit of every subnormal: the smallest power of two that the format holds.
+    /// The exponent of the least significant bit of every subnormal: the smallest power of two that the
+    /// format holds.
     pub(crate) const fn least_exponent(self) -> i32 {
         1 - self.bias() - self.fraction_bits as i32
     }
@@ -169,8 +171,9 @@ impl Rounding {
 pub struct Mode {
     /// Direction of rounding.
     pub rounding: Rounding,
-    /// Replace subnormal inputs and subnormal results by the zero of their sign. A result is subnormal when it is so
-    /// after rounding: what rounds up to the least normal value is kept.
+    /// Replace subnormal inputs and subnormal results by the zero of their sign. PTX does not say whether a
+    /// result counts as subnormal before or after rounding; here it is after, so that what rounds up to the
+    /// least normal value is kept.
     pub ftz: bool,
     /// Clamp the result to `[0, 1]`; a NaN and a negative zero become `+0`.
     pub sat: bool,

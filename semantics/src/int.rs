@@ -1,8 +1,9 @@
 //! Integer arithmetic and comparison at any width.
 //!
-//! In: an [`IntType`] and operands in the low bits of a `u64` (what lies above the width is ignored). Out: the result in the low bits,
-//! zeros above. All results are modulo 2^width unless a function says that it saturates. Constant time, no panics:
-//! division by zero and the overflow of the least signed value have the results that the GPU gives.
+//! In: an [`IntType`] and operands in the low bits of a `u64` (what lies above the width is ignored). Out:
+//! the result in the low bits, zeros above. All results are modulo 2^width unless a function says that it
+//! saturates. Constant time, no panics: division by zero and the overflow of the least signed value have the
+//! results that the GPU gives.
 //!
 //! ```
 //! use ptxc_semantics::{S8, U8, U32, int};
@@ -115,8 +116,9 @@ pub fn sub_sat(ty: IntType, a: u64, b: u64) -> u64 {
     ty.saturate(ty.value(a) - ty.value(b))
 }
 
-/// `a + b + carry` and the carry out of the top bit: PTX `add.cc`, `addc`, SASS `IADD3` and `IADD3.X`. A subtraction
-/// in SASS is this with `!b` and a carry in of one; its carry out is set where nothing was borrowed.
+/// `a + b + carry` and the carry out of the top bit: PTX `add.cc`, `addc`, SASS `IADD3` and `IADD3.X`. A
+/// subtraction in SASS is this with `!b` and a carry in of one; its carry out is set where nothing was
+/// borrowed.
 pub const fn add_carry(ty: IntType, a: u64, b: u64, carry: bool) -> (u64, bool) {
     let sum = (a & ty.mask()) as u128 + (b & ty.mask()) as u128 + carry as u128;
     (sum as u64 & ty.mask(), sum >> ty.bits != 0)
@@ -128,7 +130,8 @@ pub const fn sub_borrow(ty: IntType, a: u64, b: u64, borrow: bool) -> (u64, bool
     (ty.wrap(difference), difference < 0)
 }
 
-/// `a + b + c` with the carries in, and the carry out (0, 1 or 2) that SASS `IADD3` splits over two predicates.
+/// `a + b + c` with the carries in, and the carry out (0, 1 or 2) that SASS `IADD3` splits over two
+/// predicates.
 pub const fn add3_carry(ty: IntType, a: u64, b: u64, c: u64, carry: u32) -> (u64, u32) {
     let sum = (a & ty.mask()) as u128 + (b & ty.mask()) as u128 + (c & ty.mask()) as u128 + carry as u128;
     (sum as u64 & ty.mask(), (sum >> ty.bits) as u32)
@@ -179,8 +182,8 @@ pub fn sad(ty: IntType, a: u64, b: u64, c: u64) -> u64 {
     ty.wrap((ty.value(a) - ty.value(b)).abs() + ty.value(c))
 }
 
-/// `a / b`, rounded towards zero. By zero: all ones, in both signednesses, as the sequences that ptxas emits give for 32 and
-/// 64 bits (PTX leaves it open). The least signed value divided by -1 is itself.
+/// `a / b`, rounded towards zero. By zero: all ones, in both signednesses, as the sequences that ptxas emits
+/// give for 32 and 64 bits (PTX leaves it open). The least signed value divided by -1 is itself.
 pub fn div(ty: IntType, a: u64, b: u64) -> u64 {
     match ty.value(b) {
         0 => ty.mask(),
@@ -188,8 +191,8 @@ pub fn div(ty: IntType, a: u64, b: u64) -> u64 {
     }
 }
 
-/// `a - (a / b) * b`: the sign is that of `a`. By zero: all ones, in both signednesses, as the sequences that ptxas emits give
-/// for 32 and 64 bits (PTX leaves it open).
+/// `a - (a / b) * b`: the sign is that of `a`. By zero: all ones, in both signednesses, as the sequences that
+/// ptxas emits give for 32 and 64 bits (PTX leaves it open).
 pub fn rem(ty: IntType, a: u64, b: u64) -> u64 {
     match ty.value(b) {
         0 => ty.mask(),
@@ -231,8 +234,8 @@ const fn product24(signed: bool, a: u32, b: u32) -> u64 {
     product(IntType::new(24, signed), a as u64, b as u64) as u64
 }
 
-/// The comparisons of PTX `setp` on integers; signedness comes from the type (`lo`, `ls`, `hi`, `hs` are [`Lt`],
-/// [`Le`], [`Gt`], [`Ge`] on an unsigned type).
+/// The comparisons of PTX `setp` on integers; signedness comes from the type (`lo`, `ls`, `hi`, `hs` are
+/// [`Lt`], [`Le`], [`Gt`], [`Ge`] on an unsigned type).
 ///
 /// [`Lt`]: IntCmp::Lt
 /// [`Le`]: IntCmp::Le

@@ -1,21 +1,21 @@
 //! The arithmetic of PTX and SASS as pure functions on bits.
 //!
-//! Interpreters, constant folding and the SASS simulator share these functions, so that one rule is written once.
-//! In: operands as bits and a description of the type. Out: bits. Nothing here reads or writes state, allocates, or
-//! panics; every function takes constant time.
+//! Interpreters, constant folding and the SASS simulator share these functions, so that one rule is written
+//! once. In: operands as bits and a description of the type. Out: bits. Nothing here reads or writes state,
+//! allocates, or panics; every function takes constant time.
 //!
 //! # Conventions
 //!
-//! - **Floats are integers.** A value of a [`Format`] travels in the low bits of a `u64`, zeros above (the typed
-//!   functions such as [`float::f32_add`] take the integer of the format's width). NaN payloads are therefore exact,
-//!   and results can be compared with `==`.
+//! - **Floats are integers.** A value of a [`Format`] travels in the low bits of a `u64`, zeros above (the
+//!   typed functions such as [`float::f32_add`] take the integer of the format's width). NaN payloads are
+//!   therefore exact, and results can be compared with `==`.
 //! - **Integers** of an [`IntType`] travel the same way; bits of an operand above the width are ignored.
-//! - **One NaN.** A floating-point operation that gives a NaN gives [`Format::nan`], as the hardware does for binary32.
-//!   Sign operations ([`float::neg`], [`float::abs`]) only change the sign bit.
-//! - **Modes.** [`Mode`] holds the rounding direction, flushing of subnormals (inputs and results) and clamping to
-//!   `[0, 1]`. Where PTX has no such modifier (`.ftz` on `.f64`), callers leave it off.
-//! - **Undefined in PTX** (division by zero, positions out of range) is defined here as what the GPU or ptxas's code
-//!   gives; the function's documentation says so.
+//! - **One NaN.** A floating-point operation that gives a NaN gives [`Format::nan`], as the hardware does for
+//!   binary32. Sign operations ([`float::neg`], [`float::abs`]) only change the sign bit.
+//! - **Modes.** [`Mode`] holds the rounding direction, flushing of subnormals (inputs and results) and
+//!   clamping to `[0, 1]`. Where PTX has no such modifier (`.ftz` on `.f64`), callers leave it off.
+//! - **Undefined in PTX** (division by zero, positions out of range) is defined here as what the GPU or
+//!   ptxas's code gives; the function's documentation says so.
 //!
 //! # Example
 //!

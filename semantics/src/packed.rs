@@ -1,8 +1,9 @@
-//! Two 16-bit floats in a 32-bit word: PTX `.f16x2` and `.bf16x2`, SASS `HADD2`, `HMUL2`, `HFMA2`, `HMNMX2`, `HSETP2`.
+//! Two 16-bit floats in a 32-bit word: PTX `.f16x2` and `.bf16x2`, SASS `HADD2`, `HMUL2`, `HFMA2`, `HMNMX2`,
+//! `HSETP2`.
 //!
-//! In: a 16-bit [`Format`] (of a wider one the low 16 bits are kept) and words whose low half is element 0. Out: a word or two truths. Each
-//! half is computed on its own by [`float`](crate::float), so that the rules for NaNs, subnormals and clamping are the
-//! same.
+//! In: a 16-bit [`Format`] (of a wider one the low 16 bits are kept) and words whose low half is element 0.
+//! Out: a word or two truths. Each half is computed on its own by [`float`], so that the rules for NaNs,
+//! subnormals and clamping are the same.
 //!
 //! ```
 //! use ptxc_semantics::{F16, Mode, packed};

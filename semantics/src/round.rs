@@ -1,14 +1,16 @@
 //! The soft-float core: exact values and the one rounding step that all formats share.
 //!
-//! In: a finite value as `(-1)^negative * significand * 2^exponent`, with a sticky bit for what lies below the
-//! significand. Out: the bits of the value of a [`Format`] that the rounding direction selects, overflow and gradual
-//! underflow included. Every arithmetic operation is then "compute exactly, round once", which is how IEEE 754-2019,
-//! section 5.1, defines it. All steps take constant time; nothing here can overflow or panic.
+//! In: a finite value as `(-1)^negative * significand * 2^exponent`, with a sticky bit for what lies below
+//! the significand. Out: the bits of the value of a [`Format`] that the rounding direction selects, overflow
+//! and gradual underflow included. Every arithmetic operation is then "compute exactly, round once", which is
+//! how IEEE 754-2019, section 5.1, defines it. All steps take constant time; nothing here can overflow or
+//! panic.
 
 use crate::{Format, Rounding};
 
-/// A finite value: `(-1)^negative * (significand + s) * 2^exponent`, where `s` is 0, or, if `sticky`, some number
-/// strictly between 0 and 1. A sticky value has at least 60 significant bits, so that it still rounds correctly.
+/// A finite value: `(-1)^negative * (significand + s) * 2^exponent`, where `s` is 0, or, if `sticky`, some
+/// number strictly between 0 and 1. A sticky value has at least 60 significant bits, so that it still rounds
+/// correctly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Exact {
     pub negative: bool,
@@ -35,7 +37,8 @@ impl Exact {
         }
     }
 
-    /// Shifts the significand left until its leading one is at [`TOP`]. The value must not be sticky and must fit.
+    /// Shifts the significand left until its leading one is at [`TOP`]. The value must not be sticky and must
+    /// fit.
     fn normalize(self) -> Exact {
         let shift = TOP - (127 - self.significand.leading_zeros() as i32);
         if self.significand == 0 || shift <= 0 {
@@ -56,8 +59,9 @@ impl Exact {
 
     /// `self + other`; an exact zero has the sign that IEEE 754-2019, section 6.3, gives it under `rounding`.
     ///
-    /// Both significands have at most 106 bits, so that normalised ones end in at least 20 zeros: the smaller operand
-    /// loses bits only if it is shifted by 20 or more, and then no cancellation reaches the sticky part.
+    /// Both significands have at most 106 bits, so that normalised ones end in at least 20 zeros: the smaller
+    /// operand loses bits only if it is shifted by 20 or more, and then no cancellation reaches the sticky
+    /// part.
     pub fn add(self, other: Exact, rounding: Rounding) -> Exact {
         if self.significand == 0 && other.significand == 0 {
             let negative = match self.negative == other.negative {
@@ -116,8 +120,9 @@ impl Exact {
         }
     }
 
-    /// The value of `format` that `rounding` selects: the nearest one, or the neighbour on the given side. Beyond the
-    /// largest finite value this is an infinity, or the largest finite value if the direction points inwards.
+    /// The value of `format` that `rounding` selects: the nearest one, or the neighbour on the given side.
+    /// Beyond the largest finite value this is an infinity, or the largest finite value if the direction
+    /// points inwards.
     pub fn round(self, format: Format, rounding: Rounding) -> u64 {
         if self.significand == 0 && !self.sticky {
             return format.zero(self.negative);
@@ -129,8 +134,8 @@ impl Exact {
 
         let biased = last - format.least_exponent() + 1;
         if biased < format.special_exponent() {
-            // A subnormal has no hidden bit and biased exponent 1 here, so that the subtraction takes the exponent
-            // away again; a significand that rounded up to a power of two carries into the exponent.
+            // A subnormal has no hidden bit and biased exponent 1 here, so that the subtraction takes the
+            // exponent away again; a significand that rounded up to a power of two carries into the exponent.
             let bits = ((biased as u64) << fraction_bits) + quotient as u64 - (1 << fraction_bits);
             if bits < format.infinity(false) {
                 return format.zero(self.negative) | bits;

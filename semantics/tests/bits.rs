@@ -172,7 +172,8 @@ fn byte_permutation() {
         });
         assert_eq!(bits::prmt(PrmtMode::Index, a, b, selector), u32::from_le_bytes(expected));
     }
-    // The rows of the table in the PTX ISA's page on `prmt`: source bytes, most significant first, for selectors 0 to 3.
+    // The rows of the table in the PTX ISA's page on `prmt`: source bytes, most significant first, for
+    // selectors 0 to 3.
     for (mode, rows) in [
         (PrmtMode::F4e, [[3, 2, 1, 0], [4, 3, 2, 1], [5, 4, 3, 2], [6, 5, 4, 3]]),
         (PrmtMode::B4e, [[5, 6, 7, 0], [6, 7, 0, 1], [7, 0, 1, 2], [0, 1, 2, 3]]),

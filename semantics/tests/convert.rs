@@ -1,4 +1,5 @@
-//! Conversions against `rustc_apfloat`: every value of the 16-bit formats, the edges and random values of the others.
+//! Conversions against `rustc_apfloat`: every value of the 16-bit formats, the edges and random values of the
+//! others.
 
 mod oracle;
 

@@ -73,7 +73,8 @@ fn fma_matches_the_reference() {
 
 #[test]
 fn subtraction_of_neighbours_is_exact() {
-    // From x - y = 0 with either sign of zero to one unit in the last place, at each end of the exponent range.
+    // From x - y = 0 with either sign of zero to one unit in the last place, at each end of the exponent
+    // range.
     for format in FORMATS {
         for base in [format.fraction_mask(), format.one(), format.largest(false) - 2] {
             for near in base.saturating_sub(2)..=base + 2 {
@@ -93,7 +94,8 @@ fn decode(format: Format, a: u64) -> (u64, u64) {
     (if biased == 0 { fraction } else { fraction + format.fraction_mask() + 1 }, exponent as u64)
 }
 
-/// `(2 * root + half_units)^2` compared with `4 * a`: how the square of a point near the root relates to the radicand.
+/// `(2 * root + half_units)^2` compared with `4 * a`: how the square of a point near the root relates to the
+/// radicand.
 fn compare_square(format: Format, root: u64, half_units: i64, a: u64) -> std::cmp::Ordering {
     let (significand, exponent) = decode(format, root);
     let point = BigUint::from((2 * significand).wrapping_add_signed(half_units));

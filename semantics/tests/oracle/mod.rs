@@ -20,8 +20,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A float of any class whose exponent is often near that of 1, so that operands meet; few significant bits in one
-    /// of four, so that ties and exact results occur.
+    /// A float of any class whose exponent is often near that of 1, so that operands meet; few significant
+    /// bits in one of four, so that ties and exact results occur.
     pub fn float(&mut self, format: Format) -> u64 {
         let bits = self.next() & format.mask();
         let exponent_and_sign = match self.next() % 4 {
@@ -37,7 +37,8 @@ impl Random {
     }
 }
 
-/// Values at which rules change: zeros, ends of the subnormal and normal ranges, around 1, infinities, NaNs; both signs.
+/// Values at which rules change: zeros, ends of the subnormal and normal ranges, around 1, infinities, NaNs;
+/// both signs.
 pub fn specials(format: Format) -> Vec<u64> {
     let (one, infinity) = (format.one(), format.infinity(false));
     let fraction = format.fraction_mask();
