@@ -37,7 +37,7 @@ pub use function::{
 };
 pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
 pub use op::{
-    Approx, BarrierKind, ConvergenceBarrier, Effects, FloatCond, FloatMode, IntCond, Op, Results, Rounding,
+    Approx, BarrierKind, ConvergenceBarrier, Effects, FloatCond, FloatMode, Funnel, IntCond, Op, Results, Rounding,
     ShflMode, SpecialReg, VoteMode,
 };
 pub use types::Type;

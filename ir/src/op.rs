@@ -125,6 +125,20 @@ spelled! {
 }
 
 spelled! {
+    /// How a funnel shift reads its count, and what comes in from beyond the two words.
+    Funnel {
+        /// Modulo 32 (PTX `.wrap`).
+        Wrap = "wrap",
+        /// At most 32 (PTX `.clamp`).
+        Clamp = "clamp",
+        /// At most 64, zeros in: one word of a 64-bit shift; made by legalization.
+        Wide = "wide",
+        /// At most 64, signs in: one word of a signed 64-bit shift; made by legalization.
+        WideSigned = "wide.s",
+    }
+}
+
+spelled! {
     /// A hardware approximation (PTX `.approx`, SASS `MUFU`).
     Approx {
         /// `1 / x`.
@@ -373,6 +387,11 @@ pub enum Op {
     /// `(a: b32, b: b32, c: b32) -> b32`: four bytes of `b:a` (`a` is bytes 0 to 3) chosen by the nibbles
     /// of `c`; bit 3 of a nibble spreads the byte's sign. PTX `prmt` in its default mode.
     Prmt,
+
+    /// `(a: b32, b: b32, c: b32) -> b32`: the high word of `b:a` (`a` is the low word) shifted left by `c`.
+    FunnelShl(Funnel),
+    /// `(a: b32, b: b32, c: b32) -> b32`: the low word of `b:a` (`a` is the low word) shifted right by `c`.
+    FunnelShr(Funnel),
 
     /// `(a: T, b: T) -> pred`: integer comparison.
     Icmp(IntCond),
