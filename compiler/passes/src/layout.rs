@@ -1,1 +1,0 @@
-//! Block order and the branches that realise it.

@@ -1,0 +1,147 @@
+//! Laid-out code: blocks in their final order, with explicit branches.
+//!
+//! A [`Code`] is what [`layout`](super::layout) hands to the post-RA scheduler and to the control codes.
+//! It has no terminators: a block ends in zero to two branch instructions (`BRA` and `EXIT`, guarded or
+//! not) and falls through to the next block if none of them always leaves. A label is the index of a
+//! block.
+//!
+//! ```text
+//! block 0:  ISETP.GE.AND P0, PT, R0, R2, PT      body
+//!           @P0 EXIT                             branches, then falls through
+//! block 1:  IADD3 R0, R0, 0x1, RZ                body
+//!           @P1 BRA `(.L_x_1)                    to block 1, or falls through
+//! block 2:  EXIT
+//! ```
+
+use ptxc_ir::Param;
+use ptxc_sass::{Inst, Op, OperandKind, PReg};
+use smallvec::SmallVec;
+
+use crate::mir::MInst;
+
+/// A block of laid-out code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeBlock {
+    /// The instructions: the body, then the branches.
+    pub insts: Vec<MInst<PReg>>,
+    /// How many of them are the body; the rest are `BRA` and `EXIT`.
+    pub body: usize,
+    /// How often it runs for one run of the entry, in units of 1/1024.
+    pub frequency: u64,
+}
+
+/// A way out of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The number of instructions of the block that have issued when it is taken: one more than the index
+    /// of the branch, or all of them for the fall-through.
+    pub issued: usize,
+    /// The block that it leads to.
+    pub target: usize,
+}
+
+/// A kernel in its final block order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The kernel's name.
+    pub name: String,
+    /// Parameters, for the header.
+    pub params: Vec<Param>,
+    /// Static shared memory in bytes, without what the system keeps.
+    pub shared_bytes: u32,
+    /// Local memory in bytes.
+    pub local_bytes: u32,
+    /// Number of CTA barriers; 16 where a name is not known.
+    pub barriers: u32,
+    /// Registers that the allocator stored to local memory.
+    pub spills: u32,
+    /// The blocks in order; the first is the entry. The last one does not fall through.
+    pub blocks: Vec<CodeBlock>,
+}
+
+impl Code {
+    /// The ways out of a block in the order in which they are tried. An `EXIT` is none.
+    pub fn ways(&self, block: usize) -> SmallVec<[Way; 2]> {
+        let mut ways = SmallVec::new();
+        let insts = &self.blocks[block].insts;
+        for (index, minst) in insts.iter().enumerate().skip(self.blocks[block].body) {
+            if let Some(target) = branch_target(&minst.inst) {
+                ways.push(Way { issued: index + 1, target });
+            }
+            if !is_conditional(&minst.inst) {
+                return ways;
+            }
+        }
+        if block + 1 < self.blocks.len() {
+            ways.push(Way { issued: insts.len(), target: block + 1 });
+        }
+        ways
+    }
+
+    /// The blocks that lead to each block, in order, each once.
+    pub fn predecessors(&self) -> Vec<Vec<usize>> {
+        let mut preds: Vec<Vec<usize>> = vec![Vec::new(); self.blocks.len()];
+        for block in 0..self.blocks.len() {
+            for way in self.ways(block) {
+                if preds[way.target].last() != Some(&block) {
+                    preds[way.target].push(block);
+                }
+            }
+        }
+        preds
+    }
+
+    /// The blocks that the entry reaches, each before every block that it leads to but for edges that
+    /// close a cycle (reverse postorder of a depth-first search).
+    pub fn reverse_postorder(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.blocks.len());
+        let mut seen = vec![false; self.blocks.len()];
+        let mut stack: Vec<(usize, SmallVec<[Way; 2]>)> = Vec::new();
+        if !self.blocks.is_empty() {
+            seen[0] = true;
+            stack.push((0, self.ways(0)));
+        }
+        while let Some((block, ways)) = stack.last_mut() {
+            match ways.pop() {
+                Some(way) if !seen[way.target] => {
+                    seen[way.target] = true;
+                    let next = self.ways(way.target);
+                    stack.push((way.target, next));
+                }
+                Some(_) => {}
+                None => {
+                    order.push(*block);
+                    stack.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+
+    /// The number of instructions.
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(|block| block.insts.len()).sum()
+    }
+
+    /// Whether there are no instructions.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The block that a `BRA` names.
+fn branch_target(inst: &Inst<PReg>) -> Option<usize> {
+    if inst.op != Op::BRA {
+        return None;
+    }
+    inst.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Label(label) => Some(label.0 as usize),
+        _ => None,
+    })
+}
+
+/// Whether a branch may also go on to the next instruction.
+pub(super) fn is_conditional(inst: &Inst<PReg>) -> bool {
+    inst.guard.is_some() || inst.get("ps").is_some_and(|ps| ps.as_reg().is_some())
+}

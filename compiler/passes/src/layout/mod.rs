@@ -1,0 +1,405 @@
+//! Block order and the branches that realise it.
+//!
+//! In: `Mir<PReg>`, allocated. Out: [`Code`], in which blocks stand in their final order and every `BRA` and
+//! `EXIT` is an instruction. Four steps:
+//!
+//! 1. [Jump threading](threading): edges into empty blocks go to where those lead.
+//! 2. [Order](chains): chains along likely edges; hot edges fall through, cold blocks go last.
+//! 3. Branches: a conditional branch is inverted so that its likelier or following target falls through; a
+//!    branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
+//! 4. Labels of `BSSY` follow their blocks.
+//!
+//! ```text
+//! mb0: …; branch P0, mb2, mb1            block 0: …
+//! mb1: …; exit                     =>             @P0 EXIT
+//! mb2: exit                              block 1: …; EXIT
+//! ```
+//! Blocks that nothing reaches are dropped. [`check_convergence`] re-checks afterwards that convergence
+//! barriers nest along every path. Cost: `O(e log e)` in the edges.
+
+mod chains;
+mod code;
+mod convergence_check;
+mod threading;
+
+use chains::Arc;
+pub use code::{Code, CodeBlock, Way};
+pub use convergence_check::{ConvergenceError, check as check_convergence};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, PReg, Register};
+
+use crate::mir::{MBlock, MBlockId, MInst, Mir, Term};
+
+/// Orders the blocks and makes the branches explicit.
+///
+/// # Panics
+/// If the function has no blocks.
+pub fn layout(mir: Mir<PReg>) -> Code {
+    let destination = threading::destinations(&mir);
+    let target = |block: MBlockId| destination[block].expand().unwrap_or(block);
+    let ends: SecondaryMap<MBlockId, End> = {
+        let mut ends = SecondaryMap::with_default(End::Exit);
+        for &block in &mir.layout {
+            ends[block] = End::of(&mir, &mir.blocks[block], target);
+        }
+        ends
+    };
+
+    let kept = reachable(&mir, &ends, target(mir.entry()), target);
+    let mut position: SecondaryMap<MBlockId, PackedOption<Position>> = SecondaryMap::new();
+    for (index, &block) in kept.iter().enumerate() {
+        position[block] = Some(Position(index as u32)).into();
+    }
+    let arcs = arcs(&mir, &ends, &kept, |block| position[block].map(|p| p.0 as usize));
+    let order: Vec<MBlockId> = chains::order(kept.len(), &arcs).into_iter().map(|i| kept[i]).collect();
+
+    let mut number: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
+    for (index, &block) in order.iter().enumerate() {
+        number[block] = index as u32;
+    }
+    let mut mir = mir;
+    let mut blocks = Vec::with_capacity(order.len());
+    for (index, &block) in order.iter().enumerate() {
+        let data = &mut mir.blocks[block];
+        let mut insts = std::mem::take(&mut data.insts);
+        for minst in &mut insts {
+            for operand in &mut minst.inst.operands {
+                if let OperandKind::Label(label) = &mut operand.kind {
+                    label.0 = number[target(MBlockId::from_u32(label.0))];
+                }
+            }
+        }
+        let body = insts.len();
+        let next = order.get(index + 1).copied();
+        write_end(&mut insts, ends[block], next, data.term_loc, &number);
+        blocks.push(CodeBlock { insts, body, frequency: data.frequency });
+    }
+    Code {
+        name: mir.name,
+        params: mir.params,
+        shared_bytes: mir.shared_bytes,
+        local_bytes: mir.local_bytes,
+        barriers: mir.barriers,
+        spills: mir.spills,
+        blocks,
+    }
+}
+
+/// The place of a block among those that are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Position(u32);
+
+impl cranelift_entity::packed_option::ReservedValue for Position {
+    fn reserved_value() -> Position {
+        Position(u32::MAX)
+    }
+
+    fn is_reserved_value(&self) -> bool {
+        self.0 == u32::MAX
+    }
+}
+
+/// A predicate with its sense, as a branch reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Condition {
+    pred: PReg,
+    negated: bool,
+}
+
+impl Condition {
+    fn inverted(self) -> Condition {
+        Condition { negated: !self.negated, ..self }
+    }
+}
+
+/// How a block ends once its edges are threaded and branches to an exit are exits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Exit,
+    Jump(MBlockId),
+    Branch {
+        condition: Condition,
+        then: MBlockId,
+        other: MBlockId,
+    },
+    /// Exit under the condition, else go there.
+    ExitIf {
+        condition: Condition,
+        other: MBlockId,
+    },
+}
+
+impl End {
+    fn of(mir: &Mir<PReg>, block: &MBlock<PReg>, target: impl Fn(MBlockId) -> MBlockId) -> End {
+        let only_exits =
+            |block: MBlockId| mir.blocks[block].insts.is_empty() && mir.blocks[block].term == Term::Exit;
+        match &block.term {
+            Term::Exit => End::Exit,
+            Term::Jump(edge) => match target(edge.block) {
+                to if only_exits(to) => End::Exit,
+                to => End::Jump(to),
+            },
+            Term::Branch { pred, negated, then, other } => {
+                let condition = Condition { pred: *pred, negated: *negated };
+                let (then, other) = (target(then.block), target(other.block));
+                // A guard is a predicate of the lane; a uniform one decides by an operand of BRA.
+                let can_guard = !pred.file().is_uniform();
+                match (only_exits(then), only_exits(other)) {
+                    (true, true) => End::Exit,
+                    _ if then == other => End::Jump(then),
+                    (true, false) if can_guard => End::ExitIf { condition, other },
+                    (false, true) if can_guard => {
+                        End::ExitIf { condition: condition.inverted(), other: then }
+                    }
+                    _ => End::Branch { condition, then, other },
+                }
+            }
+        }
+    }
+
+    fn targets(self) -> impl Iterator<Item = MBlockId> {
+        let (first, second) = match self {
+            End::Exit => (None, None),
+            End::Jump(to) | End::ExitIf { other: to, .. } => (Some(to), None),
+            End::Branch { then, other, .. } => (Some(then), Some(other)),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+/// The blocks that are still reached, by edges or as the label of a `BSSY`, in their old order but for the
+/// entry, which is first.
+fn reachable(
+    mir: &Mir<PReg>,
+    ends: &SecondaryMap<MBlockId, End>,
+    entry: MBlockId,
+    target: impl Fn(MBlockId) -> MBlockId,
+) -> Vec<MBlockId> {
+    let mut seen: SecondaryMap<MBlockId, bool> = SecondaryMap::new();
+    let mut stack = vec![entry];
+    seen[entry] = true;
+    while let Some(block) = stack.pop() {
+        let labels = mir.blocks[block].insts.iter().flat_map(|minst| &minst.inst.operands).filter_map(
+            |operand| match operand.kind {
+                OperandKind::Label(label) => Some(target(MBlockId::from_u32(label.0))),
+                _ => None,
+            },
+        );
+        for next in ends[block].targets().chain(labels) {
+            if !std::mem::replace(&mut seen[next], true) {
+                stack.push(next);
+            }
+        }
+    }
+    let rest = mir.layout.iter().copied().filter(|&block| block != entry && seen[block]);
+    std::iter::once(entry).chain(rest).collect()
+}
+
+/// The edges with their weights: that of the only edge into a block is the block's frequency; what is left
+/// of the source's frequency goes to its other edge.
+fn arcs(
+    mir: &Mir<PReg>,
+    ends: &SecondaryMap<MBlockId, End>,
+    kept: &[MBlockId],
+    position: impl Fn(MBlockId) -> Option<usize>,
+) -> Vec<Arc> {
+    let mut preds: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
+    for &block in kept {
+        for to in ends[block].targets() {
+            preds[to] += 1;
+        }
+    }
+    let frequency = |block: MBlockId| mir.blocks[block].frequency;
+    let mut arcs = Vec::new();
+    for (from, &block) in kept.iter().enumerate() {
+        let mut arc = |to: MBlockId, weight: u64| {
+            if let Some(to) = position(to) {
+                arcs.push(Arc { from, to, weight });
+            }
+        };
+        match ends[block] {
+            End::Exit => {}
+            End::Jump(to) => arc(to, frequency(block)),
+            End::ExitIf { other, .. } => arc(other, frequency(block).min(frequency(other))),
+            End::Branch { then, other, .. } => {
+                let total = frequency(block);
+                let to_then = if preds[then] == 1 {
+                    frequency(then).min(total)
+                } else if preds[other] == 1 {
+                    total.saturating_sub(frequency(other))
+                } else {
+                    let (t, o) = (u128::from(frequency(then)), u128::from(frequency(other)));
+                    (u128::from(total) * t / (t + o).max(1)) as u64
+                };
+                arc(then, to_then);
+                arc(other, total - to_then);
+            }
+        }
+    }
+    arcs
+}
+
+/// Appends the branches that realise an end, given the block that follows.
+fn write_end(
+    insts: &mut Vec<MInst<PReg>>,
+    end: End,
+    next: Option<MBlockId>,
+    loc: SourceLoc,
+    number: &SecondaryMap<MBlockId, u32>,
+) {
+    let mut push = |inst: Inst<PReg>| insts.push(MInst::new(inst, loc));
+    let label = |block: MBlockId| Label(number[block]);
+    match end {
+        End::Exit => push(Inst::new(Op::EXIT)),
+        End::Jump(to) => {
+            if next != Some(to) {
+                push(branch(None, label(to)));
+            }
+        }
+        End::ExitIf { condition, other } => {
+            push(Inst::new(Op::EXIT).guarded(condition.pred, condition.negated));
+            if next != Some(other) {
+                push(branch(None, label(other)));
+            }
+        }
+        End::Branch { condition, then, other } => {
+            if next == Some(then) {
+                push(branch(Some(condition.inverted()), label(other)));
+            } else {
+                push(branch(Some(condition), label(then)));
+                if next != Some(other) {
+                    push(branch(None, label(other)));
+                }
+            }
+        }
+    }
+}
+
+/// A `BRA`, under a guard or, for a uniform predicate, with that as its operand.
+fn branch(condition: Option<Condition>, label: Label) -> Inst<PReg> {
+    let bra = Inst::new(Op::BRA).slot("target", Operand::label(label));
+    match condition {
+        None => bra,
+        Some(Condition { pred, negated }) if pred.file().is_uniform() => {
+            let operand = Operand::reg(pred);
+            bra.with(".U").slot("ps", if negated { operand.not() } else { operand })
+        }
+        Some(Condition { pred, negated }) => bra.guarded(pred, negated),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use cranelift_entity::PrimaryMap;
+    use ptxc_sass::RegFile;
+    use smallvec::SmallVec;
+
+    use super::*;
+    use crate::mir::Edge;
+
+    pub(crate) fn edge(block: u32) -> Edge<PReg> {
+        Edge { block: MBlockId::from_u32(block), args: SmallVec::new() }
+    }
+
+    pub(crate) fn cond(then: u32, other: u32) -> Term<PReg> {
+        Term::Branch { pred: PReg::p(0), negated: false, then: edge(then), other: edge(other) }
+    }
+
+    /// A block with so many NOPs; the texts only count.
+    pub(crate) fn block(insts: &[&str], term: Term<PReg>) -> MBlock<PReg> {
+        MBlock {
+            params: Vec::new(),
+            insts: insts.iter().map(|_| MInst::new(Inst::new(Op::NOP), SourceLoc::NONE)).collect(),
+            term,
+            term_loc: SourceLoc::NONE,
+            frequency: 1024,
+            divergent: false,
+        }
+    }
+
+    pub(crate) fn mir(list: Vec<MBlock<PReg>>) -> Mir<PReg> {
+        let mut blocks = PrimaryMap::new();
+        let layout = list.into_iter().map(|block| blocks.push(block)).collect();
+        Mir {
+            name: "k".into(),
+            blocks,
+            layout,
+            vregs: PrimaryMap::new(),
+            params: Vec::new(),
+            shared_bytes: 0,
+            local_bytes: 0,
+            barriers: 0,
+            spills: 0,
+        }
+    }
+
+    pub(crate) fn text(code: &Code) -> String {
+        let mut text = String::new();
+        for (index, block) in code.blocks.iter().enumerate() {
+            for (at, minst) in block.insts.iter().enumerate() {
+                let lead = if at == 0 { format!("{index}: ") } else { String::new() };
+                text += &format!("{lead}{}; ", minst.inst);
+            }
+        }
+        text.trim_end().to_string()
+    }
+
+    #[test]
+    fn a_branch_to_an_exit_is_an_exit() {
+        let code = layout(mir(vec![
+            block(&["x"], cond(2, 1)),
+            block(&["y"], Term::Jump(edge(2))),
+            block(&[], Term::Exit),
+        ]));
+        assert_eq!(text(&code), "0: NOP; @P0 EXIT; 1: NOP; EXIT;");
+    }
+
+    #[test]
+    fn a_bottom_tested_loop_branches_once() {
+        let mut blocks = vec![
+            block(&["x"], Term::Jump(edge(1))),
+            block(&["y"], Term::Jump(edge(2))),
+            block(&["z"], cond(1, 3)),
+            block(&["w"], Term::Exit),
+        ];
+        blocks[1].frequency = 10240;
+        blocks[2].frequency = 10240;
+        assert_eq!(
+            text(&layout(mir(blocks))),
+            "0: NOP; 1: NOP; 2: NOP; @P0 BRA `(.L_x_1); 3: NOP; EXIT;"
+        );
+    }
+
+    #[test]
+    fn the_likelier_arm_falls_through() {
+        let mut blocks = vec![
+            block(&["x"], cond(1, 2)),
+            block(&["cold"], Term::Jump(edge(3))),
+            block(&["hot"], Term::Jump(edge(3))),
+            block(&["w"], Term::Exit),
+        ];
+        blocks[1].frequency = 24;
+        blocks[2].frequency = 1000;
+        let code = layout(mir(blocks));
+        assert_eq!(text(&code), "0: NOP; @P0 BRA `(.L_x_3); 1: NOP; 2: NOP; EXIT; 3: NOP; BRA `(.L_x_2);");
+    }
+
+    #[test]
+    fn a_uniform_predicate_is_an_operand() {
+        let branch = Term::Branch {
+            pred: PReg::new(RegFile::Upred, 0),
+            negated: true,
+            then: edge(2),
+            other: edge(1),
+        };
+        let code = layout(mir(vec![
+            block(&["x"], branch),
+            block(&["y"], Term::Jump(edge(2))),
+            block(&[], Term::Exit),
+        ]));
+        assert_eq!(text(&code), "0: NOP; BRA.U UP0, `(.L_x_2); 1: EXIT; 2: NOP; EXIT;");
+        assert_eq!(code.ways(0).len(), 2);
+    }
+}
