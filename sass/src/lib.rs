@@ -19,6 +19,7 @@
 pub mod arch;
 pub mod control;
 pub mod inst;
+pub mod latency;
 pub mod operand;
 pub mod program;
 pub mod register;

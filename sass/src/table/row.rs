@@ -52,6 +52,8 @@ pub enum LatencyClass {
     Half,
     /// Packed half comparison and minimum.
     HalfAlu,
+    /// Half arithmetic on the tensor pipe, `HFMA2.MMA`.
+    HalfMma,
     /// Double precision.
     Fp64,
     /// Variable-latency units with an early operand read.

@@ -1,0 +1,169 @@
+//! How far apart two dependent instructions must issue.
+//!
+//! In: two instructions and the operands through which the second depends on the first. Out: the least
+//! sum of the stalls from the first to the second, in cycles, in two figures: [`Latency::safe`] is what
+//! the scheduler and the control pass use, [`Latency::legal`] what the hazard check demands.
+//!
+//! ```
+//! use ptxc_sass::latency::{Dependence, Side, latency};
+//! use ptxc_sass::{Arch, Inst, Op, Operand, PReg};
+//!
+//! let [r0, r1] = [0, 1].map(|n| Operand::reg(PReg::r(n)));
+//! let set = Inst::new(Op::FADD).ops([r0, r1, r1]);
+//! let read = Inst::new(Op::IADD3).ops([r1, r0, r1, Operand::rz()]);
+//! let a = read.slot_index("a").unwrap() as u8;
+//! let found = latency(
+//!     Arch::Sm90,
+//!     Dependence::Raw,
+//!     Side { inst: &set, slot: 0, component: 0 },
+//!     Side { inst: &read, slot: a, component: 0 },
+//! );
+//! assert_eq!((found.safe, found.legal), (5, 5));
+//! ```
+//!
+//! The numbers stand in one file an architecture, `data/latency_sm_*.csv`, keyed by dependence, register
+//! file and the [`LatencyClass`] of both sides, with a source and the number of observations. A file is
+//! read once into a dense array; a query is one lookup. What the figures rest on is told in
+//! `docs/facts/latency.md`.
+//!
+//! Only *fixed* latencies are here. Where the first side announces the event by a scoreboard
+//! ([`Completion::Variable`], [`Completion::LateRead`]), the answer is [`Latency::SCOREBOARD`]: the
+//! distance at which a wait sees the scoreboard taken. [`reads_at_issue`] tells which operands need none.
+
+mod port;
+mod table;
+
+use crate::arch::Arch;
+use crate::inst::Inst;
+use crate::operand::OperandKind;
+use crate::register::{RegFile, Register};
+use crate::table::{Completion, LatencyClass};
+
+pub use port::Port;
+pub use table::{Entry, entries};
+
+/// How the second instruction depends on the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dependence {
+    /// The second reads what the first writes.
+    Raw,
+    /// The second overwrites what the first reads.
+    War,
+    /// The second overwrites what the first writes.
+    Waw,
+}
+
+/// One end of a dependence: an operand of an instruction.
+#[derive(Debug)]
+pub struct Side<'a, R> {
+    /// The instruction.
+    pub inst: &'a Inst<R>,
+    /// Its slot; the number of its slots for the guard.
+    pub slot: u8,
+    /// Which of the slot's neighbouring registers, from 0.
+    pub component: u8,
+}
+
+impl<R> Clone for Side<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Side<'_, R> {}
+
+/// Where a latency comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Source {
+    /// The least distance that NVIDIA's assembler was seen to use for this pair of classes.
+    Mined,
+    /// The figure of the class as established on sm_90; this pair was not seen itself.
+    Table,
+    /// The figure of sm_90, spot-checked on this architecture.
+    Borrowed,
+    /// Nothing is known of the pair: `safe` is the greatest figure of the producer, `legal` the least.
+    Bound,
+    /// A scoreboard tells; the figure is from its taking to the first wait.
+    Scoreboard,
+}
+
+/// A distance between two issues, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Latency {
+    /// What a compiler should keep.
+    pub safe: u8,
+    /// What a program must keep; at most `safe`.
+    pub legal: u8,
+    /// Where both come from.
+    pub source: Source,
+}
+
+impl Latency {
+    /// From the issue of an instruction that takes a scoreboard to the first instruction that waits for
+    /// it: the counter is visible one cycle after issue.
+    pub const SCOREBOARD: Latency = Latency { safe: 2, legal: 2, source: Source::Scoreboard };
+
+    /// For a pair of classes that no file names: the greatest fixed latency of any class.
+    pub const UNKNOWN: Latency = Latency { safe: 26, legal: 1, source: Source::Bound };
+}
+
+/// The least distance between the issues of two dependent instructions.
+///
+/// The register file follows from the definition's side: the producer for [`Dependence::Raw`] and
+/// [`Dependence::Waw`], the consumer for [`Dependence::War`] (there, `producer` names the reader, which
+/// comes first in the program).
+pub fn latency<R: Register>(
+    arch: Arch,
+    dependence: Dependence,
+    producer: Side<'_, R>,
+    consumer: Side<'_, R>,
+) -> Latency {
+    let definition = if dependence == Dependence::War { consumer } else { producer };
+    let file = file_of(definition);
+    let announced = match dependence {
+        Dependence::Raw | Dependence::Waw => producer.inst.completion(arch) == Completion::Variable,
+        Dependence::War => !reads_at_issue(arch, producer.inst, file),
+    };
+    if announced {
+        return Latency::SCOREBOARD;
+    }
+    let guard = dependence == Dependence::Raw && is_guard(consumer);
+    table::lookup(arch, dependence, guard, file, Port::of_producer(producer), Port::of_consumer(consumer))
+}
+
+/// Whether an instruction reads the register operands in a slot when it issues, so that they may be
+/// overwritten without waiting for a read scoreboard. Variable-latency instructions fetch their general
+/// registers late, but predicates (the guard among them) and uniform registers at issue.
+///
+/// For a memory address, `file` chooses between its general and its uniform part.
+pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) -> bool {
+    file != RegFile::Gpr || inst.completion(arch) == Completion::Fixed
+}
+
+impl<R: Register> Inst<R> {
+    /// How the machine announces that the instruction is done. As the row says for sm_90; before it,
+    /// double precision announces its results by scoreboards.
+    pub fn completion(&self, arch: Arch) -> Completion {
+        let row = self.row();
+        if arch < Arch::Sm90 && row.latency == LatencyClass::Fp64 {
+            Completion::Variable
+        } else {
+            row.completion
+        }
+    }
+}
+
+fn is_guard<R: Register>(side: Side<'_, R>) -> bool {
+    usize::from(side.slot) == side.inst.row().slots.len()
+}
+
+fn file_of<R: Register>(side: Side<'_, R>) -> RegFile {
+    match side.inst.operands.get(usize::from(side.slot)).map(|operand| operand.kind) {
+        Some(OperandKind::Reg(reg)) => reg.file(),
+        Some(OperandKind::Zero(file)) => file,
+        _ => RegFile::Gpr,
+    }
+}
+
+#[cfg(test)]
+mod tests;

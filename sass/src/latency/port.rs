@@ -1,0 +1,106 @@
+//! The rows and columns of a latency file: latency classes, with the halves of wide products apart.
+
+use super::Side;
+use crate::register::Register;
+use crate::table::LatencyClass;
+
+macro_rules! ports {
+    ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
+        /// Where a value leaves a functional unit, or where it enters one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Port { $($(#[$meta])* $name,)* }
+
+        impl Port {
+            /// Every port.
+            pub const ALL: &'static [Port] = &[$(Port::$name,)*];
+
+            /// Its name in the data files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Port::$name => $text,)* }
+            }
+        }
+    };
+}
+
+ports! {
+    /// [`LatencyClass::Alu`].
+    Alu = "alu",
+    /// [`LatencyClass::Fma`].
+    Fma = "fma",
+    /// [`LatencyClass::ImadWide`]: the low word of the result; operands but the high word of c.
+    ImadWide = "imad-wide",
+    /// [`LatencyClass::ImadWide`]: the high word of the result; the high word of c, read two cycles late.
+    ImadWideHigh = "imad-wide-hi",
+    /// [`LatencyClass::Half`].
+    Half = "half",
+    /// [`LatencyClass::HalfAlu`].
+    HalfAlu = "half-alu",
+    /// [`LatencyClass::HalfMma`].
+    HalfMma = "half-mma",
+    /// [`LatencyClass::Fp64`].
+    Fp64 = "fp64",
+    /// [`LatencyClass::MioFast`].
+    MioFast = "mio-fast",
+    /// [`LatencyClass::MioSlow`].
+    MioSlow = "mio-slow",
+    /// [`LatencyClass::Branch`].
+    Branch = "branch",
+    /// [`LatencyClass::Barrier`].
+    Barrier = "barrier",
+    /// [`LatencyClass::Udp`].
+    Udp = "udp",
+    /// [`LatencyClass::Umov`].
+    Umov = "umov",
+    /// [`LatencyClass::R2ur`].
+    R2ur = "r2ur",
+    /// [`LatencyClass::Cs2r`].
+    Cs2r = "cs2r",
+    /// [`LatencyClass::Mma`].
+    Mma = "mma",
+}
+
+impl Port {
+    /// The port of a class; for [`LatencyClass::ImadWide`], the one of low words.
+    pub const fn of_class(class: LatencyClass) -> Port {
+        match class {
+            LatencyClass::Alu => Port::Alu,
+            LatencyClass::Fma => Port::Fma,
+            LatencyClass::ImadWide => Port::ImadWide,
+            LatencyClass::Half => Port::Half,
+            LatencyClass::HalfAlu => Port::HalfAlu,
+            LatencyClass::HalfMma => Port::HalfMma,
+            LatencyClass::Fp64 => Port::Fp64,
+            LatencyClass::MioFast => Port::MioFast,
+            LatencyClass::MioSlow => Port::MioSlow,
+            LatencyClass::Branch => Port::Branch,
+            LatencyClass::Barrier => Port::Barrier,
+            LatencyClass::Udp => Port::Udp,
+            LatencyClass::Umov => Port::Umov,
+            LatencyClass::R2ur => Port::R2ur,
+            LatencyClass::Cs2r => Port::Cs2r,
+            LatencyClass::Mma => Port::Mma,
+        }
+    }
+
+    /// Where a result leaves. `IMAD.HI` has the high word alone.
+    pub(super) fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
+        let slot = usize::from(side.slot);
+        let port = Port::of_class(side.inst.row().latency);
+        let is_result = side.inst.row().slots.get(slot).is_some_and(|slot| slot.name == "d");
+        if port == Port::ImadWide && is_result && (side.component == 1 || side.inst.slot_width(slot) == 1) {
+            return Port::ImadWideHigh;
+        }
+        port
+    }
+
+    /// Where an operand enters.
+    pub(super) fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
+        let port = Port::of_class(side.inst.row().latency);
+        let is_addend =
+            side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == "c");
+        if port == Port::ImadWide && is_addend && side.component == 1 {
+            return Port::ImadWideHigh;
+        }
+        port
+    }
+}

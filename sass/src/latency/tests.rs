@@ -1,0 +1,140 @@
+//! The tables against the figures that every schedule leans on.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::{Address, Op, Operand, PReg};
+
+type R = Operand<PReg>;
+
+fn r(n: u8) -> R {
+    Operand::reg(PReg::r(n))
+}
+
+fn p(n: u8) -> R {
+    Operand::reg(PReg::p(n))
+}
+
+fn ur(n: u8) -> R {
+    Operand::reg(PReg::ur(n))
+}
+
+/// The first dependence of that kind between two instructions, and its safe distance.
+fn safe(dependence: Dependence, first: &Inst<PReg>, second: &Inst<PReg>) -> Vec<u8> {
+    let mut found = Vec::new();
+    let [from, to]: [Vec<_>; 2] = match dependence {
+        Dependence::Raw => [first.defs().collect(), second.uses().collect()],
+        Dependence::War => [first.uses().collect(), second.defs().collect()],
+        Dependence::Waw => [first.defs().collect(), second.defs().collect()],
+    };
+    for a in &from {
+        for b in &to {
+            for i in 0..a.width {
+                for j in 0..b.width {
+                    if a.reg.offset(i) == b.reg.offset(j) {
+                        let producer = Side { inst: first, slot: a.slot, component: i };
+                        let consumer = Side { inst: second, slot: b.slot, component: j };
+                        found.push(latency(Arch::Sm90, dependence, producer, consumer).safe);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn iadd3(d: u8, a: u8) -> Inst<PReg> {
+    Inst::new(Op::IADD3).ops([r(d), r(a), r(9), Operand::rz()])
+}
+
+fn imad_wide(d: u8, a: u8, c: u8) -> Inst<PReg> {
+    Inst::new(Op::IMAD_WIDE).ops([r(d), r(a), Operand::imm(4), r(c)])
+}
+
+#[test]
+fn registers_pass_from_unit_to_unit() {
+    let fma = Inst::new(Op::FFMA).ops([r(1), r(0), r(8), r(8)]);
+    assert_eq!(safe(Dependence::Raw, &iadd3(0, 2), &iadd3(1, 0)), [4]);
+    assert_eq!(safe(Dependence::Raw, &iadd3(0, 2), &fma), [5]);
+    assert_eq!(safe(Dependence::Raw, &fma, &iadd3(2, 1)), [5]);
+    let load =
+        Inst::new(Op::LDG).ops([r(6), Operand::mem(Address::global(PReg::r(4), 0, Some(PReg::ur(4))))]);
+    assert_eq!(safe(Dependence::Raw, &imad_wide(4, 0, 2), &load), [5, 5]);
+    assert_eq!(safe(Dependence::Raw, &iadd3(4, 0), &load), [5]);
+}
+
+#[test]
+fn wide_products_arrive_in_halves_and_read_the_high_addend_late() {
+    assert_eq!(safe(Dependence::Raw, &imad_wide(4, 0, 2), &iadd3(6, 4)), [3]);
+    assert_eq!(safe(Dependence::Raw, &imad_wide(4, 0, 2), &iadd3(6, 5)), [5]);
+    assert_eq!(safe(Dependence::Raw, &iadd3(2, 0), &imad_wide(4, 0, 2)), [5]);
+    assert_eq!(safe(Dependence::Raw, &iadd3(3, 0), &imad_wide(4, 0, 2)), [3]);
+}
+
+#[test]
+fn guards_read_late() {
+    let compare = Inst::new(Op::ISETP).ops([p(0), r(0), r(1)]).with(".GE");
+    assert_eq!(safe(Dependence::Raw, &compare, &iadd3(2, 3).guarded(PReg::p(0), true)), [13]);
+    let select = Inst::new(Op::SEL).ops([r(2), r(3), r(4), p(0)]);
+    assert_eq!(safe(Dependence::Raw, &compare, &select), [4]);
+    let barrier = Inst::new(Op::BAR).ops([Operand::imm(0)]).guarded(PReg::p(0), false);
+    assert_eq!(safe(Dependence::Raw, &compare, &barrier), [14]);
+}
+
+#[test]
+fn uniform_values_cross_to_the_vector_side() {
+    let add = Inst::new(Op::UIADD3).ops([ur(4), ur(5), ur(6), Operand::zero(RegFile::Ugpr)]);
+    let vector = Inst::new(Op::IADD3).ops([r(0), r(1), ur(4), Operand::rz()]);
+    assert_eq!(safe(Dependence::Raw, &add, &add.clone().slot("a", ur(4))), [4]);
+    assert_eq!(safe(Dependence::Raw, &add, &vector), [6]);
+    let constant = Inst::new(Op::ULDC).ops([ur(4), Operand::constant(0, 0x210)]);
+    assert_eq!(safe(Dependence::Raw, &constant, &vector), [2]);
+    let first = Inst::new(Op::R2UR).ops([ur(4), r(0)]);
+    assert_eq!(safe(Dependence::Raw, &first, &vector), [13]);
+}
+
+#[test]
+fn operands_are_read_at_issue() {
+    assert_eq!(safe(Dependence::War, &iadd3(0, 2), &Inst::new(Op::FADD).ops([r(2), r(3), r(4)])), [1]);
+    let load = Inst::new(Op::LDS).ops([r(2), Operand::mem(Address::narrow(Some(PReg::r(7)), 0))]);
+    assert_eq!(safe(Dependence::War, &iadd3(0, 2), &load), [2]);
+    // A load fetches its address late, its guard at once.
+    assert_eq!(safe(Dependence::War, &load, &iadd3(7, 0)), [2]);
+    assert!(!reads_at_issue(Arch::Sm90, &load, RegFile::Gpr));
+    assert!(reads_at_issue(Arch::Sm90, &load, RegFile::Pred));
+}
+
+#[test]
+fn files_are_well_formed() {
+    for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm90] {
+        let mut seen = std::collections::BTreeSet::new();
+        for e in entries(arch) {
+            assert!(1 <= e.latency.legal && e.latency.legal <= e.latency.safe, "{arch}: {e:?}");
+            assert!(e.latency.safe <= Latency::UNKNOWN.safe, "{arch}: {e:?}");
+            assert!(
+                seen.insert((e.dependence, e.guard, e.file, e.producer, e.consumer)),
+                "{arch}: twice {e:?}"
+            );
+        }
+    }
+}
+
+/// The pairs of which nothing is known are listed in `data/latency_bounds.txt`: a pair that falls out
+/// of knowledge, or back into it, shows in review.
+#[test]
+fn bounds_are_listed() {
+    let mut consumers: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm90] {
+        for e in entries(arch).iter().filter(|e| e.latency.source == Source::Bound) {
+            let guard = if e.guard { " guard" } else { "" };
+            let pair = format!("{arch} {:?}{guard} {} {}", e.dependence, e.file.prefix(), e.producer.name());
+            consumers.entry(pair).or_default().push(e.consumer.name());
+        }
+    }
+    let found: Vec<String> =
+        consumers.into_iter().map(|(producer, list)| format!("{producer} -> {}", list.join(" "))).collect();
+    let known: Vec<&str> = include_str!("../../data/latency_bounds.txt").lines().collect();
+    let missing: Vec<_> = found.iter().filter(|line| !known.contains(&line.as_str())).collect();
+    let stale: Vec<_> = known.iter().filter(|line| !found.iter().any(|f| f == *line)).collect();
+    assert!(missing.is_empty() && stale.is_empty(), "not listed: {missing:#?}\nno longer bounds: {stale:#?}");
+}
