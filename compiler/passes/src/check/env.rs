@@ -1,0 +1,194 @@
+//! What a function sees of its module.
+//!
+//! A [`ModuleEnv`] holds the header and just those module-scope names that the function mentions, so that
+//! a change of any other one leaves everything about the function as it was.
+
+use indexmap::IndexMap;
+use ptxc_syntax::Name;
+use ptxc_syntax::ast::{Declaration, Function, Linkage, Parameter, Space, Type};
+
+/// A PTX language version, `.version 9.0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PtxVersion(pub u32, pub u32);
+
+impl PtxVersion {
+    /// The newest version that this compiler knows.
+    pub const NEWEST: PtxVersion = PtxVersion(9, 5);
+}
+
+impl std::fmt::Display for PtxVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+/// What features a target has beyond its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TargetKind {
+    /// `sm_90`: runs on later ones too.
+    Baseline,
+    /// `sm_100f`: the features that a family of architectures shares.
+    Family,
+    /// `sm_90a`: the features of one architecture alone.
+    Specific,
+}
+
+/// A target architecture of PTX, `.target sm_90a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PtxTarget {
+    /// 90 for `sm_90a`.
+    pub number: u32,
+    /// The suffix.
+    pub kind: TargetKind,
+}
+
+impl PtxTarget {
+    /// Reads `sm_90`, `sm_90a`, `sm_100f`.
+    pub fn parse(name: &str) -> Option<PtxTarget> {
+        let rest = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
+        let digits = rest.trim_end_matches(['a', 'f']);
+        let kind = match &rest[digits.len()..] {
+            "" => TargetKind::Baseline,
+            "f" => TargetKind::Family,
+            "a" => TargetKind::Specific,
+            _ => return None,
+        };
+        if digits.is_empty() || digits.len() > 4 {
+            return None;
+        }
+        Some(PtxTarget { number: digits.parse().ok()?, kind })
+    }
+}
+
+impl std::fmt::Display for PtxTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let suffix = match self.kind {
+            TargetKind::Baseline => "",
+            TargetKind::Family => "f",
+            TargetKind::Specific => "a",
+        };
+        write!(f, "sm_{}{suffix}", self.number)
+    }
+}
+
+/// A variable of the module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Variable {
+    /// Its state space.
+    pub space: Space,
+    /// The type of an element.
+    pub ty: Type,
+    /// Size in bytes; 0 for an open array whose size the launch gives.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// How other modules see it.
+    pub linkage: Option<Linkage>,
+}
+
+/// What a call of a function must look like.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Signature {
+    /// Whether it is a kernel, which can't be called.
+    pub is_entry: bool,
+    /// The results: element type, size in bytes.
+    pub returns: Vec<(Type, u32)>,
+    /// The parameters: element type, size in bytes.
+    pub parameters: Vec<(Type, u32)>,
+}
+
+/// The module as one function sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleEnv {
+    /// `.version`.
+    pub version: PtxVersion,
+    /// `.target`.
+    pub target: PtxTarget,
+    /// `.address_size`, in bits.
+    pub address_bits: u32,
+    /// Variables that the function mentions.
+    pub variables: IndexMap<Name, Variable>,
+    /// Functions that the function mentions.
+    pub signatures: IndexMap<Name, Signature>,
+}
+
+impl ModuleEnv {
+    /// A module of the newest version for sm_90 without names.
+    pub fn empty() -> ModuleEnv {
+        ModuleEnv {
+            version: PtxVersion::NEWEST,
+            target: PtxTarget { number: 90, kind: TargetKind::Baseline },
+            address_bits: 64,
+            variables: IndexMap::new(),
+            signatures: IndexMap::new(),
+        }
+    }
+}
+
+/// Size of an object in bytes: elements times dimensions; an open dimension counts as none. `None` where
+/// the size exceeds 2^31 bytes or a dimension is no constant.
+fn object_size(element: u32, dimensions: &[Option<ptxc_syntax::ast::Expr>]) -> Option<u32> {
+    let mut size = u64::from(element);
+    for dimension in dimensions {
+        let count = match dimension {
+            Some(expr) => u64::try_from(ptxc_syntax::const_eval(expr).ok()?.as_i64()?).ok()?,
+            None => 0,
+        };
+        size = size.checked_mul(count).filter(|&size| size <= 1 << 31)?;
+    }
+    u32::try_from(size).ok()
+}
+
+/// The variables of a declaration with their sizes; `None` in place of one whose size is no constant or
+/// beyond 2^31 bytes.
+pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
+    let specifiers = &declaration.specifiers;
+    let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
+    let element = specifiers.ty.bytes().unwrap_or(0) * lanes;
+    let align = match &specifiers.align {
+        Some(expr) => constant_u32(expr).filter(|align| align.is_power_of_two()),
+        None => Some(element.max(1)),
+    };
+    let make = |declarator: &ptxc_syntax::ast::Declarator| {
+        let size = object_size(element, &declarator.dimensions)?;
+        Some(Variable {
+            space: specifiers.space,
+            ty: specifiers.ty,
+            size,
+            align: align?,
+            linkage: declaration.linkage,
+        })
+    };
+    declaration.declarators.iter().map(|d| (d.name.name.clone(), make(d))).collect()
+}
+
+/// The value of a constant expression that is a number of 32 bits.
+pub fn constant_u32(expr: &ptxc_syntax::ast::Expr) -> Option<u32> {
+    u32::try_from(ptxc_syntax::const_eval(expr).ok()?.as_i64()?).ok()
+}
+
+/// Size and alignment of a parameter in bytes.
+pub fn parameter_layout(parameter: &Parameter) -> Option<(u32, u32)> {
+    let specifiers = &parameter.specifiers;
+    let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
+    let element = specifiers.ty.bytes()? * lanes;
+    let size = object_size(element, &parameter.dimensions)?;
+    let align = match &specifiers.align {
+        Some(expr) => constant_u32(expr).filter(|align| align.is_power_of_two())?,
+        None => element,
+    };
+    Some((size, align))
+}
+
+/// The signature of a function.
+pub fn signature(function: &Function) -> Signature {
+    let list = |parameters: &[Parameter]| {
+        let one = |p: &Parameter| (p.specifiers.ty, parameter_layout(p).map_or(0, |(size, _)| size));
+        parameters.iter().map(one).collect()
+    };
+    Signature {
+        is_entry: function.kind == ptxc_syntax::ast::FunctionKind::Entry,
+        returns: list(&function.returns),
+        parameters: list(&function.parameters),
+    }
+}

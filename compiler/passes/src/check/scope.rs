@@ -1,0 +1,250 @@
+//! Names inside a function: registers, variables, parameters and labels, with their scopes.
+//!
+//! PTX scopes are braces. A name is visible from its declaration to the end of the innermost block around
+//! it, and hides outer ones; labels are visible in the whole of their block. Both checking and the
+//! construction of SSA walk the flat list of statements with a [`Scopes`], which numbers every register
+//! densely, so that a register is an index and no string from here on.
+
+use ptxc_syntax::ast::{Declaration, Function, Space, Statement, StatementKind, Type, Vector};
+use ptxc_syntax::{Name, NodeId};
+use rustc_hash::FxHashMap;
+
+use super::env::{Variable, constant_u32, parameter_layout, variables};
+
+/// A register of the function: a dense number over all scopes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register(pub u32);
+
+/// The greatest number of registers that one function may declare; a range `%r<N>` beyond it is an error.
+pub const MAX_REGISTERS: u32 = 1 << 24;
+
+/// What a name means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A register with the type of its declaration; a vector register takes as many numbers as lanes.
+    Register {
+        /// The number of its first lane.
+        register: Register,
+        /// The type of a lane.
+        ty: Type,
+        /// The vector size, if it is one.
+        vector: Option<Vector>,
+    },
+    /// A variable in memory, the `usize`-th of the function.
+    Variable(usize),
+    /// A parameter of the function, the `usize`-th.
+    Parameter(usize),
+    /// A label, the `usize`-th statement of the body.
+    Label(usize),
+}
+
+/// A parameter in the parameter block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterPlace {
+    /// The name.
+    pub name: Name,
+    /// The type of an element.
+    pub ty: Type,
+    /// Size in bytes.
+    pub size: u32,
+    /// Offset in bytes.
+    pub offset: u32,
+}
+
+/// A declaration that can't be entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScopeError {
+    /// The name has a meaning in this scope already.
+    Redeclared(NodeId, Name),
+    /// The size or range is no constant, or too large.
+    BadSize(NodeId, Name),
+}
+
+#[derive(Debug, Default)]
+struct Scope {
+    names: FxHashMap<Name, Meaning>,
+    /// `%r<9>`: prefix, count, first register, type, vector.
+    ranges: FxHashMap<Name, (u32, Register, Type, Option<Vector>)>,
+}
+
+/// The scopes around a point of the body.
+#[derive(Debug)]
+pub struct Scopes {
+    stack: Vec<Scope>,
+    registers: u32,
+    /// The variables declared so far, by [`Meaning::Variable`].
+    pub variables: Vec<(Name, Variable)>,
+    /// The parameters, by [`Meaning::Parameter`].
+    pub parameters: Vec<ParameterPlace>,
+    /// What could not be entered.
+    pub errors: Vec<ScopeError>,
+    /// For every statement that opens a block (and the body itself, under `usize::MAX`), its labels.
+    labels: FxHashMap<usize, Vec<(Name, usize, NodeId)>>,
+}
+
+impl Scopes {
+    /// The scopes at the start of a function's body: its parameters, and the labels of the outermost block.
+    pub fn new(function: &Function) -> Scopes {
+        let body = function.body.as_deref().unwrap_or(&[]);
+        let mut scopes = Scopes {
+            stack: vec![Scope::default()],
+            registers: 0,
+            variables: Vec::new(),
+            parameters: Vec::new(),
+            errors: Vec::new(),
+            labels: labels_by_block(body),
+        };
+        let mut offset = 0u32;
+        for parameter in &function.parameters {
+            let Some((size, align)) = parameter_layout(parameter) else {
+                scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
+                continue;
+            };
+            let align = align.max(1);
+            let start = offset.checked_next_multiple_of(align).and_then(|o| o.checked_add(size).map(|end| (o, end)));
+            let Some((start, end)) = start else {
+                scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
+                continue;
+            };
+            offset = end;
+            let (name, ty) = (parameter.name.clone(), parameter.specifiers.ty);
+            let meaning = Meaning::Parameter(scopes.parameters.len());
+            scopes.parameters.push(ParameterPlace { name: name.clone(), ty, size, offset: start });
+            scopes.enter_name(parameter.id, name, meaning);
+        }
+        scopes.enter_labels(usize::MAX);
+        scopes
+    }
+
+    /// Takes in a statement, the `index`-th of the body: opens and closes blocks, enters declarations.
+    pub fn statement(&mut self, index: usize, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Open => {
+                self.stack.push(Scope::default());
+                self.enter_labels(index);
+            }
+            StatementKind::Close if self.stack.len() > 1 => {
+                self.stack.pop();
+            }
+            StatementKind::Declaration(declaration) => self.declare(declaration),
+            _ => {}
+        }
+    }
+
+    /// What a name means here.
+    pub fn lookup(&self, name: &str) -> Option<Meaning> {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (prefix, number) = name.split_at(name.len() - digits);
+        // `%r<9>` declares `%r0` to `%r8`, and nothing with leading zeros.
+        let plain = !number.is_empty() && (number == "0" || !number.starts_with('0'));
+        let number: Option<u32> = if plain { number.parse().ok() } else { None };
+        for scope in self.stack.iter().rev() {
+            if let Some(meaning) = scope.names.get(name) {
+                return Some(meaning.clone());
+            }
+            let Some(number) = number else { continue };
+            if let Some(&(count, first, ty, vector)) = scope.ranges.get(prefix)
+                && number < count
+            {
+                let register = Register(first.0 + number * lanes(vector));
+                return Some(Meaning::Register { register, ty, vector });
+            }
+        }
+        None
+    }
+
+    /// The number of registers declared so far: one more than the greatest.
+    pub fn register_count(&self) -> u32 {
+        self.registers
+    }
+
+    /// All names that are visible here, for suggestions, in no particular order.
+    pub fn visible(&self) -> impl Iterator<Item = &Name> {
+        self.stack.iter().flat_map(|scope| scope.names.keys())
+    }
+
+    fn declare(&mut self, declaration: &Declaration) {
+        let specifiers = &declaration.specifiers;
+        if specifiers.space != Space::Reg {
+            for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
+                let id = declarator.name.id;
+                match variable {
+                    Some(variable) => {
+                        let meaning = Meaning::Variable(self.variables.len());
+                        self.variables.push((name.clone(), variable));
+                        self.enter_name(id, name, meaning);
+                    }
+                    None => self.errors.push(ScopeError::BadSize(id, name)),
+                }
+            }
+            return;
+        }
+        let (ty, vector) = (specifiers.ty, specifiers.vector);
+        for declarator in &declaration.declarators {
+            let (id, name) = (declarator.name.id, declarator.name.name.clone());
+            let count = match &declarator.range {
+                Some(range) => constant_u32(range),
+                None => Some(1),
+            };
+            let end = count.and_then(|count| count.checked_mul(lanes(vector))?.checked_add(self.registers));
+            let (Some(count), Some(end)) = (count, end.filter(|&end| end <= MAX_REGISTERS)) else {
+                self.errors.push(ScopeError::BadSize(id, name));
+                continue;
+            };
+            let register = Register(self.registers);
+            self.registers = end;
+            if declarator.range.is_some() {
+                let scope = self.top();
+                if scope.ranges.insert(name.clone(), (count, register, ty, vector)).is_some() {
+                    self.errors.push(ScopeError::Redeclared(id, name));
+                }
+            } else {
+                self.enter_name(id, name, Meaning::Register { register, ty, vector });
+            }
+        }
+    }
+
+    fn top(&mut self) -> &mut Scope {
+        if self.stack.is_empty() {
+            self.stack.push(Scope::default());
+        }
+        let top = self.stack.len() - 1;
+        &mut self.stack[top]
+    }
+
+    fn enter_name(&mut self, id: NodeId, name: Name, meaning: Meaning) {
+        if self.top().names.insert(name.clone(), meaning).is_some() {
+            self.errors.push(ScopeError::Redeclared(id, name));
+        }
+    }
+
+    fn enter_labels(&mut self, block: usize) {
+        for (name, index, id) in self.labels.remove(&block).unwrap_or_default() {
+            self.enter_name(id, name, Meaning::Label(index));
+        }
+    }
+}
+
+fn lanes(vector: Option<Vector>) -> u32 {
+    vector.map_or(1, |vector| vector.lanes())
+}
+
+/// The labels of each block, under the index of the statement that opens it.
+fn labels_by_block(body: &[Statement]) -> FxHashMap<usize, Vec<(Name, usize, NodeId)>> {
+    let mut labels: FxHashMap<usize, Vec<(Name, usize, NodeId)>> = FxHashMap::default();
+    let mut open = vec![usize::MAX];
+    for (index, statement) in body.iter().enumerate() {
+        match &statement.kind {
+            StatementKind::Open => open.push(index),
+            StatementKind::Close if open.len() > 1 => {
+                open.pop();
+            }
+            StatementKind::Label(name) => {
+                let block = open.last().copied().unwrap_or(usize::MAX);
+                labels.entry(block).or_default().push((name.clone(), index, statement.id));
+            }
+            _ => {}
+        }
+    }
+    labels
+}
