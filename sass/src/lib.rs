@@ -20,11 +20,13 @@ pub mod arch;
 pub mod control;
 pub mod inst;
 pub mod latency;
+pub mod memory_order;
 pub mod operand;
 pub mod program;
 pub mod register;
 pub mod table;
 pub mod text;
+pub mod verify;
 
 pub use arch::Arch;
 pub use control::Control;

@@ -1,0 +1,184 @@
+//! Which two memory operations of a thread may change places.
+//!
+//! In: two instructions in program order. Out: whether the second may go before the first as far as
+//! memory is concerned, by what they do, where, and how strongly; addresses are not looked at, so the
+//! caller may allow more where it proves two addresses distinct ([`may_swap_if_disjoint`]). Registers
+//! are another matter, see [`latency`](crate::latency).
+//!
+//! | first \ second | weak load | weak store | strong or atomic | fence, barrier |
+//! |---|---|---|---|---|
+//! | weak load | yes | other spaces | other spaces | no |
+//! | weak store | other spaces | other spaces | other spaces | no |
+//! | strong or atomic | other spaces | other spaces | no | no |
+//! | fence, barrier | no | no | no | no |
+//!
+//! A *strong* access (`.STRONG`, which is what volatile, relaxed, acquire and release accesses become)
+//! keeps its place among strong ones even at other addresses: other threads may tell the order. A read
+//! from constant memory, or one marked `.CONSTANT`, moves past everything but a fence. Instructions that
+//! touch no memory move freely, unless they depend on which lanes run together and so does the other.
+
+use crate::inst::Inst;
+use crate::operand::OperandKind;
+use crate::register::Register;
+use crate::table::{ModKind, Op};
+
+/// The memory that an instruction reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Memory of the whole device.
+    Global,
+    /// Memory of the CTA.
+    Shared,
+    /// Memory of the thread.
+    Local,
+    /// Any of the three, as the address says.
+    Generic,
+    /// Constant banks; never written while a kernel runs.
+    Constant,
+}
+
+impl Space {
+    /// Whether an address in one may name a byte of the other.
+    pub const fn may_overlap(self, other: Space) -> bool {
+        match (self, other) {
+            (Space::Constant, _) | (_, Space::Constant) => false,
+            (Space::Generic, _) | (_, Space::Generic) => true,
+            _ => self as u8 == other as u8,
+        }
+    }
+}
+
+/// The space of an instruction that touches memory; `None` for fences, and for what touches none.
+pub fn space(op: Op) -> Option<Space> {
+    Some(match op {
+        Op::LDG | Op::STG | Op::ATOMG | Op::REDG => Space::Global,
+        Op::LDS | Op::STS | Op::ATOMS => Space::Shared,
+        Op::LDL | Op::STL => Space::Local,
+        Op::LD | Op::ST => Space::Generic,
+        Op::LDC | Op::ULDC => Space::Constant,
+        _ => return None,
+    })
+}
+
+/// Whether two instructions, `first` before `second` in the program, may be issued in the other order.
+pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
+    may_swap_if_disjoint(first, second) && {
+        let (a, b) = (first.row().effects, second.row().effects);
+        let conflict =
+            (a.writes_memory && (b.reads_memory || b.writes_memory)) || (a.reads_memory && b.writes_memory);
+        !conflict || is_invariant(first) || is_invariant(second) || !spaces_overlap(first, second)
+    }
+}
+
+/// The same where the two are known to touch no byte in common: order that does not come from addresses.
+pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
+    let (a, b) = (first.row().effects, second.row().effects);
+    if (a.convergent && b.convergent) || a.branch || b.branch || a.exit || b.exit {
+        return false;
+    }
+    let touches = |effects: crate::Effects| effects.reads_memory || effects.writes_memory;
+    if (a.fence && (touches(b) || b.fence)) || (b.fence && touches(a)) {
+        return false;
+    }
+    !(is_strong(first) && is_strong(second))
+}
+
+/// Whether other threads may tell its place among the strong accesses of its thread.
+pub fn is_strong<R: Register>(inst: &Inst<R>) -> bool {
+    let effects = inst.row().effects;
+    let atomic = effects.reads_memory && effects.writes_memory && !effects.fence;
+    atomic || inst.modifier(ModKind::Order) == ".STRONG"
+}
+
+/// Whether it reads what no one writes while the kernel runs.
+fn is_invariant<R: Register>(inst: &Inst<R>) -> bool {
+    let constant = inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Const { .. }));
+    let effects = inst.row().effects;
+    !effects.writes_memory && (constant || inst.modifier(ModKind::Order) == ".CONSTANT")
+}
+
+fn spaces_overlap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
+    match (space(first.op), space(second.op)) {
+        (Some(a), Some(b)) => a.may_overlap(b),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Address, Operand, PReg};
+
+    fn address() -> Operand<PReg> {
+        Operand::mem(Address::global(PReg::r(2), 0, None))
+    }
+
+    fn near() -> Operand<PReg> {
+        Operand::mem(Address::narrow(Some(PReg::r(2)), 0))
+    }
+
+    fn r(n: u8) -> Operand<PReg> {
+        Operand::reg(PReg::r(n))
+    }
+
+    fn ldg() -> Inst<PReg> {
+        Inst::new(Op::LDG).ops([r(0), address()])
+    }
+
+    fn stg() -> Inst<PReg> {
+        Inst::new(Op::STG).ops([address(), r(0)])
+    }
+
+    fn strong(inst: Inst<PReg>) -> Inst<PReg> {
+        inst.with(".STRONG").with(".GPU")
+    }
+
+    #[test]
+    fn weak_accesses_follow_the_spaces() {
+        let sts = Inst::new(Op::STS).ops([near(), r(0)]);
+        let st = Inst::new(Op::ST).ops([address(), r(0)]);
+        assert!(may_swap(&ldg(), &ldg()));
+        assert!(!may_swap(&ldg(), &stg()) && !may_swap(&stg(), &ldg()) && !may_swap(&stg(), &stg()));
+        assert!(may_swap(&ldg(), &sts) && may_swap(&sts, &stg()));
+        assert!(!may_swap(&sts, &st) && !may_swap(&st, &ldg()));
+        assert!(may_swap(&stg(), &ldg().with(".CONSTANT")));
+        assert!(may_swap_if_disjoint(&ldg(), &stg()));
+    }
+
+    #[test]
+    fn strong_accesses_keep_their_order() {
+        let atom = Inst::new(Op::ATOMS).ops([r(0), near()]);
+        assert!(!may_swap(&strong(ldg()), &strong(ldg())));
+        assert!(!may_swap_if_disjoint(&strong(stg()), &atom));
+        assert!(may_swap(&strong(ldg()), &ldg()));
+    }
+
+    #[test]
+    fn nothing_in_memory_crosses_a_fence() {
+        let fence = Inst::new(Op::MEMBAR);
+        let barrier = Inst::new(Op::BAR).ops([Operand::imm(0)]);
+        let add = Inst::new(Op::FADD).ops([r(0), r(1), r(2)]);
+        for stop in [&fence, &barrier] {
+            assert!(!may_swap(&ldg(), stop) && !may_swap(stop, &ldg()) && !may_swap(stop, stop));
+            assert!(may_swap(&add, stop) && may_swap(stop, &add));
+        }
+    }
+
+    #[test]
+    fn convergent_operations_keep_their_order() {
+        let shuffle = Inst::new(Op::SHFL).ops([r(0), r(1), Operand::imm(1), Operand::imm(31)]);
+        assert!(!may_swap(&shuffle, &shuffle));
+        assert!(may_swap(&shuffle, &stg()));
+        assert!(!may_swap(&Inst::<PReg>::new(Op::EXIT), &stg()));
+    }
+
+    #[test]
+    fn every_memory_instruction_has_a_space_or_is_a_fence() {
+        for &op in Op::ALL {
+            let effects = op.row().effects;
+            if (effects.reads_memory || effects.writes_memory) && !effects.fence {
+                assert!(space(op).is_some(), "{op:?}");
+            }
+        }
+    }
+}
