@@ -19,6 +19,7 @@
 
 mod cfg;
 pub mod liveness;
+mod text;
 
 use std::fmt;
 
