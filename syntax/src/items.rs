@@ -139,23 +139,8 @@ impl<'a> Splitter<'a> {
             Some(kind) => {
                 item.kind = kind;
                 match kind {
-                    ItemKind::Version | ItemKind::AddressSize => {
-                        self.advance();
-                        if matches!(self.token.kind, TokenKind::Int | TokenKind::Float) {
-                            self.advance();
-                        }
-                    }
-                    ItemKind::Target => {
-                        self.advance();
-                        while self.eat(TokenKind::Ident) && self.eat_punct(b',') {}
-                    }
-                    ItemKind::File => {
-                        self.advance();
-                        while matches!(self.token.kind, TokenKind::Int | TokenKind::String)
-                            || self.token.is(b',')
-                        {
-                            self.advance();
-                        }
+                    ItemKind::Version | ItemKind::Target | ItemKind::AddressSize | ItemKind::File => {
+                        self.line();
                     }
                     ItemKind::Section => self.section(),
                     ItemKind::Pragma => self.statement(),
@@ -185,6 +170,20 @@ impl<'a> Splitter<'a> {
             let ends = matches!(self.token.kind, TokenKind::Punct(b';' | b'}'));
             self.advance();
             if ends || self.token.kind == TokenKind::End || self.starts().is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Skips to the end of the line; one that ends with a comma goes on in the next.
+    fn line(&mut self) {
+        loop {
+            let comma = self.token.is(b',');
+            self.advance();
+            if self.token.kind == TokenKind::End
+                || (self.token.first_on_line && !comma)
+                || self.starts().is_some()
+            {
                 return;
             }
         }
@@ -249,10 +248,8 @@ impl<'a> Splitter<'a> {
                         None => {}
                     }
                 }
-                TokenKind::Ident if depth == 0 && !initial => {
-                    if !is_function || item.names.is_empty() {
-                        item.names.push(Name::new(self.text()));
-                    }
+                TokenKind::Ident if depth == 0 && !initial && (!is_function || item.names.is_empty()) => {
+                    item.names.push(Name::new(self.text()));
                 }
                 TokenKind::Punct(b'=') => initial = true,
                 TokenKind::Punct(b',') if depth == 0 => initial = false,

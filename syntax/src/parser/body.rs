@@ -31,6 +31,11 @@ impl Parser<'_> {
             if self.at(b'{') {
                 open.push(self.token.span);
                 statements.push(self.brace(StatementKind::Open));
+            } else if self.at(b'}') && self.peek().is(b',') {
+                // The splitter counts on it: such a brace is the rest of a vector and closes no block.
+                let start = self.token.span.start;
+                self.report(codes::UNMATCHED_BRACE, self.token.span, "this `}` closes nothing".to_owned());
+                self.skip_statement(start);
             } else if self.at(b'}') {
                 open.pop();
                 if open.is_empty() {
@@ -43,7 +48,8 @@ impl Parser<'_> {
             }
         }
         // Innermost first; the outermost is that of the body and has no statement of its own.
-        if let Some(&innermost) = open.last() {
+        let cut_off = self.errors.last().is_some_and(|error| error.code == codes::UNTERMINATED_COMMENT);
+        if let Some(&innermost) = open.last().filter(|_| !cut_off) {
             self.report(codes::UNCLOSED_BODY, innermost, "this `{` is never closed".to_owned());
             self.help("close it with `}`");
         }

@@ -164,6 +164,13 @@ impl<'a> Parser<'a> {
         matches!(self.token.kind, TokenKind::Unknown | TokenKind::OpenString | TokenKind::OpenComment)
     }
 
+    /// Reports what is left of the text behind an item. If the item had an error, so has its rest.
+    pub(super) fn expect_end(&mut self) {
+        if self.errors.is_empty() && !self.at_end() {
+            let _ = self.error_here(codes::EXPECTED_ITEM, "expected the end of the item");
+        }
+    }
+
     /// What the current token is, for a message.
     pub(super) fn describe(&self) -> String {
         match self.token.kind {

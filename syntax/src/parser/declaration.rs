@@ -259,6 +259,9 @@ impl Parser<'_> {
                 Err(Reported) => {
                     self.spans.truncate(nodes);
                     self.skip_parameter();
+                    if !matches!(self.token.kind, TokenKind::Punct(b',' | b')')) {
+                        return Err(Reported);
+                    }
                 }
             }
             if !self.eat(b',') {

@@ -9,8 +9,6 @@ use crate::ast::{BinaryOp, CastType, Expr, UnaryOp};
 use crate::codes;
 use crate::lexer::TokenKind;
 
-/// Binds tighter than every binary operator.
-const UNARY: u8 = 12;
 /// The precedence of `?:`.
 pub(super) const TERNARY: u8 = 1;
 /// The precedence of `<<` and `>>`: what may stand between `<` and `>`.
@@ -177,15 +175,5 @@ impl Parser<'_> {
         let inner = self.climb(TERNARY, depth + 1)?;
         self.expect_closing(b')', open)?;
         Ok(inner)
-    }
-}
-
-/// How tightly an expression's outermost operator binds; literals bind tightest.
-pub(crate) fn precedence(expr: &Expr) -> u8 {
-    match expr {
-        Expr::Ternary(_) => TERNARY,
-        Expr::Binary(op, _) => op.precedence(),
-        Expr::Unary(..) | Expr::Cast(..) => UNARY,
-        Expr::Int(_) | Expr::F32(_) | Expr::F64(_) | Expr::Decimal(_) | Expr::WarpSize => UNARY + 1,
     }
 }

@@ -21,6 +21,7 @@ use crate::span::NodeId;
 pub fn parse_function(text: &str) -> Parsed<Function> {
     let mut parser = Parser::new(text);
     let function = parser.function(true);
+    parser.expect_end();
     parser.finish(function)
 }
 

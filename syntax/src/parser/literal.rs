@@ -55,10 +55,9 @@ impl Parser<'_> {
     /// The bits of a `0f…` or `0d…` token, which stays at the cursor.
     fn float_bits(&mut self, digits: usize) -> Parse<u64> {
         let text = &self.text()[2..];
-        if text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            if let Ok(bits) = u64::from_str_radix(text, 16) {
-                return Ok(bits);
-            }
+        let well_formed = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if let Some(bits) = well_formed.then(|| u64::from_str_radix(text, 16).ok()).flatten() {
+            return Ok(bits);
         }
         let message = format!("{} needs {digits} hexadecimal digits", self.describe());
         Err(self.report(codes::MALFORMED_NUMBER, self.token.span, message))

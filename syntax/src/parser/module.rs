@@ -49,22 +49,17 @@ pub fn parse_module(text: &str) -> Parsed<Module, ModuleSpans> {
 /// Parses the text of one item of the kind that [`split`] found; none if it can't be understood at all.
 pub fn parse_item(text: &str, kind: ItemKind) -> Parsed<Option<Item>> {
     let mut parser = Parser::new(text);
-    let item = match kind {
-        ItemKind::Entry | ItemKind::Func => Some(Item::Function(parser.function(true))),
-        _ => {
-            let id = parser.open();
-            parser.item(id, kind).ok()
-        }
-    };
-    // An item with an error has been given up; behind any other, nothing may be left.
-    if parser.errors.is_empty() && !parser.at_end() {
-        let _ = parser.error_here(codes::EXPECTED_ITEM, "expected the end of the item");
-    }
+    let item = parser.item(kind).ok();
+    parser.expect_end();
     parser.finish(item)
 }
 
 impl Parser<'_> {
-    fn item(&mut self, id: NodeId, kind: ItemKind) -> Parse<Item> {
+    fn item(&mut self, kind: ItemKind) -> Parse<Item> {
+        if matches!(kind, ItemKind::Entry | ItemKind::Func) {
+            return Ok(Item::Function(self.function(true)));
+        }
+        let id = self.open();
         match kind {
             ItemKind::Version => self.version(id),
             ItemKind::Target => self.target(id),
@@ -77,8 +72,7 @@ impl Parser<'_> {
                 let linkage = self.linkage()?;
                 Ok(Item::Declaration(self.declaration(id, linkage)?))
             }
-            ItemKind::Entry | ItemKind::Func => Ok(Item::Function(self.function(true))),
-            ItemKind::Unknown => Err(self.unknown_item()),
+            ItemKind::Entry | ItemKind::Func | ItemKind::Unknown => Err(self.unknown_item()),
         }
     }
 
