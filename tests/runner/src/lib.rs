@@ -16,4 +16,5 @@
 //! are absent.
 
 pub mod filecheck;
+pub mod paths;
 pub mod script;

@@ -1,0 +1,134 @@
+//! The hazard check: does a finished program's control code protect every dependence?
+//!
+//! In goes a [`Program`], out come the hazards: a producer, a consumer, a register, and the cycles or the
+//! wait that they lack on some path. It knows the instructions, their control fields and the `legal`
+//! column of the latency table, and nothing of how the control fields came about.
+//!
+//! # What must hold
+//!
+//! On every path through the program, summing stall counts from issue to issue:
+//!
+//! - **Fixed latency.** Between an instruction of fixed latency and one that reads (RAW) or overwrites
+//!   (WAW) its result, or between its reading of a register and the overwriting of it (WAR), lie the
+//!   cycles that the latency table demands.
+//! - **Results of variable latency.** Whoever reads or overwrites such a result comes after a wait for
+//!   the scoreboard that the producer sets as its write barrier.
+//! - **Late reads.** Whoever overwrites an operand of an instruction that reads its operands late comes
+//!   after a wait for the producer's read barrier, or its write barrier.
+//! - **Visibility.** A scoreboard counts an instruction from the second cycle after its issue; a wait
+//!   that comes earlier does not see it.
+//! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
+//!   before the next `BAR`.
+//! - **Reuse.** An operand kept in the reuse cache is not overwritten by the instruction that keeps it.
+//! - **Format.** The control field is one that the hardware accepts ([`Control::check`]).
+//!
+//! # How
+//!
+//! A forward dataflow over basic blocks. The state is what is still under way: for each fixed-latency
+//! access its age in cycles, for each register the unreleased scoreboards that protect it. At joins the
+//! youngest age and the union of what is pending win, so that one state stands for all paths; ages fall
+//! and sets grow until nothing changes. Fixed-latency accesses are forgotten at the age of
+//! [`HORIZON`](state::HORIZON), which bounds the state, and the check is linear in the instructions for
+//! bounded loop nesting.
+
+mod flow;
+mod state;
+
+use std::fmt;
+
+use crate::program::Program;
+use crate::register::PReg;
+
+/// Which rule a pair of instructions breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HazardKind {
+    /// A result is read before it is there.
+    Raw,
+    /// A result is overwritten before it is there, and may come last.
+    Waw,
+    /// An operand is overwritten before it is read.
+    War,
+    /// An instruction follows a CTA barrier too soon.
+    AfterBarrier,
+    /// The reuse cache keeps an operand that the instruction itself overwrites.
+    StaleReuse,
+    /// The control field is not one that the hardware accepts.
+    Format,
+    /// Control runs past the last instruction.
+    FallsOff,
+}
+
+/// A dependence that is not protected on some path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hazard {
+    /// The index of the instruction that comes too soon.
+    pub consumer: u32,
+    /// The index of the instruction that it comes too soon after.
+    pub producer: u32,
+    /// The rule.
+    pub kind: HazardKind,
+    /// The register, where there is one.
+    pub reg: Option<PReg>,
+    /// What lacks.
+    pub lack: Lack,
+}
+
+/// What a dependence lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lack {
+    /// Cycles between the two issues.
+    Cycles {
+        /// That many are needed.
+        need: u8,
+        /// That many are there on the shortest path.
+        have: u8,
+    },
+    /// A wait for one of these scoreboards (a bit each); none if the producer sets none.
+    Wait(u8),
+    /// Something that no wait repairs.
+    Rule,
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            HazardKind::Raw => "reads",
+            HazardKind::Waw | HazardKind::War => "overwrites",
+            HazardKind::AfterBarrier => "follows",
+            HazardKind::StaleReuse => "keeps in the reuse cache and overwrites",
+            HazardKind::Format => return write!(f, "/*{:04x}*/ has an illegal control field", self.consumer * 16),
+            HazardKind::FallsOff => return write!(f, "/*{:04x}*/ runs past the end", self.consumer * 16),
+        };
+        write!(f, "/*{:04x}*/ {what}", self.consumer * 16)?;
+        if let Some(reg) = self.reg {
+            write!(f, " {reg}")?;
+        }
+        let of = match self.kind {
+            HazardKind::Raw | HazardKind::Waw => " of",
+            HazardKind::War => ", which is still to be read by",
+            _ => "",
+        };
+        write!(f, "{of} /*{:04x}*/", self.producer * 16)?;
+        match self.lack {
+            Lack::Cycles { need, have } => write!(f, " after {have} cycles, not {need}"),
+            Lack::Wait(0) => write!(f, ", which sets no scoreboard"),
+            Lack::Wait(mask) => {
+                let names: Vec<String> =
+                    (0..8).filter(|sb| mask & (1 << sb) != 0).map(|sb| format!("SB{sb}")).collect();
+                write!(f, " without waiting for {}", names.join(" or "))
+            }
+            Lack::Rule => Ok(()),
+        }
+    }
+}
+
+/// Checks a program; the hazards come in the order of their consumers, each pair of instructions and rule
+/// once.
+pub fn check(program: &Program) -> Result<(), Vec<Hazard>> {
+    let mut hazards = flow::run(program);
+    hazards.sort();
+    hazards.dedup_by(|a, b| {
+        (a.consumer, a.producer, a.kind, a.reg) == (b.consumer, b.producer, b.kind, b.reg)
+    });
+    if hazards.is_empty() { Ok(()) } else { Err(hazards) }
+}

@@ -1,0 +1,288 @@
+//! What is under way at a point of the program.
+
+use smallvec::SmallVec;
+
+use super::{Hazard, HazardKind, Lack};
+use crate::arch::Arch;
+use crate::inst::{Access, AccessRole, Inst};
+use crate::latency::{Dependence, Side, latency, reads_at_issue};
+use crate::program::{Coded, Program};
+use crate::register::{PReg, Register};
+use crate::table::{Completion, Op, Pipe};
+
+/// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
+/// entry of the latency tables.
+pub(super) const HORIZON: u8 = 40;
+
+/// The age from which a scoreboard counts an instruction.
+const VISIBLE: u8 = 2;
+
+/// An access of an instruction of fixed latency that is younger than [`HORIZON`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fixed {
+    /// [`PReg::dense`] of the register.
+    reg: u16,
+    /// Whether it is a result.
+    write: bool,
+    producer: u32,
+    slot: u8,
+    component: u8,
+    /// Cycles since issue on the shortest path.
+    age: u8,
+}
+
+/// An unfinished access of an instruction that announces the end of it by scoreboards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pending {
+    reg: u16,
+    write: bool,
+    /// A wait for one of these ends it.
+    scoreboards: u8,
+    /// Cycles since the issue of the youngest such access, up to [`VISIBLE`].
+    age: u8,
+    /// The youngest such access's instruction.
+    producer: u32,
+}
+
+impl Pending {
+    fn key(&self) -> (u16, bool, u8) {
+        (self.reg, self.write, self.scoreboards)
+    }
+}
+
+impl Fixed {
+    fn key(&self) -> (u16, bool, u32, u8, u8) {
+        (self.reg, self.write, self.producer, self.slot, self.component)
+    }
+}
+
+/// Everything under way, sorted by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    fixed: Vec<Fixed>,
+    pending: Vec<Pending>,
+    /// The last CTA barrier and its age, up to [`HORIZON`].
+    barrier: Option<(u32, u8)>,
+}
+
+impl State {
+    /// Takes in what another path brings; whether that is anything new.
+    pub(super) fn join(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        self.fixed = merge(&self.fixed, &other.fixed, Fixed::key, |a, b| if a.age <= b.age { a } else { b });
+        self.pending = merge(&self.pending, &other.pending, Pending::key, |a, b| {
+            if (a.age, a.producer) <= (b.age, b.producer) { a } else { b }
+        });
+        self.barrier = match (self.barrier, other.barrier) {
+            (Some(a), Some(b)) => Some(if (a.1, a.0) <= (b.1, b.0) { a } else { b }),
+            (a, b) => a.or(b),
+        };
+        *self != before
+    }
+
+    /// Issues an instruction: reports what it comes too soon for, and adds what it starts.
+    pub(super) fn issue(&mut self, program: &Program, index: u32, report: &mut dyn FnMut(Hazard)) {
+        let coded = &program.insts[index as usize];
+        let control = &coded.control;
+        if control.wait_mask != 0 {
+            self.pending.retain(|p| p.scoreboards & control.wait_mask == 0 || p.age < VISIBLE);
+        }
+        let accesses = coded.inst.accesses();
+        for access in &accesses {
+            for component in 0..access.width {
+                if let Some(reg) = access.reg.offset(component) {
+                    self.check_access(program, index, access, reg, component, report);
+                }
+            }
+        }
+        self.check_barrier(coded, index, report);
+        check_reuse(coded, index, report);
+        if control.check().is_err() {
+            let (kind, lack) = (HazardKind::Format, Lack::Rule);
+            report(Hazard { consumer: index, producer: index, kind, reg: None, lack });
+        }
+        self.start(program.arch, coded, index, &accesses);
+        self.pass(control.stall);
+    }
+
+    fn check_access(
+        &self,
+        program: &Program,
+        index: u32,
+        access: &Access<PReg>,
+        reg: PReg,
+        component: u8,
+        report: &mut dyn FnMut(Hazard),
+    ) {
+        let dense = reg.dense() as u16;
+        let writes = access.role == AccessRole::Def;
+        let inst = &program.insts[index as usize].inst;
+        let start = self.fixed.partition_point(|f| f.reg < dense);
+        for fixed in self.fixed[start..].iter().take_while(|f| f.reg == dense) {
+            let (dependence, kind) = match (fixed.write, writes) {
+                (true, false) => (Dependence::Raw, HazardKind::Raw),
+                (true, true) => (Dependence::Waw, HazardKind::Waw),
+                (false, true) => (Dependence::War, HazardKind::War),
+                (false, false) => continue,
+            };
+            let producer = &program.insts[fixed.producer as usize].inst;
+            let from = Side { inst: producer, slot: fixed.slot, component: fixed.component };
+            let to = Side { inst, slot: access.slot, component };
+            let need = latency(program.arch, dependence, from, to).legal;
+            if fixed.age < need {
+                let lack = Lack::Cycles { need, have: fixed.age };
+                report(Hazard { consumer: index, producer: fixed.producer, kind, reg: Some(reg), lack });
+            }
+        }
+        let start = self.pending.partition_point(|p| p.reg < dense);
+        for pending in self.pending[start..].iter().take_while(|p| p.reg == dense) {
+            let kind = match (pending.write, writes) {
+                (true, false) => HazardKind::Raw,
+                (true, true) => HazardKind::Waw,
+                (false, true) => HazardKind::War,
+                (false, false) => continue,
+            };
+            let lack = Lack::Wait(pending.scoreboards);
+            report(Hazard { consumer: index, producer: pending.producer, kind, reg: Some(reg), lack });
+        }
+    }
+
+    fn check_barrier(&self, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
+        let Some((producer, have)) = self.barrier else { return };
+        let need = distance_after_barrier(&coded.inst);
+        if have < need {
+            let lack = Lack::Cycles { need, have };
+            report(Hazard { consumer: index, producer, kind: HazardKind::AfterBarrier, reg: None, lack });
+        }
+    }
+
+    /// Adds the accesses of an instruction at age 0. A write ends what was known of the register.
+    fn start(&mut self, arch: Arch, coded: &Coded, index: u32, accesses: &[Access<PReg>]) {
+        let completion = coded.inst.completion(arch);
+        let control = &coded.control;
+        let write = control.write_barrier.map_or(0, |sb| 1 << sb);
+        let read = control.read_barrier.map_or(0, |sb| 1 << sb);
+        let mut fixed: SmallVec<[Fixed; 8]> = SmallVec::new();
+        let mut pending: SmallVec<[Pending; 8]> = SmallVec::new();
+        for access in accesses {
+            let is_def = access.role == AccessRole::Def;
+            for component in 0..access.width {
+                let Some(reg) = access.reg.offset(component) else { continue };
+                let late = match access.role {
+                    AccessRole::Def => completion == Completion::Variable,
+                    AccessRole::Use => !reads_at_issue(arch, &coded.inst, reg.file()),
+                    AccessRole::Guard => false,
+                };
+                let reg = reg.dense() as u16;
+                if late {
+                    let scoreboards = if is_def { write } else { write | read };
+                    pending.push(Pending { reg, write: is_def, scoreboards, age: 0, producer: index });
+                } else {
+                    let slot = access.slot;
+                    fixed.push(Fixed { reg, write: is_def, producer: index, slot, component, age: 0 });
+                }
+            }
+        }
+        if coded.inst.guard.is_none() {
+            let written = fixed.iter().filter(|f| f.write).map(|f| f.reg);
+            let written = written.chain(pending.iter().filter(|p| p.write).map(|p| p.reg));
+            for reg in written.collect::<SmallVec<[u16; 8]>>() {
+                self.forget(reg);
+            }
+        }
+        for new in fixed {
+            match self.fixed.binary_search_by_key(&new.key(), Fixed::key) {
+                Ok(at) => self.fixed[at].age = 0,
+                Err(at) => self.fixed.insert(at, new),
+            }
+        }
+        for new in pending {
+            match self.pending.binary_search_by_key(&new.key(), Pending::key) {
+                Ok(at) => self.pending[at] = new,
+                Err(at) => self.pending.insert(at, new),
+            }
+        }
+        if coded.inst.op == Op::BAR {
+            self.barrier = Some((index, 0));
+        }
+    }
+
+    /// Forgets a register that is overwritten: whoever comes later depends on the overwriting instruction,
+    /// which has itself been checked against what was under way.
+    fn forget(&mut self, reg: u16) {
+        let start = self.fixed.partition_point(|f| f.reg < reg);
+        let end = self.fixed.partition_point(|f| f.reg <= reg);
+        self.fixed.drain(start..end);
+        let start = self.pending.partition_point(|p| p.reg < reg);
+        let end = self.pending.partition_point(|p| p.reg <= reg);
+        self.pending.drain(start..end);
+    }
+
+    /// Lets cycles pass.
+    fn pass(&mut self, cycles: u8) {
+        self.fixed.retain_mut(|f| {
+            f.age = f.age.saturating_add(cycles);
+            f.age < HORIZON
+        });
+        for pending in &mut self.pending {
+            pending.age = pending.age.saturating_add(cycles).min(VISIBLE);
+        }
+        if let Some((_, age)) = &mut self.barrier {
+            *age = age.saturating_add(cycles);
+        }
+        self.barrier = self.barrier.filter(|&(_, age)| age < HORIZON);
+    }
+}
+
+/// The least distance in cycles from a `BAR` to this instruction; see section 1.1 of the facts: 6 for what
+/// is no arithmetic, 8 for another `BAR`.
+fn distance_after_barrier(inst: &Inst<PReg>) -> u8 {
+    let row = inst.row();
+    match (inst.op, row.pipe) {
+        (Op::BAR, _) => 8,
+        (Op::NOP, _) => 0,
+        (Op::S2R | Op::S2UR | Op::B2R, _) => 6,
+        (_, Pipe::Lsu | Pipe::Ldc | Pipe::Control) => 6,
+        _ => 0,
+    }
+}
+
+fn check_reuse(coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
+    if coded.control.reuse == 0 {
+        return;
+    }
+    for (position, slot) in coded.inst.row().slots.iter().enumerate() {
+        let kept = slot.reuse.is_some_and(|bit| coded.control.reuse & (1 << bit) != 0);
+        let Some(reg) = coded.inst.operands[position].as_reg().filter(|_| kept) else { continue };
+        let kept_width = coded.inst.slot_width(position);
+        let stale = coded.inst.defs().any(|def| {
+            def.reg.file() == reg.file()
+                && def.reg.index() < reg.index() + kept_width
+                && reg.index() < def.reg.index() + def.width
+        });
+        if stale {
+            let (kind, lack) = (HazardKind::StaleReuse, Lack::Rule);
+            report(Hazard { consumer: index, producer: index, kind, reg: Some(reg), lack });
+        }
+    }
+}
+
+/// Merges two lists that are sorted by key; of two entries with one key, `choose` takes one.
+fn merge<T: Copy, K: Ord>(a: &[T], b: &[T], key: impl Fn(&T) -> K, choose: impl Fn(T, T) -> T) -> Vec<T> {
+    let mut merged = Vec::with_capacity(a.len().max(b.len()));
+    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    while let (Some(&x), Some(&y)) = (a.peek(), b.peek()) {
+        match key(&x).cmp(&key(&y)) {
+            std::cmp::Ordering::Less => merged.extend(a.next()),
+            std::cmp::Ordering::Greater => merged.extend(b.next()),
+            std::cmp::Ordering::Equal => {
+                merged.push(choose(x, y));
+                a.next();
+                b.next();
+            }
+        }
+    }
+    merged.extend(a);
+    merged.extend(b);
+    merged
+}
