@@ -250,6 +250,28 @@ impl Function {
         inst
     }
 
+    /// Makes `value` the value with that definition, and every number below it a value. Numbers that no
+    /// definition takes belong to `undef` instructions outside of all blocks.
+    pub(crate) fn define(&mut self, value: Value, ty: Type, def: ValueDef) {
+        if value.index() > self.values.len() {
+            let gap = self.insts.push(InstData::new(Op::Undef, Type::B32, &[]));
+            let data = ValueData { ty: Type::B32, def: ValueDef::Result(gap, 0) };
+            while self.values.len() < value.index() {
+                self.values.push(data);
+            }
+        }
+        let data = ValueData { ty, def };
+        match self.values.get_mut(value) {
+            Some(gap) => *gap = data,
+            None => {
+                self.values.push(data);
+            }
+        }
+        if let ValueDef::Result(inst, _) = def {
+            self.results[inst].push(value);
+        }
+    }
+
     /// Gives an instruction another operation and arguments. The results keep their names, so the new
     /// operation must have results of the same types.
     pub fn replace(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {

@@ -23,12 +23,15 @@
 //! ```
 //!
 //! The rooms: [`types`] and [`entities`] name things, [`op`] lists what can be computed, [`memory`]
-//! what a memory access says about itself, [`function`] holds the graph.
+//! what a memory access says about itself, [`signature`] has a row for each operation with its spelling
+//! and its operands, [`function`] holds the graph, [`mod@text`] prints and reads it.
 
 pub mod entities;
 pub mod function;
 pub mod memory;
 pub mod op;
+pub mod signature;
+pub mod text;
 pub mod types;
 
 pub use entities::{Block, Inst, Symbol, Value};
@@ -37,7 +40,7 @@ pub use function::{
 };
 pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
 pub use op::{
-    Approx, BarrierKind, ConvergenceBarrier, Effects, FloatCond, FloatMode, Funnel, IntCond, Op, Results, Rounding,
-    ShflMode, SpecialReg, VoteMode,
+    Approx, BarrierKind, ConvergenceBarrier, Effects, FloatCond, FloatMode, Funnel, IntCond, Op, Results,
+    Rounding, ShflMode, SpecialReg, VoteMode,
 };
 pub use types::Type;

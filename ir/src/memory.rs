@@ -2,6 +2,15 @@
 
 use crate::types::Type;
 
+/// An enumeration whose variants have one spelling each in the text form.
+pub trait Spelled: Copy + 'static {
+    /// Every variant, in the order of the enumeration.
+    const ALL: &'static [Self];
+
+    /// The spelling in the text form.
+    fn name(self) -> &'static str;
+}
+
 /// Declares an enumeration whose variants have one spelling each in the text form.
 macro_rules! spelled {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)* }) => {
@@ -16,6 +25,14 @@ macro_rules! spelled {
             /// The spelling in the text form.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
+            }
+        }
+
+        impl $crate::memory::Spelled for $name {
+            const ALL: &'static [$name] = $name::ALL;
+
+            fn name(self) -> &'static str {
+                $name::name(self)
             }
         }
 

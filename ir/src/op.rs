@@ -512,6 +512,32 @@ pub enum Results {
     Invalid,
 }
 
+impl Results {
+    /// How many there are.
+    pub const fn len(self) -> usize {
+        match self {
+            Results::None | Results::Invalid => 0,
+            Results::One(_) => 1,
+            Results::Two(..) => 2,
+            Results::Many(_, count) => count as usize,
+        }
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their types in order; none for [`Results::Invalid`].
+    pub fn types(self) -> impl Iterator<Item = Type> {
+        (0..self.len()).map(move |n| match self {
+            Results::One(ty) | Results::Many(ty, _) => ty,
+            Results::Two(first, second) => [first, second][n],
+            Results::None | Results::Invalid => unreachable!("there are none"),
+        })
+    }
+}
+
 /// What an operation does besides computing its results from its arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {

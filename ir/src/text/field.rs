@@ -1,0 +1,339 @@
+//! How the payload of an operation is written and read: dotted modifiers and operands that are no values.
+
+use std::fmt::Write;
+
+use crate::entities::{Block, Symbol};
+use crate::function::Function;
+use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
+use crate::op::{
+    Approx, BarrierKind, ConvergenceBarrier, FloatCond, FloatMode, Funnel, IntCond, Rounding, ShflMode,
+    SpecialReg, VoteMode,
+};
+use crate::text::ParseError;
+use crate::text::parse::FunctionParser;
+use crate::types::Type;
+
+/// Writes one operation.
+pub(crate) struct OpWriter<'a> {
+    pub(crate) out: &'a mut String,
+    pub(crate) func: &'a Function,
+    ty: Type,
+    /// The type that goes without saying, after an access.
+    implied: Option<Type>,
+    /// Whether an operand has been written.
+    operands: bool,
+}
+
+impl<'a> OpWriter<'a> {
+    /// For an operation with the controlling type `ty`.
+    pub(crate) fn new(out: &'a mut String, func: &'a Function, ty: Type) -> OpWriter<'a> {
+        OpWriter { out, func, ty, implied: None, operands: false }
+    }
+
+    pub(crate) fn mnemonic(&mut self, word: &str) {
+        self.out.push_str(word);
+    }
+
+    pub(crate) fn word(&mut self, word: &str) {
+        self.out.push('.');
+        self.out.push_str(word);
+    }
+
+    pub(crate) fn controlling_type(&mut self) {
+        if self.implied != Some(self.ty) {
+            self.word(self.ty.name());
+        }
+    }
+
+    pub(crate) fn modifier(&mut self, field: &impl Modifier) {
+        field.write(self);
+    }
+
+    /// What separates the next operand from what precedes it.
+    pub(crate) fn separator(&mut self) {
+        self.out.push_str(if self.operands { ", " } else { " " });
+        self.operands = true;
+    }
+
+    pub(crate) fn operand(&mut self, field: &impl Operand) {
+        self.separator();
+        field.write(self);
+    }
+}
+
+/// Reads one operation.
+pub(crate) struct OpReader<'p, 't> {
+    pub(crate) parser: &'p mut FunctionParser<'t>,
+    mnemonic: &'t str,
+    /// The words that are not read yet, with dots between them.
+    rest: &'t str,
+    /// Where the rest ends in the text.
+    end: usize,
+    pub(crate) ty: Option<Type>,
+    implied: Option<Type>,
+    operands: bool,
+}
+
+impl<'p, 't> OpReader<'p, 't> {
+    /// For a token with a mnemonic and modifiers that ends at byte `end`.
+    pub(crate) fn new(parser: &'p mut FunctionParser<'t>, words: &'t str, end: usize) -> OpReader<'p, 't> {
+        let (mnemonic, rest) = words.split_once('.').unwrap_or((words, ""));
+        OpReader { parser, mnemonic, rest, end, ty: None, implied: None, operands: false }
+    }
+
+    pub(crate) fn mnemonic(&self) -> &'t str {
+        self.mnemonic
+    }
+
+    /// An error at the words that are not read yet.
+    pub(crate) fn error(&self, message: String) -> ParseError {
+        let length = if self.rest.is_empty() { self.mnemonic.len() } else { self.rest.len() };
+        ParseError { span: self.end - length..self.end, message }
+    }
+
+    /// The next word, or several that make up one spelling, if it is one of the alternatives.
+    pub(crate) fn optional<S: Spelled>(&mut self) -> Option<S> {
+        let rest = self.rest;
+        let matches = |name: &&str| {
+            rest.strip_prefix(*name).is_some_and(|after| after.is_empty() || after.starts_with('.'))
+        };
+        let variant = S::ALL.iter().copied().filter(|v| matches(&v.name())).max_by_key(|v| v.name().len())?;
+        self.advance(variant.name().len());
+        Some(variant)
+    }
+
+    fn advance(&mut self, length: usize) {
+        let rest = &self.rest[length..];
+        self.rest = rest.strip_prefix('.').unwrap_or(rest);
+    }
+
+    fn word(&self) -> &'t str {
+        self.rest.split('.').next().unwrap_or("")
+    }
+
+    pub(crate) fn flag(&mut self, name: &str) -> bool {
+        let found = self.word() == name;
+        if found {
+            self.advance(name.len());
+        }
+        found
+    }
+
+    pub(crate) fn controlling_type(&mut self) -> Result<(), ParseError> {
+        self.ty = match self.word().parse() {
+            Ok(ty) => {
+                self.advance(self.word().len());
+                Some(ty)
+            }
+            Err(()) => self.implied,
+        };
+        match self.ty {
+            Some(_) => Ok(()),
+            None => Err(self.error(format!("`{}` needs a type here", self.mnemonic))),
+        }
+    }
+
+    pub(crate) fn modifier<M: Modifier>(&mut self) -> Result<M, ParseError> {
+        M::read(self)
+    }
+
+    pub(crate) fn end_of_modifiers(&mut self) -> Result<(), ParseError> {
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(self.error(format!("`{}` takes no `{}` here", self.mnemonic, self.word())))
+        }
+    }
+
+    /// Whether an operand follows, with the comma in front of it read.
+    pub(crate) fn next_operand(&mut self) -> Result<bool, ParseError> {
+        if self.parser.at_statement_end() {
+            return Ok(false);
+        }
+        if self.operands {
+            self.parser.expect_comma()?;
+        }
+        self.operands = true;
+        Ok(true)
+    }
+
+    pub(crate) fn operand<O: Operand>(&mut self) -> Result<O, ParseError> {
+        if !self.next_operand()? {
+            return Err(self.parser.error_here(format!("`{}` needs an operand here", self.mnemonic)));
+        }
+        O::read(self)
+    }
+}
+
+/// A payload that is spelled as dotted words.
+pub(crate) trait Modifier: Sized {
+    fn write(&self, out: &mut OpWriter<'_>);
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError>;
+}
+
+/// Modifiers of one spelled word.
+macro_rules! spelled_modifiers {
+    ($($name:ident),*) => {
+        $(impl Modifier for $name {
+            fn write(&self, out: &mut OpWriter<'_>) {
+                out.word(self.name());
+            }
+
+            fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+                input.optional().ok_or_else(|| {
+                    let names: Vec<_> = $name::ALL.iter().map(|variant| variant.name()).collect();
+                    input.error(format!("expected one of `{}` here", names.join("`, `")))
+                })
+            }
+        })*
+    };
+}
+spelled_modifiers!(
+    IntCond,
+    FloatCond,
+    Rounding,
+    Approx,
+    Funnel,
+    VoteMode,
+    ShflMode,
+    BarrierKind,
+    AtomicOp,
+    Order,
+    Scope,
+    Space
+);
+
+impl Modifier for FloatMode {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.modifier(&self.round);
+        for (set, name) in [(self.ftz, "ftz"), (self.sat, "sat"), (self.contract, "contract")] {
+            if set {
+                out.word(name);
+            }
+        }
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        Ok(FloatMode {
+            round: input.modifier()?,
+            ftz: input.flag("ftz"),
+            sat: input.flag("sat"),
+            contract: input.flag("contract"),
+        })
+    }
+}
+
+impl Modifier for Access {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.modifier(&self.space);
+        if self.order != Order::Weak {
+            out.modifier(&self.order);
+        }
+        if self.scope != Scope::Sys {
+            out.modifier(&self.scope);
+        }
+        if self.cache != CacheOp::Default {
+            out.word(self.cache.name());
+        }
+        out.word(self.elem.name());
+        if self.lanes != 1 {
+            out.word(&format!("v{}", self.lanes));
+        }
+        out.implied = implied_type(self.elem);
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        let space = input.modifier()?;
+        let order = input.optional().unwrap_or(Order::Weak);
+        let scope = input.optional().unwrap_or(Scope::Sys);
+        let cache = input.optional().unwrap_or(CacheOp::Default);
+        let elem = input.optional().ok_or_else(|| {
+            input.error("expected an order, a scope, a cache operator or an element here".to_string())
+        })?;
+        let lanes = match [8, 4, 2].into_iter().find(|lanes| input.word() == format!("v{lanes}")) {
+            Some(lanes) => {
+                input.advance(2);
+                lanes
+            }
+            None => 1,
+        };
+        input.implied = implied_type(elem);
+        Ok(Access { space, elem, lanes, order, scope, cache, offset: 0 })
+    }
+}
+
+/// The type of a value that is loaded as it lies in memory.
+fn implied_type(elem: MemType) -> Option<Type> {
+    match elem {
+        MemType::S8 | MemType::S16 => None,
+        other => Type::int(other.bytes() * 8),
+    }
+}
+
+/// A payload that stands among the operands.
+pub(crate) trait Operand: Sized {
+    fn write(&self, out: &mut OpWriter<'_>);
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError>;
+}
+
+/// The bits of a constant.
+impl Operand for u64 {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        let _ = write!(out.out, "{self:#x}");
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        input.parser.number()
+    }
+}
+
+/// An offset.
+impl Operand for u32 {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        let _ = write!(out.out, "+{self}");
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        input.parser.offset()
+    }
+}
+
+impl Operand for SpecialReg {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.out.push_str(self.name());
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        input.parser.spelled("a special register")
+    }
+}
+
+impl Operand for ConvergenceBarrier {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        let _ = write!(out.out, "b{}", self.0);
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        input.parser.convergence_barrier()
+    }
+}
+
+impl Operand for Block {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        let _ = write!(out.out, "{self}");
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        input.parser.block_name()
+    }
+}
+
+impl Operand for Symbol {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        crate::text::print::at_name(&out.func.symbols[*self].name, out.out);
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        input.parser.symbol()
+    }
+}

@@ -1,0 +1,63 @@
+//! The text form of functions: a printer and a reader that accepts all it prints.
+//!
+//! A text holds any number of functions. Header lines come first, then blocks; the first block is the
+//! entry. Everything is line-oriented, `//` starts a comment.
+//!
+//! ```text
+//! func @sum entry {
+//!     bounds reqntid 256 1 1 maxnreg 64       // also maxntid X Y Z, minnctapersm N
+//!     param "data" 8 +0                       // name, bytes, offset
+//!     symbol @buf shared size 512 align 4 +0  // without the offset: a linker places it
+//! block0:
+//!     v0 = param.b64 +0
+//!     v1 = symbol.b32 @buf
+//!     v2, v3 = load.global.b32.v2 [v0 + 8]    // space, order, scope, cache operator, element, lanes, type
+//!     v4 = const.pred 0x1
+//!     brif.uni v4, block1(v2), block2 !17     // a source location, if asked for
+//! block1(v5: b32):
+//!     store.shared.b32 [v1], v5
+//!     jump block2
+//! block2:
+//!     exit
+//! }
+//! ```
+//!
+//! The words and operands of each operation come from its row in [`signature`](crate::signature). Of an
+//! access, what has its default is left out: order `weak`, scope `sys`, cache operator `default`, one
+//! lane, and the type where it is the bit vector of the element's width.
+//!
+//! Values and blocks keep the numbers of names like `v12` and `block3`; any other name is given a number
+//! above those. Printing what was read gives the same text again, unless numbers are so sparse that
+//! keeping them would take memory out of proportion to the text; then they are renumbered densely, once.
+//!
+//! Reading takes time linear in the text. It collects an error for each line that it can't make sense
+//! of, and checks neither types nor dominance: that is the verifier's work.
+
+pub(crate) mod field;
+mod lexer;
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+pub use parse::{parse, parse_function};
+pub use print::{PrintOptions, print, print_inst};
+
+/// A place where the text makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The bytes of the text that it is about.
+    pub span: Range<usize>,
+    /// What is wrong, or what was expected: one sentence without a final stop.
+    pub message: String,
+}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (bytes {}..{})", self.message, self.span.start, self.span.end)
+    }
+}
+
+impl std::error::Error for ParseError {}

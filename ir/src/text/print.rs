@@ -1,0 +1,160 @@
+//! Prints functions in the text form. Linear in the function.
+
+use std::fmt::{self, Write};
+
+use crate::entities::{Inst, Value};
+use crate::function::{BlockCall, Function, FunctionKind, SourceLoc};
+use crate::signature::write_op;
+use crate::text::field::OpWriter;
+use crate::text::lexer::{is_word, quote};
+
+/// What to print besides the function itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// Source locations behind the instructions, as `!17`.
+    pub locations: bool,
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&print(self, PrintOptions::default()))
+    }
+}
+
+/// A function in the text form, with a line end at its end.
+pub fn print(func: &Function, options: PrintOptions) -> String {
+    let mut out = String::new();
+    // Writing into a string can't fail.
+    let _ = print_into(func, options, &mut out);
+    out
+}
+
+fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::Result {
+    out.push_str("func ");
+    at_name(&func.name, out);
+    out.push_str(match func.kind {
+        FunctionKind::Entry => " entry {\n",
+        FunctionKind::Device => " device {\n",
+    });
+    print_bounds(func, out)?;
+    for param in &func.params {
+        out.push_str("    param ");
+        quote(&param.name, out);
+        writeln!(out, " {} +{}", param.size, param.offset)?;
+    }
+    for symbol in func.symbols.values() {
+        out.push_str("    symbol ");
+        at_name(&symbol.name, out);
+        write!(out, " {} size {} align {}", symbol.space, symbol.size, symbol.align)?;
+        if let Some(offset) = symbol.offset {
+            write!(out, " +{offset}")?;
+        }
+        out.push('\n');
+    }
+    for &block in &func.layout {
+        write!(out, "{block}")?;
+        let params = &func.blocks[block].params;
+        if !params.is_empty() {
+            out.push('(');
+            for (i, &param) in params.iter().enumerate() {
+                let comma = if i == 0 { "" } else { ", " };
+                write!(out, "{comma}{param}: {}", func.ty(param))?;
+            }
+            out.push(')');
+        }
+        out.push_str(":\n");
+        for &inst in &func.blocks[block].insts {
+            out.push_str("    ");
+            inst_into(func, inst, out);
+            if options.locations && func.insts[inst].loc != SourceLoc::NONE {
+                write!(out, " !{}", func.insts[inst].loc.0)?;
+            }
+            out.push('\n');
+        }
+    }
+    out.push_str("}\n");
+    Ok(())
+}
+
+fn print_bounds(func: &Function, out: &mut String) -> fmt::Result {
+    let bounds = &func.bounds;
+    if *bounds == Default::default() {
+        return Ok(());
+    }
+    out.push_str("    bounds");
+    for (name, size) in [("reqntid", bounds.required_threads), ("maxntid", bounds.max_threads)] {
+        if let Some([x, y, z]) = size {
+            write!(out, " {name} {x} {y} {z}")?;
+        }
+    }
+    for (name, count) in [("maxnreg", bounds.max_registers), ("minnctapersm", bounds.min_ctas)] {
+        if let Some(count) = count {
+            write!(out, " {name} {count}")?;
+        }
+    }
+    out.push('\n');
+    Ok(())
+}
+
+/// One instruction in the text form, without its source location.
+pub fn print_inst(func: &Function, inst: Inst) -> String {
+    let mut out = String::new();
+    inst_into(func, inst, &mut out);
+    out
+}
+
+fn inst_into(func: &Function, inst: Inst, out: &mut String) {
+    let data = &func.insts[inst];
+    let results = func.results(inst);
+    if !results.is_empty() {
+        values_into(results, out);
+        out.push_str(" = ");
+    }
+    let mut writer = OpWriter::new(out, func, data.ty);
+    write_op(&data.op, &mut writer);
+    for (i, &arg) in data.args.iter().enumerate() {
+        writer.separator();
+        match data.op.access() {
+            Some(access) if i == 0 => address_into(arg, access.offset, writer.out),
+            _ => values_into(&[arg], writer.out),
+        }
+    }
+    for target in &data.targets {
+        writer.separator();
+        target_into(target, writer.out);
+    }
+}
+
+fn address_into(base: Value, offset: i32, out: &mut String) {
+    let sign = if offset < 0 { '-' } else { '+' };
+    let _ = match offset {
+        0 => write!(out, "[{base}]"),
+        _ => write!(out, "[{base} {sign} {}]", offset.unsigned_abs()),
+    };
+}
+
+fn target_into(target: &BlockCall, out: &mut String) {
+    let _ = write!(out, "{}", target.block);
+    if !target.args.is_empty() {
+        out.push('(');
+        values_into(&target.args, out);
+        out.push(')');
+    }
+}
+
+fn values_into(values: &[Value], out: &mut String) {
+    for (i, value) in values.iter().enumerate() {
+        let comma = if i == 0 { "" } else { ", " };
+        let _ = write!(out, "{comma}{value}");
+    }
+}
+
+/// `@name`, with quotes where the name is no word.
+pub(crate) fn at_name(name: &str, out: &mut String) {
+    out.push('@');
+    if is_word(name) {
+        out.push_str(name);
+    } else {
+        quote(name, out);
+    }
+}

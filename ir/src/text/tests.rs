@@ -1,0 +1,232 @@
+//! Round trips and errors of the text form.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::{PrintOptions, parse, parse_function, print};
+use crate::function::SourceLoc;
+use crate::signature::MNEMONICS;
+
+/// Each operation, in canonical form, with each kind of modifier and operand.
+const EVERYTHING: &str = r#"func @everything entry {
+    bounds reqntid 256 1 1 maxntid 512 2 1 maxnreg 64 minnctapersm 2
+    param "n" 4 +0
+    param "odd \"name\"" 8 +8
+    symbol @buf shared size 512 align 4 +0
+    symbol @"with space" global size 4 align 4
+    symbol @extern_buf shared size 0 align 16
+block0:
+    v0 = const.pred 0x1
+    v1 = const.b32 0xdeadbeef
+    v2 = const.b64 0xffffffffffffffff
+    v3 = undef.b16
+    v4 = param.b64 +8
+    v5 = symbol.b32 @buf
+    v6 = symbol.b64 @"with space"
+    v7 = sreg.b32 tid.x
+    v8 = iadd.b32 v1, v7
+    v9 = isub.b64 v2, v4
+    v10 = ineg.b32 v1
+    v11 = iabs.b32 v1
+    v12 = imul.b16 v3, v3
+    v13 = umulh.b32 v1, v7
+    v14 = smulh.b32 v1, v7
+    v15 = umul_wide.b16 v3, v3
+    v16 = smul_wide.b32 v1, v7
+    v17 = umad_wide.b32 v1, v7, v2
+    v18 = smad_wide.b32 v1, v7, v2
+    v19 = udiv.b32 v1, v7
+    v20 = sdiv.b32 v1, v7
+    v21 = urem.b32 v1, v7
+    v22 = srem.b32 v1, v7
+    v23 = smin.b32 v1, v7
+    v24 = smax.b32 v1, v7
+    v25 = umin.b32 v1, v7
+    v26 = umax.b32 v1, v7
+    v27, v28 = iadd_cout.b32 v1, v7
+    v29 = iadd_cin.b32 v1, v7, v28
+    v30, v31 = iadd_cinout.b32 v1, v7, v28
+    v32, v33 = isub_cout.b32 v1, v7
+    v34 = isub_cin.b32 v1, v7, v33
+    v35, v36 = isub_cinout.b32 v1, v7, v33
+    v37 = and.pred v28, v31
+    v38 = or.b32 v1, v7
+    v39 = xor.b64 v2, v4
+    v40 = not.pred v37
+    v41 = shl.b64 v2, v7
+    v42 = shr.b32 v1, v7
+    v43 = sar.b32 v1, v7
+    v44 = popc.b64 v2
+    v45 = clz.b32 v1
+    v46 = brev.b32 v1
+    v47 = prmt.b32 v1, v7, v46
+    v48 = funnel_shl.wrap.b32 v1, v7, v46
+    v49 = funnel_shr.clamp.b32 v1, v7, v46
+    v50 = icmp.slt.b32 v1, v7
+    v51 = const.f32 0x3f800000
+    v52 = fcmp.geu.f32.ftz v51, v51
+    v53 = select.f32 v52, v51, v51
+    v54 = fadd.f32.rn v51, v53
+    v55 = fsub.f32.rz.ftz v51, v53
+    v56 = fmul.f32.rn.contract v51, v53
+    v57 = ffma.f32.rp.ftz.sat v51, v53, v54
+    v58 = fneg.f32 v51
+    v59 = fabs.f32.ftz v51
+    v60 = fmin.f32 v51, v58
+    v61 = fmax.f32.ftz v51, v58
+    v62 = fapprox.rcp.f32.ftz v51
+    v63 = zext.b64 v1
+    v64 = sext.b64 v1
+    v65 = trunc.b16 v1
+    v66 = bitcast.f32 v1
+    v67 = sint_to_float.f32.rn v1
+    v68 = uint_to_float.f64.rz v2
+    v69 = float_to_sint.b32.rz.ftz v51
+    v70 = float_to_uint.b64.rm v51
+    v71 = float_to_float.f64.rn v51
+    v72 = round.f32.rp v51
+    v73 = pack.b64 v1, v7
+    v74, v75 = unpack.b64 v73
+    v76 = load.global.b32 [v4]
+    v77, v78 = load.global.relaxed.gpu.cg.b32.v2.f32 [v4 + 8]
+    v79 = load.shared.volatile.s8.b32 [v5 - 4]
+    v80 = load.const.cta.b16 [v5]
+    store.global.wt.b32.v2.f32 [v4 - 2147483648], v77, v78
+    v81 = atomic.cas.global.acq_rel.b32 [v4], v1, v7
+    v82 = atomic.add.shared.relaxed.cta.b32 [v5 + 4], v1
+    red.umax.global.relaxed.gpu.b64 [v4], v2
+    fence.sc.gpu
+    v83 = to_generic.shared v5
+    v84 = from_generic.global v83
+    v85 = vote.any v0, v1
+    v86 = vote.ballot v0, v1
+    v87, v88 = shfl.bfly v1, v7, v7, v86
+    v89 = activemask
+    warpsync v89
+    bar.sync v1
+    bar.arrive v1, v7
+    v90 = bar.red.popc v1, v7, v0
+    v91 = barrier.red.and.aligned v1, v0
+    barrier.sync v1, v7
+    bssy b3, block5
+    break b3
+    bsync b3
+    brif.uni v0, block1(v1, v51), block2
+block1(v92: b32, v93: f32):
+    switch v92, block2, block3, block1(v92, v93)
+block2:
+    jump block3
+block3:
+    brif v0, block4, block5
+block4:
+    ret
+block5:
+    brif v0, block6, block7
+block6:
+    exit
+block7:
+    trap
+}
+"#;
+
+#[test]
+fn everything_is_a_fixed_point() {
+    let func = parse_function(EVERYTHING).unwrap();
+    assert_eq!(func.to_string(), EVERYTHING);
+    let used: BTreeSet<&str> = func
+        .layout
+        .iter()
+        .flat_map(|&b| &func.blocks[b].insts)
+        .map(|&i| func.insts[i].op.mnemonic())
+        .collect();
+    let missing: Vec<_> = MNEMONICS.iter().filter(|name| !used.contains(**name)).collect();
+    assert!(missing.is_empty(), "the text above lacks {missing:?}");
+}
+
+#[test]
+fn numbers_survive_and_other_names_get_new_ones() {
+    let text = "func @f device {\nblock7:\n  v9 = const.b32 1\n  sum = iadd.b32 v9, v9\n  jump done(sum)\n\
+                done(x: b32):\n  ret\n}\n";
+    let printed = parse_function(text).unwrap().to_string();
+    let expected = "func @f device {\nblock7:\n    v9 = const.b32 0x1\n    v10 = iadd.b32 v9, v9\n    \
+                    jump block8(v10)\nblock8(v11: b32):\n    ret\n}\n";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn absurd_numbers_are_made_dense() {
+    let text = "func @f device {\nblock4000000000:\n  v4000000000 = const.b32 1\n  ret\n}\n";
+    let func = parse_function(text).unwrap();
+    assert_eq!(func.num_values(), 1);
+    assert_eq!(func.layout.len(), 1);
+}
+
+#[test]
+fn locations_only_on_request() {
+    let text = "func @f device {\nblock0:\n    v0 = const.b32 0x1 !17\n    ret\n}\n";
+    let func = parse_function(text).unwrap();
+    assert_eq!(func.insts.values().next().unwrap().loc, SourceLoc(17));
+    assert_eq!(print(&func, PrintOptions { locations: true }), text);
+    assert!(!func.to_string().contains('!'));
+}
+
+#[track_caller]
+fn error_of(body: &str) -> Vec<(String, String)> {
+    let text = format!("func @f entry {{\n{body}\n}}\n");
+    let errors = parse(&text).expect_err("this text makes no sense");
+    errors.into_iter().map(|error| (text[error.span].to_string(), error.message)).collect()
+}
+
+#[test]
+fn errors_name_their_place() {
+    let cases = [
+        ("block0:\n v1 = iadd.b32 v0, v0\n exit", "v0", "`v0` is used and never defined"),
+        ("block0:\n v0 = undef.b32\n v0 = undef.b32\n exit", "v0", "`v0` is defined twice"),
+        ("block0:\n frob v0", "frob", "there is no operation `frob`"),
+        ("block0:\n v1 = iadd v0, v0", "iadd", "`iadd` needs a type here"),
+        ("block0:\n v1 = iadd.b32.rn v0, v0", "rn", "`iadd` takes no `rn` here"),
+        ("block0:\n exit\n v0 = const.b32 0x1g", "0x1g", "`0x1g` is no number that fits into 64 bits"),
+        ("block0:\n v0 = store.global.b32 [v1], v1", "store.global.b32", "`store` has 0 results, not 1"),
+        ("block0:\n v0 = umul_wide.b128 v1, v1", "umul_wide.b128", "`umul_wide` can't have the type b128"),
+        ("block0:\n jump block1 block2", "block2", "expected `,`, found a word"),
+        ("v0 = undef.b32", "undef.b32", "an instruction in front of the first block"),
+    ];
+    for (body, span, message) in cases {
+        assert_eq!(error_of(body)[0], (span.to_string(), message.to_string()), "in {body}");
+    }
+}
+
+#[test]
+fn each_bad_line_is_reported() {
+    let errors = error_of("block0:\n one\n v0 = two\n v1 = undef.b32\n three v1");
+    assert_eq!(errors.len(), 3);
+}
+
+#[test]
+fn a_missing_brace_does_not_hide_the_next_function() {
+    let errors = parse("func @f entry {\nblock0:\n exit\nfunc @g entry {\nblock0:\n bad\n}\n").unwrap_err();
+    assert_eq!(errors.len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Damaged texts are read or refused, and what is read prints and reads again to the same.
+    #[test]
+    fn damage_never_panics(cut in 0..EVERYTHING.len(), length in 0usize..40, insert in "[ -~\n]{0,12}") {
+        let end = (cut + length).min(EVERYTHING.len());
+        let text = format!("{}{insert}{}", &EVERYTHING[..cut], &EVERYTHING[end..]);
+        if let Ok(functions) = parse(&text) {
+            let printed: String = functions.iter().map(|func| func.to_string()).collect();
+            let again = parse(&printed).map_err(|errors| TestCaseError::fail(format!("{errors:?}\n{printed}")))?;
+            let reprinted: String = again.iter().map(|func| func.to_string()).collect();
+            prop_assert_eq!(printed, reprinted);
+        }
+    }
+
+    #[test]
+    fn noise_never_panics(text in "\\PC*") {
+        let _ = parse(&text);
+    }
+}
