@@ -1,1 +1,62 @@
-//! Rewrites operations that the target lacks, one file a rule.
+//! Legalization: rewrites operations that the target lacks into operations that it has.
+//!
+//! In goes an [`ir::Function`](Function) with any PTX-level operation, out comes one that selection can
+//! cover from the instruction table: no 16-bit arithmetic, no 64-bit arithmetic but comparisons,
+//! multiply-adds and memory accesses, constant parts of addresses in the accesses themselves, `bar` as
+//! `barrier.aligned`. What no rule knows is left alone; selection names it as unsupported.
+//!
+//! ```text
+//! v3 = iadd.b64 v1, v2        v4, v5 = unpack.b64 v1
+//!                      =>     v6, v7 = unpack.b64 v2
+//!                             v8, v9 = iadd_carry_out.b32 v4, v6
+//!                             v10 = iadd_carry_in.b32 v5, v7, v9
+//!                             v3 = pack.b64 v8, v10
+//! ```
+//!
+//! One file a rule; [`RULES`] is their order. Every rule is one walk over the function, linear in its
+//! size, and can be run alone by its name. Rules leave dead instructions behind for the simplification
+//! that follows.
+
+use ptxc_ir::Function;
+use ptxc_sass::Arch;
+
+mod address_offsets;
+mod bar_to_barrier;
+mod emitter;
+mod fuse_multiply_add;
+mod global_addresses;
+mod narrow_integers;
+mod wide_integers;
+mod wide_multiply_add;
+
+pub use address_offsets::address_offsets;
+pub use bar_to_barrier::bar_to_barrier;
+pub use fuse_multiply_add::fuse_multiply_add;
+pub use global_addresses::global_addresses;
+pub use narrow_integers::narrow_integers;
+pub use wide_integers::wide_integers;
+pub use wide_multiply_add::wide_multiply_add;
+
+/// A rule: rewrites what it knows, and tells whether there was anything.
+pub type Rule = fn(&mut Function, Arch) -> bool;
+
+/// The rules in the order in which [`legalize`] applies them. [`fuse_multiply_add`] is not among them: it
+/// changes results within what PTX permits, so that it is a pass of its own with a switch.
+///
+/// The order matters where one rule feeds the next: conversions to global addresses hide additions from
+/// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.
+pub const RULES: &[(&str, Rule)] = &[
+    ("bar-to-barrier", bar_to_barrier),
+    ("global-addresses", global_addresses),
+    ("narrow-integers", narrow_integers),
+    ("address-offsets", address_offsets),
+    ("wide-multiply-add", wide_multiply_add),
+    ("wide-integers", wide_integers),
+];
+
+/// Applies all [`RULES`] in order.
+pub fn legalize(func: &mut Function, arch: Arch) {
+    for (_, rule) in RULES {
+        rule(func, arch);
+    }
+}

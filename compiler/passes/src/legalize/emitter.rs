@@ -1,0 +1,196 @@
+//! Rewriting a function block by block: the rules decide what becomes of each instruction.
+//!
+//! [`rewrite`] walks the blocks in layout order and hands every instruction to a rule, which either keeps
+//! it or emits others in its place through the [`Emitter`]. New instructions take the source location of
+//! the one they stand for. Constants are made once a block.
+
+use std::collections::BTreeMap;
+
+use ptxc_ir::{Block, Function, Inst, InstData, Op, SourceLoc, Type, Value};
+
+/// Where a rule puts what it makes.
+pub(super) struct Emitter<'a> {
+    /// The function.
+    pub func: &'a mut Function,
+    /// The block being rewritten.
+    pub block: Block,
+    out: Vec<Inst>,
+    loc: SourceLoc,
+    constants: BTreeMap<(Type, u64), Value>,
+    renames: &'a mut Vec<(Value, Value)>,
+}
+
+impl Emitter<'_> {
+    /// Emits an instruction and returns it.
+    pub fn inst(&mut self, op: Op, ty: Type, args: &[Value]) -> Inst {
+        let inst = self.func.make_inst(InstData::new(op, ty, args).at(self.loc));
+        self.out.push(inst);
+        inst
+    }
+
+    /// Emits an instruction and returns its first result.
+    pub fn value(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
+        let inst = self.inst(op, ty, args);
+        self.func.result(inst)
+    }
+
+    /// Emits an instruction with two results.
+    pub fn pair(&mut self, op: Op, ty: Type, args: &[Value]) -> (Value, Value) {
+        let inst = self.inst(op, ty, args);
+        let results = self.func.results(inst);
+        (results[0], results[1])
+    }
+
+    /// A constant; `bits` above the width of the type are dropped.
+    pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
+        let bits = if ty.bits() < 64 { bits & ((1 << ty.bits()) - 1) } else { bits };
+        if let Some(&value) = self.constants.get(&(ty, bits)) {
+            return value;
+        }
+        let value = self.value(Op::Const(bits), ty, &[]);
+        self.constants.insert((ty, bits), value);
+        value
+    }
+
+    /// Puts an instruction that exists already.
+    pub fn keep(&mut self, inst: Inst) {
+        self.out.push(inst);
+    }
+
+    /// Drops an instruction's result in favour of a value that exists already. Uses are renamed when the
+    /// walk is over; until then arguments still show the old name.
+    pub fn rename(&mut self, result: Value, value: Value) {
+        self.renames.push((result, value));
+    }
+
+    /// Turns an instruction into another one with the same result and puts it: its users see the new
+    /// value without being touched.
+    pub fn become_op(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {
+        self.func.replace(inst, op, ty, args);
+        self.out.push(inst);
+    }
+}
+
+/// Gives each instruction to `rule`, in layout order. A rule that returns `false` leaves the instruction as
+/// it is; one that returns `true` has put what replaces it. Returns whether anything was replaced.
+pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, Inst) -> bool) -> bool {
+    let mut changed = false;
+    let mut renames = Vec::new();
+    for index in 0..func.layout.len() {
+        let block = func.layout[index];
+        let insts = std::mem::take(&mut func.blocks[block].insts);
+        let mut emitter = Emitter {
+            out: Vec::with_capacity(insts.len()),
+            block,
+            loc: SourceLoc::NONE,
+            constants: BTreeMap::new(),
+            renames: &mut renames,
+            func,
+        };
+        for inst in insts {
+            emitter.loc = emitter.func.insts[inst].loc;
+            if rule(&mut emitter, inst) {
+                changed = true;
+            } else {
+                emitter.keep(inst);
+            }
+        }
+        let out = emitter.out;
+        func.blocks[block].insts = out;
+    }
+    apply(func, &renames);
+    changed
+}
+
+/// Renames the uses of the first of each pair to the second, which may be renamed in its turn.
+fn apply(func: &mut Function, renames: &[(Value, Value)]) {
+    if renames.is_empty() {
+        return;
+    }
+    let mut name: Vec<Value> = (0..func.num_values() as u32).map(Value::from_u32).collect();
+    for &(old, new) in renames {
+        name[old.as_u32() as usize] = new;
+    }
+    func.rewrite_uses(|value| {
+        let mut last = value;
+        while name[last.as_u32() as usize] != last {
+            last = name[last.as_u32() as usize];
+        }
+        // Shorten the chain for the next one who comes along.
+        let mut at = value;
+        while at != last {
+            at = std::mem::replace(&mut name[at.as_u32() as usize], last);
+        }
+        last
+    });
+}
+
+/// How often each value is used as an argument of an instruction or of an edge.
+pub(super) fn use_counts(func: &Function) -> Vec<u32> {
+    let mut counts = vec![0; func.num_values()];
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            let edges = data.targets.iter().flat_map(|edge| &edge.args);
+            for &arg in data.args.iter().chain(edges) {
+                counts[arg.as_u32() as usize] += 1;
+            }
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use ptxc_ir::FunctionKind;
+
+    use super::*;
+
+    /// Builds a function of one block for the tests of the rules.
+    pub(crate) struct Build {
+        func: Function,
+        block: Block,
+    }
+
+    impl Build {
+        pub(crate) fn new() -> Build {
+            let mut func = Function::new("test", FunctionKind::Entry);
+            let block = func.add_block();
+            Build { func, block }
+        }
+
+        pub(crate) fn inst(&mut self, op: Op, ty: Type, args: &[Value]) -> Inst {
+            self.func.append(self.block, InstData::new(op, ty, args))
+        }
+
+        pub(crate) fn value(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
+            let inst = self.inst(op, ty, args);
+            self.func.result(inst)
+        }
+
+        pub(crate) fn finish(mut self) -> Function {
+            self.inst(Op::Exit, Type::B32, &[]);
+            self.func
+        }
+    }
+
+    /// The operations of all blocks, in order.
+    pub(crate) fn ops(func: &Function) -> Vec<Op> {
+        let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+        insts.map(|&inst| func.insts[inst].op).collect()
+    }
+
+    #[test]
+    fn constants_are_made_once_a_block_and_cut_to_their_width() {
+        let mut b = Build::new();
+        b.value(Op::Const(1), Type::B32, &[]);
+        let mut func = b.finish();
+        rewrite(&mut func, |emitter, inst| {
+            let first = emitter.constant(Type::B32, u64::MAX);
+            assert_eq!(emitter.constant(Type::B32, 0xffff_ffff), first);
+            emitter.keep(inst);
+            true
+        });
+        assert_eq!(ops(&func), [Op::Const(0xffff_ffff), Op::Const(1), Op::Exit]);
+    }
+}

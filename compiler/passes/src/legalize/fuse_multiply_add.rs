@@ -1,0 +1,84 @@
+//! Fuses a float multiplication with the addition that is its only user.
+//!
+//! ```text
+//! v3 = fmul.f32.contract v1, v2
+//! v5 = fadd.f32.contract v3, v4     =>    v5 = ffma.f32 v1, v2, v4
+//! v6 = fsub.f32.contract v4, v3     =>    v6 = ffma.f32 (fneg v1), v2, v4
+//! ```
+//!
+//! PTX permits it where neither instruction names a rounding mode (PTX ISA, `mul`, `add` and `sub` of
+//! `.f32`, `.f64` and `.f16`); such operations carry [`FloatMode::contract`]. The product is then not
+//! rounded on its own, so results may differ in the last place: `--fmad=false` leaves the pass out.
+//! Nothing is fused across `.sat` of the product, or where the two disagree on `.ftz`.
+
+use ptxc_ir::{FloatMode, Function, Op, Type, Value};
+use ptxc_sass::Arch;
+
+use super::emitter::{rewrite, use_counts};
+
+/// Fuses `contract` multiplications with `contract` additions and subtractions.
+pub fn fuse_multiply_add(func: &mut Function, _arch: Arch) -> bool {
+    let uses = use_counts(func);
+    rewrite(func, |emitter, inst| {
+        let data = &emitter.func.insts[inst];
+        let (mode, subtract) = match data.op {
+            Op::Fadd(mode) => (mode, false),
+            Op::Fsub(mode) => (mode, true),
+            _ => return false,
+        };
+        if !mode.contract {
+            return false;
+        }
+        let (ty, a, b) = (data.ty, data.args[0], data.args[1]);
+        let fused = Op::Ffma(FloatMode { contract: false, ..mode });
+        if let Some((x, y)) = product(emitter.func, &uses, a, mode, ty) {
+            let addend = if subtract { emitter.value(Op::Fneg(false), ty, &[b]) } else { b };
+            emitter.become_op(inst, fused, ty, &[x, y, addend]);
+        } else if let Some((x, y)) = product(emitter.func, &uses, b, mode, ty) {
+            let factor = if subtract { emitter.value(Op::Fneg(false), ty, &[x]) } else { x };
+            emitter.become_op(inst, fused, ty, &[factor, y, a]);
+        } else {
+            return false;
+        }
+        true
+    })
+}
+
+/// The factors of `value`, if it is a product that may be fused into its only user.
+fn product(func: &Function, uses: &[u32], value: Value, user: FloatMode, ty: Type) -> Option<(Value, Value)> {
+    let data = func.def_inst(value)?;
+    let Op::Fmul(mode) = data.op else { return None };
+    let fusable = mode.contract && !mode.sat && mode.ftz == user.ftz && mode.round == user.round;
+    (fusable && data.ty == ty && uses[value.as_u32() as usize] == 1).then(|| (data.args[0], data.args[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::legalize::emitter::tests::{Build, ops};
+
+    const CONTRACT: FloatMode = FloatMode { contract: true, ..FloatMode::RN };
+
+    #[test]
+    fn only_a_contractible_product_with_one_use_is_fused() {
+        for (mul, add, extra_use, fused) in [
+            (CONTRACT, CONTRACT, false, true),
+            (FloatMode::RN, CONTRACT, false, false),
+            (CONTRACT, FloatMode::RN, false, false),
+            (CONTRACT, CONTRACT, true, false),
+            (FloatMode { ftz: true, ..CONTRACT }, CONTRACT, false, false),
+            (FloatMode { sat: true, ..CONTRACT }, CONTRACT, false, false),
+        ] {
+            let mut b = Build::new();
+            let x = b.value(Op::Param(0), Type::F32, &[]);
+            let product = b.value(Op::Fmul(mul), Type::F32, &[x, x]);
+            b.value(Op::Fsub(add), Type::F32, &[x, product]);
+            if extra_use {
+                b.value(Op::Fneg(false), Type::F32, &[product]);
+            }
+            let mut func = b.finish();
+            assert_eq!(fuse_multiply_add(&mut func, Arch::Sm90), fused);
+            assert_eq!(ops(&func).iter().any(|op| matches!(op, Op::Ffma(_))), fused);
+        }
+    }
+}

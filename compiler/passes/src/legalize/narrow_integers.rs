@@ -1,0 +1,206 @@
+//! 16-bit integer arithmetic runs in 32 bits.
+//!
+//! ```text
+//! v2 = trunc.b16 v1                  v2 = trunc.b16 v1
+//! v4 = and.b16 v2, v3          =>    v5 = and.b32 v1, 255
+//! v6 = icmp.sgt.b16 v4, v7           v6 = icmp.sgt.b32 v5, 6
+//! ```
+//!
+//! Every 16-bit value that the rule computes has a 32-bit twin whose low half is the value. The rule keeps
+//! beside the twin how many of its low bits may be set, so that a twin known to be below 2^16 (2^15) is
+//! used as it is where an extension with zeros (by sign) is wanted, and extended only elsewhere. Sums,
+//! products, logic and left shifts need no extension at all: their low half depends on low halves alone.
+//!
+//! What still has type `b16` afterwards is moved, not computed: loads, stores, selects, block parameters,
+//! truncations and extensions.
+
+use ptxc_ir::{Function, Inst, Op, Type, Value};
+use ptxc_sass::Arch;
+
+use super::emitter::{Emitter, rewrite};
+
+/// A 32-bit value whose low half is a 16-bit value.
+#[derive(Clone, Copy)]
+struct Twin {
+    value: Value,
+    /// Bits from this one on are zero; 32 if nothing is known.
+    width: u32,
+}
+
+/// How the half above a 16-bit operand has to look.
+#[derive(Clone, Copy, PartialEq)]
+enum Above {
+    Anything,
+    Zeros,
+    Signs,
+}
+
+/// Widens 16-bit arithmetic to 32 bits.
+pub fn narrow_integers(func: &mut Function, _arch: Arch) -> bool {
+    let mut twins: Vec<Option<Twin>> = vec![None; func.num_values()];
+    rewrite(func, |emitter, inst| narrow(emitter, inst, &mut twins))
+}
+
+fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool {
+    let data = emitter.func.insts[inst].clone();
+    match data.op {
+        Op::Trunc if data.ty == Type::B16 && emitter.func.ty(data.args[0]) == Type::B32 => {
+            remember(twins, emitter.func.result(inst), Twin { value: data.args[0], width: 32 });
+            return false;
+        }
+        Op::Zext | Op::Sext if emitter.func.ty(data.args[0]) == Type::B16 && data.ty != Type::B16 => {
+            let above = if data.op == Op::Zext { Above::Zeros } else { Above::Signs };
+            let Some(twin) = known(twins, data.args[0]) else { return false };
+            let wide = extend(emitter, twin, data.args[0], above);
+            match data.ty {
+                Type::B64 => emitter.become_op(inst, data.op, Type::B64, &[wide]),
+                _ => {
+                    let result = emitter.func.result(inst);
+                    emitter.rename(result, wide);
+                }
+            }
+            return true;
+        }
+        Op::SintToFloat(_) | Op::UintToFloat(_) if emitter.func.ty(data.args[0]) == Type::B16 => {
+            let above = if matches!(data.op, Op::SintToFloat(_)) { Above::Signs } else { Above::Zeros };
+            let wide = operand(emitter, twins, data.args[0], above).value;
+            emitter.become_op(inst, data.op, data.ty, &[wide]);
+            return true;
+        }
+        _ if data.ty != Type::B16 => return false,
+        _ => {}
+    }
+
+    if let Op::Icmp(cond) = data.op {
+        let above = if cond.is_signed() { Above::Signs } else { Above::Zeros };
+        let a = operand(emitter, twins, data.args[0], above).value;
+        let b = operand(emitter, twins, data.args[1], above).value;
+        emitter.become_op(inst, data.op, Type::B32, &[a, b]);
+        return true;
+    }
+    if matches!(data.op, Op::UmulWide | Op::SmulWide) {
+        let above = if data.op == Op::SmulWide { Above::Signs } else { Above::Zeros };
+        let a = operand(emitter, twins, data.args[0], above).value;
+        let b = operand(emitter, twins, data.args[1], above).value;
+        emitter.become_op(inst, Op::Imul, Type::B32, &[a, b]);
+        return true;
+    }
+    let above = match data.op {
+        Op::Iadd | Op::Isub | Op::Ineg | Op::Imul | Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl => {
+            Above::Anything
+        }
+        Op::Shr | Op::Udiv | Op::Urem | Op::Umin | Op::Umax | Op::Umulh => Above::Zeros,
+        Op::Sar | Op::Sdiv | Op::Srem | Op::Smin | Op::Smax | Op::Smulh | Op::Iabs => Above::Signs,
+        _ => return false,
+    };
+    let shift = matches!(data.op, Op::Shl | Op::Shr | Op::Sar);
+    let first = operand(emitter, twins, data.args[0], above);
+    let second = match data.args.get(1) {
+        Some(&count) if shift => Some(Twin { value: count, width: 32 }),
+        Some(&arg) => Some(operand(emitter, twins, arg, above)),
+        None => None,
+    };
+    let width = match (data.op, second) {
+        (Op::And, Some(second)) => first.width.min(second.width),
+        (Op::Or | Op::Xor | Op::Umax, Some(second)) => first.width.max(second.width),
+        (Op::Umin, Some(second)) => first.width.min(second.width),
+        (Op::Shr | Op::Udiv, _) => first.width,
+        (Op::Urem, _) => 16,
+        _ => 32,
+    };
+    let wide = match (data.op, second) {
+        (Op::Umulh | Op::Smulh, Some(second)) => {
+            let product = emitter.value(Op::Imul, Type::B32, &[first.value, second.value]);
+            let sixteen = emitter.constant(Type::B32, 16);
+            emitter.value(Op::Shr, Type::B32, &[product, sixteen])
+        }
+        (op, Some(second)) => emitter.value(op, Type::B32, &[first.value, second.value]),
+        (op, None) => emitter.value(op, Type::B32, &[first.value]),
+    };
+    let result = emitter.func.result(inst);
+    emitter.become_op(inst, Op::Trunc, Type::B16, &[wide]);
+    remember(twins, result, Twin { value: wide, width });
+    true
+}
+
+/// Notes the twin of a value that the function had before the rule: no other is looked up.
+fn remember(twins: &mut [Option<Twin>], value: Value, twin: Twin) {
+    twins[value.as_u32() as usize] = Some(twin);
+}
+
+fn known(twins: &[Option<Twin>], value: Value) -> Option<Twin> {
+    twins.get(value.as_u32() as usize).copied().flatten()
+}
+
+/// The 32-bit form of a 16-bit operand with its upper half as wanted.
+fn operand(emitter: &mut Emitter, twins: &[Option<Twin>], value: Value, above: Above) -> Twin {
+    if let Some(bits) = emitter.func.constant(value) {
+        let wide = if above == Above::Signs { bits as u16 as i16 as i32 as u32 } else { bits as u32 };
+        let value = emitter.constant(Type::B32, wide.into());
+        return Twin { value, width: 32 - wide.leading_zeros() };
+    }
+    match known(twins, value) {
+        Some(twin) if above == Above::Anything => twin,
+        Some(twin) => {
+            let wide = extend(emitter, twin, value, above);
+            let width = if above == Above::Zeros { twin.width.min(16) } else { signed_width(twin) };
+            Twin { value: wide, width }
+        }
+        None => {
+            let op = if above == Above::Signs { Op::Sext } else { Op::Zext };
+            let width = if above == Above::Signs { 32 } else { 16 };
+            Twin { value: emitter.value(op, Type::B32, &[value]), width }
+        }
+    }
+}
+
+/// The twin of `value`, extended unless its upper half is already as wanted.
+fn extend(emitter: &mut Emitter, twin: Twin, value: Value, above: Above) -> Value {
+    match above {
+        Above::Zeros if twin.width > 16 => {
+            let mask = emitter.constant(Type::B32, 0xffff);
+            emitter.value(Op::And, Type::B32, &[twin.value, mask])
+        }
+        Above::Signs if twin.width > 15 => emitter.value(Op::Sext, Type::B32, &[value]),
+        _ => twin.value,
+    }
+}
+
+fn signed_width(twin: Twin) -> u32 {
+    if twin.width > 15 { 32 } else { twin.width }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_ir::IntCond;
+
+    use super::*;
+    use crate::legalize::emitter::tests::{Build, ops};
+
+    #[test]
+    fn a_masked_value_is_compared_without_extension() {
+        let mut b = Build::new();
+        let word = b.value(Op::Param(0), Type::B32, &[]);
+        let half = b.value(Op::Trunc, Type::B16, &[word]);
+        let mask = b.value(Op::Const(255), Type::B16, &[]);
+        let low = b.value(Op::And, Type::B16, &[half, mask]);
+        let six = b.value(Op::Const(6), Type::B16, &[]);
+        b.value(Op::Icmp(IntCond::Sgt), Type::B16, &[low, six]);
+        let mut func = b.finish();
+        assert!(narrow_integers(&mut func, Arch::Sm90));
+        assert!(!ops(&func).iter().any(|op| matches!(op, Op::Sext | Op::Zext)));
+    }
+
+    #[test]
+    fn an_unknown_upper_half_is_extended_for_a_comparison() {
+        let mut b = Build::new();
+        let word = b.value(Op::Param(0), Type::B32, &[]);
+        let half = b.value(Op::Trunc, Type::B16, &[word]);
+        b.value(Op::Icmp(IntCond::Slt), Type::B16, &[half, half]);
+        b.value(Op::Icmp(IntCond::Ult), Type::B16, &[half, half]);
+        let mut func = b.finish();
+        narrow_integers(&mut func, Arch::Sm90);
+        assert_eq!(ops(&func).iter().filter(|op| **op == Op::Sext).count(), 2);
+        assert_eq!(ops(&func).iter().filter(|op| **op == Op::And).count(), 2);
+    }
+}
