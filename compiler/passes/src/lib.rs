@@ -3,6 +3,8 @@
 //! One file or folder a pass, in the order in which a kernel travels through them. A pass knows neither
 //! the incremental database nor files.
 
+pub mod diagnostic;
+
 pub mod check;
 
 pub mod build_ssa;

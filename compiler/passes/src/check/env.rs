@@ -131,7 +131,7 @@ fn object_size(element: u32, dimensions: &[Option<ptxc_syntax::ast::Expr>]) -> O
     let mut size = u64::from(element);
     for dimension in dimensions {
         let count = match dimension {
-            Some(expr) => u64::try_from(ptxc_syntax::const_eval(expr).ok()?.as_i64()?).ok()?,
+            Some(expr) => u64::from(constant_u32(expr)?),
             None => 0,
         };
         size = size.checked_mul(count).filter(|&size| size <= 1 << 31)?;
@@ -164,7 +164,7 @@ pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
 
 /// The value of a constant expression that is a number of 32 bits.
 pub fn constant_u32(expr: &ptxc_syntax::ast::Expr) -> Option<u32> {
-    u32::try_from(ptxc_syntax::const_eval(expr).ok()?.as_i64()?).ok()
+    u32::try_from(expr.evaluate().ok()?.integer_bits()?).ok()
 }
 
 /// Size and alignment of a parameter in bytes.
