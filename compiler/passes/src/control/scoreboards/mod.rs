@@ -1,0 +1,166 @@
+//! Scoreboards: which instruction sets which, and which waits for which.
+//!
+//! In: the stream. Out: for each instruction the scoreboards that it [sets](Sets), the mask that it waits
+//! for, and the units that forced each wait. Three steps:
+//!
+//! 1. **Need** ([`later`]). Results need a scoreboard if some later instruction reads or overwrites them;
+//!    operands that are read late need one if some later instruction overwrites them, in whatever block. A
+//!    load that nothing touches again needs none, not even before `EXIT`.
+//! 2. **Choice** ([`choose`]), a walk over the blocks in reverse postorder, done twice: the first walk does
+//!    not know yet what is in flight over the back edges of loops, the second does.
+//! 3. **Waits** ([`pending`]), by forward dataflow over the whole graph with the chosen scoreboards fixed. The
+//!    state is, for each of the six, the set of pending results and of pending operand reads; states join by
+//!    union at block entries. An instruction waits for exactly the scoreboards that protect what it needs.
+//!    Nothing waits because it is a branch: what is in flight stays so, over back edges too.
+//!
+//! ```text
+//! LDG.E R0, desc[UR4][R2.64]     sets SB0; R2 is overwritten before R0 is read: SB1 when read
+//! IADD3 R2, R2, 0x4, RZ          waits SB1
+//! FADD R5, R5, R0                waits SB0
+//! ```
+//! A wait empties a scoreboard, so a larger entry state may lead to a smaller exit state; entry states
+//! therefore only grow from one visit to the next, which bounds the iteration. What a final visit sees is an
+//! upper bound of every path, and its waits are sound. Cost: linear in the instructions for bounded loop
+//! nesting, with a look-ahead of bounded length for each instruction that sets a scoreboard.
+
+mod choose;
+mod later;
+mod pending;
+
+use std::collections::BTreeSet;
+
+use choose::Chooser;
+use pending::Pending;
+pub(super) use pending::Sets;
+use ptxc_sass::Control;
+use smallvec::SmallVec;
+
+use super::stream::Stream;
+
+/// What an instruction needs a scoreboard for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Need {
+    result: bool,
+    operands: bool,
+}
+
+/// A wait: the scoreboard and the unit that it protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Wait {
+    pub(super) scoreboard: u8,
+    pub(super) unit: u16,
+}
+
+/// Scoreboards of every instruction of a stream.
+#[derive(Debug)]
+pub(super) struct Scoreboards {
+    /// What each sets.
+    pub(super) sets: Vec<Sets>,
+    /// What each waits for, a bit each.
+    pub(super) masks: Vec<u8>,
+    /// Why, sorted.
+    pub(super) waits: Vec<SmallVec<[Wait; 2]>>,
+}
+
+/// Assigns the scoreboards.
+pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
+    let needs = needs(stream);
+    let mut sets = vec![Sets::default(); stream.entries.len()];
+    let mut entry = vec![Pending::default(); stream.blocks.len()];
+    for _ in 0..2 {
+        choose_all(stream, &needs, &mut entry, &mut sets);
+        entry = entry_states(stream, &sets);
+    }
+    let mut masks = vec![0; stream.entries.len()];
+    let mut waits = vec![SmallVec::new(); stream.entries.len()];
+    for &block in &stream.order {
+        let mut state = entry[block].clone();
+        for index in stream.blocks[block].range.clone() {
+            let reasons: &mut SmallVec<[Wait; 2]> = &mut waits[index];
+            masks[index] = state.waits(&stream.entries[index], |unit, scoreboard| {
+                reasons.push(Wait { scoreboard, unit });
+            });
+            reasons.sort();
+            reasons.dedup();
+            state.release(masks[index]);
+            state.issue(&stream.entries[index], sets[index]);
+        }
+    }
+    Scoreboards { sets, masks, waits }
+}
+
+/// For `--sync=serial`: every setter uses the first two, everything waits for both.
+pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
+    let count = stream.entries.len();
+    let sets = stream.entries.iter().map(|entry| {
+        let late = |write: bool| entry.touches.iter().any(|touch| touch.late && touch.write == write);
+        Sets { write: late(true).then_some(0), read: late(false).then_some(1) }
+    });
+    Scoreboards { sets: sets.collect(), masks: vec![0b11; count], waits: vec![SmallVec::new(); count] }
+}
+
+fn needs(stream: &Stream<'_>) -> Vec<Need> {
+    let mut needs = vec![Need::default(); stream.entries.len()];
+    for (block, mut later) in stream.blocks.iter().zip(later::at_ends(stream)) {
+        for index in block.range.clone().rev() {
+            for touch in stream.entries[index].touches.iter().filter(|touch| touch.late) {
+                if touch.write {
+                    needs[index].result |= later.touched.contains(touch.unit);
+                } else {
+                    needs[index].operands |= later.written.contains(touch.unit);
+                }
+            }
+            later.prepend(stream, index);
+        }
+    }
+    needs
+}
+
+/// Chooses scoreboards block by block, each from what is in flight at its entry: what `entry` says, and what
+/// the blocks before it in the walk leave.
+fn choose_all(stream: &Stream<'_>, needs: &[Need], entry: &mut [Pending], sets: &mut [Sets]) {
+    for &block in &stream.order {
+        let mut state = entry[block].clone();
+        let mut chooser = Chooser::new(state.busy());
+        for index in stream.blocks[block].range.clone() {
+            let mask = state.waits(&stream.entries[index], |_, _| {});
+            state.release(mask);
+            chooser.release(mask);
+            sets[index] = chooser.choose(stream, block, index, needs[index]);
+            state.issue(&stream.entries[index], sets[index]);
+        }
+        for way in &stream.blocks[block].ways {
+            entry[way.target].join(&state);
+        }
+    }
+}
+
+/// What is in flight at each block's entry, over every path.
+fn entry_states(stream: &Stream<'_>, sets: &[Sets]) -> Vec<Pending> {
+    let mut entry = vec![Pending::default(); stream.blocks.len()];
+    let mut rank = vec![0; stream.blocks.len()];
+    for (position, &block) in stream.order.iter().enumerate() {
+        rank[block] = position;
+    }
+    let mut work: BTreeSet<usize> = (0..stream.order.len()).collect();
+    while let Some(position) = work.pop_first() {
+        let block = stream.order[position];
+        let mut state = entry[block].clone();
+        for index in stream.blocks[block].range.clone() {
+            let mask = state.waits(&stream.entries[index], |_, _| {});
+            state.release(mask);
+            state.issue(&stream.entries[index], sets[index]);
+        }
+        for way in &stream.blocks[block].ways {
+            if entry[way.target].join(&state) {
+                work.insert(rank[way.target]);
+            }
+        }
+    }
+    entry
+}
+
+/// The scoreboards of a mask, in order.
+pub(super) fn scoreboards_of(mask: u8) -> impl Iterator<Item = u8> {
+    (0..Control::SCOREBOARDS).filter(move |sb| mask & (1 << sb) != 0)
+}

@@ -1,0 +1,153 @@
+//! The code as the control passes read it: one flat list of instructions with their accesses.
+//!
+//! In: [`Code`]. Out: a [`Stream`], in which every instruction has a list of [`Touch`]es, one for each
+//! single register that it reads or writes. Beside the registers there are two units that stand for order
+//! rather than for a value: [`FENCE`], which a memory barrier holds until it is done and every memory access
+//! overwrites; and [`REDUCTION`], the warp's one result of `BAR.RED`, which `B2R` reads and the next `BAR`
+//! overwrites.
+//!
+//! ```text
+//! LDG.E.64 R4, desc[UR6][R2.64]     writes R4 R5; reads R2 R3 UR6 UR7; writes FENCE
+//! ```
+
+use std::ops::Range;
+
+use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg};
+use smallvec::SmallVec;
+
+use crate::layout::{Code, Way};
+
+/// What a memory barrier has not finished yet.
+pub(super) const FENCE: u16 = PReg::COUNT as u16;
+/// The result of the warp's last barrier reduction.
+pub(super) const REDUCTION: u16 = FENCE + 1;
+/// Number of units: registers by their dense number, then the two above.
+pub(super) const UNITS: usize = PReg::COUNT + 2;
+
+/// A single register, or other unit, that an instruction reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Touch {
+    /// The unit.
+    pub(super) unit: u16,
+    /// The slot; the number of slots for the guard, and for what is no operand.
+    pub(super) slot: u8,
+    /// Which of the slot's neighbouring registers.
+    pub(super) component: u8,
+    /// Whether it is written.
+    pub(super) write: bool,
+    /// Whether a scoreboard announces the end of it: a result of variable latency, or an operand that is
+    /// read at an unknown time.
+    pub(super) late: bool,
+    /// The register; `None` for the units that are none.
+    pub(super) reg: Option<PReg>,
+}
+
+/// A flat instruction.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    /// The instruction.
+    pub(super) inst: &'a Inst<PReg>,
+    /// Where it came from.
+    pub(super) loc: ptxc_ir::SourceLoc,
+    /// Its accesses.
+    pub(super) touches: SmallVec<[Touch; 8]>,
+}
+
+impl Entry<'_> {
+    /// Whether what it writes replaces the old content in every lane.
+    pub(super) fn kills(&self) -> bool {
+        self.inst.guard.is_none()
+    }
+}
+
+/// A block of the stream.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// Its instructions.
+    pub(super) range: Range<usize>,
+    /// How many of them come before the branches.
+    pub(super) body: usize,
+    /// The ways out.
+    pub(super) ways: SmallVec<[Way; 2]>,
+    /// The blocks that lead to it.
+    pub(super) preds: Vec<usize>,
+    /// How often it runs.
+    pub(super) frequency: u64,
+}
+
+/// The flat code.
+#[derive(Debug)]
+pub(super) struct Stream<'a> {
+    /// The architecture.
+    pub(super) arch: Arch,
+    /// The instructions of all blocks in order.
+    pub(super) entries: Vec<Entry<'a>>,
+    /// The blocks in order.
+    pub(super) blocks: Vec<Block>,
+    /// The blocks that the entry reaches, in reverse postorder.
+    pub(super) order: Vec<usize>,
+}
+
+impl<'a> Stream<'a> {
+    /// Flattens the code.
+    pub(super) fn new(code: &'a Code, arch: Arch) -> Stream<'a> {
+        let mut entries = Vec::with_capacity(code.len());
+        let mut blocks = Vec::with_capacity(code.blocks.len());
+        let preds = code.predecessors();
+        for ((index, block), preds) in code.blocks.iter().enumerate().zip(preds) {
+            let start = entries.len();
+            entries.extend(block.insts.iter().map(|minst| Entry {
+                inst: &minst.inst,
+                loc: minst.loc,
+                touches: touches(&minst.inst, arch),
+            }));
+            blocks.push(Block {
+                range: start..entries.len(),
+                body: block.body,
+                ways: code.ways(index),
+                preds,
+                frequency: block.frequency,
+            });
+        }
+        Stream { arch, entries, blocks, order: code.reverse_postorder() }
+    }
+
+    /// The block that control most often goes on to.
+    pub(super) fn likely_successor(&self, block: usize) -> Option<usize> {
+        let ways = self.blocks[block].ways.iter().map(|way| way.target);
+        // The first of several equals: `max_by_key` takes the last, so the order is turned.
+        ways.rev().max_by_key(|&target| self.blocks[target].frequency)
+    }
+}
+
+fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
+    let completion = inst.completion(arch);
+    let mut list = SmallVec::new();
+    for access in inst.accesses() {
+        let write = access.role == AccessRole::Def;
+        // Guards are read at issue by every instruction.
+        let late = completion != Completion::Fixed && access.role != AccessRole::Guard;
+        for component in 0..access.width {
+            let reg = access.reg.offset(component);
+            if let Some(unit) = reg.map(|reg| reg.dense() as u16) {
+                list.push(Touch { unit, slot: access.slot, component, write, late, reg });
+            }
+        }
+    }
+    let slot = inst.row().slots.len() as u8;
+    let mut order = |unit, write, late| {
+        list.push(Touch { unit, slot, component: 0, write, late, reg: None });
+    };
+    let effects = inst.row().effects;
+    match inst.op {
+        Op::MEMBAR => order(FENCE, false, true),
+        _ if effects.reads_memory || effects.writes_memory => order(FENCE, true, false),
+        _ => {}
+    }
+    match inst.op {
+        Op::B2R => order(REDUCTION, false, true),
+        Op::BAR => order(REDUCTION, true, false),
+        _ => {}
+    }
+    list
+}

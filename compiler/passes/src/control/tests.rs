@@ -1,0 +1,441 @@
+//! Control codes of small kernels, and of random ones on a machine that is as slow as it may be.
+
+use ptxc_ir::SourceLoc;
+use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue};
+use ptxc_sass::{
+    Access, AccessRole, Address, Completion, Label, Operand, OperandKind, PReg, Register, SpecialReg,
+};
+
+use super::*;
+use crate::layout::CodeBlock;
+use crate::mir::MInst;
+use crate::schedule::random::SplitMix;
+
+fn r(n: u8) -> Operand<PReg> {
+    Operand::reg(PReg::r(n))
+}
+
+fn p(n: u8) -> Operand<PReg> {
+    Operand::reg(PReg::p(n))
+}
+
+fn global(base: u8, offset: i32) -> Operand<PReg> {
+    Operand::mem(Address::global(PReg::r(base), offset, Some(PReg::ur(4))))
+}
+
+fn iadd(d: u8, a: u8, b: u8) -> Inst<PReg> {
+    Inst::new(Op::IADD3).ops([r(d), r(a), r(b), Operand::rz()])
+}
+
+fn load(d: u8, base: u8) -> Inst<PReg> {
+    Inst::new(Op::LDG).ops([r(d), global(base, 0)])
+}
+
+fn store(base: u8, data: u8) -> Inst<PReg> {
+    Inst::new(Op::STG).ops([global(base, 0), r(data)])
+}
+
+fn less(pred: u8, a: u8, b: u8) -> Inst<PReg> {
+    Inst::new(Op::ISETP).ops([p(pred), r(a), r(b)]).with(".LT")
+}
+
+fn bra(target: u32) -> Inst<PReg> {
+    Inst::new(Op::BRA).slot("target", Operand::label(Label(target)))
+}
+
+fn exit() -> Inst<PReg> {
+    Inst::new(Op::EXIT)
+}
+
+fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
+    let blocks = blocks.into_iter().map(|insts| {
+        let body = insts.iter().take_while(|inst| !matches!(inst.op, Op::BRA | Op::EXIT)).count();
+        let insts = insts.into_iter().map(|inst| MInst::new(inst, SourceLoc::NONE)).collect();
+        CodeBlock { insts, body, frequency: 1024 }
+    });
+    Code {
+        name: "k".into(),
+        params: Vec::new(),
+        shared_bytes: 0,
+        local_bytes: 0,
+        barriers: 0,
+        spills: 0,
+        blocks: blocks.collect(),
+    }
+}
+
+fn controls(blocks: Vec<Vec<Inst<PReg>>>) -> Vec<Control> {
+    let (program, _) = assign(&code(blocks), Arch::Sm90, Options::default());
+    ptxc_sass::verify::check(&program).unwrap();
+    program.insts.into_iter().map(|coded| coded.control).collect()
+}
+
+fn stalls(blocks: Vec<Vec<Inst<PReg>>>) -> Vec<u8> {
+    controls(blocks).into_iter().map(|control| control.stall).collect()
+}
+
+#[test]
+fn a_guard_comes_thirteen_cycles_after_its_comparison() {
+    assert_eq!(stalls(vec![vec![less(0, 1, 2), exit().guarded(PReg::p(0), false), exit()]]), [13, 5, 5]);
+    // What lies between counts, and is not held up.
+    let blocks = vec![vec![
+        less(0, 1, 2),
+        iadd(3, 4, 5),
+        iadd(6, 7, 8),
+        exit().guarded(PReg::p(0), false),
+        exit(),
+    ]];
+    assert_eq!(stalls(blocks), [1, 1, 11, 5, 5]);
+}
+
+#[test]
+fn a_distance_spans_blocks_and_back_edges() {
+    let forward = vec![
+        vec![less(0, 1, 2), bra(1).guarded(PReg::p(1), false)],
+        vec![iadd(3, 4, 5), iadd(6, 7, 8).guarded(PReg::p(0), false), exit()],
+    ];
+    assert_eq!(stalls(forward), [1, 11, 1, 1, 5]);
+    // R1 of the next round is added up 4 cycles after this one.
+    let around = vec![vec![iadd(1, 1, 2)], vec![iadd(3, 1, 3), iadd(1, 1, 2), bra(1)]];
+    assert_eq!(stalls(around), [4, 1, 1, 5]);
+    let tight = vec![vec![iadd(1, 1, 2), less(0, 2, 3).guarded(PReg::p(0), false)], vec![
+        iadd(4, 1, 2),
+        less(0, 4, 2),
+        bra(1).guarded(PReg::p(0), false),
+        exit(),
+    ]];
+    assert_eq!(stalls(tight)[3], 13);
+}
+
+#[test]
+fn a_load_stays_in_flight_over_branches_and_back_edges() {
+    let got = controls(vec![
+        vec![load(0, 2), less(0, 5, 6), bra(2).guarded(PReg::p(0), false)],
+        vec![iadd(7, 8, 9)],
+        vec![iadd(1, 0, 0), load(0, 2), less(0, 5, 6), bra(2).guarded(PReg::p(0), false)],
+        vec![exit()],
+    ]);
+    let waits: Vec<usize> = (0..got.len()).filter(|&i| got[i].wait_mask != 0).collect();
+    assert_eq!(waits, [4], "only the reader of R0 waits");
+}
+
+#[test]
+fn operands_are_awaited_only_where_they_are_overwritten() {
+    let got = controls(vec![vec![store(2, 0), iadd(2, 3, 4), exit()]]);
+    assert_eq!(got[0].read_barrier, Some(0));
+    assert_eq!((got[0].stall, got[1].wait_mask), (2, 1));
+    let got = controls(vec![vec![store(2, 0), iadd(5, 3, 4), exit()]]);
+    assert_eq!(got[0].read_barrier, None);
+    // Overwritten in another block, after a branch that does not wait.
+    let got = controls(vec![
+        vec![store(2, 0), bra(2).guarded(PReg::p(0), false)],
+        vec![iadd(5, 6, 7), exit()],
+        vec![iadd(2, 3, 4), exit()],
+    ]);
+    assert_eq!((got[0].read_barrier, got[1].wait_mask, got[4].wait_mask), (Some(0), 0, 1));
+}
+
+#[test]
+fn an_unused_result_waits_for_nothing_but_is_not_overwritten_early() {
+    let got = controls(vec![vec![load(0, 2), exit()]]);
+    assert_eq!((got[0].write_barrier, got[1].wait_mask), (None, 0));
+    let got = controls(vec![vec![load(0, 2), iadd(0, 3, 4), exit()]]);
+    assert_eq!((got[0].write_barrier, got[1].wait_mask), (Some(0), 1));
+}
+
+#[test]
+fn what_is_awaited_together_shares_and_an_early_load_is_not_behind_a_slow_one() {
+    let shared = |d: u8| Inst::new(Op::LDS).ops([r(d), Operand::mem(Address::narrow(Some(PReg::r(20)), 0))]);
+    let got = controls(vec![vec![load(0, 2), load(1, 4), iadd(6, 0, 1), exit()]]);
+    assert_eq!(got[0].write_barrier, got[1].write_barrier);
+    let got =
+        controls(vec![vec![load(0, 2), shared(8), iadd(9, 8, 8), iadd(6, 0, 1), exit()]]);
+    assert_ne!(got[0].write_barrier, got[1].write_barrier);
+    // Seven slow loads with waiters of their own, then a fast one: it shares with the last of them at worst,
+    // and nothing waits before it has to.
+    let mut insts: Vec<Inst<PReg>> = (0..8).map(|n| load(n, 30)).collect();
+    insts.extend((0..8).map(|n| iadd(n + 8, n, n)));
+    insts.push(exit());
+    let got = controls(vec![insts]);
+    assert!(got[..8].iter().all(|control| control.wait_mask == 0 && control.write_barrier.is_some()));
+}
+
+#[test]
+fn barriers_keep_their_distance_and_their_result() {
+    let bar = || Inst::new(Op::BAR).ops([Operand::imm(0)]);
+    let got = stalls(vec![vec![bar(), iadd(0, 1, 2), bar(), exit()]]);
+    assert!(got[0] + got[1] >= 8);
+    let red = bar().with(".RED").with(".POPC");
+    let b2r = Inst::new(Op::B2R).ops([r(0)]);
+    let got = controls(vec![vec![red, b2r, bar(), iadd(1, 0, 0), exit()]]);
+    assert_eq!(got[1].wait_mask, 0, "B2R follows its barrier without a wait");
+    assert_ne!(got[2].wait_mask, 0, "the next barrier may replace the result");
+}
+
+#[test]
+fn a_fence_holds_memory_up_but_not_arithmetic() {
+    let fence = Inst::new(Op::MEMBAR).with(".SC");
+    let got = controls(vec![vec![fence, iadd(0, 1, 2), load(4, 6), exit()]]);
+    assert_eq!(got[0].read_barrier, Some(0));
+    assert_eq!((got[1].wait_mask, got[2].wait_mask), (0, 1));
+}
+
+#[test]
+fn the_explanation_names_registers_and_scoreboards() {
+    let tid = Inst::new(Op::S2R).ops([r(0), Operand::special(SpecialReg::TidX)]);
+    let insts = vec![tid, less(0, 0, 2), exit().guarded(PReg::p(0), false), iadd(1, 1, 1), exit()];
+    let (program, explain) = assign(&code(vec![insts]), Arch::Sm90, Options::default());
+    let lines: Vec<String> = (0..program.insts.len()).map(|index| explain.line(index)).collect();
+    assert_eq!(lines, [
+        "sets SB0; 2 to the wait for SB0",
+        "waits SB0: R0; 13 to the guard P0",
+        "",
+        "",
+        "",
+    ]);
+    assert_eq!(program.resources.registers, 3);
+}
+
+#[test]
+fn serial_code_waits_for_everything() {
+    let insts = vec![load(0, 2), store(4, 0), iadd(2, 0, 0), exit()];
+    let options = Options { sync: Sync::Serial };
+    let (program, _) = assign(&code(vec![insts]), Arch::Sm90, options);
+    ptxc_sass::verify::check(&program).unwrap();
+    assert!(program.insts.iter().all(|coded| coded.control.stall == 15 && coded.control.wait_mask == 3));
+}
+
+#[test]
+fn a_stall_that_no_field_can_hold_is_padded() {
+    assert_eq!(padding(15).count(), 0);
+    assert_eq!(padding(16).collect::<Vec<_>>(), [1]);
+    assert_eq!(padding(46).collect::<Vec<_>>(), [15, 15, 1]);
+}
+
+/// Writes random code: few registers, so that dependences abound; branches to anywhere.
+struct Writer(SplitMix);
+
+impl Writer {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+
+    fn reg(&mut self) -> u8 {
+        self.below(8) as u8
+    }
+
+    fn pair(&mut self) -> u8 {
+        self.below(4) as u8 * 2
+    }
+
+    fn pred(&mut self) -> u8 {
+        self.below(3) as u8
+    }
+
+    fn uniform(&mut self) -> Operand<PReg> {
+        Operand::reg(PReg::ur(self.below(4) as u8))
+    }
+
+    fn inst(&mut self) -> Inst<PReg> {
+        let (a, b, c, d) = (r(self.reg()), r(self.reg()), r(self.reg()), r(self.reg()));
+        let (wide, address) = (self.pair(), self.pair());
+        let memory = global(address, 8);
+        let inst = match self.below(20) {
+            0..=3 => Inst::new(Op::IADD3).ops([d, a, b, c]),
+            4 => Inst::new(Op::FFMA).ops([d, a, b, c]),
+            5 => Inst::new(Op::IMAD_WIDE).ops([r(wide), a, b, r(address)]),
+            6 | 7 => Inst::new(Op::ISETP).ops([p(self.pred()), a, b]).with(".LT"),
+            8 => Inst::new(Op::SEL).ops([d, a, b, p(self.pred())]),
+            9 => Inst::new(Op::LDG).ops([d, memory]),
+            10 => Inst::new(Op::LDG).ops([r(wide), memory]).with(".64"),
+            11 => Inst::new(Op::STG).ops([memory, a]),
+            12 => Inst::new(Op::LDS).ops([d, Operand::mem(Address::narrow(Some(PReg::r(address)), 0))]),
+            13 => Inst::new(Op::MUFU).ops([d, a]).with(".RCP"),
+            14 => Inst::new(Op::S2R).ops([d, Operand::special(SpecialReg::TidX)]),
+            15 => Inst::new(Op::SHFL).slot("pd", p(self.pred())).ops([d, a, b, Operand::imm(31)]),
+            16 => Inst::new(Op::BAR).ops([Operand::imm(0)]),
+            17 => Inst::new(Op::R2UR).ops([self.uniform(), a]),
+            18 => Inst::new(Op::UIADD3).ops([
+                self.uniform(),
+                self.uniform(),
+                self.uniform(),
+                Operand::zero(RegFile::Ugpr),
+            ]),
+            _ => Inst::new(Op::IADD3).ops([d, a, self.uniform(), b]),
+        };
+        if self.below(4) == 0 { inst.guarded(PReg::p(self.pred()), self.below(2) == 0) } else { inst }
+    }
+
+    fn code(&mut self) -> Code {
+        let count = 1 + self.below(6);
+        let mut blocks = Vec::new();
+        for block in 0..count {
+            let mut insts: Vec<Inst<PReg>> = (0..self.below(10)).map(|_| self.inst()).collect();
+            if self.below(3) > 0 {
+                let target = bra(self.below(count) as u32);
+                insts.push(target.guarded(PReg::p(self.pred()), false));
+            }
+            if block + 1 == count {
+                insts.push(exit());
+            }
+            blocks.push(insts);
+        }
+        code(blocks)
+    }
+}
+
+/// A machine in which nothing of variable latency completes until it is waited for, and everything else
+/// takes as long as it may.
+#[derive(Default)]
+struct SlowMachine {
+    time: u64,
+    accesses: Vec<Running>,
+    barrier: Option<u64>,
+}
+
+struct Running {
+    reg: PReg,
+    inst: usize,
+    slot: u8,
+    component: u8,
+    write: bool,
+    /// Fixed latency, else these scoreboards end it.
+    fixed: bool,
+    scoreboards: u8,
+    issued: u64,
+}
+
+impl SlowMachine {
+    /// Issues an instruction; the error says what it came too early for.
+    fn issue(&mut self, program: &Program, index: usize) -> Result<(), String> {
+        let Coded { inst, control, .. } = &program.insts[index];
+        let now = self.time;
+        self.accesses
+            .retain(|a| a.fixed || a.scoreboards & control.wait_mask == 0 || now < a.issued + 2);
+        let accesses = inst.accesses();
+        for access in &accesses {
+            for component in 0..access.width {
+                self.check(program, index, access, component)?;
+            }
+        }
+        if let (Op::BAR, Some(barrier)) = (inst.op, self.barrier)
+            && now < barrier + 8
+        {
+            return Err(format!("{index}: BAR after {} cycles", now - barrier));
+        }
+        if inst.op == Op::BAR {
+            self.barrier = Some(now);
+        }
+        let mask = |sb: Option<u8>| sb.map_or(0, |sb| 1 << sb);
+        for access in &accesses {
+            for component in 0..access.width {
+                let reg = access.reg.offset(component).unwrap();
+                let write = access.role == AccessRole::Def;
+                let late = inst.completion(program.arch) != Completion::Fixed
+                    && access.role != AccessRole::Guard
+                    && (write || !reads_at_issue(program.arch, inst, reg.file()));
+                let scoreboards =
+                    mask(control.write_barrier) | if write { 0 } else { mask(control.read_barrier) };
+                if write && inst.guard.is_none() {
+                    self.accesses.retain(|a| a.reg != reg || a.inst == index && a.issued == now);
+                }
+                let (inst, slot, fixed, issued) = (index, access.slot, !late, now);
+                self.accesses.push(Running { reg, inst, slot, component, write, fixed, scoreboards, issued });
+            }
+        }
+        self.time += u64::from(control.stall);
+        Ok(())
+    }
+
+    fn check(
+        &self,
+        program: &Program,
+        index: usize,
+        access: &Access<PReg>,
+        component: u8,
+    ) -> Result<(), String> {
+        let inst = &program.insts[index].inst;
+        let write = access.role == AccessRole::Def;
+        for running in &self.accesses {
+            let dependence = match (running.write, write) {
+                (true, false) => Dependence::Raw,
+                (true, true) => Dependence::Waw,
+                (false, true) => Dependence::War,
+                (false, false) => continue,
+            };
+            if Some(running.reg) != access.reg.offset(component) {
+                continue;
+            }
+            let producer = &program.insts[running.inst].inst;
+            let from = Side { inst: producer, slot: running.slot, component: running.component };
+            let to = Side { inst, slot: access.slot, component };
+            let needed = u64::from(latency(program.arch, dependence, from, to).safe);
+            if !running.fixed || self.time < running.issued + needed {
+                let what = if running.fixed { "too soon for" } else { "without a wait for" };
+                return Err(format!(
+                    "{index}: {inst} comes {what} {} of {}: {producer}",
+                    running.reg, running.inst
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a program along a random path; the error comes with the path's last part.
+fn run_randomly(program: &Program, random: &mut SplitMix) -> Result<(), String> {
+    let mut machine = SlowMachine::default();
+    let mut index = 0;
+    for _ in 0..200 {
+        let inst = &program.insts[index].inst;
+        machine.issue(program, index)?;
+        let taken = inst.guard.is_none() || random.below(2) == 0;
+        let target = inst.operands.iter().find_map(|operand| match operand.kind {
+            OperandKind::Label(label) => Some(program.labels[label.0 as usize] as usize),
+            _ => None,
+        });
+        match (inst.op, taken) {
+            (Op::EXIT, true) => return Ok(()),
+            (Op::BRA, true) => index = target.expect("a branch has a target"),
+            _ => index += 1,
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn random_code_runs_on_a_slow_machine() {
+    for seed in 0..400 {
+        let code = Writer(SplitMix::new(seed)).code();
+        for sync in [Sync::Dataflow, Sync::Serial] {
+            let (program, _) = assign(&code, Arch::Sm90, Options { sync });
+            let mut random = SplitMix::new(seed ^ 0x5eed);
+            for _ in 0..20 {
+                if let Err(why) = run_randomly(&program, &mut random) {
+                    let lines: Vec<String> = (program.insts.iter().enumerate())
+                        .map(|(i, coded)| format!("{i}: {:?} {}", coded.control, coded.inst))
+                        .collect();
+                    panic!("seed {seed}, {sync:?}: {why}\n{}\n{:?}", lines.join("\n"), program.labels);
+                }
+            }
+            if let Err(hazards) = ptxc_sass::verify::check(&program) {
+                panic!("seed {seed}, {sync:?}: {}", hazards[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn long_code_takes_linear_time() {
+    let mut writer = Writer(SplitMix::new(7));
+    let mut blocks = Vec::new();
+    for block in 0..2000u32 {
+        let mut insts: Vec<Inst<PReg>> = (0..10).map(|_| writer.inst()).collect();
+        let back = block.saturating_sub(writer.below(3) as u32);
+        insts.push(bra(back).guarded(PReg::p(0), true));
+        blocks.push(insts);
+    }
+    blocks.push(vec![exit()]);
+    let (program, _) = assign(&code(blocks), Arch::Sm90, Options::default());
+    assert!(program.insts.len() > 22_000);
+}

@@ -1,0 +1,37 @@
+//! Estimated latencies of instructions whose completion a scoreboard announces.
+//!
+//! In: an instruction. Out: cycles from its issue until its results may be read, when nothing else competes.
+//! These figures steer orders and the sharing of scoreboards; nothing correct depends on them.
+//!
+//! Source: the microbenchmarks of Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+//! Architecture via Microbenchmarking" (2024), for caches and shared memory on Hopper (about 480 cycles to
+//! global memory, 260 to L2, 40 to L1, 29 to shared memory), and Jia et al., "Dissecting the NVIDIA Volta GPU
+//! Architecture via Microbenchmarking" (2018), for the rest. A global load is taken to hit L2 or memory,
+//! halfway.
+
+use ptxc_sass::{Inst, Op, Pipe, Register};
+
+/// A load from global memory, in cycles.
+pub const GLOBAL_LOAD: u64 = 360;
+
+/// Cycles until the results are there.
+pub fn completion<R: Register>(inst: &Inst<R>) -> u32 {
+    match inst.op {
+        Op::LDG | Op::LD => GLOBAL_LOAD as u32,
+        Op::ATOMG => 500,
+        // Local memory is cached in L1.
+        Op::LDL => 40,
+        Op::ATOMS => 60,
+        Op::LDS => 30,
+        Op::SHFL => 24,
+        Op::S2R | Op::S2UR => 25,
+        Op::LDC => 38,
+        _ => match inst.row().pipe {
+            Pipe::Xu => 20,
+            Pipe::Lsu | Pipe::Ldc => 30,
+            Pipe::Fp64 => 16,
+            Pipe::Control => 25,
+            _ => 20,
+        },
+    }
+}
