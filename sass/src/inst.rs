@@ -24,6 +24,11 @@ impl Mods {
     pub const fn get(&self, position: usize) -> u8 {
         self.0[position]
     }
+
+    /// Makes the choice for the modifier at a position of the row.
+    pub const fn set(&mut self, position: usize, value: u8) {
+        self.0[position] = value;
+    }
 }
 
 /// How an instruction touches a register.

@@ -62,3 +62,18 @@ pub struct Program {
     /// Its parameters.
     pub params: Vec<ParamInfo>,
 }
+
+impl Program {
+    /// Cycles that a warp spends issuing if nothing waits: every stall, weighted with how often its
+    /// instruction runs, rounded down. Instructions without a frequency count once.
+    pub fn static_cycles(&self) -> u64 {
+        let frequencies = self.frequency.iter().copied().chain(std::iter::repeat(Self::ONCE));
+        let weighted = self.insts.iter().zip(frequencies);
+        let total: u128 =
+            weighted.map(|(coded, times)| u128::from(coded.control.stall) * u128::from(times)).sum();
+        u64::try_from(total / u128::from(Self::ONCE)).unwrap_or(u64::MAX)
+    }
+
+    /// The frequency of what runs once a kernel's entry.
+    pub const ONCE: u64 = 1024;
+}

@@ -228,6 +228,8 @@ pub enum ImmFormat {
     Signed,
     /// `4`, `0.5`, `+INF`: the bits are a binary32.
     Float,
+    /// `1, 0.5`: two binary16, the high one first.
+    HalfPair,
 }
 
 /// One operand position of a row, in the order of the text.
@@ -253,6 +255,8 @@ pub struct Slot {
     pub optional: bool,
     /// Whether the default is not printed.
     pub hidden: bool,
+    /// The modifier that takes the place of the operand: it is not printed, and stays at its default.
+    pub hidden_with: Option<&'static str>,
     /// Whether the default is the complement (`!PT`): the absent carry of an extended addition.
     pub default_not: bool,
     /// How an immediate is printed.
@@ -274,6 +278,7 @@ impl Slot {
             reuse: None,
             optional: false,
             hidden: false,
+            hidden_with: None,
             default_not: false,
             imm: ImmFormat::Hex,
             bits: Bits { lo: 0, len: 0 },
@@ -330,6 +335,12 @@ impl Slot {
     pub const fn hidden(mut self) -> Slot {
         self.optional = true;
         self.hidden = true;
+        self
+    }
+
+    /// The same with its default, printed unless that modifier is chosen.
+    pub const fn hidden_with(mut self, modifier: &'static str) -> Slot {
+        self.hidden_with = Some(modifier);
         self
     }
 

@@ -1,88 +1,133 @@
 //! One instruction as text.
+//!
+//! `@!P0 IMAD.WIDE R2, R5.reuse, 0x4, R6`: guard, mnemonic with the modifiers that print something,
+//! operands in slot order. Operands that a row hides at their default are left out, special cases carry
+//! their [other names](super::alias), and a register whose value the operand cache keeps is marked
+//! `.reuse`.
 
 use std::fmt;
 
+use super::{alias, float};
 use crate::inst::Inst;
 use crate::operand::{Address, Operand, OperandKind};
-use crate::register::Register;
-use crate::table::{ImmFormat, Slot};
+use crate::register::{RegFile, Register};
+use crate::table::{ImmFormat, Op, Slot};
 
 impl<R: Register> fmt::Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(guard) = self.guard {
-            write!(f, "@{}{} ", if guard.negated { "!" } else { "" }, guard.reg)?;
-        }
-        let row = self.row();
-        f.write_str(row.mnemonic)?;
-        for (position, modifier) in row.mods.iter().enumerate() {
-            f.write_str(modifier.values[self.mods.get(position) as usize])?;
-        }
-        let mut separator = " ";
-        for (slot, operand) in row.slots.iter().zip(&self.operands) {
-            if slot.hidden && *operand == slot.default_operand() {
-                continue;
-            }
-            f.write_str(separator)?;
-            separator = ", ";
-            operand_text(f, slot, operand)?;
-        }
-        Ok(())
+        write_inst(f, self, 0)
     }
 }
 
-fn operand_text<R: Register>(f: &mut fmt::Formatter<'_>, slot: &Slot, operand: &Operand<R>) -> fmt::Result {
-    let flags = operand.flags;
-    if flags.neg {
-        f.write_str("-")?;
+/// Writes an instruction; `reuse` has a bit for each of the operands a, b, c, as in
+/// [`Control::reuse`](crate::Control::reuse).
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_inst<R: Register>(out: &mut impl fmt::Write, inst: &Inst<R>, reuse: u8) -> fmt::Result {
+    if let Some(guard) = inst.guard {
+        write!(out, "@{}{} ", if guard.negated { "!" } else { "" }, guard.reg)?;
     }
-    if flags.not {
-        f.write_str(if matches!(operand.kind, OperandKind::Reg(r) if !r.file().is_predicate()) {
-            "~"
-        } else {
-            "!"
-        })?;
+    let row = inst.row();
+    out.write_str(row.mnemonic)?;
+    out.write_str(alias::suffix(inst))?;
+    for (position, modifier) in row.mods.iter().enumerate() {
+        out.write_str(modifier.values[inst.mods.get(position) as usize])?;
     }
-    if flags.abs {
-        f.write_str("|")?;
-    }
-    match operand.kind {
-        OperandKind::Zero(file) => f.write_str(file.constant_name())?,
-        OperandKind::Reg(reg) => write!(f, "{reg}")?,
-        OperandKind::Imm(bits) => match slot.imm {
-            ImmFormat::Hex => write!(f, "{bits:#x}")?,
-            ImmFormat::Signed if (bits as i32) < 0 => write!(f, "-{:#x}", (bits as i32).unsigned_abs())?,
-            ImmFormat::Signed => write!(f, "{bits:#x}")?,
-            ImmFormat::Float => write!(f, "{}", f32::from_bits(bits))?,
-        },
-        OperandKind::Const { bank, offset } => write!(f, "c[{bank:#x}][{offset:#x}]")?,
-        OperandKind::Mem(address) => address_text(f, &address)?,
-        OperandKind::Label(label) => write!(f, "`(.L_x_{})", label.0)?,
-        OperandKind::Special(reg) => write!(f, "{reg}")?,
-        OperandKind::Convergence(index) => write!(f, "B{index}")?,
-    }
-    if flags.abs {
-        f.write_str("|")?;
+    let mut separator = " ";
+    for (slot, operand) in row.slots.iter().zip(&inst.operands) {
+        if is_left_out(inst, slot, operand) {
+            continue;
+        }
+        out.write_str(separator)?;
+        separator = ", ";
+        let reused = slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
+        operand_text(out, inst.op, slot, operand, reused)?;
     }
     Ok(())
 }
 
-fn address_text<R: Register>(f: &mut fmt::Formatter<'_>, address: &Address<R>) -> fmt::Result {
-    if let Some(descriptor) = address.descriptor {
-        write!(f, "desc[{descriptor}]")?;
+/// Whether the text does without the operand.
+pub(super) fn is_left_out<R: Register>(inst: &Inst<R>, slot: &Slot, operand: &Operand<R>) -> bool {
+    (slot.hidden && *operand == slot.default_operand()) || slot.hidden_with.is_some_and(|text| inst.has(text))
+}
+
+fn operand_text<R: Register>(
+    out: &mut impl fmt::Write,
+    op: Op,
+    slot: &Slot,
+    operand: &Operand<R>,
+    reused: bool,
+) -> fmt::Result {
+    let flags = operand.flags;
+    if flags.neg {
+        out.write_str("-")?;
     }
-    f.write_str("[")?;
+    if flags.not {
+        let is_word = match operand.kind {
+            OperandKind::Reg(reg) => !reg.file().is_predicate(),
+            OperandKind::Zero(file) => !file.is_predicate(),
+            _ => true,
+        };
+        out.write_str(if is_word { "~" } else { "!" })?;
+    }
+    if flags.abs {
+        out.write_str("|")?;
+    }
+    let mut is_general = false;
+    match operand.kind {
+        OperandKind::Zero(file) => out.write_str(file.constant_name())?,
+        OperandKind::Reg(reg) => {
+            is_general = reg.file() == RegFile::Gpr;
+            write!(out, "{reg}")?;
+        }
+        OperandKind::Imm(bits) => immediate(out, slot.imm, bits)?,
+        OperandKind::Const { bank, offset: 0 } if op == Op::LDC => write!(out, "c[{bank:#x}][RZ]")?,
+        OperandKind::Const { bank, offset } => write!(out, "c[{bank:#x}][{offset:#x}]")?,
+        OperandKind::Mem(address) => address_text(out, &address)?,
+        OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,
+        OperandKind::Special(reg) => write!(out, "{reg}")?,
+        OperandKind::Convergence(index) => write!(out, "B{index}")?,
+    }
+    if flags.abs {
+        out.write_str("|")?;
+    }
+    if reused && is_general {
+        out.write_str(".reuse")?;
+    }
+    Ok(())
+}
+
+fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Result {
+    match format {
+        ImmFormat::Signed if (bits as i32) < 0 => write!(out, "-{:#x}", (bits as i32).unsigned_abs()),
+        ImmFormat::Hex | ImmFormat::Signed => write!(out, "{bits:#x}"),
+        ImmFormat::Float => float::print_f32(out, bits),
+        ImmFormat::HalfPair => {
+            float::print_f16(out, (bits >> 16) as u16)?;
+            out.write_str(", ")?;
+            float::print_f16(out, bits as u16)
+        }
+    }
+}
+
+fn address_text<R: Register>(out: &mut impl fmt::Write, address: &Address<R>) -> fmt::Result {
+    if let Some(descriptor) = address.descriptor {
+        write!(out, "desc[{descriptor}]")?;
+    }
+    out.write_str("[")?;
     let mut separator = "";
     if let Some(base) = address.base {
-        write!(f, "{base}{}", if address.wide { ".64" } else { "" })?;
+        write!(out, "{base}{}", if address.wide { ".64" } else { "" })?;
         separator = "+";
     }
     if let Some(uniform) = address.uniform {
-        write!(f, "{separator}{uniform}")?;
+        write!(out, "{separator}{uniform}")?;
         separator = "+";
     }
     if address.offset != 0 || separator.is_empty() {
         let sign = if address.offset < 0 { "-" } else { "" };
-        write!(f, "{separator}{sign}{:#x}", address.offset.unsigned_abs())?;
+        write!(out, "{separator}{sign}{:#x}", address.offset.unsigned_abs())?;
     }
-    f.write_str("]")
+    out.write_str("]")
 }

@@ -1,3 +1,24 @@
-//! The text of instructions and programs, as NVIDIA's disassembler spells it.
+//! The text of instructions and programs, as NVIDIA's disassembler spells it, and the way back for
+//! single instructions.
+//!
+//! ```
+//! use ptxc_sass::text::parse_inst;
+//!
+//! let line = "@!P0 IMAD.IADD R5, R0.reuse, 0x1, -R2";
+//! let (inst, reuse) = parse_inst(line).unwrap();
+//! assert_eq!(inst.op, ptxc_sass::Op::IMAD);
+//! assert_eq!(reuse, 0b001);
+//! assert_eq!(inst.to_string(), "@!P0 IMAD.IADD R5, R0, 0x1, -R2");
+//! ```
 
+mod alias;
+mod float;
 mod inst;
+mod notation;
+mod parse;
+mod program;
+
+pub use inst::write_inst;
+pub use notation::{Notation, NotationError};
+pub use parse::{ParseError, parse_inst};
+pub use program::{Style, write_program};

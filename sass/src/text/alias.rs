@@ -1,0 +1,61 @@
+//! Other names for special cases: an `IMAD` that adds, shifts or moves is printed as what it does.
+//!
+//! | the case | printed |
+//! |---|---|
+//! | the product is zero: a or b is RZ, or b is 0 | `IMAD.MOV` |
+//! | b is 1, c is RZ | `IMAD.MOV` |
+//! | b is 1 | `IMAD.IADD` |
+//! | b is a power of two from 2 to 2³⁰, c is RZ | `IMAD.SHL` |
+//!
+//! A uniform register anywhere, or an immediate c beside a true product, keeps the plain name. The names
+//! carry nothing: reading drops them.
+
+use crate::inst::Inst;
+use crate::operand::{Operand, OperandKind};
+use crate::register::{RegFile, Register};
+use crate::table::Op;
+
+/// What stands after the mnemonic.
+pub(super) fn suffix<R: Register>(inst: &Inst<R>) -> &'static str {
+    if inst.op != Op::IMAD {
+        return "";
+    }
+    let (Some(a), Some(b), Some(c)) = (inst.get("a"), inst.get("b"), inst.get("c")) else { return "" };
+    if [a, b, c].into_iter().any(is_outside_the_general_file) {
+        return "";
+    }
+    let addend_is_zero = is_zero(c);
+    match b.kind {
+        _ if is_zero(a) || is_zero(b) => ".MOV",
+        OperandKind::Imm(0) => ".MOV",
+        OperandKind::Imm(1) if addend_is_zero => ".MOV",
+        OperandKind::Imm(1) => ".IADD",
+        OperandKind::Imm(factor) if factor.is_power_of_two() && factor < 1 << 31 && addend_is_zero => ".SHL",
+        _ => "",
+    }
+}
+
+/// The mnemonic and modifiers without the alias.
+pub(super) fn plain(text: &str) -> String {
+    for alias in ["MOV", "IADD", "SHL"] {
+        if let Some(rest) = text.strip_prefix("IMAD.").and_then(|rest| rest.strip_prefix(alias)) {
+            if rest.is_empty() || rest.starts_with('.') {
+                return format!("IMAD{rest}");
+            }
+        }
+    }
+    text.to_string()
+}
+
+fn is_zero<R>(operand: &Operand<R>) -> bool {
+    matches!(operand.kind, OperandKind::Zero(RegFile::Gpr))
+}
+
+fn is_outside_the_general_file<R: Register>(operand: &Operand<R>) -> bool {
+    match operand.kind {
+        OperandKind::Reg(reg) => reg.file() != RegFile::Gpr,
+        OperandKind::Zero(file) => file != RegFile::Gpr,
+        OperandKind::Const { .. } => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,267 @@
+//! The control field as text, in four notations.
+//!
+//! | notation | where | looks like |
+//! |---|---|---|
+//! | [`Bracket`](Notation::Bracket) | in front | `[B01----:R0:W2:Y:S05]` |
+//! | [`Nv`](Notation::Nv) | behind | `&req={0,1} &rd=0x0 &wr=0x2 ?WAIT5_END_GROUP` |
+//! | [`Hex`](Notation::Hex) | in front | `[0x1ff0a5]`: bits 105 to 125 |
+//! | [`None`](Notation::None) | | |
+//!
+//! In brackets: the scoreboards waited for (each in its own place), the one set when the operands are
+//! read, the one set when the results are there, `Y` for the yield hint, the stall. Behind, `?trans5`
+//! stands for a stall of 5 without the yield hint, `?WAIT5_END_GROUP` for one with it, `?DRAIN` for a
+//! stall of 0. Reuse flags are part of the operands (`R1.reuse`) in all but the hexadecimal notation.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::control::{Control, Illegal};
+
+/// A way to write the control field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Notation {
+    /// `[B01----:R0:W2:Y:S05]`, in front.
+    #[default]
+    Bracket,
+    /// `&req={0,1} &rd=0x0 &wr=0x2 ?trans5`, behind.
+    Nv,
+    /// `[0x1ff0a5]`, in front.
+    Hex,
+    /// Nothing.
+    None,
+}
+
+impl Notation {
+    /// Every notation.
+    pub const ALL: [Notation; 4] = [Notation::Bracket, Notation::Nv, Notation::Hex, Notation::None];
+
+    /// Its name on a command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Notation::Bracket => "bracket",
+            Notation::Nv => "nv",
+            Notation::Hex => "hex",
+            Notation::None => "none",
+        }
+    }
+
+    /// Whether it stands in front of the instruction.
+    pub const fn is_in_front(self) -> bool {
+        matches!(self, Notation::Bracket | Notation::Hex)
+    }
+
+    /// Writes a control field.
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write(self, out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
+        match self {
+            Notation::Bracket => bracket(out, control),
+            Notation::Nv => nv(out, control),
+            Notation::Hex => match control.encode() {
+                Ok(field) => write!(out, "[{field:#08x}]"),
+                Err(_) => out.write_str("[illegal]"),
+            },
+            Notation::None => Ok(()),
+        }
+    }
+
+    /// Reads what [`write`](Self::write) wrote. Reuse flags are only in the hexadecimal notation, and
+    /// [`Notation::None`] has nothing but the plain field.
+    ///
+    /// # Errors
+    /// If the text is malformed or names a field that the machine does not take.
+    pub fn parse(self, text: &str) -> Result<Control, NotationError> {
+        let text = text.trim();
+        let control = match self {
+            Notation::Bracket => parse_bracket(text),
+            Notation::Nv => parse_nv(text),
+            Notation::Hex => {
+                let field = text.strip_prefix("[0x").and_then(|rest| rest.strip_suffix(']'));
+                let field = field.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                let field = field.ok_or_else(|| NotationError::Malformed(text.to_string()))?;
+                return Control::decode(field).map_err(NotationError::Illegal);
+            }
+            Notation::None if text.is_empty() => Some(Control::plain()),
+            Notation::None => None,
+        };
+        let control = control.ok_or_else(|| NotationError::Malformed(text.to_string()))?;
+        control.check().map_err(NotationError::Illegal)?;
+        Ok(control)
+    }
+}
+
+impl FromStr for Notation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Notation, String> {
+        let found = Notation::ALL.into_iter().find(|notation| notation.name() == text);
+        found.ok_or_else(|| format!("`{text}` is no notation: bracket, nv, hex or none"))
+    }
+}
+
+/// Why a control field could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotationError {
+    /// The text is not of the notation.
+    Malformed(String),
+    /// The field is not legal.
+    Illegal(Illegal),
+}
+
+impl fmt::Display for NotationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotationError::Malformed(text) => write!(f, "`{text}` is no control field"),
+            NotationError::Illegal(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for NotationError {}
+
+fn bracket(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
+    out.write_str("[B")?;
+    for index in 0..Control::SCOREBOARDS {
+        if control.wait_mask >> index & 1 != 0 { write!(out, "{index}")? } else { out.write_str("-")? }
+    }
+    for (letter, barrier) in [('R', control.read_barrier), ('W', control.write_barrier)] {
+        match barrier {
+            Some(index) => write!(out, ":{letter}{index}")?,
+            None => write!(out, ":{letter}-")?,
+        }
+    }
+    write!(out, ":{}:S{:02}]", if control.yield_hint { 'Y' } else { '-' }, control.stall)
+}
+
+fn parse_bracket(text: &str) -> Option<Control> {
+    let mut fields = text.strip_prefix('[')?.strip_suffix(']')?.split(':');
+    let waits = fields.next()?.strip_prefix('B')?.as_bytes();
+    if waits.len() != usize::from(Control::SCOREBOARDS) {
+        return None;
+    }
+    let mut wait_mask = 0;
+    for (index, &place) in waits.iter().enumerate() {
+        match place {
+            b'-' => {}
+            digit if usize::from(digit) == usize::from(b'0') + index => wait_mask |= 1 << index,
+            _ => return None,
+        }
+    }
+    let mut barrier = |letter| match fields.next()?.strip_prefix(letter)? {
+        "-" => Some(None),
+        index => index.parse().ok().map(Some),
+    };
+    let (read_barrier, write_barrier) = (barrier('R')?, barrier('W')?);
+    let yield_hint = match fields.next()? {
+        "Y" => true,
+        "-" => false,
+        _ => return None,
+    };
+    let stall = fields.next()?.strip_prefix('S')?.parse().ok()?;
+    let control = Control { stall, yield_hint, write_barrier, read_barrier, wait_mask, reuse: 0 };
+    fields.next().is_none().then_some(control)
+}
+
+fn nv(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
+    if control.wait_mask != 0 {
+        out.write_str("&req={")?;
+        for (position, index) in control.waits().enumerate() {
+            write!(out, "{}{index}", if position == 0 { "" } else { "," })?;
+        }
+        out.write_str("} ")?;
+    }
+    for (name, barrier) in [("rd", control.read_barrier), ("wr", control.write_barrier)] {
+        if let Some(index) = barrier {
+            write!(out, "&{name}={index:#x} ")?;
+        }
+    }
+    match (control.yield_hint, control.stall) {
+        (false, stall) => write!(out, "?trans{stall}"),
+        (true, 0) => out.write_str("?DRAIN"),
+        (true, stall) => write!(out, "?WAIT{stall}_END_GROUP"),
+    }
+}
+
+fn parse_nv(text: &str) -> Option<Control> {
+    let mut control = Control { stall: 0, yield_hint: true, ..Control::plain() };
+    let mut has_stall = false;
+    for word in text.split_ascii_whitespace() {
+        if let Some(list) = word.strip_prefix("&req={") {
+            for index in list.strip_suffix('}')?.split(',') {
+                let index: u8 = index.parse().ok()?;
+                control.wait_mask |= 1u8.checked_shl(u32::from(index))?;
+            }
+        } else if let Some(index) = word.strip_prefix("&rd=0x") {
+            control.read_barrier = Some(u8::from_str_radix(index, 16).ok()?);
+        } else if let Some(index) = word.strip_prefix("&wr=0x") {
+            control.write_barrier = Some(u8::from_str_radix(index, 16).ok()?);
+        } else {
+            has_stall = !has_stall;
+            if let Some(stall) = word.strip_prefix("?trans") {
+                control.yield_hint = false;
+                control.stall = stall.parse().ok()?;
+            } else if word != "?DRAIN" {
+                let stall = word.strip_prefix("?WAIT")?.strip_suffix("_END_GROUP")?;
+                control.stall = stall.parse().ok()?;
+            }
+        }
+    }
+    has_stall.then_some(control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(notation: Notation, control: &Control) -> String {
+        let mut out = String::new();
+        notation.write(&mut out, control).unwrap();
+        out
+    }
+
+    #[test]
+    fn one_field_in_every_notation() {
+        let control = Control {
+            stall: 5,
+            yield_hint: true,
+            write_barrier: Some(2),
+            read_barrier: Some(0),
+            wait_mask: 0b11,
+            reuse: 0,
+        };
+        assert_eq!(text(Notation::Bracket, &control), "[B01----:R0:W2:Y:S05]");
+        assert_eq!(text(Notation::Nv, &control), "&req={0,1} &rd=0x0 &wr=0x2 ?WAIT5_END_GROUP");
+        assert_eq!(text(Notation::Hex, &control), "[0x001845]");
+        assert_eq!(text(Notation::Nv, &Control::plain()), "?trans1");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for notation in [Notation::Bracket, Notation::Nv, Notation::Hex] {
+            for junk in
+                ["", "[", "[B:R:W:Y:S]", "[B1-----:R-:W-:-:S01]", "&req={9} ?trans1", "?WAIT", "[0xzz]"]
+            {
+                assert!(notation.parse(junk).is_err(), "{notation:?} {junk}");
+            }
+        }
+        let long = Notation::Bracket.parse("[B------:R-:W-:-:S13]");
+        assert_eq!(long, Err(NotationError::Illegal(Illegal::StallNeedsYield(13))));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn every_notation_survives(field in 0u32..1 << 20) {
+            if let Ok(mut control) = Control::decode(field) {
+                prop_assert_eq!(Notation::Hex.parse(&text(Notation::Hex, &control)), Ok(control));
+                control.reuse = 0;
+                for notation in [Notation::Bracket, Notation::Nv] {
+                    prop_assert_eq!(notation.parse(&text(notation, &control)), Ok(control));
+                }
+            }
+        }
+    }
+}

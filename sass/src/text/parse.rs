@@ -1,0 +1,343 @@
+//! Reads one instruction back from its text.
+//!
+//! In: `@!P0 IMAD.WIDE R2, R5.reuse, 0x4, R6`, with or without the semicolon. Out: the [`Inst`] and its
+//! reuse flags. The rows of the table that share the first word of the mnemonic are tried, the one with
+//! the longest fixed mnemonic first: its modifiers must use up the rest of the mnemonic, its slots the
+//! operands. Where a row hides operands at their defaults, an operand that fits a hidden slot fills it as
+//! long as there are more operands than the other slots need. Linear in the length of the line.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::{alias, float};
+use crate::inst::Inst;
+use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
+use crate::register::{PReg, RegFile};
+use crate::table::{ImmFormat, Op, Row, Slot, SpecialReg};
+
+/// Why a line is no instruction that the table knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// No row has this mnemonic.
+    Mnemonic(String),
+    /// The rows of this mnemonic lack these modifiers.
+    Modifiers(String),
+    /// An operand does not fit the slot of that name.
+    Operand {
+        /// The mnemonic with its modifiers.
+        mnemonic: String,
+        /// The slot.
+        slot: &'static str,
+        /// The operand.
+        text: String,
+    },
+    /// Too few or too many operands.
+    Count(String),
+    /// The guard is no predicate.
+    Guard(String),
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParseError::Mnemonic(text) => write!(f, "no instruction is called `{text}`"),
+            ParseError::Modifiers(text) => write!(f, "no form has the modifiers of `{text}`"),
+            ParseError::Operand { mnemonic, slot, text } => {
+                write!(f, "`{text}` cannot be operand {slot} of {mnemonic}")
+            }
+            ParseError::Count(mnemonic) => write!(f, "wrong number of operands for {mnemonic}"),
+            ParseError::Guard(text) => write!(f, "`{text}` is no guard"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// The rows by the first word of their mnemonic, longest mnemonic first.
+static ROWS: LazyLock<FxHashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
+    let mut rows: FxHashMap<&'static str, Vec<Op>> = FxHashMap::default();
+    for &op in Op::ALL {
+        rows.entry(first_word(op.row().mnemonic)).or_default().push(op);
+    }
+    for list in rows.values_mut() {
+        list.sort_by_key(|op| std::cmp::Reverse(op.row().mnemonic.len()));
+    }
+    rows
+});
+
+fn first_word(mnemonic: &str) -> &str {
+    mnemonic.split('.').next().unwrap_or(mnemonic)
+}
+
+/// Reads an instruction: the instruction, and a bit for each operand a, b, c that is marked `.reuse`.
+///
+/// Labels are numbered by their text, `` `(.L_x_7) `` being [`Label`] 7.
+///
+/// # Errors
+/// If no row of the table takes the text.
+pub fn parse_inst(line: &str) -> Result<(Inst<PReg>, u8), ParseError> {
+    let line = line.trim().trim_end_matches(';').trim_end();
+    let (guard, line) = match line.strip_prefix('@') {
+        Some(rest) => {
+            let (guard, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+            let (negated, name) = match guard.strip_prefix('!') {
+                Some(name) => (true, name),
+                None => (false, guard),
+            };
+            let reg = register(name).filter(|kind| matches!(kind, OperandKind::Reg(r) if is_predicate(*r)));
+            let Some(OperandKind::Reg(reg)) = reg else {
+                return Err(ParseError::Guard(guard.to_string()));
+            };
+            (Some(crate::Guard { reg, negated }), rest.trim_start())
+        }
+        None => (None, line),
+    };
+    let (mnemonic, operands) = line.split_once(' ').unwrap_or((line, ""));
+    let mnemonic = alias::plain(mnemonic);
+    let operands: Vec<&str> = match operands.trim() {
+        "" => Vec::new(),
+        text => text.split(',').map(str::trim).collect(),
+    };
+    let rows = ROWS.get(first_word(&mnemonic)).ok_or_else(|| ParseError::Mnemonic(mnemonic.clone()))?;
+    let mut error = ParseError::Modifiers(mnemonic.clone());
+    for &op in rows {
+        let rest = mnemonic.strip_prefix(op.row().mnemonic);
+        let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('.')) else { continue };
+        let mut inst = Inst::new(op);
+        if !modifiers(op.row(), rest, &mut inst) {
+            continue;
+        }
+        match fill(&mut inst, &mnemonic, &operands) {
+            Ok(reuse) => {
+                inst.guard = guard;
+                return Ok((inst, reuse));
+            }
+            Err(why) => error = why,
+        }
+    }
+    Err(error)
+}
+
+fn is_predicate(reg: PReg) -> bool {
+    crate::Register::file(reg).is_predicate()
+}
+
+/// Chooses the modifiers in text order, for each the longest value that stands next; whether that uses
+/// up the text.
+fn modifiers(row: &Row, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
+    for (position, modifier) in row.mods.iter().enumerate() {
+        let stands_next = |value: &str| {
+            let tail = rest.strip_prefix(value);
+            tail.is_some_and(|tail| value.is_empty() || tail.is_empty() || tail.starts_with('.'))
+        };
+        let candidates = modifier.values.iter().enumerate().filter(|(_, value)| stands_next(value));
+        let Some((index, value)) = candidates.max_by_key(|(_, value)| value.len()) else { return false };
+        inst.mods.set(position, index as u8);
+        rest = &rest[value.len()..];
+    }
+    rest.is_empty()
+}
+
+fn fill(inst: &mut Inst<PReg>, mnemonic: &str, texts: &[&str]) -> Result<u8, ParseError> {
+    let row = inst.row();
+    let shown = |inst: &Inst<PReg>, slot: &Slot| !slot.hidden_with.is_some_and(|text| inst.has(text));
+    let needed = row.slots.iter().filter(|slot| !slot.hidden && shown(inst, slot)).count();
+    let mut spare = texts.len().saturating_sub(needed);
+    let mut texts = texts.iter().copied();
+    let mut next = texts.next();
+    let mut reuse = 0;
+    for (index, slot) in row.slots.iter().enumerate() {
+        if !shown(inst, slot) || (slot.hidden && spare == 0) {
+            continue;
+        }
+        let Some(text) = next else { return Err(ParseError::Count(mnemonic.to_string())) };
+        let pair = slot.imm == ImmFormat::HalfPair && float::parse_f16(text).is_some();
+        let read = if pair {
+            let low = texts.next().ok_or_else(|| ParseError::Count(mnemonic.to_string()))?;
+            half_pair(text, low).map(|bits| (Operand::imm(bits), false))
+        } else {
+            operand(text, slot)
+        };
+        match read.filter(|(operand, _)| slot.check(operand).is_ok()) {
+            Some((operand, reused)) => {
+                inst.operands[index] = operand;
+                if reused {
+                    reuse |= 1 << slot.reuse.unwrap_or(0);
+                }
+                spare = spare.saturating_sub(usize::from(slot.hidden));
+                next = texts.next();
+            }
+            None if slot.hidden => {}
+            None => {
+                let (mnemonic, text) = (mnemonic.to_string(), text.to_string());
+                return Err(ParseError::Operand { mnemonic, slot: slot.name, text });
+            }
+        }
+    }
+    if next.is_some() { Err(ParseError::Count(mnemonic.to_string())) } else { Ok(reuse) }
+}
+
+/// Reads an operand for a slot; with it, whether it is marked `.reuse`.
+fn operand(text: &str, slot: &Slot) -> Option<(Operand<PReg>, bool)> {
+    if let Some(bits) = immediate(text, slot.imm) {
+        return Some((Operand::imm(bits), false));
+    }
+    let mut flags = OperandFlags::default();
+    let mut rest = text;
+    if let Some(tail) = rest.strip_prefix('-') {
+        flags.neg = true;
+        rest = tail;
+    }
+    if let Some(tail) = rest.strip_prefix(['~', '!']) {
+        flags.not = true;
+        rest = tail;
+    }
+    if let Some(inner) = rest.strip_prefix('|') {
+        flags.abs = true;
+        rest = inner;
+    }
+    let (name, reused) = match rest.strip_suffix(".reuse") {
+        Some(name) => (name, true),
+        None => (rest, false),
+    };
+    let name = if flags.abs { name.strip_suffix('|')? } else { name };
+    if reused && slot.reuse.is_none() {
+        return None;
+    }
+    let kind = register(name)
+        .or_else(|| constant(name))
+        .or_else(|| address(name).map(OperandKind::Mem))
+        .or_else(|| label(name))
+        .or_else(|| special(name))
+        .or_else(|| convergence(name))?;
+    Some((Operand { kind, flags }, reused))
+}
+
+fn register(name: &str) -> Option<OperandKind<PReg>> {
+    if let Some(file) = RegFile::ALL.into_iter().find(|file| file.constant_name() == name) {
+        return Some(OperandKind::Zero(file));
+    }
+    let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    let prefix = &name[..name.len() - digits.len()];
+    let file = RegFile::ALL.into_iter().find(|file| file.prefix() == prefix)?;
+    let index: u8 = digits.parse().ok()?;
+    (index < file.count()).then(|| OperandKind::Reg(PReg::new(file, index)))
+}
+
+fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
+    if format == ImmFormat::Float && !text.contains("0x") {
+        return float::parse_f32(text);
+    }
+    match text.strip_prefix('-') {
+        Some(magnitude) => {
+            let magnitude = hexadecimal(magnitude)?;
+            (magnitude <= 1 << 31).then(|| magnitude.wrapping_neg())
+        }
+        None => hexadecimal(text),
+    }
+}
+
+fn half_pair(high: &str, low: &str) -> Option<u32> {
+    Some(u32::from(float::parse_f16(high)?) << 16 | u32::from(float::parse_f16(low)?))
+}
+
+fn hexadecimal(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+fn constant(text: &str) -> Option<OperandKind<PReg>> {
+    let (bank, offset) = text.strip_prefix("c[")?.strip_suffix(']')?.split_once("][")?;
+    let bank = u8::try_from(hexadecimal(bank)?).ok()?;
+    let offset = if offset == "RZ" { 0 } else { hexadecimal(offset)? };
+    Some(OperandKind::Const { bank, offset })
+}
+
+fn address(text: &str) -> Option<Address<PReg>> {
+    let named = |text: &str, file: RegFile| match register(text)? {
+        OperandKind::Reg(reg) if crate::Register::file(reg) == file => Some(reg),
+        _ => None,
+    };
+    let (descriptor, text) = match text.strip_prefix("desc[") {
+        Some(rest) => {
+            let (descriptor, rest) = rest.split_once(']')?;
+            (Some(named(descriptor, RegFile::Ugpr)?), rest)
+        }
+        None => (None, text),
+    };
+    let mut address = Address { base: None, wide: false, uniform: None, offset: 0, descriptor };
+    for (position, part) in text.strip_prefix('[')?.strip_suffix(']')?.split('+').enumerate() {
+        let (name, wide) = part.strip_suffix(".64").map_or((part, false), |name| (name, true));
+        if let (0, Some(base)) = (position, named(name, RegFile::Gpr)) {
+            address.base = Some(base);
+            address.wide = wide;
+        } else if let (None, Some(uniform)) = (address.uniform, named(part, RegFile::Ugpr)) {
+            address.uniform = Some(uniform);
+        } else {
+            address.offset = immediate(part, ImmFormat::Signed)? as i32;
+        }
+    }
+    Some(address)
+}
+
+fn label(text: &str) -> Option<OperandKind<PReg>> {
+    let number = text.strip_prefix("`(.L_x_")?.strip_suffix(')')?.parse().ok()?;
+    Some(OperandKind::Label(Label(number)))
+}
+
+fn special(text: &str) -> Option<OperandKind<PReg>> {
+    SpecialReg::ALL.iter().find(|reg| reg.name() == text).map(|&reg| OperandKind::Special(reg))
+}
+
+fn convergence(text: &str) -> Option<OperandKind<PReg>> {
+    let index: u8 = text.strip_prefix('B')?.parse().ok()?;
+    (index < 16).then_some(OperandKind::Convergence(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_survive() {
+        for line in [
+            "@!P0 FFMA.FTZ R3, -R1, |R2|, 0.5",
+            "IADD3 R0, P0, P1, R1, -0x1, RZ",
+            "IADD3 R0, P0, R1, R2, -R3",
+            "IADD3.X R9, R3, -0x61c88647, RZ, P0, !PT",
+            "LOP3.LUT P1, RZ, R3, 0x3, RZ, 0xc0, !PT",
+            "ISETP.GE.U32.AND P0, PT, R7, UR4, !P3",
+            "@P1 LDG.E.128.CONSTANT R4, desc[UR4][R2.64+-0x10]",
+            "STS.U8 [R1+UR4+0x400], R5",
+            "IMAD.MOV.U32 R7, RZ, RZ, -0x1",
+            "@!P0 BRA P1, `(.L_x_3)",
+            "LDC R5, c[0x0][RZ]",
+            "ULDC.64 UR4, c[0x0][0x208]",
+            "VOTE.ANY P0, !P1",
+            "BAR.RED.AND 0x5, !P0",
+            "BSSY B1, `(.L_x_2)",
+        ] {
+            if line.starts_with("@!P0 FFMA") {
+                assert!(parse_inst(line).is_err(), "FFMA takes no magnitude");
+                continue;
+            }
+            let (inst, reuse) = parse_inst(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+            assert_eq!((inst.to_string().as_str(), reuse), (line, 0));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert_eq!(parse_inst("FROB R1"), Err(ParseError::Mnemonic("FROB".into())));
+        assert_eq!(parse_inst("FADD.U8 R1, R2, R3"), Err(ParseError::Modifiers("FADD.U8".into())));
+        assert_eq!(parse_inst("FADD R1, R2"), Err(ParseError::Count("FADD".into())));
+        let operand = ParseError::Operand { mnemonic: "FADD".into(), slot: "b", text: "P3".into() };
+        assert_eq!(parse_inst("FADD R1, R2, P3"), Err(operand));
+        assert_eq!(parse_inst("@R1 NOP"), Err(ParseError::Guard("R1".into())));
+        for junk in ["", "@", "@P0", ";", "FADD ,,", "LDG.E R1, desc[", "LDG.E R1, [+]", "FADD R256, R1, R2"]
+        {
+            assert!(parse_inst(junk).is_err(), "{junk}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A whole program as text.
+//!
+//! ```text
+//! // saxpy: sm_90, 10 registers, 0 bytes shared, 0 barriers, 0 spills; 61 static cycles a warp
+//! // parameters at c[0x0][0x210]: n b32 +0, a b32 +4, x b64 +8, y b64 +16
+//! .text.saxpy:
+//! [B------:R-:W0:-:S07]  /*0000*/  S2R R5, SR_TID.X ;           // sets SB0
+//! .L_x_0:
+//! [B0-----:R-:W-:Y:S05]  /*0010*/  IMAD R5, R0, R2, R5 ;
+//! ```
+//!
+//! Labels are printed where a [`Label`](crate::Label) of the program points, in the order of their
+//! numbers. Cost: linear in the length of the program, and sorting the labels.
+
+use std::fmt;
+
+use super::inst::write_inst;
+use super::notation::Notation;
+use crate::program::{ParamInfo, Program};
+
+/// How a program is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// The notation of control fields.
+    pub control: Notation,
+    /// Whether the first lines tell what the kernel needs.
+    pub header: bool,
+    /// Whether each line has its byte offset.
+    pub offsets: bool,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { control: Notation::Bracket, header: true, offsets: true }
+    }
+}
+
+/// The column at which comments begin, counted after what stands in front of the instruction.
+const COMMENT_COLUMN: usize = 48;
+
+/// Writes a program. `explain` has a comment for each instruction, which may be empty; instructions past
+/// its end have none.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_program(
+    program: &Program,
+    style: &Style,
+    explain: Option<&[String]>,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    if style.header {
+        header(program, out)?;
+    }
+    writeln!(out, ".text.{}:", program.name)?;
+    let mut labels: Vec<(u32, usize)> =
+        program.labels.iter().enumerate().map(|(number, &index)| (index, number)).collect();
+    labels.sort_unstable();
+    let mut labels = labels.into_iter().peekable();
+    let mut text = String::new();
+    for (index, coded) in program.insts.iter().enumerate() {
+        while let Some((_, number)) = labels.next_if(|&(at, _)| at as usize <= index) {
+            writeln!(out, ".L_x_{number}:")?;
+        }
+        if style.control.is_in_front() {
+            style.control.write(out, &coded.control)?;
+            out.write_str("  ")?;
+        } else {
+            out.write_str("        ")?;
+        }
+        if style.offsets {
+            write!(out, "/*{:04x}*/  ", index * 16)?;
+        }
+        text.clear();
+        write_inst(&mut text, &coded.inst, coded.control.reuse)?;
+        text.push(' ');
+        if style.control == Notation::Nv {
+            style.control.write(&mut text, &coded.control)?;
+            text.push(' ');
+        }
+        text.push(';');
+        match explain.and_then(|comments| comments.get(index)).filter(|comment| !comment.is_empty()) {
+            Some(comment) => writeln!(out, "{text:<COMMENT_COLUMN$}  // {comment}")?,
+            None => writeln!(out, "{text}")?,
+        }
+    }
+    for (_, number) in labels {
+        writeln!(out, ".L_x_{number}:")?;
+    }
+    Ok(())
+}
+
+fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
+    let needs = &program.resources;
+    write!(out, "// {}: {}, {}", program.name, program.arch, count(needs.registers, "register"))?;
+    write!(out, ", {} bytes shared, {}", needs.shared_bytes, count(needs.barriers, "barrier"))?;
+    if needs.local_bytes != 0 {
+        write!(out, ", {} bytes local", needs.local_bytes)?;
+    }
+    writeln!(out, ", {}; {} static cycles a warp", count(needs.spills, "spill"), program.static_cycles())?;
+    if !program.params.is_empty() {
+        write!(out, "// parameters at c[0x0][{:#x}]: ", program.arch.param_base())?;
+        for (position, param) in program.params.iter().enumerate() {
+            let separator = if position == 0 { "" } else { ", " };
+            write!(out, "{separator}{} {} +{}", param.name, type_by_size(param), param.offset)?;
+        }
+        out.write_str("\n")?;
+    }
+    Ok(())
+}
+
+fn count(number: u32, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn type_by_size(param: &ParamInfo) -> String {
+    match param.size {
+        1 | 2 | 4 | 8 | 16 => format!("b{}", param.size * 8),
+        bytes => format!("b8[{bytes}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Coded, Resources};
+    use crate::{Arch, Control, Inst, Label, Op, Operand, PReg, SpecialReg};
+
+    fn sample() -> Program {
+        let r = |n| Operand::reg(PReg::r(n));
+        let insts = [
+            (
+                Inst::new(Op::S2R).ops([r(5), Operand::special(SpecialReg::TidX)]),
+                Control { stall: 7, write_barrier: Some(0), ..Control::plain() },
+            ),
+            (
+                Inst::new(Op::IMAD).ops([r(5), r(0), r(2), r(5)]),
+                Control { wait_mask: 1, stall: 5, reuse: 1, ..Control::plain() },
+            ),
+            (
+                Inst::new(Op::BRA).ops([Operand::label(Label(0))]).guarded(PReg::p(0), true),
+                Control { stall: 5, ..Control::plain() },
+            ),
+        ];
+        let insts: Vec<_> =
+            insts.into_iter().map(|(inst, control)| Coded { inst, control, loc: u32::MAX }).collect();
+        Program {
+            name: "k".into(),
+            arch: Arch::Sm90,
+            frequency: vec![1024, 2048, 2048],
+            insts,
+            labels: vec![1],
+            resources: Resources { registers: 6, barriers: 1, ..Resources::default() },
+            params: vec![ParamInfo { name: "n".into(), size: 4, offset: 0 }],
+        }
+    }
+
+    fn text(style: Style, explain: Option<&[String]>) -> String {
+        let mut out = String::new();
+        write_program(&sample(), &style, explain, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn bracket_style_with_comments() {
+        let comments = ["sets SB0".to_string(), String::new()];
+        assert_eq!(
+            text(Style::default(), Some(&comments)),
+            "// k: sm_90, 6 registers, 0 bytes shared, 1 barrier, 0 spills; 27 static cycles a warp\n\
+             // parameters at c[0x0][0x210]: n b32 +0\n\
+             .text.k:\n\
+             [B------:R-:W0:-:S07]  /*0000*/  S2R R5, SR_TID.X ;                                // sets SB0\n\
+             .L_x_0:\n\
+             [B0-----:R-:W-:-:S05]  /*0010*/  IMAD R5, R0.reuse, R2, R5 ;\n\
+             [B------:R-:W-:-:S05]  /*0020*/  @!P0 BRA `(.L_x_0) ;\n"
+        );
+    }
+
+    #[test]
+    fn control_behind_or_nowhere() {
+        let nv = text(Style { control: Notation::Nv, header: false, offsets: true }, None);
+        assert!(nv.contains("        /*0010*/  IMAD R5, R0.reuse, R2, R5 &req={0} ?trans5 ;\n"), "{nv}");
+        let none = text(Style { control: Notation::None, header: false, offsets: false }, None);
+        assert!(none.contains("\n        IMAD R5, R0.reuse, R2, R5 ;\n"), "{none}");
+    }
+}
