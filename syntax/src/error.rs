@@ -14,10 +14,21 @@ pub struct SyntaxError {
     pub span: Span,
     /// What was expected and what was found.
     pub message: String,
-    /// The rule, where the message does not say it.
+    /// Another place that matters, such as the bracket that is not closed, with what to say of it.
+    pub related: Option<(Span, Cow<'static, str>)>,
+    /// The rule that is broken, as [`codes::explain`](crate::codes::explain) words it.
     pub note: Option<Cow<'static, str>>,
     /// How to put it right, where that is clear.
     pub help: Option<Cow<'static, str>>,
+}
+
+impl SyntaxError {
+    /// The same error in a text that has `base` more bytes in front.
+    pub(crate) fn shifted(mut self, base: u32) -> Self {
+        self.span = self.span.shifted(base);
+        self.related = self.related.map(|(span, message)| (span.shifted(base), message));
+        self
+    }
 }
 
 /// The result of a parse, which never fails: what could be understood, and what could not.

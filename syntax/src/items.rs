@@ -145,9 +145,9 @@ impl<'a> Splitter<'a> {
                     ItemKind::Section => self.section(),
                     ItemKind::Pragma => self.statement(),
                     ItemKind::Alias => {
-                        self.advance();
-                        if self.token.kind == TokenKind::Ident {
-                            item.names.push(Name::new(self.text()));
+                        let next = self.lexer.clone().next();
+                        if next.kind == TokenKind::Ident {
+                            item.names.push(Name::new(&self.lexer.text()[next.span.range()]));
                         }
                         self.statement();
                     }
@@ -189,8 +189,9 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Skips to behind the next `;` outside braces, or to the next item.
+    /// Steps over the current token and on to behind the next `;` outside braces, or to the next item.
     fn statement(&mut self) {
+        self.advance();
         let mut depth = 0u32;
         loop {
             match self.token.kind {

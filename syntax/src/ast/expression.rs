@@ -17,7 +17,7 @@ pub enum Expr {
     F32(u32),
     /// The bits of a `0d…` literal.
     F64(u64),
-    /// A decimal float literal such as `1.5e-3`, as written.
+    /// A decimal float literal such as `1.5e-3`, as written; `.5` is `0.5`.
     Decimal(Name),
     /// The predefined constant `WARP_SZ`.
     WarpSize,

@@ -129,11 +129,11 @@ impl<'a> Parser<'a> {
         if self.eat(closing) {
             return Ok(());
         }
-        let opening = &self.lexer.text()[open.range()];
         let message = format!("expected `{}`", closing as char);
         let reported = self.error_here(codes::UNCLOSED_BRACKET, &message);
-        let line = self.lexer.text()[..open.start as usize].bytes().rev().take_while(|&b| b != b'\n').count();
-        self.note(format!("`{opening}` opened {} columns into its line", line + 1));
+        if let Some(error) = self.errors.last_mut().filter(|error| error.code == codes::UNCLOSED_BRACKET) {
+            error.related = Some((open, "opened here".into()));
+        }
         Err(reported)
     }
 
@@ -223,17 +223,15 @@ impl<'a> Parser<'a> {
 
     /// Reports an error at any place.
     pub(super) fn report(&mut self, code: Code, span: Span, message: String) -> Reported {
-        if self.errors.len() < MAX_ERRORS {
-            self.errors.push(SyntaxError { code, span, message, note: None, help: None });
-        } else if self.errors.len() == MAX_ERRORS {
-            let message = format!("more than {MAX_ERRORS} errors; the others are not listed");
-            self.errors.push(SyntaxError {
-                code: codes::TOO_MANY_ERRORS,
-                span,
-                message,
-                note: None,
-                help: None,
-            });
+        let (code, message) = match self.errors.len() {
+            MAX_ERRORS => {
+                (codes::TOO_MANY_ERRORS, format!("more than {MAX_ERRORS} errors; the others are not listed"))
+            }
+            _ => (code, message),
+        };
+        if self.errors.len() <= MAX_ERRORS {
+            let note = codes::explain(code).map(Cow::Borrowed);
+            self.errors.push(SyntaxError { code, span, message, related: None, note, help: None });
         }
         Reported
     }
@@ -242,13 +240,6 @@ impl<'a> Parser<'a> {
     pub(super) fn help(&mut self, help: impl Into<Cow<'static, str>>) {
         if let Some(error) = self.errors.last_mut().filter(|error| error.code != codes::TOO_MANY_ERRORS) {
             error.help = Some(help.into());
-        }
-    }
-
-    /// Adds a note to the error reported last.
-    pub(super) fn note(&mut self, note: impl Into<Cow<'static, str>>) {
-        if let Some(error) = self.errors.last_mut().filter(|error| error.code != codes::TOO_MANY_ERRORS) {
-            error.note = Some(note.into());
         }
     }
 

@@ -4,8 +4,8 @@ use super::cursor::{Parse, Parser, Reported};
 use super::expression::{SHIFT, TERNARY};
 use crate::ast::expression::MAX_EXPRESSION_HEIGHT;
 use crate::ast::{
-    Attribute, Declaration, Declarator, Ident, Initialiser, Linkage, Parameter, Pointer, Space, Specifiers,
-    SymbolAddress, Type, Vector,
+    Attribute, Declaration, Declarator, Expr, Ident, Initialiser, Linkage, Parameter, Pointer, Space,
+    Specifiers, SymbolAddress, Type, Vector,
 };
 use crate::codes;
 use crate::lexer::TokenKind;
@@ -106,7 +106,7 @@ impl Parser<'_> {
         Ok(Specifiers { space, bank, align, attributes, vector, ty, pointer })
     }
 
-    fn bracketed(&mut self) -> Parse<crate::ast::Expr> {
+    fn bracketed(&mut self) -> Parse<Expr> {
         let open = self.token.span;
         self.advance();
         let expr = self.expression(TERNARY)?;
@@ -164,7 +164,7 @@ impl Parser<'_> {
         Ok(Declarator { name, range, dimensions, initialiser })
     }
 
-    fn dimensions(&mut self) -> Parse<Vec<Option<crate::ast::Expr>>> {
+    fn dimensions(&mut self) -> Parse<Vec<Option<Expr>>> {
         let mut dimensions = Vec::new();
         while self.at(b'[') {
             if self.peek().is(b']') {

@@ -11,10 +11,10 @@ use crate::lexer::TokenKind;
 
 /// The precedence of `?:`.
 pub(super) const TERNARY: u8 = 1;
-/// The precedence of `<<` and `>>`: what may stand between `<` and `>`.
-pub(super) const SHIFT: u8 = 9;
-/// The precedence of `*`, `/` and `%`: a term of a sum.
-const TERM: u8 = 11;
+/// What may stand between `<` and `>`: nothing looser than a shift.
+pub(super) const SHIFT: u8 = BinaryOp::Shl.precedence();
+/// A term of a sum.
+pub(super) const TERM: u8 = BinaryOp::Mul.precedence();
 
 /// An expression and its height.
 type Tall = (Expr, u32);

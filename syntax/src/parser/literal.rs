@@ -76,7 +76,11 @@ impl Parser<'_> {
             let message = format!("{} is not a number", self.describe());
             return Err(self.report(codes::MALFORMED_NUMBER, self.token.span, message));
         }
-        let expr = Expr::Decimal(Name::new(text));
+        // Without its zero, `.5` behind an opcode would be taken for a modifier when read again.
+        let expr = match text.strip_prefix('.') {
+            Some(fraction) => Expr::Decimal(Name::new(&format!("0.{fraction}"))),
+            None => Expr::Decimal(Name::new(text)),
+        };
         self.advance();
         Ok(expr)
     }

@@ -27,7 +27,8 @@ pub fn parse_module(text: &str) -> Parsed<Module, ModuleSpans> {
             code: codes::FILE_TOO_LARGE,
             span: Span::default(),
             message: "this file has 4 GiB or more".to_owned(),
-            note: None,
+            related: None,
+            note: codes::explain(codes::FILE_TOO_LARGE).map(Into::into),
             help: None,
         });
         return parsed;
@@ -35,9 +36,7 @@ pub fn parse_module(text: &str) -> Parsed<Module, ModuleSpans> {
     for item in split(text) {
         let one = parse_item(&text[item.span.range()], item.kind);
         let base = item.span.start;
-        parsed.errors.extend(
-            one.errors.into_iter().map(|error| SyntaxError { span: error.span.shifted(base), ..error }),
-        );
+        parsed.errors.extend(one.errors.into_iter().map(|error| error.shifted(base)));
         if let Some(value) = one.value {
             parsed.value.items.push(value);
             parsed.spans.items.push((base, one.spans));

@@ -45,10 +45,8 @@ impl Parser<'_> {
             TokenKind::Punct(b'(') if allow == Allow::Call => {
                 OperandKind::Arguments(self.list(b')', Allow::Operand)?)
             }
-            TokenKind::Punct(b'!') if self.peek().kind == TokenKind::Ident => {
-                OperandKind::Not(self.prefixed()?)
-            }
-            TokenKind::Punct(b'-') if self.negates_symbol() => OperandKind::Minus(self.prefixed()?),
+            TokenKind::Punct(b'!') if self.prefixes_symbol() => OperandKind::Not(self.prefixed()?),
+            TokenKind::Punct(b'-') if self.prefixes_symbol() => OperandKind::Minus(self.prefixed()?),
             TokenKind::Punct(b'+' | b'-' | b'!' | b'~' | b'(') => {
                 OperandKind::Immediate(self.expression(TERNARY)?)
             }
@@ -75,8 +73,8 @@ impl Parser<'_> {
         id
     }
 
-    /// Whether the `-` at the cursor stands in front of a register rather than a constant.
-    fn negates_symbol(&self) -> bool {
+    /// Whether the sign at the cursor stands in front of a register rather than a constant.
+    fn prefixes_symbol(&self) -> bool {
         let next = self.peek();
         next.kind == TokenKind::Ident && &self.lexer.text()[next.span.range()] != "WARP_SZ"
     }

@@ -1,7 +1,7 @@
 //! `.file`, `.loc` and debug sections.
 
 use super::cursor::{Parse, Parser};
-use super::expression::TERNARY;
+use super::expression::TERM;
 use crate::ast::{File, Inlined, Location, Section, SectionLine, SectionTerm, SectionValue};
 use crate::codes;
 use crate::lexer::TokenKind;
@@ -147,15 +147,13 @@ impl Parser<'_> {
     }
 
     fn section_term(&mut self) -> Parse<SectionTerm> {
-        /// The precedence of a product: sums are the value's own.
-        const PRODUCT: u8 = TERNARY + 10;
         let is_symbol = match self.token.kind {
             TokenKind::Dotted => !self.at_number(),
             TokenKind::Ident => self.text() != "WARP_SZ",
             _ => false,
         };
         if !is_symbol {
-            return Ok(SectionTerm::Constant(self.expression(PRODUCT)?));
+            return Ok(SectionTerm::Constant(self.expression(TERM)?));
         }
         let name = Name::new(self.text());
         self.advance();

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::expression::write_offset;
+use super::expression::{write_expr, write_offset};
 use super::list;
 use crate::ast::{
-    Attribute, Declaration, Declarator, Expr, Initialiser, Parameter, Specifiers, SymbolAddress,
+    Attribute, BinaryOp, Declaration, Declarator, Expr, Initialiser, Parameter, Specifiers, SymbolAddress,
 };
 
 impl fmt::Display for Declaration {
@@ -80,7 +80,7 @@ impl fmt::Display for Declarator {
         if let Some(range) = &self.range {
             f.write_str("<")?;
             // A comparison could end the brackets early.
-            super::expression::write_expr(f, range, crate::ast::BinaryOp::Shl.precedence())?;
+            write_expr(f, range, BinaryOp::Shl.precedence())?;
             f.write_str(">")?;
         }
         write_dimensions(f, &self.dimensions)?;

@@ -1,0 +1,193 @@
+//! The corners of the grammar: what compilers and people write, and the tree it becomes.
+
+use ptxc_syntax::ast::{BinaryOp, Expr, Instruction, Item, Linkage, OperandKind, StatementKind};
+use ptxc_syntax::{parse_function, parse_module, print_function, print_module};
+
+/// Parses `text` as the body of a function, and checks that printing it is a fixed point.
+fn body(text: &str) -> Vec<StatementKind> {
+    let parsed = parse_function(&format!(".func f()\n{{\n{text}\n}}"));
+    assert!(parsed.errors.is_empty(), "{text}: {:?}", parsed.errors);
+    let again = parse_function(&print_function(&parsed.value));
+    assert_eq!(again.errors, []);
+    assert_eq!(again.value, parsed.value);
+    parsed.value.body.expect("there is a body").into_iter().map(|statement| statement.kind).collect()
+}
+
+fn instruction(text: &str) -> Instruction {
+    match body(text).into_iter().next() {
+        Some(StatementKind::Instruction(instruction)) => instruction,
+        other => panic!("{text} is {other:?}"),
+    }
+}
+
+/// How the only statement of `text` prints.
+fn printed(text: &str) -> String {
+    let statements = body(text);
+    assert_eq!(statements.len(), 1, "{text}");
+    statements[0].to_string()
+}
+
+#[test]
+fn instructions_print_canonically() {
+    for (text, canonical) in [
+        ("ret ;", "ret;"),
+        ("@ %p1 bra L ;", "@%p1 bra L;"),
+        ("@!p  bra.uni\tL;", "@!p bra.uni L;"),
+        ("add .u32 %r, %r, ( 1+2 );", "add.u32 %r, %r, 1 + 2;"),
+        ("mov.f32 %f, 0f3f800000;", "mov.f32 %f, 0f3F800000;"),
+        ("mov.f64 %f, 0D3ff0000000000000;", "mov.f64 %f, 0d3FF0000000000000;"),
+        ("mov.b32 %r, 0XffU;", "mov.b32 %r, 0xFFU;"),
+        ("mov.u32 %r, %tid.x;", "mov.u32 %r, %tid.x;"),
+        ("mov.u32 %r, WARP_SZ;", "mov.u32 %r, WARP_SZ;"),
+        ("ld.global.u32 %r1, [%rd1+-4];", "ld.global.u32 %r1, [%rd1+-4];"),
+        ("ld.global.u32 %r1, [%rd1-4];", "ld.global.u32 %r1, [%rd1+-4];"),
+        ("ld.global.b32 { %r }, [ %rd + 0 ];", "ld.global.b32 {%r}, [%rd+0];"),
+        ("ld.global.u32 %r, [16];", "ld.global.u32 %r, [16];"),
+        ("ld.global.u32 %r, [a+4-8];", "ld.global.u32 %r, [a+4 - 8];"),
+        ("ld.global.u32 %r, a[%r1+1];", "ld.global.u32 %r, a[%r1+1];"),
+        ("ld.global.u32 %r, [%rd].unified, %pol;", "ld.global.u32 %r, [%rd].unified, %pol;"),
+        (
+            "ld.global.L1::evict_last.L2::128B.v4.b32 {a,b,_,d}, [x];",
+            "ld.global.L1::evict_last.L2::128B.v4.b32 {a, b, _, d}, [x];",
+        ),
+        ("setp.lt.and.s32 p|q, a, -1, !r;", "setp.lt.and.s32 p|q, a, -1, !r;"),
+        ("shfl.sync.up.b32 %r|_, %r, 1, 0x0, -1;", "shfl.sync.up.b32 %r|_, %r, 1, 0x0, -1;"),
+        ("vmad.u32.u32.u32 d, -a.b0, b.h1, c;", "vmad.u32.u32.u32 d, -a.b0, b.h1, c;"),
+        ("mov.b32 v.x, 1;", "mov.b32 v.x, 1;"),
+        ("mov.u64 %rd, sym+8;", "mov.u64 %rd, sym+8;"),
+        (
+            "tex.2d.v4.f32.f32 {a,b,c,d}, [t, s, {x,y}], l;",
+            "tex.2d.v4.f32.f32 {a, b, c, d}, [t, s, {x, y}], l;",
+        ),
+        (
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [d], [m, {0, %r}], [b];",
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [d], [m, {0, %r}], [b];",
+        ),
+        ("call (r), f, (a, 1), p;", "call (r), f, (a, 1), p;"),
+        (
+            "call.uni\n(retval0),\nvprintf,\n(\nparam0\n,param1\n);",
+            "call.uni (retval0), vprintf, (param0, param1);",
+        ),
+        ("call f, ();", "call f, ();"),
+        ("call f;", "call f;"),
+        ("mov.u32 %r, 5%3;", "mov.u32 %r, 5 % 3;"),
+    ] {
+        assert_eq!(printed(text), canonical);
+    }
+}
+
+#[test]
+fn directives_of_bodies() {
+    for (text, canonical) in [
+        (".reg .b32 %r<9>, a , b;", ".reg .b32 %r<9>, a, b;"),
+        (".reg.pred p;", ".reg .pred p;"),
+        (".reg .v2 .f32 v;", ".reg .v2 .f32 v;"),
+        (".shared .align 4 .b8 s[2][4];", ".shared .align 4 .b8 s[2][4];"),
+        (".global .u32 g[2] = { 1, -2 };", ".global .u32 g[2] = {1, -2};"),
+        (".loc 1 20 5", ".loc 1 20 5"),
+        (
+            ".loc 1 2 3, function_name $L+4, inlined_at 1 9 8",
+            ".loc 1 2 3, function_name $L+4, inlined_at 1 9 8",
+        ),
+        (".pragma \"nounroll\" , \"x\";", ".pragma \"nounroll\", \"x\";"),
+        ("ts: .branchtargets L0 , L1;", "ts: .branchtargets L0, L1;"),
+        ("fs :.calltargets f;", "fs: .calltargets f;"),
+        (
+            "p : .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 4 .b8 _[8]) .noreturn;",
+            "p: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 4 .b8 _[8]) .noreturn;",
+        ),
+        ("p: .callprototype _ .abi_preserve 4;", "p: .callprototype _ () .abi_preserve 4;"),
+    ] {
+        assert_eq!(printed(text), canonical);
+    }
+}
+
+#[test]
+fn module_items_print_canonically() {
+    for text in [
+        ".version 9.5\n",
+        ".target sm_90a, texmode_independent, debug\n",
+        ".address_size 64\n",
+        ".file 1 \"a b.cu\", 12, 34\n",
+        ".pragma \"x\";\n",
+        ".alias a, b;\n",
+        ".visible .global .attribute(.managed) .align 16 .v4 .f32 x[] = {{1.5, 2, 0f3F800000, 1e-3}};\n",
+        ".global .attribute(.unified(19, 95)) .u32 x;\n",
+        ".extern .shared .align 16 .b8 smem[];\n",
+        ".weak .const .u64 p[5] = {f, x+4, generic(x)+4, 0xFF(x), 0xFF00(generic(y)+8)};\n",
+        ".common .global .s32 c;\n",
+        ".const[2] .u32 bank;\n",
+        ".global .texref t;\n",
+        ".extern .func (.param .b32 r) printf(\n    .param .b64 a,\n    .param .b8 b[]\n);\n",
+        ".func (.reg .v2 .f32 r, .reg .u32 s) f(\n    .reg .b64 a\n)\n.noreturn;\n",
+        ".weak .func .attribute(.unified(1, 2)) g()\n.abi_preserve 3\n.abi_preserve_control 1;\n",
+        ".visible .entry k(\n    .param .u64 .ptr .global .align 8 x,\n    .param .u64 .ptr y,\n    .param .align 4 .b8 z[12]\n)\n\
+         .maxntid 256, 1, 1\n.reqntid 32\n.minnctapersm 2\n.maxnctapersm 3\n.maxnreg 64\n.explicitcluster\n\
+         .reqnctapercluster 2, 1\n.maxclusterrank 8\n.blocksareclusters\n.pragma \"nounroll\";\n{\n    ret;\n}\n",
+        ".section .debug_info {\n    .b8 1, 2\nL:\n    .b64 end-start+4, L\n    .b32 .debug_abbrev\n}\n",
+        ".section .debug_macinfo {\n}\n",
+    ] {
+        let parsed = parse_module(text);
+        assert_eq!(parsed.errors, [], "{text}");
+        assert_eq!(parsed.value.items.len(), 1, "{text}");
+        assert_eq!(print_module(&parsed.value), text);
+    }
+}
+
+#[test]
+fn opcode_parts_and_operands_have_spans() {
+    let text = ".func f() { @!%p1 ld.global.v2.f32 {%f1, %f2}, [%rd1+8]; }";
+    let parsed = parse_function(text);
+    let body = parsed.value.body.expect("there is a body");
+    let StatementKind::Instruction(load) = &body[0].kind else { panic!("{body:?}") };
+    let at = |id| &text[parsed.spans.get(id).range()];
+    assert_eq!(at(body[0].id), "@!%p1 ld.global.v2.f32 {%f1, %f2}, [%rd1+8]");
+    assert_eq!(load.guard.as_ref().map(|guard| at(guard.id)), Some("@!%p1"));
+    assert_eq!(at(load.opcode.part_id(0)), "ld");
+    assert_eq!(at(load.opcode.part_id(2)), ".v2");
+    assert_eq!(at(load.operands[0].id), "{%f1, %f2}");
+    assert_eq!(load.operands[0].elements().map(|e| at(e[1].id)), Some("%f2"));
+    assert_eq!(at(load.operands[1].id), "[%rd1+8]");
+}
+
+#[test]
+fn operands_have_the_right_kinds() {
+    let call = instruction("call (r), f, (a);");
+    assert!(matches!(call.operands[0].kind, OperandKind::Arguments(_)));
+    let mov = instruction("mov.u32 %r, -(1 | 2);");
+    let Some(Expr::Unary(_, inner)) = mov.operands[1].as_immediate() else { panic!("{mov:?}") };
+    assert!(matches!(&**inner, Expr::Binary(BinaryOp::BitOr, _)));
+    let load = instruction("ld.u32 %r, [x-8];");
+    let OperandKind::Address(address) = &load.operands[1].kind else { panic!("{load:?}") };
+    assert_eq!(address.place.offset, Some(Expr::int(-8)));
+    let set = instruction("setp.eq.s32 p|q, a, b;");
+    let OperandKind::Pair(pair) = &set.operands[0].kind else { panic!("{set:?}") };
+    assert_eq!(pair.1.as_symbol().map(|name| name.as_str()), Some("q"));
+    let mask = instruction("mov.u32 %r, 1|2;");
+    assert!(mask.operands[1].as_immediate().is_some());
+}
+
+#[test]
+fn blocks_are_flat_and_balanced() {
+    let statements = body("{ { ret; } L: { } }");
+    let depth: Vec<i32> = statements
+        .iter()
+        .scan(0, |depth, statement| {
+            *depth += match statement {
+                StatementKind::Open => 1,
+                StatementKind::Close => -1,
+                _ => 0,
+            };
+            Some(*depth)
+        })
+        .collect();
+    assert_eq!(depth, [1, 2, 2, 1, 1, 2, 1, 0]);
+}
+
+#[test]
+fn linkage_and_declarators() {
+    let parsed = parse_module(".extern .global .u32 a, b[2], c = 5;");
+    let [Item::Declaration(declaration)] = &parsed.value.items[..] else { panic!("{parsed:?}") };
+    assert_eq!(declaration.linkage, Some(Linkage::Extern));
+    assert_eq!(declaration.declarators.len(), 3);
+}
