@@ -56,8 +56,8 @@ pub(crate) fn compare(cond: IntCond, ty: Type, a: u64, b: u64) -> bool {
     }
 }
 
-fn float_cmp(cond: FloatCond) -> sem::FloatCmp {
-    use sem::FloatCmp as To;
+fn float_cmp(cond: FloatCond) -> sem::float::FloatCmp {
+    use sem::float::FloatCmp as To;
     match cond {
         FloatCond::Eq => To::Eq,
         FloatCond::Ne => To::Ne,
