@@ -26,21 +26,37 @@
 //! what a memory access says about itself, [`signature`] has a row for each operation with its spelling
 //! and its operands, [`function`] holds the graph, [`mod@text`] prints and reads it.
 
+pub mod cfg;
+pub mod critical_edges;
+mod dominator_tree;
+pub mod dominators;
 pub mod entities;
 pub mod function;
+pub mod liveness;
+pub mod loops;
 pub mod memory;
 pub mod op;
+pub mod postdominators;
+#[cfg(test)]
+mod random_cfg;
 pub mod signature;
 pub mod text;
 pub mod types;
+pub mod verify;
 
+pub use cfg::Cfg;
+pub use dominators::Dominators;
 pub use entities::{Block, Inst, Symbol, Value};
 pub use function::{
     BlockCall, BlockData, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData, ValueDef,
 };
+pub use liveness::Liveness;
+pub use loops::{Loop, Loops};
 pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
 pub use op::{
     Approx, BarrierKind, ConvergenceBarrier, Effects, FloatCond, FloatMode, Funnel, IntCond, Op, Results,
     Rounding, ShflMode, SpecialReg, VoteMode,
 };
+pub use postdominators::PostDominators;
 pub use types::Type;
+pub use verify::{Level, verify};

@@ -1,0 +1,78 @@
+//! `bssy` and `bsync` nest like brackets along every path.
+//!
+//! One walk in reverse postorder with the stack of open barriers at the end of each block; every edge must
+//! bring the stack that the first one brought. Stacks hold at most sixteen barriers, so this is linear.
+
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+
+use super::{Report, Rule};
+use crate::cfg::Cfg;
+use crate::entities::Block;
+use crate::function::Function;
+use crate::op::{ConvergenceBarrier, Op};
+
+/// The open barriers, innermost last, each with the block where its threads go on.
+type Stack = SmallVec<[(ConvergenceBarrier, Block); 4]>;
+
+pub(super) fn check(func: &Function, report: &mut Report<'_>) {
+    let cfg = Cfg::compute(func);
+    let mut at_start: SecondaryMap<Block, Option<Stack>> = SecondaryMap::new();
+    if let Some(&entry) = cfg.rpo().first() {
+        at_start[entry] = Some(Stack::new());
+    }
+    for &block in cfg.rpo() {
+        // A predecessor comes first in reverse postorder on some edge, so the stack is known.
+        let mut stack = at_start[block].clone().unwrap_or_default();
+        let mut goes_on = None;
+        for &inst in &func.blocks[block].insts {
+            let mut say = |message: String| report.inst(block, inst, Rule::Convergence, message);
+            let place_of = |stack: &Stack, barrier| stack.iter().position(|open| open.0 == barrier);
+            match func.insts[inst].op {
+                Op::Bssy(barrier, continuation) => match place_of(&stack, barrier) {
+                    Some(_) => say("the barrier is open already".to_string()),
+                    None => stack.push((barrier, continuation)),
+                },
+                Op::Bsync(barrier) => match place_of(&stack, barrier) {
+                    Some(place) => {
+                        if place + 1 != stack.len() {
+                            say("a barrier inside this one is still open".to_string());
+                        }
+                        goes_on = Some((inst, stack[place].1));
+                        stack.truncate(place);
+                    }
+                    None => say("the barrier is not open".to_string()),
+                },
+                Op::Break(barrier) => match place_of(&stack, barrier) {
+                    Some(place) => stack.truncate(place),
+                    None => say("the barrier is not open".to_string()),
+                },
+                Op::Return if !stack.is_empty() => say("a barrier is still open".to_string()),
+                _ => {}
+            }
+        }
+        if let Some((inst, continuation)) = goes_on
+            && cfg.succs(block) != [continuation]
+        {
+            let message = format!("the threads should go on at {continuation}");
+            report.inst(block, inst, Rule::Convergence, message);
+        }
+        for &target in cfg.succs(block) {
+            match &at_start[target] {
+                None => at_start[target] = Some(stack.clone()),
+                Some(known) if *known == stack => {}
+                Some(known) => {
+                    let (known, brought) = (describe(known), describe(&stack));
+                    let message = format!("{block} brings open barriers ({brought}), others ({known})");
+                    report.block(target, Rule::Convergence, message);
+                }
+            }
+        }
+    }
+}
+
+fn describe(stack: &Stack) -> String {
+    let names: Vec<String> =
+        stack.iter().map(|(barrier, block)| format!("b{} to {block}", barrier.0)).collect();
+    names.join(", ")
+}

@@ -1,0 +1,134 @@
+//! Each instruction by itself: types, arity, accesses, constants, symbols, level.
+
+use rustc_hash::FxHashSet;
+
+use super::{Level, Report, Rule};
+use crate::entities::{Block, Inst};
+use crate::function::{Function, FunctionKind};
+use crate::memory::{Access, Order, Space};
+use crate::op::Op;
+use crate::signature::{Arg, Types, arguments, row};
+
+pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
+    let mut names = FxHashSet::default();
+    for symbol in func.symbols.values() {
+        if !names.insert(symbol.name.as_str()) {
+            report.function(Rule::Symbol, format!("two symbols have the name `{}`", symbol.name));
+        }
+    }
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            types(func, block, inst, report);
+            payload(func, level, block, inst, report);
+        }
+    }
+}
+
+/// The rules **type** and **address**.
+fn types(func: &Function, block: Block, inst: Inst, report: &mut Report<'_>) {
+    let data = &func.insts[inst];
+    let allowed = row(&data.op).types;
+    if allowed != Types::NONE && !allowed.contains(data.ty) {
+        report.inst(block, inst, Rule::Type, format!("the operation does not exist for {}", data.ty));
+        return;
+    }
+    let results = func.results(inst);
+    let expected = data.op.results(data.ty);
+    if results.len() != expected.len()
+        || expected.types().zip(results).any(|(ty, &result)| ty != func.ty(result))
+    {
+        let types: Vec<_> = expected.types().map(|ty| ty.name()).collect();
+        report.inst(block, inst, Rule::Type, format!("the results should be ({})", types.join(", ")));
+    }
+    let expected = arguments(&data.op, data.args.len());
+    if expected.len() != data.args.len() {
+        let message = format!("{} arguments instead of {}", data.args.len(), expected.len());
+        report.inst(block, inst, Rule::Type, message);
+        return;
+    }
+    let space = data.op.address_space();
+    for (&arg, kind) in data.args.iter().zip(expected) {
+        if !kind.accepts(func.ty(arg), data.ty, space) {
+            let rule = if kind == Arg::Address { Rule::Address } else { Rule::Type };
+            let message =
+                format!("{arg} is {} and should be {}", func.ty(arg), kind.describe(data.ty, space));
+            report.inst(block, inst, rule, message);
+        }
+    }
+}
+
+/// The rules about what an operation carries besides arguments.
+fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut Report<'_>) {
+    let data = &func.insts[inst];
+    let mut say = |rule, message: String| report.inst(block, inst, rule, message);
+    match data.op {
+        Op::Const(bits) => {
+            let width = data.ty.bits();
+            if width < 64 && bits >> width != 0 {
+                say(Rule::Constant, format!("does not fit into {width} bits"));
+            }
+        }
+        Op::Param(offset) => {
+            let bytes = data.ty.bytes().unwrap_or(0);
+            let end = u64::from(offset) + u64::from(bytes);
+            let inside = func.params.iter().any(|param| {
+                param.offset <= offset && end <= u64::from(param.offset) + u64::from(param.size)
+            });
+            if func.kind == FunctionKind::Entry && !inside {
+                say(Rule::Symbol, "no parameter lies there".to_string());
+            }
+        }
+        Op::SymbolAddr(symbol) => {
+            let space = func.symbols[symbol].space;
+            if data.ty != space.address_type() {
+                say(Rule::Symbol, format!("an address in {space} is {}", space.address_type()));
+            }
+        }
+        Op::Fence(order, _) if matches!(order, Order::Weak | Order::Volatile) => {
+            say(Rule::Access, format!("there is no {order} fence"));
+        }
+        Op::Bar(_) if level >= Level::Legal => {
+            say(Rule::Level, "legalization leaves only `barrier`".to_string());
+        }
+        Op::Bssy(barrier, _) | Op::Bsync(barrier) | Op::Break(barrier) => {
+            if level < Level::Converged {
+                say(Rule::Level, "there are no convergence barriers yet".to_string());
+            }
+            if barrier.0 > 15 {
+                say(Rule::Convergence, "the last convergence barrier is b15".to_string());
+            }
+        }
+        _ => {}
+    }
+    if let Some(access) = data.op.access()
+        && let Err(message) = access_is_sound(&data.op, access, data.ty.bits())
+    {
+        say(Rule::Access, message);
+    }
+}
+
+fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
+    let single = matches!(op, Op::Atomic(..) | Op::Red(..));
+    let lanes: &[u8] = if single { &[1] } else { &[1, 2, 4, 8] };
+    if !lanes.contains(&access.lanes) || access.bytes() > 32 {
+        return Err(format!("{} elements of {} bytes", access.lanes, access.elem.bytes()));
+    }
+    if access.elem.bytes() * 8 > width {
+        return Err(format!("a value of {width} bits does not hold {}", access.elem));
+    }
+    if single && access.elem.bytes() * 8 != width {
+        return Err(format!("the element of an atomic is as wide as its value, {width} bits"));
+    }
+    let wrong = match op {
+        Op::Load(_) => matches!(access.order, Order::Release | Order::AcqRel),
+        Op::Store(_) => matches!(access.order, Order::Acquire | Order::AcqRel),
+        _ => matches!(access.order, Order::Weak | Order::Volatile),
+    };
+    if wrong {
+        return Err(format!("the order {} does not suit the operation", access.order));
+    }
+    if !matches!(op, Op::Load(_)) && matches!(access.space, Space::Const | Space::Param) {
+        return Err(format!("{} is read-only", access.space));
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! A function for each rule that breaks it and nothing else.
+
+use super::{Level, Rule, verify};
+use crate::entities::{Block, Value};
+use crate::function::{Function, InstData};
+use crate::op::Op;
+use crate::text::parse_function;
+use crate::types::Type;
+
+fn function(body: &str) -> Function {
+    let text =
+        format!("func @f entry {{\n param \"n\" 4 +0\n symbol @s shared size 4 align 4 +0\n{body}\n}}\n");
+    parse_function(&text).unwrap_or_else(|errors| panic!("{errors:?} in {text}"))
+}
+
+fn rules(func: &Function, level: Level) -> Vec<Rule> {
+    match verify(func, level) {
+        Ok(()) => Vec::new(),
+        Err(errors) => errors.iter().map(|error| error.rule).collect(),
+    }
+}
+
+#[test]
+fn each_rule_catches_its_case() {
+    use Rule::*;
+    let cases: &[(&str, &[Rule])] = &[
+        ("block0:\n exit", &[]),
+        ("block0:\n v0 = param.b32 +0\n exit", &[]),
+        ("", &[Layout]),
+        ("block0:\n jump block0", &[Entry]),
+        ("block0(v0: b32):\n exit", &[Entry]),
+        ("block0:\n v0 = undef.b32", &[Terminator]),
+        ("block0:\n exit\n exit", &[Terminator]),
+        ("block0:\n", &[Terminator]),
+        ("block0:\n jump", &[Targets]),
+        ("block0:\n v0 = undef.pred\n brif v0, block1\nblock1:\n exit", &[Targets]),
+        ("block0:\n exit block1\nblock1:\n exit", &[Targets]),
+        ("block0:\n jump block1\nblock1(v0: b32):\n exit", &[Edge]),
+        ("block0:\n v1 = undef.f32\n jump block1(v1)\nblock1(v0: b32):\n exit", &[Edge]),
+        ("block0:\n v0 = undef.f32\n v1 = iadd.f32 v0, v0\n exit", &[Type]),
+        ("block0:\n v0 = undef.f32\n v1 = iadd.b32 v0, v0\n exit", &[Type, Type]),
+        ("block0:\n v0 = undef.b32\n v1 = iadd.b32 v0\n exit", &[Type]),
+        ("block0:\n v0 = undef.b32\n v1 = zext.b16 v0\n exit", &[Type]),
+        ("block0:\n v0 = undef.b32\n v1 = bitcast.b64 v0\n exit", &[Type]),
+        ("block0:\n v0 = undef.b32\n bar.arrive v0\n exit", &[Type]),
+        ("block0:\n v0 = undef.b32\n bar.sync v0, v0, v0\n exit", &[Type]),
+        ("block0:\n v0 = undef.b32\n v1 = load.global.b32 [v0]\n exit", &[Address]),
+        ("block0:\n v0 = undef.b64\n v1 = load.shared.b32 [v0]\n exit", &[Address]),
+        ("block0:\n v0 = undef.b64\n v1 = load.global.b64.b32 [v0]\n exit", &[Access]),
+        ("block0:\n v0 = undef.b64\n v1 = load.global.release.gpu.b32 [v0]\n exit", &[Access]),
+        ("block0:\n v0 = undef.b32\n store.const.b32 [v0], v0\n exit", &[Access]),
+        ("block0:\n v0 = undef.b32\n red.add.shared.b32 [v0], v0\n exit", &[Access]),
+        ("block0:\n fence.weak.gpu\n exit", &[Access]),
+        ("block0:\n v0 = const.b16 0x10000\n exit", &[Constant]),
+        ("block0:\n v0 = const.pred 2\n exit", &[Constant]),
+        ("block0:\n v0 = const.b64 0xffffffffffffffff\n exit", &[]),
+        ("block0:\n v1 = ineg.b32 v0\n v0 = undef.b32\n exit", &[Dominance]),
+        (
+            "block0:\n v0 = undef.pred\n brif v0, block1, block2\nblock1:\n v1 = undef.b32\n jump block2\n\
+             block2:\n v2 = ineg.b32 v1\n exit",
+            &[Dominance],
+        ),
+        ("block0:\n exit\nblock1:\n v1 = ineg.b32 v1\n exit", &[]),
+        ("block0:\n v0 = symbol.b64 @s\n exit", &[Symbol]),
+        ("block0:\n v0 = param.b64 +0\n exit", &[Symbol]),
+        ("block0:\n bssy b0, block1\n jump block1\nblock1:\n exit", &[Level]),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(rules(&function(body), super::Level::Built), *expected, "in\n{body}");
+    }
+    let bar = function("block0:\n v0 = undef.b32\n bar.sync v0\n exit");
+    assert_eq!(rules(&bar, super::Level::Built), []);
+    assert_eq!(rules(&bar, super::Level::Legal), [Level]);
+}
+
+#[test]
+fn broken_ownership_is_found() {
+    let mut func = function("block0:\n v0 = undef.b32\n exit");
+    let inst = func.blocks[Block::from_u32(0)].insts[0];
+    func.blocks[Block::from_u32(0)].insts.insert(0, inst);
+    assert_eq!(rules(&func, Level::Built), [Rule::Layout]);
+
+    let mut func = function("block0:\n v0 = undef.b32\n exit");
+    let add = func.make_inst(InstData::new(Op::Ineg, Type::B32, &[Value::from_u32(77)]));
+    func.blocks[Block::from_u32(0)].insts.insert(0, add);
+    assert_eq!(rules(&func, Level::Built), [Rule::Definition]);
+
+    let mut func = function("block0:\n v0 = undef.b32\n v1 = ineg.b32 v0\n exit");
+    func.replace(
+        func.blocks[Block::from_u32(0)].insts[1],
+        Op::Icmp(crate::IntCond::Eq),
+        Type::B32,
+        &[Value::from_u32(0), Value::from_u32(0)],
+    );
+    assert_eq!(rules(&func, Level::Built), [Rule::Type]);
+}
+
+#[test]
+fn convergence_brackets() {
+    let sound = "block0:\n v0 = undef.pred\n bssy b0, block3\n brif v0, block1, block2\n\
+                 block1:\n jump block2\nblock2:\n bsync b0\n jump block3\nblock3:\n exit";
+    assert_eq!(rules(&function(sound), Level::Converged), []);
+    let broken = [
+        ("bssy b0, block3\n", ""),
+        ("bsync b0\n jump", "bsync b1\n jump"),
+        // The threads would go on elsewhere than at the jump.
+        ("bssy b0, block3", "bssy b0, block1"),
+        ("bssy b0", "bssy b16"),
+        // Block 2 is reached with b1 open and without.
+        ("block1:\n jump", "block1:\n bssy b1, block2\n jump"),
+        ("block1:\n jump", "block1:\n bssy b0, block2\n jump"),
+    ];
+    for (from, to) in broken {
+        let body = sound.replacen(from, to, 1);
+        let found = rules(&function(&body), Level::Converged);
+        assert!(
+            !found.is_empty() && found.iter().all(|&rule| rule == Rule::Convergence),
+            "{found:?} in\n{body}"
+        );
+    }
+    let exits = sound.replace("bsync b0\n", "");
+    assert_eq!(rules(&function(&exits), Level::Converged), [], "an exit may leave barriers open");
+    let early = sound.replace("block1:\n jump block2", "block1:\n break b0\n exit");
+    assert_eq!(rules(&function(&early), Level::Converged), []);
+    let early = sound.replace("block1:\n jump block2", "block1:\n break b1\n exit");
+    assert_eq!(rules(&function(&early), Level::Converged), [Rule::Convergence]);
+}
