@@ -91,6 +91,7 @@ fn directives_of_bodies() {
         ),
         (".pragma \"nounroll\" , \"x\";", ".pragma \"nounroll\", \"x\";"),
         ("ts: .branchtargets L0 , L1;", "ts: .branchtargets L0, L1;"),
+        ("ts: .branchtargets A, L<2>, B;", "ts: .branchtargets A, L0, L1, B;"),
         ("fs :.calltargets f;", "fs: .calltargets f;"),
         (
             "p : .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 4 .b8 _[8]) .noreturn;",
@@ -123,7 +124,7 @@ fn module_items_print_canonically() {
         ".weak .func .attribute(.unified(1, 2)) g()\n.abi_preserve 3\n.abi_preserve_control 1;\n",
         ".visible .entry k(\n    .param .u64 .ptr .global .align 8 x,\n    .param .u64 .ptr y,\n    .param .align 4 .b8 z[12]\n)\n\
          .maxntid 256, 1, 1\n.reqntid 32\n.minnctapersm 2\n.maxnctapersm 3\n.maxnreg 64\n.explicitcluster\n\
-         .reqnctapercluster 2, 1\n.maxclusterrank 8\n.blocksareclusters\n.pragma \"nounroll\";\n{\n    ret;\n}\n",
+         .reqnctapercluster 2, 1\n.maxclusterrank 8\n.blocksareclusters\n.language 1\n.language \"Tile IR\"\n.pragma \"nounroll\";\n{\n    ret;\n}\n",
         ".section .debug_info {\n    .b8 1, 2\nL:\n    .b64 end-start+4, L\n    .b32 .debug_abbrev\n}\n",
         ".section .debug_macinfo {\n}\n",
     ] {

@@ -129,6 +129,23 @@ fn a_comment_without_end_is_one_error() {
 }
 
 #[test]
+fn a_range_of_labels_is_limited_by_the_text() {
+    for count in ["0", "4000000000", "0xFFFFFFFFFFFFFFFF"] {
+        let parsed = parse_function(&format!(".func f() {{ ts: .branchtargets L<{count}>; ret; }}"));
+        assert_eq!(parsed.errors.len(), 1);
+        assert_eq!(parsed.errors[0].code.to_string(), "E0014");
+    }
+}
+
+#[test]
+fn old_debugging_data_is_one_error() {
+    let parsed = parse_module("@@DWARF .section x\n@@DWARF .byte 1\n.version 9.0\n");
+    assert_eq!(parsed.errors.len(), 1, "{:?}", parsed.errors);
+    assert!(parsed.errors[0].help.is_some());
+    assert_eq!(parsed.value.items.len(), 1);
+}
+
+#[test]
 fn garbage_is_covered_by_items() {
     let items = split("abc ; } .version 9.0 { ] ;");
     let kinds: Vec<ItemKind> = items.iter().map(|item| item.kind).collect();

@@ -46,9 +46,9 @@ pub struct Directive {
     pub id: NodeId,
     /// Which one.
     pub kind: DirectiveKind,
-    /// Its numbers, as many as [`DirectiveKind::arity`] allows; none for `.pragma`.
+    /// Its numbers, as many as [`DirectiveKind::arity`] allows.
     pub values: Vec<Expr>,
-    /// The raw texts of `.pragma`.
+    /// The raw texts of `.pragma`, or of a `.language` that is named instead of numbered.
     pub strings: Vec<Name>,
 }
 
@@ -79,13 +79,15 @@ pub enum DirectiveKind {
     AbiPreserve,
     /// `.abi_preserve_control n`
     AbiPreserveControl,
+    /// `.language 1` or `.language "Tile IR"`: what the function was written in.
+    Language,
     /// `.pragma "…";`
     Pragma,
 }
 
 impl DirectiveKind {
     /// Every directive.
-    pub const ALL: [DirectiveKind; 13] = [
+    pub const ALL: [DirectiveKind; 14] = [
         DirectiveKind::MaxNTid,
         DirectiveKind::ReqNTid,
         DirectiveKind::MinNCtaPerSm,
@@ -98,6 +100,7 @@ impl DirectiveKind {
         DirectiveKind::NoReturn,
         DirectiveKind::AbiPreserve,
         DirectiveKind::AbiPreserveControl,
+        DirectiveKind::Language,
         DirectiveKind::Pragma,
     ];
 
@@ -116,6 +119,7 @@ impl DirectiveKind {
             DirectiveKind::NoReturn => "noreturn",
             DirectiveKind::AbiPreserve => "abi_preserve",
             DirectiveKind::AbiPreserveControl => "abi_preserve_control",
+            DirectiveKind::Language => "language",
             DirectiveKind::Pragma => "pragma",
         }
     }
@@ -129,7 +133,8 @@ impl DirectiveKind {
             | DirectiveKind::MaxNReg
             | DirectiveKind::MaxClusterRank
             | DirectiveKind::AbiPreserve
-            | DirectiveKind::AbiPreserveControl => (1, 1),
+            | DirectiveKind::AbiPreserveControl
+            | DirectiveKind::Language => (1, 1),
             DirectiveKind::ExplicitCluster
             | DirectiveKind::BlocksAreClusters
             | DirectiveKind::NoReturn

@@ -152,7 +152,7 @@ pub struct Inlined {
 pub struct TargetList {
     /// The label in front of the directive, by which `brx.idx` or `call` names the list.
     pub name: Ident,
-    /// Labels or functions.
+    /// Labels or functions. The range `L<3>` of labels is written out as `L0`, `L1`, `L2`.
     pub targets: Vec<Ident>,
 }
 

@@ -135,11 +135,40 @@ impl Parser<'_> {
     }
 
     fn target_list(&mut self, name: Ident) -> Parse<TargetList> {
-        let mut targets = vec![self.expect_ident("a label or a function")?];
-        while self.eat(b',') {
-            targets.push(self.expect_ident("a label or a function")?);
+        let mut targets = Vec::new();
+        loop {
+            let target = self.expect_ident("a label or a function")?;
+            if self.at(b'<') {
+                self.label_range(target, &mut targets)?;
+            } else {
+                targets.push(target);
+            }
+            if !self.eat(b',') {
+                return Ok(TargetList { name, targets });
+            }
         }
-        Ok(TargetList { name, targets })
+    }
+
+    /// Writes out `L<3>`. Every label has to be defined in the same text, so a range that counts more labels
+    /// than the text has bytes left to define them is wrong; this also keeps the tree linear in the text.
+    fn label_range(&mut self, stem: Ident, targets: &mut Vec<Ident>) -> Parse<()> {
+        let open = self.token.span;
+        self.advance();
+        let number = self.token.span;
+        let count = self.expect_int("the number of labels")?;
+        self.expect_closing(b'>', open)?;
+        self.close(stem.id);
+        if count == 0 || count > u64::from(self.label_budget) {
+            let message = format!("there can't be {count} labels");
+            return Err(self.report(codes::DIRECTIVE_ARGUMENTS, number, message));
+        }
+        self.label_budget -= count as u32;
+        let span = self.spans.get(stem.id);
+        for index in 0..count {
+            let id = if index == 0 { stem.id } else { self.spans.push(span) };
+            targets.push(Ident { id, name: Name::new(&format!("{}{index}", stem.name)) });
+        }
+        Ok(())
     }
 
     fn prototype(&mut self, name: Ident) -> Parse<Prototype> {

@@ -26,13 +26,16 @@ pub(super) struct Parser<'a> {
     pub(super) end: u32,
     pub(super) spans: SpanMap,
     pub(super) errors: Vec<SyntaxError>,
+    /// How many more labels ranges may stand for.
+    pub(super) label_budget: u32,
 }
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
-        Parser { lexer, token, end: 0, spans: SpanMap::default(), errors: Vec::new() }
+        let label_budget = text.len() as u32;
+        Parser { lexer, token, end: 0, spans: SpanMap::default(), errors: Vec::new(), label_budget }
     }
 
     pub(super) fn finish<T>(self, value: T) -> Parsed<T> {
@@ -161,7 +164,10 @@ impl<'a> Parser<'a> {
 
     /// Whether the current token is itself an error.
     pub(super) fn at_broken_token(&self) -> bool {
-        matches!(self.token.kind, TokenKind::Unknown | TokenKind::OpenString | TokenKind::OpenComment)
+        matches!(
+            self.token.kind,
+            TokenKind::Unknown | TokenKind::Dwarf | TokenKind::OpenString | TokenKind::OpenComment
+        )
     }
 
     /// Reports what is left of the text behind an item. If the item had an error, so has its rest.
@@ -197,6 +203,12 @@ impl<'a> Parser<'a> {
                 if self.text().starts_with('#') {
                     self.help("run the file through a C preprocessor first");
                 }
+                Reported
+            }
+            TokenKind::Dwarf => {
+                let message = "`@@DWARF` lines are not PTX any more".to_owned();
+                self.report(codes::UNKNOWN_DIRECTIVE, span, message);
+                self.help("since PTX 2.0, debugging data stands in a `.section`");
                 Reported
             }
             TokenKind::OpenString => {

@@ -118,6 +118,11 @@ impl Parser<'_> {
             return Ok(Directive { id, kind, values: Vec::new(), strings });
         }
         self.advance();
+        if kind == DirectiveKind::Language && self.token.kind == TokenKind::String {
+            let strings = vec![self.expect_string()?];
+            self.close(id);
+            return Ok(Directive { id, kind, values: Vec::new(), strings });
+        }
         let (least, most) = kind.arity();
         let mut values = Vec::new();
         if most > 0 {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::declaration::write_attributes;
 use super::list;
-use crate::ast::{Directive, Function, FunctionKind, Parameter, Statement, StatementKind};
+use crate::ast::{Directive, DirectiveKind, Function, FunctionKind, Parameter, Statement, StatementKind};
 
 /// Deeper scopes are not indented further, so that the output stays linear in the size of the tree.
 const MAX_INDENT: usize = 16;
@@ -79,6 +79,8 @@ impl fmt::Display for Directive {
         if !self.strings.is_empty() {
             f.write_str(" ")?;
             list(f, &self.strings, |f, string| write!(f, "\"{string}\""))?;
+        }
+        if self.kind == DirectiveKind::Pragma {
             return f.write_str(";");
         }
         if !self.values.is_empty() {
