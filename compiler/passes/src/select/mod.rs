@@ -1,1 +1,233 @@
-//! Instruction selection: SSA to machine IR.
+//! Instruction selection: SSA IR to machine IR.
+//!
+//! In: a legalized [`Function`] with its convergence barriers, and what is known of its blocks. Out: a
+//! [`Mir<VReg>`] with the same blocks, or the list of operations that could not be selected.
+//!
+//! ```text
+//! v3 = imul.b32 v1, v2                      ULDC %ur0, c[0x0][0x0]
+//! v4 = iadd.b32 v3, v0         =>           IMAD %r4, %r1, %ur0, %r0
+//! v6 = icmp.sge.b32 v4, v5                  ISETP.GE.AND %p6, PT, %r4, %ur1, PT
+//! brif v6, block2, block1                   branch %p6, mb2, mb1
+//! ```
+//!
+//! Algorithm: tree matching while walking backwards over the SSA graph, as in Cranelift's lowering. The
+//! instructions of a block are visited from the last to the first, and the blocks in an order in which each
+//! follows those that it dominates, so that all users come before their definition. A user either folds the
+//! definition into itself, where nothing else wants the value, or asks for its register; a definition whose
+//! register nobody asked for is skipped. What fits an operand slot of an instruction is what its row in the
+//! instruction table accepts; of immediate, uniform register and constant an instruction takes one.
+//! Constants and parameters have no place of their own: see [`pool`]. One pass, linear in the function.
+//!
+//! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`compare`] with predicates
+//! and selects, [`memory`], [`warp`], [`control`], [`special`]. [`lower`] keeps the state.
+//!
+//! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
+//! short branches.
+
+mod compare;
+mod control;
+mod float;
+mod integer;
+mod logic;
+mod lower;
+mod memory;
+mod pool;
+mod special;
+mod warp;
+mod wide;
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{Block, Function, Inst as IrInst, Op, SourceLoc, Space, Type};
+use ptxc_sass::{Arch, RegFile};
+
+use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
+use lower::Lower;
+
+/// An operation that selection knows no instructions for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The operation.
+    pub op: String,
+    /// Where it stands.
+    pub loc: SourceLoc,
+    /// What about it.
+    pub why: String,
+}
+
+/// What selection asks about the blocks of a function.
+#[derive(Clone, Debug, Default)]
+pub struct BlockFacts {
+    /// Whether all threads of a warp that have not exited execute the block together.
+    pub converged: SecondaryMap<Block, bool>,
+    /// How often a block runs for one run of the entry, in units of 1/1024.
+    pub frequency: SecondaryMap<Block, u64>,
+}
+
+/// Selects instructions for a function.
+///
+/// # Errors
+/// Every operation that could not be selected.
+pub fn select(func: &Function, arch: Arch, facts: &BlockFacts) -> Result<Mir<VReg>, Vec<Unsupported>> {
+    let (mir, block_map) = skeleton(func, facts);
+    let cfg = Cfg::new(&mir);
+    let order = cfg.order().to_vec();
+    let mut source: SecondaryMap<MBlockId, Option<Block>> = SecondaryMap::new();
+    for (block, mblock) in block_map.iter() {
+        if let Some(mblock) = *mblock {
+            source[mblock] = Some(block);
+        }
+    }
+    let mut lower = Lower::new(func, arch, mir, cfg, block_map);
+    for &mblock in order.iter().rev() {
+        if let Some(block) = source[mblock] {
+            lower.lower_block(block, mblock);
+        }
+    }
+    if !lower.unsupported.is_empty() {
+        lower.unsupported.sort_by_key(|unsupported| unsupported.loc);
+        return Err(lower.unsupported);
+    }
+    let Lower { pool, mut mir, cfg, .. } = lower;
+    pool.insert(&mut mir, &cfg, arch);
+    Ok(mir)
+}
+
+/// The blocks with their edges, without instructions, parameters and arguments. Blocks that nothing reaches
+/// are left out.
+fn skeleton(func: &Function, facts: &BlockFacts) -> (Mir<VReg>, SecondaryMap<Block, Option<MBlockId>>) {
+    let mut mir = Mir::new(func.name.clone());
+    mir.params = func.params.clone();
+    for symbol in func.symbols.values() {
+        let end = symbol.offset.unwrap_or(0) + symbol.size;
+        match symbol.space {
+            Space::Shared => mir.shared_bytes = mir.shared_bytes.max(end),
+            Space::Local => mir.local_bytes = mir.local_bytes.max(end),
+            _ => {}
+        }
+    }
+    let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
+    for block in reachable(func) {
+        let mblock = mir.blocks.push(MBlock {
+            params: Vec::new(),
+            insts: Vec::new(),
+            term: Term::Exit,
+            term_loc: func.terminator(block).map_or(SourceLoc::NONE, |inst| func.insts[inst].loc),
+            frequency: facts.frequency[block],
+            divergent: !facts.converged[block],
+        });
+        block_map[block] = Some(mblock);
+        mir.layout.push(mblock);
+    }
+    for (block, &mblock) in block_map.iter() {
+        let Some(mblock) = mblock else { continue };
+        let targets: Vec<MBlockId> = func.successors(block).filter_map(|target| block_map[target]).collect();
+        let edge = |block| Edge { block, args: Default::default() };
+        mir.blocks[mblock].term = match targets[..] {
+            [only] => Term::Jump(edge(only)),
+            [then, other] => {
+                // The predicate is filled in when the terminator is selected.
+                let pred =
+                    VReg { id: cranelift_entity::EntityRef::new(0), component: 0, file: RegFile::Pred };
+                Term::Branch { pred, negated: false, then: edge(then), other: edge(other) }
+            }
+            _ => Term::Exit,
+        };
+    }
+    (mir, block_map)
+}
+
+fn reachable(func: &Function) -> Vec<Block> {
+    let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
+    let mut stack = vec![func.entry()];
+    while let Some(block) = stack.pop() {
+        if !std::mem::replace(&mut seen[block], true) {
+            stack.extend(func.successors(block));
+        }
+    }
+    func.layout.iter().copied().filter(|&block| seen[block]).collect()
+}
+
+impl Lower<'_> {
+    fn lower_block(&mut self, block: Block, mblock: MBlockId) {
+        self.block = mblock;
+        let func = self.func;
+        let mut backwards = Vec::new();
+        for &inst in func.blocks[block].insts.iter().rev() {
+            self.loc = func.insts[inst].loc;
+            self.lower_inst(inst);
+            backwards.extend(self.seq.drain(..).rev());
+        }
+        backwards.reverse();
+        let params = func.blocks[block].params.iter();
+        let params: Vec<Tuple<VReg>> = params
+            .map(|&param| Tuple { reg: self.reg_of(param), width: lower::width_of(func.ty(param)) })
+            .collect();
+        let data = &mut self.mir.blocks[mblock];
+        data.insts = backwards;
+        data.params = params;
+    }
+
+    fn lower_inst(&mut self, inst: IrInst) {
+        let func = self.func;
+        let data = &func.insts[inst];
+        let effects = data.op.effects();
+        let stays = effects.side_effect || effects.writes_memory || effects.terminator;
+        if !stays && !func.results(inst).iter().any(|&result| self.is_needed(result)) {
+            return;
+        }
+        let ty = data.ty;
+        match data.op {
+            // These are operands of their users.
+            Op::Const(_) | Op::Undef | Op::Bitcast | Op::Unpack => {}
+            Op::Param(_) | Op::SymbolAddr(_) | Op::SpecialReg(_) => self.lower_special(inst),
+
+            Op::Iadd | Op::Isub | Op::Ineg if ty == Type::B32 => self.lower_sum(inst),
+            Op::Imul | Op::Umulh | Op::Smulh if ty == Type::B32 => self.lower_product(inst),
+            Op::Iabs | Op::Smin | Op::Smax | Op::Umin | Op::Umax if ty == Type::B32 => {
+                self.lower_minmax(inst);
+            }
+            Op::Shl | Op::Shr | Op::Sar if ty == Type::B32 => self.lower_shift(inst),
+            Op::Popc | Op::Clz | Op::Brev | Op::Prmt if ty == Type::B32 => self.lower_bits(inst),
+            Op::FunnelShl(_) | Op::FunnelShr(_) => self.lower_funnel(inst),
+            Op::Zext | Op::Sext | Op::Trunc => self.lower_extension(inst),
+
+            Op::And | Op::Or | Op::Xor | Op::Not if ty == Type::Pred => self.lower_pred_logic(inst),
+            Op::And | Op::Or | Op::Xor | Op::Not if ty == Type::B32 => self.lower_logic(inst),
+
+            Op::IaddCarryOut
+            | Op::IaddCarryIn
+            | Op::IaddCarryInOut
+            | Op::IsubCarryOut
+            | Op::IsubCarryIn
+            | Op::IsubCarryInOut => self.lower_carry(inst),
+            Op::UmulWide | Op::SmulWide | Op::UmadWide | Op::SmadWide => self.lower_wide_product(inst),
+            Op::Pack => self.lower_pack(inst),
+
+            Op::Icmp(_) => self.lower_icmp(inst),
+            Op::Fcmp(..) => self.lower_fcmp(inst),
+            Op::Select => self.lower_select(inst),
+
+            Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F32 => {
+                self.lower_float_arithmetic(inst);
+            }
+            Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(_) | Op::Fmax(_) | Op::Fapprox(..) if ty == Type::F32 => {
+                self.lower_float_unary(inst);
+            }
+            Op::SintToFloat(_) | Op::UintToFloat(_) | Op::FloatToSint(..) | Op::FloatToUint(..) => {
+                self.lower_conversion(inst);
+            }
+
+            Op::Load(_) => self.lower_load(inst),
+            Op::Store(_) => self.lower_store(inst),
+            Op::Atomic(..) | Op::Red(..) => self.lower_atomic(inst),
+
+            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync => self.lower_warp(inst),
+            Op::Barrier(..) => self.lower_barrier(inst),
+            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => self.lower_convergence(inst),
+            Op::Jump | Op::Branch(_) | Op::Return | Op::Exit => self.lower_terminator(inst),
+
+            Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) => {}
+            other => self.unsupported(&other, format!("no instruction for it at type {ty}")),
+        }
+    }
+}

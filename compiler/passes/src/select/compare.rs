@@ -1,0 +1,307 @@
+//! Comparisons, predicate logic and selects.
+//!
+//! A comparison that feeds one `and`, `or` or `xor` of predicates takes the other predicate as its third
+//! input. A test of bits against zero is a `LOP3` that writes a predicate; it holds where a bit is set, so
+//! that a test for equality is kept as its complement.
+//!
+//! ```text
+//! v5 = icmp.sge v1, v2;  v6 = or v5, v4           =>   ISETP.GE.OR %p6, PT, %r1, %r2, %p4
+//! v5 = and v1, 3;  v6 = icmp.eq v5, 0; brif v6    =>   LOP3.LUT %p6, RZ, %r1, 0x3, RZ, 0xc0, !PT; !%p6
+//! v6 = select v4, v1, 0                           =>   SEL %r6, %r1, RZ, %p4
+//! ```
+
+use ptxc_ir::{FloatCond, Inst as IrInst, InstData, IntCond, Op as IrOp, Type, Value, ValueDef};
+use ptxc_sass::{Inst, Op, Operand};
+
+use super::logic::is_logic;
+use super::lower::{Lower, Src};
+use crate::mir::VReg;
+
+/// The third input of a comparison and how it is combined.
+#[derive(Clone, Copy)]
+struct Combine {
+    mode: &'static str,
+    ps: Operand<VReg>,
+}
+
+impl Combine {
+    fn none() -> Combine {
+        Combine { mode: ".AND", ps: Operand::pt() }
+    }
+}
+
+impl<'a> Lower<'a> {
+    /// Whether a predicate is kept as its complement.
+    pub(super) fn kept_complemented(&self, value: Value) -> bool {
+        self.bit_test(value).is_some_and(|(_, complemented)| complemented)
+    }
+
+    /// A comparison of bits with zero, or of one bit with itself: the logic operation that selects the bits,
+    /// and whether the comparison holds where none of them is set.
+    fn bit_test(&self, value: Value) -> Option<(Value, bool)> {
+        let ValueDef::Result(inst, _) = self.func.def(value) else { return None };
+        let data = &self.func.insts[inst];
+        let IrOp::Icmp(cond @ (IntCond::Eq | IntCond::Ne)) = data.op else { return None };
+        let tested = data.args[0];
+        let logic = self.logic_below(tested, inst)?;
+        let Src::Imm(constant) = self.src(data.args[1]) else { return None };
+        let one_bit = constant.is_power_of_two()
+            && logic.op == IrOp::And
+            && logic.args.iter().any(|&arg| self.src(arg) == Src::Imm(constant));
+        match (constant, cond) {
+            (0, cond) => Some((tested, cond == IntCond::Eq)),
+            (_, cond) if one_bit => Some((tested, cond == IntCond::Ne)),
+            _ => None,
+        }
+    }
+
+    /// The logic operation below an argument of a comparison, if nothing else uses it. In contrast to
+    /// [`foldable_in`](Self::foldable_in) the answer does not depend on who was visited before.
+    fn logic_below(&self, tested: Value, user: IrInst) -> Option<&InstData> {
+        let below = self.resolve(tested);
+        let ValueDef::Result(inst, _) = self.func.def(below) else { return None };
+        let single = self.use_count(below) == 1 && self.use_count(tested) == 1;
+        let data = &self.func.insts[inst];
+        (single && is_logic(data) && self.home(inst) == self.home(user)).then_some(data)
+    }
+
+    pub(super) fn lower_icmp(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let IrOp::Icmp(cond) = data.op else { return };
+        if data.ty.bits() < 32 {
+            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        }
+        let result = self.func.result(inst);
+        let to = self.def(result);
+        if let Some((bits, _)) = self.bit_test(result) {
+            let logic = self.match_logic(bits, self.block);
+            let [a, b, c] = self.logic_operands(logic.inputs);
+            let table = Operand::imm(logic.table.into());
+            return self.emit(Inst::new(Op::LOP3).ops([Operand::rz(), a, b, c, table]).slot("pd", to));
+        }
+        if data.ty.bits() == 64 {
+            return self.compare_pairs(to, cond, data.args[0], data.args[1]);
+        }
+        self.compare_words(to, data, cond, Combine::none());
+    }
+
+    fn compare_words(&mut self, to: Operand<VReg>, data: &InstData, cond: IntCond, combine: Combine) {
+        let (x, y) = (self.src(data.args[0]), self.src(data.args[1]));
+        let swap = x.is_special() && !y.is_special();
+        let (x, y, cond) = if swap { (y, x, cond.swap()) } else { (x, y, cond) };
+        let (a, b) = (self.gpr(x), self.any(y));
+        self.emit(isetp(to, cond, a, b, combine));
+    }
+
+    /// A 64-bit comparison: the high words decide unless they are equal.
+    fn compare_pairs(&mut self, to: Operand<VReg>, cond: IntCond, x: Value, y: Value) {
+        let words = |lower: &mut Self, n: u8, cond: IntCond| {
+            let (x, y) = (lower.half(x, n), lower.half(y, n));
+            if x.is_special() && !y.is_special() {
+                (lower.gpr(y), lower.any(x), cond.swap())
+            } else {
+                (lower.gpr(x), lower.any(y), cond)
+            }
+        };
+        let low = Operand::reg(self.mir.new_vreg(ptxc_sass::RegFile::Pred, 1));
+        let (unsigned, strict) = match cond {
+            IntCond::Eq | IntCond::Ne => (cond, cond),
+            IntCond::Slt => (IntCond::Ult, IntCond::Slt),
+            IntCond::Sle => (IntCond::Ule, IntCond::Slt),
+            IntCond::Sgt => (IntCond::Ugt, IntCond::Sgt),
+            IntCond::Sge => (IntCond::Uge, IntCond::Sgt),
+            IntCond::Ult | IntCond::Ule => (cond, IntCond::Ult),
+            IntCond::Ugt | IntCond::Uge => (cond, IntCond::Ugt),
+        };
+        let (a, b, cond) = words(self, 0, unsigned);
+        self.emit(isetp(low, cond, a, b, Combine::none()));
+        if unsigned == strict && matches!(unsigned, IntCond::Eq | IntCond::Ne) {
+            let mode = if unsigned == IntCond::Eq { ".AND" } else { ".OR" };
+            let (a, b, cond) = words(self, 1, unsigned);
+            return self.emit(isetp(to, cond, a, b, Combine { mode, ps: low }));
+        }
+        let equal = Operand::reg(self.mir.new_vreg(ptxc_sass::RegFile::Pred, 1));
+        let (a, b, _) = words(self, 1, IntCond::Eq);
+        self.emit(isetp(equal, IntCond::Eq, a, b, Combine { mode: ".AND", ps: low }));
+        let (a, b, cond) = words(self, 1, strict);
+        self.emit(isetp(to, cond, a, b, Combine { mode: ".OR", ps: equal }));
+    }
+
+    pub(super) fn lower_fcmp(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let IrOp::Fcmp(cond, ftz) = data.op else { return };
+        if data.ty != Type::F32 {
+            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        }
+        let to = self.def(self.func.result(inst));
+        self.compare_floats(to, data, cond, ftz, Combine::none());
+    }
+
+    fn compare_floats(
+        &mut self,
+        to: Operand<VReg>,
+        data: &InstData,
+        cond: FloatCond,
+        ftz: bool,
+        combine: Combine,
+    ) {
+        let (a, b, swapped) = self.compared_floats(data.args[0], data.args[1]);
+        let cond = if swapped { swap(cond) } else { cond };
+        let text = format!(".{}", cond.name().to_ascii_uppercase());
+        let made = Inst::new(Op::FSETP).ops([to, a, b]).with(&text).with(combine.mode).slot("ps", combine.ps);
+        self.emit(if ftz { made.with(".FTZ") } else { made });
+    }
+
+    pub(super) fn lower_pred_logic(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        let Some(reg) = to.as_reg() else { return };
+        let (mode, table) = match data.op {
+            IrOp::And => (".AND", 0xc0),
+            IrOp::Or => (".OR", 0xfc),
+            IrOp::Xor => (".XOR", 0x3c),
+            // `not` is a flag of whoever reads it.
+            _ => return,
+        };
+        for (own, other) in [(data.args[1], data.args[0]), (data.args[0], data.args[1])] {
+            if let Some((compare, complement)) = self.foldable_compare(own) {
+                let ps = self.pred(other);
+                let combine = Combine { mode, ps };
+                match compare.op {
+                    IrOp::Icmp(cond) => {
+                        let cond = if complement { cond.negate() } else { cond };
+                        self.compare_words(to, compare, cond, combine);
+                    }
+                    IrOp::Fcmp(cond, ftz) => {
+                        let cond = if complement { negate(cond) } else { cond };
+                        self.compare_floats(to, compare, cond, ftz, combine);
+                    }
+                    _ => {}
+                }
+                return;
+            }
+        }
+        let (a, b) = (self.pred(data.args[0]), self.pred(data.args[1]));
+        self.emit(plop3(reg, a, b, table));
+    }
+
+    /// A comparison of words or floats, below any number of `not`s, that nothing else uses, and whether
+    /// that number is odd.
+    fn foldable_compare(&self, value: Value) -> Option<(&'a InstData, bool)> {
+        let (below, complement) = self.strip_not(value);
+        let mut at = value;
+        while at != below {
+            if self.use_count(at) != 1 {
+                return None;
+            }
+            at = self.def_data(at)?.args[0];
+        }
+        let data = self.foldable(below)?;
+        let folds = match data.op {
+            IrOp::Icmp(_) => data.ty == Type::B32 && self.bit_test(below).is_none(),
+            IrOp::Fcmp(..) => data.ty == Type::F32,
+            _ => false,
+        };
+        folds.then_some((data, complement))
+    }
+
+    pub(super) fn lower_select(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let result = self.func.result(inst);
+        let Some(to) = self.def(result).as_reg() else { return };
+        let ps = self.pred(data.args[0]);
+        if data.ty == Type::Pred {
+            let (b, c) = (self.pred(data.args[1]), self.pred(data.args[2]));
+            let table = Operand::imm(0xca);
+            let other = Operand::imm(0);
+            return self.emit(Inst::new(Op::PLOP3).ops([Operand::reg(to), ps, b, c, table, other]));
+        }
+        match data.ty.bits() {
+            bits if bits <= 32 => {
+                self.select_word(to, ps, self.src(data.args[1]), self.src(data.args[2]));
+            }
+            64 => {
+                for n in 0..2 {
+                    let (yes, no) = (self.half(data.args[1], n), self.half(data.args[2], n));
+                    self.select_word(to.component(n), ps, yes, no);
+                }
+            }
+            _ => self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty)),
+        }
+    }
+
+    fn select_word(&mut self, to: VReg, ps: Operand<VReg>, yes: Src, no: Src) {
+        if yes == no {
+            return self.copy_to(to, yes);
+        }
+        let swap = yes.is_special() && !no.is_special();
+        let (a, b, ps) = if swap { (no, yes, ps.not()) } else { (yes, no, ps) };
+        let (a, b) = (self.gpr(a), self.any(b));
+        self.emit(Inst::new(Op::SEL).ops([Operand::reg(to), a, b, ps]));
+    }
+}
+
+/// `to` = the function of two predicates with that truth table over 0xf0 and 0xcc.
+pub(super) fn plop3(to: VReg, a: Operand<VReg>, b: Operand<VReg>, table: u8) -> Inst<VReg> {
+    // The third input is PT, so that only those columns of the table count.
+    let table = Operand::imm(u32::from(table & 0xaa));
+    Inst::new(Op::PLOP3).ops([Operand::reg(to), a, b, Operand::pt(), table, Operand::imm(0)])
+}
+
+fn isetp(
+    to: Operand<VReg>,
+    cond: IntCond,
+    a: Operand<VReg>,
+    b: Operand<VReg>,
+    combine: Combine,
+) -> Inst<VReg> {
+    let (text, unsigned) = match cond {
+        IntCond::Eq => (".EQ", false),
+        IntCond::Ne => (".NE", false),
+        IntCond::Slt => (".LT", false),
+        IntCond::Sle => (".LE", false),
+        IntCond::Sgt => (".GT", false),
+        IntCond::Sge => (".GE", false),
+        IntCond::Ult => (".LT", true),
+        IntCond::Ule => (".LE", true),
+        IntCond::Ugt => (".GT", true),
+        IntCond::Uge => (".GE", true),
+    };
+    let made = Inst::new(Op::ISETP).ops([to, a, b]).with(text).with(combine.mode).slot("ps", combine.ps);
+    if unsigned { made.with(".U32") } else { made }
+}
+
+/// The condition with its operands exchanged.
+fn swap(cond: FloatCond) -> FloatCond {
+    match cond {
+        FloatCond::Lt => FloatCond::Gt,
+        FloatCond::Le => FloatCond::Ge,
+        FloatCond::Gt => FloatCond::Lt,
+        FloatCond::Ge => FloatCond::Le,
+        FloatCond::Ltu => FloatCond::Gtu,
+        FloatCond::Leu => FloatCond::Geu,
+        FloatCond::Gtu => FloatCond::Ltu,
+        FloatCond::Geu => FloatCond::Leu,
+        same => same,
+    }
+}
+
+/// The condition that holds exactly when this one does not.
+fn negate(cond: FloatCond) -> FloatCond {
+    match cond {
+        FloatCond::Eq => FloatCond::Neu,
+        FloatCond::Ne => FloatCond::Equ,
+        FloatCond::Lt => FloatCond::Geu,
+        FloatCond::Le => FloatCond::Gtu,
+        FloatCond::Gt => FloatCond::Leu,
+        FloatCond::Ge => FloatCond::Ltu,
+        FloatCond::Equ => FloatCond::Ne,
+        FloatCond::Neu => FloatCond::Eq,
+        FloatCond::Ltu => FloatCond::Ge,
+        FloatCond::Leu => FloatCond::Gt,
+        FloatCond::Gtu => FloatCond::Le,
+        FloatCond::Geu => FloatCond::Lt,
+        FloatCond::Num => FloatCond::Nan,
+        FloatCond::Nan => FloatCond::Num,
+    }
+}

@@ -1,0 +1,227 @@
+//! Single-precision arithmetic and conversions.
+//!
+//! Signs and magnitudes of operands are free: `fneg` and `fabs` become flags of the operand that reads them.
+//!
+//! ```text
+//! v3 = fneg v1;  v4 = ffma v3, v2, 0.5    =>   FFMA %r4, -%r1, %r2, 0.5
+//! v5 = fsub v1, v2                        =>   FADD %r5, %r1, -%r2
+//! ```
+
+use ptxc_ir::{Approx, FloatMode, Inst as IrInst, Op as IrOp, Rounding, Type, Value};
+use ptxc_sass::{Inst, Op, Operand};
+
+use super::integer::is_general;
+use super::lower::{Lower, Src};
+use crate::mir::VReg;
+
+/// A source with its signs: the magnitude is taken first, then the sign turned.
+#[derive(Clone, Copy)]
+pub(super) struct FloatSrc {
+    src: Src,
+    abs: bool,
+    neg: bool,
+}
+
+impl FloatSrc {
+    fn negated(self, neg: bool) -> FloatSrc {
+        FloatSrc { neg: self.neg ^ neg, ..self }
+    }
+
+    fn is_special(self) -> bool {
+        self.src.is_special()
+    }
+}
+
+impl Lower<'_> {
+    /// The source of a float value below its `fneg`s and `fabs`es.
+    pub(super) fn float_src(&self, value: Value) -> FloatSrc {
+        let (mut abs, mut neg) = (false, false);
+        let mut value = value;
+        while let Some(data) = self.def_data(value) {
+            match data.op {
+                // Below a magnitude signs no longer matter.
+                IrOp::Fneg(false) if data.ty == Type::F32 => neg ^= !abs,
+                IrOp::Fabs(false) if data.ty == Type::F32 => abs = true,
+                _ => break,
+            }
+            value = data.args[0];
+        }
+        let src = match self.src(value) {
+            Src::Imm(bits) => {
+                let bits = if abs { bits & 0x7fff_ffff } else { bits };
+                let bits = if neg { bits ^ 0x8000_0000 } else { bits };
+                return FloatSrc { src: Src::Imm(bits), abs: false, neg: false };
+            }
+            src => src,
+        };
+        FloatSrc { src, abs, neg }
+    }
+
+    /// As an operand; the flag allows other forms than a general register.
+    fn float_operand(&mut self, float: FloatSrc, any: bool) -> Operand<VReg> {
+        let src = match float.src {
+            Src::Imm(bits) if float.neg => Src::Imm(bits ^ 0x8000_0000),
+            other => other,
+        };
+        let neg = float.neg && !matches!(src, Src::Imm(_));
+        let operand = if any { self.any(src) } else { self.gpr(src) };
+        let operand = if float.abs { operand.abs() } else { operand };
+        if neg { operand.neg() } else { operand }
+    }
+
+    fn float_pair(&mut self, a: FloatSrc, b: FloatSrc) -> (Operand<VReg>, Operand<VReg>) {
+        let (a, b) = if a.is_special() && !b.is_special() { (b, a) } else { (a, b) };
+        (self.float_operand(a, false), self.float_operand(b, true))
+    }
+
+    /// The operands a and b of a float comparison, and whether they changed places.
+    pub(super) fn compared_floats(&mut self, a: Value, b: Value) -> (Operand<VReg>, Operand<VReg>, bool) {
+        let (a, b) = (self.float_src(a), self.float_src(b));
+        let swap = a.is_special() && !b.is_special();
+        let (a, b) = if swap { (b, a) } else { (a, b) };
+        (self.float_operand(a, false), self.float_operand(b, true), swap)
+    }
+
+    pub(super) fn lower_float_arithmetic(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        let (x, y) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
+        let (made, mode) = match data.op {
+            IrOp::Fadd(mode) => {
+                let (a, b) = self.float_pair(x, y);
+                (Inst::new(Op::FADD).ops([to, a, b]), mode)
+            }
+            IrOp::Fsub(mode) => {
+                let (a, b) = self.float_pair(x, y.negated(true));
+                (Inst::new(Op::FADD).ops([to, a, b]), mode)
+            }
+            IrOp::Fmul(mode) => {
+                let (a, b) = self.float_pair(x, y);
+                (Inst::new(Op::FMUL).ops([to, a, b]), mode)
+            }
+            IrOp::Ffma(mode) => {
+                let z = self.float_src(data.args[2]);
+                let (x, y) = if x.is_special() && !y.is_special() { (y, x) } else { (x, y) };
+                let a = self.fma_operand(x, false);
+                let b = self.fma_operand(y, true);
+                let c = self.fma_operand(z, is_general(b));
+                (Inst::new(Op::FFMA).ops([to, a, b, c]), mode)
+            }
+            _ => return,
+        };
+        self.emit(with_mode(made, mode));
+    }
+
+    /// An operand of `FFMA`, which negates but has no bars.
+    fn fma_operand(&mut self, float: FloatSrc, any: bool) -> Operand<VReg> {
+        if !float.abs {
+            return self.float_operand(float, any);
+        }
+        let magnitude = Operand::reg(self.temp());
+        let a = self.float_operand(float, false);
+        self.emit(Inst::new(Op::FADD).ops([magnitude, a, Operand::rz().neg()]));
+        magnitude
+    }
+
+    pub(super) fn lower_float_unary(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        let x = self.float_src(data.args[0]);
+        match data.op {
+            IrOp::Fneg(ftz) | IrOp::Fabs(ftz) => {
+                let x = if matches!(data.op, IrOp::Fabs(_)) {
+                    FloatSrc { abs: true, neg: false, ..x }
+                } else {
+                    x.negated(true)
+                };
+                // Adding -0 changes nothing, and flushes if asked.
+                let a = self.float_operand(x, false);
+                self.emit(with_ftz(Inst::new(Op::FADD).ops([to, a, Operand::rz().neg()]), ftz));
+            }
+            IrOp::Fmin(ftz) | IrOp::Fmax(ftz) => {
+                let y = self.float_src(data.args[1]);
+                let (a, b) = self.float_pair(x, y);
+                let least = matches!(data.op, IrOp::Fmin(_));
+                let ps = if least { Operand::pt() } else { Operand::pt().not() };
+                self.emit(with_ftz(Inst::new(Op::FMNMX).ops([to, a, b, ps]), ftz));
+            }
+            IrOp::Fapprox(function, ftz) => {
+                let mode = match function {
+                    Approx::Rcp => ".RCP",
+                    Approx::Rsq => ".RSQ",
+                    Approx::Sqrt => ".SQRT",
+                    Approx::Lg2 => ".LG2",
+                    Approx::Ex2 => ".EX2",
+                    Approx::Tanh => ".TANH",
+                    // The hardware takes revolutions, not radians.
+                    Approx::Sin | Approx::Cos => {
+                        return self.unsupported(&data.op, "its argument must be reduced first");
+                    }
+                };
+                if !ftz && function != Approx::Tanh {
+                    return self.unsupported(&data.op, "MUFU flushes subnormals: it must be scaled first");
+                }
+                let b = self.float_operand(x, true);
+                self.emit(Inst::new(Op::MUFU).with(mode).ops([to, b]));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn lower_conversion(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        let from_ty = self.func.ty(data.args[0]);
+        match data.op {
+            IrOp::SintToFloat(round) | IrOp::UintToFloat(round) => {
+                if data.ty != Type::F32 || from_ty.bits() > 32 {
+                    let why = format!("from {from_ty} to {}", data.ty);
+                    return self.unsupported(&data.op, why);
+                }
+                let signed = matches!(data.op, IrOp::SintToFloat(_));
+                let b = self.any_value(data.args[0]);
+                let made = Inst::new(Op::I2FP).with(if signed { ".S32" } else { ".U32" }).ops([to, b]);
+                self.emit(with_round(made, round));
+            }
+            IrOp::FloatToSint(round, ftz) | IrOp::FloatToUint(round, ftz) => {
+                if data.ty.bits() > 32 || from_ty != Type::F32 {
+                    let why = format!("from {from_ty} to {}", data.ty);
+                    return self.unsupported(&data.op, why);
+                }
+                if data.ty.bits() < 32 {
+                    return self.unsupported(&data.op, "it saturates at 32 bits, not at 16");
+                }
+                let x = self.float_src(data.args[0]);
+                let b = self.float_operand(x, true);
+                let made = Inst::new(Op::F2I).with(".NTZ").ops([to, b]);
+                let made = if matches!(data.op, IrOp::FloatToUint(..)) { made.with(".U32") } else { made };
+                let made = match round {
+                    Rounding::Nearest => made,
+                    Rounding::Zero => made.with(".TRUNC"),
+                    Rounding::Down => made.with(".FLOOR"),
+                    Rounding::Up => made.with(".CEIL"),
+                };
+                self.emit(with_ftz(made, ftz));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn with_mode(inst: Inst<VReg>, mode: FloatMode) -> Inst<VReg> {
+    let inst = with_round(with_ftz(inst, mode.ftz), mode.round);
+    if mode.sat { inst.with(".SAT") } else { inst }
+}
+
+fn with_ftz(inst: Inst<VReg>, ftz: bool) -> Inst<VReg> {
+    if ftz { inst.with(".FTZ") } else { inst }
+}
+
+fn with_round(inst: Inst<VReg>, round: Rounding) -> Inst<VReg> {
+    match round {
+        Rounding::Nearest => inst,
+        Rounding::Zero => inst.with(".RZ"),
+        Rounding::Down => inst.with(".RM"),
+        Rounding::Up => inst.with(".RP"),
+    }
+}

@@ -1,0 +1,455 @@
+//! The state of selection, and how an IR value becomes an operand.
+//!
+//! Blocks and their instructions are visited backwards, so that every use of a value is known before its
+//! definition is reached: a value that got a register must be computed, one that did not has been folded
+//! into all of its users or is dead. A value gets its register from the first user that asks.
+//!
+//! Conventions for values in registers:
+//! - `b16`, `f16` and `bf16` lie in the low half of a 32-bit register; the upper half is undefined.
+//! - `b64` and `f64` are pairs, low word first; the results of a vector load are one tuple.
+//! - A predicate may be kept as its complement, where only that can be had in one instruction; see
+//!   [`Lower::pred`].
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{Block, Function, Inst as IrInst, InstData, Op as IrOp, SourceLoc, Type, Value, ValueDef};
+use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
+
+use super::Unsupported;
+use super::pool::{Pool, Pooled};
+use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
+
+/// A 32-bit source: what an operand slot can be filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Src {
+    /// Any content.
+    Undef,
+    /// A constant.
+    Imm(u32),
+    /// A word of constant bank 0, the same for all threads.
+    Bank(u32),
+    /// The address of that byte of the CTA's static shared memory.
+    Shared(u32),
+    /// A component of a value in general registers.
+    Word(Value, u8),
+}
+
+impl Src {
+    /// Whether it fits a slot other than as a general register: an instruction takes one of those.
+    pub(super) fn is_special(self) -> bool {
+        match self {
+            Src::Imm(bits) => bits != 0,
+            Src::Bank(_) | Src::Shared(_) => true,
+            Src::Undef | Src::Word(..) => false,
+        }
+    }
+}
+
+/// The state of the selection of one function.
+pub(super) struct Lower<'a> {
+    /// The function.
+    pub(super) func: &'a Function,
+    /// The target.
+    pub(super) arch: Arch,
+    /// What has been made so far.
+    pub(super) mir: Mir<VReg>,
+    /// The graph of `mir`.
+    pub(super) cfg: Cfg,
+    /// The machine block of each block.
+    pub(super) block_map: SecondaryMap<Block, Option<MBlockId>>,
+    /// What could not be selected.
+    pub(super) unsupported: Vec<Unsupported>,
+    /// Constants that are made where they are needed.
+    pub(super) pool: Pool,
+    /// The block in hand.
+    pub(super) block: MBlockId,
+    /// Source of the instruction in hand.
+    pub(super) loc: SourceLoc,
+    /// Machine instructions of the IR instruction in hand, in order.
+    pub(super) seq: Vec<MInst<VReg>>,
+    regs: SecondaryMap<Value, Option<VReg>>,
+    uses: SecondaryMap<Value, u32>,
+    home: SecondaryMap<IrInst, Option<MBlockId>>,
+}
+
+impl<'a> Lower<'a> {
+    /// Starts with the blocks and edges of the function in `mir`, empty otherwise.
+    pub(super) fn new(
+        func: &'a Function,
+        arch: Arch,
+        mir: Mir<VReg>,
+        cfg: Cfg,
+        block_map: SecondaryMap<Block, Option<MBlockId>>,
+    ) -> Lower<'a> {
+        let mut uses = SecondaryMap::new();
+        let mut home = SecondaryMap::new();
+        for (block, &mblock) in block_map.iter() {
+            let Some(mblock) = mblock else { continue };
+            for &inst in &func.blocks[block].insts {
+                home[inst] = Some(mblock);
+                let data = &func.insts[inst];
+                let args = data.targets.iter().flat_map(|target| &target.args);
+                for &arg in data.args.iter().chain(args) {
+                    uses[arg] += 1;
+                }
+            }
+        }
+        Lower {
+            func,
+            arch,
+            block: mir.entry(),
+            pool: Pool::new(&mir, &cfg),
+            mir,
+            cfg,
+            block_map,
+            unsupported: Vec::new(),
+            loc: SourceLoc::NONE,
+            seq: Vec::new(),
+            regs: SecondaryMap::new(),
+            uses,
+            home,
+        }
+    }
+
+    /// Notes that an operation can't be selected.
+    pub(super) fn unsupported(&mut self, op: &IrOp, why: impl Into<String>) {
+        self.unsupported.push(Unsupported { op: format!("{op:?}"), loc: self.loc, why: why.into() });
+    }
+
+    /// Adds a machine instruction.
+    pub(super) fn emit(&mut self, inst: Inst<VReg>) {
+        self.seq.push(MInst::new(inst, self.loc));
+    }
+
+    /// A fresh general register.
+    pub(super) fn temp(&mut self) -> VReg {
+        self.mir.new_vreg(RegFile::Gpr, 1)
+    }
+
+    /// Copies a source into a general register.
+    pub(super) fn copy_to(&mut self, to: VReg, src: Src) {
+        if src != Src::Undef {
+            let from = self.any(src);
+            self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), from]));
+        }
+    }
+
+    /// The operation that defines a value if it may be computed in the user's place: nothing else uses the
+    /// value, it has no effects, and the user's block runs no more often.
+    pub(super) fn foldable(&self, value: Value) -> Option<&'a InstData> {
+        self.foldable_in(value, self.block)
+    }
+
+    /// The same for a user in a given block.
+    pub(super) fn foldable_in(&self, value: Value, user: MBlockId) -> Option<&'a InstData> {
+        let below = self.resolve(value);
+        // Names in between must have no other user either.
+        let mut at = value;
+        while at != below {
+            if self.uses[at] != 1 {
+                return None;
+            }
+            at = self.def_data(at)?.args[0];
+        }
+        let ValueDef::Result(inst, 0) = self.func.def(below) else { return None };
+        let data = &self.func.insts[inst];
+        let home = self.home[inst]?;
+        let cheap = home == user || self.mir.blocks[user].frequency <= self.mir.blocks[home].frequency;
+        (self.uses[below] == 1 && self.regs[below].is_none() && data.op.effects().is_pure() && cheap)
+            .then_some(data)
+    }
+
+    /// The number of uses of a value in the IR.
+    pub(super) fn use_count(&self, value: Value) -> u32 {
+        self.uses[value]
+    }
+
+    /// The block that an instruction stands in.
+    pub(super) fn home(&self, inst: IrInst) -> Option<MBlockId> {
+        self.home[inst]
+    }
+
+    /// The operation that defines a value.
+    pub(super) fn def_data(&self, value: Value) -> Option<&'a InstData> {
+        match self.func.def(value) {
+            ValueDef::Result(inst, _) => Some(&self.func.insts[inst]),
+            ValueDef::Param(..) => None,
+        }
+    }
+
+    /// Whether somebody asked for the register of a value.
+    pub(super) fn is_needed(&self, value: Value) -> bool {
+        self.regs[value].is_some()
+    }
+
+    /// Follows operations that change nothing but the name or the type of a value.
+    pub(super) fn resolve(&self, mut value: Value) -> Value {
+        while let Some(data) = self.def_data(value) {
+            let same = match data.op {
+                IrOp::Bitcast => true,
+                IrOp::ToGeneric(space) | IrOp::FromGeneric(space) => space == ptxc_ir::Space::Global,
+                _ => false,
+            };
+            if !same {
+                break;
+            }
+            value = data.args[0];
+        }
+        value
+    }
+
+    /// The source of a value of at most 32 bits.
+    pub(super) fn src(&self, value: Value) -> Src {
+        let mut value = self.resolve(value);
+        loop {
+            let ValueDef::Result(inst, number) = self.func.def(value) else { return Src::Word(value, 0) };
+            let data = &self.func.insts[inst];
+            match data.op {
+                IrOp::Undef => return Src::Undef,
+                IrOp::Const(bits) => return Src::Imm(bits as u32),
+                IrOp::Param(offset) if data.ty.bits() == 32 => {
+                    return Src::Bank(self.arch.param_base() + offset);
+                }
+                IrOp::SpecialReg(reg) => {
+                    return super::special::bank_offset(reg).map_or(Src::Word(value, 0), Src::Bank);
+                }
+                IrOp::SymbolAddr(symbol) => {
+                    let symbol = &self.func.symbols[symbol];
+                    return match symbol.offset {
+                        Some(offset) if symbol.space == ptxc_ir::Space::Shared => Src::Shared(offset),
+                        _ => Src::Word(value, 0),
+                    };
+                }
+                IrOp::Trunc if self.func.ty(data.args[0]).bits() == 64 => return self.half(data.args[0], 0),
+                IrOp::Trunc => value = self.resolve(data.args[0]),
+                IrOp::Unpack if data.ty.bits() == 64 => return self.half(data.args[0], number),
+                _ => return Src::Word(value, 0),
+            }
+        }
+    }
+
+    /// The source of the low (0) or high (1) word of a 64-bit value.
+    pub(super) fn half(&self, value: Value, n: u8) -> Src {
+        let value = self.resolve(value);
+        let Some(data) = self.def_data(value) else { return Src::Word(value, n) };
+        match data.op {
+            IrOp::Undef => Src::Undef,
+            IrOp::Const(bits) => Src::Imm((bits >> (32 * n)) as u32),
+            IrOp::Param(offset) => Src::Bank(self.arch.param_base() + offset + 4 * n as u32),
+            IrOp::Pack if data.ty.bits() == 64 => self.src(data.args[n as usize]),
+            IrOp::Zext if n == 1 => Src::Imm(0),
+            IrOp::Zext if self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
+            IrOp::Sext if n == 0 && self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
+            _ => Src::Word(value, n),
+        }
+    }
+
+    /// The register of a value that is computed or a block parameter; makes one on the first call.
+    pub(super) fn reg_of(&mut self, value: Value) -> VReg {
+        if let Some(reg) = self.regs[value] {
+            return reg;
+        }
+        let ty = self.func.ty(value);
+        if let ValueDef::Result(inst, _) = self.func.def(value) {
+            let results = self.func.results(inst);
+            if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_)) {
+                let each = width_of(ty);
+                let tuple = self.mir.new_vreg(RegFile::Gpr, each * results.len() as u8);
+                for (n, &result) in results.iter().enumerate() {
+                    self.regs[result] = Some(tuple.component(n as u8 * each));
+                }
+                return self.regs[value].expect("the value is among its results");
+            }
+        }
+        let reg = if ty == Type::Pred {
+            self.mir.new_vreg(RegFile::Pred, 1)
+        } else {
+            self.mir.new_vreg(RegFile::Gpr, width_of(ty))
+        };
+        self.regs[value] = Some(reg);
+        reg
+    }
+
+    /// The operand for a result: its register, or the constant register where nobody reads it.
+    pub(super) fn def(&self, value: Value) -> Operand<VReg> {
+        match self.regs[value] {
+            Some(reg) => Operand::reg(reg),
+            None if self.func.ty(value) == Type::Pred => Operand::pt(),
+            None => Operand::rz(),
+        }
+    }
+
+    /// A source as a general register.
+    pub(super) fn gpr(&mut self, src: Src) -> Operand<VReg> {
+        match src {
+            Src::Undef | Src::Imm(0) => Operand::rz(),
+            Src::Imm(bits) => Operand::reg(self.pooled(Pooled::Const(bits))),
+            Src::Bank(offset) => Operand::reg(self.pooled(Pooled::Bank { offset, width: 1 })),
+            Src::Shared(offset) => Operand::reg(self.pooled(Pooled::SharedCopy(offset))),
+            Src::Word(value, component) => Operand::reg(self.reg_of(value).component(component)),
+        }
+    }
+
+    /// A source in whatever form a slot for all kinds takes: immediate, uniform or general register.
+    pub(super) fn any(&mut self, src: Src) -> Operand<VReg> {
+        match src {
+            Src::Imm(bits) if bits != 0 => Operand::imm(bits),
+            Src::Bank(offset) => Operand::reg(self.pooled(Pooled::UniformBank { offset, width: 1 })),
+            Src::Shared(offset) => Operand::reg(self.pooled(Pooled::Shared(offset))),
+            _ => self.gpr(src),
+        }
+    }
+
+    /// A value of at most 32 bits in a general register.
+    pub(super) fn gpr_value(&mut self, value: Value) -> Operand<VReg> {
+        self.gpr(self.src(value))
+    }
+
+    /// A value of at most 32 bits in whatever form.
+    pub(super) fn any_value(&mut self, value: Value) -> Operand<VReg> {
+        self.any(self.src(value))
+    }
+
+    /// Two sources of a commutative operation: the first in a general register, the second in whatever form.
+    pub(super) fn commuted(&mut self, a: Src, b: Src) -> (Operand<VReg>, Operand<VReg>) {
+        let (a, b) = if a.is_special() && !b.is_special() { (b, a) } else { (a, b) };
+        (self.gpr(a), self.any(b))
+    }
+
+    /// A value of any type as a register or a tuple of registers; zero and undefined values in RZ.
+    pub(super) fn tuple(&mut self, value: Value) -> Operand<VReg> {
+        if self.func.ty(value).bits() <= 32 {
+            return self.gpr_value(value);
+        }
+        let value = self.resolve(value);
+        match self.def_data(value).map(|data| data.op) {
+            Some(IrOp::Undef | IrOp::Const(0)) => Operand::rz(),
+            Some(IrOp::Param(offset)) => {
+                let offset = self.arch.param_base() + offset;
+                Operand::reg(self.pooled(Pooled::Bank { offset, width: 2 }))
+            }
+            _ => Operand::reg(self.reg_of(value)),
+        }
+    }
+
+    /// The same where a pair of uniform registers will do, too.
+    pub(super) fn uniform_tuple(&mut self, value: Value) -> Option<Operand<VReg>> {
+        let data = self.def_data(self.resolve(value))?;
+        match data.op {
+            IrOp::Param(offset) => {
+                let offset = self.arch.param_base() + offset;
+                Some(Operand::reg(self.pooled(Pooled::UniformBank { offset, width: 2 })))
+            }
+            _ => None,
+        }
+    }
+
+    /// A predicate as an operand, complemented where it is kept as its complement or under an odd number of
+    /// `not`s.
+    pub(super) fn pred(&mut self, value: Value) -> Operand<VReg> {
+        let (value, complement) = self.strip_not(value);
+        let operand = match self.def_data(value).map(|data| data.op) {
+            Some(IrOp::Const(bits)) => {
+                if bits & 1 == 0 {
+                    Operand::pt().not()
+                } else {
+                    Operand::pt()
+                }
+            }
+            Some(IrOp::Undef) => Operand::pt(),
+            _ => {
+                let reg = Operand::reg(self.reg_of(value));
+                if self.kept_complemented(value) { reg.not() } else { reg }
+            }
+        };
+        if complement { operand.not() } else { operand }
+    }
+
+    /// The value below any number of `not`s, and whether that number is odd.
+    pub(super) fn strip_not(&self, mut value: Value) -> (Value, bool) {
+        let mut complement = false;
+        while let Some(data) = self.def_data(value) {
+            match data.op {
+                IrOp::Not if data.ty == Type::Pred => {
+                    value = data.args[0];
+                    complement = !complement;
+                }
+                IrOp::Bitcast => value = data.args[0],
+                _ => break,
+            }
+        }
+        (value, complement)
+    }
+
+    /// What an edge hands over.
+    pub(super) fn edge_arg(&mut self, value: Value) -> EdgeArg<VReg> {
+        let ty = self.func.ty(value);
+        if ty == Type::Pred {
+            let operand = self.pred(value);
+            return match operand.as_reg() {
+                Some(reg) if !operand.flags.not => EdgeArg::Reg(reg),
+                Some(_) => {
+                    let reg = self.mir.new_vreg(RegFile::Pred, 1);
+                    self.emit(super::compare::plop3(reg, operand, Operand::pt(), 0xc0));
+                    EdgeArg::Reg(reg)
+                }
+                None => EdgeArg::Imm(u64::from(!operand.flags.not)),
+            };
+        }
+        match self.def_data(self.resolve(value)).map(|data| data.op) {
+            Some(IrOp::Const(bits)) => return EdgeArg::Imm(bits),
+            Some(IrOp::Undef) => return EdgeArg::Undef,
+            _ => {}
+        }
+        let operand = self.tuple(value);
+        operand.as_reg().map_or(EdgeArg::Imm(0), EdgeArg::Reg)
+    }
+
+    /// Brings a value into given registers: by making its definition write them where that is possible,
+    /// else by copies.
+    pub(super) fn place(&mut self, value: Value, to: VReg) {
+        let width = width_of(self.func.ty(value));
+        let resolved = self.resolve(value);
+        if width == 1 {
+            match self.src(value) {
+                Src::Word(word, 0) if self.may_write_to(word) => self.regs[word] = Some(to),
+                src => self.copy_to(to, src),
+            }
+        } else if self.may_write_to(resolved) && self.is_computed_wide(resolved) {
+            self.regs[resolved] = Some(to);
+        } else {
+            for n in 0..width {
+                let half = self.half(value, n);
+                self.copy_to(to.component(n), half);
+            }
+        }
+    }
+
+    fn is_computed_wide(&self, value: Value) -> bool {
+        !matches!(
+            self.def_data(value).map(|data| data.op),
+            None | Some(IrOp::Undef | IrOp::Const(_) | IrOp::Param(_))
+        )
+    }
+
+    /// Whether the definition of a value can write a register that its user chooses: it has none yet, stands
+    /// in the same block, and is no part of a tuple of its own.
+    fn may_write_to(&self, value: Value) -> bool {
+        let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
+        let vector = self.func.results(inst).len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_));
+        self.regs[value].is_none() && self.home[inst] == Some(self.block) && !vector
+    }
+
+    fn pooled(&mut self, what: Pooled) -> VReg {
+        self.pool.request(what, self.block, &mut self.mir, &self.cfg)
+    }
+
+    /// The register of a pooled constant.
+    pub(super) fn request(&mut self, what: Pooled) -> VReg {
+        self.pooled(what)
+    }
+}
+
+/// The number of registers of a value.
+pub(super) fn width_of(ty: Type) -> u8 {
+    ty.bits().div_ceil(32) as u8
+}

@@ -1,0 +1,302 @@
+//! Loads, stores and atomics, and their addresses.
+//!
+//! ```text
+//! v4 = load.global.b32 v3 +8            =>   LDG.E %r4, desc[%ur0][%r3.64+0x8]
+//! v5 = iadd &s, v2; store.shared v5, v4 =>   STS [%r2+%ur1+0x10], %r4        // s lies at offset 0x10
+//! v6 = atomic.add.shared v2, 1          =>   ATOMS.POPC.INC.32 RZ, [%r2]     // nobody reads v6
+//! ```
+//!
+//! Constants that are added to an address go into its 24-bit offset, the base of the shared window into its
+//! uniform part. A global access names the descriptor that the driver leaves in the constant bank.
+
+use ptxc_ir::{
+    Access, AtomicOp, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value,
+};
+use ptxc_sass::{Address, Inst, Op, Operand, RegFile};
+
+use super::lower::{Lower, Src, width_of};
+use super::pool::Pooled;
+use crate::mir::VReg;
+
+/// Offsets that an address holds: 24 bits with sign.
+const OFFSETS: std::ops::Range<i64> = -(1 << 23)..1 << 23;
+
+impl Lower<'_> {
+    pub(super) fn lower_load(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let IrOp::Load(access) = data.op else { return };
+        let results = self.func.results(inst);
+        let Some(size) = self.size_text(&data.op, access, data.ty) else { return };
+        let op = match access.space {
+            Space::Global => Op::LDG,
+            Space::Generic => Op::LD,
+            Space::Shared => Op::LDS,
+            Space::Local => Op::LDL,
+            other => return self.unsupported(&data.op, format!("a load from {other} memory")),
+        };
+        let needed = results.iter().any(|&result| self.is_needed(result));
+        let to = if needed { Operand::reg(self.reg_of(results[0])) } else { Operand::rz() };
+        let address = self.address(access, data.args[0]);
+        let load = Inst::new(op).with_kind(ptxc_sass::ModKind::Size, size).ops([to, Operand::mem(address)]);
+        self.emit_access(&data.op, load, access);
+    }
+
+    pub(super) fn lower_store(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let IrOp::Store(access) = data.op else { return };
+        let Some(size) = self.size_text(&data.op, access, data.ty) else { return };
+        let op = match access.space {
+            Space::Global => Op::STG,
+            Space::Generic => Op::ST,
+            Space::Shared => Op::STS,
+            Space::Local => Op::STL,
+            other => return self.unsupported(&data.op, format!("a store to {other} memory")),
+        };
+        let values = &data.args[1..];
+        let content = match values {
+            &[value] => self.stored(value),
+            _ => {
+                let each = width_of(data.ty);
+                let tuple = self.mir.new_vreg(RegFile::Gpr, each * values.len() as u8);
+                for (n, &value) in values.iter().enumerate() {
+                    self.place(value, tuple.component(n as u8 * each));
+                }
+                Operand::reg(tuple)
+            }
+        };
+        let address = self.address(access, data.args[0]);
+        let store =
+            Inst::new(op).with_kind(ptxc_sass::ModKind::Size, size).ops([Operand::mem(address), content]);
+        self.emit_access(&data.op, store, access);
+    }
+
+    /// A value to be stored, in registers.
+    fn stored(&mut self, value: Value) -> Operand<VReg> {
+        let wide_constant = self.func.ty(value).bits() > 32
+            && self.func.constant(self.resolve(value)).is_some_and(|bits| bits != 0);
+        if wide_constant {
+            let pair = self.mir.new_vreg(RegFile::Gpr, 2);
+            self.place(value, pair);
+            return Operand::reg(pair);
+        }
+        self.tuple(value)
+    }
+
+    /// The size modifier of an access; none, with a message, where no instruction has that size.
+    fn size_text(&mut self, op: &IrOp, access: Access, ty: Type) -> Option<&'static str> {
+        let narrow = access.elem.bytes() < 4;
+        let suits = if narrow { ty.bits() <= 32 } else { ty.bytes() == Some(access.elem.bytes()) };
+        if !suits || (narrow && access.lanes > 1) {
+            let Access { lanes, elem, .. } = access;
+            self.unsupported(op, format!("{lanes} elements of {elem} as {ty}"));
+            return None;
+        }
+        Some(match (access.elem, access.bytes()) {
+            (MemType::B8, _) => ".U8",
+            (MemType::S8, _) => ".S8",
+            (MemType::B16, _) => ".U16",
+            (MemType::S16, _) => ".S16",
+            (_, 4) => "",
+            (_, 8) => ".64",
+            (_, 16) => ".128",
+            (_, bytes) => {
+                self.unsupported(op, format!("an access of {bytes} bytes"));
+                return None;
+            }
+        })
+    }
+
+    /// Adds order, scope and cache hints.
+    fn emit_access(&mut self, op: &IrOp, mut inst: Inst<VReg>, access: Access) {
+        if !matches!(access.space, Space::Global | Space::Generic) {
+            // Shared and local memory are in order, and their instructions have no hints.
+            if !matches!(access.order, Order::Weak | Order::Volatile | Order::Relaxed) {
+                return self.unsupported(op, format!("order {}", access.order));
+            }
+            return self.emit(inst);
+        }
+        let strong = match access.order {
+            Order::Weak => match access.cache {
+                CacheOp::Ca => Some(".SM"),
+                CacheOp::Cg => Some(".GPU"),
+                CacheOp::Cv | CacheOp::Wt => Some(".SYS"),
+                _ => None,
+            },
+            Order::Volatile => Some(".SYS"),
+            Order::Relaxed => Some(scope_text(access.scope)),
+            other => return self.unsupported(op, format!("order {other}")),
+        };
+        match (strong, access.cache) {
+            (Some(scope), _) => inst = inst.with(".STRONG").with(scope),
+            (None, CacheOp::Nc) => inst = inst.with(".CONSTANT"),
+            (None, CacheOp::Cs) => inst = inst.with(".EF"),
+            (None, CacheOp::Lu) => inst = inst.with(".LU"),
+            _ => {}
+        }
+        self.emit(inst);
+    }
+
+    pub(super) fn lower_atomic(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access)) = data.op else { return };
+        let result = self.func.results(inst).first().copied().filter(|&result| self.is_needed(result));
+        if !matches!(access.order, Order::Relaxed | Order::Volatile) {
+            return self.unsupported(&data.op, format!("order {}", access.order));
+        }
+        let Some((name, kind)) = atomic_text(atomic, data.ty) else {
+            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        };
+        match access.space {
+            Space::Global => {
+                let content = self.stored(data.args[1]);
+                let address = Operand::mem(self.address(access, data.args[0]));
+                let made = if result.is_none() && atomic != AtomicOp::Exch {
+                    Inst::new(Op::REDG).ops([address, content])
+                } else {
+                    let to = result.map_or(Operand::rz(), |result| self.def(result));
+                    Inst::new(Op::ATOMG).ops([to, address, content])
+                };
+                let made = made.with(name).with_kind(ptxc_sass::ModKind::DataType, kind);
+                let made = if data.ty.bits() == 64 { made.with(".64") } else { made };
+                self.emit(made.with(".STRONG").with(scope_text(access.scope)));
+            }
+            Space::Shared if data.ty == Type::B32 => {
+                let increment = atomic == AtomicOp::Add && self.src(data.args[1]) == Src::Imm(1);
+                if increment && result.is_none() {
+                    let address = Operand::mem(self.address(access, data.args[0]));
+                    let made = Inst::new(Op::ATOMS).with(".POPC.INC.32").ops([Operand::rz(), address]);
+                    return self.emit(made);
+                }
+                let content = self.stored(data.args[1]);
+                let address = Operand::mem(self.address(access, data.args[0]));
+                let to = result.map_or(Operand::rz(), |result| self.def(result));
+                let made = Inst::new(Op::ATOMS).with(name).ops([to, address]).slot("data", content);
+                self.emit(made.with_kind(ptxc_sass::ModKind::DataType, kind));
+            }
+            other => self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
+        }
+    }
+
+    fn address(&mut self, access: Access, address: Value) -> Address<VReg> {
+        if access.space.address_type() == Type::B64 {
+            self.wide_address(address, access.offset.into())
+        } else {
+            self.narrow_address(access.space, address, access.offset.into())
+        }
+    }
+
+    /// `desc[…][base.64+offset]`.
+    fn wide_address(&mut self, address: Value, offset: i64) -> Address<VReg> {
+        let base = self.resolve(address);
+        let mut offset = offset;
+        let extra = if OFFSETS.contains(&offset) { 0 } else { std::mem::take(&mut offset) };
+        let mut reg = match self.func.constant(base) {
+            Some(_) => {
+                let pair = self.mir.new_vreg(RegFile::Gpr, 2);
+                self.place(base, pair);
+                pair
+            }
+            None => match self.tuple(base).as_reg() {
+                Some(reg) => reg,
+                None => self.mir.new_vreg(RegFile::Gpr, 2),
+            },
+        };
+        if extra != 0 {
+            // IMAD.WIDE adds what the offset can't hold.
+            let sum = self.mir.new_vreg(RegFile::Gpr, 2);
+            let factor = self.gpr(Src::Imm(extra as u32));
+            let one = Operand::imm(1);
+            self.emit(Inst::new(Op::IMAD_WIDE).ops([Operand::reg(sum), factor, one, Operand::reg(reg)]));
+            reg = sum;
+        }
+        let descriptor = self
+            .arch
+            .global_descriptor()
+            .map(|offset| self.request(Pooled::UniformBank { offset, width: 2 }));
+        Address::global(reg, offset as i32, descriptor)
+    }
+
+    /// `[base+uniform+offset]`.
+    fn narrow_address(&mut self, space: Space, address: Value, offset: i64) -> Address<VReg> {
+        let (mut at, mut offset) = (Some(self.resolve(address)), offset);
+        let mut uniform = None;
+        while let Some(value) = at {
+            match self.src(value) {
+                Src::Imm(bits) if OFFSETS.contains(&(offset + i64::from(bits as i32))) => {
+                    offset += i64::from(bits as i32);
+                    at = None;
+                    break;
+                }
+                Src::Shared(base) if uniform.is_none() && OFFSETS.contains(&(offset + i64::from(base))) => {
+                    offset += i64::from(base);
+                    uniform = Some(Src::Shared(0));
+                    at = None;
+                    break;
+                }
+                _ => {}
+            }
+            let Some(data) = self.def_data(value).filter(|data| data.op == IrOp::Iadd) else { break };
+            let (a, b) = (data.args[0], data.args[1]);
+            let constant = |value: Value| match self.src(value) {
+                Src::Imm(bits) => Some(i64::from(bits as i32)).filter(|c| OFFSETS.contains(&(offset + c))),
+                _ => None,
+            };
+            let base = |value: Value| match self.src(value) {
+                Src::Shared(base) => Some(i64::from(base)).filter(|c| OFFSETS.contains(&(offset + c))),
+                _ => None,
+            };
+            let alone = self.foldable(value).is_some();
+            let next = if self.is_needed(value) {
+                None
+            } else if let Some(constant) = constant(b) {
+                Some((a, constant))
+            } else if let Some(constant) = constant(a) {
+                Some((b, constant))
+            } else if let Some(base) = base(b).filter(|_| alone && uniform.is_none()) {
+                uniform = Some(Src::Shared(0));
+                Some((a, base))
+            } else if let Some(base) = base(a).filter(|_| alone && uniform.is_none()) {
+                uniform = Some(Src::Shared(0));
+                Some((b, base))
+            } else {
+                None
+            };
+            let Some((rest, constant)) = next else { break };
+            offset += constant;
+            at = Some(self.resolve(rest));
+        }
+        let base = at.and_then(|value| self.gpr_value(value).as_reg());
+        let uniform = uniform.filter(|_| space == Space::Shared).and_then(|src| self.any(src).as_reg());
+        Address { uniform, ..Address::narrow(base, offset as i32) }
+    }
+}
+
+fn scope_text(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Cta => ".SM",
+        Scope::Cluster | Scope::Gpu => ".GPU",
+        Scope::Sys => ".SYS",
+    }
+}
+
+/// The modifiers of an atomic: what it does and the type of its operand.
+fn atomic_text(atomic: AtomicOp, ty: Type) -> Option<(&'static str, &'static str)> {
+    let wide = ty.bits() == 64;
+    let signed = if wide { ".S64" } else { ".S32" };
+    Some(match atomic {
+        AtomicOp::Add => (".ADD", ""),
+        AtomicOp::Fadd if ty == Type::F32 => (".ADD", ".F32.FTZ.RN"),
+        AtomicOp::Fadd if ty == Type::F64 => (".ADD", ".F64.RN"),
+        AtomicOp::Smin => (".MIN", signed),
+        AtomicOp::Smax => (".MAX", signed),
+        AtomicOp::Umin => (".MIN", ""),
+        AtomicOp::Umax => (".MAX", ""),
+        AtomicOp::And => (".AND", ""),
+        AtomicOp::Or => (".OR", ""),
+        AtomicOp::Xor => (".XOR", ""),
+        AtomicOp::Inc if !wide => (".INC", ""),
+        AtomicOp::Dec if !wide => (".DEC", ""),
+        AtomicOp::Exch => (".EXCH", ""),
+        _ => return None,
+    })
+}

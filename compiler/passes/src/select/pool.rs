@@ -1,0 +1,247 @@
+//! Values that are made where they are needed: constants, words of the constant bank, the shared window.
+//!
+//! A request names what is wanted and the block that wants it; a register comes back at once, and the
+//! instructions that fill it are inserted when all requests are known.
+//!
+//! ```text
+//! request(UniformBank 0x220) in mb1, mb4   =>   mb0: … ULDC %ur7, c[0x0][0x220]    // mb0 dominates both
+//! request(Const 5) in mb3                  =>   mb3: … MOV %r9, 0x5                // before its first use
+//! ```
+//!
+//! Where: a uniform value stands once, in a converged block that dominates all its users; a value in general
+//! registers stands in, or above, each block that wants it, which keeps live ranges short. Both move up to
+//! the dominator that runs least often, the nearest of those, which takes them out of loops. Within a block
+//! they stand just before the first instruction that reads them.
+//!
+//! Cost: a request takes a look-up, and for uniform values a walk to the common dominator; linear in the
+//! code at the end.
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
+use rustc_hash::FxHashSet;
+
+use crate::mir::liveness::for_each_use;
+use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg};
+
+/// What can be requested. The order is that of insertion: what an earlier kind is made from is a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Pooled {
+    /// A constant in a general register.
+    Const(u32),
+    /// Words of constant bank 0 in general registers.
+    Bank {
+        /// Byte offset in the bank.
+        offset: u32,
+        /// Words.
+        width: u8,
+    },
+    /// A parameter of 8 or 16 bits in a general register.
+    NarrowBank {
+        /// Byte offset in the bank.
+        offset: u32,
+        /// Bytes, 1 or 2.
+        bytes: u8,
+    },
+    /// The address of a byte of static shared memory, in a general register.
+    SharedCopy(u32),
+    /// The same in a uniform register.
+    Shared(u32),
+    /// The CTA's number in its cluster, which is the high byte of its shared addresses.
+    CtaRank,
+    /// Words of constant bank 0 in uniform registers.
+    UniformBank {
+        /// Byte offset in the bank.
+        offset: u32,
+        /// Words.
+        width: u8,
+    },
+}
+
+impl Pooled {
+    fn file(self) -> RegFile {
+        match self {
+            Pooled::Shared(_) | Pooled::CtaRank | Pooled::UniformBank { .. } => RegFile::Ugpr,
+            _ => RegFile::Gpr,
+        }
+    }
+
+    fn width(self) -> u8 {
+        match self {
+            Pooled::Bank { width, .. } | Pooled::UniformBank { width, .. } => width,
+            _ => 1,
+        }
+    }
+}
+
+/// The requests for one value in one place.
+#[derive(Clone, Debug)]
+struct Entry {
+    reg: VReg,
+    /// The nearest block that dominates every user.
+    above: MBlockId,
+}
+
+/// All requests.
+pub(super) struct Pool {
+    cheapest: SecondaryMap<MBlockId, MBlockId>,
+    cheapest_converged: SecondaryMap<MBlockId, MBlockId>,
+    /// Uniform values by themselves; values in general registers by the block they go to, too.
+    entries: BTreeMap<(Pooled, Option<MBlockId>), Entry>,
+}
+
+impl Pool {
+    /// No requests yet, for a function with those blocks.
+    pub(super) fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Pool {
+        Pool {
+            cheapest: cheapest_dominators(mir, cfg, false),
+            cheapest_converged: cheapest_dominators(mir, cfg, true),
+            entries: BTreeMap::new(),
+        }
+    }
+
+    /// The register of a value for a user in a block.
+    pub(super) fn request(&mut self, what: Pooled, user: MBlockId, mir: &mut Mir<VReg>, cfg: &Cfg) -> VReg {
+        let uniform = what.file().is_uniform();
+        let key = if uniform { None } else { Some(self.cheapest[user]) };
+        let above = key.unwrap_or(user);
+        if let Some(entry) = self.entries.get_mut(&(what, key)) {
+            entry.above = nearest_common_dominator(cfg, entry.above, above);
+            return entry.reg;
+        }
+        let reg = mir.new_vreg(what.file(), what.width());
+        self.entries.insert((what, key), Entry { reg, above });
+        reg
+    }
+
+    /// Inserts the instructions.
+    pub(super) fn insert(mut self, mir: &mut Mir<VReg>, cfg: &Cfg, arch: Arch) {
+        let mut pending: SecondaryMap<MBlockId, Vec<(VReg, Vec<Inst<VReg>>)>> = SecondaryMap::new();
+        // Making one value may request others, all of a later kind.
+        while let Some(((what, _), entry)) = self.entries.pop_first() {
+            let uniform = what.file().is_uniform();
+            let block = if uniform { self.cheapest_converged[entry.above] } else { entry.above };
+            let insts = self.make(what, entry.reg, block, mir, cfg, arch);
+            pending[block].push((entry.reg, insts));
+        }
+        for block in mir.layout.clone() {
+            let wanted = std::mem::take(&mut pending[block]);
+            if !wanted.is_empty() {
+                insert_before_uses(&mut mir.blocks[block].insts, wanted);
+            }
+        }
+    }
+
+    fn make(
+        &mut self,
+        what: Pooled,
+        reg: VReg,
+        block: MBlockId,
+        mir: &mut Mir<VReg>,
+        cfg: &Cfg,
+        arch: Arch,
+    ) -> Vec<Inst<VReg>> {
+        let to = Operand::reg(reg);
+        let sized = |inst: Inst<VReg>, width| if width == 2 { inst.with(".64") } else { inst };
+        match what {
+            Pooled::Const(bits) => vec![Inst::new(Op::MOV).ops([to, Operand::imm(bits)])],
+            Pooled::Bank { offset, width } => {
+                vec![sized(Inst::new(Op::LDC), width).ops([to, Operand::constant(0, offset)])]
+            }
+            Pooled::NarrowBank { offset, bytes } => {
+                let size = if bytes == 1 { ".U8" } else { ".U16" };
+                vec![Inst::new(Op::LDC).with(size).ops([to, Operand::constant(0, offset)])]
+            }
+            Pooled::UniformBank { offset, width } => {
+                vec![sized(Inst::new(Op::ULDC), width).ops([to, Operand::constant(0, offset)])]
+            }
+            Pooled::SharedCopy(offset) => {
+                let from = self.request(Pooled::Shared(offset), block, mir, cfg);
+                vec![Inst::new(Op::MOV).ops([to, Operand::reg(from)])]
+            }
+            Pooled::Shared(offset) => {
+                let base = Operand::imm(arch.reserved_shared() + offset);
+                if arch < Arch::Sm90 {
+                    return vec![Inst::new(Op::UMOV).ops([to, base])];
+                }
+                let rank = Operand::reg(self.request(Pooled::CtaRank, block, mir, cfg));
+                let low = Operand::reg(mir.new_vreg(RegFile::Ugpr, 1));
+                vec![
+                    Inst::new(Op::UMOV).ops([low, base]),
+                    Inst::new(Op::ULEA).ops([to, rank, low, Operand::imm(0x18)]),
+                ]
+            }
+            Pooled::CtaRank => {
+                vec![Inst::new(Op::S2UR).ops([to, Operand::special(SpecialReg::CgaCtaId)])]
+            }
+        }
+    }
+}
+
+/// Puts each group of instructions before the first instruction that reads its register, or at the end.
+fn insert_before_uses(insts: &mut Vec<MInst<VReg>>, wanted: Vec<(VReg, Vec<Inst<VReg>>)>) {
+    let mut waiting: BTreeMap<VReg, Vec<Inst<VReg>>> = wanted.into_iter().collect();
+    let mut done = FxHashSet::default();
+    let mut out = Vec::with_capacity(insts.len() + waiting.len());
+    let mut flush = |reg: VReg, loc: SourceLoc, out: &mut Vec<MInst<VReg>>, waiting: &mut BTreeMap<_, _>| {
+        // A group may read the register of another one; the chain has at most three links.
+        let mut chain = vec![VReg { component: 0, ..reg }];
+        while let Some(&reg) = chain.last() {
+            let Some(group): Option<&Vec<Inst<VReg>>> = waiting.get(&reg) else {
+                chain.pop();
+                continue;
+            };
+            let uses = group.iter().flat_map(|inst| inst.uses().map(|access| access.reg).collect::<Vec<_>>());
+            let next = uses.into_iter().find(|used| waiting.contains_key(used) && done.insert(*used));
+            match next {
+                Some(next) => chain.push(next),
+                None => {
+                    let group = waiting.remove(&reg).unwrap_or_default();
+                    out.extend(group.into_iter().map(|inst| MInst::new(inst, loc)));
+                    chain.pop();
+                }
+            }
+        }
+    };
+    for inst in insts.drain(..) {
+        let mut uses = Vec::new();
+        for_each_use(&inst, |reg, _| uses.push(reg));
+        for reg in uses {
+            flush(reg, inst.loc, &mut out, &mut waiting);
+        }
+        out.push(inst);
+    }
+    while let Some((&reg, _)) = waiting.first_key_value() {
+        flush(reg, SourceLoc::NONE, &mut out, &mut waiting);
+    }
+    *insts = out;
+}
+
+/// For each block the dominator that runs least often, the nearest of those; only converged ones if asked.
+fn cheapest_dominators(mir: &Mir<VReg>, cfg: &Cfg, converged: bool) -> SecondaryMap<MBlockId, MBlockId> {
+    // The entry is converged, so that every block has one.
+    let mut cheapest = SecondaryMap::with_default(mir.entry());
+    for &block in cfg.order() {
+        let above = cfg.idom(block).map(|up| cheapest[up]);
+        let data = &mir.blocks[block];
+        let better = above.is_none_or(|above| data.frequency <= mir.blocks[above].frequency);
+        cheapest[block] = match above {
+            Some(above) if !better || (converged && data.divergent) => above,
+            _ => block,
+        };
+    }
+    cheapest
+}
+
+fn nearest_common_dominator(cfg: &Cfg, mut a: MBlockId, mut b: MBlockId) -> MBlockId {
+    while a != b {
+        let lower = if cfg.rank(a) > cfg.rank(b) { &mut a } else { &mut b };
+        match cfg.idom(*lower) {
+            Some(up) => *lower = up,
+            None => break,
+        }
+    }
+    a
+}

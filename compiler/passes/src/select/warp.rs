@@ -1,0 +1,79 @@
+//! Exchange between the lanes of a warp.
+//!
+//! In a converged block all lanes of the mask are there, and the mask has no instruction. Elsewhere a
+//! `WARPSYNC` first brings the lanes of the mask together.
+//!
+//! ```text
+//! v3 = vote.ballot v1, 0xffffffff     =>   VOTE.ANY %r3, PT, %p1
+//! v3 = vote.all v1, 0x55555555        =>   WARPSYNC %r2; VOTE.ALL %p3, %p1      // in a divergent block
+//! ```
+
+use ptxc_ir::{Inst as IrInst, Op as IrOp, ShflMode, Value, VoteMode};
+use ptxc_sass::{Inst, Op, Operand};
+
+use super::lower::{Lower, Src};
+use crate::mir::VReg;
+
+impl Lower<'_> {
+    pub(super) fn lower_warp(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let results = self.func.results(inst);
+        match data.op {
+            IrOp::WarpSync => self.gather_lanes(data.args[0]),
+            IrOp::ActiveMask => {
+                let to = self.def(results[0]);
+                let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
+                self.emit(vote.slot("d", to));
+            }
+            IrOp::Vote(mode) => {
+                let to = self.def(results[0]);
+                self.gather_lanes(data.args[1]);
+                let ps = self.pred(data.args[0]);
+                let vote = Inst::new(Op::VOTE);
+                self.emit(match mode {
+                    VoteMode::Ballot => vote.with(".ANY").ops([Operand::pt(), ps]).slot("d", to),
+                    VoteMode::All => vote.with(".ALL").ops([to, ps]),
+                    VoteMode::Any => vote.with(".ANY").ops([to, ps]),
+                    VoteMode::Uni => vote.with(".EQ").ops([to, ps]),
+                });
+            }
+            IrOp::Shfl(mode) => {
+                let (to, in_range) = (self.def(results[0]), self.def(results[1]));
+                self.gather_lanes(data.args[3]);
+                let text = match mode {
+                    ShflMode::Idx => ".IDX",
+                    ShflMode::Up => ".UP",
+                    ShflMode::Down => ".DOWN",
+                    ShflMode::Bfly => ".BFLY",
+                };
+                let from = self.gpr_value(data.args[0]);
+                // The fields hold 5 and 13 bits.
+                let lane = self.shuffle_operand(data.args[1], 0x1f);
+                let clamp = self.shuffle_operand(data.args[2], 0x1fff);
+                let shuffle = Inst::new(Op::SHFL).with(text).ops([to, from, lane, clamp]);
+                self.emit(shuffle.slot("pd", in_range));
+            }
+            _ => {}
+        }
+    }
+
+    fn shuffle_operand(&mut self, value: Value, greatest: u32) -> Operand<VReg> {
+        match self.src(value) {
+            Src::Imm(bits) if bits != 0 && bits <= greatest => Operand::imm(bits),
+            other => self.gpr(other),
+        }
+    }
+
+    fn gather_lanes(&mut self, mask: Value) {
+        if !self.mir.blocks[self.block].divergent {
+            return;
+        }
+        match self.src(mask) {
+            Src::Imm(u32::MAX) => self.emit(Inst::new(Op::WARPSYNC_ALL)),
+            other => {
+                let mask = self.gpr(other);
+                self.emit(Inst::new(Op::WARPSYNC).ops([mask]));
+            }
+        }
+    }
+}

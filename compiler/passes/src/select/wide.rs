@@ -1,0 +1,143 @@
+//! Values of 64 bits: pairs of registers, long additions, products of two words.
+//!
+//! Legalization has split 64-bit arithmetic into words, `pack` and `unpack`. A `pack` costs nothing where
+//! its words are computed for it alone: they are then written into the two components of one pair.
+//!
+//! ```text
+//! v5, v6 = iadd_carry_out v1, v3                 IADD3 %r8, %p6, %r1, %r3, RZ
+//! v7 = iadd_carry_in v2, v4, v6          =>      IADD3.X %r8.1, %r2, %r4, RZ, %p6, !PT
+//! v8 = pack v5, v7
+//! v9 = smad_wide v1, 4, v8               =>      IMAD.WIDE %r9, %r1, 0x4, %r8
+//! ```
+
+use ptxc_ir::{Inst as IrInst, Op as IrOp, Type};
+use ptxc_sass::{Inst, Op, Operand};
+
+use super::integer::{extend_half, is_general, shift_right};
+use super::lower::{Lower, Src};
+use crate::mir::VReg;
+
+impl Lower<'_> {
+    /// Sums and differences with carries. A difference adds the complement: the carry of `a + !b + 1` is
+    /// what `IADD3` makes of `a + -b`.
+    pub(super) fn lower_carry(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        if data.ty != Type::B32 {
+            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        }
+        let results = self.func.results(inst);
+        let to = self.def(results[0]);
+        let carry_out = results.get(1).map_or(Operand::pt(), |&carry| self.def(carry));
+        let subtract = matches!(data.op, IrOp::IsubCarryOut | IrOp::IsubCarryIn | IrOp::IsubCarryInOut);
+        let (x, y) = (self.src(data.args[0]), self.src(data.args[1]));
+        match data.args.get(2) {
+            None => {
+                let (a, b) = match y {
+                    // `a + -0` carries where `a + 0` does not.
+                    Src::Imm(bits) if subtract && bits != 0 => {
+                        self.commuted(x, Src::Imm(bits.wrapping_neg()))
+                    }
+                    _ if subtract => self.subtracted(x, y, Operand::neg),
+                    _ => self.commuted(x, y),
+                };
+                self.emit(Inst::new(Op::IADD3).ops([to, a, b, Operand::rz()]).slot("pd", carry_out));
+            }
+            Some(&carry) => {
+                let (a, b) = match y {
+                    Src::Imm(bits) if subtract => self.commuted(x, Src::Imm(!bits)),
+                    _ if subtract => self.subtracted(x, y, Operand::not),
+                    _ => self.commuted(x, y),
+                };
+                let ps = self.pred(carry);
+                self.emit(Inst::new(Op::IADD3_X).ops([to, a, b, Operand::rz(), ps]).slot("pd", carry_out));
+            }
+        }
+    }
+
+    /// The operands of `x - y`, with the sign that `turn` puts on the second.
+    fn subtracted(
+        &mut self,
+        x: Src,
+        y: Src,
+        turn: fn(Operand<VReg>) -> Operand<VReg>,
+    ) -> (Operand<VReg>, Operand<VReg>) {
+        if x.is_special() && !y.is_special() {
+            (turn(self.gpr(y)), self.any(x))
+        } else {
+            (self.gpr(x), turn(self.any(y)))
+        }
+    }
+
+    pub(super) fn lower_wide_product(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        let signed = matches!(data.op, IrOp::SmulWide | IrOp::SmadWide);
+        if data.ty != Type::B32 {
+            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        }
+        let (a, b) = self.commuted(self.src(data.args[0]), self.src(data.args[1]));
+        let c = match data.args.get(2) {
+            None => Operand::rz(),
+            Some(&addend) => {
+                let uniform = if is_general(b) { self.uniform_tuple(addend) } else { None };
+                uniform.unwrap_or_else(|| self.tuple(addend))
+            }
+        };
+        let wide = Inst::new(Op::IMAD_WIDE).ops([to, a, b, c]);
+        self.emit(if signed { wide } else { wide.with(".U32") });
+    }
+
+    pub(super) fn lower_pack(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let result = self.func.result(inst);
+        if !self.is_needed(result) {
+            return;
+        }
+        let to = self.reg_of(result);
+        match data.ty.bits() {
+            64 => {
+                self.place(data.args[0], to);
+                self.place(data.args[1], to.component(1));
+            }
+            128 => {
+                self.place(data.args[0], to);
+                self.place(data.args[1], to.component(2));
+            }
+            _ => {
+                // Two halves in one register: bytes 0 and 1 of each.
+                let a = self.gpr_value(data.args[0]);
+                let c = self.gpr_value(data.args[1]);
+                let selector = Operand::imm(0x5410);
+                self.emit(Inst::new(Op::PRMT).ops([Operand::reg(to), a, selector, c]));
+            }
+        }
+    }
+
+    /// Extends a word or half word to 64 bits.
+    pub(super) fn lower_wide_extension(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.reg_of(self.func.result(inst));
+        let (low, high) = (to, to.component(1));
+        let signed = data.op == IrOp::Sext;
+        match self.func.ty(data.args[0]).bits() {
+            32 => {
+                self.place(data.args[0], low);
+            }
+            16 => {
+                let from = self.gpr_value(data.args[0]);
+                self.emit(extend_half(Operand::reg(low), from, signed));
+            }
+            bits => return self.unsupported(&data.op, format!("from {bits} to 64 bits")),
+        }
+        if signed {
+            // The low word of the result, or what it is a copy of.
+            let sign = match self.func.ty(data.args[0]).bits() {
+                32 => self.gpr_value(data.args[0]),
+                _ => Operand::reg(low),
+            };
+            self.emit(shift_right(Operand::reg(high), sign, Operand::imm(31), true));
+        } else {
+            self.copy_to(high, Src::Imm(0));
+        }
+    }
+}
