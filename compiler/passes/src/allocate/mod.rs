@@ -1,1 +1,219 @@
-//! Register allocation and its checker.
+//! Register allocation: virtual registers in, physical registers out.
+//!
+//! In: machine IR in SSA form by component ([`Mir<VReg>`](crate::mir)), with block parameters, tuples and
+//! guarded definitions. Out: the same function over R, P, UR and UP without parameters, where each
+//! instruction says which one of the input it was ([`Allocation`]), so that [`check`] can prove the result
+//! right without knowing how it came about.
+//!
+//! ```text
+//! mb1(%r4):                                  mb1:
+//!   IADD3 %r5, %r4, 0x1, RZ           =>       IADD3 R0, R0, 0x1, RZ
+//!   ISETP.LT.AND %p0, PT, %r5, …, PT           ISETP.LT.AND P0, PT, R0, …, PT
+//!   branch %p0, mb1(%r5), mb2                  branch P0, mb1, mb2
+//! ```
+//!
+//! The steps, each in a file of its own:
+//!
+//! 1. [`isolate`]: old values of guarded definitions get copies of their own.
+//! 2. [`live`]: live ranges by component. Uniform registers follow the warp's path, not the lane's.
+//! 3. [`pressure`], [`spill`]: until no point needs more registers than there are. Uniform registers and
+//!    predicates go first, since they are put away in general registers.
+//! 4. [`coalesce`]: what edges and copies connect shares a register where it can.
+//! 5. [`assign`]: aligned places for tuples and values.
+//! 6. [`rewrite`], [`parallel_copy`]: physical registers, copies on edges.
+//!
+//! Spilling before assigning means that assigning fails only where free registers are too scattered for an
+//! aligned tuple or the order of choice was unlucky. Then everything is done again with one, two, four …
+//! registers fewer at step 3; in the end each value lives only around its definition and uses, where
+//! placing the widest first always succeeds. Limits: R0–R254 or [`Options::max_regs`], UR0–UR62, P0–P6,
+//! UP0–UP6. R1 is the stack pointer where a function uses local memory, and an ordinary register elsewhere.
+
+mod assign;
+mod check;
+mod coalesce;
+mod isolate;
+mod live;
+mod moves;
+mod parallel_copy;
+mod pressure;
+mod rewrite;
+mod spill;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::fmt;
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{Arch, PReg, RegFile};
+
+pub use check::{Violation, check};
+pub use work::Origin;
+
+use crate::mir::{MBlockId, Mir, VReg};
+use coalesce::Classes;
+use live::Liveness;
+use work::Work;
+
+/// What the allocator may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The number of general registers a thread may have, 16 to 255.
+    pub max_regs: u16,
+    /// The architecture: where the driver puts the stack pointer.
+    pub arch: Arch,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { max_regs: 255, arch: Arch::Sm90 }
+    }
+}
+
+/// What the allocator did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// The highest register named plus one, by file in the order of [`RegFile::ALL`].
+    pub registers: [u8; 4],
+    /// Virtual registers that went to local memory.
+    pub spills: u32,
+    /// Copies on edges that coalescing left.
+    pub edge_copies: u32,
+    /// Instructions added, copies on edges included.
+    pub inserted: u32,
+    /// Copies of the input that vanished.
+    pub removed: u32,
+    /// How often assigning had to start over with fewer registers.
+    pub retries: u32,
+}
+
+/// An allocated function.
+#[derive(Clone, Debug)]
+pub struct Allocation {
+    /// The function. Blocks of the input keep their numbers; blocks on edges come after them.
+    pub mir: Mir<PReg>,
+    /// For each block, where each of its instructions came from.
+    pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
+    /// What it took.
+    pub statistics: Statistics,
+}
+
+/// Why a function cannot be allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocError {
+    /// [`Options::max_regs`] is not between 16 and 255.
+    MaxRegs(u16),
+    /// One point needs more registers at once than there are, however much is spilled.
+    TooFewRegisters {
+        /// The file.
+        file: RegFile,
+        /// How many it needs; 0 where alignment is what fails.
+        needed: u32,
+        /// How many there are.
+        limit: u32,
+        /// The instruction.
+        loc: SourceLoc,
+    },
+    /// A guarded definition whose old value cannot be in its register.
+    Tied {
+        /// The instruction.
+        loc: SourceLoc,
+    },
+    /// A uniform predicate would have to be copied, for which the machine has no instruction.
+    UniformPredicateCopy {
+        /// The instruction or branch.
+        loc: SourceLoc,
+    },
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocError::MaxRegs(max) => write!(f, "a thread has 16 to 255 registers, not {max}"),
+            AllocError::TooFewRegisters { file, needed: 0, limit, .. } => {
+                write!(f, "{limit} registers {} are too few for aligned tuples", file.prefix())
+            }
+            AllocError::TooFewRegisters { file, needed, limit, .. } => {
+                write!(f, "{needed} registers {} are needed at once, but there are {limit}", file.prefix())
+            }
+            AllocError::Tied { .. } => {
+                write!(f, "the old value of a guarded definition cannot be in its register")
+            }
+            AllocError::UniformPredicateCopy { .. } => {
+                write!(f, "a uniform predicate would have to be copied")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AllocError {}
+
+/// Allocates registers.
+pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocError> {
+    if !(16..=255).contains(&options.max_regs) {
+        return Err(AllocError::MaxRegs(options.max_regs));
+    }
+    let copies_before: usize = mir.layout.iter().map(|&block| mir.blocks[block].insts.len()).sum();
+    let mut isolated = Work::new(mir);
+    isolate::isolate(&mut isolated)?;
+    let budget = RegFile::ALL
+        .map(|file| if file == RegFile::Gpr { options.max_regs } else { u16::from(file.count()) });
+    let mut limits = budget;
+    let mut statistics = Statistics::default();
+    loop {
+        let mut work = isolated.clone();
+        spill_all(&mut work, &limits)?;
+        let live = Liveness::new(&work.mir, work.frame);
+        let mut cores = Classes::new(&work);
+        coalesce::join_ties(&work, &live, &mut cores)?;
+        let mut classes = cores.clone();
+        coalesce::coalesce(&work, &live, &mut classes);
+        let framed = work.frame.is_some() || work.mir.local_bytes > 0;
+        match assign::assign(&work, &live, &cores, &classes, &budget, framed) {
+            Ok(assignment) => {
+                let rewritten = rewrite::rewrite(&work, &live, &assignment, options.arch.stack_top())?;
+                statistics.registers = rewrite::registers_used(&rewritten.mir);
+                statistics.spills = rewritten.mir.spills;
+                statistics.edge_copies = rewritten.copies;
+                let origins = rewritten.mir.layout.iter().flat_map(|&block| &rewritten.origins[block]);
+                let kept = origins.clone().filter(|origin| matches!(origin, Origin::Inst(_))).count();
+                statistics.inserted = (origins.count() - kept) as u32;
+                statistics.removed = (copies_before - kept) as u32;
+                return Ok(Allocation { mir: rewritten.mir, origins: rewritten.origins, statistics });
+            }
+            Err(file) => {
+                let fewer = 1u16 << statistics.retries.min(3);
+                let limit = &mut limits[file as usize];
+                if *limit <= 1 {
+                    let limit = u32::from(budget[file as usize]);
+                    return Err(AllocError::TooFewRegisters { file, needed: 0, limit, loc: SourceLoc::NONE });
+                }
+                *limit = limit.saturating_sub(fewer).max(1);
+                statistics.retries += 1;
+            }
+        }
+    }
+}
+
+/// Spills until every point needs at most so many registers of each file.
+fn spill_all(work: &mut Work, limits: &assign::Budget) -> Result<(), AllocError> {
+    for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
+        let live = Liveness::new(&work.mir, work.frame);
+        let limit = u32::from(limits[file as usize]);
+        let framed = work.mir.local_bytes > 0 && file == RegFile::Gpr;
+        let limit = if framed { limit - 1 } else { limit };
+        if pressure::maximum(work, &live, file) <= limit {
+            continue;
+        }
+        let mut spilled = pressure::choose(work, &live, file, limit)?;
+        let to_memory = file == RegFile::Gpr && spilled.contains(&Some(pressure::Plan::Store));
+        if to_memory && !framed {
+            // The stack pointer takes R1.
+            spilled = pressure::choose(work, &live, file, limit.saturating_sub(1))?;
+        }
+        let stored = spill::spill(work, &live, file, &spilled);
+        work.mir.spills += stored;
+    }
+    Ok(())
+}

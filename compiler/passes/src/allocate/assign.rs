@@ -1,0 +1,190 @@
+//! Gives each class a physical register.
+//!
+//! In: classes with their live ranges, and the number of registers of each file. Out: the first register
+//! of each virtual register, or the file in which a class found no place.
+//!
+//! For each program point a bit mask says which registers of a file are taken. A class that looks for a
+//! place joins the masks over its live range, each lane shifted by its distance from the origin; what
+//! stays clear and is aligned is free for the whole class, and it takes the lowest. So neither an
+//! interference graph nor a search through registers is needed, and the cost is the sum of the live ranges:
+//! at most (points) × (registers) / 64 words, since the live ranges that fit a file never exceed that.
+//!
+//! Wide classes go first, because they suffer most from fragmentation (alignment leaves few candidates),
+//! then classes with several members, long ones first, then single values in the order of their
+//! definitions, which for scalars in SSA form is the optimal order within a block (Hack, Grund and Goos,
+//! "Register allocation for programs in SSA form", CC 2006). A class that finds no place is taken apart into
+//! its members (but those that a guarded definition ties): its copies then stay.
+
+use ptxc_sass::RegFile;
+
+use super::coalesce::{Class, Classes};
+use super::live::{Liveness, Segment};
+use super::work::Work;
+
+/// The registers of a file, a bit each.
+type Mask = [u64; 4];
+
+/// Which registers are taken at each point.
+pub(super) struct Occupancy {
+    files: [Vec<u64>; 4],
+    reserved: [Mask; 4],
+}
+
+fn words(file: RegFile) -> usize {
+    if file == RegFile::Gpr { 4 } else { 1 }
+}
+
+impl Occupancy {
+    fn new(points: usize) -> Occupancy {
+        let files = RegFile::ALL.map(|file| vec![0; points * words(file)]);
+        Occupancy { files, reserved: [[0; 4]; 4] }
+    }
+
+    /// The registers that are taken at a point.
+    pub fn at(&self, file: RegFile, point: u32) -> Mask {
+        self.busy(file, Segment { start: point, end: point + 1 })
+    }
+
+    fn busy(&self, file: RegFile, segment: Segment) -> Mask {
+        let mut mask = self.reserved[file as usize];
+        let count = words(file);
+        let table = &self.files[file as usize];
+        for row in table[segment.start as usize * count..segment.end as usize * count].chunks_exact(count) {
+            for (word, &taken) in mask.iter_mut().zip(row) {
+                *word |= taken;
+            }
+        }
+        mask
+    }
+
+    fn take(&mut self, file: RegFile, register: u8, segment: Segment) {
+        let count = words(file);
+        let (word, bit) = (register as usize / 64, 1 << (register % 64));
+        for point in segment.start as usize..segment.end as usize {
+            self.files[file as usize][point * count + word] |= bit;
+        }
+    }
+}
+
+/// Bit `b` of the result is bit `b + by` of the mask, or clear where there is no such bit.
+fn shift_down(mask: Mask, by: i16) -> Mask {
+    let (words, bits) = (by.div_euclid(64), by.rem_euclid(64));
+    let word = |index: i16| if (0..4).contains(&index) { mask[index as usize] } else { 0 };
+    std::array::from_fn(|index| {
+        let index = index as i16 + words;
+        if bits == 0 { word(index) } else { word(index) >> bits | word(index + 1) << (64 - bits) }
+    })
+}
+
+/// The registers of the virtual registers.
+pub(super) struct Assignment {
+    /// By virtual register: the first register, if any component is ever live.
+    pub first: Vec<Option<u8>>,
+    pub occupancy: Occupancy,
+}
+
+/// The number of registers of each file that may be used, in the order of [`RegFile::ALL`].
+pub(super) type Budget = [u16; 4];
+
+/// Places every class. `cores` has the classes without optional merges. `reserve_r1` keeps R1 free.
+pub(super) fn assign(
+    work: &Work,
+    live: &Liveness,
+    cores: &Classes,
+    classes: &Classes,
+    budget: &Budget,
+    reserve_r1: bool,
+) -> Result<Assignment, RegFile> {
+    let mut assignment = Assignment {
+        first: vec![None; work.mir.vregs.len()],
+        occupancy: Occupancy::new(live.points.total()),
+    };
+    if reserve_r1 {
+        assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
+    }
+    for class in in_order(live, classes) {
+        if assignment.place(live, &classes.list[class], budget) {
+            continue;
+        }
+        let mut parts: Vec<usize> =
+            classes.list[class].members.iter().map(|&(vreg, _)| cores.of(vreg as usize)).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        parts.sort_by_key(|&part| std::cmp::Reverse(cores.list[part].high - cores.list[part].low));
+        for part in parts {
+            if !assignment.place(live, &cores.list[part], budget) {
+                return Err(cores.list[part].file);
+            }
+        }
+    }
+    Ok(assignment)
+}
+
+/// The classes that are ever live, in the order in which they choose.
+fn in_order(live: &Liveness, classes: &Classes) -> Vec<usize> {
+    let mut keyed = Vec::new();
+    for (index, class) in classes.list.iter().enumerate() {
+        let (mut start, mut length) = (u32::MAX, 0u64);
+        for &(vreg, _) in &class.members {
+            for component in live.components.all(vreg as usize) {
+                for segment in &live.ranges[component as usize] {
+                    start = start.min(segment.start);
+                    length += u64::from(segment.end - segment.start);
+                }
+            }
+        }
+        if length == 0 {
+            continue;
+        }
+        let width = class.high - class.low;
+        let length = if width > 1 || class.members.len() > 1 { length } else { 0 };
+        keyed.push(((-width, std::cmp::Reverse(length), start), index));
+    }
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, index)| index).collect()
+}
+
+impl Assignment {
+    /// Gives a class the lowest place that is free throughout; whether there is one.
+    fn place(&mut self, live: &Liveness, class: &Class, budget: &Budget) -> bool {
+        let file = class.file;
+        let mut blocked: Mask = [0; 4];
+        let mut alive = Vec::new();
+        for &(vreg, offset) in &class.members {
+            for (lane, component) in live.components.all(vreg as usize).enumerate() {
+                let range = &live.ranges[component as usize];
+                if range.is_empty() {
+                    continue;
+                }
+                let lane = offset + lane as i16;
+                let mut busy: Mask = [0; 4];
+                for &segment in range {
+                    let part = self.occupancy.busy(file, segment);
+                    (0..4).for_each(|word| busy[word] |= part[word]);
+                }
+                let busy = if lane == 0 { busy } else { shift_down(busy, lane) };
+                (0..4).for_each(|word| blocked[word] |= busy[word]);
+                alive.push((lane, component));
+            }
+        }
+        if alive.is_empty() {
+            return true;
+        }
+        let limit = budget[file as usize] as i16;
+        let lowest = (-class.low).max(0);
+        let origin = (lowest..=limit - class.high).find(|&origin| {
+            origin % class.align as i16 == class.residue as i16
+                && blocked[origin as usize / 64] >> (origin % 64) & 1 == 0
+        });
+        let Some(origin) = origin else { return false };
+        for (lane, component) in alive {
+            for &segment in &live.ranges[component as usize] {
+                self.occupancy.take(file, (origin + lane) as u8, segment);
+            }
+        }
+        for &(vreg, offset) in &class.members {
+            self.first[vreg as usize] = Some((origin + offset) as u8);
+        }
+        true
+    }
+}

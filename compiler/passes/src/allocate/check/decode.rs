@@ -1,0 +1,237 @@
+//! What an instruction that the allocator added does to the places, read off the instruction alone.
+
+use ptxc_sass::{Inst, ModKind, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
+use smallvec::SmallVec;
+
+use super::state::{Place, State, Value, Values};
+
+/// The frame of a function.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    /// Where the driver leaves the stack pointer in constant bank 0.
+    pub stack_top: u32,
+    /// Bytes of the frame.
+    pub bytes: u32,
+    /// Spill slots begin here; what is below belongs to the function.
+    pub first_slot: u32,
+}
+
+fn plain(inst: &Inst<PReg>, name: &str) -> Option<OperandKind<PReg>> {
+    let operand = inst.get(name)?;
+    (operand.flags == Default::default()).then_some(operand.kind)
+}
+
+fn register(inst: &Inst<PReg>, name: &str) -> Option<PReg> {
+    match plain(inst, name)? {
+        OperandKind::Reg(reg) => Some(reg),
+        _ => None,
+    }
+}
+
+/// The words of the frame that a spill access covers.
+fn slot(inst: &Inst<PReg>, state: &State, frame: Frame) -> Result<SmallVec<[Place; 4]>, String> {
+    let Some(OperandKind::Mem(address)) = plain(inst, "addr") else { return Err("no address".into()) };
+    let Some(base) = address.base else { return Err("a spill without the stack pointer".into()) };
+    if address.wide || address.uniform.is_some() || !state.has(Place::register(base), Value::Frame) {
+        return Err(format!("{base} is not the stack pointer"));
+    }
+    let words = match inst.modifier(ModKind::Size) {
+        ".64" => 2,
+        ".128" => 4,
+        "" => 1,
+        other => return Err(format!("a spill of size {other}")),
+    };
+    let offset = address.offset as u32;
+    if address.offset < 0 || offset < frame.first_slot || offset + 4 * words > frame.bytes {
+        return Err(format!("slot {offset:#x} is outside of the frame"));
+    }
+    if offset % (4 * words) != 0 {
+        return Err(format!("slot {offset:#x} is not aligned"));
+    }
+    Ok((0..words).map(|word| Place::word(offset + 4 * word)).collect())
+}
+
+fn neighbours(reg: PReg, count: usize) -> Result<SmallVec<[Place; 4]>, String> {
+    (0..count as u8)
+        .map(|n| reg.offset(n).map(Place::register).ok_or_else(|| format!("{reg} has no neighbour {n}")))
+        .collect()
+}
+
+/// The truth table of `PLOP3` as what a result is, where it is that simple.
+fn plop3(inst: &Inst<PReg>, lut: &str, state: &State) -> Option<Values> {
+    let Some(OperandKind::Imm(lut)) = plain(inst, lut) else { return None };
+    let (pa, pb, pc) = (inst.get("pa")?, inst.get("pb")?, inst.get("pc")?);
+    // Evaluate for both truths of each register; an operand that the result equals in all cases is it.
+    let registers: SmallVec<[PReg; 3]> = [pa, pb, pc].into_iter().filter_map(Operand::as_reg).collect();
+    let evaluate = |truth: &dyn Fn(PReg) -> bool| {
+        let of = |operand: &Operand<PReg>| match operand.kind {
+            OperandKind::Reg(reg) => truth(reg) != operand.flags.not,
+            _ => !operand.flags.not,
+        };
+        lut >> (usize::from(of(pa)) * 4 + usize::from(of(pb)) * 2 + usize::from(of(pc))) & 1 == 1
+    };
+    let cases = 0..1u32 << registers.len();
+    let truth_in = |case: u32| {
+        let registers = registers.clone();
+        move |reg: PReg| registers.iter().position(|&other| other == reg).is_some_and(|n| case >> n & 1 == 1)
+    };
+    let results: Vec<bool> = cases.clone().map(|case| evaluate(&truth_in(case))).collect();
+    if results.iter().all(|&result| result == results[0]) {
+        return Some(Values::from_slice(&[Value::Imm(u32::from(results[0]))]));
+    }
+    let same = |reg: PReg| cases.clone().all(|case| truth_in(case)(reg) == results[case as usize]);
+    registers.iter().find(|&&reg| same(reg)).map(|&reg| state.get(Place::register(reg)))
+}
+
+/// Applies an added instruction. `rest` are the instructions after it; the number of those that were applied
+/// with it comes back.
+pub(super) fn apply(
+    inst: &Inst<PReg>,
+    rest: &[&Inst<PReg>],
+    state: &mut State,
+    frame: Frame,
+) -> Result<usize, String> {
+    let unknown = || Err(format!("{inst} is nothing that an allocator adds"));
+    if inst.guard.is_some() {
+        return unknown();
+    }
+    match inst.op {
+        Op::MOV | Op::UMOV | Op::R2UR => {
+            let source = if inst.op == Op::R2UR { "a" } else { "b" };
+            let (Some(dst), Some(src)) = (register(inst, "d"), plain(inst, source)) else { return unknown() };
+            let values = match src {
+                OperandKind::Reg(src) => state.get(Place::register(src)),
+                OperandKind::Imm(bits) => Values::from_slice(&[Value::Imm(bits)]),
+                OperandKind::Zero(_) => Values::from_slice(&[Value::Imm(0)]),
+                _ => return unknown(),
+            };
+            state.write(Place::register(dst), &values);
+        }
+        Op::CS2R => {
+            let (Some(dst), Some(OperandKind::Special(SpecialReg::Zero))) =
+                (register(inst, "d"), plain(inst, "sr"))
+            else {
+                return unknown();
+            };
+            if dst.index() % 2 != 0 {
+                return Err(format!("{dst} does not begin a pair"));
+            }
+            for place in neighbours(dst, 2)? {
+                state.write(place, &[Value::Imm(0)]);
+            }
+        }
+        Op::PLOP3 => {
+            let results = [("pd", "lut"), ("pe", "lut2")].map(|(dst, lut)| {
+                register(inst, dst).map(|dst| (dst, plop3(inst, lut, state).unwrap_or_default()))
+            });
+            for (dst, values) in results.into_iter().flatten() {
+                state.write(Place::register(dst), &values);
+            }
+        }
+        Op::SEL => {
+            let select = inst.get("ps").filter(|operand| operand.flags.not).and_then(Operand::as_reg);
+            let (Some(dst), Some(from)) = (register(inst, "d"), select) else { return unknown() };
+            let zero = plain(inst, "a") == Some(OperandKind::Zero(RegFile::Gpr));
+            if !zero || plain(inst, "b") != Some(OperandKind::Imm(1)) {
+                return unknown();
+            }
+            let values: Values = state
+                .get(Place::register(from))
+                .into_iter()
+                .filter_map(|value| match value {
+                    Value::Component(c) => Some(Value::Truth(c)),
+                    Value::Imm(bits) => Some(Value::Imm(bits)),
+                    _ => None,
+                })
+                .collect();
+            state.write(Place::register(dst), &values);
+        }
+        Op::ISETP => {
+            let (Some(dst), Some(from)) = (register(inst, "pd"), register(inst, "a")) else {
+                return unknown();
+            };
+            let plain_test = plain(inst, "b") == Some(OperandKind::Zero(RegFile::Gpr))
+                && inst.get("ps") == Some(&Operand::pt())
+                && inst.get("pe") == Some(&Operand::pt())
+                && inst.modifier(ModKind::Compare) == ".NE"
+                && inst.modifier(ModKind::Combine) == ".AND";
+            if !plain_test {
+                return unknown();
+            }
+            let values: Values = state
+                .get(Place::register(from))
+                .into_iter()
+                .filter_map(|value| match value {
+                    Value::Truth(c) => Some(Value::Component(c)),
+                    Value::Imm(bits) => Some(Value::Imm(u32::from(bits != 0))),
+                    _ => None,
+                })
+                .collect();
+            state.write(Place::register(dst), &values);
+        }
+        Op::LOP3 | Op::ULOP3 => return exchange(inst, rest, state),
+        Op::LDL => {
+            let Some(dst) = register(inst, "d") else { return unknown() };
+            let words = slot(inst, state, frame)?;
+            if usize::from(dst.index()) % words.len() != 0 {
+                return Err(format!("{dst} is not aligned"));
+            }
+            for (place, word) in neighbours(dst, words.len())?.into_iter().zip(words) {
+                state.write(place, &state.get(word));
+            }
+        }
+        Op::STL => {
+            let Some(src) = register(inst, "data") else { return unknown() };
+            let words = slot(inst, state, frame)?;
+            if usize::from(src.index()) % words.len() != 0 {
+                return Err(format!("{src} is not aligned"));
+            }
+            for (place, word) in neighbours(src, words.len())?.into_iter().zip(words) {
+                state.write(word, &state.get(place));
+            }
+        }
+        Op::LDC => {
+            let top = OperandKind::Const { bank: 0, offset: frame.stack_top };
+            let (Some(dst), Some(src)) = (register(inst, "d"), plain(inst, "src")) else { return unknown() };
+            if dst != PReg::r(1) || src != top || inst.modifier(ModKind::Size) != "" {
+                return unknown();
+            }
+            state.write(Place::register(dst), &[Value::Stack]);
+        }
+        Op::IADD3 => {
+            let r1 = PReg::r(1);
+            let expected = Inst::new(Op::IADD3).ops([
+                Operand::reg(r1),
+                Operand::reg(r1),
+                Operand::imm(frame.bytes.wrapping_neg()),
+                Operand::rz(),
+            ]);
+            if *inst != expected || !state.has(Place::register(r1), Value::Stack) {
+                return unknown();
+            }
+            state.write(Place::register(r1), &[Value::Frame]);
+        }
+        _ => return unknown(),
+    }
+    Ok(0)
+}
+
+/// Three exclusive ors that exchange two registers.
+fn exchange(inst: &Inst<PReg>, rest: &[&Inst<PReg>], state: &mut State) -> Result<usize, String> {
+    let (Some(a), Some(b)) = (register(inst, "a"), register(inst, "b")) else {
+        return Err(format!("{inst} does not exchange registers"));
+    };
+    let zero = Operand::zero(a.file());
+    let xor = |dst: PReg| {
+        let operands = [Operand::reg(dst), Operand::reg(a), Operand::reg(b), zero, Operand::imm(0x3c)];
+        Inst::new(inst.op).ops(operands)
+    };
+    if a == b || *inst != xor(a) || rest.len() < 2 || *rest[0] != xor(b) || *rest[1] != xor(a) {
+        return Err(format!("{inst} does not begin an exchange"));
+    }
+    let (a, b) = (Place::register(a), Place::register(b));
+    let (in_a, in_b) = (state.get(a), state.get(b));
+    state.write(a, &in_b);
+    state.write(b, &in_a);
+    Ok(2)
+}

@@ -1,0 +1,588 @@
+//! The allocation checker: proves that an allocated function computes what the function with virtual
+//! registers does.
+//!
+//! In: the function before allocation, the [`Allocation`], the options. Out: nothing, or every
+//! [`Violation`]. The checker knows nothing of live ranges or classes and shares no code with the passes
+//! that assign. It runs the allocated function symbolically: for each point, which register and which word
+//! of the frame holds which component of the input (the idea of regalloc2's checker and of Rideau and
+//! Leroy, "Validating register allocation and spilling", CC 2010). Where paths meet, only what all of them
+//! agree on remains. It demands that
+//!
+//! - each instruction is one of the input with the same operation, modifiers and operands, in the same
+//!   order; or a copy, constant, store, load, recomputation or frame instruction whose effect is known;
+//! - each register that is read holds the component that the input reads there, arguments of edges included;
+//! - what the input has and the result lacks has no effect but a result that nobody misses;
+//! - the old value of a guarded definition is in the register that it defines;
+//! - tuples are aligned and within the limits of their file;
+//! - spill slots lie in the frame behind the function's own local memory, and R1 points to it;
+//! - in blocks whose warp may have diverged, a uniform register has one meaning for all of the blocks that
+//!   are connected by such blocks, since arms may run in any order.
+//!
+//! An argument that is a constant may be put into its register before or after the edge, so constants are
+//! values too. The cost is that of a dataflow analysis whose sets are the contents of the register file: a
+//! few visits to each block.
+
+mod decode;
+mod state;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::{Allocation, Options, Origin};
+use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
+use decode::Frame;
+use state::{Content, Frozen, Place, State, Value, Values};
+
+/// Something wrong with an allocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The block of the result.
+    pub block: MBlockId,
+    /// The instruction in it; their number for the terminator.
+    pub inst: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, instruction {}: {}", self.block, self.inst, self.what)
+    }
+}
+
+/// Checks an allocation of a function.
+pub fn check(input: &Mir<VReg>, allocation: &Allocation, options: &Options) -> Result<(), Vec<Violation>> {
+    let mut checker = Checker::new(input, allocation, options);
+    checker.structure();
+    if checker.violations.is_empty() {
+        let entries = checker.fixpoint(&BTreeMap::new());
+        let writes = checker.uniform_writes(&entries);
+        let entries = if writes.is_empty() { entries } else { checker.fixpoint(&writes) };
+        checker.report(&entries, &writes);
+    }
+    checker.violations.sort_by_key(|violation| (violation.block, violation.inst));
+    checker.violations.dedup();
+    if checker.violations.is_empty() { Ok(()) } else { Err(checker.violations) }
+}
+
+/// For each region and uniform register that it writes, what every such write agrees on.
+type UniformWrites = BTreeMap<(u32, Place), Values>;
+
+/// What a walk through a block looks for.
+enum Watch<'a> {
+    /// Nothing: the state at the end.
+    Nothing,
+    /// Uniform registers that are written, with what they hold then.
+    Writes(&'a mut Vec<(Place, Values)>),
+    /// Whatever is wrong.
+    Violations(&'a mut Vec<Violation>, &'a UniformWrites),
+}
+
+impl Watch<'_> {
+    fn wrong(&mut self, block: MBlockId, inst: usize, what: impl FnOnce() -> String) {
+        if let Watch::Violations(list, _) = self {
+            list.push(Violation { block, inst, what: what() });
+        }
+    }
+}
+
+struct Checker<'a> {
+    input: &'a Mir<VReg>,
+    result: &'a Mir<PReg>,
+    origins: &'a SecondaryMap<MBlockId, Vec<Origin>>,
+    max_regs: u16,
+    frame: Frame,
+    /// The number of the first component of each virtual register.
+    first: Vec<u32>,
+    is_predicate: Vec<bool>,
+    /// The instruction of the input that defines a component.
+    definition: Vec<Option<&'a MInst<VReg>>>,
+    /// The divergent region of each block of the result.
+    region: SecondaryMap<MBlockId, Option<u32>>,
+    violations: Vec<Violation>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(input: &'a Mir<VReg>, allocation: &'a Allocation, options: &Options) -> Checker<'a> {
+        let result = &allocation.mir;
+        let mut first = Vec::new();
+        let mut is_predicate = Vec::new();
+        for data in input.vregs.values() {
+            first.push(is_predicate.len() as u32);
+            let count = data.width.max(1) as usize;
+            is_predicate.extend(std::iter::repeat_n(data.file.is_predicate(), count));
+        }
+        let frame = Frame {
+            stack_top: options.arch.stack_top(),
+            bytes: result.local_bytes,
+            first_slot: input.local_bytes,
+        };
+        let mut checker = Checker {
+            input,
+            result,
+            origins: &allocation.origins,
+            max_regs: options.max_regs,
+            frame,
+            first,
+            definition: vec![None; is_predicate.len()],
+            is_predicate,
+            region: SecondaryMap::new(),
+            violations: Vec::new(),
+        };
+        for &block in &input.layout {
+            for inst in &input.blocks[block].insts {
+                for def in inst.inst.defs() {
+                    for component in checker.components(def.reg, def.width) {
+                        checker.definition[component as usize] = Some(inst);
+                    }
+                }
+            }
+        }
+        checker.number_regions();
+        checker
+    }
+
+    fn components(&self, reg: VReg, width: u8) -> std::ops::Range<u32> {
+        let start = self.first[reg.id.index()] + reg.component as u32;
+        start..(start + width as u32).min(self.is_predicate.len() as u32)
+    }
+
+    fn number_regions(&mut self) {
+        let result = self.result;
+        let mut neighbours: SecondaryMap<MBlockId, Vec<MBlockId>> = SecondaryMap::new();
+        for &block in &result.layout {
+            for edge in result.blocks[block].term.edges() {
+                neighbours[block].push(edge.block);
+                neighbours[edge.block].push(block);
+            }
+        }
+        let mut region: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
+        let mut count = 0;
+        for &root in &result.layout {
+            let mut stack = vec![root];
+            let mut any = false;
+            while let Some(block) = stack.pop() {
+                if result.blocks[block].divergent && region[block].is_none() {
+                    region[block] = Some(count);
+                    any = true;
+                    stack.extend(&neighbours[block]);
+                }
+            }
+            count += u32::from(any);
+        }
+        self.region = region;
+    }
+
+    fn structural(&mut self, block: MBlockId, what: String) {
+        let inst = self.result.blocks[block].insts.len();
+        self.violations.push(Violation { block, inst, what });
+    }
+
+    /// Blocks, edges and origins match; needs no dataflow.
+    fn structure(&mut self) {
+        let (input, result) = (self.input, self.result);
+        let inputs = input.blocks.len();
+        if result.layout.first() != input.layout.first() {
+            let block = result.layout.first().copied().unwrap_or(MBlockId::new(0));
+            self.violations.push(Violation { block, inst: 0, what: "another entry".into() });
+        }
+        for &id in &result.layout {
+            let block = &result.blocks[id];
+            if self.origins[id].len() != block.insts.len() {
+                self.structural(id, "origins do not match the instructions".into());
+            }
+            if !block.params.is_empty() {
+                self.structural(id, "it still has parameters".into());
+            }
+            if id.index() >= inputs {
+                if !matches!(block.term, Term::Jump(_)) {
+                    self.structural(id, "a block on an edge must jump".into());
+                }
+                continue;
+            }
+            let original = &input.blocks[id];
+            if block.divergent != original.divergent {
+                self.structural(id, "its divergence changed".into());
+            }
+            let same_kind = match (&original.term, &block.term) {
+                (Term::Jump(_), Term::Jump(_)) | (Term::Exit, Term::Exit) => true,
+                (
+                    Term::Branch { negated: a, pred: before, .. },
+                    Term::Branch { negated: b, pred: after, .. },
+                ) => a == b && before.file() == after.file(),
+                _ => false,
+            };
+            if !same_kind {
+                self.structural(id, "it ends differently".into());
+                continue;
+            }
+            for (before, after) in original.term.edges().into_iter().zip(block.term.edges()) {
+                let mut target = after.block;
+                if target.index() >= inputs
+                    && let Term::Jump(edge) = &result.blocks[target].term
+                {
+                    target = edge.block;
+                }
+                if target != before.block {
+                    self.structural(id, format!("an edge leads to {target}, not {}", before.block));
+                }
+                if before.args.len() != input.blocks[before.block].params.len() {
+                    self.structural(id, "an edge has not as many arguments as its target parameters".into());
+                }
+            }
+        }
+    }
+
+    /// The entry states. `writes` says what uniform registers mean in divergent regions.
+    fn fixpoint(&self, writes: &UniformWrites) -> SecondaryMap<MBlockId, Option<Frozen>> {
+        let mut position: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
+        for (place, &block) in self.result.layout.iter().enumerate() {
+            position[block] = place as u32;
+        }
+        let mut entries: SecondaryMap<MBlockId, Option<Frozen>> = SecondaryMap::new();
+        entries.resize(self.result.blocks.len());
+        entries[self.result.entry()] = Some(Frozen::default());
+        let mut work = BTreeSet::from([0u32]);
+        while let Some(place) = work.pop_first() {
+            let block = self.result.layout[place as usize];
+            let Some(entry) = &entries[block] else { continue };
+            let mut state = State::new(entry);
+            self.walk(block, &mut state, &mut Watch::Nothing);
+            self.leave_region(block, &mut state, writes);
+            for (index, edge) in self.result.blocks[block].term.edges().into_iter().enumerate() {
+                let mut state = state.clone();
+                if block.index() < self.input.blocks.len() {
+                    let edges = self.input.blocks[block].term.edges();
+                    state.assign(&self.arguments(edges[index]), |component| self.is_steady(component));
+                }
+                state.spread_constants(|component| self.is_predicate[component as usize]);
+                let state = state.freeze();
+                let changed = match &mut entries[edge.block] {
+                    Some(entry) => state::meet(entry, &state),
+                    entry @ None => {
+                        *entry = Some(state);
+                        true
+                    }
+                };
+                if changed {
+                    work.insert(position[edge.block]);
+                }
+            }
+        }
+        entries
+    }
+
+    /// What the parameters of an edge's target receive.
+    fn arguments(&self, edge: &Edge<VReg>) -> Vec<(u32, Content)> {
+        let mut list = Vec::new();
+        for (param, arg) in self.input.blocks[edge.block].params.iter().zip(&edge.args) {
+            for (index, to) in self.components(param.reg, param.width).enumerate() {
+                let content = match *arg {
+                    EdgeArg::Reg(reg) => {
+                        Content::Component(self.components(reg, param.width).start + index as u32)
+                    }
+                    EdgeArg::Imm(bits) if param.reg.file.is_predicate() => Content::Imm(u32::from(bits != 0)),
+                    EdgeArg::Imm(bits) => {
+                        Content::Imm(if index < 2 { (bits >> (32 * index)) as u32 } else { 0 })
+                    }
+                    EdgeArg::Undef => Content::Undefined,
+                };
+                list.push((to, content));
+            }
+        }
+        list
+    }
+
+    /// Other arms may have overwritten what this one left in uniform registers.
+    fn leave_region(&self, block: MBlockId, state: &mut State, writes: &UniformWrites) {
+        let Some(region) = self.region[block] else { return };
+        for place in state.places() {
+            if let Some(agreed) = writes.get(&(region, place)) {
+                let mut values = state.get(place);
+                values.retain(|value| agreed.contains(value));
+                state.write(place, &values);
+            }
+        }
+    }
+
+    fn uniform_writes(&self, entries: &SecondaryMap<MBlockId, Option<Frozen>>) -> UniformWrites {
+        let mut agreed: UniformWrites = BTreeMap::new();
+        for &block in &self.result.layout {
+            let (Some(region), Some(entry)) = (self.region[block], &entries[block]) else { continue };
+            let mut list = Vec::new();
+            self.walk(block, &mut State::new(entry), &mut Watch::Writes(&mut list));
+            for (place, values) in list {
+                agreed
+                    .entry((region, place))
+                    .and_modify(|agreed| agreed.retain(|value| values.contains(value)))
+                    .or_insert(values);
+            }
+        }
+        agreed
+    }
+
+    fn report(&mut self, entries: &SecondaryMap<MBlockId, Option<Frozen>>, writes: &UniformWrites) {
+        let mut list = Vec::new();
+        for &block in &self.result.layout {
+            if let Some(entry) = &entries[block] {
+                let mut watch = Watch::Violations(&mut list, writes);
+                self.walk(block, &mut State::new(entry), &mut watch);
+            }
+        }
+        self.violations.append(&mut list);
+    }
+
+    /// Runs a block.
+    fn walk(&self, id: MBlockId, state: &mut State, watch: &mut Watch<'_>) {
+        let block = &self.result.blocks[id];
+        let original: &[MInst<VReg>] =
+            if id.index() < self.input.blocks.len() { &self.input.blocks[id].insts } else { &[] };
+        let mut next = 0;
+        let mut index = 0;
+        while index < block.insts.len() {
+            let inst = &block.insts[index];
+            let at = index;
+            index += 1;
+            let outcome = match self.origins[id][at] {
+                Origin::Inst(origin) => {
+                    let origin = origin as usize;
+                    if origin < next || origin >= original.len() {
+                        watch.wrong(id, at, || format!("{} is out of order", inst.inst));
+                        continue;
+                    }
+                    for dropped in &original[next..origin] {
+                        self.dropped(dropped, state).unwrap_or_else(|what| watch.wrong(id, at, || what));
+                    }
+                    next = origin + 1;
+                    self.kept(id, at, &original[origin], inst, state, watch)
+                }
+                Origin::Remat(reg) => self.recomputed(reg, &inst.inst, state),
+                Origin::Inserted => {
+                    let rest: SmallVec<[&Inst<PReg>; 2]> =
+                        block.insts[index..].iter().take(2).map(|inst| &inst.inst).collect();
+                    decode::apply(&inst.inst, &rest, state, self.frame).map(|more| index += more)
+                }
+            };
+            if let Err(what) = outcome {
+                watch.wrong(id, at, || what);
+            }
+            for def in inst.inst.defs() {
+                self.placed(id, at, def.reg, def.width, watch);
+                if let Watch::Writes(list) = watch {
+                    for n in 0..def.width {
+                        let Some(reg) = def.reg.offset(n) else { continue };
+                        let place = Place::register(reg);
+                        if place.is_uniform() {
+                            list.push((place, state.get(place)));
+                        }
+                    }
+                }
+            }
+        }
+        for dropped in &original[next.min(original.len())..] {
+            self.dropped(dropped, state).unwrap_or_else(|what| watch.wrong(id, index, || what));
+        }
+        if let Term::Branch { pred: after, .. } = block.term
+            && id.index() < self.input.blocks.len()
+            && let Term::Branch { pred: before, .. } = self.input.blocks[id].term
+        {
+            self.read(id, index, before, after, 1, state, watch);
+        }
+    }
+
+    /// The result reads `after` where the input reads `before`.
+    #[expect(clippy::too_many_arguments, reason = "a place, a pair of operands, and what to do")]
+    fn read(
+        &self,
+        block: MBlockId,
+        inst: usize,
+        before: VReg,
+        after: PReg,
+        width: u8,
+        state: &State,
+        watch: &mut Watch<'_>,
+    ) {
+        for (n, component) in self.components(before, width).enumerate() {
+            let n = n as u8;
+            let Some(reg) = after.offset(n) else {
+                watch.wrong(block, inst, || format!("{after} has no neighbour {n}"));
+                continue;
+            };
+            let place = Place::register(reg);
+            if !state.holds(place, component) {
+                watch.wrong(block, inst, || format!("{reg} does not hold {}", before.component(n)));
+            }
+            if let (Watch::Violations(_, writes), Some(region)) = (&*watch, self.region[block])
+                && writes
+                    .get(&(region, place))
+                    .is_some_and(|agreed| !agreed.contains(&Value::Component(component)))
+            {
+                watch.wrong(block, inst, || format!("another arm may overwrite {reg}"));
+            }
+        }
+    }
+
+    /// A register operand is aligned and within its file.
+    fn placed(&self, block: MBlockId, inst: usize, reg: PReg, width: u8, watch: &mut Watch<'_>) {
+        let limit = match reg.file() {
+            RegFile::Gpr => self.max_regs,
+            file => u16::from(file.count()),
+        };
+        let aligned = match width {
+            1 => true,
+            2 => reg.index() % 2 == 0,
+            _ => reg.index() % 4 == 0,
+        };
+        if !aligned {
+            watch.wrong(block, inst, || format!("{reg} is not aligned for {width}"));
+        }
+        if u16::from(reg.index()) + u16::from(width) > limit {
+            watch.wrong(block, inst, || format!("{reg} with {width} registers is over the limit"));
+        }
+    }
+
+    /// An instruction of the input in the result.
+    fn kept(
+        &self,
+        block: MBlockId,
+        index: usize,
+        before: &MInst<VReg>,
+        after: &MInst<PReg>,
+        state: &mut State,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), String> {
+        let (old, new) = (before.inst.accesses(), after.inst.accesses());
+        let shape = |count| format!("{} has another shape than {}: {count}", after.inst, before.inst);
+        if old.len() != new.len() {
+            return Err(shape(new.len()));
+        }
+        let mut renamed: SmallVec<[(VReg, PReg); 8]> = SmallVec::new();
+        for (old, new) in old.iter().zip(&new) {
+            if (old.slot, old.role, old.width) != (new.slot, new.role, new.width) {
+                return Err(shape(new.slot as usize));
+            }
+            renamed.push((old.reg, new.reg));
+        }
+        // One register of the input may be in two; so compare with each operand blanked.
+        let blank_old = before.inst.map(|reg| PReg::new(reg.file(), 0));
+        let blank_new = after.inst.map(|reg| PReg::new(reg.file(), 0));
+        if blank_old != blank_new {
+            return Err(shape(new.len()));
+        }
+        for (access, &(from, to)) in old.iter().zip(&renamed) {
+            if access.role != ptxc_sass::AccessRole::Def {
+                self.read(block, index, from, to, access.width, state, watch);
+                self.placed(block, index, to, access.width, watch);
+            }
+        }
+        if before.tied.len() != after.tied.len() {
+            return Err("tied operands got lost".into());
+        }
+        for (&(slot, from), &(same_slot, tied)) in before.tied.iter().zip(&after.tied) {
+            let target = after.inst.operands[slot as usize].as_reg();
+            if slot != same_slot || target != Some(tied) {
+                return Err(format!("{tied} is not the register that is defined"));
+            }
+            let width = before.inst.slot_width(slot as usize);
+            self.read(block, index, from, tied, width, state, watch);
+        }
+        let copied = copy_operands(&before.inst).map(|(_, from)| self.components(from, 1).start);
+        let source = match (copied, copy_operands(&after.inst)) {
+            (Some(component), Some((_, from))) => {
+                let mut values = state.get(Place::register(from));
+                values.push(Value::Component(component));
+                values
+            }
+            _ => Values::new(),
+        };
+        let defs = || {
+            let pairs = old.iter().zip(&renamed);
+            pairs.filter(|(access, _)| access.role == ptxc_sass::AccessRole::Def)
+        };
+        let mut written: FxHashMap<PReg, u32> = FxHashMap::default();
+        for (access, &(from, _)) in defs() {
+            self.components(from, access.width).for_each(|component| state.forget(component));
+        }
+        for (access, &(from, to)) in defs() {
+            for (n, component) in self.components(from, access.width).enumerate() {
+                let reg = to.offset(n as u8).ok_or_else(|| format!("{to} has no neighbour {n}"))?;
+                if written.insert(reg, component).is_some() {
+                    return Err(format!("{reg} is written twice"));
+                }
+                let mut values = Values::from_slice(&[Value::Component(component)]);
+                values.extend(source.iter().copied().filter(|value| *value != Value::Component(component)));
+                state.write(Place::register(reg), &values);
+            }
+        }
+        Ok(())
+    }
+
+    /// An instruction of the input that the result lacks.
+    fn dropped(&self, inst: &MInst<VReg>, state: &mut State) -> Result<(), String> {
+        if let Some((to, from)) = copy_operands(&inst.inst) {
+            let (to, from) = (self.components(to, 1).start, self.components(from, 1).start);
+            state.assign(&[(to, Content::Component(from))], |component| self.is_steady(component));
+            return Ok(());
+        }
+        for def in inst.inst.defs() {
+            // A steady value may have been recomputed just before.
+            let gone = self.components(def.reg, def.width).filter(|&component| !self.is_steady(component));
+            gone.for_each(|component| state.forget(component));
+        }
+        if inst.inst.row().effects.is_none() { Ok(()) } else { Err(format!("{} is missing", inst.inst)) }
+    }
+
+    /// Whether the definition of a component gives the same whenever it runs: it reads no register and
+    /// nothing that changes.
+    fn is_steady(&self, component: u32) -> bool {
+        let Some(definition) = self.definition[component as usize] else { return false };
+        definition.inst.row().effects.is_none()
+            && definition.inst.uses().next().is_none()
+            && definition.tied.is_empty()
+            && definition.inst.operands.iter().all(|operand| match operand.kind {
+                OperandKind::Special(sr) => !matches!(sr, SpecialReg::ClockLo | SpecialReg::WarpId),
+                _ => true,
+            })
+    }
+
+    /// A definition of the input performed once more.
+    fn recomputed(&self, reg: VReg, inst: &Inst<PReg>, state: &mut State) -> Result<(), String> {
+        let components = self.components(reg, 1);
+        let definition = self.definition.get(components.start as usize).copied().flatten();
+        let Some(definition) = definition else { return Err(format!("{reg} has no definition")) };
+        let blank = definition.inst.map(|reg| PReg::new(reg.file(), 0));
+        if !self.is_steady(components.start) || blank != inst.map(|reg| PReg::new(reg.file(), 0)) {
+            return Err(format!("{inst} does not compute {reg} again"));
+        }
+        for (before, after) in definition.inst.defs().zip(inst.defs()) {
+            for (n, component) in self.components(before.reg, before.width).enumerate() {
+                let place = after.reg.offset(n as u8).ok_or("a register too far")?;
+                state.write(Place::register(place), &[Value::Component(component)]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The operands of a plain copy, `(to, from)`, in one file.
+fn copy_operands<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
+    let [to, from] = match inst.op {
+        Op::MOV | Op::UMOV => ["d", "b"],
+        Op::PLOP3 => {
+            let all = ["pe", "pb", "pc"].iter().all(|slot| inst.get(slot) == Some(&Operand::pt()));
+            if !all || inst.get("lut") != Some(&Operand::imm(0x80)) {
+                return None;
+            }
+            ["pd", "pa"]
+        }
+        _ => return None,
+    }
+    .map(|slot| inst.get(slot).filter(|operand| operand.flags == Default::default())?.as_reg());
+    let (to, from) = (to?, from?);
+    (inst.guard.is_none() && to.file() == from.file()).then_some((to, from))
+}

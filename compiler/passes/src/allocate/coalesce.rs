@@ -1,0 +1,216 @@
+//! Groups virtual registers that may share a physical register, so that copies between them vanish.
+//!
+//! In: live ranges, and *affinities*: pairs of components that a block edge or a copy connects. Out:
+//! classes. A class places each member at a fixed distance from a common origin, so the scalar that is
+//! copied into the upper half of a pair is a member at distance 1. Two classes merge only if no lane of
+//! one is live where the same lane of the other is, and if their alignments agree.
+//!
+//! This is aggressive coalescing of a function in conventional SSA form (Boissinot, Darte, Rastello,
+//! Dupont de Dinechin and Guillon, "Revisiting out-of-SSA translation for correctness, code quality, and
+//! efficiency", CGO 2009), hottest affinity first, with exact live ranges instead of the dominance test.
+//! An interference graph is never built. A merge looks up the segments of the smaller class in the larger
+//! one and then moves them there: `O(n log² n)` for `n` segments over all merges.
+
+use std::collections::BTreeMap;
+
+use ptxc_sass::RegFile;
+
+use super::live::{Liveness, Segment};
+use super::work::Work;
+use super::{isolate, live, moves};
+use crate::mir::{EdgeArg, VReg};
+
+/// The alignment of a tuple: the next power of two, at most 4; 1 for predicates.
+pub(super) fn alignment(width: u8) -> u8 {
+    width.max(1).next_power_of_two().min(4)
+}
+
+/// Virtual registers at fixed distances from an origin.
+#[derive(Clone, Debug)]
+pub(super) struct Class {
+    /// Virtual registers with their distance from the origin.
+    pub members: Vec<(u32, i16)>,
+    pub file: RegFile,
+    /// The origin modulo `align` is `residue`.
+    pub align: u8,
+    pub residue: u8,
+    /// Lanes from `low` up to but not including `high` are members' components.
+    pub low: i16,
+    pub high: i16,
+    /// The segments of each lane by their start; built when a merge is first tried.
+    lanes: Option<BTreeMap<i16, BTreeMap<u32, u32>>>,
+    segments: usize,
+}
+
+/// A partition of the virtual registers.
+#[derive(Clone, Debug)]
+pub(super) struct Classes {
+    /// Empty where the class was merged into another.
+    pub list: Vec<Class>,
+    of: Vec<u32>,
+    offset: Vec<i16>,
+}
+
+impl Classes {
+    /// Each virtual register in a class of its own.
+    pub fn new(work: &Work) -> Classes {
+        let vregs = &work.mir.vregs;
+        let list = vregs
+            .iter()
+            .enumerate()
+            .map(|(index, (_, data))| Class {
+                members: vec![(index as u32, 0)],
+                file: data.file,
+                align: alignment(data.width),
+                residue: 0,
+                low: 0,
+                high: data.width.max(1) as i16,
+                lanes: None,
+                segments: 0,
+            })
+            .collect();
+        Classes { list, of: (0..vregs.len() as u32).collect(), offset: vec![0; vregs.len()] }
+    }
+
+    /// The class of a virtual register.
+    pub fn of(&self, vreg: usize) -> usize {
+        self.of[vreg] as usize
+    }
+
+    /// The distance of a virtual register from the origin of its class.
+    pub fn offset(&self, vreg: usize) -> i16 {
+        self.offset[vreg]
+    }
+
+    /// Puts two components into one register; whether that is possible. If not, nothing changes.
+    pub fn merge(&mut self, live: &Liveness, a: VReg, b: VReg) -> bool {
+        use cranelift_entity::EntityRef;
+        let place = |reg: VReg| self.offset[reg.id.index()] + reg.component as i16;
+        let (mut into, mut from) = (self.of(a.id.index()), self.of(b.id.index()));
+        let mut shift = place(a) - place(b);
+        if into == from {
+            return shift == 0;
+        }
+        if a.file != b.file {
+            return false;
+        }
+        self.build_lanes(live, into);
+        self.build_lanes(live, from);
+        if self.list[into].segments < self.list[from].segments {
+            (into, from, shift) = (from, into, -shift);
+        }
+        let (large, small) = (&self.list[into], &self.list[from]);
+        let (low, high) = (large.low.min(small.low + shift), large.high.max(small.high + shift));
+        if high - low > large.file.count() as i16 {
+            return false;
+        }
+        let small_residue = (small.residue as i16 - shift).rem_euclid(small.align as i16) as u8;
+        let (align, residue) = if large.align >= small.align {
+            (large.align, large.residue)
+        } else {
+            (small.align, small_residue)
+        };
+        let weaker = large.align.min(small.align);
+        if residue % weaker != large.residue % weaker || residue % weaker != small_residue % weaker {
+            return false;
+        }
+        if interfere(large, small, shift) {
+            return false;
+        }
+        let emptied = Class {
+            members: Vec::new(),
+            file: small.file,
+            align: 1,
+            residue: 0,
+            low: 0,
+            high: 0,
+            lanes: None,
+            segments: 0,
+        };
+        let small = std::mem::replace(&mut self.list[from], emptied);
+        let large = &mut self.list[into];
+        (large.low, large.high, large.align, large.residue) = (low, high, align, residue);
+        large.segments += small.segments;
+        let lanes = large.lanes.get_or_insert_default();
+        for (lane, segments) in small.lanes.into_iter().flatten() {
+            lanes.entry(lane + shift).or_default().extend(segments);
+        }
+        for (vreg, offset) in small.members {
+            large.members.push((vreg, offset + shift));
+            self.of[vreg as usize] = into as u32;
+            self.offset[vreg as usize] = offset + shift;
+        }
+        true
+    }
+
+    fn build_lanes(&mut self, live: &Liveness, class: usize) {
+        let class = &mut self.list[class];
+        if class.lanes.is_some() {
+            return;
+        }
+        let mut lanes: BTreeMap<i16, BTreeMap<u32, u32>> = BTreeMap::new();
+        for &(vreg, offset) in &class.members {
+            for (lane, component) in live.components.all(vreg as usize).enumerate() {
+                let range = &live.ranges[component as usize];
+                if !range.is_empty() {
+                    class.segments += range.len();
+                    let lane = lanes.entry(offset + lane as i16).or_default();
+                    lane.extend(range.iter().map(|segment| (segment.start, segment.end)));
+                }
+            }
+        }
+        class.lanes = Some(lanes);
+    }
+}
+
+fn interfere(large: &Class, small: &Class, shift: i16) -> bool {
+    let (Some(large), Some(small)) = (&large.lanes, &small.lanes) else { return true };
+    small.iter().any(|(lane, segments)| {
+        let Some(other) = large.get(&(lane + shift)) else { return false };
+        segments.iter().any(|(&start, &end)| overlaps(other, Segment { start, end }))
+    })
+}
+
+fn overlaps(segments: &BTreeMap<u32, u32>, segment: Segment) -> bool {
+    segments.range(..segment.end).next_back().is_some_and(|(_, &end)| end > segment.start)
+}
+
+/// Merges along affinities: edges and copies, the most frequent first.
+pub(super) fn coalesce(work: &Work, live: &Liveness, classes: &mut Classes) {
+    let mut affinities: Vec<(u64, VReg, VReg)> = Vec::new();
+    for &block in &work.mir.layout {
+        let data = &work.mir.blocks[block];
+        for inst in &data.insts {
+            if let Some((dst, src)) = moves::as_copy(&inst.inst) {
+                affinities.push((data.frequency, dst, src));
+            }
+        }
+        for edge in data.term.edges() {
+            let target = &work.mir.blocks[edge.block];
+            for (param, arg) in target.params.iter().zip(&edge.args) {
+                if let EdgeArg::Reg(arg) = *arg {
+                    let frequency = data.frequency.min(target.frequency);
+                    affinities.push((frequency.saturating_mul(param.width as u64), param.reg, arg));
+                }
+            }
+        }
+    }
+    affinities.sort_by_key(|&(weight, ..)| std::cmp::Reverse(weight));
+    for (_, a, b) in affinities {
+        classes.merge(live, a, b);
+    }
+}
+
+/// Merges what must share a register: each guarded definition with its old value.
+pub(super) fn join_ties(
+    work: &Work,
+    live: &live::Liveness,
+    classes: &mut Classes,
+) -> Result<(), super::AllocError> {
+    for ((old, def), loc) in isolate::ties(work) {
+        if !classes.merge(live, def, old) {
+            return Err(super::AllocError::Tied { loc });
+        }
+    }
+    Ok(())
+}

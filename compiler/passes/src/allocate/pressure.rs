@@ -1,0 +1,314 @@
+//! Chooses what to spill so that no point needs more registers of a file than there are.
+//!
+//! In: a function, its liveness, a file and a number of registers. Out: the virtual registers to put away.
+//!
+//! Choosing comes before assigning, as in Hack's and Braun's allocators: in SSA form the number of live
+//! components is all that assigning scalars needs. Blocks are visited the hottest first. Along a block the
+//! set of live values is kept in the order of their cost for each point that they would set free: what
+//! their reloads and stores would run, by block frequency, over the length of their live range (Chaitin's
+//! measure; Belady's furthest next use appears in it as length). Where too many are live, the cheapest that
+//! the instruction does not itself touch goes to memory everywhere ("spill everywhere", Bouchez, Darte and
+//! Rastello, "On the complexity of spill everywhere under SSA form", LCTES 2007): each use then has a reload
+//! of its own. The pressure of those short ranges is counted along the way, so one sweep almost always
+//! suffices; sweeps repeat until nothing more is chosen. A sweep costs `O(n log n)`.
+
+use std::collections::BTreeSet;
+
+use cranelift_entity::EntityRef;
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{Op, OperandKind, RegFile, SpecialReg};
+use smallvec::SmallVec;
+
+use super::AllocError;
+use super::live::{Liveness, exit_uses};
+use super::work::{self, Operand, Work};
+use crate::mir::{EdgeArg, MBlockId, MInst, VReg};
+
+/// How a virtual register that loses its register comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// It is stored after its definition and loaded before each use.
+    Store,
+    /// The instruction that defines it, in that block at that index, is repeated before each use.
+    Remat(MBlockId, u32),
+}
+
+/// By virtual register, what is spilled.
+pub(super) type Spilled = Vec<Option<Plan>>;
+
+/// Whether an instruction may run again anywhere and give the same: it reads no register, and nothing that
+/// changes.
+pub(super) fn is_rematerialisable(inst: &MInst<VReg>) -> bool {
+    let row = inst.inst.row();
+    let steady = |kind: &OperandKind<VReg>| {
+        !matches!(kind, OperandKind::Special(SpecialReg::ClockLo | SpecialReg::WarpId))
+    };
+    inst.inst.guard.is_none()
+        && row.effects.is_none()
+        && inst.inst.op != Op::NOP
+        && inst.inst.operands.iter().all(|operand| steady(&operand.kind))
+        && work::uses(inst).is_empty()
+}
+
+/// The greatest number of components of a file that are live at one point.
+pub(super) fn maximum(work: &Work, live: &Liveness, file: RegFile) -> u32 {
+    let mut change = vec![0i32; live.points.total() + 1];
+    for (id, data) in work.mir.vregs.iter() {
+        if data.file != file {
+            continue;
+        }
+        for component in live.components.all(id.index()) {
+            for segment in &live.ranges[component as usize] {
+                change[segment.start as usize] += 1;
+                change[segment.end as usize] -= 1;
+            }
+        }
+    }
+    let mut now = 0;
+    let mut most = 0;
+    for step in change {
+        now += step;
+        most = most.max(now);
+    }
+    most as u32
+}
+
+/// Chooses what to spill of a file so that at most `limit` registers are needed.
+pub(super) fn choose(work: &Work, live: &Liveness, file: RegFile, limit: u32) -> Result<Spilled, AllocError> {
+    let mut chooser = Chooser::new(work, live, file, limit);
+    let mut order = work.mir.layout.clone();
+    order.sort_by_key(|&block| std::cmp::Reverse(work.mir.blocks[block].frequency));
+    loop {
+        let before = chooser.count;
+        for &block in &order {
+            chooser.block(block)?;
+        }
+        if chooser.count == before {
+            return Ok(chooser.spilled);
+        }
+    }
+}
+
+struct Chooser<'a> {
+    work: &'a Work,
+    live: &'a Liveness,
+    file: RegFile,
+    limit: u32,
+    spilled: Spilled,
+    count: usize,
+    /// By virtual register: the cost of a point that it would set free.
+    cost: Vec<u128>,
+    /// What each virtual register may become.
+    plans: Vec<Option<Plan>>,
+    /// Live components that are not spilled.
+    pressure: u32,
+    alive: Vec<bool>,
+    /// Live components by virtual register.
+    count_alive: Vec<u32>,
+    /// Live virtual registers that may be spilled, the cheapest first.
+    candidates: BTreeSet<(u128, usize)>,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(work: &'a Work, live: &'a Liveness, file: RegFile, limit: u32) -> Chooser<'a> {
+        let count = work.mir.vregs.len();
+        let mut plans = vec![None; count];
+        for (id, data) in work.mir.vregs.iter() {
+            if data.file == file && file != RegFile::Upred && !work.short[id] {
+                plans[id.index()] = Some(Plan::Store);
+            }
+        }
+        let mut traffic = vec![0u64; count];
+        for &block in &work.mir.layout {
+            let data = &work.mir.blocks[block];
+            let mut visit = |(reg, width): Operand| {
+                let traffic = &mut traffic[reg.id.index()];
+                *traffic = traffic.saturating_add(data.frequency.max(1).saturating_mul(width as u64));
+            };
+            for (index, inst) in data.insts.iter().enumerate() {
+                work::uses(inst).into_iter().for_each(&mut visit);
+                let defs = work::defs(inst);
+                defs.iter().copied().for_each(&mut visit);
+                if let [(reg, width)] = defs[..]
+                    && plans[reg.id.index()].is_some()
+                    && reg.component == 0
+                    && width == work.mir.vregs[reg.id].width
+                    && is_rematerialisable(inst)
+                {
+                    plans[reg.id.index()] = Some(Plan::Remat(block, index as u32));
+                }
+            }
+            exit_uses(&work.mir, block).into_iter().for_each(&mut visit);
+            data.params.iter().for_each(|param| visit((param.reg, param.width)));
+        }
+        let cost = (0..count)
+            .map(|vreg| {
+                let components = live.components.all(vreg);
+                let segments = components.flat_map(|component| &live.ranges[component as usize]);
+                let length: u64 = segments.map(|segment| u64::from(segment.end - segment.start)).sum();
+                // A local load costs about as much as four constants.
+                let each = if matches!(plans[vreg], Some(Plan::Remat(..))) { 1 } else { 4 };
+                ((u128::from(traffic[vreg]) * each) << 20) / u128::from(length.max(1))
+            })
+            .collect();
+        Chooser {
+            work,
+            live,
+            file,
+            limit,
+            spilled: vec![None; count],
+            count: 0,
+            cost,
+            plans,
+            pressure: 0,
+            alive: vec![false; live.components.len()],
+            count_alive: vec![0; count],
+            candidates: BTreeSet::new(),
+        }
+    }
+
+    fn add(&mut self, component: u32) {
+        let vreg = self.live.components.owner(component);
+        let ours = self.work.mir.vregs[super::live::vreg_id(vreg)].file == self.file;
+        if !ours || self.spilled[vreg].is_some() || self.alive[component as usize] {
+            return;
+        }
+        self.alive[component as usize] = true;
+        self.pressure += 1;
+        self.count_alive[vreg] += 1;
+        if self.count_alive[vreg] == 1 && self.plans[vreg].is_some() {
+            self.candidates.insert((self.cost[vreg], vreg));
+        }
+    }
+
+    fn remove(&mut self, component: u32) {
+        if !std::mem::replace(&mut self.alive[component as usize], false) {
+            return;
+        }
+        let vreg = self.live.components.owner(component);
+        self.pressure -= 1;
+        self.count_alive[vreg] -= 1;
+        if self.count_alive[vreg] == 0 {
+            self.candidates.remove(&(self.cost[vreg], vreg));
+        }
+    }
+
+    /// Spills the cheapest until `extra` more registers fit; not what is in `keep`.
+    fn fit(&mut self, extra: u32, keep: &[Operand], loc: SourceLoc) -> Result<(), AllocError> {
+        while self.pressure + extra > self.limit {
+            let kept = |vreg: usize| keep.iter().any(|(reg, _)| reg.id.index() == vreg);
+            let victim = self.candidates.iter().map(|&(_, vreg)| vreg).find(|&vreg| !kept(vreg));
+            let Some(victim) = victim else {
+                let needed = self.pressure + extra;
+                return Err(AllocError::TooFewRegisters { file: self.file, needed, limit: self.limit, loc });
+            };
+            self.spilled[victim] = self.plans[victim];
+            self.count += 1;
+            for component in self.live.components.all(victim) {
+                self.remove(component);
+            }
+        }
+        Ok(())
+    }
+
+    /// The registers that spilled operands take while they are used.
+    fn spilled_width(&self, operands: &[Operand]) -> u32 {
+        let mut seen: SmallVec<[Operand; 8]> = SmallVec::new();
+        for &operand in operands {
+            if self.spilled[operand.0.id.index()].is_some() && !seen.contains(&operand) {
+                seen.push(operand);
+            }
+        }
+        let width = |&(reg, width): &Operand| match self.spilled[reg.id.index()] {
+            Some(Plan::Remat(..)) => self.work.mir.vregs[reg.id].width as u32,
+            _ => width as u32,
+        };
+        seen.iter().map(width).sum()
+    }
+
+    /// Whether a component that is used up to `point` lives on behind it.
+    fn ends(&self, component: u32, point: u32) -> bool {
+        let range = &self.live.ranges[component as usize];
+        let index = range.partition_point(|segment| segment.start < point);
+        index == 0 || range[index - 1].end <= point
+    }
+
+    fn block(&mut self, block: MBlockId) -> Result<(), AllocError> {
+        let (work, live) = (self.work, self.live);
+        let data = &work.mir.blocks[block];
+        let extended = live.extends(block, self.file);
+        let entry = live.points.entry(block);
+        for &component in live.throughout(block).iter().chain(&live.live_in[block]) {
+            self.add(component);
+        }
+        for param in &data.params {
+            for component in live.components.range((param.reg, param.width)) {
+                self.add(component);
+            }
+        }
+        self.fit(0, &[], data.term_loc)?;
+        if !extended {
+            for param in &data.params {
+                for component in live.components.range((param.reg, param.width)) {
+                    if self.ends(component, entry + 1) {
+                        self.remove(component);
+                    }
+                }
+            }
+        }
+        for (index, inst) in data.insts.iter().enumerate() {
+            let (uses, defs) = (work::uses(inst), work::defs(inst));
+            let late = live.points.late(block, index);
+            self.fit(self.spilled_width(&uses), &uses, inst.loc)?;
+            if !extended {
+                for component in uses.iter().flat_map(|&operand| live.components.range(operand)) {
+                    if self.ends(component, late) {
+                        self.remove(component);
+                    }
+                }
+                for component in defs.iter().flat_map(|&operand| live.components.range(operand)) {
+                    self.add(component);
+                }
+            }
+            self.fit(self.spilled_width(&defs), &defs, inst.loc)?;
+            for component in defs.iter().flat_map(|&operand| live.components.range(operand)) {
+                if !extended && self.ends(component, late + 1) {
+                    self.remove(component);
+                }
+            }
+        }
+        let uses = exit_uses(&work.mir, block);
+        self.fit(self.exit_width(block), &uses, data.term_loc)?;
+        for component in live.live_out(&work.mir, block) {
+            self.remove(component);
+        }
+        for &component in live.throughout(block) {
+            self.remove(component);
+        }
+        Ok(())
+    }
+
+    /// The registers that the end of a block takes for operands that are spilled.
+    fn exit_width(&self, block: MBlockId) -> u32 {
+        let term = &self.work.mir.blocks[block].term;
+        let mut width = match term {
+            crate::mir::Term::Branch { pred, .. } => self.spilled_width(&[(*pred, 1)]),
+            _ => 0,
+        };
+        for edge in term.edges() {
+            let mut through_memory = false;
+            for (param, arg) in self.work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
+                match (self.spilled[param.reg.id.index()], arg) {
+                    (None, EdgeArg::Reg(arg)) => width += self.spilled_width(&[(*arg, param.width)]),
+                    (Some(_), _) => through_memory = true,
+                    _ => {}
+                }
+            }
+            // A copy between slots takes a register, a cycle of them another one.
+            if through_memory {
+                width += 2;
+            }
+        }
+        width
+    }
+}

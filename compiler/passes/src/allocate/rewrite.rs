@@ -1,0 +1,298 @@
+//! Replaces virtual by physical registers, and edge arguments by copies.
+//!
+//! In: a function and the register of each virtual register. Out: a function without block parameters.
+//! The copies of an edge go to the end of its source where that has one target, to the start of its target
+//! where that has one source, else into a new block on the edge. At the end of a block they stand in front
+//! of a `BSYNC`, since lanes go on at the label of its `BSSY`. Copies from a register to itself vanish.
+//!
+//! A cycle of copies borrows a register that is free on the edge and below the highest one in use, so that
+//! it does not cost a register; if there is none, registers are exchanged pairwise. An aligned pair that
+//! becomes zero takes one `CS2R`.
+
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
+use smallvec::SmallVec;
+
+use super::assign::Assignment;
+use super::live::{Liveness, predecessors};
+use super::parallel_copy::order;
+use super::work::{Origin, Work};
+use super::{AllocError, moves};
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
+
+/// The function with physical registers.
+pub(super) struct Rewritten {
+    pub mir: Mir<PReg>,
+    pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
+    /// Copies on edges.
+    pub copies: u32,
+}
+
+/// What a register receives on an edge.
+#[derive(Clone, Copy)]
+enum Source {
+    Reg(PReg),
+    Imm(u32),
+}
+
+struct Rewriter<'a> {
+    work: &'a Work,
+    live: &'a Liveness,
+    assignment: &'a Assignment,
+    /// One more than the highest register in use, by file.
+    used: [u8; 4],
+    copies: u32,
+}
+
+/// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0.
+pub(super) fn rewrite(
+    work: &Work,
+    live: &Liveness,
+    assignment: &Assignment,
+    stack_top: u32,
+) -> Result<Rewritten, AllocError> {
+    let mut rewriter = Rewriter { work, live, assignment, used: highest(work, assignment), copies: 0 };
+    let mut blocks: PrimaryMap<MBlockId, MBlock<PReg>> = PrimaryMap::with_capacity(work.mir.blocks.len());
+    let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::new();
+    for (id, block) in work.mir.blocks.iter() {
+        let (insts, origin) = rewriter.block(block, &work.origins[id]);
+        origins[id] = origin;
+        blocks.push(MBlock {
+            params: Vec::new(),
+            insts,
+            term: rewriter.term(&block.term),
+            term_loc: block.term_loc,
+            frequency: block.frequency,
+            divergent: block.divergent,
+        });
+    }
+    let preds = predecessors(&work.mir);
+    let mut layout = Vec::with_capacity(work.mir.layout.len());
+    for &id in &work.mir.layout {
+        layout.push(id);
+        let source = &work.mir.blocks[id];
+        let edges = source.term.edges();
+        for (index, edge) in edges.iter().enumerate() {
+            let target = &work.mir.blocks[edge.block];
+            let insts = rewriter.edge(id, edge)?;
+            if insts.is_empty() {
+                continue;
+            }
+            let loc = source.term_loc;
+            let count = insts.len();
+            let insts = insts.into_iter().map(|inst| MInst::new(inst, loc));
+            if edges.len() == 1 {
+                let at = end_of_body(&blocks[id].insts);
+                blocks[id].insts.splice(at..at, insts);
+                origins[id].splice(at..at, std::iter::repeat_n(Origin::Inserted, count));
+            } else if preds[edge.block].len() == 1 {
+                blocks[edge.block].insts.splice(0..0, insts);
+                origins[edge.block].splice(0..0, std::iter::repeat_n(Origin::Inserted, count));
+            } else {
+                let jump = Edge { block: edge.block, args: SmallVec::new() };
+                let split = blocks.push(MBlock {
+                    params: Vec::new(),
+                    insts: insts.collect(),
+                    term: Term::Jump(jump),
+                    term_loc: loc,
+                    frequency: source.frequency.min(target.frequency),
+                    divergent: source.divergent || target.divergent,
+                });
+                origins[split] = vec![Origin::Inserted; count];
+                blocks[id].term.edges_mut()[index].block = split;
+                layout.push(split);
+            }
+        }
+    }
+    if work.frame.is_some() || work.mir.local_bytes > 0 {
+        let entry = work.mir.entry();
+        let bytes = work.mir.local_bytes + work.spill_bytes;
+        let frame = moves::enter(PReg::r(1), stack_top, bytes);
+        blocks[entry].insts.splice(0..0, frame.map(|inst| MInst::new(inst, SourceLoc::NONE)));
+        origins[entry].splice(0..0, [Origin::Inserted; 2]);
+    }
+    let mir = Mir {
+        name: work.mir.name.clone(),
+        blocks,
+        layout,
+        vregs: work.mir.vregs.clone(),
+        params: work.mir.params.clone(),
+        shared_bytes: work.mir.shared_bytes,
+        local_bytes: work.mir.local_bytes + work.spill_bytes,
+        barriers: work.mir.barriers,
+        spills: work.mir.spills,
+    };
+    Ok(Rewritten { mir, origins, copies: rewriter.copies })
+}
+
+/// Where code that must run at the end of a block goes: lanes leave through a `BSYNC` at its end.
+pub(super) fn end_of_body<R: Register>(insts: &[MInst<R>]) -> usize {
+    match insts.last() {
+        Some(last) if last.inst.op == Op::BSYNC => insts.len() - 1,
+        _ => insts.len(),
+    }
+}
+
+fn highest(work: &Work, assignment: &Assignment) -> [u8; 4] {
+    let mut used = [0; 4];
+    for ((_, data), first) in work.mir.vregs.iter().zip(&assignment.first) {
+        if let Some(first) = first {
+            let used = &mut used[data.file as usize];
+            *used = (*used).max(first + data.width.max(1));
+        }
+    }
+    used
+}
+
+impl Rewriter<'_> {
+    /// The physical register, if the virtual one is ever live.
+    fn register(&self, reg: VReg) -> Option<PReg> {
+        use cranelift_entity::EntityRef;
+        if Some(reg) == self.work.frame {
+            return Some(PReg::r(1));
+        }
+        self.assignment.first[reg.id.index()].map(|first| PReg::new(reg.file, first + reg.component))
+    }
+
+    fn block(&self, block: &MBlock<VReg>, origins: &[Origin]) -> (Vec<MInst<PReg>>, Vec<Origin>) {
+        let mut insts = Vec::with_capacity(block.insts.len());
+        let mut kept = Vec::with_capacity(block.insts.len());
+        for (inst, &origin) in block.insts.iter().zip(origins) {
+            // Every operand of an instruction is live there, so the register exists.
+            let rename = |reg: VReg| self.register(reg).unwrap_or(PReg::new(reg.file, 0));
+            let renamed = inst.inst.map(rename);
+            if moves::as_copy(&renamed).is_some_and(|(to, from)| to == from) {
+                continue;
+            }
+            let tied = inst.tied.iter().map(|&(slot, reg)| (slot, rename(reg))).collect();
+            insts.push(MInst { inst: renamed, tied, loc: inst.loc });
+            kept.push(origin);
+        }
+        (insts, kept)
+    }
+
+    fn term(&self, term: &Term<VReg>) -> Term<PReg> {
+        let bare = |edge: &Edge<VReg>| Edge { block: edge.block, args: SmallVec::new() };
+        match term {
+            Term::Jump(edge) => Term::Jump(bare(edge)),
+            Term::Branch { pred, negated, then, other } => Term::Branch {
+                pred: self.register(*pred).unwrap_or(PReg::new(pred.file, 0)),
+                negated: *negated,
+                then: bare(then),
+                other: bare(other),
+            },
+            Term::Exit => Term::Exit,
+        }
+    }
+
+    /// The copies of an edge.
+    fn edge(&mut self, source: MBlockId, edge: &Edge<VReg>) -> Result<Vec<Inst<PReg>>, AllocError> {
+        let mut copies: Vec<(PReg, Source)> = Vec::new();
+        for (param, &arg) in self.work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
+            for component in 0..param.width {
+                let Some(to) = self.register(param.reg.component(component)) else { continue };
+                match arg {
+                    EdgeArg::Reg(reg) => {
+                        if let Some(from) = self.register(reg.component(component))
+                            && from != to
+                        {
+                            copies.push((to, Source::Reg(from)));
+                        }
+                    }
+                    EdgeArg::Imm(bits) => {
+                        let word = if component < 2 { (bits >> (32 * component)) as u32 } else { 0 };
+                        copies.push((to, Source::Imm(word)));
+                    }
+                    EdgeArg::Undef => {}
+                }
+            }
+        }
+        if copies.iter().any(|(to, _)| to.file() == RegFile::Upred) {
+            return Err(AllocError::UniformPredicateCopy { loc: self.work.mir.blocks[source].term_loc });
+        }
+        self.copies += copies.len() as u32;
+        let mut insts = Vec::new();
+        for file in RegFile::ALL {
+            let moved: Vec<(PReg, PReg)> = copies
+                .iter()
+                .filter(|(to, _)| to.file() == file)
+                .filter_map(|&(to, from)| if let Source::Reg(from) = from { Some((to, from)) } else { None })
+                .collect();
+            let order = order(&moved);
+            insts.extend(order.moves.iter().map(|&(to, from)| moves::copy(to, from)));
+            let scratch =
+                if order.cycles.is_empty() { None } else { self.scratch(file, source, edge.block, &copies) };
+            for cycle in &order.cycles {
+                rotate(cycle, scratch, &mut insts);
+            }
+        }
+        let mut constants = copies
+            .iter()
+            .filter_map(|&(to, from)| if let Source::Imm(bits) = from { Some((to, bits)) } else { None })
+            .peekable();
+        while let Some((to, bits)) = constants.next() {
+            let clears_pair = to.file() == RegFile::Gpr && bits == 0 && to.index() % 2 == 0;
+            if clears_pair
+                && constants.next_if(|&(next, bits)| bits == 0 && Some(next) == to.offset(1)).is_some()
+            {
+                insts.push(moves::zero_pair(to));
+            } else {
+                insts.push(moves::constant(to, bits));
+            }
+        }
+        Ok(insts)
+    }
+
+    /// A register that nothing needs on the edge.
+    fn scratch(
+        &self,
+        file: RegFile,
+        source: MBlockId,
+        target: MBlockId,
+        copies: &[(PReg, Source)],
+    ) -> Option<PReg> {
+        let exit = self.live.points.exit(source, self.work.mir.blocks[source].insts.len());
+        let at_exit = self.assignment.occupancy.at(file, exit);
+        let at_entry = self.assignment.occupancy.at(file, self.live.points.entry(target));
+        let in_copy = |reg: PReg| {
+            copies.iter().any(|&(to, from)| to == reg || matches!(from, Source::Reg(from) if from == reg))
+        };
+        (0..self.used[file as usize])
+            .filter(|&index| {
+                (at_exit[index as usize / 64] | at_entry[index as usize / 64]) >> (index % 64) & 1 == 0
+            })
+            .map(|index| PReg::new(file, index))
+            .find(|&reg| !in_copy(reg))
+    }
+}
+
+/// Each register of the cycle receives the content of the next one, the last one that of the first.
+fn rotate(cycle: &[PReg], scratch: Option<PReg>, insts: &mut Vec<Inst<PReg>>) {
+    match scratch {
+        Some(scratch) => {
+            insts.push(moves::copy(scratch, cycle[0]));
+            insts.extend(cycle.windows(2).map(|pair| moves::copy(pair[0], pair[1])));
+            insts.push(moves::copy(cycle[cycle.len() - 1], scratch));
+        }
+        None => insts.extend(cycle.windows(2).flat_map(|pair| moves::swap(pair[0], pair[1]))),
+    }
+}
+
+/// The highest register that a function names plus one, by file.
+pub(super) fn registers_used(mir: &Mir<PReg>) -> [u8; 4] {
+    let mut used = [0u8; 4];
+    let mut name = |reg: PReg, width: u8| {
+        let used = &mut used[reg.file() as usize];
+        *used = (*used).max((reg.index() as u16 + width as u16).min(255) as u8);
+    };
+    for &block in &mir.layout {
+        for inst in &mir.blocks[block].insts {
+            inst.inst.accesses().into_iter().for_each(|access| name(access.reg, access.width));
+        }
+        if let Term::Branch { pred, .. } = mir.blocks[block].term {
+            name(pred, 1);
+        }
+    }
+    used
+}

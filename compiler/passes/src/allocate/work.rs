@@ -1,0 +1,150 @@
+//! The function under allocation: machine IR with a note on where each instruction came from.
+//!
+//! The passes of the allocator add copies, stores and loads. Each instruction carries its [`Origin`], so
+//! that the checker can match the result with the function that went in.
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{Inst, RegFile};
+use smallvec::SmallVec;
+
+use crate::mir::{MBlockId, MInst, Mir, VReg};
+
+/// Where an instruction of the result came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The instruction of that index in the block of the same number before allocation.
+    Inst(u32),
+    /// A copy, constant, store, load or frame instruction that the allocator added.
+    Inserted,
+    /// Computes the component (and its neighbours) once more, with the instruction that defined it.
+    Remat(VReg),
+}
+
+/// The function under allocation.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub mir: Mir<VReg>,
+    /// One origin for each instruction of a block.
+    pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
+    /// Stands for the stack pointer R1 where local memory is used; takes no part in allocation.
+    pub frame: Option<VReg>,
+    /// Bytes of spill slots.
+    pub spill_bytes: u32,
+    /// By virtual register: made by the allocator with a live range that cannot get shorter.
+    pub short: SecondaryMap<crate::mir::VRegId, bool>,
+}
+
+impl Work {
+    pub fn new(mir: Mir<VReg>) -> Work {
+        let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::new();
+        for (id, block) in mir.blocks.iter() {
+            origins[id] = (0..block.insts.len()).map(|index| Origin::Inst(index as u32)).collect();
+        }
+        Work { mir, origins, frame: None, spill_bytes: 0, short: SecondaryMap::new() }
+    }
+
+    /// A new virtual register whose live range cannot get shorter: between a reload and its use.
+    pub fn new_short(&mut self, file: RegFile, width: u8) -> VReg {
+        let reg = self.mir.new_vreg(file, width);
+        self.short[reg.id] = true;
+        reg
+    }
+
+    /// The stack pointer.
+    pub fn frame(&mut self) -> VReg {
+        match self.frame {
+            Some(frame) => frame,
+            None => {
+                let frame = self.mir.new_vreg(RegFile::Gpr, 1);
+                self.frame = Some(frame);
+                frame
+            }
+        }
+    }
+}
+
+/// A list of instructions with their origins, as a pass rebuilds a block.
+#[derive(Default)]
+pub(super) struct Rebuilt {
+    pub insts: Vec<MInst<VReg>>,
+    pub origins: Vec<Origin>,
+}
+
+impl Rebuilt {
+    pub fn with_capacity(capacity: usize) -> Rebuilt {
+        Rebuilt { insts: Vec::with_capacity(capacity), origins: Vec::with_capacity(capacity) }
+    }
+
+    pub fn push(&mut self, inst: MInst<VReg>, origin: Origin) {
+        self.insts.push(inst);
+        self.origins.push(origin);
+    }
+
+    pub fn insert(&mut self, inst: Inst<VReg>, loc: SourceLoc) {
+        self.push(MInst::new(inst, loc), Origin::Inserted);
+    }
+}
+
+/// A register operand: the first component and the number of components.
+pub(super) type Operand = (VReg, u8);
+
+/// What an instruction reads, its tied registers included.
+pub(super) fn uses(inst: &MInst<VReg>) -> SmallVec<[Operand; 8]> {
+    let mut list: SmallVec<[Operand; 8]> =
+        inst.inst.uses().map(|access| (access.reg, access.width)).collect();
+    for &(slot, reg) in &inst.tied {
+        list.push((reg, inst.inst.slot_width(slot as usize)));
+    }
+    list
+}
+
+/// What an instruction writes.
+pub(super) fn defs(inst: &MInst<VReg>) -> SmallVec<[Operand; 2]> {
+    inst.inst.defs().map(|access| (access.reg, access.width)).collect()
+}
+
+/// Dense numbers for components: those of one virtual register follow each other.
+#[derive(Clone, Debug)]
+pub(super) struct Components {
+    first: Vec<u32>,
+    owner: Vec<u32>,
+}
+
+impl Components {
+    pub fn new(mir: &Mir<VReg>) -> Components {
+        let mut first = Vec::with_capacity(mir.vregs.len() + 1);
+        let mut owner = Vec::new();
+        for (id, data) in mir.vregs.iter() {
+            first.push(owner.len() as u32);
+            owner.extend(std::iter::repeat_n(id.index() as u32, data.width.max(1) as usize));
+        }
+        first.push(owner.len() as u32);
+        Components { first, owner }
+    }
+
+    pub fn len(&self) -> usize {
+        self.owner.len()
+    }
+
+    /// The number of a component.
+    pub fn of(&self, reg: VReg) -> u32 {
+        self.first[reg.id.index()] + reg.component as u32
+    }
+
+    /// The numbers of an operand's components.
+    pub fn range(&self, (reg, width): Operand) -> std::ops::Range<u32> {
+        let start = self.of(reg);
+        start..(start + width as u32).min(self.first[reg.id.index() + 1])
+    }
+
+    /// The virtual register, as an index.
+    pub fn owner(&self, component: u32) -> usize {
+        self.owner[component as usize] as usize
+    }
+
+    /// The numbers of all components of a virtual register.
+    pub fn all(&self, vreg: usize) -> std::ops::Range<u32> {
+        self.first[vreg]..self.first[vreg + 1]
+    }
+}
