@@ -1,1 +1,42 @@
-//! Runs SASS and SSA IR on the CPU
+//! Runs SASS programs and SSA functions on the CPU and compares what they leave in memory with what they
+//! should.
+//!
+//! Two engines execute instructions over one model of the machine: a grid of CTAs, warps of 32 lanes that
+//! diverge and meet again, CTA barriers, and the memory spaces. [`run_ssa`] executes a function of the SSA
+//! IR with PTX's meaning; [`run_sass`] executes the final program with the hardware's. Given the same
+//! [`Case`] both must leave the same values.
+//!
+//! ```no_run
+//! use ptxc_sim::{Case, Options, run_ssa};
+//! # fn lower(_: &ptxc_sim::Case) -> ptxc_ir::Function { unreachable!() }
+//! let case = Case::load("corpus/exec/saxpy.json")?;
+//! let report = run_ssa(&case, &lower(&case), &Options::default())?;
+//! println!("{report}");
+//! assert!(report.passed());
+//! # Ok::<(), ptxc_sim::SimError>(())
+//! ```
+//!
+//! The engines are functional: an instruction takes effect before the next one starts, whatever its control
+//! codes say. Equal seeds give equal runs; other seeds interleave warps in other ways and fill what nobody
+//! has written with other garbage.
+//!
+//! The rooms: [`case`] and [`report`] are the outside; `grid` runs threads, `warp` keeps their control flow,
+//! `barrier` counts them, [`memory`] has their data; `ssa` and `sass` know instructions.
+
+mod barrier;
+pub mod case;
+mod error;
+mod grid;
+pub mod memory;
+mod random;
+pub mod report;
+mod sass;
+mod shuffle;
+mod ssa;
+mod warp;
+
+pub use case::Case;
+pub use error::{SimError, Thread, Waiting};
+pub use grid::Options;
+pub use report::Report;
+pub use ssa::run_ssa;

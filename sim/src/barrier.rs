@@ -1,0 +1,164 @@
+//! CTA barriers: sixteen a CTA, each with a count of threads to come.
+//!
+//! Arrivals are counted by thread, as the hardware does since Volta, so that parts of a warp may arrive one
+//! after another. A warp all of whose live threads have arrived counts as 32, whole or not, as PTX counts
+//! in warps. Without a count the barrier waits for all threads of the CTA that have not exited. When it is
+//! complete, all who wait go on, and the next phase begins.
+
+use crate::error::Fault;
+
+/// What a reduction barrier computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    /// The number of threads whose predicate holds.
+    Popc,
+    /// Whether all hold.
+    And,
+    /// Whether one holds.
+    Or,
+}
+
+/// An arrival of lanes of one warp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// The warp in the CTA.
+    pub warp: u32,
+    /// The lanes.
+    pub lanes: u32,
+    /// The awaited number of threads; `None`: all.
+    pub count: Option<u32>,
+    /// The reduction, and the lanes whose predicate holds.
+    pub reduction: Option<(Reduction, u32)>,
+}
+
+/// One barrier.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Barrier {
+    /// For each warp, the lanes that have arrived in this phase.
+    arrived: Vec<u32>,
+    /// The count of this phase, given by its first arrival.
+    count: Option<u32>,
+    reduction: Option<Reduction>,
+    /// Of the arrivals with a predicate: how many, and how many hold.
+    votes: (u32, u32),
+}
+
+impl Barrier {
+    /// Lets lanes arrive.
+    pub fn arrive(&mut self, arrival: Arrival, warps: usize) -> Result<(), Fault> {
+        let lane = arrival.lanes.trailing_zeros();
+        if let Some(count) = arrival.count
+            && (count == 0 || !count.is_multiple_of(32))
+        {
+            let what =
+                format!("a barrier for {count} threads: the count must be a multiple of 32, and not 0");
+            return Err(Fault::new(lane, what));
+        }
+        if self.arrived.iter().all(|&lanes| lanes == 0) {
+            self.arrived.resize(warps, 0);
+            self.count = arrival.count;
+        } else if self.count != arrival.count {
+            let what = format!("awaits {:?} threads where others await {:?}", arrival.count, self.count);
+            return Err(Fault::new(lane, what));
+        }
+        let before = &mut self.arrived[arrival.warp as usize];
+        if *before & arrival.lanes != 0 {
+            let lane = (*before & arrival.lanes).trailing_zeros();
+            return Err(Fault::new(lane, "arrives a second time at a barrier that still waits for others"));
+        }
+        *before |= arrival.lanes;
+        if let Some((reduction, holds)) = arrival.reduction {
+            self.reduction = Some(reduction);
+            self.votes.0 += arrival.lanes.count_ones();
+            self.votes.1 += (arrival.lanes & holds).count_ones();
+        }
+        Ok(())
+    }
+
+    /// Whether somebody has arrived and the phase can end, given the live lanes of each warp.
+    pub fn is_complete(&self, live: impl Iterator<Item = u32>) -> bool {
+        let (mut total, mut all) = (0, true);
+        for (arrived, live) in self.arrived.iter().zip(live) {
+            let whole = live & !arrived == 0;
+            all &= whole;
+            total += if *arrived != 0 && whole { 32 } else { arrived.count_ones() };
+        }
+        total != 0 && self.count.map_or(all, |count| total >= count)
+    }
+
+    /// Ends the phase; the result of its reduction.
+    pub fn finish(&mut self) -> Option<u32> {
+        let (voters, holds) = self.votes;
+        let result = self.reduction.map(|reduction| match reduction {
+            Reduction::Popc => holds,
+            Reduction::And => u32::from(holds == voters),
+            Reduction::Or => u32::from(holds != 0),
+        });
+        self.arrived.fill(0);
+        self.count = None;
+        self.reduction = None;
+        self.votes = (0, 0);
+        result
+    }
+
+    /// How far it is, for a report.
+    pub fn describe(&self) -> String {
+        let arrived: u32 = self.arrived.iter().map(|lanes| lanes.count_ones()).sum();
+        match self.count {
+            Some(count) => format!("{arrived} of {count} threads have arrived"),
+            None => format!("{arrived} threads have arrived, all of the CTA are awaited"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrival(warp: u32, lanes: u32, count: Option<u32>) -> Arrival {
+        Arrival { warp, lanes, count, reduction: None }
+    }
+
+    #[test]
+    fn a_count_is_in_whole_warps_and_exits_complete_a_barrier_for_all() {
+        let mut barrier = Barrier::default();
+        barrier.arrive(arrival(0, 0xff, Some(64)), 3).unwrap();
+        let live = [0xff, u32::MAX, u32::MAX];
+        assert!(!barrier.is_complete(live.into_iter()));
+        barrier.arrive(arrival(2, 0xffff, Some(64)), 3).unwrap();
+        assert!(!barrier.is_complete(live.into_iter()));
+        barrier.arrive(arrival(2, 0xffff_0000, Some(64)), 3).unwrap();
+        assert!(barrier.is_complete(live.into_iter()));
+        assert_eq!(barrier.finish(), None);
+        assert!(!barrier.is_complete(live.into_iter()), "nobody has come to the next phase");
+
+        barrier.arrive(arrival(0, 1, None), 2).unwrap();
+        assert!(!barrier.is_complete([1, 4].into_iter()));
+        assert!(barrier.is_complete([1, 0].into_iter()));
+    }
+
+    #[test]
+    fn reductions_count_the_threads_that_vote() {
+        let mut barrier = Barrier::default();
+        let vote = |reduction, holds| Arrival { reduction: Some((reduction, holds)), ..arrival(0, 7, None) };
+        for (reduction, holds, result) in [
+            (Reduction::Popc, 5, 2),
+            (Reduction::And, 7, 1),
+            (Reduction::And, 3, 0),
+            (Reduction::Or, 4, 1),
+            (Reduction::Or, 8, 0),
+        ] {
+            barrier.arrive(vote(reduction, holds), 1).unwrap();
+            assert_eq!(barrier.finish(), Some(result));
+        }
+    }
+
+    #[test]
+    fn misuse_is_a_fault() {
+        let mut barrier = Barrier::default();
+        assert!(barrier.arrive(arrival(0, 1, Some(33)), 1).is_err());
+        barrier.arrive(arrival(0, 1, Some(64)), 1).unwrap();
+        assert!(barrier.arrive(arrival(0, 2, Some(32)), 1).is_err());
+        assert_eq!(barrier.arrive(arrival(0, 3, Some(64)), 1).unwrap_err().lane, 0);
+    }
+}

@@ -1,0 +1,279 @@
+//! Execution cases: a launch with its buffers and the content that they must have afterwards.
+//!
+//! In: a JSON file such as
+//!
+//! ```text
+//! { "ptx": "ptx/t1/saxpy.sm_90.ptx", "entry": "saxpy", "grid": [2, 1, 1], "block": [128, 1, 1],
+//!   "dynamic_smem": 0, "args": [
+//!     {"kind": "scalar", "elem": "s32", "value": 200},
+//!     {"kind": "buffer", "name": "y", "elem": "f32", "init": {"zeros": 800},
+//!      "expect": {"hex": "0000803f…"}, "tolerance": "exact"} ] }
+//! ```
+//!
+//! Arguments stand in the order of the kernel's parameters: a scalar by its value, a buffer by the address
+//! of device memory. `expect` is null where nothing is promised. `ptx` is relative to the corpus, the parent
+//! of the folder that holds the case.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::SimError;
+use crate::memory::{GridMemory, write_le};
+
+/// The element type of a buffer or scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Elem {
+    U8,
+    S8,
+    U16,
+    S16,
+    U32,
+    S32,
+    U64,
+    S64,
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Elem {
+    /// Size in bytes.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Elem::U8 | Elem::S8 => 1,
+            Elem::U16 | Elem::S16 | Elem::F16 | Elem::Bf16 => 2,
+            Elem::U32 | Elem::S32 | Elem::F32 => 4,
+            Elem::U64 | Elem::S64 | Elem::F64 => 8,
+        }
+    }
+
+    /// Whether it is a float.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Elem::F16 | Elem::Bf16 | Elem::F32 | Elem::F64)
+    }
+}
+
+/// When a result is right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// Equal: floats as values, so that -0 equals +0 and any NaN any NaN.
+    Exact,
+    /// `|got - expected| <= abs + rel * |expected|`.
+    Near {
+        /// The absolute part.
+        abs: f64,
+        /// The relative part.
+        rel: f64,
+    },
+}
+
+/// An argument of the kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// Passed by value.
+    Scalar {
+        /// Its type.
+        elem: Elem,
+        /// Its bits.
+        bits: u64,
+    },
+    /// Device memory, passed by address.
+    Buffer(Buffer),
+}
+
+/// Device memory before and after the launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Its name.
+    pub name: String,
+    /// Its element type.
+    pub elem: Elem,
+    /// Content before the launch.
+    pub init: Vec<u8>,
+    /// Content after it, if any is promised; as long as `init`.
+    pub expect: Option<Vec<u8>>,
+    /// When an element is right.
+    pub tolerance: Tolerance,
+}
+
+/// A launch and what it must do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The PTX file.
+    pub ptx: PathBuf,
+    /// The kernel.
+    pub entry: String,
+    /// The grid, in CTAs.
+    pub grid: [u32; 3],
+    /// The CTA, in threads.
+    pub block: [u32; 3],
+    /// Dynamic shared memory, in bytes.
+    pub dynamic_smem: u32,
+    /// The arguments in the order of the parameters.
+    pub args: Vec<Argument>,
+}
+
+impl Case {
+    /// Reads a case. Errors name the file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Case, SimError> {
+        let path = path.as_ref();
+        let named = |what: String| SimError::Case(format!("{}: {what}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
+        let corpus = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        Case::parse(&text, corpus).map_err(named)
+    }
+
+    /// Reads a case from its text; its PTX path is relative to `corpus`.
+    pub fn parse(text: &str, corpus: &Path) -> Result<Case, String> {
+        let raw: RawCase = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let threads = raw.block.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
+        let ctas = raw.grid.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
+        if !matches!(threads, Some(1..=1024)) || !matches!(ctas, Some(1..=65536)) {
+            return Err("a grid has 1 to 65536 CTAs here, a CTA 1 to 1024 threads".to_string());
+        }
+        Ok(Case {
+            ptx: corpus.join(raw.ptx),
+            entry: raw.entry,
+            grid: raw.grid,
+            block: raw.block,
+            dynamic_smem: raw.dynamic_smem,
+            args: raw.args.into_iter().map(RawArg::check).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The buffers, in order.
+    pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.args.iter().filter_map(|arg| match arg {
+            Argument::Buffer(buffer) => Some(buffer),
+            Argument::Scalar { .. } => None,
+        })
+    }
+
+    /// Places the buffers in global memory and the arguments in the parameter block, whose parameters are
+    /// given by name, size and offset in bytes.
+    pub(crate) fn place<'a>(
+        &self,
+        params: impl ExactSizeIterator<Item = (&'a str, u32, u32)>,
+    ) -> Result<GridMemory, SimError> {
+        let mut memory = GridMemory::default();
+        if params.len() != self.args.len() {
+            let (params, args) = (params.len(), self.args.len());
+            let what = format!("{} has {params} parameters, the case {args} arguments", self.entry);
+            return Err(SimError::Case(what));
+        }
+        for (arg, (name, size, offset)) in self.args.iter().zip(params) {
+            let (bits, bytes) = match arg {
+                Argument::Scalar { elem, bits } => (*bits, elem.bytes()),
+                Argument::Buffer(buffer) => (memory.global.allocate(&buffer.name, buffer.init.clone()), 8),
+            };
+            if size != bytes {
+                let what = format!("parameter {name} has {size} bytes, its argument {bytes}");
+                return Err(SimError::Case(what));
+            }
+            let end = (offset + size) as usize;
+            if memory.params.len() < end {
+                memory.params.resize(end, 0);
+            }
+            write_le(&mut memory.params[offset as usize..end], bits);
+        }
+        Ok(memory)
+    }
+}
+
+#[derive(Deserialize)]
+struct RawCase {
+    ptx: PathBuf,
+    entry: String,
+    grid: [u32; 3],
+    block: [u32; 3],
+    #[serde(default)]
+    dynamic_smem: u32,
+    args: Vec<RawArg>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum RawArg {
+    Scalar { elem: Elem, value: serde_json::Number },
+    Buffer { name: String, elem: Elem, init: Content, expect: Option<Content>, tolerance: RawTolerance },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Content {
+    Hex(String),
+    Zeros(usize),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawTolerance {
+    Word(String),
+    Near { abs: f64, rel: f64 },
+}
+
+impl RawArg {
+    fn check(self) -> Result<Argument, String> {
+        match self {
+            RawArg::Scalar { elem, value } => {
+                let bits = scalar_bits(elem, &value)
+                    .ok_or_else(|| format!("{value} is no {elem:?} that an argument can have"))?;
+                Ok(Argument::Scalar { elem, bits })
+            }
+            RawArg::Buffer { name, elem, init, expect, tolerance } => {
+                let init = init.bytes().map_err(|what| format!("buffer {name}: {what}"))?;
+                let expect = expect.map(Content::bytes).transpose();
+                let expect = expect.map_err(|what| format!("buffer {name}: {what}"))?;
+                if !init.len().is_multiple_of(elem.bytes() as usize)
+                    || expect.as_ref().is_some_and(|expect| expect.len() != init.len())
+                {
+                    return Err(format!("buffer {name}: the lengths of type, init and expect don't match"));
+                }
+                let tolerance = match tolerance {
+                    RawTolerance::Word(word) if word == "exact" => Tolerance::Exact,
+                    RawTolerance::Word(word) => return Err(format!("there is no tolerance {word:?}")),
+                    RawTolerance::Near { abs, rel } => Tolerance::Near { abs, rel },
+                };
+                Ok(Argument::Buffer(Buffer { name, elem, init, expect, tolerance }))
+            }
+        }
+    }
+}
+
+/// The bits of a scalar, if the number is one of that type.
+fn scalar_bits(elem: Elem, value: &serde_json::Number) -> Option<u64> {
+    match elem {
+        Elem::F32 => value.as_f64().map(|value| u64::from((value as f32).to_bits())),
+        Elem::F64 => value.as_f64().map(f64::to_bits),
+        Elem::F16 | Elem::Bf16 => None,
+        _ => {
+            let bits = elem.bytes() * 8;
+            let value = value.as_i64().map(i128::from).or(value.as_u64().map(i128::from))?;
+            let fits = value >= -(1 << (bits - 1)) && value < 1 << bits;
+            fits.then_some(value as u64 & (u64::MAX >> (64 - bits)))
+        }
+    }
+}
+
+impl Content {
+    fn bytes(self) -> Result<Vec<u8>, String> {
+        match self {
+            Content::Zeros(count) if count <= 1 << 30 => Ok(vec![0; count]),
+            Content::Zeros(count) => Err(format!("{count} bytes are too many")),
+            Content::Hex(text) => text
+                .as_bytes()
+                .chunks(2)
+                .map(|pair| {
+                    match std::str::from_utf8(pair).map(|pair| (pair.len(), u8::from_str_radix(pair, 16))) {
+                        Ok((2, Ok(byte))) => Ok(byte),
+                        _ => Err(format!("{:?} is no byte in hexadecimal", String::from_utf8_lossy(pair))),
+                    }
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The memory of the machine: what every address means.
+//!
+//! | space | one a | addresses |
+//! |---|---|---|
+//! | global | grid | 64 bits; allocations with unmapped gaps between them |
+//! | shared | CTA | byte offset from the first byte that the program owns |
+//! | local | thread | byte offset |
+//! | constant banks | grid | bank and byte offset, read-only |
+//! | parameters | grid | byte offset in the parameter block, read-only |
+//! | generic | | global, or the [`SHARED_WINDOW`] or [`LOCAL_WINDOW`] of the accessing thread |
+//!
+//! An access names its size, must be aligned to it, and must lie in one allocation; anything else is a
+//! fault that says which access and what lies nearby. All accesses take effect at once and in one order,
+//! which every memory model permits.
+
+use std::collections::BTreeMap;
+
+use crate::error::Fault;
+
+/// Generic address of the first byte of the shared window.
+pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
+/// Generic address of the first byte of the local window.
+pub const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
+/// Size of both windows, in bytes.
+pub const WINDOW_BYTES: u64 = 1 << 24;
+
+/// Alignment of global allocations, in bytes.
+const ALLOCATION_ALIGN: u64 = 256;
+/// Least number of unmapped bytes between allocations.
+const GUARD: u64 = 4096;
+/// Address of the first allocation: below a multiple of 4 GiB, so that a lost carry is an error.
+const FIRST_ADDRESS: u64 = 0x3_ffff_ff00;
+
+/// A piece of global memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Allocation {
+    /// What it is called in messages.
+    pub name: String,
+    /// Address of its first byte.
+    pub base: u64,
+    /// Its content.
+    pub data: Vec<u8>,
+}
+
+/// Global memory: allocations in ascending order of their addresses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Global {
+    /// The allocations.
+    pub allocations: Vec<Allocation>,
+}
+
+impl Global {
+    /// Adds an allocation behind the others and returns its address.
+    pub fn allocate(&mut self, name: impl Into<String>, data: Vec<u8>) -> u64 {
+        let base = match self.allocations.last() {
+            None => FIRST_ADDRESS,
+            Some(last) => (last.base + last.data.len() as u64 + GUARD).next_multiple_of(ALLOCATION_ALIGN),
+        };
+        self.allocations.push(Allocation { name: name.into(), base, data });
+        base
+    }
+
+    /// The bytes at an address.
+    fn slice(&mut self, address: u64, bytes: u32) -> Result<&mut [u8], String> {
+        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        let inside = after.checked_sub(1).filter(|&index| {
+            let allocation = &self.allocations[index];
+            address - allocation.base + u64::from(bytes) <= allocation.data.len() as u64
+        });
+        match inside {
+            Some(index) => {
+                let allocation = &mut self.allocations[index];
+                let start = (address - allocation.base) as usize;
+                Ok(&mut allocation.data[start..start + bytes as usize])
+            }
+            None => Err(match after.checked_sub(1).map(|index| &self.allocations[index]) {
+                Some(Allocation { name, base, data }) => format!(
+                    "outside of all allocations; {name} is {base:#x} to {:#x}, {:#x} bytes below",
+                    base + data.len() as u64,
+                    address - base
+                ),
+                None => "outside of all allocations, below the first".to_string(),
+            }),
+        }
+    }
+}
+
+/// Where an access goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// Told apart by the address.
+    Generic,
+    /// Global memory.
+    Global,
+    /// Shared memory of the CTA.
+    Shared,
+    /// Memory of the thread.
+    Local,
+    /// The kernel parameters.
+    Param,
+    /// The module's constant variables, bank 3.
+    Constant,
+}
+
+/// Number of the constant bank that holds the module's constant variables.
+pub(crate) const MODULE_BANK: u8 = 3;
+
+/// What exists once a grid.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GridMemory {
+    /// Global memory.
+    pub global: Global,
+    /// The constant banks by number.
+    pub constants: BTreeMap<u8, Vec<u8>>,
+    /// The parameter block.
+    pub params: Vec<u8>,
+}
+
+/// What exists once a CTA.
+#[derive(Clone, Debug)]
+pub(crate) struct CtaMemory {
+    /// Shared memory.
+    pub shared: Vec<u8>,
+    /// Local memory of all threads, one after another.
+    pub local: Vec<u8>,
+    /// Bytes of local memory a thread.
+    pub local_bytes: u32,
+}
+
+/// Memory as a warp sees it.
+pub(crate) struct Memory<'a> {
+    /// The grid's.
+    pub grid: &'a mut GridMemory,
+    /// The CTA's.
+    pub cta: &'a mut CtaMemory,
+    /// The number in the CTA of the thread in lane 0.
+    pub first_thread: u32,
+}
+
+impl Memory<'_> {
+    /// The bytes that an access of a lane touches; aligned to their number, which is a power of two.
+    /// `write` tells whether they will be changed.
+    pub fn access(
+        &mut self,
+        space: Space,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+        write: bool,
+    ) -> Result<&mut [u8], Fault> {
+        let kind = if write { "write" } else { "read" };
+        let fault =
+            |why: &str| Fault::new(lane, format!("{kind} of {bytes} bytes at {space:?} {address:#x}: {why}"));
+        if !address.is_multiple_of(u64::from(bytes)) {
+            return Err(fault("misaligned"));
+        }
+        let (space, offset) = match space {
+            Space::Generic if in_window(address, SHARED_WINDOW) => (Space::Shared, address - SHARED_WINDOW),
+            Space::Generic if in_window(address, LOCAL_WINDOW) => (Space::Local, address - LOCAL_WINDOW),
+            Space::Generic => (Space::Global, address),
+            other => (other, address),
+        };
+        let (what, memory) = match space {
+            Space::Global | Space::Generic => {
+                return self.grid.global.slice(offset, bytes).map_err(|why| fault(&why));
+            }
+            Space::Shared => ("shared memory", &mut self.cta.shared[..]),
+            Space::Local => {
+                let size = self.cta.local_bytes as usize;
+                let start = (self.first_thread + lane) as usize * size;
+                ("local memory", &mut self.cta.local[start..start + size])
+            }
+            Space::Param | Space::Constant if write => return Err(fault("read-only")),
+            Space::Param => ("the parameter block", &mut self.grid.params[..]),
+            Space::Constant => {
+                let bank = self.grid.constants.get_mut(&MODULE_BANK).map_or(&mut [][..], |bank| bank);
+                ("the module's constant data", bank)
+            }
+        };
+        let size = memory.len();
+        let range = usize::try_from(offset).ok().and_then(|start| {
+            let end = start.checked_add(bytes as usize)?;
+            Some(start..end)
+        });
+        match range.and_then(|range| memory.get_mut(range)) {
+            Some(slice) => Ok(slice),
+            None => Err(fault(&format!("outside of {what}, which has {size:#x} bytes"))),
+        }
+    }
+
+    /// A little-endian number of 1, 2, 4 or 8 bytes.
+    pub fn load(&mut self, space: Space, lane: u32, address: u64, bytes: u32) -> Result<u64, Fault> {
+        self.access(space, lane, address, bytes, false).map(|slice| read_le(slice))
+    }
+
+    /// Stores the low 1, 2, 4 or 8 bytes of a number.
+    pub fn store(
+        &mut self,
+        space: Space,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+        value: u64,
+    ) -> Result<(), Fault> {
+        write_le(self.access(space, lane, address, bytes, true)?, value);
+        Ok(())
+    }
+}
+
+fn in_window(address: u64, window: u64) -> bool {
+    address.wrapping_sub(window) < WINDOW_BYTES
+}
+
+/// The little-endian number in at most eight bytes.
+pub(crate) fn read_le(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+/// Writes the low bytes of a number, as many as the slice has.
+pub(crate) fn write_le(bytes: &mut [u8], value: u64) {
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = (value >> (8 * index)) as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_memory(test: impl FnOnce(&mut Memory<'_>, u64, u64)) {
+        let mut grid = GridMemory::default();
+        let first = grid.global.allocate("first", vec![0; 512]);
+        let second = grid.global.allocate("second", vec![7; 3]);
+        let mut cta = CtaMemory { shared: vec![0; 16], local: vec![0; 64], local_bytes: 8 };
+        test(&mut Memory { grid: &mut grid, cta: &mut cta, first_thread: 4 }, first, second);
+    }
+
+    #[test]
+    fn allocations_are_aligned_and_apart() {
+        with_memory(|_, first, second| {
+            assert_eq!(first % 256, 0);
+            assert_eq!(second % 256, 0);
+            assert!(second - (first + 512) >= GUARD);
+            assert!(first < 4 << 32 && first + 512 > 4 << 32, "the first one crosses a 4 GiB boundary");
+        });
+    }
+
+    #[test]
+    fn a_bad_access_says_what_and_where() {
+        with_memory(|memory, first, second| {
+            memory.store(Space::Global, 3, first + 8, 8, 0x1122_3344_5566_7788).unwrap();
+            assert_eq!(memory.load(Space::Generic, 0, first + 12, 2).unwrap(), 0x3344);
+            let beyond = memory.load(Space::Global, 3, first + 512, 4).unwrap_err();
+            assert_eq!(beyond.lane, 3);
+            assert!(beyond.what.contains("first is 0x3ffffff00 to 0x400000100"), "{}", beyond.what);
+            assert!(memory.load(Space::Global, 0, first + 2, 4).unwrap_err().what.ends_with("misaligned"));
+            assert!(memory.load(Space::Global, 0, second + 2, 2).is_err(), "reaches beyond the end");
+            assert!(memory.load(Space::Global, 0, 0, 1).unwrap_err().what.contains("below the first"));
+            assert!(memory.load(Space::Shared, 0, 16, 1).unwrap_err().what.contains("0x10 bytes"));
+            assert!(memory.store(Space::Param, 0, 0, 4, 1).unwrap_err().what.ends_with("read-only"));
+        });
+    }
+
+    #[test]
+    fn local_memory_belongs_to_the_thread_and_windows_alias() {
+        with_memory(|memory, _, _| {
+            memory.store(Space::Generic, 2, LOCAL_WINDOW + 4, 4, 5).unwrap();
+            memory.store(Space::Generic, 2, SHARED_WINDOW + 4, 4, 6).unwrap();
+            assert_eq!(memory.load(Space::Local, 2, 4, 4).unwrap(), 5);
+            assert_eq!(memory.load(Space::Local, 1, 4, 4).unwrap(), 0);
+            assert_eq!(memory.load(Space::Shared, 9, 4, 4).unwrap(), 6);
+        });
+    }
+}

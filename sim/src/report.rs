@@ -1,0 +1,177 @@
+//! Comparing what a launch left in its buffers with what it should have.
+
+use std::fmt;
+
+use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
+
+use crate::case::{Buffer, Case, Elem, Tolerance};
+use crate::memory::{Global, read_le};
+
+/// How many wrong elements of a buffer a report shows.
+const SHOWN: usize = 4;
+
+/// A wrong element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// Its index.
+    pub index: usize,
+    /// What is there.
+    pub got: String,
+    /// What should be.
+    pub expected: String,
+}
+
+/// What became of a buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Its name.
+    pub name: String,
+    /// Number of elements.
+    pub elements: usize,
+    /// Whether anything was promised about it.
+    pub checked: bool,
+    /// Number of wrong elements.
+    pub wrong: usize,
+    /// The first few of them.
+    pub mismatches: Vec<Mismatch>,
+    /// The content after the launch.
+    pub content: Vec<u8>,
+}
+
+/// What became of a launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The buffers, in the order of the arguments.
+    pub outcomes: Vec<Outcome>,
+    /// Warp instructions executed.
+    pub steps: u64,
+}
+
+impl Report {
+    /// Whether everything is as expected.
+    pub fn passed(&self) -> bool {
+        self.outcomes.iter().all(|outcome| outcome.wrong == 0)
+    }
+
+    /// Compares memory after the launch with the case. The buffers are the first allocations.
+    pub(crate) fn new(case: &Case, global: &Global, steps: u64) -> Report {
+        let outcomes = case
+            .buffers()
+            .zip(&global.allocations)
+            .map(|(buffer, allocation)| compare(buffer, &allocation.data))
+            .collect();
+        Report { outcomes, steps }
+    }
+}
+
+fn compare(buffer: &Buffer, content: &[u8]) -> Outcome {
+    let size = buffer.elem.bytes() as usize;
+    let mut outcome = Outcome {
+        name: buffer.name.clone(),
+        elements: content.len() / size,
+        checked: buffer.expect.is_some(),
+        wrong: 0,
+        mismatches: Vec::new(),
+        content: content.to_vec(),
+    };
+    let Some(expect) = &buffer.expect else { return outcome };
+    for (index, (got, expected)) in content.chunks(size).zip(expect.chunks(size)).enumerate() {
+        let (got, expected) = (read_le(got), read_le(expected));
+        if !is_right(buffer.elem, buffer.tolerance, got, expected) {
+            outcome.wrong += 1;
+            if outcome.mismatches.len() < SHOWN {
+                let (got, expected) = (show(buffer.elem, got), show(buffer.elem, expected));
+                outcome.mismatches.push(Mismatch { index, got, expected });
+            }
+        }
+    }
+    outcome
+}
+
+/// Whether an element has the expected value. Any NaN stands for any other; an infinity is only near itself.
+fn is_right(elem: Elem, tolerance: Tolerance, got: u64, expected: u64) -> bool {
+    if got == expected {
+        return true;
+    }
+    let (got, expected) = match format(elem) {
+        Some(format) => (float(format, got), float(format, expected)),
+        None => (integer(elem, got) as f64, integer(elem, expected) as f64),
+    };
+    if got.is_nan() || expected.is_nan() {
+        return got.is_nan() && expected.is_nan();
+    }
+    match tolerance {
+        Tolerance::Exact => elem.is_float() && got == expected,
+        Tolerance::Near { .. } if got.is_infinite() || expected.is_infinite() => got == expected,
+        Tolerance::Near { abs, rel } => (got - expected).abs() <= abs + rel * expected.abs(),
+    }
+}
+
+fn format(elem: Elem) -> Option<Format> {
+    match elem {
+        Elem::F16 => Some(F16),
+        Elem::Bf16 => Some(BF16),
+        Elem::F32 => Some(F32),
+        Elem::F64 => Some(F64),
+        _ => None,
+    }
+}
+
+fn float(format: Format, bits: u64) -> f64 {
+    f64::from_bits(convert::float_to_float(format, F64, bits, Mode::IEEE))
+}
+
+fn integer(elem: Elem, bits: u64) -> i128 {
+    let signed = matches!(elem, Elem::S8 | Elem::S16 | Elem::S32 | Elem::S64);
+    ptxc_semantics::IntType::new(elem.bytes() * 8, signed).value(bits)
+}
+
+fn show(elem: Elem, bits: u64) -> String {
+    let number = match format(elem) {
+        Some(format) => float(format, bits).to_string(),
+        None => integer(elem, bits).to_string(),
+    };
+    format!("{number} ({bits:#0width$x})", width = 2 + 2 * elem.bytes() as usize)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for outcome in &self.outcomes {
+            let Outcome { name, elements, wrong, .. } = outcome;
+            match (outcome.checked, wrong) {
+                (false, _) => writeln!(f, "{name}: {elements} elements, nothing promised")?,
+                (true, 0) => writeln!(f, "{name}: {elements} elements, all as expected")?,
+                (true, _) => writeln!(f, "{name}: {wrong} of {elements} elements are wrong")?,
+            }
+            for Mismatch { index, got, expected } in &outcome.mismatches {
+                writeln!(f, "  [{index}] is {got}, expected {expected}")?;
+            }
+        }
+        write!(f, "{} warp instructions", self.steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_compare_as_values() {
+        let bits = |value: f32| u64::from(value.to_bits());
+        let exact = |a, b| is_right(Elem::F32, Tolerance::Exact, a, b);
+        assert!(exact(bits(-0.0), bits(0.0)));
+        assert!(exact(0x7fff_ffff, bits(f32::NAN)));
+        assert!(!exact(bits(f32::NAN), bits(1.0)));
+        assert!(!exact(bits(1.0), bits(1.0 + f32::EPSILON)));
+        assert!(is_right(Elem::F16, Tolerance::Exact, 0x8000, 0));
+    }
+
+    #[test]
+    fn tolerance_is_absolute_plus_relative() {
+        let bits = |value: f32| u64::from(value.to_bits());
+        let near = |a, b| is_right(Elem::F32, Tolerance::Near { abs: 0.5, rel: 0.25 }, bits(a), bits(b));
+        assert!(near(4.5, 4.0) && near(5.5, 4.0) && !near(5.75, 4.0));
+        assert!(near(f32::INFINITY, f32::INFINITY) && !near(f32::INFINITY, 1.0) && !near(1.0, f32::INFINITY));
+        assert!(!is_right(Elem::U64, Tolerance::Exact, u64::MAX, u64::MAX - 1), "no rounding of integers");
+    }
+}

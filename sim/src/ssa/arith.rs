@@ -1,0 +1,343 @@
+//! The arithmetic of the SSA operations: what one lane computes.
+//!
+//! [`arithmetic`] turns an operation with its types into a function from the bits of up to three arguments
+//! to the bits of up to two results, once per instruction of the program. Everything is a composition of
+//! `ptxc_semantics`. Operations that touch more than their arguments are not here.
+
+use ptxc_ir::op::{Approx, FloatCond, FloatMode, Funnel, IntCond, Rounding};
+use ptxc_ir::{AtomicOp, Op, Type};
+use ptxc_semantics::bits::{self, Limit, PrmtMode};
+use ptxc_semantics::float::{self, FloatCmp, NanRule};
+use ptxc_semantics::int::{self, IntCmp};
+use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, U64, convert, mufu, packed};
+
+/// What one lane computes.
+pub(crate) type Lane = Box<dyn Fn([u64; 3]) -> [u64; 2]>;
+
+fn one(f: impl Fn(u64) -> u64 + 'static) -> Option<Lane> {
+    Some(Box::new(move |[a, _, _]| [f(a), 0]))
+}
+
+fn two(f: impl Fn(u64, u64) -> u64 + 'static) -> Option<Lane> {
+    Some(Box::new(move |[a, b, _]| [f(a, b), 0]))
+}
+
+fn three(f: impl Fn(u64, u64, u64) -> u64 + 'static) -> Option<Lane> {
+    Some(Box::new(move |[a, b, c]| [f(a, b, c), 0]))
+}
+
+fn with_carry(f: impl Fn(u64, u64, bool) -> (u64, bool) + 'static) -> Option<Lane> {
+    Some(Box::new(move |[a, b, c]| {
+        let (result, carry) = f(a, b, c & 1 == 1);
+        [result, u64::from(carry)]
+    }))
+}
+
+/// What a lane computes for an operation with controlling type `ty` whose first argument has the type
+/// `from`; `None` if this is no arithmetic, or none for that type.
+pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
+    if ty == Type::B128 || from == Type::B128 {
+        return None;
+    }
+    let u = IntType::new(ty.bits(), false);
+    let s = IntType::new(ty.bits(), true);
+    match *op {
+        Op::Iadd => two(move |a, b| int::add(u, a, b)),
+        Op::Isub => two(move |a, b| int::sub(u, a, b)),
+        Op::Ineg => one(move |a| int::neg(u, a)),
+        Op::Iabs => one(move |a| int::abs(s, a)),
+        Op::Imul => two(move |a, b| int::mul_lo(u, a, b)),
+        Op::Umulh => two(move |a, b| int::mul_hi(u, a, b)),
+        Op::Smulh => two(move |a, b| int::mul_hi(s, a, b)),
+        Op::UmulWide => two(move |a, b| int::mul_wide(u, a, b)),
+        Op::SmulWide => two(move |a, b| int::mul_wide(s, a, b)),
+        Op::UmadWide => three(move |a, b, c| int::mad_wide(u, a, b, c)),
+        Op::SmadWide => three(move |a, b, c| int::mad_wide(s, a, b, c)),
+        Op::Udiv => two(move |a, b| int::div(u, a, b)),
+        Op::Sdiv => two(move |a, b| int::div(s, a, b)),
+        Op::Urem => two(move |a, b| int::rem(u, a, b)),
+        Op::Srem => two(move |a, b| int::rem(s, a, b)),
+        Op::Smin => two(move |a, b| int::min(s, a, b)),
+        Op::Smax => two(move |a, b| int::max(s, a, b)),
+        Op::Umin => two(move |a, b| int::min(u, a, b)),
+        Op::Umax => two(move |a, b| int::max(u, a, b)),
+        Op::IaddCarryOut => with_carry(move |a, b, _| int::add_carry(u, a, b, false)),
+        Op::IaddCarryIn | Op::IaddCarryInOut => with_carry(move |a, b, c| int::add_carry(u, a, b, c)),
+        Op::IsubCarryOut => with_carry(move |a, b, _| int::add_carry(u, a, !b, true)),
+        Op::IsubCarryIn | Op::IsubCarryInOut => with_carry(move |a, b, c| int::add_carry(u, a, !b, c)),
+
+        Op::And => two(|a, b| a & b),
+        Op::Or => two(|a, b| a | b),
+        Op::Xor => two(|a, b| a ^ b),
+        Op::Not => one(move |a| !a & u.mask()),
+        Op::Shl => two(move |a, b| bits::shl(u, a, b as u32)),
+        Op::Shr => two(move |a, b| bits::shr(u, a, b as u32)),
+        Op::Sar => two(move |a, b| bits::shr(s, a, b as u32)),
+        Op::Popc => one(move |a| bits::popc(u, a).into()),
+        Op::Clz => one(move |a| bits::clz(u, a).into()),
+        Op::Brev => one(move |a| bits::brev(u, a)),
+        Op::Prmt => three(|a, b, c| bits::prmt(PrmtMode::Index, a as u32, b as u32, c as u32).into()),
+        Op::FunnelShl(kind) => three(move |a, b, c| funnel_left(kind, a as u32, b as u32, c as u32).into()),
+        Op::FunnelShr(kind) => three(move |a, b, c| funnel_right(kind, a as u32, b as u32, c as u32).into()),
+
+        Op::Icmp(cond) => {
+            let (ty, cmp) = integer_comparison(cond, ty.bits());
+            two(move |a, b| int::compare(ty, cmp, a, b).into())
+        }
+        Op::Fcmp(cond, ftz) => {
+            let (format, cmp) = (format(ty)?, float_comparison(cond));
+            two(move |a, b| float::compare(format, cmp, a, b, ftz).into())
+        }
+        Op::Select => three(|a, b, c| bits::sel(a & 1 == 1, b, c)),
+
+        Op::Zext | Op::Trunc => one(move |a| a & u.mask()),
+        Op::Sext => {
+            let from = IntType::new(from.bits(), true);
+            one(move |a| convert::int_to_int(from, u, a))
+        }
+        Op::Bitcast => one(|a| a),
+        Op::SintToFloat(round) => {
+            let (from, to) = (IntType::new(from.bits(), true), format(ty)?);
+            one(move |a| convert::int_to_float(from, to, a, Mode::new(rounding(round))))
+        }
+        Op::UintToFloat(round) => {
+            let (from, to) = (IntType::new(from.bits(), false), format(ty)?);
+            one(move |a| convert::int_to_float(from, to, a, Mode::new(rounding(round))))
+        }
+        Op::FloatToSint(round, ftz) => {
+            let from = format(from)?;
+            one(move |a| convert::float_to_int(from, s, a, rounding(round), ftz))
+        }
+        Op::FloatToUint(round, ftz) => {
+            let from = format(from)?;
+            one(move |a| convert::float_to_int(from, u, a, rounding(round), ftz))
+        }
+        Op::FloatToFloat(mode) => {
+            let (from, to) = (format(from)?, format(ty)?);
+            one(move |a| convert::float_to_float(from, to, a, float_mode(mode)))
+        }
+        Op::RoundToIntegral(round, ftz) => {
+            let format = format(ty)?;
+            one(move |a| convert::round_to_integral(format, a, Mode::new(rounding(round)).with_ftz(ftz)))
+        }
+        Op::Pack => {
+            let half = ty.bits() / 2;
+            two(move |a, b| b << half | a)
+        }
+        Op::Unpack => {
+            let half = ty.bits() / 2;
+            Some(Box::new(move |[a, _, _]| [a & (1 << half) - 1, a >> half]))
+        }
+
+        _ if matches!(ty, Type::F16x2 | Type::BF16x2) => {
+            packed_float(op, if ty == Type::F16x2 { F16 } else { BF16 })
+        }
+        _ => scalar_float(op, format(ty)?),
+    }
+}
+
+/// Arithmetic on one float.
+fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
+    let flush = move |ftz: bool, a: u64| if ftz { format.flush(a) } else { a };
+    match *op {
+        Op::Fadd(mode) => two(move |a, b| float::add(format, a, b, float_mode(mode))),
+        Op::Fsub(mode) => two(move |a, b| float::sub(format, a, b, float_mode(mode))),
+        Op::Fmul(mode) => two(move |a, b| float::mul(format, a, b, float_mode(mode))),
+        Op::Ffma(mode) => three(move |a, b, c| float::fma(format, a, b, c, float_mode(mode))),
+        Op::Fneg(ftz) => one(move |a| flush(ftz, float::neg(format, a))),
+        Op::Fabs(ftz) => one(move |a| flush(ftz, float::abs(format, a))),
+        Op::Fmin(ftz) => two(move |a, b| float::min(format, a, b, NanRule::Number, ftz)),
+        Op::Fmax(ftz) => two(move |a, b| float::max(format, a, b, NanRule::Number, ftz)),
+        Op::Fapprox(function, ftz) if format == F32 => {
+            let function: fn(u32, bool) -> u32 = match function {
+                Approx::Rcp => mufu::rcp,
+                Approx::Rsq => mufu::rsqrt,
+                Approx::Sqrt => mufu::sqrt,
+                Approx::Sin => mufu::sin,
+                Approx::Cos => mufu::cos,
+                Approx::Lg2 => mufu::lg2,
+                Approx::Ex2 => mufu::ex2,
+                Approx::Tanh => |a, _| mufu::tanh(a),
+            };
+            one(move |a| function(a as u32, ftz).into())
+        }
+        _ => None,
+    }
+}
+
+/// Arithmetic on two halves.
+fn packed_float(op: &Op, format: Format) -> Option<Lane> {
+    let on_words = |f: fn(Format, u32, u32, Mode) -> u32, mode: FloatMode| {
+        two(move |a, b| f(format, a as u32, b as u32, float_mode(mode)).into())
+    };
+    match *op {
+        Op::Fadd(mode) => on_words(packed::add, mode),
+        Op::Fsub(mode) => on_words(packed::sub, mode),
+        Op::Fmul(mode) => on_words(packed::mul, mode),
+        Op::Ffma(mode) => {
+            three(move |a, b, c| packed::fma(format, a as u32, b as u32, c as u32, float_mode(mode)).into())
+        }
+        Op::Fneg(false) => one(move |a| packed::neg(format, a as u32).into()),
+        Op::Fabs(false) => one(move |a| packed::abs(format, a as u32).into()),
+        Op::Fmin(ftz) => {
+            two(move |a, b| packed::min(format, a as u32, b as u32, NanRule::Number, ftz).into())
+        }
+        Op::Fmax(ftz) => {
+            two(move |a, b| packed::max(format, a as u32, b as u32, NanRule::Number, ftz).into())
+        }
+        _ => None,
+    }
+}
+
+fn format(ty: Type) -> Option<Format> {
+    match ty {
+        Type::F16 => Some(F16),
+        Type::BF16 => Some(BF16),
+        Type::F32 => Some(F32),
+        Type::F64 => Some(F64),
+        _ => None,
+    }
+}
+
+fn rounding(round: Rounding) -> ptxc_semantics::Rounding {
+    match round {
+        Rounding::Nearest => ptxc_semantics::Rounding::Nearest,
+        Rounding::Zero => ptxc_semantics::Rounding::Zero,
+        Rounding::Down => ptxc_semantics::Rounding::Down,
+        Rounding::Up => ptxc_semantics::Rounding::Up,
+    }
+}
+
+fn float_mode(mode: FloatMode) -> Mode {
+    Mode::new(rounding(mode.round)).with_ftz(mode.ftz).with_sat(mode.sat)
+}
+
+fn integer_comparison(cond: IntCond, bits: u32) -> (IntType, IntCmp) {
+    let cmp = match cond {
+        IntCond::Eq => IntCmp::Eq,
+        IntCond::Ne => IntCmp::Ne,
+        IntCond::Slt | IntCond::Ult => IntCmp::Lt,
+        IntCond::Sle | IntCond::Ule => IntCmp::Le,
+        IntCond::Sgt | IntCond::Ugt => IntCmp::Gt,
+        IntCond::Sge | IntCond::Uge => IntCmp::Ge,
+    };
+    (IntType::new(bits, cond.is_signed()), cmp)
+}
+
+fn float_comparison(cond: FloatCond) -> FloatCmp {
+    match cond {
+        FloatCond::Eq => FloatCmp::Eq,
+        FloatCond::Ne => FloatCmp::Ne,
+        FloatCond::Lt => FloatCmp::Lt,
+        FloatCond::Le => FloatCmp::Le,
+        FloatCond::Gt => FloatCmp::Gt,
+        FloatCond::Ge => FloatCmp::Ge,
+        FloatCond::Equ => FloatCmp::Equ,
+        FloatCond::Neu => FloatCmp::Neu,
+        FloatCond::Ltu => FloatCmp::Ltu,
+        FloatCond::Leu => FloatCmp::Leu,
+        FloatCond::Gtu => FloatCmp::Gtu,
+        FloatCond::Geu => FloatCmp::Geu,
+        FloatCond::Num => FloatCmp::Num,
+        FloatCond::Nan => FloatCmp::Nan,
+    }
+}
+
+fn join(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+fn funnel_left(kind: Funnel, low: u32, high: u32, count: u32) -> u32 {
+    match kind {
+        Funnel::Wrap => bits::shf_l(low, high, count, Limit::Wrap),
+        Funnel::Clamp => bits::shf_l(low, high, count, Limit::Clamp),
+        Funnel::Wide | Funnel::WideSigned => (bits::shl(U64, join(low, high), count) >> 32) as u32,
+    }
+}
+
+fn funnel_right(kind: Funnel, low: u32, high: u32, count: u32) -> u32 {
+    let wide = |signed| bits::shr(IntType::new(64, signed), join(low, high), count) as u32;
+    match kind {
+        Funnel::Wrap => bits::shf_r(low, high, count, Limit::Wrap),
+        Funnel::Clamp => bits::shf_r(low, high, count, Limit::Clamp),
+        Funnel::Wide => wide(false),
+        Funnel::WideSigned => wide(true),
+    }
+}
+
+/// The new content of an atomic's location, from the old one and the operation's one or two arguments; `None`
+/// if the operation doesn't exist for the type. `ftz` flushes subnormals of binary32.
+pub(crate) fn atomic(op: AtomicOp, ty: Type, ftz: bool) -> Option<Lane> {
+    if ty == Type::B128 {
+        return None;
+    }
+    let u = IntType::new(ty.bits(), false);
+    let s = IntType::new(ty.bits(), true);
+    match op {
+        AtomicOp::Add => two(move |old, b| int::add(u, old, b)),
+        AtomicOp::Smin => two(move |old, b| int::min(s, old, b)),
+        AtomicOp::Smax => two(move |old, b| int::max(s, old, b)),
+        AtomicOp::Umin => two(move |old, b| int::min(u, old, b)),
+        AtomicOp::Umax => two(move |old, b| int::max(u, old, b)),
+        AtomicOp::And => two(|old, b| old & b),
+        AtomicOp::Or => two(|old, b| old | b),
+        AtomicOp::Xor => two(|old, b| old ^ b),
+        AtomicOp::Inc => two(|old, limit| if old >= limit { 0 } else { old + 1 }),
+        AtomicOp::Dec => two(|old, limit| if old == 0 || old > limit { limit } else { old - 1 }),
+        AtomicOp::Exch => two(|_, b| b),
+        AtomicOp::Cas => three(|old, expected, new| if old == expected { new } else { old }),
+        AtomicOp::Fadd => match ty {
+            Type::F16x2 => two(|old, b| packed::add(F16, old as u32, b as u32, Mode::IEEE).into()),
+            Type::BF16x2 => two(|old, b| packed::add(BF16, old as u32, b as u32, Mode::IEEE).into()),
+            _ => {
+                let (format, mode) = (format(ty)?, Mode::IEEE.with_ftz(ftz && ty == Type::F32));
+                two(move |old, b| float::add(format, old, b, mode))
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn eval(op: Op, ty: Type, args: [u64; 3]) -> [u64; 2] {
+        arithmetic(&op, ty, ty).unwrap()(args)
+    }
+
+    #[test]
+    fn subtraction_carries_where_nothing_is_borrowed() {
+        assert_eq!(eval(Op::IsubCarryOut, Type::B32, [5, 3, 0]), [2, 1]);
+        assert_eq!(eval(Op::IsubCarryOut, Type::B32, [3, 5, 0]), [0xffff_fffe, 0]);
+        assert_eq!(eval(Op::IsubCarryIn, Type::B32, [7, 1, 0])[0], 5);
+        assert_eq!(eval(Op::IsubCarryInOut, Type::B32, [0, 0, 1]), [0, 1]);
+    }
+
+    #[test]
+    fn wide_funnels_make_a_64_bit_shift() {
+        let value = 0x8123_4567_89ab_cdef_u64;
+        let (low, high) = (value & 0xffff_ffff, value >> 32);
+        for count in [0, 1, 31, 32, 33, 63, 64, 200] {
+            let shifted = bits::shr(IntType::new(64, true), value, count as u32);
+            let word = eval(Op::FunnelShr(Funnel::WideSigned), Type::B32, [low, high, count])[0];
+            assert_eq!(word, shifted & 0xffff_ffff);
+            let shifted = bits::shl(U64, value, count as u32);
+            assert_eq!(eval(Op::FunnelShl(Funnel::Wide), Type::B32, [low, high, count])[0], shifted >> 32);
+        }
+    }
+
+    #[test]
+    fn predicates_are_one_bit() {
+        assert_eq!(eval(Op::Not, Type::Pred, [1, 0, 0])[0], 0);
+        assert_eq!(eval(Op::Not, Type::Pred, [0, 0, 0])[0], 1);
+        assert_eq!(eval(Op::Select, Type::Pred, [1, 0, 1])[0], 0);
+    }
+
+    #[test]
+    fn types_that_an_operation_lacks_are_none() {
+        assert!(arithmetic(&Op::Iadd, Type::B128, Type::B128).is_none());
+        assert!(arithmetic(&Op::Fapprox(Approx::Rcp, true), Type::F64, Type::F64).is_none());
+        assert!(arithmetic(&Op::Exit, Type::B32, Type::B32).is_none());
+        assert_eq!(eval(Op::Popc, Type::B32, [u64::MAX, 0, 0])[0], 32);
+    }
+}

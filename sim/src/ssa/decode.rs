@@ -1,0 +1,323 @@
+//! From a function to the flat list of nodes that the engine executes.
+//!
+//! Blocks follow each other in reverse postorder and nodes are numbered through, so that the group of lanes
+//! with the least number is the one farthest behind: letting it go first makes lanes meet again where paths
+//! join. Each value has a slot, a `b128` two; arithmetic becomes a function of one lane; an edge becomes its
+//! target with the moves for the block's parameters, which happen at once. Linear in the function.
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_ir::op::{BarrierKind, ShflMode, SpecialReg, VoteMode};
+use ptxc_ir::{Block, Function, Inst, MemType, Op, Space, Type, Value};
+
+use super::arith::{self, Lane};
+use super::layout::Layout;
+use crate::error::SimError;
+use crate::memory::{self, LOCAL_WINDOW, SHARED_WINDOW, read_le};
+use crate::random::Random;
+
+/// The place of a value: an index of 64-bit words a lane.
+pub(super) type SlotIndex = u32;
+
+/// An edge: the moves from slot to slot, and the target.
+#[derive(Debug)]
+pub(super) struct Edge {
+    /// The first node of the target.
+    pub pc: u32,
+    /// Source and destination of each word.
+    pub moves: Vec<(SlotIndex, SlotIndex)>,
+}
+
+/// A memory access: everything but address and data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The space.
+    pub space: memory::Space,
+    /// The slot of the address.
+    pub address: SlotIndex,
+    /// Bits of the address that count.
+    pub address_mask: u64,
+    /// Added to it, in bytes.
+    pub offset: i32,
+    /// The element.
+    pub elem: MemType,
+}
+
+/// What a node does.
+pub(super) enum Action {
+    /// Writes the same to all lanes.
+    Fill { d: SlotIndex, words: Vec<u64> },
+    /// Writes a special register.
+    Special { d: SlotIndex, register: SpecialReg },
+    /// Computes, lane by lane; the second result may be absent.
+    Compute { d: SlotIndex, d2: Option<SlotIndex>, args: [SlotIndex; 3], f: Lane },
+    /// Copies words.
+    Copy { words: Vec<(SlotIndex, SlotIndex)> },
+    /// Chooses between two values of 128 bits.
+    SelectWide { d: SlotIndex, condition: SlotIndex, a: SlotIndex, b: SlotIndex },
+    /// Loads elements into slots; the mask cuts a sign-extended one to its type.
+    Load { d: Vec<SlotIndex>, place: Place, mask: u64 },
+    /// Stores elements.
+    Store { values: Vec<SlotIndex>, place: Place },
+    /// Updates a location.
+    Atomic { d: Option<SlotIndex>, args: [SlotIndex; 2], place: Place, f: Lane },
+    /// Vote among the lanes of a mask.
+    Vote { d: SlotIndex, mode: VoteMode, p: SlotIndex, mask: SlotIndex },
+    /// Shuffle among the lanes of a mask.
+    Shfl { d: SlotIndex, p: SlotIndex, mode: ShflMode, args: [SlotIndex; 4] },
+    /// The lanes that are here.
+    ActiveMask { d: SlotIndex },
+    /// Wait for the lanes of a mask.
+    WarpSync { mask: SlotIndex },
+    /// Arrive at a CTA barrier, and wait unless the kind says otherwise.
+    Barrier { kind: BarrierKind, name: SlotIndex, count: Option<SlotIndex>, p: Option<SlotIndex> },
+    /// The result of the last barrier reduction.
+    BarrierResult { d: SlotIndex },
+    /// Nothing that shows here: fences, convergence barriers.
+    Nothing,
+    /// Go on along the edge.
+    Jump(Edge),
+    /// The first edge if the condition holds, else the second.
+    Branch(SlotIndex, [Edge; 2]),
+    /// The edge of that number, or the last.
+    Switch(SlotIndex, Vec<Edge>),
+    /// The thread ends.
+    Exit,
+    /// The grid ends.
+    Trap,
+}
+
+/// A node and the instruction that it came from.
+pub(super) struct Node {
+    /// What it does.
+    pub action: Action,
+    /// For messages.
+    pub inst: Inst,
+}
+
+/// A function ready to run.
+pub(super) struct Code {
+    /// The nodes; execution begins at the first.
+    pub nodes: Vec<Node>,
+    /// 64-bit words of values a lane.
+    pub slots: usize,
+}
+
+/// Blocks in reverse postorder from the entry.
+fn reverse_postorder(func: &Function) -> Vec<Block> {
+    let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
+    let mut order = Vec::new();
+    let mut stack = vec![(func.entry(), 0)];
+    seen[func.entry()] = true;
+    while let Some((block, next)) = stack.last_mut() {
+        match func.edges(*block).get(*next) {
+            Some(edge) => {
+                *next += 1;
+                if !std::mem::replace(&mut seen[edge.block], true) {
+                    stack.push((edge.block, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// Decodes a function whose parameters have the given content.
+pub(super) fn decode(
+    func: &Function,
+    layout: &Layout,
+    params: &[u8],
+    random: &mut Random,
+) -> Result<Code, SimError> {
+    if func.layout.is_empty() {
+        return Err(SimError::Case(format!("{} has no body", func.name)));
+    }
+    let mut slots = SecondaryMap::new();
+    let mut words = 0;
+    for index in 0..func.num_values() {
+        let value = Value::new(index);
+        slots[value] = words;
+        words += words_of(func.ty(value));
+    }
+    let order = reverse_postorder(func);
+    let mut starts: SecondaryMap<Block, u32> = SecondaryMap::new();
+    let mut pc = 0;
+    for &block in &order {
+        starts[block] = pc;
+        pc += func.blocks[block].insts.iter().map(|&inst| nodes_of(&func.insts[inst].op)).sum::<u32>();
+    }
+    let mut decoder = Decoder { func, layout, params, random, slots, starts, nodes: Vec::new() };
+    for &block in &order {
+        for &inst in &func.blocks[block].insts {
+            decoder.inst(inst).map_err(|what| SimError::Unsupported { at: describe(func, inst), what })?;
+        }
+    }
+    Ok(Code { nodes: decoder.nodes, slots: words as usize })
+}
+
+/// An instruction as text.
+pub(super) fn describe(func: &Function, inst: Inst) -> String {
+    ptxc_ir::text::print_inst(func, inst)
+}
+
+/// Number of nodes of an operation.
+fn nodes_of(op: &Op) -> u32 {
+    let reduction = |kind| matches!(kind, BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr);
+    match *op {
+        Op::Bar(kind) | Op::Barrier(kind, _) if reduction(kind) => 2,
+        _ => 1,
+    }
+}
+
+fn words_of(ty: Type) -> u32 {
+    if ty == Type::B128 { 2 } else { 1 }
+}
+
+struct Decoder<'a> {
+    func: &'a Function,
+    layout: &'a Layout,
+    params: &'a [u8],
+    random: &'a mut Random,
+    slots: SecondaryMap<Value, SlotIndex>,
+    starts: SecondaryMap<Block, u32>,
+    nodes: Vec<Node>,
+}
+
+impl Decoder<'_> {
+    fn inst(&mut self, inst: Inst) -> Result<(), String> {
+        let func = self.func;
+        let data = &func.insts[inst];
+        let results: Vec<SlotIndex> = func.results(inst).iter().map(|&value| self.slots[value]).collect();
+        let args: Vec<SlotIndex> = data.args.iter().map(|&value| self.slots[value]).collect();
+        let d = results.first().copied().unwrap_or(0);
+        let ty = data.ty;
+        let action = match data.op {
+            Op::Const(bits) => Action::Fill { d, words: vec![bits] },
+            Op::Undef => {
+                let mask = u64::MAX >> (64 - ty.bits().min(64));
+                let words = (0..words_of(ty)).map(|_| self.random.next() & mask).collect();
+                Action::Fill { d, words }
+            }
+            Op::Param(offset) => {
+                let bytes = ty.bytes().ok_or("a predicate is no parameter")? as usize;
+                let slice = self.params.get(offset as usize..offset as usize + bytes);
+                let slice =
+                    slice.ok_or_else(|| format!("the parameters have {} bytes", self.params.len()))?;
+                Action::Fill { d, words: slice.chunks(8).map(read_le).collect() }
+            }
+            Op::SymbolAddr(symbol) => {
+                let address = self.layout.address(symbol).ok_or_else(|| {
+                    let data = &func.symbols[symbol];
+                    format!("{} variable {} has no address without a linker", data.space, data.name)
+                })?;
+                Action::Fill { d, words: vec![address.into()] }
+            }
+            Op::SpecialReg(register) => Action::Special { d, register },
+            Op::Load(access) => {
+                let mask = u64::MAX >> (64 - ty.bits().min(64));
+                Action::Load { d: results, place: self.place(&access, args[0])?, mask }
+            }
+            Op::Store(access) => {
+                Action::Store { values: args[1..].to_vec(), place: self.place(&access, args[0])? }
+            }
+            Op::Atomic(op, access) | Op::Red(op, access) => {
+                let ftz = matches!(access.space, Space::Global | Space::Generic);
+                let f = arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"))?;
+                let d = results.first().copied();
+                let args2 = [args[1], args.get(2).copied().unwrap_or(args[1])];
+                Action::Atomic { d, args: args2, place: self.place(&access, args[0])?, f }
+            }
+            Op::ToGeneric(space) | Op::FromGeneric(space) => {
+                let window = match space {
+                    Space::Generic | Space::Global => 0,
+                    Space::Shared => SHARED_WINDOW,
+                    Space::Local => LOCAL_WINDOW,
+                    other => return Err(format!("the {other} space has no generic addresses here")),
+                };
+                let f: Lane = if matches!(data.op, Op::ToGeneric(_)) {
+                    Box::new(move |[a, ..]| [a + window, 0])
+                } else {
+                    let mask = u64::MAX >> (64 - space.address_type().bits());
+                    Box::new(move |[a, ..]| [a.wrapping_sub(window) & mask, 0])
+                };
+                Action::Compute { d, d2: None, args: [args[0]; 3], f }
+            }
+            Op::Vote(mode) => Action::Vote { d, mode, p: args[0], mask: args[1] },
+            Op::Shfl(mode) => {
+                Action::Shfl { d, p: results[1], mode, args: [args[0], args[1], args[2], args[3]] }
+            }
+            Op::ActiveMask => Action::ActiveMask { d },
+            Op::WarpSync => Action::WarpSync { mask: args[0] },
+            Op::Bar(kind) | Op::Barrier(kind, _) => {
+                let reduction = nodes_of(&data.op) == 2;
+                let p = reduction.then(|| args[args.len() - 1]);
+                let count = (args.len() > 1 + usize::from(reduction)).then(|| args[1]);
+                let arrive = Action::Barrier { kind, name: args[0], count, p };
+                if !reduction {
+                    arrive
+                } else {
+                    self.nodes.push(Node { action: arrive, inst });
+                    Action::BarrierResult { d }
+                }
+            }
+            Op::Fence(..) | Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Action::Nothing,
+            Op::Jump => Action::Jump(self.edge(inst, 0)),
+            Op::Branch(_) => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
+            Op::Switch => {
+                let edges = (0..data.targets.len()).map(|n| self.edge(inst, n)).collect();
+                Action::Switch(args[0], edges)
+            }
+            Op::Return if func.kind == ptxc_ir::FunctionKind::Entry => Action::Exit,
+            Op::Exit => Action::Exit,
+            Op::Trap => Action::Trap,
+            Op::Select if ty == Type::B128 => {
+                Action::SelectWide { d, condition: args[0], a: args[1], b: args[2] }
+            }
+            Op::Bitcast if ty == Type::B128 => {
+                Action::Copy { words: vec![(args[0], d), (args[0] + 1, d + 1)] }
+            }
+            Op::Pack if ty == Type::B128 => Action::Copy { words: vec![(args[0], d), (args[1], d + 1)] },
+            Op::Unpack if ty == Type::B128 => {
+                Action::Copy { words: vec![(args[0], results[0]), (args[0] + 1, results[1])] }
+            }
+            op => {
+                let from = data.args.first().map_or(ty, |&arg| func.ty(arg));
+                let f = arith::arithmetic(&op, ty, from).ok_or_else(|| format!("not on {ty}"))?;
+                let arg = |n: usize| args.get(n).or(args.first()).copied().unwrap_or(0);
+                Action::Compute { d, d2: results.get(1).copied(), args: [arg(0), arg(1), arg(2)], f }
+            }
+        };
+        self.nodes.push(Node { action, inst });
+        Ok(())
+    }
+
+    fn place(&self, access: &ptxc_ir::Access, address: SlotIndex) -> Result<Place, String> {
+        let space = match access.space {
+            Space::Generic => memory::Space::Generic,
+            Space::Global => memory::Space::Global,
+            Space::Shared => memory::Space::Shared,
+            Space::Local => memory::Space::Local,
+            Space::Const => memory::Space::Constant,
+            Space::Param => memory::Space::Param,
+            Space::SharedCluster => return Err("there are no clusters".to_string()),
+        };
+        let address_mask = u64::MAX >> (64 - access.space.address_type().bits());
+        Ok(Place { space, address, address_mask, offset: access.offset, elem: access.elem })
+    }
+
+    fn edge(&self, inst: Inst, n: usize) -> Edge {
+        let call = &self.func.insts[inst].targets[n];
+        let params = &self.func.blocks[call.block].params;
+        let mut moves = Vec::with_capacity(params.len());
+        for (&from, &to) in call.args.iter().zip(params) {
+            for word in 0..words_of(self.func.ty(to)) {
+                moves.push((self.slots[from] + word, self.slots[to] + word));
+            }
+        }
+        Edge { pc: self.starts[call.block], moves }
+    }
+}

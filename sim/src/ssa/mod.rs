@@ -1,0 +1,382 @@
+//! The engine for functions of the SSA IR, before legalization or after.
+//!
+//! In: a [`Case`] and a [`Function`]. Out: a [`Report`]. Each warp has its values as vectors of 32 lanes;
+//! lanes that took different ways are apart until they stand at the same node again ([`decode`] numbers the
+//! nodes so that this happens soon). An operation with a mask of lanes waits until all of the mask that
+//! have not exited stand there with it, so that no compiler pass is needed for it to be right; `bssy`,
+//! `bsync` and `break` therefore change nothing here.
+//!
+//! What PTX leaves open has a value that depends on the seed (`undef`, what a shuffle gets from a lane
+//! outside of the mask), so that a kernel which relies on it shows.
+
+mod arith;
+mod decode;
+mod layout;
+
+use ptxc_ir::op::{BarrierKind, SpecialReg, VoteMode};
+use ptxc_ir::{Function, MemType};
+
+use crate::barrier::Reduction;
+use crate::case::Case;
+use crate::error::{Fault, SimError};
+use crate::grid::{self, Engine, Options, Shape, Step};
+use crate::memory::{self, MODULE_BANK};
+use crate::random::Random;
+use crate::report::Report;
+use crate::shuffle::source_lane;
+use crate::warp::{Flow, Joining, LANES, Wait, lanes_of};
+use decode::{Action, Code, Edge, Place, SlotIndex};
+use layout::Layout;
+
+/// Runs a function on a case.
+pub fn run_ssa(case: &Case, func: &Function, options: &Options) -> Result<Report, SimError> {
+    let params = func.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
+    let mut memory = case.place(params)?;
+    memory.constants.insert(MODULE_BANK, options.constants.clone());
+    let layout = Layout::new(func, case.dynamic_smem);
+    let code = decode::decode(func, &layout, &memory.params, &mut Random::new(options.seed))?;
+    let shape = Shape {
+        grid: case.grid,
+        block: case.block,
+        shared_bytes: layout.shared_bytes,
+        local_bytes: layout.local_bytes,
+    };
+    let steps = grid::run(&Ssa { func, code }, &shape, &mut memory, options)?;
+    Ok(Report::new(case, &memory.global, steps))
+}
+
+struct Ssa<'a> {
+    func: &'a Function,
+    code: Code,
+}
+
+/// The values of a warp.
+struct Values {
+    words: Vec<[u64; LANES]>,
+    /// Sources of an edge's moves, read before any of its destinations is written.
+    moving: Vec<[u64; LANES]>,
+    /// Source of what PTX leaves open.
+    random: Random,
+}
+
+impl Values {
+    fn get(&self, slot: SlotIndex, lane: u32) -> u64 {
+        self.words[slot as usize][lane as usize]
+    }
+
+    fn set(&mut self, slot: SlotIndex, lane: u32, value: u64) {
+        self.words[slot as usize][lane as usize] = value;
+    }
+
+    /// The lanes among `lanes` in which a predicate holds.
+    fn holds(&self, slot: SlotIndex, lanes: u32) -> u32 {
+        lanes_of(lanes).filter(|&lane| self.get(slot, lane) & 1 == 1).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    /// Takes lanes along an edge: writes the parameters of its target.
+    fn follow(&mut self, edge: &Edge, lanes: u32) {
+        self.moving.clear();
+        self.moving.extend(edge.moves.iter().map(|&(from, _)| self.words[from as usize]));
+        for (&(_, to), source) in edge.moves.iter().zip(&self.moving) {
+            let target = &mut self.words[to as usize];
+            for lane in lanes_of(lanes) {
+                target[lane as usize] = source[lane as usize];
+            }
+        }
+    }
+}
+
+impl Engine for Ssa<'_> {
+    type Registers = Values;
+
+    const JOINING: Joining = Joining::Anywhere;
+
+    fn registers(&self, random: &mut Random) -> Values {
+        let words = (0..self.code.slots).map(|_| [random.next(); LANES]).collect();
+        Values { words, moving: Vec::new(), random: Random::new(random.next()) }
+    }
+
+    fn describe(&self, pc: u32) -> String {
+        match self.code.nodes.get(pc as usize) {
+            Some(node) => decode::describe(self.func, node.inst),
+            None => "the end of the function".to_string(),
+        }
+    }
+
+    fn step(&self, values: &mut Values, step: &mut Step<'_>) -> Result<Flow, Fault> {
+        let lanes = step.lanes;
+        match &self.code.nodes[step.pc as usize].action {
+            Action::Fill { d, words } => {
+                for (word, &value) in words.iter().enumerate() {
+                    for lane in lanes_of(lanes) {
+                        values.set(d + word as u32, lane, value);
+                    }
+                }
+            }
+            Action::Special { d, register } => {
+                for lane in lanes_of(lanes) {
+                    values.set(*d, lane, special(*register, step, lane)?.into());
+                }
+            }
+            Action::Compute { d, d2, args: [a, b, c], f } => {
+                for lane in lanes_of(lanes) {
+                    let [first, second] =
+                        f([values.get(*a, lane), values.get(*b, lane), values.get(*c, lane)]);
+                    values.set(*d, lane, first);
+                    if let Some(d2) = d2 {
+                        values.set(*d2, lane, second);
+                    }
+                }
+            }
+            Action::Copy { words } => {
+                for &(from, to) in words {
+                    for lane in lanes_of(lanes) {
+                        values.set(to, lane, values.get(from, lane));
+                    }
+                }
+            }
+            Action::SelectWide { d, condition, a, b } => {
+                for lane in lanes_of(lanes) {
+                    let from = if values.get(*condition, lane) & 1 == 1 { a } else { b };
+                    for word in 0..2 {
+                        values.set(d + word, lane, values.get(from + word, lane));
+                    }
+                }
+            }
+            Action::Load { d, place, mask } => {
+                for lane in lanes_of(lanes) {
+                    load(values, step, place, d, *mask, lane)?;
+                }
+            }
+            Action::Store { values: sources, place } => {
+                for lane in lanes_of(lanes) {
+                    store(values, step, place, sources, lane)?;
+                }
+            }
+            Action::Atomic { d, args: [b, c], place, f } => {
+                let bytes = place.elem.bytes();
+                for lane in lanes_of(lanes) {
+                    let address = address(values, place, lane);
+                    let slice = step.memory.access(place.space, lane, address, bytes, true)?;
+                    let old = memory::read_le(slice);
+                    memory::write_le(slice, f([old, values.get(*b, lane), values.get(*c, lane)])[0]);
+                    if let Some(d) = d {
+                        values.set(*d, lane, old);
+                    }
+                }
+            }
+            Action::Vote { d, mode, p, mask } => {
+                return gather(values, step, *mask, |values, together, _| {
+                    let holds = values.holds(*p, together);
+                    let result = match mode {
+                        VoteMode::All => u64::from(holds == together),
+                        VoteMode::Any => u64::from(holds != 0),
+                        VoteMode::Uni => u64::from(holds == together || holds == 0),
+                        VoteMode::Ballot => holds.into(),
+                    };
+                    for lane in lanes_of(together) {
+                        values.set(*d, lane, result);
+                    }
+                });
+            }
+            Action::Shfl { d, p, mode, args: [a, b, c, mask] } => {
+                return gather(values, step, *mask, |values, together, _| {
+                    let source = values.words[*a as usize];
+                    for lane in lanes_of(together) {
+                        let (b, c) = (values.get(*b, lane) as u32, values.get(*c, lane) as u32);
+                        let (from, in_range) = source_lane(*mode, lane, b, c);
+                        let value = match together >> from & 1 {
+                            1 => source[from as usize],
+                            _ => values.random.next() >> 32,
+                        };
+                        values.set(*d, lane, value);
+                        values.set(*p, lane, in_range.into());
+                    }
+                });
+            }
+            Action::WarpSync { mask } => return gather(values, step, *mask, |_, _, _| {}),
+            Action::ActiveMask { d } => {
+                for lane in lanes_of(lanes) {
+                    values.set(*d, lane, lanes.into());
+                }
+            }
+            Action::Barrier { kind, name, count, p } => {
+                return barrier(values, step, *kind, *name, *count, *p);
+            }
+            Action::BarrierResult { d } => {
+                for lane in lanes_of(lanes) {
+                    values.set(*d, lane, step.control.reduction[lane as usize].into());
+                }
+            }
+            Action::Nothing => {}
+            Action::Jump(edge) => {
+                values.follow(edge, lanes);
+                return Ok(Flow::Branch { taken: lanes, target: edge.pc });
+            }
+            Action::Branch(condition, [yes, no]) => {
+                let holds = values.holds(*condition, lanes);
+                values.follow(yes, holds);
+                values.follow(no, lanes & !holds);
+                if holds == lanes {
+                    return Ok(Flow::Branch { taken: lanes, target: yes.pc });
+                }
+                if holds == 0 {
+                    return Ok(Flow::Branch { taken: lanes, target: no.pc });
+                }
+                let mut targets = [no.pc; LANES];
+                for lane in lanes_of(holds) {
+                    targets[lane as usize] = yes.pc;
+                }
+                return Ok(Flow::Spread(targets));
+            }
+            Action::Switch(selector, edges) => {
+                let mut targets = [0; LANES];
+                for lane in lanes_of(lanes) {
+                    let index = (values.get(*selector, lane) as usize).min(edges.len() - 1);
+                    values.follow(&edges[index], 1 << lane);
+                    targets[lane as usize] = edges[index].pc;
+                }
+                return Ok(Flow::Spread(targets));
+            }
+            Action::Exit => return Ok(Flow::Exit(lanes)),
+            Action::Trap => return Err(Fault::new(lanes.trailing_zeros(), "trap")),
+        }
+        Ok(Flow::Next)
+    }
+}
+
+/// Executes an operation that has a mask of lanes for each set of lanes with one mask that is here in full;
+/// the rest waits for those who are missing.
+fn gather(
+    values: &mut Values,
+    step: &mut Step<'_>,
+    mask: SlotIndex,
+    mut f: impl FnMut(&mut Values, u32, &mut Step<'_>),
+) -> Result<Flow, Fault> {
+    let (mut left, mut waiting, mut awaited) = (step.lanes, 0, 0);
+    while left != 0 {
+        let lane = left.trailing_zeros();
+        let mask_of = |values: &Values, lane| values.get(mask, lane) as u32;
+        let named = mask_of(values, lane);
+        if named >> lane & 1 == 0 {
+            return Err(Fault::new(lane, format!("is not in its own mask {named:#010x}")));
+        }
+        let same = lanes_of(left).filter(|&other| mask_of(values, other) == named);
+        let together = same.fold(0, |set, other| set | 1 << other);
+        left &= !together;
+        if named & step.control.live == together {
+            f(values, together, step);
+        } else {
+            waiting |= together;
+            awaited |= named;
+        }
+    }
+    Ok(if waiting == 0 { Flow::Next } else { Flow::Wait(waiting, Wait::Gather(awaited)) })
+}
+
+/// Lets the lanes arrive at a CTA barrier.
+fn barrier(
+    values: &mut Values,
+    step: &mut Step<'_>,
+    kind: BarrierKind,
+    name: SlotIndex,
+    count: Option<SlotIndex>,
+    p: Option<SlotIndex>,
+) -> Result<Flow, Fault> {
+    let reduction = match kind {
+        BarrierKind::RedPopc => Some(Reduction::Popc),
+        BarrierKind::RedAnd => Some(Reduction::And),
+        BarrierKind::RedOr => Some(Reduction::Or),
+        BarrierKind::Sync | BarrierKind::Arrive => None,
+    };
+    let lanes = step.lanes;
+    let key = |lane| (values.get(name, lane) as u32, count.map(|count| values.get(count, lane) as u32));
+    let (number, threads) = key(lanes.trailing_zeros());
+    if let Some(lane) = lanes_of(lanes).find(|&lane| key(lane) != (number, threads)) {
+        return Err(Fault::new(lane, format!("names another barrier or count than {number} of its warp")));
+    }
+    let holds = p.map_or(0, |p| values.holds(p, lanes));
+    step.arrive(number, lanes, threads, reduction.map(|reduction| (reduction, holds)))?;
+    Ok(match kind {
+        BarrierKind::Arrive => Flow::Next,
+        _ => Flow::Wait(lanes, Wait::Cta(number as u8)),
+    })
+}
+
+fn address(values: &Values, place: &Place, lane: u32) -> u64 {
+    values.get(place.address, lane).wrapping_add_signed(place.offset.into()) & place.address_mask
+}
+
+fn load(
+    values: &mut Values,
+    step: &mut Step<'_>,
+    place: &Place,
+    d: &[SlotIndex],
+    mask: u64,
+    lane: u32,
+) -> Result<(), Fault> {
+    let size = place.elem.bytes() as usize;
+    let address = address(values, place, lane);
+    let slice = step.memory.access(place.space, lane, address, (size * d.len()) as u32, false)?;
+    for (&d, bytes) in d.iter().zip(slice.chunks(size)) {
+        let value = memory::read_le(&bytes[..size.min(8)]);
+        let value = match place.elem {
+            MemType::S8 => value as i8 as u64,
+            MemType::S16 => value as i16 as u64,
+            _ => value,
+        };
+        values.set(d, lane, value & mask);
+        if place.elem == MemType::B128 {
+            values.set(d + 1, lane, memory::read_le(&bytes[8..]));
+        }
+    }
+    Ok(())
+}
+
+fn store(
+    values: &Values,
+    step: &mut Step<'_>,
+    place: &Place,
+    sources: &[SlotIndex],
+    lane: u32,
+) -> Result<(), Fault> {
+    let size = place.elem.bytes() as usize;
+    let address = address(values, place, lane);
+    let slice = step.memory.access(place.space, lane, address, (size * sources.len()) as u32, true)?;
+    for (&source, bytes) in sources.iter().zip(slice.chunks_mut(size)) {
+        memory::write_le(&mut bytes[..size.min(8)], values.get(source, lane));
+        if place.elem == MemType::B128 {
+            memory::write_le(&mut bytes[8..], values.get(source + 1, lane));
+        }
+    }
+    Ok(())
+}
+
+fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Fault> {
+    let below = (1u32 << lane) - 1;
+    let own = 1u32 << lane;
+    let [x, y, z] = step.tid(lane);
+    Ok(match register {
+        SpecialReg::TidX => x,
+        SpecialReg::TidY => y,
+        SpecialReg::TidZ => z,
+        SpecialReg::NtidX => step.shape.block[0],
+        SpecialReg::NtidY => step.shape.block[1],
+        SpecialReg::NtidZ => step.shape.block[2],
+        SpecialReg::CtaidX => step.cta[0],
+        SpecialReg::CtaidY => step.cta[1],
+        SpecialReg::CtaidZ => step.cta[2],
+        SpecialReg::NctaidX => step.shape.grid[0],
+        SpecialReg::NctaidY => step.shape.grid[1],
+        SpecialReg::NctaidZ => step.shape.grid[2],
+        SpecialReg::LaneId => lane,
+        SpecialReg::WarpId => step.warp,
+        SpecialReg::LanemaskEq => own,
+        SpecialReg::LanemaskLt => below,
+        SpecialReg::LanemaskLe => below | own,
+        SpecialReg::LanemaskGt => !(below | own),
+        SpecialReg::LanemaskGe => !below,
+        SpecialReg::ClusterCtaRank => 0,
+        SpecialReg::Clock => step.clock as u32,
+    })
+}

@@ -1,0 +1,378 @@
+//! Control flow of one warp: groups of lanes that execute together, and how they meet again.
+//!
+//! Every live lane is in exactly one [`Group`], which has one program counter. A branch that lanes take
+//! differently splits a group; what joins groups depends on the machine ([`Joining`]):
+//!
+//! - The SASS engine joins as the hardware does, by instructions alone: `BSYNC` when all lanes of the
+//!   convergence barrier have come, `WARPSYNC` when all lanes of the mask have. Two groups that happen to
+//!   stand at the same place stay apart, so that a forgotten reconvergence shows in what votes and shuffles
+//!   see.
+//! - The SSA engine joins groups wherever they meet, since PTX leaves that open.
+//!
+//! Convergence barriers are kept for each lane: the mask of the lanes that passed `BSSY` together. Sibling
+//! arms of a divergent branch may use the same barrier at the same time. A lane waits at `BSYNC` for those
+//! of its mask that are alive and still count it among theirs: a lane that has left by `BREAK` or has
+//! passed another `BSSY` of that barrier is not waited for.
+
+use smallvec::SmallVec;
+
+/// Number of lanes of a warp.
+pub(crate) const LANES: usize = 32;
+/// Number of convergence barriers.
+const BARRIERS: usize = 16;
+
+/// What a group waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Nothing: it can execute.
+    Ready,
+    /// The other lanes of a convergence barrier.
+    Converge(u8),
+    /// The live lanes of the mask, anywhere they wait alike.
+    Lanes(u32),
+    /// The live lanes of the mask, at this very instruction, which it then executes.
+    Gather(u32),
+    /// The CTA barrier of that number.
+    Cta(u8),
+}
+
+/// Lanes that execute together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// The next instruction.
+    pub pc: u32,
+    /// The lanes, a bit each; never empty.
+    pub lanes: u32,
+    /// What it waits for.
+    pub wait: Wait,
+}
+
+/// Where the lanes of a group go after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// To the next instruction.
+    Next,
+    /// These lanes to the target, the others to the next instruction.
+    Branch {
+        /// The lanes.
+        taken: u32,
+        /// The target.
+        target: u32,
+    },
+    /// Each lane to a target of its own.
+    Spread([u32; LANES]),
+    /// These lanes end, the others go to the next instruction.
+    Exit(u32),
+    /// These lanes wait; the others go to the next instruction. Who waits in [`Wait::Gather`] executes this
+    /// instruction again, other waits continue behind it.
+    Wait(u32, Wait),
+}
+
+/// What joins groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joining {
+    /// `BSYNC` and `WARPSYNC`.
+    Barriers,
+    /// Being at the same instruction.
+    Anywhere,
+}
+
+/// The control state of a warp.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    /// The groups.
+    pub groups: SmallVec<[Group; 8]>,
+    /// The lanes that have not exited.
+    pub live: u32,
+    /// Result of the last reduction at a CTA barrier, for each lane: the count, or 0 or 1.
+    pub reduction: [u32; LANES],
+    joining: Joining,
+    meetings: Box<[[Meeting; LANES]; BARRIERS]>,
+}
+
+/// A lane's view of a convergence barrier.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meeting {
+    /// The lanes that passed `BSSY` with it and have not left.
+    mask: u32,
+    /// Where they go on.
+    target: u32,
+}
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
+}
+
+impl Control {
+    /// All `lanes` at instruction 0.
+    pub fn new(lanes: u32, joining: Joining) -> Control {
+        let mut groups = SmallVec::new();
+        groups.push(Group { pc: 0, lanes, wait: Wait::Ready });
+        Control {
+            groups,
+            live: lanes,
+            reduction: [0; LANES],
+            joining,
+            meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
+        }
+    }
+
+    /// Lets the lanes of a group meet at `bsync` of the barrier and go on at `target`.
+    pub fn bssy(&mut self, lanes: u32, barrier: u8, target: u32) {
+        for lane in lanes_of(lanes) {
+            self.meetings[barrier as usize][lane as usize] = Meeting { mask: lanes, target };
+        }
+    }
+
+    /// Lets lanes leave the region of a barrier. Waiting lanes may be released by it.
+    pub fn leave(&mut self, lanes: u32, barrier: u8) {
+        for meeting in self.meetings[barrier as usize].iter_mut() {
+            meeting.mask &= !lanes;
+        }
+        for lane in lanes_of(lanes) {
+            self.meetings[barrier as usize][lane as usize].mask = 0;
+        }
+        self.release();
+    }
+
+    /// Moves the lanes of a ready group as an instruction said.
+    pub fn apply(&mut self, index: usize, flow: Flow) {
+        let group = self.groups[index];
+        let next = Group { pc: group.pc + 1, ..group };
+        match flow {
+            Flow::Next => self.groups[index].pc += 1,
+            Flow::Branch { taken, target } => {
+                let moved = Group { pc: target, lanes: taken, ..group };
+                self.replace(index, [Group { lanes: group.lanes & !taken, ..next }, moved]);
+            }
+            Flow::Spread(targets) => {
+                self.groups.swap_remove(index);
+                for lane in lanes_of(group.lanes) {
+                    let pc = targets[lane as usize];
+                    self.add(Group { pc, lanes: 1 << lane, wait: Wait::Ready });
+                }
+            }
+            Flow::Exit(lanes) => {
+                self.live &= !lanes;
+                self.replace(index, [Group { lanes: group.lanes & !lanes, ..next }]);
+                // A mask may now be complete; the instruction that gathers its lanes tries again.
+                for group in &mut self.groups {
+                    if matches!(group.wait, Wait::Gather(_)) {
+                        group.wait = Wait::Ready;
+                    }
+                }
+                self.release();
+            }
+            Flow::Wait(lanes, wait) => {
+                let pc = if matches!(wait, Wait::Gather(_)) { group.pc } else { next.pc };
+                let waiting = Group { pc, lanes, wait };
+                self.replace(index, [Group { lanes: group.lanes & !lanes, ..next }, waiting]);
+                self.release();
+            }
+        }
+        if self.joining == Joining::Anywhere && self.groups.len() > 1 {
+            self.join_at_same_place();
+        }
+    }
+
+    fn replace<const N: usize>(&mut self, index: usize, groups: [Group; N]) {
+        self.groups.swap_remove(index);
+        self.groups.extend(groups.into_iter().filter(|group| group.lanes != 0));
+    }
+
+    /// Adds a ready group, to an existing one at that place if it was added in the same way.
+    fn add(&mut self, group: Group) {
+        match self.groups.iter_mut().find(|other| other.pc == group.pc && other.wait == Wait::Ready) {
+            Some(other) => other.lanes |= group.lanes,
+            None => self.groups.push(group),
+        }
+    }
+
+    /// Joins ready groups, and those that gather, at the same place. A group that grows tries again.
+    fn join_at_same_place(&mut self) {
+        let joins = |wait| matches!(wait, Wait::Ready | Wait::Gather(_));
+        self.groups.sort_unstable_by_key(|group| (group.pc, !joins(group.wait), group.lanes));
+        self.groups.dedup_by(|later, earlier| {
+            let same = later.pc == earlier.pc && joins(later.wait) && joins(earlier.wait);
+            if same {
+                *earlier = Group { lanes: earlier.lanes | later.lanes, wait: Wait::Ready, ..*earlier };
+            }
+            same
+        });
+    }
+
+    /// Makes ready whoever has nothing left to wait for in this warp.
+    fn release(&mut self) {
+        if self.groups.iter().all(|group| matches!(group.wait, Wait::Ready | Wait::Cta(_))) {
+            return;
+        }
+        self.release_converged();
+        self.release_warp_sync();
+    }
+
+    /// Lets lanes at `bsync` go on where all that they wait for have come.
+    fn release_converged(&mut self) {
+        for barrier in 0..BARRIERS as u8 {
+            let waits = |group: &Group| group.wait == Wait::Converge(barrier);
+            let came =
+                self.groups.iter().filter(|group| waits(group)).fold(0, |all, group| all | group.lanes);
+            let mut left = came;
+            while left != 0 {
+                let lane = left.trailing_zeros();
+                let meetings = &self.meetings[barrier as usize];
+                let Meeting { mask, target } = meetings[lane as usize];
+                let (pc, members) = if mask == 0 {
+                    // Nobody to wait for: straight on, with those of the group who have nobody either.
+                    let Some(group) = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1) else {
+                        break;
+                    };
+                    let alone = lanes_of(group.lanes).filter(|&other| meetings[other as usize].mask == 0);
+                    (group.pc, alone.fold(0, |members, other| members | 1 << other))
+                } else {
+                    let mutual = |&other: &u32| meetings[other as usize].mask >> lane & 1 == 1;
+                    let members = lanes_of(mask & self.live).filter(mutual);
+                    (target, members.fold(0, |members, other| members | 1 << other))
+                };
+                left &= !members;
+                if members & !came != 0 {
+                    continue;
+                }
+                self.take(members);
+                self.groups.push(Group { pc, lanes: members, wait: Wait::Ready });
+                for lane in lanes_of(members) {
+                    self.meetings[barrier as usize][lane as usize].mask = 0;
+                }
+            }
+        }
+    }
+
+    /// Lets lanes at `WARPSYNC` go on where all live lanes of their mask wait alike. Those at the same place
+    /// go on together.
+    fn release_warp_sync(&mut self) {
+        let came = self.groups.iter().fold(0, |all, group| match group.wait {
+            Wait::Lanes(_) => all | group.lanes,
+            _ => all,
+        });
+        let mut released: SmallVec<[Group; 8]> = SmallVec::new();
+        let live = self.live;
+        self.groups.retain(|group| match group.wait {
+            Wait::Lanes(mask) if mask & live & !came == 0 => {
+                match released.iter_mut().find(|other| other.pc == group.pc) {
+                    Some(other) => other.lanes |= group.lanes,
+                    None => released.push(Group { wait: Wait::Ready, ..*group }),
+                }
+                false
+            }
+            _ => true,
+        });
+        self.groups.extend(released);
+    }
+
+    /// Takes lanes out of their groups.
+    fn take(&mut self, lanes: u32) {
+        for group in &mut self.groups {
+            group.lanes &= !lanes;
+        }
+        self.groups.retain(|group| group.lanes != 0);
+    }
+
+    /// Lets lanes that wait at a CTA barrier go on.
+    pub fn release_cta(&mut self, barrier: u8, reduction: Option<u32>) {
+        for group in &mut self.groups {
+            if group.wait == Wait::Cta(barrier) {
+                group.wait = Wait::Ready;
+                // The hardware has one result a warp, which a later reduction overwrites. PTX has one a
+                // thread.
+                let lanes = if self.joining == Joining::Barriers { u32::MAX } else { group.lanes };
+                if let Some(value) = reduction {
+                    for lane in lanes_of(lanes) {
+                        self.reduction[lane as usize] = value;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control() -> Control {
+        Control::new(u32::MAX, Joining::Barriers)
+    }
+
+    fn at(control: &Control, pc: u32) -> usize {
+        control.groups.iter().position(|group| group.pc == pc).unwrap()
+    }
+
+    #[test]
+    fn bsync_joins_the_lanes_of_bssy() {
+        let mut warp = control();
+        warp.bssy(u32::MAX, 0, 9);
+        warp.apply(0, Flow::Branch { taken: 0xff, target: 5 });
+        let index = at(&warp, 5);
+        warp.apply(index, Flow::Wait(0xff, Wait::Converge(0)));
+        assert_eq!(warp.groups.len(), 2);
+        let index = at(&warp, 1);
+        warp.apply(index, Flow::Exit(0x100));
+        assert_eq!(warp.groups.len(), 2, "the others are still on their way");
+        let index = at(&warp, 2);
+        warp.apply(index, Flow::Wait(0xffff_fe00, Wait::Converge(0)));
+        assert_eq!(&warp.groups[..], [Group { pc: 9, lanes: 0xffff_feff, wait: Wait::Ready }]);
+    }
+
+    #[test]
+    fn a_lane_that_breaks_is_not_waited_for() {
+        let mut warp = control();
+        warp.bssy(u32::MAX, 3, 9);
+        warp.apply(0, Flow::Branch { taken: 1, target: 5 });
+        let index = at(&warp, 1);
+        warp.apply(index, Flow::Wait(!1, Wait::Converge(3)));
+        assert!(warp.groups.iter().any(|group| group.wait == Wait::Converge(3)));
+        warp.leave(1, 3);
+        assert!(warp.groups.iter().any(|group| group.pc == 9 && group.lanes == !1));
+    }
+
+    #[test]
+    fn sibling_arms_use_one_barrier_at_once() {
+        let mut warp = control();
+        warp.apply(0, Flow::Branch { taken: 0xffff, target: 20 });
+        warp.bssy(0xffff, 1, 30);
+        warp.bssy(0xffff_0000, 1, 10);
+        let index = at(&warp, 20);
+        warp.apply(index, Flow::Wait(0xffff, Wait::Converge(1)));
+        assert!(warp.groups.iter().any(|group| group.pc == 30 && group.lanes == 0xffff));
+        let index = at(&warp, 1);
+        warp.apply(index, Flow::Wait(0xffff_0000, Wait::Converge(1)));
+        assert!(warp.groups.iter().any(|group| group.pc == 10 && group.lanes == 0xffff_0000));
+    }
+
+    #[test]
+    fn equal_places_join_in_the_ssa_engine_only() {
+        for joining in [Joining::Barriers, Joining::Anywhere] {
+            let mut warp = Control::new(u32::MAX, joining);
+            warp.apply(0, Flow::Branch { taken: 0xf, target: 2 });
+            let index = at(&warp, 1);
+            warp.apply(index, Flow::Next);
+            assert_eq!(warp.groups.len(), if joining == Joining::Anywhere { 1 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn warpsync_waits_for_the_mask() {
+        let mut warp = control();
+        warp.apply(0, Flow::Branch { taken: 0x3, target: 1 });
+        warp.apply(0, Flow::Wait(!0x3, Wait::Lanes(u32::MAX)));
+        assert!(warp.groups.iter().any(|group| group.wait == Wait::Lanes(u32::MAX)));
+        let index = warp.groups.iter().position(|group| group.wait == Wait::Ready).unwrap();
+        warp.apply(index, Flow::Wait(0x3, Wait::Lanes(u32::MAX)));
+        assert_eq!(&warp.groups[..], [Group { pc: 2, lanes: u32::MAX, wait: Wait::Ready }]);
+    }
+}
