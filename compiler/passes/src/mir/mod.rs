@@ -20,11 +20,13 @@
 mod cfg;
 pub mod liveness;
 mod text;
+mod verify;
 
 use std::fmt;
 
 pub use cfg::Cfg;
-pub use liveness::Liveness;
+pub use liveness::{Liveness, for_each_term_use, for_each_use};
+pub use verify::{MirError, verify};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use ptxc_ir::{Param, SourceLoc};

@@ -33,6 +33,8 @@ mod lower;
 mod memory;
 mod pool;
 mod special;
+#[cfg(test)]
+mod tests;
 mod warp;
 mod wide;
 
