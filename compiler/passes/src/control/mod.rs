@@ -128,8 +128,8 @@ fn control_field(
 ) -> Control {
     let stall = stalls.cycles[index];
     let sets = scoreboards.sets[index];
-    let for_dependence = stalls.causes[index]
-        .is_some_and(|cause| matches!(cause.reason, Reason::Dependence { .. }));
+    let for_dependence =
+        stalls.causes[index].is_some_and(|cause| matches!(cause.reason, Reason::Dependence { .. }));
     let yield_hint = hints::yields(stall, for_dependence, sets.write.is_some() || sets.read.is_some());
     let reuse = match follower {
         Some(next) if !yield_hint && scoreboards.masks[next] == 0 => {
@@ -225,4 +225,4 @@ fn param_info(param: &ptxc_ir::Param) -> ParamInfo {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

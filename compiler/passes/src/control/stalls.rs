@@ -49,17 +49,9 @@ const SCOREBOARDS: usize = Control::SCOREBOARDS as usize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// A fixed latency.
-    Dependence {
-        dependence: Dependence,
-        producer: usize,
-        consumer: usize,
-        touch: Touch,
-    },
+    Dependence { dependence: Dependence, producer: usize, consumer: usize, touch: Touch },
     /// A scoreboard is to be seen by its first waiter.
-    Scoreboard {
-        setter: usize,
-        scoreboard: u8,
-    },
+    Scoreboard { setter: usize, scoreboard: u8 },
     /// A `BAR` comes before.
     Barrier { barrier: usize },
 }

@@ -118,11 +118,7 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
             if let Some((barrier, label)) = synced
                 && way.target != label as usize
             {
-                errors.push(ConvergenceError {
-                    block,
-                    inst: end,
-                    why: Why::WrongLabel { barrier, label },
-                });
+                errors.push(ConvergenceError { block, inst: end, why: Why::WrongLabel { barrier, label } });
             }
             match &entry[way.target] {
                 None => {

@@ -181,12 +181,13 @@ fn reachable(
     let mut stack = vec![entry];
     seen[entry] = true;
     while let Some(block) = stack.pop() {
-        let labels = mir.blocks[block].insts.iter().flat_map(|minst| &minst.inst.operands).filter_map(
-            |operand| match operand.kind {
-                OperandKind::Label(label) => Some(target(MBlockId::from_u32(label.0))),
-                _ => None,
-            },
-        );
+        let labels =
+            mir.blocks[block].insts.iter().flat_map(|minst| &minst.inst.operands).filter_map(|operand| {
+                match operand.kind {
+                    OperandKind::Label(label) => Some(target(MBlockId::from_u32(label.0))),
+                    _ => None,
+                }
+            });
         for next in ends[block].targets().chain(labels) {
             if !std::mem::replace(&mut seen[next], true) {
                 stack.push(next);
@@ -366,10 +367,7 @@ pub(crate) mod tests {
         ];
         blocks[1].frequency = 10240;
         blocks[2].frequency = 10240;
-        assert_eq!(
-            text(&layout(mir(blocks))),
-            "0: NOP; 1: NOP; 2: NOP; @P0 BRA `(.L_x_1); 3: NOP; EXIT;"
-        );
+        assert_eq!(text(&layout(mir(blocks))), "0: NOP; 1: NOP; 2: NOP; @P0 BRA `(.L_x_1); 3: NOP; EXIT;");
     }
 
     #[test]
@@ -388,12 +386,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_uniform_predicate_is_an_operand() {
-        let branch = Term::Branch {
-            pred: PReg::new(RegFile::Upred, 0),
-            negated: true,
-            then: edge(2),
-            other: edge(1),
-        };
+        let branch =
+            Term::Branch { pred: PReg::new(RegFile::Upred, 0), negated: true, then: edge(2), other: edge(1) };
         let code = layout(mir(vec![
             block(&["x"], branch),
             block(&["y"], Term::Jump(edge(2))),

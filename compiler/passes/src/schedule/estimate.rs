@@ -35,3 +35,7 @@ pub fn completion<R: Register>(inst: &Inst<R>) -> u32 {
         },
     }
 }
+
+/// Cycles until a queued instruction has read its operands; from the depth of the memory queue at an issue
+/// rate of one in four cycles.
+pub const OPERAND_READ: u32 = 20;

@@ -1,3 +1,236 @@
-//! Scheduling before and after allocation, with the heuristic as a trait.
+//! Scheduling: the order of instructions within blocks, before and after allocation.
+//!
+//! In: `Mir<VReg>` ([`pre_ra`]) or [`Code`] ([`post_ra`]), and a [`Heuristic`]. Out: the same with the
+//! instructions of each block in the order that the heuristic chose. A block is cut into regions at what
+//! nothing may cross (`BSYNC`, `BREAK`, `WARPSYNC`) and after [`Region::LIMIT`] instructions; each region goes
+//! through four steps:
+//!
+//! 1. `build`: the dependence graph, near-linear, with latencies and the register pressure;
+//! 2. list scheduling: the heuristic picks among the ready nodes, until none is left;
+//! 3. `legal`: the order is checked against the source order by code of its own;
+//! 4. the instructions are put into that order.
+//!
+//! ```text
+//! LDG R0, [R2]                       LDG R0, [R2]
+//! FADD R4, R0, R5                    LDG R1, [R2+0x4]
+//! LDG R1, [R2+0x4]         =>        FADD R4, R0, R5
+//! FADD R4, R4, R1                    FADD R4, R4, R1
+//! ```
+//! Before allocation the limit on the pressure is what the source order needs already, with some room up to
+//! the next step of occupancy. Cost: the instructions times the ready nodes of their region.
+
+mod address;
+mod build;
+mod heuristic;
+mod legal;
+mod liveness;
+mod pressure;
+mod region;
+mod unit;
+
 pub mod estimate;
 pub mod random;
+
+use build::Surroundings;
+pub use heuristic::{
+    Balanced, CriticalPath, HEURISTICS, Heuristic, Pressure, Random, SourceOrder, heuristic_by_name,
+};
+pub use legal::{Broken, IllegalOrder};
+use ptxc_sass::{Arch, Op, RegFile};
+pub use region::{Cycle, Dep, DepKind, Node, NodeData, Region};
+use rustc_hash::FxHashSet;
+pub use unit::Unit;
+
+use crate::layout::Code;
+use crate::mir::liveness::{for_each_term_use, for_each_use};
+use crate::mir::{Cfg, Liveness, MInst, Mir, Term, VReg};
+
+/// Orders the blocks of a function before allocation.
+///
+/// # Errors
+/// If the heuristic returns an illegal order; the function is then partly reordered.
+pub fn pre_ra(mir: &mut Mir<VReg>, arch: Arch, heuristic: &mut dyn Heuristic) -> Result<(), IllegalOrder> {
+    let liveness = Liveness::new(mir, &Cfg::new(mir));
+    let mut point = liveness.point();
+    let source_pressure = (mir.layout.iter())
+        .map(|&block| liveness.pressure(mir, block, &mut point).of(RegFile::Gpr))
+        .max()
+        .unwrap_or(0);
+    let pressure_limit = pressure_limit(source_pressure);
+    for (number, block) in mir.layout.clone().into_iter().enumerate() {
+        let components = liveness.components();
+        let mut live: FxHashSet<VReg> =
+            liveness.live_out(block).iter().map(|&index| components.reg(index as usize)).collect();
+        for_each_term_use(mir, block, |reg, width| live.extend((0..width).map(|n| reg.component(n))));
+        let data = &mut mir.blocks[block];
+        let branch_guard = match &data.term {
+            Term::Branch { pred, .. } => Some(*pred),
+            Term::Jump(_) | Term::Exit => None,
+        };
+        let frequency = data.frequency;
+        let block =
+            Block { arch, number, frequency, pressure_limit, branch_guard, insts: &mut data.insts, live };
+        block.schedule(heuristic, |minst, live| {
+            for access in minst.inst.defs() {
+                (0..access.width).for_each(|n| {
+                    live.remove(&access.reg.component(n));
+                });
+            }
+            for_each_use(minst, |reg, width| live.extend((0..width).map(|n| reg.component(n))));
+        })?;
+    }
+    Ok(())
+}
+
+/// Orders the bodies of the blocks of laid-out code.
+///
+/// # Errors
+/// If the heuristic returns an illegal order; the code is then partly reordered.
+pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Result<(), IllegalOrder> {
+    let live_out = liveness::live_out(code);
+    for (number, (block, live)) in code.blocks.iter_mut().zip(live_out).enumerate() {
+        let (body, branches) = block.insts.split_at_mut(block.body);
+        let branch_guard = branches.first().and_then(|minst| minst.inst.guard).map(|guard| guard.reg);
+        let frequency = block.frequency;
+        let pressure_limit = u32::from(RegFile::Gpr.count());
+        let block = Block { arch, number, frequency, pressure_limit, branch_guard, insts: body, live };
+        block.schedule(heuristic, liveness::step_back)?;
+    }
+    Ok(())
+}
+
+/// The general registers to stay within before allocation, given what the source order needs: a little more
+/// than that, but not beyond the next number of registers at which fewer warps fit on a multiprocessor, which
+/// hands 65,536 registers out in units of 8 a thread to at most 64 warps.
+fn pressure_limit(source: u32) -> u32 {
+    const WARPS: u32 = 64;
+    const REGISTERS_A_LANE: u32 = 65_536 / 32;
+    let warps_with = |registers: u32| (REGISTERS_A_LANE / registers.max(1).next_multiple_of(8)).min(WARPS);
+    let mut limit = source + 2 + source / 8;
+    while limit > source && warps_with(limit) < warps_with(source) {
+        limit -= 1;
+    }
+    limit
+}
+
+/// Whether nothing moves across an instruction: lanes part or meet there.
+fn is_boundary(op: Op) -> bool {
+    matches!(op, Op::BSYNC | Op::BREAK | Op::WARPSYNC | Op::WARPSYNC_ALL)
+}
+
+/// A block about to be scheduled.
+struct Block<'a, R> {
+    arch: Arch,
+    number: usize,
+    frequency: u64,
+    pressure_limit: u32,
+    branch_guard: Option<R>,
+    insts: &'a mut [MInst<R>],
+    /// What is live at its end, then at the start of what has been scheduled: the walk goes backward.
+    live: FxHashSet<R>,
+}
+
+impl<R: Unit> Block<'_, R> {
+    /// Schedules the regions, last first; `step_back` takes the live set over an instruction.
+    fn schedule(
+        mut self,
+        heuristic: &mut dyn Heuristic,
+        step_back: impl Fn(&MInst<R>, &mut FxHashSet<R>),
+    ) -> Result<(), IllegalOrder> {
+        let mut end = self.insts.len();
+        while end > 0 {
+            if is_boundary(self.insts[end - 1].inst.op) {
+                end -= 1;
+                step_back(&self.insts[end], &mut self.live);
+                self.branch_guard = None;
+                continue;
+            }
+            let least = end.saturating_sub(Region::LIMIT);
+            let boundary = self.insts[least..end].iter().rposition(|minst| is_boundary(minst.inst.op));
+            let start = boundary.map_or(least, |at| least + at + 1);
+            let live_after = self.live.clone();
+            for minst in self.insts[start..end].iter().rev() {
+                step_back(minst, &mut self.live);
+            }
+            self.schedule_region(start, end, &live_after, heuristic)?;
+            self.branch_guard = None;
+            end = start;
+        }
+        Ok(())
+    }
+
+    fn schedule_region(
+        &mut self,
+        start: usize,
+        end: usize,
+        live_after: &FxHashSet<R>,
+        heuristic: &mut dyn Heuristic,
+    ) -> Result<(), IllegalOrder> {
+        let mut live_before = [0; RegFile::ALL.len()];
+        // A sum over the set: its order does not matter.
+        for reg in &self.live {
+            live_before[reg.file() as usize] += 1;
+        }
+        let insts = &mut self.insts[start..end];
+        let mut region = build::build(
+            insts,
+            &Surroundings {
+                arch: self.arch,
+                live_after,
+                live_before,
+                branch_guard: self.branch_guard,
+                frequency: self.frequency,
+                pressure_limit: self.pressure_limit,
+            },
+        );
+        let illegal = |heuristic: &dyn Heuristic, broken| IllegalOrder {
+            heuristic: heuristic.name().to_string(),
+            block: self.number,
+            broken,
+        };
+        let order =
+            list_schedule(&mut region, insts, heuristic).map_err(|broken| illegal(heuristic, broken))?;
+        legal::check(insts, &order).map_err(|broken| illegal(heuristic, broken))?;
+        let mut sorted: Vec<MInst<R>> = order.iter().map(|&index| insts[index].clone()).collect();
+        insts.swap_with_slice(&mut sorted);
+        Ok(())
+    }
+}
+
+/// Lets the heuristic pick until every node has issued. Picking a node that is not ready is an error.
+fn list_schedule<R: Unit>(
+    region: &mut Region,
+    insts: &[MInst<R>],
+    heuristic: &mut dyn Heuristic,
+) -> Result<Vec<usize>, Broken> {
+    let mut ready: Vec<Node> = region.roots().collect();
+    let mut order = Vec::with_capacity(region.len());
+    let mut now = 0;
+    while !ready.is_empty() {
+        let node = heuristic.pick(region, &ready, now);
+        let Ok(at) = ready.binary_search(&node) else {
+            return Err(match (node.index() < insts.len()).then(|| region.missing(node)).flatten() {
+                Some((first, kind)) => Broken::Dependence {
+                    first: insts[first.index()].inst.to_string(),
+                    second: insts[node.index()].inst.to_string(),
+                    kind,
+                    reg: None,
+                },
+                None => Broken::NotAnInstruction(node.index()),
+            });
+        };
+        ready.remove(at);
+        let issued = region.ready_at(node).max(now);
+        region.issue(node, issued, |next| {
+            if let Err(at) = ready.binary_search(&next) {
+                ready.insert(at, next);
+            }
+        });
+        order.push(node.index());
+        now = issued + 1;
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests;

@@ -153,9 +153,10 @@ fn look_ahead(stream: &Stream<'_>, block: usize, index: usize) -> Ahead {
         }
         let other = &stream.entries[at];
         let meets = |result: bool| {
-            of.touches.iter().filter(|touch| touch.late && touch.write == result).any(|touch| {
-                other.touches.iter().any(|o| o.unit == touch.unit && (result || o.write))
-            })
+            of.touches
+                .iter()
+                .filter(|touch| touch.late && touch.write == result)
+                .any(|touch| other.touches.iter().any(|o| o.unit == touch.unit && (result || o.write)))
         };
         if meets(true) {
             ahead.result = Some((distance, at));

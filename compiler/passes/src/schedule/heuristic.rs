@@ -1,0 +1,160 @@
+//! The heuristics: who decides which ready instruction comes next.
+//!
+//! A [`Heuristic`] sees a [`Region`] (the dependence graph with latencies, register pressure, block
+//! frequency), the instructions whose dependences have all issued, and the time. It can make code slow, never
+//! wrong: only ready instructions may be picked, the order is checked when it is complete, and control codes
+//! come after it.
+//!
+//! ```
+//! use ptxc_passes::schedule::{Cycle, Heuristic, Node, Region};
+//!
+//! /// Prefers what unlocks the most, then what has waited longest.
+//! struct MostSuccessors;
+//!
+//! impl Heuristic for MostSuccessors {
+//!     fn name(&self) -> &str {
+//!         "most-successors"
+//!     }
+//!
+//!     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
+//!         let key = |node: Node| (region.successors(node).len(), now.saturating_sub(region.ready_at(node)));
+//!         *ready.iter().max_by_key(|&&node| key(node)).expect("something is ready")
+//!     }
+//! }
+//! ```
+
+use std::cmp::Reverse;
+
+use ptxc_sass::RegFile;
+
+use super::random::SplitMix;
+use super::region::{Cycle, Node, Region};
+
+/// Chooses the order of a region, one instruction at a time.
+pub trait Heuristic {
+    /// Its name in messages and reports.
+    fn name(&self) -> &str;
+
+    /// Which of the ready nodes issues next. `ready` is in source order and not empty; `now` is the first
+    /// cycle at which anything can issue.
+    fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node;
+}
+
+/// The names that [`heuristic_by_name`] knows; `random` takes a seed behind a colon.
+pub const HEURISTICS: &[&str] = &["balanced", "source-order", "critical-path", "pressure", "random:SEED"];
+
+/// The built-in heuristic of that name: one of [`HEURISTICS`].
+pub fn heuristic_by_name(name: &str) -> Option<Box<dyn Heuristic + Send>> {
+    Some(match name {
+        "balanced" => Box::new(Balanced),
+        "source-order" => Box::new(SourceOrder),
+        "critical-path" => Box::new(CriticalPath),
+        "pressure" => Box::new(Pressure),
+        _ => Box::new(Random::new(name.strip_prefix("random:")?.parse().ok()?)),
+    })
+}
+
+/// Leaves instructions where they are.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceOrder;
+
+impl Heuristic for SourceOrder {
+    fn name(&self) -> &str {
+        "source-order"
+    }
+
+    fn pick(&mut self, _: &Region, ready: &[Node], _: Cycle) -> Node {
+        first(ready, |node| node)
+    }
+}
+
+/// List scheduling by the longest path to the end of the region: of those whose operands are there the one
+/// with the longest, else the one whose operands come first.
+#[derive(Clone, Copy, Debug)]
+pub struct CriticalPath;
+
+impl Heuristic for CriticalPath {
+    fn name(&self) -> &str {
+        "critical-path"
+    }
+
+    fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
+        first(ready, |node| {
+            (
+                region.ready_at(node).max(now),
+                Reverse(region.height(node)),
+                region.pressure_change(node, RegFile::Gpr),
+                node,
+            )
+        })
+    }
+}
+
+/// Keeps few registers in use: the node that frees the most next, in source order among equals.
+#[derive(Clone, Copy, Debug)]
+pub struct Pressure;
+
+impl Heuristic for Pressure {
+    fn name(&self) -> &str {
+        "pressure"
+    }
+
+    fn pick(&mut self, region: &Region, ready: &[Node], _: Cycle) -> Node {
+        first(ready, |node| {
+            let change = |file| region.pressure_change(node, file);
+            (change(RegFile::Gpr), change(RegFile::Pred), change(RegFile::Ugpr), node)
+        })
+    }
+}
+
+/// The default: the critical path while registers last, pressure when the limit is reached. So loads go
+/// early, but not at the price of occupancy.
+#[derive(Clone, Copy, Debug)]
+pub struct Balanced;
+
+impl Heuristic for Balanced {
+    fn name(&self) -> &str {
+        "balanced"
+    }
+
+    fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
+        let by_path = CriticalPath.pick(region, ready, now);
+        let after = i64::from(region.pressure(RegFile::Gpr))
+            + i64::from(region.pressure_change(by_path, RegFile::Gpr));
+        let change = region.pressure_change(by_path, RegFile::Gpr);
+        if change <= 0 || after <= i64::from(region.pressure_limit()) {
+            by_path
+        } else {
+            Pressure.pick(region, ready, now)
+        }
+    }
+}
+
+/// Any order, the same for the same seed: for tests, and as a yardstick for other heuristics.
+#[derive(Clone, Debug)]
+pub struct Random {
+    name: String,
+    random: SplitMix,
+}
+
+impl Random {
+    /// The order of that seed.
+    pub fn new(seed: u64) -> Random {
+        Random { name: format!("random:{seed}"), random: SplitMix::new(seed) }
+    }
+}
+
+impl Heuristic for Random {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn pick(&mut self, _: &Region, ready: &[Node], _: Cycle) -> Node {
+        ready[self.random.below(ready.len() as u64) as usize]
+    }
+}
+
+/// The node with the least key. `ready` is never empty.
+fn first<K: Ord>(ready: &[Node], key: impl Fn(Node) -> K) -> Node {
+    ready.iter().copied().min_by_key(|&node| key(node)).unwrap_or_default()
+}

@@ -1,0 +1,207 @@
+//! The check of an order that a heuristic returned.
+//!
+//! In: the instructions in source order, and an order. Out: nothing, or the first dependence that the order
+//! breaks. It does not look at the dependence graph but at contents: both orders are run with every
+//! definition leaving its own number in its registers, and each instruction must find in every register that
+//! it reads (or leaves alone where its guard fails) the number that it finds in the source order; so must
+//! whoever comes after the region. For what is ordered by more than registers, every pair that has changed
+//! places is looked at.
+//!
+//! ```text
+//! 0: FADD R0, R1, R1      order 1, 0: IADD3 finds R0 as it was before the region, not as 0 leaves it:
+//! 1: IADD3 R2, R0, …      error: `IADD3 R2, R0, …` before `FADD R0, R1, R1` (RAW R0)
+//! ```
+//! Cost: linear, and one step for each pair of memory operations that has changed places.
+
+use std::fmt;
+
+use ptxc_sass::AccessRole;
+use ptxc_sass::memory_order::{may_swap, may_swap_if_disjoint};
+use rustc_hash::FxHashMap;
+
+use super::address::{Place, place};
+use super::region::DepKind;
+use super::unit::Unit;
+use crate::mir::MInst;
+
+/// An order that breaks a dependence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IllegalOrder {
+    /// The heuristic that gave it.
+    pub heuristic: String,
+    /// The block, by its place in the layout.
+    pub block: usize,
+    /// What is wrong.
+    pub broken: Broken,
+}
+
+/// What is wrong with an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// An instruction is missing, repeated, or not one of the region; its place in the source order.
+    NotAnInstruction(usize),
+    /// Two instructions are in the wrong order.
+    Dependence {
+        /// The text of the one that must come first.
+        first: String,
+        /// The text of the other.
+        second: String,
+        /// Why.
+        kind: DepKind,
+        /// The register, where it is one.
+        reg: Option<String>,
+    },
+}
+
+impl fmt::Display for IllegalOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the order of heuristic `{}` for block {} is illegal: ", self.heuristic, self.block)?;
+        match &self.broken {
+            Broken::NotAnInstruction(index) => {
+                write!(f, "instruction {index} is not there exactly once")
+            }
+            Broken::Dependence { first, second, kind, reg } => {
+                write!(f, "`{second}` comes before `{first}` ({}", kind.name())?;
+                match reg {
+                    Some(reg) => write!(f, " {reg})"),
+                    None => f.write_str(")"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for IllegalOrder {}
+
+/// Checks an order: `order[k]` is the source place of the instruction that comes `k`th.
+pub(super) fn check<R: Unit>(insts: &[MInst<R>], order: &[usize]) -> Result<(), Broken> {
+    let mut place_of = vec![usize::MAX; insts.len()];
+    for (at, &index) in order.iter().enumerate() {
+        match place_of.get_mut(index) {
+            Some(slot) if *slot == usize::MAX => *slot = at,
+            _ => return Err(Broken::NotAnInstruction(index)),
+        }
+    }
+    if let Some(missing) = place_of.iter().position(|&at| at == usize::MAX) {
+        return Err(Broken::NotAnInstruction(missing));
+    }
+    let source: Vec<usize> = (0..insts.len()).collect();
+    let (before, last_before) = run(insts, &source);
+    let (after, last_after) = run(insts, order);
+    for index in 0..insts.len() {
+        for (&(reg, expected), &(_, found)) in before[index].iter().zip(&after[index]) {
+            if expected != found {
+                return Err(wrong_content(insts, &place_of, index, reg, expected, found));
+            }
+        }
+    }
+    for index in 0..insts.len() {
+        for reg in defs(&insts[index]) {
+            let (expected, found) = (last_before.get(&reg), last_after.get(&reg));
+            if let (Some(&expected), Some(&found)) = (expected, found)
+                && expected != found
+            {
+                return Err(dependence(insts, found, expected, DepKind::Waw, Some(reg)));
+            }
+        }
+    }
+    check_memory(insts, &place_of, &before)
+}
+
+/// For each instruction the registers whose content it depends on, with the number found there.
+type Found<R> = Vec<Vec<(R, Option<usize>)>>;
+
+/// Runs an order: what each instruction finds, and what is left at the end.
+fn run<R: Unit>(insts: &[MInst<R>], order: &[usize]) -> (Found<R>, FxHashMap<R, usize>) {
+    let mut content: FxHashMap<R, usize> = FxHashMap::default();
+    let mut found: Found<R> = vec![Vec::new(); insts.len()];
+    for &index in order {
+        let minst = &insts[index];
+        let mut look = |reg: R| found[index].push((reg, content.get(&reg).copied()));
+        for access in minst.inst.accesses() {
+            let kept = access.role == AccessRole::Def && minst.inst.guard.is_some();
+            if access.role != AccessRole::Def || kept {
+                (0..access.width).filter_map(|n| access.reg.nth(n)).for_each(&mut look);
+            }
+        }
+        for &(slot, old) in &minst.tied {
+            let width = minst.inst.slot_width(usize::from(slot));
+            (0..width).filter_map(|n| old.nth(n)).for_each(&mut look);
+        }
+        content.extend(defs(minst).map(|reg| (reg, index)));
+    }
+    (found, content)
+}
+
+fn defs<R: Unit>(minst: &MInst<R>) -> impl Iterator<Item = R> {
+    minst.inst.defs().flat_map(|def| (0..def.width).filter_map(move |n| def.reg.nth(n)))
+}
+
+/// An instruction finds another content than in the source order: names the pair that did it.
+fn wrong_content<R: Unit>(
+    insts: &[MInst<R>],
+    place_of: &[usize],
+    index: usize,
+    reg: R,
+    expected: Option<usize>,
+    found: Option<usize>,
+) -> Broken {
+    let reads =
+        insts[index].inst.uses().any(|access| (0..access.width).any(|n| access.reg.nth(n) == Some(reg)));
+    match (expected, found) {
+        (Some(def), _) if place_of[def] > place_of[index] => {
+            let kind = if reads { DepKind::Raw } else { DepKind::Waw };
+            dependence(insts, def, index, kind, Some(reg))
+        }
+        (_, Some(other)) if other > index => {
+            let kind = if reads { DepKind::War } else { DepKind::Waw };
+            dependence(insts, index, other, kind, Some(reg))
+        }
+        (Some(def), Some(other)) => dependence(insts, other, def, DepKind::Waw, Some(reg)),
+        // One of the two exists, since they differ, and the cases above have it.
+        (Some(other), None) | (None, Some(other)) => {
+            dependence(insts, other.min(index), other.max(index), DepKind::Waw, Some(reg))
+        }
+        (None, None) => Broken::NotAnInstruction(index),
+    }
+}
+
+fn dependence<R: Unit>(
+    insts: &[MInst<R>],
+    first: usize,
+    second: usize,
+    kind: DepKind,
+    reg: Option<R>,
+) -> Broken {
+    let [first, second] = [first, second].map(|index| insts[index].inst.to_string());
+    Broken::Dependence { first, second, kind, reg: reg.map(|reg| reg.to_string()) }
+}
+
+/// Looks at every pair that touches memory, or depends on the lanes, and has changed places.
+fn check_memory<R: Unit>(insts: &[MInst<R>], place_of: &[usize], found: &Found<R>) -> Result<(), Broken> {
+    // In the new order; the source order is that in which they are inserted.
+    let mut done: Vec<(usize, usize, Option<Place<R>>)> = Vec::new();
+    for (index, minst) in insts.iter().enumerate() {
+        if minst.inst.row().effects.is_none() {
+            continue;
+        }
+        let content = |reg: R| {
+            let at = found[index].iter().find(|&&(other, _)| other == reg);
+            at.and_then(|&(_, content)| content).map(|content| content as u32)
+        };
+        let here = place(&minst.inst, content);
+        let at = place_of[index];
+        let after = done.partition_point(|&(other, ..)| other < at);
+        for (_, first, there) in &done[after..] {
+            let (a, b) = (&insts[*first].inst, &minst.inst);
+            let disjoint = matches!((there, &here), (Some(p), Some(q)) if p.is_disjoint(q));
+            if !(may_swap(a, b) || (disjoint && may_swap_if_disjoint(a, b))) {
+                let both = a.row().effects.convergent && b.row().effects.convergent;
+                let kind = if both { DepKind::Order } else { DepKind::Memory };
+                return Err(dependence(insts, *first, index, kind, None));
+            }
+        }
+        done.insert(after, (at, index, here));
+    }
+    Ok(())
+}
