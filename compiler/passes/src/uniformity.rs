@@ -13,7 +13,8 @@
 //! The *influence region* of a divergent branch is what lies between it and its immediate post-dominator.
 //! A block in some influence region is not convergent: part of the warp may be elsewhere, so that what
 //! exists once a warp must not be written there. A branch to a block that does nothing but exit has no
-//! influence: threads that have ended are not missed.
+//! influence: threads that have ended are not missed. Post-dominators are therefore those of the graph
+//! without the edges to such blocks, see [`live_graph`].
 //!
 //! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al., *An
 //! Abstract Interpretation for SPMD Divergence*, POPL 2021, coarser than both: all parameters in the
@@ -23,7 +24,7 @@
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::cfg::Cfg;
 use ptxc_ir::postdominators::PostDominators;
-use ptxc_ir::{Block, CacheOp, Function, Inst, Op, Space, Value, ValueDef};
+use ptxc_ir::{Block, CacheOp, Function, Inst, Op, Space, Type, Value, ValueDef};
 
 /// The result of the analysis.
 #[derive(Clone, Debug)]
@@ -50,7 +51,9 @@ impl Uniformity {
     }
 
     /// Analyses a function.
-    pub fn compute(func: &Function, cfg: &Cfg, postdominators: &PostDominators) -> Uniformity {
+    pub fn compute(func: &Function) -> Uniformity {
+        let cfg = &Cfg::compute(func);
+        let postdominators = &PostDominators::compute(&live_graph(func));
         let mut solver = Solver {
             func,
             cfg,
@@ -218,8 +221,31 @@ impl Solver<'_> {
     }
 }
 
+/// The control-flow graph without the edges by which threads only end: where a branch has one edge to a
+/// block that does nothing but exit, only the other one counts.
+pub fn live_graph(func: &Function) -> Cfg {
+    let ends = func.layout.iter().any(|&block| is_early_exit(func, block));
+    if !ends {
+        return Cfg::compute(func);
+    }
+    let mut live = func.clone();
+    for &block in &func.layout {
+        let Some(inst) = func.terminator(block).filter(|_| is_early_exit(func, block)) else { continue };
+        live.insts[inst].targets.retain(|edge| !is_exit(func, edge.block));
+        live.replace(inst, Op::Jump, Type::B32, &[]);
+    }
+    Cfg::compute(&live)
+}
+
+/// Whether a block ends in a branch with exactly one edge to a block that only exits.
+fn is_early_exit(func: &Function, block: Block) -> bool {
+    let edges = func.edges(block);
+    let branches = func.terminator(block).is_some_and(|inst| matches!(func.insts[inst].op, Op::Branch(_)));
+    branches && edges.iter().filter(|edge| is_exit(func, edge.block)).count() == 1
+}
+
 /// Whether a block does nothing but end the thread.
-fn is_exit(func: &Function, block: Block) -> bool {
+pub(crate) fn is_exit(func: &Function, block: Block) -> bool {
     matches!(func.blocks[block].insts.as_slice(), &[only] if func.insts[only].op == Op::Exit)
 }
 

@@ -1,1 +1,139 @@
-//! Brackets divergent regions with BSSY and BSYNC.
+//! Brackets divergent regions with BSSY and BSYNC, so that threads that part meet again.
+//!
+//! In goes a legal function, out comes one in which every divergent branch whose arms meet again lies in a
+//! *region*: `bssy` where all threads are together, `bsync` on every path to the *join*.
+//!
+//! ```text
+//! block0: …                               block0: …
+//!     brif v1, block1, block2                 bssy B0, block2
+//! block1: …                                   brif v1, block1, block3
+//!     jump block2                  =>     block1: …
+//! block2: …                                   jump block3
+//!                                         block3:
+//!                                             bsync B0
+//!                                             jump block2
+//!                                         block2: …
+//! ```
+//!
+//! The join is the branch's immediate post-dominator, not counting edges by which threads only end. The
+//! `bssy` stands in front of the branch, unless that is in a loop which the join is not in: a barrier must
+//! not be opened again while earlier leavers wait at it, so the region then begins in front of the
+//! outermost such loop (in its preheader), and its join is pushed out until it post-dominates the beginning. All edges from
+//! the region to the join lead through one new block with the `bsync`, so that `bsync` goes on exactly at
+//! the block which `bssy` names.
+//!
+//! Regions nest, since each is closed under paths to a join that post-dominates it. Of regions with one
+//! join only the outermost is kept. Barriers are numbered by nesting depth; regions deeper than
+//! [`BARRIERS`] get none: their threads meet at the join of an outer region.
+//!
+//! Cost: the sum of the sizes of the regions.
+
+mod preheader;
+mod region;
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::cfg::Cfg;
+use ptxc_ir::dominators::Dominators;
+use ptxc_ir::loops::Loops;
+use ptxc_ir::postdominators::PostDominators;
+use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type};
+
+use crate::uniformity::{Uniformity, live_graph};
+use preheader::insert_preheaders;
+use region::{Region, find_regions};
+
+/// The number of convergence barriers.
+pub const BARRIERS: u32 = 16;
+
+/// Brackets the divergent regions of a function; whether there are any.
+pub fn converge(func: &mut Function) -> bool {
+    insert_preheaders(func, &Uniformity::compute(func));
+    let uniformity = Uniformity::compute(func);
+    let cfg = Cfg::compute(func);
+    let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
+    let postdominators = PostDominators::compute(&live_graph(func));
+    let regions = find_regions(func, &uniformity, &cfg, &loops, &postdominators);
+    let mut meets: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+    for region in &regions {
+        meets[region.join] = Some(add_meet(func, region));
+    }
+    // Inner regions open later: where several open at one place, outer ones come first, as they close last.
+    for region in &regions {
+        let barrier = ConvergenceBarrier(region.depth as u8);
+        let open = func.make_inst(InstData::new(Op::Bssy(barrier, region.join), Type::B32, &[]));
+        let end = func.blocks[region.anchor].insts.len().saturating_sub(1);
+        func.blocks[region.anchor].insts.insert(end, open);
+    }
+    let layout = std::mem::take(&mut func.layout);
+    for block in layout {
+        func.layout.extend(meets[block]);
+        func.layout.push(block);
+    }
+    !regions.is_empty()
+}
+
+/// Makes the block with the `bsync` of a region and leads the region's edges to the join through it.
+fn add_meet(func: &mut Function, region: &Region) -> Block {
+    let join = region.join;
+    let meet = func.blocks.push(Default::default());
+    let mut params = Vec::new();
+    for param in func.blocks[join].params.clone() {
+        let ty = func.ty(param);
+        params.push(func.add_block_param(meet, ty));
+    }
+    for &source in &region.sources {
+        let Some(inst) = func.terminator(source) else { continue };
+        for target in &mut func.insts[inst].targets {
+            if target.block == join {
+                target.block = meet;
+            }
+        }
+    }
+    let barrier = ConvergenceBarrier(region.depth as u8);
+    func.append(meet, InstData::new(Op::Bsync(barrier), Type::B32, &[]));
+    let mut jump = InstData::new(Op::Jump, Type::B32, &[]);
+    jump.targets.push(BlockCall::new(join, &params));
+    func.append(meet, jump);
+    meet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptxc_ir::text::parse_function;
+
+    fn converged(text: &str) -> String {
+        let mut func = parse_function(text).expect("the text is a function");
+        converge(&mut func);
+        func.to_string()
+    }
+
+    #[test]
+    fn the_arms_of_a_divergent_branch_meet_through_one_block() {
+        let text = "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
+            v2 = icmp.slt.b32 v0, v1\n    brif v2, block1, block2\nblock1:\n    fence.sc.cta\n    jump block2\n\
+            block2:\n    fence.sc.cta\n    exit\n}\n";
+        let out = converged(text);
+        assert_eq!(out.matches("bssy").count(), 1, "{out}");
+        assert_eq!(out.matches("bsync").count(), 1, "{out}");
+    }
+
+    #[test]
+    fn a_uniform_branch_gets_no_region() {
+        let text = "func @f entry {\n    param \"n\" 4 +0\nblock0:\n    v0 = param.b32 +0\n    v1 = const.b32 0x5\n    \
+            v2 = icmp.slt.b32 v0, v1\n    brif v2, block1, block2\nblock1:\n    fence.sc.cta\n    jump block2\n\
+            block2:\n    fence.sc.cta\n    exit\n}\n";
+        assert_eq!(converged(text).matches("bssy").count(), 0);
+    }
+
+    #[test]
+    fn a_loop_with_a_divergent_exit_opens_in_front_of_it() {
+        let text = "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    jump block1(v0)\nblock1(v1: b32):\n    \
+            v2 = const.b32 0xffffffff\n    v3 = iadd.b32 v1, v2\n    v4 = const.b32 0x0\n    v5 = icmp.ne.b32 v3, v4\n    \
+            brif v5, block1(v3), block2\nblock2:\n    fence.sc.cta\n    exit\n}\n";
+        let out = converged(text);
+        let (open, header) = (out.find("bssy"), out.find("block1("));
+        assert!(open.is_some() && open < header.map(|_| out.find("brif").unwrap_or(0)), "{out}");
+        assert_eq!(out.matches("bsync").count(), 1, "{out}");
+    }
+}
