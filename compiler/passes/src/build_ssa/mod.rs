@@ -1,1 +1,108 @@
-//! Builds SSA form from checked PTX.
+//! Construction of SSA: from the syntax tree of a function to an [`ir::Function`](ptxc_ir::Function).
+//!
+//! In goes a function that passed [`check`](crate::check) and what it sees of its module; out comes its
+//! SSA form, or a diagnostic for each instruction that can't be lowered yet, named as written.
+//!
+//! ```text
+//! .reg .pred %p<2>; .reg .b32 %r<4>;             block0:
+//! ld.param.u32 %r1, [n];                             v0 = param.b32 0
+//! mov.u32 %r2, %tid.x;                               v1 = sreg.b32 tid.x
+//! setp.ge.u32 %p1, %r2, %r1;                =>       v2 = icmp.uge.b32 v1, v0
+//! @%p1 bra DONE;                                     brif v2, block2, block1
+//! …                                              block1: …
+//! DONE: ret;                                     block2: exit
+//! ```
+//!
+//! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
+//! registers become numbers at once. [`ssa`] turns their reads and writes into values and block parameters;
+//! [`translator`] gives the families of instructions (one file each) operands as values of a type.
+//!
+//! A guarded instruction without side effects computes its result anyway and selects between it and the
+//! old content of its destination; any other one gets a block of its own.
+//!
+//! Cost: linear in the statements plus the block parameters that SSA needs, times their edges.
+
+mod arith;
+mod control;
+mod convert;
+mod float;
+mod form;
+mod logic;
+mod memory;
+mod moves;
+mod scalar;
+mod ssa;
+mod symbols;
+mod sync;
+mod translator;
+
+use ptxc_ir::function::LaunchBounds;
+use ptxc_ir::{Function, FunctionKind, Param};
+use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};
+
+use crate::check::env::{ModuleEnv, constant_u32};
+use crate::diagnostic::Diagnostic;
+use translator::Translator;
+
+/// Builds the SSA form of a kernel.
+///
+/// # Errors
+///
+/// A diagnostic for everything in the function that can't be lowered yet, in order of appearance.
+pub fn build(ast: &ast::Function, env: &ModuleEnv) -> Result<Function, Vec<Diagnostic>> {
+    let Some(body) = &ast.body else {
+        return Err(vec![Diagnostic::unsupported(
+            ast.id,
+            format_args!("a function without a body, `{}`,", ast.name.name),
+        )]);
+    };
+    if ast.kind == ast::FunctionKind::Func {
+        return Err(vec![Diagnostic::unsupported(
+            ast.id,
+            format_args!("the device function `{}`", ast.name.name),
+        )]);
+    }
+    let mut translator = Translator::new(ast, env);
+    translator.function.bounds = bounds(ast, &mut translator.diagnostics);
+    translator.function.params = translator
+        .scopes
+        .parameters
+        .iter()
+        .map(|place| Param { name: place.name.to_string(), size: place.size, offset: place.offset })
+        .collect();
+    for (index, statement) in body.iter().enumerate() {
+        translator.scopes.statement(index, statement);
+        match &statement.kind {
+            StatementKind::Label(_) => translator.label(index),
+            StatementKind::Instruction(instruction) => translator.instruction(statement.id, instruction),
+            _ => {}
+        }
+    }
+    translator.finish()
+}
+
+/// The launch bounds; what has no place among them is unsupported.
+fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBounds {
+    let mut bounds = LaunchBounds::default();
+    for directive in &ast.directives {
+        let value = |n: usize| directive.values.get(n).and_then(constant_u32);
+        let shape = Some([value(0).unwrap_or(1), value(1).unwrap_or(1), value(2).unwrap_or(1)]);
+        match directive.kind {
+            DirectiveKind::MaxNTid => bounds.max_threads = shape,
+            DirectiveKind::ReqNTid => bounds.required_threads = shape,
+            DirectiveKind::MaxNReg => bounds.max_registers = value(0),
+            DirectiveKind::MinNCtaPerSm => bounds.min_ctas = value(0),
+            // A hint to compilers, and the strings of `.pragma` are hints by definition.
+            DirectiveKind::MaxNCtaPerSm | DirectiveKind::Pragma => {}
+            kind => diagnostics
+                .push(Diagnostic::unsupported(directive.id, format_args!("`.{}`", kind.spelling()))),
+        }
+    }
+    bounds
+}
+
+/// An entry of a kernel, as far as the IR knows kinds.
+const KIND: FunctionKind = FunctionKind::Entry;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Conversions: `cvt` between numbers, `cvta` between address spaces.
+
+use ptxc_ir::{FloatMode, Op, Rounding, Space, Type, Value};
+
+use super::float::ROUNDINGS;
+use super::form::{Form, Translated, Unsupported};
+use super::scalar::{Class, Scalar};
+use super::translator::Translator;
+
+/// Rounding to an integral value, as floats become integers.
+const INTEGRAL: &[(&str, Rounding)] =
+    &[("rni", Rounding::Nearest), ("rzi", Rounding::Zero), ("rmi", Rounding::Down), ("rpi", Rounding::Up)];
+
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
+    Some(match form.mnemonic {
+        "cvt" => convert(t, form),
+        "cvta" => convert_address(t, form),
+        _ => return None,
+    })
+}
+
+fn convert(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let &[to, from] = &form.types[..] else { return Err(Unsupported) };
+    let value = match (to.is_float(), from.is_float()) {
+        (false, false) => integer_to_integer(t, form, to, from)?,
+        (true, false) => integer_to_float(t, form, to, from)?,
+        (false, true) => float_to_integer(t, form, to, from)?,
+        (true, true) => float_to_float(t, form, to, from)?,
+    };
+    // A result narrower than its register is extended as its type says.
+    t.write_extended(form.operand(0)?, value, to.is_signed())
+}
+
+/// An integer source, of 8 bits extended to 32.
+fn integer(t: &mut Translator, form: &Form, from: Scalar) -> Translated<Value> {
+    if !from.is_int() || from.bits > 64 {
+        return Err(Unsupported);
+    }
+    if from.bits > 8 {
+        return t.read(form.operand(1)?, from);
+    }
+    let value = t.read_extended(form.operand(1)?, Scalar { bits: 16, ..from })?;
+    let value = t.extend(value, Type::B32, false)?;
+    Ok(byte(t, value, from.is_signed()))
+}
+
+/// The low byte of a word, extended.
+fn byte(t: &mut Translator, value: Value, signed: bool) -> Value {
+    if signed {
+        let count = t.constant(Type::B32, 24);
+        let high = t.emit(Op::Shl, Type::B32, &[value, count]);
+        t.emit(Op::Sar, Type::B32, &[high, count])
+    } else {
+        let mask = t.constant(Type::B32, 0xff);
+        t.emit(Op::And, Type::B32, &[value, mask])
+    }
+}
+
+/// The low bits of an integer of 16 to 64 bits as an integer of the type; 8 bits extended to 32.
+fn resize(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Translated<Value> {
+    if to.bits == 8 {
+        let word = t.extend(value, Type::B32, signed)?;
+        return Ok(byte(t, word, to.is_signed()));
+    }
+    let ty = to.ir().ok_or(Unsupported)?;
+    t.extend(value, ty, signed)
+}
+
+fn integer_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
+    let mut value = integer(t, form, from)?;
+    if form.take("sat") {
+        value = clamp(t, value, to, from.is_signed());
+    }
+    let value = resize(t, value, to, from.is_signed())?;
+    fit(t, form, value, to)
+}
+
+/// A byte computed in 32 bits, cut to a 16-bit destination.
+fn fit(t: &mut Translator, form: &Form, value: Value, to: Scalar) -> Translated<Value> {
+    match t.destination_type(form.operand(0)?)? {
+        Some(ty) if to.bits == 8 && ty.bits() < 32 => t.convert(value, ty),
+        _ => Ok(value),
+    }
+}
+
+/// Limits an integer to the range of a type, as far as it may be outside.
+fn clamp(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Value {
+    let ty = t.ty(value);
+    let bits = ty.bits();
+    let (least, greatest): (i128, i128) = match to.is_signed() {
+        true => (-(1 << (to.bits - 1)), (1 << (to.bits - 1)) - 1),
+        false => (0, (1 << to.bits) - 1),
+    };
+    let (own_least, own_greatest): (i128, i128) = match signed {
+        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        false => (0, (1 << bits) - 1),
+    };
+    let (max, min) = if signed { (Op::Smax, Op::Smin) } else { (Op::Umax, Op::Umin) };
+    let mut value = value;
+    if own_least < least {
+        let limit = t.constant(ty, least as u64);
+        value = t.emit(max, ty, &[value, limit]);
+    }
+    if own_greatest > greatest {
+        let limit = t.constant(ty, greatest as u64);
+        value = t.emit(min, ty, &[value, limit]);
+    }
+    value
+}
+
+fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
+    let round = form.choose(ROUNDINGS).ok_or(Unsupported)?;
+    if to.packed || !from.is_number() {
+        return Err(Unsupported);
+    }
+    let value = integer(t, form, from)?;
+    let op = if from.is_signed() { Op::SintToFloat(round) } else { Op::UintToFloat(round) };
+    Ok(t.emit(op, to.ir().ok_or(Unsupported)?, &[value]))
+}
+
+/// Conversions to integers saturate; to fewer than 32 bits they saturate once more.
+fn float_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
+    let round = form.choose(INTEGRAL).ok_or(Unsupported)?;
+    let ftz = form.take("ftz");
+    // Every such conversion saturates already.
+    form.take("sat");
+    if from.packed || !to.is_number() {
+        return Err(Unsupported);
+    }
+    let value = t.read(form.operand(1)?, from)?;
+    let op = if to.is_signed() { Op::FloatToSint(round, ftz) } else { Op::FloatToUint(round, ftz) };
+    let ty = if to.bits < 32 { Type::B32 } else { to.ir().ok_or(Unsupported)? };
+    let value = t.emit(op, ty, &[value]);
+    if to.bits >= 32 {
+        return Ok(value);
+    }
+    let value = clamp(t, value, to, to.is_signed());
+    let value = resize(t, value, to, to.is_signed())?;
+    fit(t, form, value, to)
+}
+
+fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
+    let ty = to.ir().ok_or(Unsupported)?;
+    if to.packed || from.packed {
+        return Err(Unsupported);
+    }
+    let integral = form.choose(INTEGRAL);
+    let round = form.choose(ROUNDINGS);
+    let (ftz, sat) = (form.take("ftz"), form.take("sat"));
+    let mut value = t.read(form.operand(1)?, from)?;
+    if to.class == from.class && to.bits == from.bits {
+        if let Some(round) = integral {
+            value = t.emit(Op::RoundToIntegral(round, ftz), ty, &[value]);
+        }
+        if sat || (ftz && integral.is_none()) {
+            // Adding minus zero leaves every number as it is, for the modifiers to work on.
+            let zero = t.constant(ty, 1 << (ty.bits() - 1));
+            let mode = FloatMode { ftz, sat, ..FloatMode::RN };
+            value = t.emit(Op::Fadd(mode), ty, &[value, zero]);
+        }
+        return Ok(value);
+    }
+    let narrower = to.bits < from.bits || (to.bits == 16 && from.bits == 16);
+    if integral.is_some() || round.is_some() != narrower {
+        return Err(Unsupported);
+    }
+    let mode = FloatMode { round: round.unwrap_or(Rounding::Nearest), ftz, sat, contract: false };
+    Ok(t.emit(Op::FloatToFloat(mode), ty, &[value]))
+}
+
+fn convert_address(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let to_space = form.take("to");
+    let space = form
+        .choose(&[
+            ("global", Space::Global),
+            ("shared", Space::Shared),
+            ("shared::cta", Space::Shared),
+            ("shared::cluster", Space::SharedCluster),
+            ("local", Space::Local),
+            ("const", Space::Const),
+            ("param", Space::Param),
+        ])
+        .ok_or(Unsupported)?;
+    // Kernel parameters have no generic address without a copy in memory.
+    if space == Space::Param || form.ty()?.class != Class::Unsigned {
+        return Err(Unsupported);
+    }
+    let value = t.any(form.operand(1)?)?;
+    let result = if to_space {
+        let generic = t.extend(value, Type::B64, false)?;
+        t.emit(Op::FromGeneric(space), Type::B32, &[generic])
+    } else {
+        let address = t.extend(value, space.address_type(), false)?;
+        t.emit(Op::ToGeneric(space), Type::B32, &[address])
+    };
+    match t.destination_type(form.operand(0)?)? {
+        Some(ty) if ty.bits() < t.ty(result).bits() => Err(Unsupported),
+        _ => t.write(form.operand(0)?, result),
+    }
+}

@@ -1,0 +1,203 @@
+//! Logic, shifts, permutations, comparisons and selections.
+
+use ptxc_ir::{FloatCond, Funnel, IntCond, Op, Type, Value};
+use ptxc_syntax::ast::{Operand, OperandKind};
+
+use super::arith::condition;
+use super::form::{Form, Translated, Unsupported};
+use super::scalar::{Class, Scalar};
+use super::translator::Translator;
+
+const JOINS: &[(&str, Op)] = &[("and", Op::And), ("or", Op::Or), ("xor", Op::Xor)];
+
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
+    Some(match form.mnemonic {
+        "and" => bitwise(t, form, Op::And),
+        "or" => bitwise(t, form, Op::Or),
+        "xor" => bitwise(t, form, Op::Xor),
+        "not" => complement(t, form),
+        "cnot" => is_zero(t, form),
+        "shl" => shift(t, form, Op::Shl, Op::Shl),
+        "shr" => shift(t, form, Op::Sar, Op::Shr),
+        "shf" => funnel(t, form),
+        "prmt" => permute(t, form),
+        "setp" => set_predicate(t, form),
+        "set" => set(t, form),
+        "selp" => select(t, form),
+        "slct" => select_by_sign(t, form),
+        _ => return None,
+    })
+}
+
+fn bitwise(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
+    form.expect_operands(3)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let b = t.read(form.operand(2)?, scalar)?;
+    let value = t.emit(op, ty, &[a, b]);
+    t.write(form.operand(0)?, value)
+}
+
+fn complement(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let value = t.emit(Op::Not, ty, &[a]);
+    t.write(form.operand(0)?, value)
+}
+
+/// `cnot`: 1 for zero, 0 for everything else.
+fn is_zero(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let (zero, one) = (t.constant(ty, 0), t.constant(ty, 1));
+    let condition = t.emit(Op::Icmp(IntCond::Eq), ty, &[a, zero]);
+    let value = t.emit(Op::Select, ty, &[condition, one, zero]);
+    t.write(form.operand(0)?, value)
+}
+
+/// Counts have 32 bits whatever the type; a count of the width or more is legal in PTX and in the IR.
+fn shift(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
+    form.expect_operands(3)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let count = t.read(form.operand(2)?, Scalar::U32)?;
+    let value = t.emit(if scalar.is_signed() { signed } else { unsigned }, ty, &[a, count]);
+    t.write(form.operand(0)?, value)
+}
+
+fn funnel(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(4)?;
+    let limit = form.choose(&[("wrap", Funnel::Wrap), ("clamp", Funnel::Clamp)]).ok_or(Unsupported)?;
+    let op = form.choose(&[("l", Op::FunnelShl(limit)), ("r", Op::FunnelShr(limit))]).ok_or(Unsupported)?;
+    if form.ty()? != Scalar::B32 {
+        return Err(Unsupported);
+    }
+    let low = t.read(form.operand(1)?, Scalar::B32)?;
+    let high = t.read(form.operand(2)?, Scalar::B32)?;
+    let count = t.read(form.operand(3)?, Scalar::U32)?;
+    let value = t.emit(op, Type::B32, &[low, high, count]);
+    t.write(form.operand(0)?, value)
+}
+
+fn permute(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(4)?;
+    if form.ty()? != Scalar::B32 {
+        return Err(Unsupported);
+    }
+    let a = t.read(form.operand(1)?, Scalar::B32)?;
+    let b = t.read(form.operand(2)?, Scalar::B32)?;
+    let selector = t.read(form.operand(3)?, Scalar::B32)?;
+    let value = t.emit(Op::Prmt, Type::B32, &[a, b, selector]);
+    t.write(form.operand(0)?, value)
+}
+
+/// Takes the comparison off the modifiers and compares `a` with `b`.
+fn compare(
+    t: &mut Translator,
+    form: &mut Form,
+    scalar: Scalar,
+    a: &Operand,
+    b: &Operand,
+) -> Translated<Value> {
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let op = if scalar.is_float() {
+        let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+        Op::Fcmp(condition, form.take("ftz"))
+    } else if scalar.is_int() {
+        Op::Icmp(form.read(|name| condition(name, scalar)).ok_or(Unsupported)?)
+    } else {
+        return Err(Unsupported);
+    };
+    if scalar.packed {
+        return Err(Unsupported);
+    }
+    let a = t.read(a, scalar)?;
+    let b = t.read(b, scalar)?;
+    Ok(t.emit(op, ty, &[a, b]))
+}
+
+/// `setp.lt.and.s32 p|q, a, b, c`: `p = (a < b) & c`, `q = !(a < b) & c`.
+fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
+    let join = form.choose(JOINS);
+    form.expect_operands(if join.is_some() { 4 } else { 3 })?;
+    let scalar = form.ty()?;
+    let holds = compare(t, form, scalar, form.operand(1)?, form.operand(2)?)?;
+    let other = match join {
+        Some(_) => Some(t.read(form.operand(3)?, Scalar::PRED)?),
+        None => None,
+    };
+    let combine = |t: &mut Translator, value: Value| match (join, other) {
+        (Some(op), Some(other)) => t.emit(op, Type::Pred, &[value, other]),
+        _ => value,
+    };
+    match &form.operand(0)?.kind {
+        OperandKind::Pair(pair) => {
+            let first = combine(t, holds);
+            let fails = t.emit(Op::Not, Type::Pred, &[holds]);
+            let second = combine(t, fails);
+            t.write(&pair.0, first)?;
+            t.write(&pair.1, second)
+        }
+        _ => {
+            let value = combine(t, holds);
+            t.write(form.operand(0)?, value)
+        }
+    }
+}
+
+/// `set.lt.u32.f32`: all ones, or 1.0, where the comparison holds.
+fn set(t: &mut Translator, form: &mut Form) -> Translated {
+    let join = form.choose(JOINS);
+    form.expect_operands(if join.is_some() { 4 } else { 3 })?;
+    let &[result, scalar] = &form.types[..] else { return Err(Unsupported) };
+    let mut holds = compare(t, form, scalar, form.operand(1)?, form.operand(2)?)?;
+    if let Some(op) = join {
+        let other = t.read(form.operand(3)?, Scalar::PRED)?;
+        holds = t.emit(op, Type::Pred, &[holds, other]);
+    }
+    let ty = result.ir().ok_or(Unsupported)?;
+    let yes = match ty {
+        Type::B32 => u64::from(u32::MAX),
+        Type::F32 => 1f32.to_bits().into(),
+        _ => return Err(Unsupported),
+    };
+    let (yes, no) = (t.constant(ty, yes), t.constant(ty, 0));
+    let value = t.emit(Op::Select, ty, &[holds, yes, no]);
+    t.write(form.operand(0)?, value)
+}
+
+fn select(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(4)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let b = t.read(form.operand(2)?, scalar)?;
+    let condition = t.read(form.operand(3)?, Scalar::PRED)?;
+    let value = t.emit(Op::Select, ty, &[condition, a, b]);
+    t.write(form.operand(0)?, value)
+}
+
+/// `slct.u32.s32 d, a, b, c`: `c >= 0 ? a : b`; a NaN selects `b`.
+fn select_by_sign(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(4)?;
+    let &[scalar, sign] = &form.types[..] else { return Err(Unsupported) };
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let b = t.read(form.operand(2)?, scalar)?;
+    let c = t.read(form.operand(3)?, sign)?;
+    let (op, sign) = match (sign.class, sign.bits) {
+        (Class::Signed, 32) => (Op::Icmp(IntCond::Sge), Type::B32),
+        (Class::Float, 32) => (Op::Fcmp(FloatCond::Ge, form.take("ftz")), Type::F32),
+        _ => return Err(Unsupported),
+    };
+    let zero = t.constant(sign, 0);
+    let condition = t.emit(op, sign, &[c, zero]);
+    let value = t.emit(Op::Select, ty, &[condition, a, b]);
+    t.write(form.operand(0)?, value)
+}

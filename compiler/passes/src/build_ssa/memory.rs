@@ -1,0 +1,314 @@
+//! Loads, stores and atomics.
+//!
+//! `ld.param` of a kernel reads the parameter block at an offset known now, and is no memory access at all.
+
+use ptxc_ir::{Access, AtomicOp, CacheOp, MemType, Op, Order, Scope, Space, Type, Value};
+use ptxc_syntax::ast::{Address, Operand, OperandKind};
+use smallvec::SmallVec;
+
+use super::form::{Form, Translated, Unsupported};
+use super::scalar::{Class, Scalar};
+use super::translator::Translator;
+
+const SPACES: &[(&str, Space)] = &[
+    ("global", Space::Global),
+    ("shared", Space::Shared),
+    ("shared::cta", Space::Shared),
+    ("shared::cluster", Space::SharedCluster),
+    ("local", Space::Local),
+    ("const", Space::Const),
+    ("param", Space::Param),
+];
+
+const SCOPES: &[(&str, Scope)] =
+    &[("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("sys", Scope::Sys)];
+
+const CACHE: &[(&str, CacheOp)] = &[
+    ("ca", CacheOp::Ca),
+    ("cg", CacheOp::Cg),
+    ("cs", CacheOp::Cs),
+    ("lu", CacheOp::Lu),
+    ("cv", CacheOp::Cv),
+    ("wb", CacheOp::Wb),
+    ("wt", CacheOp::Wt),
+];
+
+/// Advice on eviction and prefetching without an operand; it never changes a value.
+const HINTS: &[&str] = &[
+    "L1::evict_normal",
+    "L1::evict_unchanged",
+    "L1::evict_first",
+    "L1::evict_last",
+    "L1::no_allocate",
+    "L2::64B",
+    "L2::128B",
+    "L2::256B",
+];
+
+const ATOMICS: &[(&str, AtomicOp)] = &[
+    ("and", AtomicOp::And),
+    ("or", AtomicOp::Or),
+    ("xor", AtomicOp::Xor),
+    ("exch", AtomicOp::Exch),
+    ("cas", AtomicOp::Cas),
+    ("add", AtomicOp::Add),
+    ("inc", AtomicOp::Inc),
+    ("dec", AtomicOp::Dec),
+    ("min", AtomicOp::Umin),
+    ("max", AtomicOp::Umax),
+];
+
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
+    Some(match form.mnemonic {
+        "ld" => load(t, form),
+        "st" => store(t, form),
+        "atom" => atomic(t, form, true),
+        "red" => atomic(t, form, false),
+        _ => return None,
+    })
+}
+
+/// The element of a type in memory.
+fn element(scalar: Scalar) -> Translated<MemType> {
+    Ok(match (scalar.bits, scalar.class) {
+        (8, Class::Signed) => MemType::S8,
+        (8, _) => MemType::B8,
+        (16, Class::Signed) => MemType::S16,
+        (16, _) => MemType::B16,
+        (32, _) => MemType::B32,
+        (64, _) => MemType::B64,
+        (128, _) => MemType::B128,
+        _ => return Err(Unsupported),
+    })
+}
+
+/// Space, order, scope, cache operator and vector size of an access.
+fn access(form: &mut Form, load: bool) -> Translated<Access> {
+    let space = form.choose(SPACES).unwrap_or(Space::Generic);
+    let mut access = Access::weak(space, element(form.ty()?)?);
+    let strong: &[(&str, Order)] = if load {
+        &[("weak", Order::Weak), ("relaxed", Order::Relaxed), ("acquire", Order::Acquire)]
+    } else {
+        &[("weak", Order::Weak), ("relaxed", Order::Relaxed), ("release", Order::Release)]
+    };
+    if form.take("volatile") {
+        access.order = Order::Volatile;
+    } else if let Some(order) = form.choose(strong) {
+        access.order = order;
+    }
+    if !matches!(access.order, Order::Weak | Order::Volatile) {
+        access.scope = form.choose(SCOPES).ok_or(Unsupported)?;
+    }
+    if let Some(cache) = form.choose(CACHE) {
+        access.cache = cache;
+    }
+    if load && form.take("nc") {
+        if access.space != Space::Global {
+            return Err(Unsupported);
+        }
+        access.cache = CacheOp::Nc;
+    }
+    for hint in HINTS {
+        form.take(hint);
+    }
+    access.lanes = form.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    Ok(access)
+}
+
+/// The address operand of an access: base value, with the constant part put into the access.
+fn address(t: &mut Translator, operand: &Operand, access: &mut Access) -> Translated<Value> {
+    let OperandKind::Address(address) = &operand.kind else { return Err(Unsupported) };
+    if !address.rest.is_empty() || address.property.is_some() {
+        return Err(Unsupported);
+    }
+    let offset = t.offset(&address.place)?;
+    let ty = access.space.address_type();
+    let Some(base) = &address.place.base else {
+        return Ok(t.constant(ty, offset as u64));
+    };
+    let base = t.any(&Operand { id: operand.id, kind: OperandKind::Symbol(base.clone()) })?;
+    let base = t.extend(base, ty, false)?;
+    match i32::try_from(offset) {
+        // The accesses of every target hold 24 bits.
+        Ok(offset) if (-(1 << 23)..1 << 23).contains(&offset) => {
+            access.offset = offset;
+            Ok(base)
+        }
+        _ => {
+            let offset = t.constant(ty, offset as u64);
+            Ok(t.emit(Op::Iadd, ty, &[base, offset]))
+        }
+    }
+}
+
+/// The operands of a vector, or the single one.
+fn lanes(operand: &Operand, count: u8) -> Translated<&[Operand]> {
+    let operands = match &operand.kind {
+        OperandKind::Vector(elements) => &elements[..],
+        _ => std::slice::from_ref(operand),
+    };
+    if operands.len() == usize::from(count) { Ok(operands) } else { Err(Unsupported) }
+}
+
+fn load(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let mut access = access(form, true)?;
+    let destinations = lanes(form.operand(0)?, access.lanes)?;
+    if access.space == Space::Param
+        && let OperandKind::Address(address) = &form.operand(1)?.kind
+        && let Some(start) = parameter(t, address)?
+    {
+        return load_parameter(t, scalar, destinations, start);
+    }
+    let address = address(t, form.operand(1)?, &mut access)?;
+    // The results of a load have one type, as wide as the widest destination needs but 32 bits at most
+    // where memory holds less.
+    let mut ty = narrowest(scalar)?;
+    for destination in destinations {
+        match t.destination_type(destination)? {
+            Some(to) if to.bits() == ty.bits() => ty = if destinations.len() == 1 { to } else { ty },
+            Some(to) if to.bits() > ty.bits() && ty.bits() < 32 => ty = Type::B32,
+            _ => {}
+        }
+    }
+    let inst = t.inst(Op::Load(access), ty, &[address]);
+    let values: SmallVec<[Value; 8]> = t.function.results(inst).iter().copied().collect();
+    for (destination, value) in destinations.iter().zip(values) {
+        let value = match t.destination_type(destination)? {
+            Some(to) if to.bits() < t.ty(value).bits() => t.convert(value, to)?,
+            _ => value,
+        };
+        t.write_extended(destination, value, scalar.is_signed())?;
+    }
+    Ok(())
+}
+
+/// The IR type of a loaded or stored element; 8 bits travel in 16.
+fn narrowest(scalar: Scalar) -> Translated<Type> {
+    match scalar.bits {
+        8 => Ok(Type::B16),
+        bits => Type::int(bits).ok_or(Unsupported),
+    }
+}
+
+/// Where in the parameter block an address of the form `[name+4]` points, if the name is a parameter's.
+fn parameter(t: &Translator, address: &Address) -> Translated<Option<u32>> {
+    let Some(base) = &address.place.base else { return Ok(None) };
+    let Some(start) = t.parameter(base) else { return Ok(None) };
+    let offset = t.offset(&address.place)?;
+    let place = i64::from(start).checked_add(offset).and_then(|place| u32::try_from(place).ok());
+    place.map(Some).ok_or(Unsupported)
+}
+
+fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], start: u32) -> Translated {
+    for (index, destination) in destinations.iter().enumerate() {
+        let place = index as u32 * (scalar.bits / 8) + start;
+        let declared = t.destination_type(destination)?;
+        let value = match scalar.bits {
+            // A byte of the parameter block is read through memory: parameters have 16 bits or more.
+            8 => {
+                let address = t.constant(Type::B32, place.into());
+                let wide = declared.is_some_and(|ty| ty.bits() > 16);
+                let access = Access::weak(Space::Param, element(scalar)?);
+                t.emit(Op::Load(access), if wide { Type::B32 } else { Type::B16 }, &[address])
+            }
+            bits => {
+                let ty = match declared {
+                    Some(ty) if ty.bits() == bits => ty,
+                    _ => Type::int(bits).ok_or(Unsupported)?,
+                };
+                t.emit(Op::Param(place), ty, &[])
+            }
+        };
+        t.write_extended(destination, value, scalar.is_signed())?;
+    }
+    Ok(())
+}
+
+fn store(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let mut access = access(form, false)?;
+    if matches!(access.space, Space::Const | Space::Param) {
+        return Err(Unsupported);
+    }
+    // What is stored has no sign.
+    access.elem = element(Scalar { class: Class::Bits, ..scalar })?;
+    let sources = lanes(form.operand(1)?, access.lanes)?;
+    let address = address(t, form.operand(0)?, &mut access)?;
+    let mut values: SmallVec<[Value; 9]> = SmallVec::new();
+    let bits = Scalar { class: Class::Bits, packed: false, ..scalar };
+    for source in sources {
+        values.push(match &source.kind {
+            OperandKind::Immediate(_) if scalar.bits == 8 => t.read(source, Scalar { bits: 16, ..bits })?,
+            OperandKind::Immediate(_) => t.read(source, scalar)?,
+            _ => {
+                let value = t.any(source)?;
+                if t.ty(value).bits() < scalar.bits || t.ty(value) == Type::Pred {
+                    return Err(Unsupported);
+                }
+                value
+            }
+        });
+    }
+    // All values of a store have one type: that of the register where there is one value or all agree,
+    // 32 bits where registers are wider than the element.
+    let first = t.ty(values[0]);
+    let same = values.iter().all(|&value| t.ty(value) == first);
+    let ty = match first.bits() {
+        width if same && (width == scalar.bits || width <= 32) => first,
+        _ if scalar.bits < 32 => Type::B32,
+        _ => narrowest(scalar)?,
+    };
+    for value in &mut values {
+        *value = t.extend(*value, ty, false)?;
+    }
+    values.insert(0, address);
+    t.inst(Op::Store(access), ty, &values);
+    Ok(())
+}
+
+fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> Translated {
+    let scalar = form.ty()?;
+    let space = form.choose(SPACES).unwrap_or(Space::Generic);
+    if matches!(space, Space::Const | Space::Param | Space::Local) || scalar.packed {
+        return Err(Unsupported);
+    }
+    let order = form.choose(&[
+        ("relaxed", Order::Relaxed),
+        ("acquire", Order::Acquire),
+        ("release", Order::Release),
+        ("acq_rel", Order::AcqRel),
+    ]);
+    let scope = form.choose(SCOPES).unwrap_or(Scope::Gpu);
+    let mut op = form.choose(ATOMICS).ok_or(Unsupported)?;
+    op = match (op, scalar.class) {
+        (AtomicOp::Umin, Class::Signed) => AtomicOp::Smin,
+        (AtomicOp::Umax, Class::Signed) => AtomicOp::Smax,
+        (AtomicOp::Add, Class::Float) => AtomicOp::Fadd,
+        (AtomicOp::Umin | AtomicOp::Umax, Class::Bits | Class::Float) => return Err(Unsupported),
+        _ => op,
+    };
+    let ty = scalar.ir().filter(|ty| matches!(ty.bits(), 32 | 64)).ok_or(Unsupported)?;
+    let mut access = Access {
+        order: order.unwrap_or(Order::Relaxed),
+        scope,
+        ..Access::weak(space, element(Scalar { class: Class::Bits, ..scalar })?)
+    };
+    let first = usize::from(with_result);
+    let sources = if op == AtomicOp::Cas { 2 } else { 1 };
+    form.expect_operands(first + 1 + sources)?;
+    let mut args: SmallVec<[Value; 3]> = SmallVec::new();
+    args.push(address(t, form.operand(first)?, &mut access)?);
+    for index in 0..sources {
+        args.push(t.read(form.operand(first + 1 + index)?, scalar)?);
+    }
+    if with_result {
+        let old = t.emit(Op::Atomic(op, access), ty, &args);
+        t.write(form.operand(0)?, old)
+    } else {
+        t.inst(Op::Red(op, access), ty, &args);
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! `mov`: registers, constants, special registers, addresses, and vectors packed and unpacked.
+
+use ptxc_ir::{Op, Type, Value};
+use ptxc_syntax::ast::OperandKind;
+
+use super::form::{Form, Translated, Unsupported};
+use super::scalar::Scalar;
+use super::translator::Translator;
+
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
+    (form.mnemonic == "mov").then(|| mov(t, form))
+}
+
+fn mov(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let (to, from) = (form.operand(0)?, form.operand(1)?);
+    match (&to.kind, &from.kind) {
+        (OperandKind::Vector(elements), OperandKind::Vector(_)) if !elements.is_empty() => Err(Unsupported),
+        (_, OperandKind::Vector(elements)) => {
+            let element = element(scalar, elements.len())?;
+            let mut values = Vec::new();
+            for operand in elements {
+                let value = t.read(operand, element)?;
+                values.push(t.convert(value, element.ir().ok_or(Unsupported)?)?);
+            }
+            let value = pack(t, values)?;
+            t.write(to, value)
+        }
+        (OperandKind::Vector(elements), _) => {
+            let element = element(scalar, elements.len())?;
+            let value = t.read(from, scalar)?;
+            let mut values = vec![value];
+            while values.len() < elements.len() {
+                let halves = |t: &mut Translator, value| {
+                    let (low, high) = t.emit_pair(Op::Unpack, t.ty(value), &[value]);
+                    [low, high]
+                };
+                values = values.into_iter().flat_map(|value| halves(t, value)).collect();
+            }
+            for (operand, value) in elements.iter().zip(values) {
+                let value = t.convert(value, element.ir().ok_or(Unsupported)?)?;
+                t.write(operand, value)?;
+            }
+            Ok(())
+        }
+        (_, OperandKind::Symbol(_) | OperandKind::SymbolOffset(_)) if scalar.is_int() => {
+            // A special register or an address may be narrower than the type and is extended with zeros.
+            let value = t.read_extended(from, Scalar { class: super::scalar::Class::Bits, ..scalar })?;
+            t.write(to, value)
+        }
+        _ => {
+            let value = t.read(from, scalar)?;
+            t.write(to, value)
+        }
+    }
+}
+
+/// The type of one of `count` elements that fill `scalar`.
+fn element(scalar: Scalar, count: usize) -> Translated<Scalar> {
+    let bits = match count {
+        2 | 4 => scalar.bits / count as u32,
+        _ => return Err(Unsupported),
+    };
+    if scalar.is_float() || !matches!(bits, 16 | 32 | 64) {
+        return Err(Unsupported);
+    }
+    Ok(Scalar { bits, ..Scalar::B32 })
+}
+
+/// Two or four values side by side, the first in the low bits.
+fn pack(t: &mut Translator, mut values: Vec<Value>) -> Translated<Value> {
+    while values.len() > 1 {
+        let wide = Type::int(2 * t.ty(values[0]).bits()).ok_or(Unsupported)?;
+        values = values.chunks(2).map(|pair| t.emit(Op::Pack, wide, pair)).collect();
+    }
+    values.pop().ok_or(Unsupported)
+}

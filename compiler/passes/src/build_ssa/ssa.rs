@@ -1,0 +1,203 @@
+//! Registers to values, in the manner of Braun, Buchwald, Hack, Leißa, Mallach and Zwinkau, "Simple and
+//! Efficient Construction of Static Single Assignment Form" (CC 2013), without its recursion.
+//!
+//! The translator writes and reads registers while it fills blocks in source order. A read finds the last
+//! write in its block, or walks up while there is one predecessor only and that is known; where flow may
+//! join, it makes a block parameter and leaves the arguments for later. When all blocks are filled,
+//! [`Ssa::finish`] works off that list (finding an argument may make further parameters), removes the
+//! parameters that turn out to have a single value, and puts the rest into the edges.
+//!
+//! Cost: a parameter is made only for a register that is read behind the join, so the work is the number
+//! of such (register, join) pairs times their edges, plus the lengths of the walks, which every walk
+//! shortens for the next by noting what it found.
+
+use ptxc_ir::{Block, Function, Inst, InstData, Op, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::check::scope::Register;
+
+/// Where to look for a register that a block has not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Above {
+    /// The block may be reached from several places, or from later ones.
+    Join,
+    /// It has just this predecessor.
+    Single(Block),
+    /// It joins the two: a short block behind the first, in which few registers are written.
+    Around(Block, Block),
+    /// It is the entry.
+    Nothing,
+}
+
+/// The state of the construction.
+pub(super) struct Ssa {
+    writes: FxHashMap<(Block, Register), Value>,
+    above: FxHashMap<Block, Above>,
+    /// Parameters in the order of their making.
+    params: Vec<(Value, Block, Register)>,
+    undefs: FxHashMap<Type, Value>,
+    types: Vec<Type>,
+}
+
+impl Ssa {
+    pub fn new() -> Ssa {
+        Ssa {
+            writes: FxHashMap::default(),
+            above: FxHashMap::default(),
+            params: Vec::new(),
+            undefs: FxHashMap::default(),
+            types: Vec::new(),
+        }
+    }
+
+    /// Says how a new block is reached. A block that nothing is said about is a join.
+    pub fn enter(&mut self, block: Block, above: Above) {
+        self.above.insert(block, above);
+    }
+
+    /// The value of a register from here to the next write in the block.
+    pub fn write(&mut self, block: Block, register: Register, value: Value) {
+        self.writes.insert((block, register), value);
+    }
+
+    /// The value of a register at the end of what the block has so far; `ty` is the register's type.
+    pub fn read(&mut self, func: &mut Function, block: Block, register: Register, ty: Type) -> Value {
+        let index = register.0 as usize;
+        if self.types.len() <= index {
+            self.types.resize(index + 1, Type::B32);
+        }
+        self.types[index] = ty;
+        let mut passed: SmallVec<[Block; 8]> = SmallVec::new();
+        let mut at = block;
+        let value = loop {
+            if let Some(&value) = self.writes.get(&(at, register)) {
+                break value;
+            }
+            passed.push(at);
+            match self.above.get(&at).copied().unwrap_or(Above::Join) {
+                Above::Single(above) => at = above,
+                Above::Around(above, short) if !self.writes.contains_key(&(short, register)) => at = above,
+                Above::Nothing => break self.undef(func, ty),
+                Above::Join | Above::Around(..) => {
+                    let value = func.add_block_param(at, ty);
+                    self.params.push((value, at, register));
+                    break value;
+                }
+            }
+        };
+        for block in passed {
+            self.writes.insert((block, register), value);
+        }
+        value
+    }
+
+    /// A value of the type that may be anything, made once in the entry block.
+    fn undef(&mut self, func: &mut Function, ty: Type) -> Value {
+        *self.undefs.entry(ty).or_insert_with(|| {
+            let inst = func.make_inst(InstData::new(Op::Undef, ty, &[]));
+            let entry = func.entry();
+            func.blocks[entry].insts.insert(0, inst);
+            func.result(inst)
+        })
+    }
+
+    /// Completes the function: all blocks of its layout are filled and reachable, and its edges have no
+    /// arguments yet.
+    pub fn finish(mut self, func: &mut Function) {
+        let mut edges: FxHashMap<Block, SmallVec<[(Block, Inst, usize); 2]>> = FxHashMap::default();
+        for &block in &func.layout {
+            let Some(inst) = func.terminator(block) else { continue };
+            for (index, edge) in func.insts[inst].targets.iter().enumerate() {
+                edges.entry(edge.block).or_default().push((block, inst, index));
+            }
+        }
+        // Arguments by parameter, in the order of the edges. Parameters of blocks that turned out
+        // unreachable have none and are never looked at.
+        let mut args: Vec<SmallVec<[Value; 2]>> = Vec::new();
+        while args.len() < self.params.len() {
+            let (_, block, register) = self.params[args.len()];
+            let ty = self.types[register.0 as usize];
+            let incoming = edges.get(&block).cloned().unwrap_or_default();
+            let values = incoming.iter().map(|&(from, ..)| self.read(func, from, register, ty)).collect();
+            args.push(values);
+        }
+        let mut names = self.single_valued(func, &args);
+        for (&(value, block, _), values) in self.params.iter().zip(&args) {
+            if names.contains_key(&value) {
+                continue;
+            }
+            let incoming = edges.get(&block).map_or(&[][..], |edges| &edges[..]);
+            for (&(_, inst, index), &value) in incoming.iter().zip(values) {
+                func.insts[inst].targets[index].args.push(value);
+            }
+        }
+        let blocks = func.layout.clone();
+        for block in blocks {
+            let params = func.blocks[block].params.clone();
+            if params.iter().any(|param| names.contains_key(param)) {
+                func.retain_block_params(block, |index| !names.contains_key(&params[index]));
+            }
+        }
+        func.rewrite_uses(|value| resolve(&mut names, value));
+    }
+
+    /// The parameters that have one value apart from themselves, each with that value, which may be in
+    /// the map in its turn. Removing one parameter may leave another with one value: its users are looked
+    /// at again.
+    fn single_valued(
+        &mut self,
+        func: &mut Function,
+        args: &[SmallVec<[Value; 2]>],
+    ) -> FxHashMap<Value, Value> {
+        let number: FxHashMap<Value, usize> =
+            self.params.iter().enumerate().map(|(index, &(value, ..))| (value, index)).collect();
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.params.len()];
+        for (index, values) in args.iter().enumerate() {
+            for value in values {
+                if let Some(&param) = number.get(value) {
+                    users[param].push(index);
+                }
+            }
+        }
+        let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut work: Vec<usize> = (0..self.params.len()).rev().collect();
+        while let Some(index) = work.pop() {
+            let (param, _, register) = self.params[index];
+            if names.contains_key(&param) || args[index].is_empty() {
+                continue;
+            }
+            let mut only = None;
+            let several = args[index].iter().any(|&value| {
+                let value = resolve(&mut names, value);
+                value != param && *only.get_or_insert(value) != value
+            });
+            if several {
+                continue;
+            }
+            let ty = self.types[register.0 as usize];
+            let value = only.unwrap_or_else(|| self.undef(func, ty));
+            names.insert(param, value);
+            let mut freed = std::mem::take(&mut users[index]);
+            freed.retain(|&user| !names.contains_key(&self.params[user].0));
+            work.extend(&freed);
+            if let Some(&heir) = number.get(&value) {
+                users[heir].extend(freed);
+            }
+        }
+        names
+    }
+}
+
+/// The last name of a value; shortens the way for the next one.
+fn resolve(names: &mut FxHashMap<Value, Value>, value: Value) -> Value {
+    let mut last = value;
+    while let Some(&next) = names.get(&last) {
+        last = next;
+    }
+    let mut at = value;
+    while at != last {
+        at = names.insert(at, last).unwrap_or(last);
+    }
+    last
+}

@@ -1,0 +1,104 @@
+//! Variables in memory: from names to IR symbols with their places.
+//!
+//! A symbol is made when the function first mentions a variable. Shared and local variables, whether of
+//! the function or of the module, get offsets in the function's part of their window, in the order of
+//! first mention; arrays of open size share the rest behind them, as the launch gives it. Where global and
+//! constant variables lie is for the linker to say.
+
+use ptxc_ir::{Function, Space, Symbol, SymbolData};
+use ptxc_syntax::Name;
+use ptxc_syntax::ast;
+use rustc_hash::FxHashMap;
+
+use crate::check::env::Variable;
+
+/// The IR's name for a state space; none for those without variables.
+pub(super) fn ir_space(space: ast::Space) -> Option<Space> {
+    match space {
+        ast::Space::Const => Some(Space::Const),
+        ast::Space::Global => Some(Space::Global),
+        ast::Space::Local => Some(Space::Local),
+        ast::Space::Shared => Some(Space::Shared),
+        _ => None,
+    }
+}
+
+/// What a variable belongs to.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    /// The function: the number of the variable in it.
+    Function(usize),
+    /// The module, which has one variable of a name.
+    Module(Name),
+}
+
+/// The symbols made so far.
+#[derive(Default)]
+pub(super) struct Symbols {
+    made: FxHashMap<Owner, Symbol>,
+}
+
+impl Symbols {
+    /// The symbol of a variable; none if it lies in no addressable space.
+    pub fn get(
+        &mut self,
+        func: &mut Function,
+        owner: Owner,
+        name: &Name,
+        variable: &Variable,
+    ) -> Option<Symbol> {
+        if let Some(&symbol) = self.made.get(&owner) {
+            return Some(symbol);
+        }
+        let symbol = func.symbols.push(SymbolData {
+            name: name.to_string(),
+            space: ir_space(variable.space)?,
+            size: variable.size,
+            align: variable.align,
+            offset: None,
+        });
+        self.made.insert(owner, symbol);
+        Some(symbol)
+    }
+}
+
+/// Gives the shared and local symbols their offsets. Those of open size come last and start at one place.
+/// Returns the first symbol that ends beyond 2^31 bytes.
+pub(super) fn place(func: &mut Function) -> Result<(), Symbol> {
+    for space in [Space::Shared, Space::Local] {
+        let mut end = 0u32;
+        for open in [false, true] {
+            for symbol in func.symbols.keys().collect::<Vec<_>>() {
+                let data = &mut func.symbols[symbol];
+                if data.space != space || (data.size == 0) != open {
+                    continue;
+                }
+                let start = end.checked_next_multiple_of(data.align).ok_or(symbol)?;
+                data.offset = Some(start);
+                if !open {
+                    end = start.checked_add(data.size).filter(|&end| end <= 1 << 31).ok_or(symbol)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_ir::FunctionKind;
+
+    use super::*;
+
+    #[test]
+    fn open_arrays_lie_behind_the_others_at_their_alignment() {
+        let mut func = Function::new("f", FunctionKind::Entry);
+        let mut add = |size, align| {
+            let name = String::from("s");
+            func.symbols.push(SymbolData { name, space: Space::Shared, size, align, offset: None })
+        };
+        let symbols = [add(0, 16), add(3, 1), add(4, 4), add(0, 1)];
+        place(&mut func).unwrap();
+        assert_eq!(symbols.map(|s| func.symbols[s].offset), [Some(16), Some(0), Some(4), Some(8)]);
+    }
+}

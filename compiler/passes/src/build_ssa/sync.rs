@@ -1,0 +1,139 @@
+//! What threads do together: barriers, fences, votes and shuffles.
+
+use ptxc_ir::{BarrierKind, Op, Order, Scope, ShflMode, Type, Value, VoteMode};
+use ptxc_syntax::ast::OperandKind;
+use smallvec::SmallVec;
+
+use super::form::{Form, Translated, Unsupported};
+use super::scalar::Scalar;
+use super::translator::Translator;
+
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
+    Some(match form.mnemonic {
+        "bar" | "barrier" => barrier(t, form),
+        "membar" => memory_barrier(t, form),
+        "fence" => fence(t, form),
+        "vote" => vote(t, form),
+        "shfl" => shuffle(t, form),
+        "activemask" => active_mask(t, form),
+        _ => return None,
+    })
+}
+
+fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
+    if form.take("warp") {
+        form.expect_operands(1)?;
+        if !form.take("sync") || form.mnemonic != "bar" {
+            return Err(Unsupported);
+        }
+        let mask = t.read(form.operand(0)?, Scalar::B32)?;
+        t.inst(Op::WarpSync, Type::B32, &[mask]);
+        return Ok(());
+    }
+    form.take("cta");
+    let aligned = form.mnemonic == "bar" || form.take("aligned");
+    let kind = if form.take("sync") {
+        BarrierKind::Sync
+    } else if form.take("arrive") {
+        BarrierKind::Arrive
+    } else if form.take("red") {
+        form.choose(&[
+            ("popc", BarrierKind::RedPopc),
+            ("and", BarrierKind::RedAnd),
+            ("or", BarrierKind::RedOr),
+        ])
+        .ok_or(Unsupported)?
+    } else {
+        return Err(Unsupported);
+    };
+    let reduction = !matches!(kind, BarrierKind::Sync | BarrierKind::Arrive);
+    // Destination and predicate are there for a reduction; the thread count may be left out.
+    let first = usize::from(reduction);
+    let numbers = form.operands.len().checked_sub(2 * first).ok_or(Unsupported)?;
+    if !(1..=2).contains(&numbers) || (kind == BarrierKind::Arrive && numbers != 2) {
+        return Err(Unsupported);
+    }
+    let mut args: SmallVec<[Value; 3]> = SmallVec::new();
+    for index in 0..numbers {
+        args.push(t.read(form.operand(first + index)?, Scalar::U32)?);
+    }
+    if reduction {
+        args.push(t.read(form.operand(first + numbers)?, Scalar::PRED)?);
+    }
+    let op = if form.mnemonic == "bar" { Op::Bar(kind) } else { Op::Barrier(kind, aligned) };
+    let inst = t.inst(op, Type::B32, &args);
+    if reduction {
+        let result = t.function.result(inst);
+        t.write(form.operand(0)?, result)?;
+    }
+    Ok(())
+}
+
+/// `membar.gl` is `fence.sc.gpu` (PTX ISA, `membar`).
+fn memory_barrier(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(0)?;
+    let scope =
+        form.choose(&[("cta", Scope::Cta), ("gl", Scope::Gpu), ("sys", Scope::Sys)]).ok_or(Unsupported)?;
+    t.inst(Op::Fence(Order::SeqCst, scope), Type::B32, &[]);
+    Ok(())
+}
+
+fn fence(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(0)?;
+    let order = form.choose(&[
+        ("sc", Order::SeqCst),
+        ("acq_rel", Order::AcqRel),
+        ("acquire", Order::Acquire),
+        ("release", Order::Release),
+    ]);
+    let scope = form
+        .choose(&[("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("sys", Scope::Sys)])
+        .ok_or(Unsupported)?;
+    t.inst(Op::Fence(order.unwrap_or(Order::AcqRel), scope), Type::B32, &[]);
+    Ok(())
+}
+
+fn vote(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(3)?;
+    if !form.take("sync") {
+        return Err(Unsupported);
+    }
+    let mode: VoteMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+    let expected = if mode == VoteMode::Ballot { Scalar::B32 } else { Scalar::PRED };
+    if form.ty()? != expected {
+        return Err(Unsupported);
+    }
+    let condition = t.read(form.operand(1)?, Scalar::PRED)?;
+    let mask = t.read(form.operand(2)?, Scalar::B32)?;
+    let value = t.emit(Op::Vote(mode), Type::B32, &[condition, mask]);
+    t.write(form.operand(0)?, value)
+}
+
+fn shuffle(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(5)?;
+    if !form.take("sync") || form.ty()? != Scalar::B32 {
+        return Err(Unsupported);
+    }
+    let mode: ShflMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+    let mut args: SmallVec<[Value; 4]> = SmallVec::new();
+    for index in 1..5 {
+        args.push(t.read(form.operand(index)?, Scalar::B32)?);
+    }
+    let (value, in_range) = t.emit_pair(Op::Shfl(mode), Type::B32, &args);
+    match &form.operand(0)?.kind {
+        OperandKind::Pair(pair) => {
+            t.write(&pair.0, value)?;
+            t.write(&pair.1, in_range)
+        }
+        _ => t.write(form.operand(0)?, value),
+    }
+}
+
+fn active_mask(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(1)?;
+    if form.ty()? != Scalar::B32 {
+        return Err(Unsupported);
+    }
+    let value = t.emit(Op::ActiveMask, Type::B32, &[]);
+    t.write(form.operand(0)?, value)
+}
