@@ -27,8 +27,8 @@
 
 use std::collections::BTreeSet;
 
-use ptxc_sass::latency::{Dependence, Latency, Side, Source, latency, reads_at_issue};
-use ptxc_sass::{Control, Inst, Op, PReg, Pipe, Register};
+use ptxc_sass::latency::{Dependence, Latency, Side, Source, latency};
+use ptxc_sass::{Control, Inst, Op, PReg, Pipe};
 use smallvec::SmallVec;
 
 use super::scoreboards::{Scoreboards, scoreboards_of};
@@ -145,7 +145,7 @@ struct Issued {
 /// What was issued in the block and may still be too young for someone.
 #[derive(Debug)]
 struct Board {
-    writers: Vec<SmallVec<[Issued; 2]>>,
+    writers: Vec<SmallVec<[Issued; 4]>>,
     readers: Vec<SmallVec<[Issued; 4]>>,
     used: Vec<u16>,
     setters: [Option<(usize, u32)>; SCOREBOARDS],
@@ -429,16 +429,12 @@ impl Board {
             }
         }
         for &touch in &entry.touches {
-            let issued = Issued { inst: index, touch, time };
-            let Some(reg) = touch.reg else { continue };
-            let unit = usize::from(touch.unit);
-            // What a scoreboard announces has no fixed time; but operands that the machine is known to read
-            // at issue are timed as well.
-            if touch.write && !touch.late {
-                remember(&mut self.writers[unit], issued);
-            } else if !touch.write && (!touch.late || reads_at_issue(stream.arch, entry.inst, reg.file())) {
-                remember(&mut self.readers[unit], issued);
+            // What a scoreboard announces has no fixed time.
+            if touch.late || touch.reg.is_none() {
+                continue;
             }
+            let list = if touch.write { &mut self.writers } else { &mut self.readers };
+            remember(&mut list[usize::from(touch.unit)], Issued { inst: index, touch, time });
             self.used.push(touch.unit);
         }
         let sets = scoreboards.sets[index];
@@ -452,10 +448,7 @@ impl Board {
 }
 
 /// Appends an access and drops those that are too old for anyone.
-fn remember<const N: usize>(list: &mut SmallVec<[Issued; N]>, issued: Issued)
-where
-    [Issued; N]: smallvec::Array<Item = Issued>,
-{
+fn remember(list: &mut SmallVec<[Issued; 4]>, issued: Issued) {
     if list.first().is_some_and(|first| first.time + HORIZON <= issued.time) {
         list.retain(|old| old.time + HORIZON > issued.time);
     }

@@ -12,7 +12,8 @@
 
 use std::ops::Range;
 
-use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg};
+use ptxc_sass::latency::reads_at_issue;
+use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg, Register};
 use smallvec::SmallVec;
 
 use crate::layout::{Code, Way};
@@ -125,8 +126,11 @@ fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
     let mut list = SmallVec::new();
     for access in inst.accesses() {
         let write = access.role == AccessRole::Def;
-        // Guards are read at issue by every instruction.
-        let late = completion != Completion::Fixed && access.role != AccessRole::Guard;
+        let late = match access.role {
+            AccessRole::Def => completion == Completion::Variable,
+            AccessRole::Use => !reads_at_issue(arch, inst, access.reg.file()),
+            AccessRole::Guard => false,
+        };
         for component in 0..access.width {
             let reg = access.reg.offset(component);
             if let Some(unit) = reg.map(|reg| reg.dense() as u16) {

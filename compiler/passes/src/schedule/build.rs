@@ -128,10 +128,10 @@ impl<R: Unit> Builder<'_, R> {
         if touches_memory {
             self.order_memory(index, place, &mut edges);
         }
-        if effects.convergent || reads_clock(inst) {
-            if let Some(last) = self.last_ordered.replace(index as u32) {
-                edges.push((last, Dep { kind: DepKind::Order, latency: 1 }));
-            }
+        if (effects.convergent || reads_clock(inst))
+            && let Some(last) = self.last_ordered.replace(index as u32)
+        {
+            edges.push((last, Dep { kind: DepKind::Order, latency: 1 }));
         }
 
         edges.sort_by_key(|&(from, dep)| (from, std::cmp::Reverse(dep.latency), dep.kind));
