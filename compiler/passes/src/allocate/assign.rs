@@ -18,7 +18,7 @@
 use ptxc_sass::RegFile;
 
 use super::coalesce::{Class, Classes};
-use super::live::{Liveness, Segment};
+use super::live::{LiveRanges, Segment};
 use super::work::Work;
 
 /// The registers of a file, a bit each.
@@ -89,7 +89,7 @@ pub(super) type Budget = [u16; 4];
 /// Places every class. `cores` has the classes without optional merges. `reserve_r1` keeps R1 free.
 pub(super) fn assign(
     work: &Work,
-    live: &Liveness,
+    live: &LiveRanges,
     cores: &Classes,
     classes: &Classes,
     budget: &Budget,
@@ -121,12 +121,12 @@ pub(super) fn assign(
 }
 
 /// The classes that are ever live, in the order in which they choose.
-fn in_order(live: &Liveness, classes: &Classes) -> Vec<usize> {
+fn in_order(live: &LiveRanges, classes: &Classes) -> Vec<usize> {
     let mut keyed = Vec::new();
     for (index, class) in classes.list.iter().enumerate() {
         let (mut start, mut length) = (u32::MAX, 0u64);
         for &(vreg, _) in &class.members {
-            for component in live.components.all(vreg as usize) {
+            for component in live.all(vreg as usize) {
                 for segment in &live.ranges[component as usize] {
                     start = start.min(segment.start);
                     length += u64::from(segment.end - segment.start);
@@ -146,12 +146,12 @@ fn in_order(live: &Liveness, classes: &Classes) -> Vec<usize> {
 
 impl Assignment {
     /// Gives a class the lowest place that is free throughout; whether there is one.
-    fn place(&mut self, live: &Liveness, class: &Class, budget: &Budget) -> bool {
+    fn place(&mut self, live: &LiveRanges, class: &Class, budget: &Budget) -> bool {
         let file = class.file;
         let mut blocked: Mask = [0; 4];
         let mut alive = Vec::new();
         for &(vreg, offset) in &class.members {
-            for (lane, component) in live.components.all(vreg as usize).enumerate() {
+            for (lane, component) in live.all(vreg as usize).enumerate() {
                 let range = &live.ranges[component as usize];
                 if range.is_empty() {
                     continue;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use ptxc_sass::RegFile;
 
-use super::live::{Liveness, Segment};
+use super::live::{LiveRanges, Segment};
 use super::work::Work;
 use super::{isolate, live, moves};
 use crate::mir::{EdgeArg, VReg};
@@ -83,7 +83,7 @@ impl Classes {
     }
 
     /// Puts two components into one register; whether that is possible. If not, nothing changes.
-    pub fn merge(&mut self, live: &Liveness, a: VReg, b: VReg) -> bool {
+    pub fn merge(&mut self, live: &LiveRanges, a: VReg, b: VReg) -> bool {
         use cranelift_entity::EntityRef;
         let place = |reg: VReg| self.offset[reg.id.index()] + reg.component as i16;
         let (mut into, mut from) = (self.of(a.id.index()), self.of(b.id.index()));
@@ -143,14 +143,14 @@ impl Classes {
         true
     }
 
-    fn build_lanes(&mut self, live: &Liveness, class: usize) {
+    fn build_lanes(&mut self, live: &LiveRanges, class: usize) {
         let class = &mut self.list[class];
         if class.lanes.is_some() {
             return;
         }
         let mut lanes: BTreeMap<i16, BTreeMap<u32, u32>> = BTreeMap::new();
         for &(vreg, offset) in &class.members {
-            for (lane, component) in live.components.all(vreg as usize).enumerate() {
+            for (lane, component) in live.all(vreg as usize).enumerate() {
                 let range = &live.ranges[component as usize];
                 if !range.is_empty() {
                     class.segments += range.len();
@@ -176,7 +176,7 @@ fn overlaps(segments: &BTreeMap<u32, u32>, segment: Segment) -> bool {
 }
 
 /// Merges along affinities: edges and copies, the most frequent first.
-pub(super) fn coalesce(work: &Work, live: &Liveness, classes: &mut Classes) {
+pub(super) fn coalesce(work: &Work, live: &LiveRanges, classes: &mut Classes) {
     let mut affinities: Vec<(u64, VReg, VReg)> = Vec::new();
     for &block in &work.mir.layout {
         let data = &work.mir.blocks[block];
@@ -204,7 +204,7 @@ pub(super) fn coalesce(work: &Work, live: &Liveness, classes: &mut Classes) {
 /// Merges what must share a register: each guarded definition with its old value.
 pub(super) fn join_ties(
     work: &Work,
-    live: &live::Liveness,
+    live: &live::LiveRanges,
     classes: &mut Classes,
 ) -> Result<(), super::AllocError> {
     for ((old, def), loc) in isolate::ties(work) {

@@ -1,9 +1,8 @@
-//! Liveness by component, and live ranges.
+//! Live ranges: for each component the program points at which it is live.
 //!
-//! In: a function in SSA form by component. Out: for each block the components that are live at its
-//! entry, and for each component its live range as a sorted list of segments of program points.
-//!
-//! Points number the function in layout order. A block with `n` instructions has `2n + 2` of them:
+//! In: a function in SSA form by component and its [`mir::Liveness`](crate::mir::Liveness). Out: for each
+//! component a sorted list of segments of program points. Points number the function in layout order. A
+//! block with `n` instructions has `2n + 2` of them:
 //!
 //! ```text
 //! entry                 parameters are written
@@ -12,27 +11,27 @@
 //! ```
 //!
 //! So an operand whose last reader is an instruction and the result of that instruction do not overlap,
-//! and may share a register; a result that nobody reads still occupies one point.
-//!
-//! Liveness follows each use up to its definition, one component at a time (Boissinot, Hack, Grund,
-//! Dupont de Dinechin and Rastello, "Fast liveness checking for SSA-form programs", CGO 2008, call it path
-//! exploration). The cost is the size of the answer.
+//! and may share a register; a result that nobody reads still occupies one point. The cost is the size of
+//! the liveness sets and of the function.
 //!
 //! # Uniform registers
 //!
-//! A uniform register exists once a warp, and a diverged warp runs both arms of a branch, in any order or
-//! interleaved. A value that is live on one path only could be overwritten by the other arm. Therefore a
-//! uniform value that is live, read or written anywhere in a *divergent region* (blocks whose warp may have
-//! diverged, connected by edges among themselves) counts as live in the whole region. Where the warp is
-//! converged it follows one path, and ordinary liveness holds. Lanes enter and leave a region only through
-//! converged blocks or by exiting, so nothing outside of the region runs while lanes are in it.
+//! A uniform register exists once a warp, and a diverged warp runs both arms of a branch, in any order and,
+//! since lanes are scheduled independently, interleaved. A value that is live on one path only could be
+//! overwritten by the other arm. Therefore a uniform value that is live, read or written anywhere in a
+//! *divergent region* counts as live in the whole region: blocks whose warp may have diverged, connected by
+//! edges or as targets of one branch. Where the warp is converged it follows one path, and ordinary
+//! liveness holds. Lanes enter and leave a region only through converged blocks or by exiting, so nothing
+//! outside of the region runs while lanes are in it; what a converged target of the branch needs is live
+//! through the region as well, which the liveness sets already say.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::RegFile;
 use smallvec::SmallVec;
 
-use super::work::{self, Components, Operand};
-use crate::mir::{EdgeArg, MBlockId, Mir, Term, VReg};
+use super::work::{self, Operand};
+use crate::mir::liveness::{Components, Liveness, for_each_term_use};
+use crate::mir::{Cfg, MBlockId, Mir, VReg, VRegId};
 
 /// Points from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,34 +82,81 @@ impl Points {
     }
 }
 
-/// Liveness of a function.
+/// The live ranges of a function.
 #[derive(Clone, Debug)]
-pub(super) struct Liveness {
-    pub components: Components,
+pub(super) struct LiveRanges {
     pub points: Points,
-    /// Components live at the entry of each block, its parameters apart, ascending.
-    pub live_in: SecondaryMap<MBlockId, Vec<u32>>,
     /// For each component, where it is live.
     pub ranges: Vec<LiveRange>,
+    sets: Liveness,
+    /// The number of components by virtual register.
+    widths: Vec<u8>,
+    /// The stack pointer, which has no range.
+    frame: Option<VRegId>,
     /// The divergent region of each block, if it is in one.
     region: SecondaryMap<MBlockId, Option<u32>>,
     /// The uniform components of each divergent region, ascending.
     region_uniform: Vec<Vec<u32>>,
 }
 
-impl Liveness {
-    /// Analyses a function. `frame` is left out.
-    pub fn new(mir: &Mir<VReg>, frame: Option<VReg>) -> Liveness {
-        let components = Components::new(mir);
-        let points = Points::new(mir);
-        let live_in = live_in(mir, &components, frame);
-        let region = divergent_regions(mir);
-        let ranges = vec![LiveRange::new(); components.len()];
-        let mut liveness =
-            Liveness { components, points, live_in, ranges, region, region_uniform: Vec::new() };
-        liveness.collect_uniform(mir);
-        liveness.build_ranges(mir, frame);
-        liveness
+impl LiveRanges {
+    /// Analyses a function. The virtual register `frame` is left out.
+    pub fn new(mir: &Mir<VReg>, frame: Option<VReg>) -> LiveRanges {
+        let sets = Liveness::new(mir, &Cfg::new(mir));
+        let mut live = LiveRanges {
+            points: Points::new(mir),
+            ranges: vec![LiveRange::new(); sets.components().len()],
+            sets,
+            widths: mir.vregs.values().map(|data| data.width).collect(),
+            frame: frame.map(|frame| frame.id),
+            region: divergent_regions(mir),
+            region_uniform: Vec::new(),
+        };
+        live.collect_uniform(mir);
+        live.build(mir);
+        live
+    }
+
+    fn components(&self) -> &Components {
+        self.sets.components()
+    }
+
+    /// The numbers of an operand's components.
+    pub fn of(&self, (reg, width): Operand) -> std::ops::Range<u32> {
+        let range = self.components().range(reg, width);
+        range.start as u32..range.end as u32
+    }
+
+    /// The numbers of all components of a virtual register.
+    pub fn all(&self, vreg: usize) -> std::ops::Range<u32> {
+        let start = self.components().start(VRegId::new(vreg)) as u32;
+        start..start + u32::from(self.widths[vreg])
+    }
+
+    /// The virtual register of a component.
+    pub fn owner(&self, component: u32) -> usize {
+        self.components().reg(component as usize).id.index()
+    }
+
+    /// The file of a component.
+    pub fn file(&self, component: u32) -> RegFile {
+        self.components().reg(component as usize).file
+    }
+
+    /// Components live at the entry of a block, its parameters apart.
+    pub fn live_in(&self, block: MBlockId) -> impl Iterator<Item = u32> {
+        self.sets.live_in(block).iter().copied().filter(|&component| !self.is_frame(component))
+    }
+
+    /// Components that the end of a block keeps alive: what its terminator reads and what is live behind
+    /// it, ascending.
+    pub fn live_out(&self, mir: &Mir<VReg>, block: MBlockId) -> Vec<u32> {
+        let behind = self.sets.live_out(block).iter().copied();
+        let mut list: Vec<u32> = behind.filter(|&component| !self.is_frame(component)).collect();
+        for_each_term_use(mir, block, |reg, width| list.extend(self.of((reg, width))));
+        list.sort_unstable();
+        list.dedup();
+        list
     }
 
     /// The uniform components that count as live throughout this block; none where the warp is converged.
@@ -118,23 +164,13 @@ impl Liveness {
         self.region[block].map_or(&[], |region| &self.region_uniform[region as usize])
     }
 
-    /// Whether such components are exempt from the ordinary rules in this block.
+    /// Whether components of a file are live throughout this block if at all.
     pub fn extends(&self, block: MBlockId, file: RegFile) -> bool {
         file.is_uniform() && self.region[block].is_some()
     }
 
-    /// The components that an exit of a block keeps alive: arguments and what is live at the targets.
-    pub fn live_out(&self, mir: &Mir<VReg>, block: MBlockId) -> Vec<u32> {
-        let mut list = Vec::new();
-        for edge in mir.blocks[block].term.edges() {
-            list.extend_from_slice(&self.live_in[edge.block]);
-        }
-        for operand in exit_uses(mir, block) {
-            list.extend(self.components.range(operand));
-        }
-        list.sort_unstable();
-        list.dedup();
-        list
+    fn is_frame(&self, component: u32) -> bool {
+        self.frame.is_some_and(|frame| self.components().start(frame) == component as usize)
     }
 
     fn collect_uniform(&mut self, mir: &Mir<VReg>) {
@@ -145,7 +181,7 @@ impl Liveness {
             let set = &mut sets[region as usize];
             let mut add = |operand: Operand| {
                 if operand.0.file.is_uniform() {
-                    set.extend(self.components.range(operand));
+                    set.extend(self.of(operand));
                 }
             };
             let data = &mir.blocks[block];
@@ -154,13 +190,9 @@ impl Liveness {
                 work::uses(inst).into_iter().for_each(&mut add);
                 work::defs(inst).into_iter().for_each(&mut add);
             }
-            exit_uses(mir, block).into_iter().for_each(&mut add);
-            let uniform =
-                |component: &&u32| mir.vregs[vreg_id(self.components.owner(**component))].file.is_uniform();
-            set.extend(self.live_in[block].iter().filter(uniform));
-            for edge in data.term.edges() {
-                set.extend(self.live_in[edge.block].iter().filter(uniform));
-            }
+            for_each_term_use(mir, block, |reg, width| add((reg, width)));
+            let live = self.sets.live_in(block).iter().chain(self.sets.live_out(block));
+            set.extend(live.filter(|&&component| self.file(component).is_uniform()));
         }
         for set in &mut sets {
             set.sort_unstable();
@@ -169,9 +201,8 @@ impl Liveness {
         self.region_uniform = sets;
     }
 
-    fn build_ranges(&mut self, mir: &Mir<VReg>, frame: Option<VReg>) {
-        const DEAD: u32 = u32::MAX;
-        let mut end = vec![DEAD; self.components.len()];
+    fn build(&mut self, mir: &Mir<VReg>) {
+        let mut end: Vec<Option<u32>> = vec![None; self.ranges.len()];
         let mut segments: Vec<(u32, Segment)> = Vec::new();
         for &block in &mir.layout {
             let data = &mir.blocks[block];
@@ -179,44 +210,34 @@ impl Liveness {
             let block_end = self.points.exit(block, data.insts.len()) + 1;
             segments.clear();
             for component in self.live_out(mir, block) {
-                end[component as usize] = block_end;
+                end[component as usize] = Some(block_end);
             }
+            let mut begin = |end: &mut Vec<Option<u32>>, component: u32, start: u32| {
+                let end = end[component as usize].take().unwrap_or(start + 1);
+                segments.push((component, Segment { start, end }));
+            };
             for (index, inst) in data.insts.iter().enumerate().rev() {
                 let late = self.points.late(block, index);
-                for operand in work::defs(inst) {
-                    for component in self.components.range(operand) {
-                        let last = std::mem::replace(&mut end[component as usize], DEAD);
-                        let last = if last == DEAD { late + 1 } else { last };
-                        segments.push((component, Segment { start: late, end: last }));
-                    }
+                for component in work::defs(inst).into_iter().flat_map(|operand| self.of(operand)) {
+                    begin(&mut end, component, late);
                 }
-                for operand in work::uses(inst) {
-                    for component in self.components.range(operand) {
-                        if end[component as usize] == DEAD {
-                            end[component as usize] = late;
-                        }
-                    }
+                for component in work::uses(inst).into_iter().flat_map(|operand| self.of(operand)) {
+                    end[component as usize].get_or_insert(late);
                 }
             }
-            for param in &data.params {
-                for component in self.components.range((param.reg, param.width)) {
-                    let last = std::mem::replace(&mut end[component as usize], DEAD);
-                    let last = if last == DEAD { entry + 1 } else { last };
-                    segments.push((component, Segment { start: entry, end: last }));
-                }
+            for component in data.params.iter().flat_map(|param| self.of((param.reg, param.width))) {
+                begin(&mut end, component, entry);
             }
-            for &component in &self.live_in[block] {
-                let last = std::mem::replace(&mut end[component as usize], DEAD);
-                let last = if last == DEAD { entry + 1 } else { last };
-                segments.push((component, Segment { start: entry, end: last }));
+            for component in self.live_in(block) {
+                begin(&mut end, component, entry);
+            }
+            if let Some(frame) = self.frame {
+                end[self.components().start(frame)] = None;
             }
             if self.region[block].is_some() {
-                segments.retain(|&(component, _)| {
-                    !mir.vregs[vreg_id(self.components.owner(component))].file.is_uniform()
-                });
+                segments.retain(|&(component, _)| !self.file(component).is_uniform());
                 let whole = Segment { start: entry, end: block_end };
-                let region = self.region[block].unwrap_or_default() as usize;
-                segments.extend(self.region_uniform[region].iter().map(|&component| (component, whole)));
+                segments.extend(self.throughout(block).iter().map(|&component| (component, whole)));
             }
             for &(component, segment) in &segments {
                 let range = &mut self.ranges[component as usize];
@@ -225,130 +246,45 @@ impl Liveness {
                     _ => range.push(segment),
                 }
             }
-            // What the frame pointer leaves behind; everything else was taken at its definition.
-            if let Some(frame) = frame {
-                end[self.components.of(frame) as usize] = DEAD;
-            }
-        }
-        if let Some(frame) = frame {
-            self.ranges[self.components.of(frame) as usize].clear();
         }
     }
-}
-
-/// The virtual register of that index.
-pub(super) fn vreg_id(index: usize) -> crate::mir::VRegId {
-    crate::mir::VRegId::new(index)
 }
 
 /// What the end of a block reads: its predicate and the arguments of its edges.
 pub(super) fn exit_uses(mir: &Mir<VReg>, block: MBlockId) -> SmallVec<[Operand; 8]> {
-    let term = &mir.blocks[block].term;
     let mut list = SmallVec::new();
-    if let Term::Branch { pred, .. } = term {
-        list.push((*pred, 1));
-    }
-    for edge in term.edges() {
-        for (param, arg) in mir.blocks[edge.block].params.iter().zip(&edge.args) {
-            if let EdgeArg::Reg(reg) = *arg {
-                list.push((reg, param.width));
-            }
-        }
-    }
+    for_each_term_use(mir, block, |reg, width| list.push((reg, width)));
     list
 }
 
-/// The predecessors of each block, once for each edge.
-pub(super) fn predecessors(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> {
-    let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = SecondaryMap::new();
-    for &block in &mir.layout {
-        for edge in mir.blocks[block].term.edges() {
-            preds[edge.block].push(block);
-        }
-    }
-    preds
+/// Whether the warp may have diverged on an edge of this block: there, or in a target of the same branch.
+pub(super) fn diverges_behind<R>(mir: &Mir<R>, block: MBlockId) -> bool {
+    let data = &mir.blocks[block];
+    data.divergent || data.term.edges().iter().any(|edge| mir.blocks[edge.block].divergent)
 }
 
-fn live_in(
-    mir: &Mir<VReg>,
-    components: &Components,
-    frame: Option<VReg>,
-) -> SecondaryMap<MBlockId, Vec<u32>> {
-    let preds = predecessors(mir);
-    let mut def_block: Vec<Option<MBlockId>> = vec![None; components.len()];
-    let mut used_in: Vec<(u32, MBlockId)> = Vec::new();
-    for &block in &mir.layout {
-        let data = &mir.blocks[block];
-        for param in &data.params {
-            for component in components.range((param.reg, param.width)) {
-                def_block[component as usize] = Some(block);
-            }
-        }
-        for inst in &data.insts {
-            for operand in work::defs(inst) {
-                for component in components.range(operand) {
-                    def_block[component as usize] = Some(block);
-                }
-            }
-        }
-    }
-    for &block in &mir.layout {
-        let mut add = |operand: Operand| {
-            if Some(operand.0) == frame {
-                return;
-            }
-            for component in components.range(operand) {
-                if def_block[component as usize] != Some(block) {
-                    used_in.push((component, block));
-                }
-            }
-        };
-        for inst in &mir.blocks[block].insts {
-            work::uses(inst).into_iter().for_each(&mut add);
-        }
-        exit_uses(mir, block).into_iter().for_each(&mut add);
-    }
-    used_in.sort_unstable();
-    used_in.dedup();
-
-    let mut live: SecondaryMap<MBlockId, Vec<u32>> = SecondaryMap::new();
-    live.resize(mir.blocks.len());
-    let mut stack = Vec::new();
-    for (component, block) in used_in {
-        stack.push(block);
-        while let Some(block) = stack.pop() {
-            // Components come in ascending order, so the last entry tells whether this one was here.
-            if live[block].last() == Some(&component) {
-                continue;
-            }
-            live[block].push(component);
-            let def = def_block[component as usize];
-            stack.extend(preds[block].iter().filter(|&&pred| Some(pred) != def));
-        }
-    }
-    live
-}
-
-/// Numbers the connected components of divergent blocks.
+/// Numbers the sets of divergent blocks that edges connect or that are targets of one branch.
 fn divergent_regions(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, Option<u32>> {
-    let preds = predecessors(mir);
-    let mut region: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
-    region.resize(mir.blocks.len());
-    let mut count = 0;
-    let mut stack = Vec::new();
+    let mut neighbours: SecondaryMap<MBlockId, SmallVec<[MBlockId; 4]>> = SecondaryMap::new();
     for &block in &mir.layout {
-        if !mir.blocks[block].divergent || region[block].is_some() {
+        let mut group: SmallVec<[MBlockId; 4]> = SmallVec::from_slice(&[block]);
+        group.extend(mir.blocks[block].term.edges().iter().map(|edge| edge.block));
+        group.retain(|&mut block| mir.blocks[block].divergent);
+        for pair in group.windows(2) {
+            neighbours[pair[0]].push(pair[1]);
+            neighbours[pair[1]].push(pair[0]);
+        }
+    }
+    let mut region: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
+    let mut count = 0;
+    for &root in mir.layout.iter().filter(|&&block| mir.blocks[block].divergent) {
+        if region[root].is_some() {
             continue;
         }
-        region[block] = Some(count);
-        stack.push(block);
+        let mut stack = vec![root];
         while let Some(block) = stack.pop() {
-            let targets = mir.blocks[block].term.edges().into_iter().map(|edge| edge.block);
-            for next in targets.chain(preds[block].iter().copied()) {
-                if mir.blocks[next].divergent && region[next].is_none() {
-                    region[next] = Some(count);
-                    stack.push(next);
-                }
+            if region[block].replace(count).is_none() {
+                stack.extend(neighbours[block].iter().filter(|&&next| region[next].is_none()));
             }
         }
         count += 1;

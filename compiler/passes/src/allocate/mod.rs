@@ -53,7 +53,7 @@ pub use work::Origin;
 
 use crate::mir::{MBlockId, Mir, VReg};
 use coalesce::Classes;
-use live::Liveness;
+use live::LiveRanges;
 use work::Work;
 
 /// What the allocator may use.
@@ -164,7 +164,7 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     loop {
         let mut work = isolated.clone();
         spill_all(&mut work, &limits)?;
-        let live = Liveness::new(&work.mir, work.frame);
+        let live = LiveRanges::new(&work.mir, work.frame);
         let mut cores = Classes::new(&work);
         coalesce::join_ties(&work, &live, &mut cores)?;
         let mut classes = cores.clone();
@@ -199,7 +199,7 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
 /// Spills until every point needs at most so many registers of each file.
 fn spill_all(work: &mut Work, limits: &assign::Budget) -> Result<(), AllocError> {
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
-        let live = Liveness::new(&work.mir, work.frame);
+        let live = LiveRanges::new(&work.mir, work.frame);
         let limit = u32::from(limits[file as usize]);
         let framed = work.mir.local_bytes > 0 && file == RegFile::Gpr;
         let limit = if framed { limit - 1 } else { limit };

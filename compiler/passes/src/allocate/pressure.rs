@@ -20,7 +20,7 @@ use ptxc_sass::{Op, OperandKind, RegFile, SpecialReg};
 use smallvec::SmallVec;
 
 use super::AllocError;
-use super::live::{Liveness, exit_uses};
+use super::live::{LiveRanges, exit_uses};
 use super::work::{self, Operand, Work};
 use crate::mir::{EdgeArg, MBlockId, MInst, VReg};
 
@@ -51,13 +51,13 @@ pub(super) fn is_rematerialisable(inst: &MInst<VReg>) -> bool {
 }
 
 /// The greatest number of components of a file that are live at one point.
-pub(super) fn maximum(work: &Work, live: &Liveness, file: RegFile) -> u32 {
+pub(super) fn maximum(work: &Work, live: &LiveRanges, file: RegFile) -> u32 {
     let mut change = vec![0i32; live.points.total() + 1];
     for (id, data) in work.mir.vregs.iter() {
         if data.file != file {
             continue;
         }
-        for component in live.components.all(id.index()) {
+        for component in live.all(id.index()) {
             for segment in &live.ranges[component as usize] {
                 change[segment.start as usize] += 1;
                 change[segment.end as usize] -= 1;
@@ -74,7 +74,12 @@ pub(super) fn maximum(work: &Work, live: &Liveness, file: RegFile) -> u32 {
 }
 
 /// Chooses what to spill of a file so that at most `limit` registers are needed.
-pub(super) fn choose(work: &Work, live: &Liveness, file: RegFile, limit: u32) -> Result<Spilled, AllocError> {
+pub(super) fn choose(
+    work: &Work,
+    live: &LiveRanges,
+    file: RegFile,
+    limit: u32,
+) -> Result<Spilled, AllocError> {
     let mut chooser = Chooser::new(work, live, file, limit);
     let mut order = work.mir.layout.clone();
     order.sort_by_key(|&block| std::cmp::Reverse(work.mir.blocks[block].frequency));
@@ -91,7 +96,7 @@ pub(super) fn choose(work: &Work, live: &Liveness, file: RegFile, limit: u32) ->
 
 struct Chooser<'a> {
     work: &'a Work,
-    live: &'a Liveness,
+    live: &'a LiveRanges,
     file: RegFile,
     limit: u32,
     spilled: Spilled,
@@ -110,7 +115,7 @@ struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    fn new(work: &'a Work, live: &'a Liveness, file: RegFile, limit: u32) -> Chooser<'a> {
+    fn new(work: &'a Work, live: &'a LiveRanges, file: RegFile, limit: u32) -> Chooser<'a> {
         let count = work.mir.vregs.len();
         let mut plans = vec![None; count];
         for (id, data) in work.mir.vregs.iter() {
@@ -143,7 +148,7 @@ impl<'a> Chooser<'a> {
         }
         let cost = (0..count)
             .map(|vreg| {
-                let components = live.components.all(vreg);
+                let components = live.all(vreg);
                 let segments = components.flat_map(|component| &live.ranges[component as usize]);
                 let length: u64 = segments.map(|segment| u64::from(segment.end - segment.start)).sum();
                 // A local load costs about as much as four constants.
@@ -161,15 +166,15 @@ impl<'a> Chooser<'a> {
             cost,
             plans,
             pressure: 0,
-            alive: vec![false; live.components.len()],
+            alive: vec![false; live.ranges.len()],
             count_alive: vec![0; count],
             candidates: BTreeSet::new(),
         }
     }
 
     fn add(&mut self, component: u32) {
-        let vreg = self.live.components.owner(component);
-        let ours = self.work.mir.vregs[super::live::vreg_id(vreg)].file == self.file;
+        let vreg = self.live.owner(component);
+        let ours = self.live.file(component) == self.file;
         if !ours || self.spilled[vreg].is_some() || self.alive[component as usize] {
             return;
         }
@@ -185,7 +190,7 @@ impl<'a> Chooser<'a> {
         if !std::mem::replace(&mut self.alive[component as usize], false) {
             return;
         }
-        let vreg = self.live.components.owner(component);
+        let vreg = self.live.owner(component);
         self.pressure -= 1;
         self.count_alive[vreg] -= 1;
         if self.count_alive[vreg] == 0 {
@@ -204,7 +209,7 @@ impl<'a> Chooser<'a> {
             };
             self.spilled[victim] = self.plans[victim];
             self.count += 1;
-            for component in self.live.components.all(victim) {
+            for component in self.live.all(victim) {
                 self.remove(component);
             }
         }
@@ -238,18 +243,18 @@ impl<'a> Chooser<'a> {
         let data = &work.mir.blocks[block];
         let extended = live.extends(block, self.file);
         let entry = live.points.entry(block);
-        for &component in live.throughout(block).iter().chain(&live.live_in[block]) {
+        for component in live.throughout(block).iter().copied().chain(live.live_in(block)) {
             self.add(component);
         }
         for param in &data.params {
-            for component in live.components.range((param.reg, param.width)) {
+            for component in live.of((param.reg, param.width)) {
                 self.add(component);
             }
         }
         self.fit(0, &[], data.term_loc)?;
         if !extended {
             for param in &data.params {
-                for component in live.components.range((param.reg, param.width)) {
+                for component in live.of((param.reg, param.width)) {
                     if self.ends(component, entry + 1) {
                         self.remove(component);
                     }
@@ -261,17 +266,17 @@ impl<'a> Chooser<'a> {
             let late = live.points.late(block, index);
             self.fit(self.spilled_width(&uses), &uses, inst.loc)?;
             if !extended {
-                for component in uses.iter().flat_map(|&operand| live.components.range(operand)) {
+                for component in uses.iter().flat_map(|&operand| live.of(operand)) {
                     if self.ends(component, late) {
                         self.remove(component);
                     }
                 }
-                for component in defs.iter().flat_map(|&operand| live.components.range(operand)) {
+                for component in defs.iter().flat_map(|&operand| live.of(operand)) {
                     self.add(component);
                 }
             }
             self.fit(self.spilled_width(&defs), &defs, inst.loc)?;
-            for component in defs.iter().flat_map(|&operand| live.components.range(operand)) {
+            for component in defs.iter().flat_map(|&operand| live.of(operand)) {
                 if !extended && self.ends(component, late + 1) {
                     self.remove(component);
                 }

@@ -15,11 +15,11 @@ use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::assign::Assignment;
-use super::live::{Liveness, predecessors};
+use super::live::{LiveRanges, diverges_behind};
 use super::parallel_copy::order;
 use super::work::{Origin, Work};
 use super::{AllocError, moves};
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
 
 /// The function with physical registers.
 pub(super) struct Rewritten {
@@ -38,7 +38,7 @@ enum Source {
 
 struct Rewriter<'a> {
     work: &'a Work,
-    live: &'a Liveness,
+    live: &'a LiveRanges,
     assignment: &'a Assignment,
     /// One more than the highest register in use, by file.
     used: [u8; 4],
@@ -48,7 +48,7 @@ struct Rewriter<'a> {
 /// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0.
 pub(super) fn rewrite(
     work: &Work,
-    live: &Liveness,
+    live: &LiveRanges,
     assignment: &Assignment,
     stack_top: u32,
 ) -> Result<Rewritten, AllocError> {
@@ -67,7 +67,7 @@ pub(super) fn rewrite(
             divergent: block.divergent,
         });
     }
-    let preds = predecessors(&work.mir);
+    let cfg = Cfg::new(&work.mir);
     let mut layout = Vec::with_capacity(work.mir.layout.len());
     for &id in &work.mir.layout {
         layout.push(id);
@@ -86,7 +86,7 @@ pub(super) fn rewrite(
                 let at = end_of_body(&blocks[id].insts);
                 blocks[id].insts.splice(at..at, insts);
                 origins[id].splice(at..at, std::iter::repeat_n(Origin::Inserted, count));
-            } else if preds[edge.block].len() == 1 {
+            } else if cfg.preds(edge.block).len() == 1 {
                 blocks[edge.block].insts.splice(0..0, insts);
                 origins[edge.block].splice(0..0, std::iter::repeat_n(Origin::Inserted, count));
             } else {
@@ -97,7 +97,7 @@ pub(super) fn rewrite(
                     term: Term::Jump(jump),
                     term_loc: loc,
                     frequency: source.frequency.min(target.frequency),
-                    divergent: source.divergent || target.divergent,
+                    divergent: diverges_behind(&work.mir, id),
                 });
                 origins[split] = vec![Origin::Inserted; count];
                 blocks[id].term.edges_mut()[index].block = split;

@@ -27,13 +27,13 @@ use ptxc_sass::{Inst, RegFile};
 use smallvec::SmallVec;
 
 use super::coalesce::{Classes, alignment};
-use super::live::{Liveness, vreg_id};
+use super::live::{LiveRanges, diverges_behind};
 use super::moves;
 use super::parallel_copy::order;
 use super::pressure::{Plan, Spilled};
 use super::rewrite::end_of_body;
 use super::work::{self, Origin, Rebuilt, Work};
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Term, Tuple, VReg};
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Term, Tuple, VReg, VRegId};
 
 /// Where a spilled virtual register lives.
 #[derive(Clone)]
@@ -47,11 +47,11 @@ enum Home {
 }
 
 /// Rewrites the function; returns how many virtual registers went to local memory.
-pub(super) fn spill(work: &mut Work, live: &Liveness, file: RegFile, spilled: &Spilled) -> u32 {
+pub(super) fn spill(work: &mut Work, live: &LiveRanges, file: RegFile, spilled: &Spilled) -> u32 {
     let mut homes = vec![None; spilled.len()];
     let mut stored = 0;
     for (vreg, plan) in spilled.iter().enumerate() {
-        let id = vreg_id(vreg);
+        let id = VRegId::new(vreg);
         homes[vreg] = match *plan {
             None => None,
             Some(Plan::Remat(block, index)) => {
@@ -88,7 +88,7 @@ pub(super) fn spill(work: &mut Work, live: &Liveness, file: RegFile, spilled: &S
 }
 
 /// Gives each stored virtual register its slot: one slot for parameters and arguments that do not interfere.
-fn place_slots(work: &mut Work, live: &Liveness, homes: &mut [Option<Home>]) {
+fn place_slots(work: &mut Work, live: &LiveRanges, homes: &mut [Option<Home>]) {
     let in_memory = |homes: &[Option<Home>], reg: VReg| matches!(homes[reg.id.index()], Some(Home::Slot(_)));
     let mut classes = Classes::new(work);
     for &block in &work.mir.layout {
@@ -246,7 +246,8 @@ impl Rewriter<'_> {
         let data = &self.work.mir.blocks[block];
         let loc = data.term_loc;
         let mut term = data.term.clone();
-        let (frequency, divergent) = (data.frequency, data.divergent);
+        let frequency = data.frequency;
+        let divergent = diverges_behind(&self.work.mir, block);
         let single = term.edges().len() == 1;
         let mut at_end = Rebuilt::default();
         if let Term::Branch { pred, .. } = &mut term {
@@ -267,7 +268,7 @@ impl Rewriter<'_> {
                     params: Vec::new(),
                     insts: code.insts,
                     frequency: frequency.min(target.frequency),
-                    divergent: divergent || target.divergent,
+                    divergent,
                     term: Term::Jump(Edge { block: edge.block, args }),
                     term_loc: loc,
                 };

@@ -3,12 +3,12 @@
 //! The passes of the allocator add copies, stores and loads. Each instruction carries its [`Origin`], so
 //! that the checker can match the result with the function that went in.
 
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Inst, RegFile};
 use smallvec::SmallVec;
 
-use crate::mir::{MBlockId, MInst, Mir, VReg};
+use crate::mir::{MBlockId, MInst, Mir, VReg, VRegId};
 
 /// Where an instruction of the result came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) struct Work {
     /// Bytes of spill slots.
     pub spill_bytes: u32,
     /// By virtual register: made by the allocator with a live range that cannot get shorter.
-    pub short: SecondaryMap<crate::mir::VRegId, bool>,
+    pub short: SecondaryMap<VRegId, bool>,
 }
 
 impl Work {
@@ -102,49 +102,4 @@ pub(super) fn uses(inst: &MInst<VReg>) -> SmallVec<[Operand; 8]> {
 /// What an instruction writes.
 pub(super) fn defs(inst: &MInst<VReg>) -> SmallVec<[Operand; 2]> {
     inst.inst.defs().map(|access| (access.reg, access.width)).collect()
-}
-
-/// Dense numbers for components: those of one virtual register follow each other.
-#[derive(Clone, Debug)]
-pub(super) struct Components {
-    first: Vec<u32>,
-    owner: Vec<u32>,
-}
-
-impl Components {
-    pub fn new(mir: &Mir<VReg>) -> Components {
-        let mut first = Vec::with_capacity(mir.vregs.len() + 1);
-        let mut owner = Vec::new();
-        for (id, data) in mir.vregs.iter() {
-            first.push(owner.len() as u32);
-            owner.extend(std::iter::repeat_n(id.index() as u32, data.width.max(1) as usize));
-        }
-        first.push(owner.len() as u32);
-        Components { first, owner }
-    }
-
-    pub fn len(&self) -> usize {
-        self.owner.len()
-    }
-
-    /// The number of a component.
-    pub fn of(&self, reg: VReg) -> u32 {
-        self.first[reg.id.index()] + reg.component as u32
-    }
-
-    /// The numbers of an operand's components.
-    pub fn range(&self, (reg, width): Operand) -> std::ops::Range<u32> {
-        let start = self.of(reg);
-        start..(start + width as u32).min(self.first[reg.id.index() + 1])
-    }
-
-    /// The virtual register, as an index.
-    pub fn owner(&self, component: u32) -> usize {
-        self.owner[component as usize] as usize
-    }
-
-    /// The numbers of all components of a virtual register.
-    pub fn all(&self, vreg: usize) -> std::ops::Range<u32> {
-        self.first[vreg]..self.first[vreg + 1]
-    }
 }

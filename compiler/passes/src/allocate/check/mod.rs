@@ -152,13 +152,18 @@ impl<'a> Checker<'a> {
         start..(start + width as u32).min(self.is_predicate.len() as u32)
     }
 
+    /// Numbers the sets of divergent blocks that edges connect or that are targets of one branch.
     fn number_regions(&mut self) {
         let result = self.result;
         let mut neighbours: SecondaryMap<MBlockId, Vec<MBlockId>> = SecondaryMap::new();
         for &block in &result.layout {
-            for edge in result.blocks[block].term.edges() {
-                neighbours[block].push(edge.block);
-                neighbours[edge.block].push(block);
+            let edges = result.blocks[block].term.edges();
+            for (index, edge) in edges.iter().enumerate() {
+                let others = edges[..index].iter().map(|edge| edge.block).chain([block]);
+                for other in others {
+                    neighbours[other].push(edge.block);
+                    neighbours[edge.block].push(other);
+                }
             }
         }
         let mut region: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
@@ -226,6 +231,11 @@ impl<'a> Checker<'a> {
                 if target.index() >= inputs
                     && let Term::Jump(edge) = &result.blocks[target].term
                 {
+                    let edges = original.term.edges();
+                    let diverges = edges.iter().any(|edge| input.blocks[edge.block].divergent);
+                    if (diverges || original.divergent) && !result.blocks[target].divergent {
+                        self.structural(target, "it lies on an edge of a divergent branch".into());
+                    }
                     target = edge.block;
                 }
                 if target != before.block {
@@ -298,14 +308,22 @@ impl<'a> Checker<'a> {
         list
     }
 
-    /// Other arms may have overwritten what this one left in uniform registers.
+    /// Other arms may have overwritten what this one, or the block before them, left in uniform registers.
     fn leave_region(&self, block: MBlockId, state: &mut State, writes: &UniformWrites) {
-        let Some(region) = self.region[block] else { return };
+        let targets = self.result.blocks[block].term.edges();
+        let mut regions: SmallVec<[u32; 3]> =
+            targets.iter().filter_map(|edge| self.region[edge.block]).chain(self.region[block]).collect();
+        regions.dedup();
+        if writes.is_empty() || regions.is_empty() {
+            return;
+        }
         for place in state.places() {
-            if let Some(agreed) = writes.get(&(region, place)) {
-                let mut values = state.get(place);
-                values.retain(|value| agreed.contains(value));
-                state.write(place, &values);
+            for &region in &regions {
+                if let Some(agreed) = writes.get(&(region, place)) {
+                    let mut values = state.get(place);
+                    values.retain(|value| agreed.contains(value));
+                    state.write(place, &values);
+                }
             }
         }
     }

@@ -21,7 +21,7 @@ fn allocate_checked(mir: &Mir<VReg>, max_regs: u16) -> Allocation {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn random_functions_allocate_at_every_limit(seed: u64, statements in 5usize..120) {
         let mir = random::function(seed, statements);
