@@ -168,7 +168,7 @@ fn notes_of(
                 awaited.push(what);
             }
         }
-        let scoreboards = scoreboards::scoreboards_of(scoreboards.masks[index]).collect();
+        let scoreboards = scoreboards::bits(scoreboards.masks[index]).collect();
         notes.push(Note::Waits { scoreboards, awaited });
     }
     let sets = scoreboards.sets[index];

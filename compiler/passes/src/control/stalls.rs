@@ -31,7 +31,7 @@ use ptxc_sass::latency::{Dependence, Latency, Side, Source, latency};
 use ptxc_sass::{Control, Inst, Op, PReg, Pipe};
 use smallvec::SmallVec;
 
-use super::scoreboards::{Scoreboards, scoreboards_of};
+use super::scoreboards::{Scoreboards, bits};
 use super::stream::{FENCE, Stream, Touch, UNITS};
 use super::units::Units;
 
@@ -264,7 +264,7 @@ impl Pass<'_> {
                     window.accesses.push(Upcoming { inst: index, touch, distance: time });
                 }
             }
-            for sb in scoreboards_of(self.scoreboards.masks[index]) {
+            for sb in bits(self.scoreboards.masks[index]) {
                 window.waits[usize::from(sb)].get_or_insert(time);
             }
             if entry.inst.op == Op::BAR {
@@ -347,7 +347,7 @@ impl Board {
         for &touch in &entry.touches {
             self.demand_access(stream, index, touch, 0, earliest);
         }
-        for sb in scoreboards_of(scoreboards.masks[index]) {
+        for sb in bits(scoreboards.masks[index]) {
             self.demand_wait(sb, 0, earliest);
         }
         if entry.inst.op == Op::BAR {

@@ -107,8 +107,8 @@ impl Heuristic for Pressure {
     }
 }
 
-/// The default: the critical path while registers last, pressure when the limit is reached. So loads go
-/// early, but not at the price of occupancy.
+/// The default: the critical path while registers last; where it would take a file over its limit, the node
+/// that frees most of that file. So loads go early, but not at the price of occupancy.
 #[derive(Clone, Copy, Debug)]
 pub struct Balanced;
 
@@ -119,13 +119,14 @@ impl Heuristic for Balanced {
 
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
         let by_path = CriticalPath.pick(region, ready, now);
-        let after = i64::from(region.pressure(RegFile::Gpr))
-            + i64::from(region.pressure_change(by_path, RegFile::Gpr));
-        let change = region.pressure_change(by_path, RegFile::Gpr);
-        if change <= 0 || after <= i64::from(region.pressure_limit()) {
-            by_path
-        } else {
-            Pressure.pick(region, ready, now)
+        let over = RegFile::ALL.into_iter().find(|&file| {
+            let change = region.pressure_change(by_path, file);
+            let after = i64::from(region.pressure(file)) + i64::from(change);
+            change > 0 && after > i64::from(region.pressure_limit(file))
+        });
+        match over {
+            None => by_path,
+            Some(file) => first(ready, |node| (region.pressure_change(node, file), node)),
         }
     }
 }

@@ -180,9 +180,15 @@ impl Region {
         self.pressure.change(node.index(), file)
     }
 
-    /// The general registers that may hold values before another one costs occupancy.
-    pub fn pressure_limit(&self) -> u32 {
-        self.pressure_limit
+    /// The registers of a file that may hold values before another one has a price: occupancy for general
+    /// registers, spilling for the others.
+    pub fn pressure_limit(&self, file: RegFile) -> u32 {
+        match file {
+            RegFile::Gpr => self.pressure_limit,
+            // What is left serves values that pass through unseen, and copies between blocks.
+            RegFile::Pred | RegFile::Upred => u32::from(file.count()) - 2,
+            RegFile::Ugpr => u32::from(file.count()) - 12,
+        }
     }
 
     /// The nodes that depend on nothing.

@@ -31,8 +31,7 @@ use std::collections::BTreeSet;
 
 use choose::Chooser;
 use pending::Pending;
-pub(super) use pending::Sets;
-use ptxc_sass::Control;
+pub(super) use pending::{Sets, bits};
 use smallvec::SmallVec;
 
 use super::stream::Stream;
@@ -158,9 +157,4 @@ fn entry_states(stream: &Stream<'_>, sets: &[Sets]) -> Vec<Pending> {
         }
     }
     entry
-}
-
-/// The scoreboards of a mask, in order.
-pub(super) fn scoreboards_of(mask: u8) -> impl Iterator<Item = u8> {
-    (0..Control::SCOREBOARDS).filter(move |sb| mask & (1 << sb) != 0)
 }

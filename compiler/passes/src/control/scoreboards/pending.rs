@@ -87,7 +87,7 @@ impl Pending {
     }
 }
 
-/// The numbers of the bits that are set.
-pub(super) fn bits(mask: u8) -> impl Iterator<Item = u8> {
+/// The scoreboards of a mask, in order.
+pub(in super::super) fn bits(mask: u8) -> impl Iterator<Item = u8> {
     (0..Control::SCOREBOARDS).filter(move |sb| mask & (1 << sb) != 0)
 }
