@@ -13,13 +13,19 @@
 //! then classes with several members, long ones first, then single values in the order of their
 //! definitions, which for scalars in SSA form is the optimal order within a block (Hack, Grund and Goos,
 //! "Register allocation for programs in SSA form", CC 2006). A class that finds no place is taken apart into
-//! its members (but those that a guarded definition ties): its copies then stay.
+//! its members (but those that a guarded definition ties): its copies then stay. What still finds no place
+//! comes back and is spilled; the next attempt goes by what spilling would cost, as Chaitin's and Briggs's
+//! allocators do, so that the values that spilling cannot shorten are placed first.
 
+use std::cmp::Reverse;
+
+use cranelift_entity::EntityRef;
 use ptxc_sass::RegFile;
 
 use super::coalesce::{Class, Classes};
 use super::live::{LiveRanges, Segment};
 use super::work::Work;
+use crate::mir::VRegId;
 
 /// The registers of a file, a bit each.
 type Mask = [u64; 4];
@@ -86,15 +92,26 @@ pub(super) struct Assignment {
 /// The number of registers of each file that may be used, in the order of [`RegFile::ALL`].
 pub(super) type Budget = [u16; 4];
 
-/// Places every class. `cores` has the classes without optional merges. `reserve_r1` keeps R1 free.
+/// In which order classes choose.
+#[derive(Clone, Copy)]
+pub(super) enum Priority<'a> {
+    /// By width, and so that few registers are used.
+    Compact,
+    /// By the cost of spilling a point of a virtual register.
+    Cost(&'a [u128]),
+}
+
+/// Places every class, or returns the virtual registers that found no place. `cores` has the classes
+/// without optional merges. `reserve_r1` keeps R1 free.
 pub(super) fn assign(
     work: &Work,
     live: &LiveRanges,
     cores: &Classes,
     classes: &Classes,
+    priority: Priority<'_>,
     budget: &Budget,
     reserve_r1: bool,
-) -> Result<Assignment, RegFile> {
+) -> Result<Assignment, Vec<VRegId>> {
     let mut assignment = Assignment {
         first: vec![None; work.mir.vregs.len()],
         occupancy: Occupancy::new(live.points.total()),
@@ -102,7 +119,8 @@ pub(super) fn assign(
     if reserve_r1 {
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
     }
-    for class in in_order(live, classes) {
+    let mut failed = Vec::new();
+    for class in in_order(live, classes, priority) {
         if assignment.place(live, &classes.list[class], budget) {
             continue;
         }
@@ -110,21 +128,21 @@ pub(super) fn assign(
             classes.list[class].members.iter().map(|&(vreg, _)| cores.of(vreg as usize)).collect();
         parts.sort_unstable();
         parts.dedup();
-        parts.sort_by_key(|&part| std::cmp::Reverse(cores.list[part].high - cores.list[part].low));
+        parts.sort_by_key(|&part| Reverse(cores.list[part].high - cores.list[part].low));
         for part in parts {
             if !assignment.place(live, &cores.list[part], budget) {
-                return Err(cores.list[part].file);
+                failed.extend(cores.list[part].members.iter().map(|&(vreg, _)| VRegId::new(vreg as usize)));
             }
         }
     }
-    Ok(assignment)
+    if failed.is_empty() { Ok(assignment) } else { Err(failed) }
 }
 
 /// The classes that are ever live, in the order in which they choose.
-fn in_order(live: &LiveRanges, classes: &Classes) -> Vec<usize> {
+fn in_order(live: &LiveRanges, classes: &Classes, priority: Priority<'_>) -> Vec<usize> {
     let mut keyed = Vec::new();
     for (index, class) in classes.list.iter().enumerate() {
-        let (mut start, mut length) = (u32::MAX, 0u64);
+        let (mut start, mut length, mut cost) = (u32::MAX, 0u64, u128::MAX);
         for &(vreg, _) in &class.members {
             for component in live.all(vreg as usize) {
                 for segment in &live.ranges[component as usize] {
@@ -132,13 +150,16 @@ fn in_order(live: &LiveRanges, classes: &Classes) -> Vec<usize> {
                     length += u64::from(segment.end - segment.start);
                 }
             }
+            if let Priority::Cost(costs) = priority {
+                cost = cost.min(costs[vreg as usize]);
+            }
         }
         if length == 0 {
             continue;
         }
         let width = class.high - class.low;
         let length = if width > 1 || class.members.len() > 1 { length } else { 0 };
-        keyed.push(((-width, std::cmp::Reverse(length), start), index));
+        keyed.push(((Reverse(cost), Reverse(width), Reverse(length), start), index));
     }
     keyed.sort_unstable();
     keyed.into_iter().map(|(_, index)| index).collect()

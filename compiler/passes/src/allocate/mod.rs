@@ -23,8 +23,9 @@
 //! 6. [`rewrite`], [`parallel_copy`]: physical registers, copies on edges.
 //!
 //! Spilling before assigning means that assigning fails only where free registers are too scattered for an
-//! aligned tuple or the order of choice was unlucky. Then everything is done again with one, two, four …
-//! registers fewer at step 3; in the end each value lives only around its definition and uses, where
+//! aligned tuple or the order of choice was unlucky. Then what found no place is spilled too and everything
+//! is done again; from the fourth attempt on without optional coalescing. Each attempt spills more, and in
+//! the end each value lives only around its definition and uses, where
 //! placing the widest first always succeeds. Limits: R0–R254 or [`Options::max_regs`], UR0–UR62, P0–P6,
 //! UP0–UP6. R1 is the stack pointer where a function uses local memory, and an ordinary register elsewhere.
 
@@ -42,16 +43,18 @@ mod spill;
 mod tests;
 mod work;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Arch, PReg, RegFile};
 
 pub use check::{Violation, check};
 pub use work::Origin;
 
-use crate::mir::{MBlockId, Mir, VReg};
+use crate::mir::{MBlockId, Mir, VReg, VRegId};
+use assign::Priority;
 use coalesce::Classes;
 use live::LiveRanges;
 use work::Work;
@@ -84,7 +87,7 @@ pub struct Statistics {
     pub inserted: u32,
     /// Copies of the input that vanished.
     pub removed: u32,
-    /// How often assigning had to start over with fewer registers.
+    /// How often assigning had to start over.
     pub retries: u32,
 }
 
@@ -154,63 +157,118 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     if !(16..=255).contains(&options.max_regs) {
         return Err(AllocError::MaxRegs(options.max_regs));
     }
-    let copies_before: usize = mir.layout.iter().map(|&block| mir.blocks[block].insts.len()).sum();
+    let instructions: usize = mir.layout.iter().map(|&block| mir.blocks[block].insts.len()).sum();
     let mut isolated = Work::new(mir);
     isolate::isolate(&mut isolated)?;
     let budget = RegFile::ALL
         .map(|file| if file == RegFile::Gpr { options.max_regs } else { u16::from(file.count()) });
-    let mut limits = budget;
-    let mut statistics = Statistics::default();
+    let mut forced = Forced::default();
+    let mut retries = 0;
     loop {
         let mut work = isolated.clone();
-        spill_all(&mut work, &limits)?;
+        spill_all(&mut work, &budget, &forced)?;
         let live = LiveRanges::new(&work.mir, work.frame);
         let mut cores = Classes::new(&work);
         coalesce::join_ties(&work, &live, &mut cores)?;
         let mut classes = cores.clone();
-        coalesce::coalesce(&work, &live, &mut classes);
+        if retries < 3 {
+            coalesce::coalesce(&work, &live, &mut classes);
+        }
+        let costs;
+        let priority = if retries == 0 {
+            Priority::Compact
+        } else {
+            costs = all_costs(&work, &live);
+            Priority::Cost(&costs)
+        };
         let framed = work.frame.is_some() || work.mir.local_bytes > 0;
-        match assign::assign(&work, &live, &cores, &classes, &budget, framed) {
+        match assign::assign(&work, &live, &cores, &classes, priority, &budget, framed) {
             Ok(assignment) => {
                 let rewritten = rewrite::rewrite(&work, &live, &assignment, options.arch.stack_top())?;
-                statistics.registers = rewrite::registers_used(&rewritten.mir);
-                statistics.spills = rewritten.mir.spills;
-                statistics.edge_copies = rewritten.copies;
                 let origins = rewritten.mir.layout.iter().flat_map(|&block| &rewritten.origins[block]);
                 let kept = origins.clone().filter(|origin| matches!(origin, Origin::Inst(_))).count();
-                statistics.inserted = (origins.count() - kept) as u32;
-                statistics.removed = (copies_before - kept) as u32;
+                let statistics = Statistics {
+                    registers: rewrite::registers_used(&rewritten.mir),
+                    spills: rewritten.mir.spills,
+                    edge_copies: rewritten.copies,
+                    inserted: (origins.count() - kept) as u32,
+                    removed: (instructions - kept) as u32,
+                    retries,
+                };
                 return Ok(Allocation { mir: rewritten.mir, origins: rewritten.origins, statistics });
             }
-            Err(file) => {
-                let fewer = 1u16 << statistics.retries.min(3);
-                let limit = &mut limits[file as usize];
-                if *limit <= 1 {
+            Err(failed) => {
+                retries += 1;
+                if !forced.add(&isolated, &work, &failed) && retries > 3 {
+                    let file = work.mir.vregs[failed[0]].file;
                     let limit = u32::from(budget[file as usize]);
                     return Err(AllocError::TooFewRegisters { file, needed: 0, limit, loc: SourceLoc::NONE });
                 }
-                *limit = limit.saturating_sub(fewer).max(1);
-                statistics.retries += 1;
             }
         }
     }
 }
 
+/// What is spilled because it found no register.
+#[derive(Default)]
+struct Forced {
+    /// Virtual registers of the input.
+    values: BTreeSet<VRegId>,
+    /// Virtual registers of the input whose general registers go to memory.
+    homes: BTreeSet<VRegId>,
+}
+
+impl Forced {
+    /// Adds what failed; whether that is anything new. The numbers of the input's virtual registers are the
+    /// same in every attempt, those of others are not.
+    fn add(&mut self, isolated: &Work, work: &Work, failed: &[VRegId]) -> bool {
+        let before = self.values.len() + self.homes.len();
+        let count = isolated.mir.vregs.len();
+        for &id in failed.iter().filter(|&&id| id.index() < count && !work.short[id]) {
+            self.values.insert(id);
+        }
+        let failed: BTreeSet<VRegId> = failed.iter().copied().filter(|id| id.index() >= count).collect();
+        for (id, general) in work.general.iter() {
+            if general.is_some_and(|general| failed.contains(&general)) {
+                self.homes.insert(id);
+            }
+        }
+        self.values.len() + self.homes.len() > before
+    }
+
+    /// Those of a file, in the numbers of this attempt.
+    fn of(&self, work: &Work, file: RegFile) -> BTreeSet<VRegId> {
+        let homes = self.homes.iter().filter_map(|&id| work.general[id]);
+        let all = self.values.iter().copied().chain(homes);
+        all.filter(|&id| work.mir.vregs[id].file == file).collect()
+    }
+}
+
+fn all_costs(work: &Work, live: &LiveRanges) -> Vec<u128> {
+    let mut costs = vec![u128::MAX; work.mir.vregs.len()];
+    for file in RegFile::ALL {
+        let of_file = pressure::costs(work, live, &pressure::plans(work, file));
+        costs.iter_mut().zip(of_file).for_each(|(cost, other)| *cost = (*cost).min(other));
+    }
+    costs
+}
+
 /// Spills until every point needs at most so many registers of each file.
-fn spill_all(work: &mut Work, limits: &assign::Budget) -> Result<(), AllocError> {
+fn spill_all(work: &mut Work, limits: &assign::Budget, forced: &Forced) -> Result<(), AllocError> {
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
         let live = LiveRanges::new(&work.mir, work.frame);
         let limit = u32::from(limits[file as usize]);
         let framed = work.mir.local_bytes > 0 && file == RegFile::Gpr;
         let limit = if framed { limit - 1 } else { limit };
-        if pressure::maximum(work, &live, file) <= limit {
+        let forced = forced.of(work, file);
+        if forced.is_empty() && pressure::maximum(work, &live, file) <= limit {
             continue;
         }
-        let mut spilled = pressure::choose(work, &live, file, limit)?;
+        let mut spilled = pressure::choose(work, &live, file, limit, &forced)?;
         let to_memory = file == RegFile::Gpr && spilled.contains(&Some(pressure::Plan::Store));
         if to_memory && !framed {
             // The stack pointer takes R1.
-            spilled = pressure::choose(work, &live, file, limit.saturating_sub(1))?;
+            spilled = pressure::choose(work, &live, file, limit.saturating_sub(1), &forced)?;
         }
         let stored = spill::spill(work, &live, file, &spilled);
         work.mir.spills += stored;

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use super::AllocError;
 use super::live::{LiveRanges, exit_uses};
 use super::work::{self, Operand, Work};
-use crate::mir::{EdgeArg, MBlockId, MInst, VReg};
+use crate::mir::{EdgeArg, MBlockId, MInst, VReg, VRegId};
 
 /// How a virtual register that loses its register comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,25 +73,83 @@ pub(super) fn maximum(work: &Work, live: &LiveRanges, file: RegFile) -> u32 {
     most as u32
 }
 
-/// Chooses what to spill of a file so that at most `limit` registers are needed.
+/// Chooses what to spill of a file so that at most `limit` registers are needed; what is `forced` goes
+/// in any case.
 pub(super) fn choose(
     work: &Work,
     live: &LiveRanges,
     file: RegFile,
     limit: u32,
+    forced: &BTreeSet<VRegId>,
 ) -> Result<Spilled, AllocError> {
     let mut chooser = Chooser::new(work, live, file, limit);
+    for id in forced {
+        chooser.spilled[id.index()] = chooser.plans[id.index()];
+    }
     let mut order = work.mir.layout.clone();
     order.sort_by_key(|&block| std::cmp::Reverse(work.mir.blocks[block].frequency));
     loop {
-        let before = chooser.count;
+        let before = chooser.chosen;
         for &block in &order {
             chooser.block(block)?;
         }
-        if chooser.count == before {
+        if chooser.chosen == before {
             return Ok(chooser.spilled);
         }
     }
+}
+
+/// What the virtual registers of a file may become: those that have a plan may be spilled.
+pub(super) fn plans(work: &Work, file: RegFile) -> Spilled {
+    let mut plans = vec![None; work.mir.vregs.len()];
+    for (id, data) in work.mir.vregs.iter() {
+        if data.file == file && file != RegFile::Upred && !work.short[id] && Some(id) != work.frame_id() {
+            plans[id.index()] = Some(Plan::Store);
+        }
+    }
+    for &block in &work.mir.layout {
+        for (index, inst) in work.mir.blocks[block].insts.iter().enumerate() {
+            if let [(reg, width)] = work::defs(inst)[..]
+                && plans[reg.id.index()].is_some()
+                && reg.component == 0
+                && width == work.mir.vregs[reg.id].width
+                && is_rematerialisable(inst)
+            {
+                plans[reg.id.index()] = Some(Plan::Remat(block, index as u32));
+            }
+        }
+    }
+    plans
+}
+
+/// By virtual register, what it costs to spill it, for each point that this sets free. What has no plan
+/// costs more than anything.
+pub(super) fn costs(work: &Work, live: &LiveRanges, plans: &Spilled) -> Vec<u128> {
+    let mut traffic = vec![0u64; plans.len()];
+    for &block in &work.mir.layout {
+        let data = &work.mir.blocks[block];
+        let mut visit = |(reg, width): Operand| {
+            let traffic = &mut traffic[reg.id.index()];
+            *traffic = traffic.saturating_add(data.frequency.max(1).saturating_mul(u64::from(width)));
+        };
+        for inst in &data.insts {
+            work::uses(inst).into_iter().chain(work::defs(inst)).for_each(&mut visit);
+        }
+        exit_uses(&work.mir, block).into_iter().for_each(&mut visit);
+        data.params.iter().for_each(|param| visit((param.reg, param.width)));
+    }
+    let cost = |(vreg, plan): (usize, &Option<Plan>)| {
+        // A local load costs about as much as four constants.
+        let each = match plan {
+            None => return u128::MAX,
+            Some(Plan::Remat(..)) => 1,
+            Some(Plan::Store) => 4,
+        };
+        let segments = live.all(vreg).flat_map(|component| &live.ranges[component as usize]);
+        let length: u64 = segments.map(|segment| u64::from(segment.end - segment.start)).sum();
+        ((u128::from(traffic[vreg]) * each) << 20) / u128::from(length.max(1))
+    };
+    plans.iter().enumerate().map(cost).collect()
 }
 
 struct Chooser<'a> {
@@ -100,7 +158,7 @@ struct Chooser<'a> {
     file: RegFile,
     limit: u32,
     spilled: Spilled,
-    count: usize,
+    chosen: usize,
     /// By virtual register: the cost of a point that it would set free.
     cost: Vec<u128>,
     /// What each virtual register may become.
@@ -117,52 +175,15 @@ struct Chooser<'a> {
 impl<'a> Chooser<'a> {
     fn new(work: &'a Work, live: &'a LiveRanges, file: RegFile, limit: u32) -> Chooser<'a> {
         let count = work.mir.vregs.len();
-        let mut plans = vec![None; count];
-        for (id, data) in work.mir.vregs.iter() {
-            if data.file == file && file != RegFile::Upred && !work.short[id] {
-                plans[id.index()] = Some(Plan::Store);
-            }
-        }
-        let mut traffic = vec![0u64; count];
-        for &block in &work.mir.layout {
-            let data = &work.mir.blocks[block];
-            let mut visit = |(reg, width): Operand| {
-                let traffic = &mut traffic[reg.id.index()];
-                *traffic = traffic.saturating_add(data.frequency.max(1).saturating_mul(width as u64));
-            };
-            for (index, inst) in data.insts.iter().enumerate() {
-                work::uses(inst).into_iter().for_each(&mut visit);
-                let defs = work::defs(inst);
-                defs.iter().copied().for_each(&mut visit);
-                if let [(reg, width)] = defs[..]
-                    && plans[reg.id.index()].is_some()
-                    && reg.component == 0
-                    && width == work.mir.vregs[reg.id].width
-                    && is_rematerialisable(inst)
-                {
-                    plans[reg.id.index()] = Some(Plan::Remat(block, index as u32));
-                }
-            }
-            exit_uses(&work.mir, block).into_iter().for_each(&mut visit);
-            data.params.iter().for_each(|param| visit((param.reg, param.width)));
-        }
-        let cost = (0..count)
-            .map(|vreg| {
-                let components = live.all(vreg);
-                let segments = components.flat_map(|component| &live.ranges[component as usize]);
-                let length: u64 = segments.map(|segment| u64::from(segment.end - segment.start)).sum();
-                // A local load costs about as much as four constants.
-                let each = if matches!(plans[vreg], Some(Plan::Remat(..))) { 1 } else { 4 };
-                ((u128::from(traffic[vreg]) * each) << 20) / u128::from(length.max(1))
-            })
-            .collect();
+        let plans = plans(work, file);
+        let cost = costs(work, live, &plans);
         Chooser {
             work,
             live,
             file,
             limit,
             spilled: vec![None; count],
-            count: 0,
+            chosen: 0,
             cost,
             plans,
             pressure: 0,
@@ -208,7 +229,7 @@ impl<'a> Chooser<'a> {
                 return Err(AllocError::TooFewRegisters { file: self.file, needed, limit: self.limit, loc });
             };
             self.spilled[victim] = self.plans[victim];
-            self.count += 1;
+            self.chosen += 1;
             for component in self.live.all(victim) {
                 self.remove(component);
             }

@@ -62,7 +62,9 @@ pub(super) fn spill(work: &mut Work, live: &LiveRanges, file: RegFile, spilled: 
                 Some(Home::Slot(0))
             }
             Some(Plan::Store) => {
-                Some(Home::General(work.mir.new_vreg(RegFile::Gpr, work.mir.vregs[id].width)))
+                let general = work.mir.new_vreg(RegFile::Gpr, work.mir.vregs[id].width);
+                work.general[id] = Some(general.id);
+                Some(Home::General(general))
             }
         };
     }

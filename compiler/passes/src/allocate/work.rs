@@ -33,6 +33,8 @@ pub(super) struct Work {
     pub spill_bytes: u32,
     /// By virtual register: made by the allocator with a live range that cannot get shorter.
     pub short: SecondaryMap<VRegId, bool>,
+    /// By predicate or uniform register, the general registers that it was put away in.
+    pub general: SecondaryMap<VRegId, Option<VRegId>>,
 }
 
 impl Work {
@@ -41,7 +43,14 @@ impl Work {
         for (id, block) in mir.blocks.iter() {
             origins[id] = (0..block.insts.len()).map(|index| Origin::Inst(index as u32)).collect();
         }
-        Work { mir, origins, frame: None, spill_bytes: 0, short: SecondaryMap::new() }
+        Work {
+            mir,
+            origins,
+            frame: None,
+            spill_bytes: 0,
+            short: SecondaryMap::new(),
+            general: SecondaryMap::new(),
+        }
     }
 
     /// A new virtual register whose live range cannot get shorter: between a reload and its use.
@@ -49,6 +58,11 @@ impl Work {
         let reg = self.mir.new_vreg(file, width);
         self.short[reg.id] = true;
         reg
+    }
+
+    /// The stack pointer's number, if there is one.
+    pub fn frame_id(&self) -> Option<VRegId> {
+        self.frame.map(|frame| frame.id)
     }
 
     /// The stack pointer.

@@ -45,16 +45,18 @@ struct Builder {
     block: MBlockId,
     frequency: u64,
     divergent: bool,
+    undefined: bool,
 }
 
-/// A function of about so many statements.
-pub(super) fn function(seed: u64, statements: usize) -> Mir<VReg> {
+/// A function of about so many statements. With `undefined` some edges leave a parameter open.
+pub(super) fn function(seed: u64, statements: usize, undefined: bool) -> Mir<VReg> {
     let mut builder = Builder {
         mir: Mir::new("random"),
         random: Random::new(seed),
         block: MBlockId::from_u32(0),
         frequency: 1024,
         divergent: false,
+        undefined,
     };
     builder.start_block(Vec::new());
     let mut scope = Scope::default();
@@ -280,7 +282,7 @@ impl Builder {
         for param in params {
             args.push(match (self.random.below(8), param.reg.file) {
                 (0, _) => EdgeArg::Imm(self.random.below(2) as u64),
-                (1, RegFile::Gpr) => EdgeArg::Undef,
+                (1, RegFile::Gpr) if self.undefined => EdgeArg::Undef,
                 (_, RegFile::Pred) => EdgeArg::Reg(self.random.pick(&scope.predicates)),
                 (_, RegFile::Ugpr) if uniform => EdgeArg::Reg(self.random.pick(&scope.uniform)),
                 (_, RegFile::Gpr) if param.width == 2 => EdgeArg::Reg(self.pair(scope)),
