@@ -273,13 +273,14 @@ impl Writer {
 
 /// A machine in which nothing of variable latency completes until it is waited for, and everything else
 /// takes as long as it may.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct SlowMachine {
     time: u64,
     accesses: Vec<Running>,
     barrier: Option<u64>,
 }
 
+#[derive(Clone)]
 struct Running {
     reg: PReg,
     inst: usize,
@@ -409,6 +410,56 @@ fn random_code_runs_on_a_slow_machine() {
             }
         }
     }
+}
+
+/// Runs every path from the start of a block, some instructions long; whether each is free of errors.
+fn every_path_is_fine(program: &Program, start: usize) -> bool {
+    let mut stack = vec![(SlowMachine::default(), start, 0)];
+    while let Some((mut machine, mut index, mut steps)) = stack.pop() {
+        while steps < 24 && index < program.insts.len() {
+            if machine.issue(program, index).is_err() {
+                return false;
+            }
+            let inst = &program.insts[index].inst;
+            let target = inst.operands.iter().find_map(|operand| match operand.kind {
+                OperandKind::Label(label) => Some(program.labels[label.0 as usize] as usize),
+                _ => None,
+            });
+            steps += 1;
+            if let Some(target) = target {
+                stack.push((machine.clone(), target, steps));
+            }
+            if inst.guard.is_none() && matches!(inst.op, Op::BRA | Op::EXIT) {
+                break;
+            }
+            index += 1;
+        }
+    }
+    true
+}
+
+#[test]
+fn no_stall_for_a_fixed_latency_is_longer_than_some_path_needs() {
+    let (mut tried, mut spare) = (0, 0);
+    for seed in 0..60 {
+        let code = Writer(SplitMix::new(seed)).code();
+        let (program, explain) = assign(&code, Arch::Sm90, Options::default());
+        for index in 0..program.insts.len() {
+            let forced = explain.notes[index]
+                .iter()
+                .any(|note| matches!(note, Note::Latency { .. } | Note::Overwrite { .. }));
+            if !forced {
+                continue;
+            }
+            let mut weaker = program.clone();
+            weaker.insts[index].control.stall -= 1;
+            tried += 1;
+            spare +=
+                usize::from(weaker.labels.iter().all(|&start| every_path_is_fine(&weaker, start as usize)));
+        }
+    }
+    assert!(tried > 200, "only {tried} stalls were tried");
+    assert_eq!(spare, 0, "of {tried} stalls some could be shorter");
 }
 
 #[test]

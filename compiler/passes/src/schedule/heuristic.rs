@@ -17,7 +17,7 @@
 //!     }
 //!
 //!     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
-//!         let key = |node: Node| (region.successors(node).len(), now.saturating_sub(region.ready_at(node)));
+//!         let key = |node: Node| (region.successors(node).len(), now - region.ready_at(node));
 //!         *ready.iter().max_by_key(|&&node| key(node)).expect("something is ready")
 //!     }
 //! }

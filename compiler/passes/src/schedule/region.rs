@@ -23,8 +23,8 @@ use super::pressure::Tracker;
 /// An instruction of a region; its index is its place in the source order.
 pub type Node = NodeIndex<u32>;
 
-/// A time in cycles from the start of the region.
-pub type Cycle = u64;
+/// A time in cycles from the start of the region; signed, so that times can be subtracted.
+pub type Cycle = i64;
 
 /// Why one instruction comes after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -211,7 +211,7 @@ impl Region {
         self.pressure.issue(node.index());
         for edge in self.graph.edges(node) {
             let target = edge.target().index();
-            self.ready_at[target] = self.ready_at[target].max(at + u64::from(edge.weight().latency));
+            self.ready_at[target] = self.ready_at[target].max(at + Cycle::from(edge.weight().latency));
             self.waiting_for[target] -= 1;
             if self.waiting_for[target] == 0 {
                 ready(edge.target());
