@@ -1,1 +1,27 @@
-//! The incremental compiler from PTX to SASS
+//! The incremental compiler from PTX to SASS.
+//!
+//! A [`Database`] holds files, options and everything that was computed from them; [`lower`] and
+//! [`diagnostics`] ask it. After an edit only what the edit touches is computed again: see [`items`],
+//! [`module`] and [`stages`] for the query graph.
+//!
+//! ```
+//! use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+//!
+//! let db = Database::default();
+//! let file = SourceFile::new(&db, "k.ptx".into(), ".version 9.0\n.target sm_90\n.entry k() { ret; }".into());
+//! let options = Options::defaults(&db);
+//! assert!(diagnostics(&db, file, options).is_empty());
+//! ```
+
+pub mod db;
+pub mod input;
+pub mod items;
+pub mod module;
+pub mod output;
+pub mod render;
+pub mod stages;
+
+pub use db::{Database, Db};
+pub use input::{Options, SourceFile};
+pub use output::{compile_in_parallel, diagnostics, lower};
+pub use render::Located;

@@ -27,3 +27,5 @@ pub mod schedule;
 pub mod layout;
 
 pub mod control;
+
+pub mod pipeline;

@@ -20,6 +20,7 @@
 mod chains;
 mod code;
 mod convergence_check;
+mod text;
 mod threading;
 
 use chains::Arc;

@@ -1,0 +1,234 @@
+//! The order of the passes, in one place.
+//!
+//! A kernel goes through three stages, each of them a list of passes:
+//!
+//! | stage | passes | in → out |
+//! |---|---|---|
+//! | [`ssa`] | fuse-multiply-add, simplify | SSA as built → simplified SSA |
+//! | [`machine`] | legalize, simplify-legal, converge, select, combine, schedule-pre-ra | SSA → machine IR |
+//! | [`code`] | allocate, layout, schedule-post-ra, control, hazard-check | machine IR → program |
+//!
+//! An [`Observer`] sees the code before and after every pass; it is how the driver prints, times and
+//! stops. In debug builds every pass is followed by the verifier of its form; the allocation checker and
+//! the hazard check run in all builds, since wrong code must never be written.
+
+use std::fmt;
+
+use ptxc_ir::verify::{Level, verify};
+use ptxc_ir::Function;
+use ptxc_sass::text::{Style, write_program};
+use ptxc_sass::{Arch, Program};
+use ptxc_syntax::{NodeId, ast};
+
+use crate::check::env::ModuleEnv;
+use crate::control::{self, Explain};
+use crate::diagnostic::{Code, Diagnostic, source_node};
+
+use crate::mir::{Mir, VReg};
+use crate::schedule::heuristic_by_name;
+use crate::simplify::{Effort, simplify};
+use crate::uniformity::Uniformity;
+use crate::{allocate, build_ssa, converge, frequency, layout, legalize, mir, schedule, select};
+
+/// The compiler contradicts itself: a check failed that no input should make fail.
+pub const INTERNAL: Code = Code(990);
+
+/// The kernel needs more registers than it may have.
+pub const TOO_FEW_REGISTERS: Code = Code(901);
+
+/// Every pass in order, by name.
+pub const PASSES: &[&str] = &[
+    "fuse-multiply-add",
+    "simplify",
+    "legalize",
+    "simplify-legal",
+    "converge",
+    "select",
+    "combine",
+    "schedule-pre-ra",
+    "allocate",
+    "layout",
+    "schedule-post-ra",
+    "control",
+    "hazard-check",
+];
+
+/// Sees the code between passes.
+pub trait Observer {
+    /// Before a pass.
+    fn before(&mut self, _pass: &'static str, _code: &dyn fmt::Display) {}
+
+    /// After a pass; `false` stops the pipeline.
+    fn after(&mut self, _pass: &'static str, _code: &dyn fmt::Display) -> bool {
+        true
+    }
+}
+
+/// Sees nothing.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// Why a stage has no product: the diagnostics say so; none if the observer stopped it.
+pub type Halt = Vec<Diagnostic>;
+
+/// A finished function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FuncCode {
+    /// The program.
+    pub program: Program,
+    /// What forced each instruction's control field.
+    pub explain: Explain,
+}
+
+/// What decides the code beyond the machine IR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeSettings {
+    /// The architecture.
+    pub arch: Arch,
+    /// How much to optimise, 0 to 3.
+    pub opt: u8,
+    /// The name of the scheduling heuristic, see [`heuristic_by_name`].
+    pub heuristic: String,
+    /// The most general registers a thread, 16 to 255.
+    pub max_regs: u32,
+    /// Whether every instruction waits for everything.
+    pub serial: bool,
+}
+
+fn internal(pass: &str, errors: impl IntoIterator<Item = impl fmt::Display>) -> Halt {
+    let list: Vec<String> = errors.into_iter().take(3).map(|error| error.to_string()).collect();
+    let diagnostic = Diagnostic::error(INTERNAL, NodeId(0), format!("{pass} left wrong code: {}", list.join("; ")));
+    vec![diagnostic.note("this is an error in ptxc, not in the kernel; nothing was written")]
+}
+
+/// Verifies SSA after a pass, in debug builds.
+fn verified(pass: &str, func: &Function, level: Level) -> Result<(), Halt> {
+    if cfg!(debug_assertions) { verify(func, level).map_err(|errors| internal(pass, errors)) } else { Ok(()) }
+}
+
+fn verified_mir(pass: &str, mir: &Mir<VReg>) -> Result<(), Halt> {
+    if cfg!(debug_assertions) { mir::verify(mir).map_err(|errors| internal(pass, errors)) } else { Ok(()) }
+}
+
+fn go_on(observer: &mut dyn Observer, pass: &'static str, code: &dyn fmt::Display) -> Result<(), Halt> {
+    if observer.after(pass, code) { Ok(()) } else { Err(Vec::new()) }
+}
+
+/// The SSA form of a function as it was written.
+pub fn build(function: &ast::Function, env: &ModuleEnv) -> Result<Function, Halt> {
+    let func = build_ssa::build(function, env)?;
+    verified("build-ssa", &func, Level::Built)?;
+    Ok(func)
+}
+
+/// Simplifies SSA.
+pub fn ssa(mut func: Function, arch: Arch, opt: u8, fmad: bool, observer: &mut dyn Observer) -> Result<Function, Halt> {
+    observer.before("fuse-multiply-add", &func);
+    if fmad {
+        legalize::fuse_multiply_add(&mut func, arch);
+    }
+    verified("fuse-multiply-add", &func, Level::Built)?;
+    go_on(observer, "fuse-multiply-add", &func)?;
+
+    observer.before("simplify", &func);
+    simplify(&mut func, if opt > 0 { Effort::Full } else { Effort::Clean });
+    verified("simplify", &func, Level::Built)?;
+    go_on(observer, "simplify", &func)?;
+    Ok(func)
+}
+
+/// Legalizes, brackets divergence and selects instructions.
+pub fn machine(mut func: Function, arch: Arch, opt: u8, observer: &mut dyn Observer) -> Result<Mir<VReg>, Halt> {
+    observer.before("legalize", &func);
+    legalize::legalize(&mut func, arch);
+    verified("legalize", &func, Level::Legal)?;
+    go_on(observer, "legalize", &func)?;
+
+    observer.before("simplify-legal", &func);
+    simplify(&mut func, if opt > 0 { Effort::Light } else { Effort::Clean });
+    verified("simplify-legal", &func, Level::Legal)?;
+    go_on(observer, "simplify-legal", &func)?;
+
+    observer.before("converge", &func);
+    converge::converge(&mut func);
+    verified("converge", &func, Level::Converged)?;
+    go_on(observer, "converge", &func)?;
+
+    observer.before("select", &func);
+    let uniformity = Uniformity::compute(&func);
+    let frequency = frequency::block_frequencies(&func);
+    let mir = select::select(&func, arch, &uniformity, &frequency)
+        .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
+    verified_mir("select", &mir)?;
+    go_on(observer, "select", &mir)?;
+
+    observer.before("combine", &mir);
+    verified_mir("combine", &mir)?;
+    go_on(observer, "combine", &mir)?;
+    Ok(mir)
+}
+
+fn unsupported(what: select::Unsupported) -> Diagnostic {
+    let node = source_node(what.loc).unwrap_or(NodeId(0));
+    Diagnostic::unsupported(node, format!("`{}`", what.op)).note(what.why)
+}
+
+/// Schedules, allocates, lays out and adds control codes.
+pub fn code(mut mir: Mir<VReg>, settings: &CodeSettings, observer: &mut dyn Observer) -> Result<FuncCode, Halt> {
+    let arch = settings.arch;
+    let Some(mut heuristic) = heuristic_by_name(&settings.heuristic) else {
+        return Err(vec![Diagnostic::error(INTERNAL, NodeId(0), format!("no heuristic `{}`", settings.heuristic))]);
+    };
+    observer.before("schedule-pre-ra", &mir);
+    if settings.opt > 1 {
+        schedule::pre_ra(&mut mir, arch, &mut *heuristic).map_err(|error| internal("schedule-pre-ra", [error]))?;
+    }
+    verified_mir("schedule-pre-ra", &mir)?;
+    go_on(observer, "schedule-pre-ra", &mir)?;
+
+    observer.before("allocate", &mir);
+    let options = allocate::Options { max_regs: settings.max_regs as u16, arch };
+    let allocation = allocate::allocate(mir.clone(), &options).map_err(|error| too_few(&error))?;
+    allocate::check(&mir, &allocation, &options).map_err(|violations| internal("allocate", violations))?;
+    let allocated = allocation.mir;
+    go_on(observer, "allocate", &allocated)?;
+
+    observer.before("layout", &allocated);
+    let mut laid_out = layout::layout(allocated);
+    layout::check_convergence(&laid_out).map_err(|errors| internal("layout", errors))?;
+    go_on(observer, "layout", &laid_out)?;
+
+    observer.before("schedule-post-ra", &laid_out);
+    if settings.opt > 0 {
+        schedule::post_ra(&mut laid_out, arch, &mut *heuristic).map_err(|error| internal("schedule-post-ra", [error]))?;
+    }
+    go_on(observer, "schedule-post-ra", &laid_out)?;
+
+    observer.before("control", &laid_out);
+    let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
+    let (program, explain) = control::assign(&laid_out, arch, control::Options { sync });
+    go_on(observer, "control", &ProgramText(&program))?;
+
+    observer.before("hazard-check", &ProgramText(&program));
+    ptxc_sass::verify::check(&program).map_err(|hazards| internal("control", hazards))?;
+    go_on(observer, "hazard-check", &ProgramText(&program))?;
+    Ok(FuncCode { program, explain })
+}
+
+fn too_few(error: &allocate::AllocError) -> Halt {
+    vec![Diagnostic::error(TOO_FEW_REGISTERS, NodeId(0), error.to_string()).help("allow more with --max-regs")]
+}
+
+/// A program as text, for printing between passes.
+struct ProgramText<'a>(&'a Program);
+
+impl fmt::Display for ProgramText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        write_program(self.0, &Style::default(), None, &mut text)?;
+        f.write_str(&text)
+    }
+}
+

@@ -1,0 +1,54 @@
+//! The database: salsa's storage and, for tests, a log of the queries that ran.
+
+use std::sync::{Arc, Mutex};
+
+use salsa::{Event, EventKind};
+
+/// What queries see of the database.
+#[salsa::db]
+pub trait Db: salsa::Database {}
+
+/// The incremental compiler's memory: files, options, and every result that still holds.
+///
+/// A clone shares all of it; clones on several threads compile functions in parallel.
+#[salsa::db]
+#[derive(Clone)]
+pub struct Database {
+    storage: salsa::Storage<Self>,
+    log: Arc<Mutex<Option<Vec<String>>>>,
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        let log: Arc<Mutex<Option<Vec<String>>>> = Arc::default();
+        let sink = log.clone();
+        let callback = move |event: Event| {
+            if let EventKind::WillExecute { database_key } = event.kind {
+                let mut log = sink.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if let Some(log) = &mut *log {
+                    log.push(format!("{database_key:?}"));
+                }
+            }
+        };
+        Database { storage: salsa::Storage::new(Some(Box::new(callback))), log }
+    }
+}
+
+impl Database {
+    /// Starts to note which queries run.
+    pub fn start_log(&self) {
+        *self.log.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Vec::new());
+    }
+
+    /// The queries that ran since the log was started or taken, each as `name(Id(…))`, in order.
+    pub fn take_log(&self) -> Vec<String> {
+        let mut log = self.log.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+#[salsa::db]
+impl salsa::Database for Database {}
+
+#[salsa::db]
+impl Db for Database {}

@@ -1,0 +1,175 @@
+//! The module as its functions see it: header, names, signatures.
+//!
+//! These queries are the firewall. They return no positions, and names are asked for one at a time, so
+//! that a function depends on the names that it mentions and on nothing else of its module.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use ptxc_passes::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
+use ptxc_syntax::ast::{Function, Item, OperandKind, StatementKind};
+use ptxc_syntax::items::ItemKind;
+use ptxc_syntax::{Name, Parsed, parse_function, parse_item, parse_signature};
+
+use crate::db::Db;
+use crate::input::SourceFile;
+use crate::items::{Func, items};
+
+/// The header of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// `.version`; the newest one where the file has none.
+    pub version: PtxVersion,
+    /// The first `.target` that names an architecture; sm_90 where the file has none.
+    pub target: PtxTarget,
+    /// `.address_size`; 64 where the file has none.
+    pub address_bits: u32,
+}
+
+/// The header of a file.
+#[salsa::tracked(returns(ref))]
+pub fn header(db: &dyn Db, file: SourceFile) -> Header {
+    let mut header = Header {
+        version: PtxVersion::NEWEST,
+        target: PtxTarget { number: 90, kind: TargetKind::Baseline },
+        address_bits: 64,
+    };
+    for item in &items(db, file).others {
+        if !matches!(item.kind, ItemKind::Version | ItemKind::Target | ItemKind::AddressSize) {
+            continue;
+        }
+        match parse_item(&item.text, item.kind).value {
+            Some(Item::Version(version)) => header.version = PtxVersion(version.major, version.minor),
+            Some(Item::Target(target)) => {
+                if let Some(found) = target.names.iter().find_map(|name| PtxTarget::parse(&name.name)) {
+                    header.target = found;
+                }
+            }
+            Some(Item::AddressSize(size)) => header.address_bits = size.bits,
+            _ => {}
+        }
+    }
+    header
+}
+
+/// The variables that a file declares outside its functions.
+#[salsa::tracked(returns(ref))]
+fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
+    let mut found = IndexMap::new();
+    for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Variable) {
+        let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
+        for (name, variable) in env::variables(&declaration) {
+            if let Some(variable) = variable {
+                found.entry(name).or_insert(variable);
+            }
+        }
+    }
+    found
+}
+
+/// A name of a module.
+#[salsa::interned(debug)]
+pub struct ModuleName<'db> {
+    /// The name.
+    #[returns(ref)]
+    pub name: Name,
+}
+
+/// The variable of that name, if the file declares one.
+#[salsa::tracked(returns(clone))]
+pub fn symbol<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Variable> {
+    module_variables(db, file).get(name.name(db)).cloned()
+}
+
+/// For each function name the first function of that name: by index into the items' functions.
+#[salsa::tracked(returns(ref))]
+fn function_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
+    let mut index = IndexMap::new();
+    for (position, func) in items(db, file).functions.iter().enumerate() {
+        index.entry(func.name(db).clone()).or_insert(position);
+    }
+    index
+}
+
+/// The signature of the function of that name, if the file has one.
+#[salsa::tracked(returns(clone))]
+pub fn signature<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Signature> {
+    let position = *function_index(db, file).get(name.name(db))?;
+    let func = items(db, file).functions.get(position)?;
+    Some(env::signature(&parse_signature(func.text(db)).value))
+}
+
+/// A function parsed: tree, spans relative to its text, errors.
+#[salsa::tracked(returns(ref))]
+pub fn parsed<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Parsed<Function>> {
+    Arc::new(parse_function(func.text(db)))
+}
+
+/// A function's tree without positions: equal as long as only spaces and comments change.
+#[salsa::tracked(returns(ref))]
+pub fn ast<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Function> {
+    Arc::new(parsed(db, func).value.clone())
+}
+
+/// The names that a function mentions and that its own declarations may not explain, sorted.
+#[salsa::tracked(returns(ref))]
+fn mentioned<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Name> {
+    let mut names: Vec<Name> = Vec::new();
+    let body = ast(db, func).body.as_deref().unwrap_or(&[]);
+    for statement in body {
+        match &statement.kind {
+            StatementKind::Instruction(instruction) => {
+                // Operands nest as deep as a vector in an address; a list replaces recursion.
+                let mut rest: Vec<_> = instruction.operands.iter().collect();
+                while let Some(operand) = rest.pop() {
+                    match &operand.kind {
+                        OperandKind::Symbol(name) | OperandKind::Selected(name, _) => names.push(name.clone()),
+                        OperandKind::SymbolOffset(sum) => names.extend(sum.base.clone()),
+                        OperandKind::Element(name, index) => {
+                            names.push(name.clone());
+                            names.extend(index.base.clone());
+                        }
+                        OperandKind::Address(address) => {
+                            names.extend(address.place.base.clone());
+                            rest.extend(&address.rest);
+                        }
+                        OperandKind::Vector(list) | OperandKind::Arguments(list) => rest.extend(list),
+                        OperandKind::Pair(pair) => rest.extend([&pair.0, &pair.1]),
+                        OperandKind::Not(inner) | OperandKind::Minus(inner) => rest.push(inner),
+                        OperandKind::Sink | OperandKind::Immediate(_) | OperandKind::String(_) => {}
+                    }
+                }
+            }
+            StatementKind::CallTargets(list) => names.extend(list.targets.iter().map(|t| t.name.clone())),
+            _ => {}
+        }
+    }
+    names.retain(|name| !name.starts_with('%'));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What a function sees of its module.
+#[salsa::tracked(returns(ref))]
+pub fn environment<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<ModuleEnv> {
+    let file = func.file(db);
+    let header = header(db, file);
+    let mut env = ModuleEnv {
+        version: header.version,
+        target: header.target,
+        address_bits: header.address_bits,
+        variables: IndexMap::new(),
+        signatures: IndexMap::new(),
+    };
+    for name in mentioned(db, func) {
+        let key = ModuleName::new(db, name.clone());
+        if let Some(variable) = symbol(db, file, key) {
+            env.variables.insert(name.clone(), variable);
+        }
+        if let Some(signature) = signature(db, file, key) {
+            env.signatures.insert(name.clone(), signature);
+        }
+    }
+    Arc::new(env)
+}

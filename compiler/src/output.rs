@@ -1,0 +1,137 @@
+//! What a file comes to: its diagnostics, and its kernels as SASS text.
+
+use ptxc_passes::diagnostic::{Diagnostic, Severity};
+use ptxc_passes::pipeline::FuncCode;
+use ptxc_sass::text::{Style, write_program};
+use ptxc_syntax::items::ItemKind;
+use ptxc_syntax::{NodeId, Span, SyntaxError, parse_item};
+use rayon::prelude::*;
+
+use crate::db::{Database, Db};
+use crate::input::{Options, SourceFile};
+use crate::items::{Func, items, plain_offsets};
+use crate::module::parsed;
+use crate::render::Located;
+use crate::stages::{built, checked, code, mir, ssa};
+
+/// Every finding in a file, in the order of their places.
+pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
+    let mut found = findings(db, file);
+    for &func in &items(db, file).functions {
+        for stage in [
+            &built(db, func).diagnostics,
+            &ssa(db, func, options).diagnostics,
+            &mir(db, func, options).diagnostics,
+            &code(db, func, options).diagnostics,
+        ] {
+            found.extend(stage.iter().map(|diagnostic| locate(db, func, diagnostic)));
+        }
+    }
+    sort(found)
+}
+
+/// What can be said of a file without lowering it: syntax, names, types, forms.
+pub fn check(db: &dyn Db, file: SourceFile) -> Vec<Located> {
+    sort(findings(db, file))
+}
+
+fn sort(mut found: Vec<Located>) -> Vec<Located> {
+    found.sort_by(|a, b| (a.primary.0, &a.code, &a.message).cmp(&(b.primary.0, &b.code, &b.message)));
+    found.dedup();
+    found
+}
+
+fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
+    let mut found = Vec::new();
+    let items = items(db, file);
+    for (item, &offset) in items.others.iter().zip(plain_offsets(db, file)) {
+        let errors = parse_item(&item.text, item.kind).errors;
+        found.extend(errors.iter().map(|error| syntax_error(error, offset)));
+    }
+    for &func in &items.functions {
+        let parsed = parsed(db, func);
+        found.extend(parsed.errors.iter().map(|error| syntax_error(error, func.offset(db))));
+        found.extend(checked(db, func).iter().map(|diagnostic| locate(db, func, diagnostic)));
+    }
+    found
+}
+
+fn syntax_error(error: &SyntaxError, offset: u32) -> Located {
+    let related = error.related.iter().map(|(span, text)| (span.shifted(offset), text.to_string()));
+    Located {
+        code: error.code.to_string(),
+        severity: Severity::Error,
+        message: error.message.to_string(),
+        primary: (error.span.shifted(offset), String::new()),
+        secondary: related.collect(),
+        notes: error.note.iter().map(ToString::to_string).collect(),
+        help: error.help.as_ref().map(ToString::to_string),
+    }
+}
+
+/// Gives a diagnostic of a function its place in the file.
+pub fn locate(db: &dyn Db, func: Func<'_>, diagnostic: &Diagnostic) -> Located {
+    let parsed = parsed(db, func);
+    let offset = func.offset(db);
+    let span = |node: NodeId| -> Span { parsed.spans.get(node).shifted(offset) };
+    Located {
+        code: diagnostic.code.to_string(),
+        severity: diagnostic.severity,
+        message: diagnostic.message.clone(),
+        primary: (span(diagnostic.primary.node), diagnostic.primary.message.clone()),
+        secondary: diagnostic.secondary.iter().map(|l| (span(l.node), l.message.clone())).collect(),
+        notes: diagnostic.notes.clone(),
+        help: diagnostic.help.clone(),
+    }
+}
+
+/// The kernels of a file, in order, with their code where they have it. Device functions have none of
+/// their own.
+pub fn kernels<'db>(db: &'db dyn Db, file: SourceFile, options: Options) -> Vec<(Func<'db>, Option<&'db FuncCode>)> {
+    let functions = items(db, file).functions.iter();
+    functions
+        .filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))
+        .map(|&func| (func, code(db, func, options).value.as_ref()))
+        .collect()
+}
+
+/// The SASS text of a file: one kernel after another. Kernels with errors are missing from it, so look at
+/// [`diagnostics`] first.
+pub fn lower(db: &dyn Db, file: SourceFile, options: Options, style: &Style, explain: bool) -> String {
+    let mut text = String::new();
+    for (_, code) in kernels(db, file, options) {
+        let Some(code) = code else { continue };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&program_text(code, style, explain));
+    }
+    text
+}
+
+/// The SASS text of a kernel.
+pub fn program_text(code: &FuncCode, style: &Style, explain: bool) -> String {
+    let lines: Option<Vec<String>> =
+        explain.then(|| (0..code.program.insts.len()).map(|inst| code.explain.line(inst)).collect());
+    let mut text = String::new();
+    // Writing to a string fails only if a formatter does, and these do not.
+    let written = write_program(&code.program, style, lines.as_deref(), &mut text);
+    debug_assert!(written.is_ok());
+    text
+}
+
+/// Compiles all kernels of a file on all cores, so that the queries after it find everything done. What
+/// comes out does not depend on it.
+pub fn compile_in_parallel(db: &Database, file: SourceFile, options: Options) {
+    let count = items(db, file).functions.len();
+    if count < 2 {
+        return;
+    }
+    // Each worker has a clone of the database: a handle on the same storage.
+    let clones: Vec<(usize, Database)> = (0..count).map(|index| (index, db.clone())).collect();
+    clones.into_par_iter().for_each(|(index, db)| {
+        if let Some(&func) = items(&db, file).functions.get(index) {
+            code(&db, func, options);
+        }
+    });
+}

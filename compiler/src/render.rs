@@ -1,0 +1,77 @@
+//! Diagnostics with their place in a file, for people and for programs.
+
+use codespan_reporting::diagnostic as codespan;
+use codespan_reporting::files::SimpleFile;
+use codespan_reporting::term;
+use ptxc_passes::diagnostic::Severity;
+use ptxc_syntax::Span;
+
+/// A finding in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Located {
+    /// The code, such as `E0107`.
+    pub code: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// One sentence.
+    pub message: String,
+    /// The place, in bytes of the file, with what is to be said about it.
+    pub primary: (Span, String),
+    /// Other places that matter.
+    pub secondary: Vec<(Span, String)>,
+    /// The rule.
+    pub notes: Vec<String>,
+    /// What would repair it.
+    pub help: Option<String>,
+}
+
+/// Renders diagnostics of one file as people read them, in the order given.
+pub fn human(path: &str, text: &str, diagnostics: &[Located]) -> String {
+    let file = SimpleFile::new(path, text);
+    let config = term::Config::default();
+    let mut out = String::new();
+    for located in diagnostics {
+        let clip = |span: Span| {
+            let mut start = (span.start as usize).min(text.len());
+            let mut end = (span.end as usize).clamp(start, text.len());
+            while !text.is_char_boundary(start) {
+                start -= 1;
+            }
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            start..end
+        };
+        let mut labels = vec![codespan::Label::primary((), clip(located.primary.0)).with_message(&located.primary.1)];
+        for (span, message) in &located.secondary {
+            labels.push(codespan::Label::secondary((), clip(*span)).with_message(message));
+        }
+        let mut notes = located.notes.clone();
+        notes.extend(located.help.iter().map(|help| format!("help: {help}")));
+        let diagnostic = match located.severity {
+            Severity::Error => codespan::Diagnostic::error(),
+            Severity::Warning => codespan::Diagnostic::warning(),
+        }
+        .with_code(&located.code)
+        .with_message(&located.message)
+        .with_labels(labels)
+        .with_notes(notes);
+        // Spans are clipped to the text, so the only error left is one of writing to a string.
+        match term::emit_into_string(&config, &file, &diagnostic) {
+            Ok(text) => out.push_str(&text),
+            Err(error) => out.push_str(&format!("{}: {} ({error})\n", located.code, located.message)),
+        }
+    }
+    out
+}
+
+/// The line and column, both from 1 and in characters, of a byte offset.
+pub fn line_column(text: &str, offset: u32) -> (usize, usize) {
+    let mut offset = (offset as usize).min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let before = &text[..offset];
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+}

@@ -1,0 +1,111 @@
+//! From a function's tree to its code: one query a stage.
+//!
+//! Each result carries its diagnostics. A stage after a failed one has nothing to do and adds nothing.
+
+use std::sync::Arc;
+
+use ptxc_ir as ir;
+use ptxc_passes::diagnostic::{Diagnostic, Severity};
+use ptxc_passes::mir::{Mir, VReg};
+use ptxc_passes::pipeline::{self, FuncCode, Silent};
+use ptxc_sass::Arch;
+
+use crate::db::Db;
+use crate::input::{Options, SourceFile};
+use crate::items::Func;
+use crate::module::{ast, environment, header, parsed};
+
+/// What a stage leaves: its product, unless there are errors, and its diagnostics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage<T> {
+    /// The product.
+    pub value: Option<T>,
+    /// What was found on the way.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl<T> Stage<T> {
+    fn of(result: Result<T, Vec<Diagnostic>>) -> Arc<Stage<T>> {
+        Arc::new(match result {
+            Ok(value) => Stage { value: Some(value), diagnostics: Vec::new() },
+            Err(diagnostics) => Stage { value: None, diagnostics },
+        })
+    }
+
+    fn nothing() -> Arc<Stage<T>> {
+        Arc::new(Stage { value: None, diagnostics: Vec::new() })
+    }
+}
+
+/// The architecture that a `.target` is compiled for: the newest one that is not newer than the target's
+/// number. `sm_90a` is compiled for sm_90; a target older than the oldest architecture, for the oldest,
+/// since code for an older target runs there.
+pub fn arch_of_target(number: u32) -> Arch {
+    Arch::ALL.into_iter().rev().find(|arch| arch.number() <= number).unwrap_or(Arch::ALL[0])
+}
+
+/// The architecture to compile a file for.
+#[salsa::tracked(returns(copy))]
+pub fn arch(db: &dyn Db, file: SourceFile, options: Options) -> Arch {
+    options.arch(db).unwrap_or_else(|| arch_of_target(header(db, file).target.number))
+}
+
+/// The findings of the checker in a function.
+#[salsa::tracked(returns(ref))]
+pub fn checked<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
+    let _ = (ast(db, func), environment(db, func));
+    Vec::new()
+}
+
+/// The SSA form as the program was written.
+#[salsa::tracked(returns(ref))]
+pub fn built<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Stage<ir::Function>> {
+    let damaged = !parsed(db, func).errors.is_empty();
+    let wrong = checked(db, func).iter().any(|finding| finding.severity == Severity::Error);
+    if damaged || wrong || !func.has_body(db) {
+        return Stage::nothing();
+    }
+    Stage::of(pipeline::build(ast(db, func), environment(db, func)))
+}
+
+/// The simplified SSA form.
+#[salsa::tracked(returns(ref))]
+pub fn ssa<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<ir::Function>> {
+    match &built(db, func).value {
+        Some(built) => {
+            let arch = arch(db, func.file(db), options);
+            Stage::of(pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent))
+        }
+        None => Stage::nothing(),
+    }
+}
+
+/// Machine IR over virtual registers.
+#[salsa::tracked(returns(ref))]
+pub fn mir<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<Mir<VReg>>> {
+    match &ssa(db, func, options).value {
+        Some(ssa) => {
+            let arch = arch(db, func.file(db), options);
+            Stage::of(pipeline::machine(ssa.clone(), arch, options.opt(db), &mut Silent))
+        }
+        None => Stage::nothing(),
+    }
+}
+
+/// The finished code: allocated, scheduled, with control codes.
+#[salsa::tracked(returns(ref))]
+pub fn code<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<FuncCode>> {
+    match &mir(db, func, options).value {
+        Some(mir) => {
+            let settings = pipeline::CodeSettings {
+                arch: arch(db, func.file(db), options),
+                opt: options.opt(db),
+                heuristic: options.heuristic(db).clone(),
+                max_regs: options.max_regs(db),
+                serial: options.serial(db),
+            };
+            Stage::of(pipeline::code(mir.clone(), &settings, &mut Silent))
+        }
+        None => Stage::nothing(),
+    }
+}
