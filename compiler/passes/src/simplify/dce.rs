@@ -1,133 +1,128 @@
-//! Dead code: blocks that nothing reaches, instructions and block parameters that nothing needs.
+//! Removes what nobody needs: unreachable blocks, instructions without effect whose results are unused,
+//! and block parameters that feed only such instructions or themselves.
 //!
-//! Needed are instructions with a side effect, terminators, and whatever defines what a needed one reads;
-//! a block parameter is needed if somebody reads it, and then so is what the edges hand to it. A parameter
-//! that only goes around a loop is found dead, because it never becomes needed. Linear.
+//! In: a function. Out: the same with every remaining instruction either effectful or needed by one.
+//!
+//! ```text
+//! block1(v3: b32, v4: b32):           block1(v3: b32):
+//!     v5 = iadd.b32 v4, v4       =>       store.global.b32 [v1], v3
+//!     store.global.b32 [v1], v3           …
+//! ```
+//!
+//! Marks from the effectful instructions and terminators backwards over arguments, and from a needed block
+//! parameter to the arguments of the edges; then sweeps. A counter that only counts itself is never
+//! marked. Linear.
 
-use cranelift_entity::{EntitySet, SecondaryMap};
-use ptxc_ir::{Block, BlockCall, Function, Inst, Op, Value, ValueDef};
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{Cfg, Function, Inst, Value, ValueDef};
 
-/// Removes dead code; whether there was any.
-pub fn eliminate_dead_code(func: &mut Function) -> bool {
-    let unreachable = remove_unreachable(func);
-    let dead = remove_unneeded(func);
-    let atomics = weaken_atomics(func);
-    unreachable || dead || atomics
-}
+/// Name of the pass.
+pub const NAME: &str = "dce";
 
-/// Takes blocks that the entry does not reach out of the layout.
-fn remove_unreachable(func: &mut Function) -> bool {
-    let Some(&entry) = func.layout.first() else { return false };
-    let mut reached: EntitySet<Block> = EntitySet::new();
-    let mut stack = vec![entry];
-    reached.insert(entry);
-    while let Some(block) = stack.pop() {
-        for successor in func.successors(block) {
-            if reached.insert(successor) {
-                stack.push(successor);
-            }
-        }
-        // The block at which lanes go on together is named by the instruction that opens the region.
+/// Removes dead code; says whether there was any.
+pub fn dce(func: &mut Function) -> bool {
+    let cfg = Cfg::compute(func);
+    let blocks_before = func.layout.len();
+    func.layout.retain(|&block| cfg.is_reachable(block));
+    let mut changed = func.layout.len() != blocks_before;
+
+    let mut marks = Marks::default();
+    for &block in cfg.rpo() {
         for &inst in &func.blocks[block].insts {
-            if let Op::Bssy(_, target) = func.insts[inst].op
-                && reached.insert(target)
-            {
-                stack.push(target);
-            }
-        }
-    }
-    let before = func.layout.len();
-    func.layout.retain(|&block| reached.contains(block));
-    func.layout.len() != before
-}
-
-fn remove_unneeded(func: &mut Function) -> bool {
-    let mut incoming: SecondaryMap<Block, Vec<(Inst, usize)>> = SecondaryMap::new();
-    let mut needed: EntitySet<Inst> = EntitySet::new();
-    let mut read: EntitySet<Value> = EntitySet::new();
-    let mut work: Vec<Value> = Vec::new();
-    for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            let data = &func.insts[inst];
-            for (position, edge) in data.targets.iter().enumerate() {
-                incoming[edge.block].push((inst, position));
-            }
-            let effects = data.op.effects();
+            let effects = func.insts[inst].op.effects();
             if effects.side_effect || effects.terminator {
-                needed.insert(inst);
-                work.extend(&data.args);
+                marks.instruction(func, inst);
             }
         }
     }
-    while let Some(value) = work.pop() {
-        if !read.insert(value) {
-            continue;
-        }
+    while let Some(value) = marks.work.pop() {
         match func.def(value) {
-            ValueDef::Result(inst, _) => {
-                if needed.insert(inst) {
-                    work.extend(&func.insts[inst].args);
-                }
-            }
+            ValueDef::Result(inst, _) => marks.instruction(func, inst),
             ValueDef::Param(block, index) => {
-                for &(inst, position) in &incoming[block] {
-                    work.extend(func.insts[inst].targets[position].args.get(index as usize));
+                // A block that reaches this one by several edges is listed as often.
+                for &pred in cfg.preds(block) {
+                    for edge in func.edges(pred).iter().filter(|edge| edge.block == block) {
+                        marks.value(edge.args[index as usize]);
+                    }
                 }
             }
         }
     }
-    let mut changed = false;
-    for block in func.layout.clone() {
-        let insts = &mut func.blocks[block].insts;
-        let before = insts.len();
-        insts.retain(|&inst| needed.contains(inst));
-        changed |= insts.len() != before;
-        let keep: Vec<bool> = func.blocks[block].params.iter().map(|&p| read.contains(p)).collect();
-        if keep.iter().all(|&keep| keep) {
-            continue;
+
+    for &block in cfg.rpo() {
+        let data = &mut func.blocks[block];
+        let insts_before = data.insts.len();
+        data.insts.retain(|&inst| marks.insts[inst]);
+        changed |= data.insts.len() != insts_before;
+        if let Some(terminator) = func.terminator(block) {
+            let mut targets = std::mem::take(&mut func.insts[terminator].targets);
+            for target in &mut targets {
+                let params = func.blocks[target.block].params.iter();
+                let mut needed = params.map(|&param| marks.values[param]);
+                target.args.retain(|_| needed.next().unwrap_or(true));
+            }
+            func.insts[terminator].targets = targets;
         }
-        changed = true;
-        func.retain_block_params(block, |index| keep[index]);
-        for &(inst, position) in &incoming[block] {
-            let edge: &mut BlockCall = &mut func.insts[inst].targets[position];
-            let mut index = 0;
-            edge.args.retain(|_| {
-                index += 1;
-                keep.get(index - 1).copied().unwrap_or(true)
-            });
+    }
+    for &block in cfg.rpo() {
+        let needed: Vec<bool> = func.blocks[block].params.iter().map(|&param| marks.values[param]).collect();
+        if needed.contains(&false) {
+            func.retain_block_params(block, |index| needed[index]);
+            changed = true;
         }
     }
     changed
 }
 
-/// An atomic update whose old value nobody reads needs no result (`RED` in place of `ATOM`). An exchange
-/// or a compare-and-swap has no such form.
-fn weaken_atomics(func: &mut Function) -> bool {
-    use ptxc_ir::AtomicOp;
-    let mut read: EntitySet<Value> = EntitySet::new();
-    for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            let data = &func.insts[inst];
-            for &value in data.args.iter().chain(data.targets.iter().flat_map(|edge| &edge.args)) {
-                read.insert(value);
+#[derive(Default)]
+struct Marks {
+    insts: SecondaryMap<Inst, bool>,
+    values: SecondaryMap<Value, bool>,
+    work: Vec<Value>,
+}
+
+impl Marks {
+    fn value(&mut self, value: Value) {
+        if !std::mem::replace(&mut self.values[value], true) {
+            self.work.push(value);
+        }
+    }
+
+    fn instruction(&mut self, func: &Function, inst: Inst) {
+        if !std::mem::replace(&mut self.insts[inst], true) {
+            for &arg in &func.insts[inst].args {
+                self.value(arg);
             }
         }
     }
-    let mut changed = false;
-    for block in func.layout.clone() {
-        for position in 0..func.blocks[block].insts.len() {
-            let inst = func.blocks[block].insts[position];
-            let data = &func.insts[inst];
-            let Op::Atomic(op, access) = data.op else { continue };
-            let has_form = !matches!(op, AtomicOp::Exch | AtomicOp::Cas);
-            if has_form && !func.results(inst).iter().any(|&result| read.contains(result)) {
-                let mut data = data.clone();
-                data.op = Op::Red(op, access);
-                let red = func.make_inst(data);
-                func.blocks[block].insts[position] = red;
-                changed = true;
-            }
-        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simplify::testing::{check, check_unchanged};
+
+    #[test]
+    fn a_counter_for_nobody() {
+        check(
+            dce,
+            "block0:\n v0 = const.b32 0x1\n v1 = undef.pred\n jump block1(v0, v0)\n\
+             block1(v2: b32, v3: b32):\n v4 = iadd.b32 v2, v0\n v5 = iadd.b32 v3, v0\n\
+             v6 = icmp.eq.b32 v5, v0\n brif v6, block1(v4, v5), block2\n\
+             block2:\n exit\nblock3:\n exit",
+            "block0:\n v0 = const.b32 0x1\n jump block1(v0)\n\
+             block1(v3: b32):\n v5 = iadd.b32 v3, v0\n\
+             v6 = icmp.eq.b32 v5, v0\n brif v6, block1(v5), block2\n\
+             block2:\n exit",
+        );
     }
-    changed
+
+    #[test]
+    fn effects_stay() {
+        check_unchanged(
+            dce,
+            "block0:\n v0 = param.b64 +0\n v1 = load.global.volatile.b32 [v0]\n\
+             v2 = atomic.add.global.relaxed.b32 [v0], v1\n v3 = activemask\n v4 = sreg.b32 clock\n exit",
+        );
+    }
 }

@@ -1,52 +1,100 @@
-//! Simplification of SSA: folding, value numbering, branches, dead code.
+//! Simplification of SSA: makes a function smaller and faster without knowing the target.
 //!
-//! [`simplify`] runs the rules of [`RULES`] in turn until a round changes nothing, at most
-//! [`MAX_ROUNDS`] times; at level 0 it only removes dead code, which later passes rely on. Every rule is a
-//! pass of its own with a name, and leaves a function that the verifier accepts.
+//! In: a verified function. Out: an equivalent one, verified at the same level. One file a pass:
+//!
+//! | pass | what |
+//! |---|---|
+//! | [`params`](mod@params) | block parameters that equal another value |
+//! | [`fold`](mod@fold) | constants, identities, conditions, conversions |
+//! | [`gvn`](mod@gvn) | equal computations |
+//! | [`branches`](mod@branches) | empty blocks, straight lines |
+//! | [`if_convert`](mod@if_convert) | short arms become choices |
+//! | [`licm`](mod@licm) | loop invariants |
+//! | [`dead_atomics`](mod@dead_atomics) | atomics without a used result |
+//! | [`dce`](mod@dce) | dead code |
+//!
+//! [`simplify`] runs them until nothing changes, but a bounded number of times, so that the whole is
+//! linear in the function but for the dominator trees.
 
-mod branches;
-mod constants;
-mod dce;
-mod fold;
-mod gvn;
-mod rewriter;
-mod significant;
-
-pub use branches::simplify_branches;
-pub use dce::eliminate_dead_code;
-pub use fold::fold;
-pub use gvn::number_values;
+pub mod branches;
+pub mod dce;
+pub mod dead_atomics;
+pub mod evaluate;
+pub mod fold;
+pub mod gvn;
+pub mod if_convert;
+pub mod licm;
+pub mod params;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use ptxc_ir::Function;
 
-/// A rule: changes the function and says whether it did.
-pub type Rule = fn(&mut Function) -> bool;
+pub use branches::branches;
+pub use dce::dce;
+pub use dead_atomics::dead_atomics;
+pub use fold::{Target, fold};
+pub use gvn::gvn;
+pub use if_convert::if_convert;
+pub use licm::licm;
+pub use params::params;
 
-/// The rules in the order in which they run, by name.
-pub const RULES: &[(&str, Rule)] =
-    &[
-    ("fold", fold),
-    ("gvn", number_values),
-    ("simplify-branches", simplify_branches),
-    ("dce", eliminate_dead_code),
+/// Name of the whole.
+pub const NAME: &str = "simplify";
+
+/// How much to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// Only what is dead goes.
+    Clean,
+    /// What legalization leaves behind: folding within legal operations, equal computations, dead code. The
+    /// flow of control stays as it is.
+    Light,
+    /// Everything.
+    Full,
+}
+
+/// A pass: rewrites a function, and tells whether anything changed.
+pub type Pass = fn(&mut Function) -> bool;
+
+/// The passes by name, each to be run alone.
+pub const PASSES: &[(&str, Pass)] = &[
+    (params::NAME, params),
+    (fold::NAME, fold_any),
+    (gvn::NAME, gvn),
+    (branches::NAME, branches),
+    (if_convert::NAME, if_convert),
+    (licm::NAME, licm),
+    (dead_atomics::NAME, dead_atomics),
+    (dce::NAME, dce),
 ];
 
-/// The most rounds that one call makes.
-pub const MAX_ROUNDS: usize = 6;
+fn fold_any(func: &mut Function) -> bool {
+    fold(func, Target::Any)
+}
 
-/// Simplifies a function at an optimisation level, 0 to 3.
-pub fn simplify(func: &mut Function, level: u8) {
-    if level == 0 {
-        eliminate_dead_code(func);
-        return;
-    }
-    for _ in 0..MAX_ROUNDS {
-        let mut changed = false;
-        for (_, rule) in RULES {
-            changed |= rule(func);
-        }
+fn fold_legal(func: &mut Function) -> bool {
+    fold(func, Target::Legal)
+}
+
+/// How often the passes are repeated at most. Two rounds are enough for nearly every function; what is left
+/// after the last is correct, only not as small as it could be.
+const MOST_ROUNDS: usize = 6;
+
+/// Simplifies a function; says whether anything changed.
+pub fn simplify(func: &mut Function, effort: Effort) -> bool {
+    let passes: &[Pass] = match effort {
+        Effort::Clean => &[dce],
+        Effort::Light => &[params, fold_legal, gvn, dce],
+        Effort::Full => &[params, fold_any, gvn, dce, branches, if_convert, licm, dead_atomics, dce],
+    };
+    let mut any = false;
+    for _ in 0..MOST_ROUNDS {
+        let changed = passes.iter().fold(false, |changed, pass| pass(func) | changed);
+        any |= changed;
         if !changed {
             break;
         }
     }
+    any
 }

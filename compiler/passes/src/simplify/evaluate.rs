@@ -1,0 +1,228 @@
+//! Evaluates operations on constants with `ptxc_semantics`, which the interpreters use as well.
+//!
+//! In: an operation, its controlling type, and type and bits of each argument. Out: the bits of its only
+//! result; `None` where the operation is no function of its arguments, where the hardware's result is not
+//! known to the bit (approximations, divisions by zero, conversions of NaN to integers), and for vectors
+//! and 128 bits.
+
+use ptxc_ir::{FloatCond, FloatMode, Funnel, IntCond, Op, Rounding, Type};
+use ptxc_semantics as semantics;
+use ptxc_semantics::bits::{self, Limit, PrmtMode};
+use ptxc_semantics::float::{self, FloatCmp, NanRule};
+use ptxc_semantics::int::{self, IntCmp};
+use ptxc_semantics::{Format, IntType, Mode, convert};
+
+/// The value of an operation on constants; each argument is a type and bits without anything above.
+pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
+    if ty.bits() > 64 || args.iter().any(|(ty, _)| ty.bits() > 64) {
+        return None;
+    }
+    let bits: Vec<u64> = args.iter().map(|&(_, bits)| bits).collect();
+    logic(op, ty, &bits)
+        .or_else(|| integer(op, ty, &bits))
+        .or_else(|| conversion(op, ty, args))
+        .or_else(|| floating(op, ty, &bits))
+}
+
+/// All ones in a type.
+pub(super) fn ones(ty: Type) -> u64 {
+    IntType::new(ty.bits(), false).mask()
+}
+
+fn logic(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
+    Some(match (op, args) {
+        (Op::And, &[a, b]) => a & b,
+        (Op::Or, &[a, b]) => a | b,
+        (Op::Xor, &[a, b]) => a ^ b,
+        (Op::Not, &[a]) => !a & ones(ty),
+        (Op::Select, &[condition, a, b]) => bits::sel(condition != 0, a, b),
+        _ => return None,
+    })
+}
+
+fn integer(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
+    if !ty.is_int() {
+        return None;
+    }
+    let unsigned = IntType::new(ty.bits(), false);
+    let signed = IntType::new(ty.bits(), true);
+    Some(match (op, args) {
+        (Op::Iadd, &[a, b]) => int::add(unsigned, a, b),
+        (Op::Isub, &[a, b]) => int::sub(unsigned, a, b),
+        (Op::Ineg, &[a]) => int::neg(unsigned, a),
+        (Op::Iabs, &[a]) => int::abs(signed, a),
+        (Op::Imul, &[a, b]) => int::mul_lo(unsigned, a, b),
+        (Op::Umulh, &[a, b]) => int::mul_hi(unsigned, a, b),
+        (Op::Smulh, &[a, b]) => int::mul_hi(signed, a, b),
+        (Op::UmulWide, &[a, b]) => int::mul_wide(unsigned, a, b),
+        (Op::SmulWide, &[a, b]) => int::mul_wide(signed, a, b),
+        (Op::UmadWide, &[a, b, c]) => int::mad_wide(unsigned, a, b, c),
+        (Op::SmadWide, &[a, b, c]) => int::mad_wide(signed, a, b, c),
+        (Op::Udiv, &[a, b]) if b != 0 => int::div(unsigned, a, b),
+        (Op::Sdiv, &[a, b]) if b != 0 => int::div(signed, a, b),
+        (Op::Urem, &[a, b]) if b != 0 => int::rem(unsigned, a, b),
+        (Op::Srem, &[a, b]) if b != 0 => int::rem(signed, a, b),
+        (Op::Smin, &[a, b]) => int::min(signed, a, b),
+        (Op::Smax, &[a, b]) => int::max(signed, a, b),
+        (Op::Umin, &[a, b]) => int::min(unsigned, a, b),
+        (Op::Umax, &[a, b]) => int::max(unsigned, a, b),
+        (Op::IaddCarryIn, &[a, b, carry]) => int::add_carry(unsigned, a, b, carry != 0).0,
+        (Op::Shl, &[a, count]) => bits::shl(unsigned, a, count as u32),
+        (Op::Shr, &[a, count]) => bits::shr(unsigned, a, count as u32),
+        (Op::Sar, &[a, count]) => bits::shr(signed, a, count as u32),
+        (Op::Popc, &[a]) => bits::popc(unsigned, a).into(),
+        (Op::Clz, &[a]) => bits::clz(unsigned, a).into(),
+        (Op::Brev, &[a]) => bits::brev(unsigned, a),
+        (Op::Prmt, &[a, b, c]) => bits::prmt(PrmtMode::Index, a as u32, b as u32, c as u32).into(),
+        (Op::FunnelShl(limit), &[a, b, count]) => {
+            bits::shf_l(a as u32, b as u32, count as u32, funnel_limit(*limit)?).into()
+        }
+        (Op::FunnelShr(limit), &[a, b, count]) => {
+            bits::shf_r(a as u32, b as u32, count as u32, funnel_limit(*limit)?).into()
+        }
+        (Op::Icmp(condition), &[a, b]) => u64::from(compare(*condition, ty, a, b)),
+        _ => return None,
+    })
+}
+
+fn funnel_limit(limit: Funnel) -> Option<Limit> {
+    match limit {
+        Funnel::Wrap => Some(Limit::Wrap),
+        Funnel::Clamp => Some(Limit::Clamp),
+        Funnel::Wide | Funnel::WideSigned => None,
+    }
+}
+
+/// Whether an integer comparison holds.
+pub(super) fn compare(condition: IntCond, ty: Type, a: u64, b: u64) -> bool {
+    let cmp = match condition {
+        IntCond::Eq => IntCmp::Eq,
+        IntCond::Ne => IntCmp::Ne,
+        IntCond::Slt | IntCond::Ult => IntCmp::Lt,
+        IntCond::Sle | IntCond::Ule => IntCmp::Le,
+        IntCond::Sgt | IntCond::Ugt => IntCmp::Gt,
+        IntCond::Sge | IntCond::Uge => IntCmp::Ge,
+    };
+    int::compare(IntType::new(ty.bits(), condition.is_signed()), cmp, a, b)
+}
+
+fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
+    let int = |ty: Type, signed| IntType::new(ty.bits(), signed);
+    Some(match (op, args) {
+        (Op::Zext | Op::Trunc, &[(from, a)]) => convert::int_to_int(int(from, false), int(ty, false), a),
+        (Op::Sext, &[(from, a)]) => convert::int_to_int(int(from, true), int(ty, true), a),
+        (Op::Bitcast, &[(_, a)]) => a,
+        (Op::Pack, &[(half, low), (_, high)]) => low | high << half.bits(),
+        (Op::SintToFloat(round), &[(from, a)]) => {
+            convert::int_to_float(int(from, true), format(ty)?, a, Mode::new(rounding(*round)))
+        }
+        (Op::UintToFloat(round), &[(from, a)]) => {
+            convert::int_to_float(int(from, false), format(ty)?, a, Mode::new(rounding(*round)))
+        }
+        (Op::FloatToSint(round, ftz) | Op::FloatToUint(round, ftz), &[(from, a)]) => {
+            let from = format(from).filter(|from| !from.is_nan(a))?;
+            let to = int(ty, matches!(op, Op::FloatToSint(..)));
+            convert::float_to_int(from, to, a, rounding(*round), *ftz)
+        }
+        (Op::FloatToFloat(mode), &[(from, a)]) => {
+            convert::float_to_float(format(from)?, format(ty)?, a, float_mode(mode))
+        }
+        (Op::RoundToIntegral(round, ftz), &[(_, a)]) => {
+            convert::round_to_integral(format(ty)?, a, Mode::new(rounding(*round)).with_ftz(*ftz))
+        }
+        _ => return None,
+    })
+}
+
+fn floating(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
+    let format = format(ty)?;
+    let flush = |ftz: bool, a: u64| if ftz { format.flush(a) } else { a };
+    Some(match (op, args) {
+        (Op::Fadd(mode), &[a, b]) => float::add(format, a, b, float_mode(mode)),
+        (Op::Fsub(mode), &[a, b]) => float::sub(format, a, b, float_mode(mode)),
+        (Op::Fmul(mode), &[a, b]) => float::mul(format, a, b, float_mode(mode)),
+        (Op::Ffma(mode), &[a, b, c]) => float::fma(format, a, b, c, float_mode(mode)),
+        // The sign of a NaN is not specified.
+        (Op::Fneg(ftz), &[a]) if !format.is_nan(a) => float::neg(format, flush(*ftz, a)),
+        (Op::Fabs(ftz), &[a]) if !format.is_nan(a) => float::abs(format, flush(*ftz, a)),
+        (Op::Fmin(ftz), &[a, b]) => float::min(format, a, b, NanRule::Number, *ftz),
+        (Op::Fmax(ftz), &[a, b]) => float::max(format, a, b, NanRule::Number, *ftz),
+        (Op::Fcmp(condition, ftz), &[a, b]) => {
+            u64::from(float::compare(format, float_cmp(*condition), a, b, *ftz))
+        }
+        _ => return None,
+    })
+}
+
+fn format(ty: Type) -> Option<Format> {
+    match ty {
+        Type::F16 => Some(semantics::F16),
+        Type::BF16 => Some(semantics::BF16),
+        Type::F32 => Some(semantics::F32),
+        Type::F64 => Some(semantics::F64),
+        _ => None,
+    }
+}
+
+fn rounding(round: Rounding) -> semantics::Rounding {
+    match round {
+        Rounding::Nearest => semantics::Rounding::Nearest,
+        Rounding::Zero => semantics::Rounding::Zero,
+        Rounding::Down => semantics::Rounding::Down,
+        Rounding::Up => semantics::Rounding::Up,
+    }
+}
+
+fn float_mode(mode: &FloatMode) -> Mode {
+    Mode::new(rounding(mode.round)).with_ftz(mode.ftz).with_sat(mode.sat)
+}
+
+fn float_cmp(condition: FloatCond) -> FloatCmp {
+    match condition {
+        FloatCond::Eq => FloatCmp::Eq,
+        FloatCond::Ne => FloatCmp::Ne,
+        FloatCond::Lt => FloatCmp::Lt,
+        FloatCond::Le => FloatCmp::Le,
+        FloatCond::Gt => FloatCmp::Gt,
+        FloatCond::Ge => FloatCmp::Ge,
+        FloatCond::Equ => FloatCmp::Equ,
+        FloatCond::Neu => FloatCmp::Neu,
+        FloatCond::Ltu => FloatCmp::Ltu,
+        FloatCond::Leu => FloatCmp::Leu,
+        FloatCond::Gtu => FloatCmp::Gtu,
+        FloatCond::Geu => FloatCmp::Geu,
+        FloatCond::Num => FloatCmp::Num,
+        FloatCond::Nan => FloatCmp::Nan,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float(value: f32) -> (Type, u64) {
+        (Type::F32, value.to_bits().into())
+    }
+
+    #[test]
+    fn values() {
+        let b32 = |bits| (Type::B32, bits);
+        assert_eq!(evaluate(&Op::Iadd, Type::B32, &[b32(u32::MAX.into()), b32(2)]), Some(1));
+        assert_eq!(evaluate(&Op::Sar, Type::B16, &[(Type::B16, 0x8000), b32(99)]), Some(0xffff));
+        assert_eq!(evaluate(&Op::Not, Type::Pred, &[(Type::Pred, 0)]), Some(1));
+        assert_eq!(evaluate(&Op::Sext, Type::B64, &[b32(0xffff_fffe)]), Some(u64::MAX - 1));
+        assert_eq!(evaluate(&Op::Pack, Type::B64, &[b32(1), b32(2)]), Some(2 << 32 | 1));
+        assert_eq!(evaluate(&Op::Icmp(IntCond::Slt), Type::B32, &[b32(u32::MAX.into()), b32(0)]), Some(1));
+        let sum = evaluate(&Op::Fadd(FloatMode::RN), Type::F32, &[float(1.5), float(0.25)]);
+        assert_eq!(sum, Some(float(1.75).1));
+    }
+
+    #[test]
+    fn what_the_hardware_decides_stays() {
+        let b32 = |bits| (Type::B32, bits);
+        assert_eq!(evaluate(&Op::Udiv, Type::B32, &[b32(1), b32(0)]), None);
+        assert_eq!(evaluate(&Op::Fapprox(ptxc_ir::Approx::Rcp, false), Type::F32, &[float(3.0)]), None);
+        assert_eq!(evaluate(&Op::FloatToSint(Rounding::Zero, false), Type::B32, &[float(f32::NAN)]), None);
+        assert_eq!(evaluate(&Op::SpecialReg(ptxc_ir::SpecialReg::TidX), Type::B32, &[]), None);
+    }
+}

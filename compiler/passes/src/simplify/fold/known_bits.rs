@@ -1,0 +1,49 @@
+//! Which bits of a value may be set.
+
+use ptxc_ir::{MemType, Op, Value};
+
+use super::Folder;
+use crate::simplify::evaluate::ones;
+
+/// How many definitions deep to look.
+const DEPTH: u32 = 6;
+
+impl Folder<'_> {
+    /// A mask of the bits of a value that may be one; all bits of its type where nothing is known. Looks at
+    /// a bounded number of definitions. The value is at most 64 bits wide.
+    pub(super) fn possible_bits(&self, value: Value) -> u64 {
+        self.possible_bits_to(value, DEPTH)
+    }
+
+    fn possible_bits_to(&self, value: Value, depth: u32) -> u64 {
+        let all = ones(self.func.ty(value));
+        let Some((op, ty, args)) = self.def(value) else { return all };
+        if depth == 0 {
+            return all;
+        }
+        let of = |arg: Value| self.possible_bits_to(arg, depth - 1);
+        let count = |arg: Value| self.constant(arg).filter(|&count| count < u64::from(ty.bits()));
+        let known = match (op, args) {
+            (Op::Const(bits), _) => bits,
+            (Op::And, &[a, b]) => match self.constant(b) {
+                Some(mask) => mask & of(a),
+                None => of(a) & of(b),
+            },
+            (Op::Zext | Op::Trunc | Op::Bitcast, &[a]) if self.func.ty(a).bits() <= 64 => of(a),
+            (Op::Shl, &[a, by]) => count(by).map_or(all, |by| of(a) << by),
+            (Op::Shr, &[a, by]) => count(by).map_or(all, |by| of(a) >> by),
+            (Op::Select, &[_, a, b]) => match (self.constant(a), self.constant(b)) {
+                (Some(a), Some(b)) => a | b,
+                _ => all,
+            },
+            (Op::Popc | Op::Clz, _) => 0x7f,
+            (Op::Load(access), _) => match access.elem {
+                MemType::B8 => 0xff,
+                MemType::B16 => 0xffff,
+                _ => all,
+            },
+            _ => all,
+        };
+        known & all
+    }
+}

@@ -1,0 +1,319 @@
+//! Folds constants and applies algebraic identities, one instruction at a time.
+//!
+//! In: a function. Out: the same function in which no rule applies any more to the values seen in one
+//! walk; instructions that lost their users stay for [`dce`](super::dce).
+//!
+//! ```text
+//! v3 = select.b32 v0, one, zero
+//! v4 = icmp.ne.b32 v3, zero          =>  brif v0, block2, block1
+//! v5 = not.pred v4
+//! brif v5, block1, block2
+//! ```
+//!
+//! The walk goes in reverse postorder, so that arguments are simplified first; a rewritten instruction is
+//! looked at again, a few times at most. Rules see definitions through the renamings so far. They only
+//! ever look a bounded number of definitions deep: the pass is linear in the function.
+//!
+//! The rules stand by subject: [`integer`], [`logic`], [`compare`], [`convert`], [`control`]. Each maps an
+//! instruction to a [`Rewrite`]. On legal code ([`Target::Legal`]) a rule makes no operation on 16, 64 or
+//! 128 bits that the instruction was not already: legalization may have removed that very operation.
+
+mod compare;
+mod control;
+mod convert;
+mod integer;
+mod known_bits;
+mod logic;
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{BlockCall, Cfg, Function, Inst, InstData, Op, SourceLoc, Type, Value, ValueDef};
+use smallvec::SmallVec;
+
+use super::evaluate::evaluate;
+
+/// Name of the pass.
+pub const NAME: &str = "fold";
+
+/// Which operations may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Any.
+    Any,
+    /// Those that legalization leaves.
+    Legal,
+}
+
+/// What becomes of an instruction.
+enum Rewrite {
+    /// Its results are other values.
+    Values(SmallVec<[Value; 2]>),
+    /// Its result is a constant of the result's type.
+    Constant(u64),
+    /// It becomes another operation with results of the same types.
+    Op(Op, Type, SmallVec<[Value; 4]>),
+    /// A terminator with other arguments and edges.
+    Terminator(Op, SmallVec<[Value; 4]>, Vec<BlockCall>),
+}
+
+/// How often an instruction is rewritten at most in one walk.
+const MOST_REWRITES: usize = 8;
+
+/// Folds a function; says whether anything changed.
+pub fn fold(func: &mut Function, target: Target) -> bool {
+    let cfg = Cfg::compute(func);
+    let mut folder = Folder {
+        uses: count_uses(func),
+        func,
+        target,
+        renamed: SecondaryMap::new(),
+        out: Vec::new(),
+        loc: SourceLoc::NONE,
+        changed: false,
+    };
+    for &block in cfg.rpo() {
+        for inst in std::mem::take(&mut folder.func.blocks[block].insts) {
+            folder.visit(inst);
+        }
+        folder.func.blocks[block].insts = std::mem::take(&mut folder.out);
+    }
+    let Folder { renamed, changed, .. } = folder;
+    if changed {
+        func.rewrite_uses(|value| renamed[value].unwrap_or(value));
+    }
+    changed
+}
+
+/// How often each value is used.
+fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
+    let mut uses = SecondaryMap::new();
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            for &arg in data.args.iter().chain(data.targets.iter().flat_map(|target| &target.args)) {
+                uses[arg] += 1;
+            }
+        }
+    }
+    uses
+}
+
+struct Folder<'f> {
+    func: &'f mut Function,
+    target: Target,
+    /// What stands for a value whose definition is gone. It is defined further up and stays.
+    renamed: SecondaryMap<Value, Option<Value>>,
+    /// How often each value was used before the walk.
+    uses: SecondaryMap<Value, u32>,
+    /// The instructions of the block so far.
+    out: Vec<Inst>,
+    loc: SourceLoc,
+    changed: bool,
+}
+
+impl Folder<'_> {
+    fn visit(&mut self, inst: Inst) {
+        let renamed = &self.renamed;
+        let data = &mut self.func.insts[inst];
+        let edges = data.targets.iter_mut().flat_map(|target| &mut target.args);
+        for arg in data.args.iter_mut().chain(edges) {
+            *arg = renamed[*arg].unwrap_or(*arg);
+        }
+        self.loc = data.loc;
+        for _ in 0..MOST_REWRITES {
+            let Some(rewrite) = self.rules(inst) else { break };
+            self.changed = true;
+            match rewrite {
+                Rewrite::Values(values) => {
+                    let results: SmallVec<[Value; 2]> = SmallVec::from_slice(self.func.results(inst));
+                    for (result, value) in results.into_iter().zip(values) {
+                        self.renamed[result] = Some(value);
+                    }
+                    return;
+                }
+                Rewrite::Constant(bits) => {
+                    let ty = self.func.ty(self.func.result(inst));
+                    self.func.replace(inst, Op::Const(bits), ty, &[]);
+                    break;
+                }
+                Rewrite::Op(op, ty, args) => self.func.replace(inst, op, ty, &args),
+                Rewrite::Terminator(op, args, targets) => {
+                    let ty = self.func.insts[inst].ty;
+                    self.func.replace(inst, op, ty, &args);
+                    self.func.insts[inst].targets = targets;
+                }
+            }
+        }
+        self.out.push(inst);
+    }
+
+    /// The first rule that applies.
+    fn rules(&mut self, inst: Inst) -> Option<Rewrite> {
+        let InstData { op, ty, args, .. } = self.func.insts[inst].clone();
+        if op.effects().terminator {
+            return control::rule(self, inst);
+        }
+        if self.func.results(inst).is_empty() || matches!(op, Op::Const(_)) {
+            return control::memory(self, inst);
+        }
+        self.constants(&op, ty, &args)
+            .or_else(|| self.constant_to_the_right(&op, ty, &args))
+            .or_else(|| self.through_select(&op, ty, &args))
+            .or_else(|| integer::rule(self, &op, ty, &args))
+            .or_else(|| logic::rule(self, &op, ty, &args))
+            .or_else(|| compare::rule(self, &op, ty, &args))
+            .or_else(|| convert::rule(self, &op, ty, &args))
+            .or_else(|| control::memory(self, inst))
+    }
+
+    /// All arguments are constants.
+    fn constants(&self, op: &Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
+        if !op.effects().is_pure() {
+            return None;
+        }
+        let constants: Option<SmallVec<[(Type, u64); 4]>> =
+            args.iter().map(|&arg| Some((self.func.ty(arg), self.constant(arg)?))).collect();
+        evaluate(op, ty, &constants?).map(Rewrite::Constant)
+    }
+
+    /// The constant of a commutative operation or a comparison comes second.
+    fn constant_to_the_right(&self, op: &Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
+        let &[a, b] = args else { return None };
+        if self.constant(a).is_none() || self.constant(b).is_some() {
+            return None;
+        }
+        let op = match *op {
+            Op::Icmp(condition) => Op::Icmp(condition.swap()),
+            op if is_commutative(&op) => op,
+            _ => return None,
+        };
+        Some(Rewrite::Op(op, ty, SmallVec::from_slice(&[b, a])))
+    }
+
+    /// An operation on a constant and a choice between constants is a choice between results.
+    fn through_select(&mut self, op: &Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
+        if !op.effects().is_pure() || matches!(op, Op::Select) {
+            return None;
+        }
+        let (result, mut choice) = (op.results(ty), None);
+        for &arg in args {
+            match (self.constant(arg), self.select_of_constants(arg)) {
+                (Some(_), _) => {}
+                (None, Some(select)) if choice.is_none() => choice = Some((arg, select)),
+                _ => return None,
+            }
+        }
+        let (chosen, (condition, if_true, if_false)) = choice?;
+        let value = |bits| {
+            let args: SmallVec<[(Type, u64); 4]> = args
+                .iter()
+                .map(|&arg| {
+                    (self.func.ty(arg), if arg == chosen { bits } else { self.constant(arg).unwrap_or(0) })
+                })
+                .collect();
+            evaluate(op, ty, &args)
+        };
+        let (if_true, if_false) = (value(if_true)?, value(if_false)?);
+        let ty = result.types().next()?;
+        if if_true == if_false {
+            return Some(Rewrite::Constant(if_true));
+        }
+        if ty == Type::Pred {
+            return match if_true {
+                0 => self.op(Op::Not, Type::Pred, &[condition]),
+                _ => Some(value_of(condition)),
+            };
+        }
+        if self.target == Target::Legal && ty.bits() != 32 {
+            return None;
+        }
+        let args = [condition, self.emit_constant(ty, if_true), self.emit_constant(ty, if_false)];
+        self.op(Op::Select, ty, &args)
+    }
+
+    fn select_of_constants(&self, value: Value) -> Option<(Value, u64, u64)> {
+        let (Op::Select, _, args) = self.def(value)? else { return None };
+        Some((args[0], self.constant(args[1])?, self.constant(args[2])?))
+    }
+
+    /// The operation that defines a value, with its type and arguments.
+    fn def(&self, value: Value) -> Option<(Op, Type, &[Value])> {
+        let data = self.func.def_inst(value)?;
+        Some((data.op, data.ty, &data.args))
+    }
+
+    /// The arguments of a value that this operation defines.
+    fn args_of<const N: usize>(&self, value: Value, op: Op) -> Option<[Value; N]> {
+        let (found, _, args) = self.def(value)?;
+        if found == op { args.try_into().ok() } else { None }
+    }
+
+    /// Whether only the instruction at hand uses the value, so that it vanishes if that one does without.
+    fn single_use(&self, value: Value) -> bool {
+        self.uses[value] <= 1
+    }
+
+    fn constant(&self, value: Value) -> Option<u64> {
+        self.func.constant(value)
+    }
+
+    /// Which result of its instruction a value is.
+    fn result_number(&self, value: Value) -> Option<(Inst, u8)> {
+        match self.func.def(value) {
+            ValueDef::Result(inst, number) => Some((inst, number)),
+            ValueDef::Param(..) => None,
+        }
+    }
+
+    /// Whether an operation may be made.
+    fn may_make(&self, op: &Op, ty: Type) -> bool {
+        self.target == Target::Any
+            || matches!(ty.bits(), 1 | 32)
+            || matches!(op, Op::Const(_) | Op::Pack | Op::Unpack | Op::Bitcast)
+    }
+
+    /// Another operation, if it may be made.
+    fn op(&self, op: Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
+        self.may_make(&op, ty).then(|| Rewrite::Op(op, ty, SmallVec::from_slice(args)))
+    }
+
+    /// An instruction in front of the one at hand; the caller knows that it may be made.
+    fn emit(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
+        let inst = self.func.make_inst(InstData::new(op, ty, args).at(self.loc));
+        self.out.push(inst);
+        self.func.result(inst)
+    }
+
+    fn emit_constant(&mut self, ty: Type, bits: u64) -> Value {
+        self.emit(Op::Const(bits & super::evaluate::ones(ty)), ty, &[])
+    }
+}
+
+fn value_of(value: Value) -> Rewrite {
+    Rewrite::Values(SmallVec::from_slice(&[value]))
+}
+
+/// Whether the two arguments may change places.
+pub(super) fn is_commutative(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Iadd
+            | Op::Imul
+            | Op::Umulh
+            | Op::Smulh
+            | Op::UmulWide
+            | Op::SmulWide
+            | Op::Smin
+            | Op::Smax
+            | Op::Umin
+            | Op::Umax
+            | Op::IaddCarryOut
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Fadd(_)
+            | Op::Fmul(_)
+    )
+}
+
+#[cfg(test)]
+mod tests;

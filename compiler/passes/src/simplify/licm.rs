@@ -1,0 +1,175 @@
+//! Moves loop-invariant computations in front of their loops.
+//!
+//! In: a function. Out: the same with each movable instruction in the preheader of the outermost loop
+//! around it in which its arguments do not change. A loop that lacks a preheader and needs one gets one.
+//!
+//! ```text
+//! block1(v3: b32):                   block0:
+//!     v4 = imul.b32 v0, v1               v4 = imul.b32 v0, v1
+//!     v5 = iadd.b32 v3, v4       =>      jump block1(v9)
+//!     brif …, block1(v5), …          block1(v3: b32):
+//! ```
+//!
+//! Movable is what is pure: no operation traps, so that it may also be executed where the loop body would
+//! not have been. Divisions and hardware approximations, which cost more than the branch around them, only
+//! move from blocks that run in each iteration, and loads of read-only memory only from the header, as
+//! their address might be good for nothing otherwise.
+//!
+//! One walk in reverse postorder, so that an argument has moved before its user is looked at; each
+//! instruction asks each loop around it once: O(instructions × loop depth).
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{
+    Block, BlockCall, BlockData, Cfg, Dominators, Function, Inst, InstData, Loop, Loops, Op, Type, Value,
+};
+
+use super::gvn::is_repeatable;
+
+/// Name of the pass.
+pub const NAME: &str = "licm";
+
+/// Moves invariants out of loops; says whether there were any.
+pub fn licm(func: &mut Function) -> bool {
+    let cfg = Cfg::compute(func);
+    let dominators = Dominators::compute(&cfg);
+    let loops = Loops::compute(&cfg, &dominators);
+    // The innermost loop around the place where a value is defined, as it will be.
+    let mut home: SecondaryMap<Value, Option<Loop>> = SecondaryMap::new();
+    let mut moved: SecondaryMap<Loop, Vec<Inst>> = SecondaryMap::new();
+    let mut changed = false;
+    for &block in cfg.rpo() {
+        let innermost = loops.innermost(block);
+        for &param in &func.blocks[block].params {
+            home[param] = innermost;
+        }
+        let mut insts = std::mem::take(&mut func.blocks[block].insts);
+        insts.retain(|&inst| {
+            let mut out_of = None;
+            let mut place = innermost;
+            while let Some(this) = place {
+                let data = &func.insts[inst];
+                let invariant = |&arg: &Value| !is_inside(&loops, home[arg], this);
+                if !may_leave(&dominators, &loops, &data.op, block, this) || !data.args.iter().all(invariant)
+                {
+                    break;
+                }
+                out_of = Some(this);
+                place = loops.parent(this);
+            }
+            for &result in func.results(inst) {
+                home[result] = place;
+            }
+            if let Some(this) = out_of {
+                moved[this].push(inst);
+                changed = true;
+            }
+            out_of.is_none()
+        });
+        func.blocks[block].insts = insts;
+    }
+    let mut made: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+    for this in loops.iter() {
+        let insts = std::mem::take(&mut moved[this]);
+        if insts.is_empty() {
+            continue;
+        }
+        let preheader = match loops.preheader(&cfg, this) {
+            Some(block) => block,
+            None => *made[loops.header(this)].insert(make_preheader(func, &cfg, &loops, this)),
+        };
+        let list = &mut func.blocks[preheader].insts;
+        let terminator = list.pop();
+        list.extend(insts);
+        list.extend(terminator);
+    }
+    let layout = std::mem::take(&mut func.layout);
+    func.layout = layout.into_iter().flat_map(|block| made[block].into_iter().chain([block])).collect();
+    changed
+}
+
+/// Whether `inner` is `outer` or inside it.
+fn is_inside(loops: &Loops, inner: Option<Loop>, outer: Loop) -> bool {
+    inner.is_some_and(|inner| loops.contains(outer, loops.header(inner)))
+}
+
+fn may_leave(dominators: &Dominators, loops: &Loops, op: &Op, block: Block, this: Loop) -> bool {
+    if !is_repeatable(op) {
+        return false;
+    }
+    match op {
+        Op::Load(_) => block == loops.header(this),
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fapprox(..) => {
+            loops.latches(this).iter().all(|&latch| dominators.dominates(block, latch))
+        }
+        _ => true,
+    }
+}
+
+/// Puts an empty block on all edges that enter a loop; the caller gives it a place in the layout.
+fn make_preheader(func: &mut Function, cfg: &Cfg, loops: &Loops, this: Loop) -> Block {
+    let header = loops.header(this);
+    let preheader = func.blocks.push(BlockData::default());
+    let types: Vec<Type> = func.blocks[header].params.iter().map(|&param| func.ty(param)).collect();
+    let params: Vec<Value> = types.into_iter().map(|ty| func.add_block_param(preheader, ty)).collect();
+    let mut jump = InstData::new(Op::Jump, Type::B32, &[]);
+    jump.targets.push(BlockCall::new(header, &params));
+    func.append(preheader, jump);
+    for &pred in cfg.preds(header) {
+        if loops.contains(this, pred) {
+            continue;
+        }
+        if let Some(terminator) = func.terminator(pred) {
+            for target in func.insts[terminator].targets.iter_mut().filter(|target| target.block == header) {
+                target.block = preheader;
+            }
+        }
+    }
+    preheader
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simplify::testing::{check, check_unchanged};
+
+    #[test]
+    fn out_of_a_nest() {
+        check(
+            licm,
+            "block0:\n v0 = param.b32 +0\n v1 = undef.pred\n jump block1(v0)\n\
+             block1(v2: b32):\n jump block2\n\
+             block2:\n v3 = ineg.b32 v0\n v4 = iadd.b32 v3, v2\n v5 = iadd.b32 v4, v3\n\
+             brif v1, block2, block3\n\
+             block3:\n brif v1, block1(v5), block4\nblock4:\n exit",
+            "block0:\n v0 = param.b32 +0\n v1 = undef.pred\n v3 = ineg.b32 v0\n jump block1(v0)\n\
+             block1(v2: b32):\n v4 = iadd.b32 v3, v2\n v5 = iadd.b32 v4, v3\n jump block2\n\
+             block2:\n brif v1, block2, block3\n\
+             block3:\n brif v1, block1(v5), block4\nblock4:\n exit",
+        );
+    }
+
+    #[test]
+    fn a_preheader_is_made() {
+        check(
+            licm,
+            "block0:\n v0 = param.b32 +0\n v1 = undef.pred\n brif v1, block1(v0), block2\n\
+             block1(v2: b32):\n v3 = ineg.b32 v0\n v4 = iadd.b32 v2, v3\n brif v1, block1(v4), block2\n\
+             block2:\n exit",
+            "block0:\n v0 = param.b32 +0\n v1 = undef.pred\n brif v1, block3(v0), block2\n\
+             block3(v5: b32):\n v3 = ineg.b32 v0\n jump block1(v5)\n\
+             block1(v2: b32):\n v4 = iadd.b32 v2, v3\n brif v1, block1(v4), block2\n\
+             block2:\n exit",
+        );
+    }
+
+    #[test]
+    fn what_is_dear_or_convergent_stays() {
+        check_unchanged(
+            licm,
+            "block0:\n v0 = param.b32 +0\n v1 = undef.pred\n v6 = param.b64 +0\n jump block1\n\
+             block1:\n v2 = activemask\n v3 = load.global.b32 [v6]\n brif v1, block2, block3\n\
+             block2:\n v4 = udiv.b32 v0, v0\n v5 = load.global.nc.b32 [v6]\n store.global.b32 [v6], v4\n\
+             jump block3\nblock3:\n brif v1, block1, block4\nblock4:\n exit",
+        );
+    }
+}
