@@ -12,12 +12,16 @@
 use ptxc_sass::{Inst, Op, Pipe, Register};
 
 /// A load from global memory, in cycles.
-pub const GLOBAL_LOAD: u64 = 360;
+pub const GLOBAL_LOAD: u32 = 360;
+
+/// Cycles until a queued instruction has read its operands; from the depth of the memory queue at an issue
+/// rate of one in four cycles.
+pub const OPERAND_READ: u32 = 20;
 
 /// Cycles until the results are there.
 pub fn completion<R: Register>(inst: &Inst<R>) -> u32 {
     match inst.op {
-        Op::LDG | Op::LD => GLOBAL_LOAD as u32,
+        Op::LDG | Op::LD => GLOBAL_LOAD,
         Op::ATOMG => 500,
         // Local memory is cached in L1.
         Op::LDL => 40,
@@ -35,7 +39,3 @@ pub fn completion<R: Register>(inst: &Inst<R>) -> u32 {
         },
     }
 }
-
-/// Cycles until a queued instruction has read its operands; from the depth of the memory queue at an issue
-/// rate of one in four cycles.
-pub const OPERAND_READ: u32 = 20;

@@ -11,7 +11,7 @@
 //!    shared load is not parked behind a slow global one while any better place exists.
 //!
 //! Since scoreboards are counters, sharing never costs more than emptying one by a wait at this point would:
-//! nothing is ever drained to make room. Times are estimates ([`issue_distance`]) and only steer the choice.
+//! nothing is ever drained to make room. Times are [estimates](crate::schedule::estimate) and only steer the choice.
 
 use ptxc_sass::Control;
 
@@ -25,9 +25,6 @@ const HORIZON: usize = 160;
 
 /// Cycles that an instruction takes to issue on average; from the sum of stalls over ptxas's code.
 const CYCLES_PER_INSTRUCTION: u64 = 2;
-
-/// Cycles until a queued memory instruction has fetched its operands; an estimate.
-const OPERAND_READ: u64 = 24;
 
 /// What a scoreboard in use is waited for by, in estimated cycles from the start of the block.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +56,7 @@ impl Chooser {
         let mut groups = [None; Control::SCOREBOARDS as usize];
         for sb in bits(busy) {
             // From before the block: assumed to be a load from memory on its way.
-            groups[usize::from(sb)] = Some(Group { ready: estimate::GLOBAL_LOAD, waiter: None });
+            groups[usize::from(sb)] = Some(Group { ready: u64::from(estimate::GLOBAL_LOAD), waiter: None });
         }
         Chooser { groups }
     }
@@ -89,7 +86,8 @@ impl Chooser {
         // The results' scoreboard covers the operands too; one of their own pays if they are overwritten
         // before the results are needed.
         if need.operands && (!need.result || ahead.operand.is_some()) {
-            let group = Group { ready: now + OPERAND_READ, waiter: waiter(ahead.operand) };
+            let group =
+                Group { ready: now + u64::from(estimate::OPERAND_READ), waiter: waiter(ahead.operand) };
             sets.read = Some(self.place(group));
         }
         sets
