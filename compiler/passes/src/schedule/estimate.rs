@@ -3,11 +3,10 @@
 //! In: an instruction. Out: cycles from its issue until its results may be read, when nothing else competes.
 //! These figures steer orders and the sharing of scoreboards; nothing correct depends on them.
 //!
-//! Source: the microbenchmarks of Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
-//! Architecture via Microbenchmarking" (2024), for caches and shared memory on Hopper (about 480 cycles to
-//! global memory, 260 to L2, 40 to L1, 29 to shared memory), and Jia et al., "Dissecting the NVIDIA Volta GPU
-//! Architecture via Microbenchmarking" (2018), for the rest. A global load is taken to hit L2 or memory,
-//! halfway.
+//! Source: rounded from the published microbenchmarks of Luo et al., "Benchmarking and Dissecting the Nvidia
+//! Hopper GPU Architecture" (arXiv 2402.13499), for memory, and of Jia et al., "Dissecting the NVIDIA Volta GPU
+//! Architecture via Microbenchmarking" (arXiv 1804.06826), for the rest. A global load lies between a hit in
+//! L2 and a trip to memory.
 
 use ptxc_sass::{Inst, Op, Pipe, Register};
 
