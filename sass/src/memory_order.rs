@@ -51,10 +51,10 @@ impl Space {
 /// The space of an instruction that touches memory; `None` for fences, and for what touches none.
 pub fn space(op: Op) -> Option<Space> {
     Some(match op {
-        Op::LDG | Op::STG | Op::ATOMG | Op::REDG => Space::Global,
-        Op::LDS | Op::STS | Op::ATOMS => Space::Shared,
+        Op::LDG | Op::STG | Op::ATOMG | Op::ATOMG_CAS | Op::REDG => Space::Global,
+        Op::LDS | Op::STS | Op::ATOMS | Op::ATOMS_CAS => Space::Shared,
         Op::LDL | Op::STL => Space::Local,
-        Op::LD | Op::ST => Space::Generic,
+        Op::LD | Op::ST | Op::ATOM | Op::ATOM_CAS => Space::Generic,
         Op::LDC | Op::ULDC => Space::Constant,
         _ => return None,
     })

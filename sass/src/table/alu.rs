@@ -55,7 +55,7 @@ pub(super) static IADD3_X: Row = Row {
         P_OUT.hidden(),
         Slot::def("pe", Kinds::P).hidden(),
         A.not(),
-        B.not(),
+        B.not().imm(ImmFormat::Signed),
         CR.not(),
         Slot::read("ps", Kinds::P).not(),
         Slot::read("pt", Kinds::P).default_not(),
@@ -77,6 +77,22 @@ pub(super) static ISETP: Row = Row {
     summary: "pd = (a compared with b) combined with ps; pe = the negated comparison, combined likewise",
     slots: &[P_OUT, Slot::def("pe", Kinds::P).optional(), A, B.imm(ImmFormat::Signed), P_IN],
     mods: &[COMPARE, UNSIGNED, COMBINE],
+    opcode: 0x20c,
+    ..ALU
+};
+
+pub(super) static ISETP_EX: Row = Row {
+    mnemonic: "ISETP",
+    summary: "as ISETP on the upper half of a longer integer; pt is the comparison of the lower half",
+    slots: &[
+        P_OUT,
+        Slot::def("pe", Kinds::P).optional(),
+        A,
+        B.imm(ImmFormat::Signed),
+        P_IN,
+        Slot::read("pt", Kinds::P).not(),
+    ],
+    mods: &[COMPARE, UNSIGNED, COMBINE, Modifier::new(ModKind::Variant, &[".EX"])],
     opcode: 0x20c,
     ..ALU
 };
@@ -105,8 +121,9 @@ pub(super) static LEA: Row = Row {
 
 pub(super) static LEA_HI: Row = Row {
     mnemonic: "LEA.HI",
-    summary: "d = (c:a >> (32 - shift)) + b",
-    slots: &[D, P_OUT.hidden(), A.neg(), B, CR, Slot::read("shift", IMM)],
+    summary: "d = (c:a >> (32 - shift)) + b; with `.SX32` the sign of a stands for c",
+    slots: &[D, P_OUT.hidden(), A.neg(), B, CR.hidden_with(".SX32"), Slot::read("shift", IMM)],
+    mods: &[Modifier::new(ModKind::Variant, &["", ".SX32"])],
     opcode: 0x211,
     ..ALU
 };
@@ -119,7 +136,7 @@ pub(super) static LEA_HI_X: Row = Row {
         P_OUT.hidden(),
         A,
         B,
-        CR.hidden(),
+        CR.optional().hidden_with(".SX32"),
         Slot::read("shift", IMM),
         Slot::read("ps", Kinds::P).not(),
     ],
@@ -156,6 +173,42 @@ pub(super) static IMNMX: Row = Row {
     slots: &[D, A, B, Slot::read("ps", Kinds::P).not()],
     mods: &[UNSIGNED],
     opcode: 0x248,
+    ..ALU
+};
+
+pub(super) static VIADDMNMX: Row = Row {
+    mnemonic: "VIADDMNMX",
+    summary: "d = ps ? min(a + b, c) : max(a + b, c)",
+    slots: &[D, A, B.neg(), C, Slot::read("ps", Kinds::P).not()],
+    mods: &[UNSIGNED],
+    opcode: 0x246,
+    ..ALU
+};
+
+pub(super) static VABSDIFF: Row = Row {
+    mnemonic: "VABSDIFF",
+    summary: "d = |a - b| + c",
+    slots: &[D, A, B, C],
+    mods: &[UNSIGNED],
+    opcode: 0x214,
+    ..ALU
+};
+
+pub(super) static SGXT: Row = Row {
+    mnemonic: "SGXT",
+    summary: "d = the lowest b bits of a, extended by their sign, or by zeros (`.U32`)",
+    slots: &[D, A, B],
+    mods: &[UNSIGNED],
+    opcode: 0x21a,
+    ..ALU
+};
+
+pub(super) static BMSK: Row = Row {
+    mnemonic: "BMSK",
+    summary: "d = b ones from bit a on; `.W` takes both modulo 32",
+    slots: &[D, A, B],
+    mods: &[Modifier::new(ModKind::Variant, &["", ".W"])],
+    opcode: 0x21b,
     ..ALU
 };
 

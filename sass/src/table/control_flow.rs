@@ -27,6 +27,15 @@ pub(super) static BRA: Row = Row {
     ..FLOW
 };
 
+pub(super) static BRA_DIV: Row = Row {
+    mnemonic: "BRA.DIV",
+    summary: "go to the label unless the lanes of the mask run together",
+    slots: &[Slot::read("mask", Kinds::UR), Slot::read("target", Kinds::LABEL)],
+    effects: Effects { convergent: true, branch: true, ..Effects::NONE },
+    opcode: 0x947,
+    ..FLOW
+};
+
 pub(super) static EXIT: Row = Row {
     mnemonic: "EXIT",
     summary: "end the thread",

@@ -1,4 +1,4 @@
-//! The multiply-add pipe (float and integer) and the transcendental unit.
+//! The multiply-add pipe, float and integer, and float comparison.
 
 use super::row::{
     Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
@@ -18,10 +18,6 @@ const FMA: Row = Row {
     opcode: 0,
 };
 
-/// What the rows of the transcendental unit share.
-const XU: Row =
-    Row { pipe: Pipe::Xu, latency: LatencyClass::MioFast, completion: Completion::Variable, ..FMA };
-
 const ANY: Kinds = Kinds::R.or(Kinds::UR).or(Kinds::IMM).or(Kinds::CONST);
 const D: Slot = Slot::def("d", Kinds::R);
 const A: Slot = Slot::read("a", Kinds::R).reuse(0);
@@ -30,10 +26,19 @@ const C: Slot = Slot::read("c", ANY).reuse(2);
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]);
 const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]);
 const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]);
+const COMPARE: Modifier = Modifier::new(
+    ModKind::Compare,
+    &[
+        ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
+        ".NEU", ".GEU", ".T",
+    ],
+);
 const COMBINE: Modifier = Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]);
 const UNSIGNED: Modifier =
     Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
 const FLOAT: ImmFormat = ImmFormat::Float;
+const SIGNED: ImmFormat = ImmFormat::Signed;
+const WIDE_C: Slot = Slot::read("c", Kinds::R.or(Kinds::UR).or(Kinds::CONST)).reuse(2).width(Width::Fixed(2));
 
 pub(super) static FADD: Row = Row {
     mnemonic: "FADD",
@@ -56,7 +61,7 @@ pub(super) static FMUL: Row = Row {
 pub(super) static FFMA: Row = Row {
     mnemonic: "FFMA",
     summary: "d = a * b + c, rounded once",
-    slots: &[D, A.neg(), B.neg().imm(FLOAT), C.neg().imm(FLOAT)],
+    slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT), C.neg().abs().imm(FLOAT)],
     mods: &[FTZ, ROUND, SAT],
     opcode: 0x223,
     ..FMA
@@ -72,20 +77,21 @@ pub(super) static FSETP: Row = Row {
         B.neg().abs().imm(FLOAT),
         Slot::read("ps", Kinds::P).not().optional(),
     ],
-    mods: &[
-        Modifier::new(
-            ModKind::Compare,
-            &[
-                ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU",
-                ".GTU", ".NEU", ".GEU", ".T",
-            ],
-        ),
-        FTZ,
-        COMBINE,
-    ],
+    mods: &[COMPARE, FTZ, COMBINE],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,
     opcode: 0x20b,
+    ..FMA
+};
+
+pub(super) static FSET: Row = Row {
+    mnemonic: "FSET.BF",
+    summary: "d = (a compared with b) combined with ps, as 1.0 or 0.0",
+    slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT), Slot::read("ps", Kinds::P).not().optional()],
+    mods: &[COMPARE, FTZ, COMBINE],
+    pipe: Pipe::Alu,
+    latency: LatencyClass::Alu,
+    opcode: 0x20a,
     ..FMA
 };
 
@@ -102,9 +108,13 @@ pub(super) static FSEL: Row = Row {
 
 pub(super) static FMNMX: Row = Row {
     mnemonic: "FMNMX",
-    summary: "d = ps ? min(a, b) : max(a, b); a NaN loses against a number",
+    summary: "d = ps ? min(a, b) : max(a, b); a NaN loses against a number, or wins (`.NAN`)",
     slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT), Slot::read("ps", Kinds::P).not()],
-    mods: &[FTZ],
+    mods: &[
+        FTZ,
+        Modifier::new(ModKind::Mode, &["", ".NAN"]),
+        Modifier::new(ModKind::Sign, &["", ".XORSIGN"]),
+    ],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,
     opcode: 0x209,
@@ -128,7 +138,7 @@ pub(super) static I2FP: Row = Row {
 pub(super) static IMAD: Row = Row {
     mnemonic: "IMAD",
     summary: "d = the low word of a * b + c",
-    slots: &[D, A, B, C.neg()],
+    slots: &[D, A, B.imm(SIGNED), C.neg().imm(SIGNED)],
     mods: &[UNSIGNED],
     opcode: 0x224,
     ..FMA
@@ -137,14 +147,25 @@ pub(super) static IMAD: Row = Row {
 pub(super) static IMAD_WIDE: Row = Row {
     mnemonic: "IMAD.WIDE",
     summary: "d = the 64-bit a * b + c; pd is the carry",
+    slots: &[D.width(Width::Fixed(2)), Slot::def("pd", Kinds::P).hidden(), A, B.imm(SIGNED), WIDE_C.neg()],
+    mods: &[UNSIGNED],
+    latency: LatencyClass::ImadWide,
+    opcode: 0x225,
+    ..FMA
+};
+
+pub(super) static IMAD_WIDE_X: Row = Row {
+    mnemonic: "IMAD.WIDE",
+    summary: "d = the 64-bit a * b + c + ps; pd is the carry",
     slots: &[
         D.width(Width::Fixed(2)),
         Slot::def("pd", Kinds::P).hidden(),
         A,
-        B,
-        Slot::read("c", Kinds::R.or(Kinds::UR).or(Kinds::CONST)).reuse(2).width(Width::Fixed(2)),
+        B.imm(SIGNED),
+        WIDE_C.not(),
+        Slot::read("ps", Kinds::P).not(),
     ],
-    mods: &[UNSIGNED],
+    mods: &[UNSIGNED, Modifier::new(ModKind::Variant, &[".X"])],
     latency: LatencyClass::ImadWide,
     opcode: 0x225,
     ..FMA
@@ -153,7 +174,7 @@ pub(super) static IMAD_WIDE: Row = Row {
 pub(super) static IMAD_X: Row = Row {
     mnemonic: "IMAD.X",
     summary: "d = the low word of a * b + c + ps",
-    slots: &[D, A, B, C.not(), Slot::read("ps", Kinds::P).not()],
+    slots: &[D, A, B.imm(SIGNED), C.not().imm(SIGNED), Slot::read("ps", Kinds::P).not()],
     mods: &[UNSIGNED],
     opcode: 0x224,
     ..FMA
@@ -161,8 +182,8 @@ pub(super) static IMAD_X: Row = Row {
 
 pub(super) static IMAD_HI: Row = Row {
     mnemonic: "IMAD.HI",
-    summary: "d = the high word of a * b + c:0",
-    slots: &[D, A, B, C],
+    summary: "d = the high word of the 64-bit a * b + c; pd is the carry",
+    slots: &[D, Slot::def("pd", Kinds::P).hidden(), A, B.imm(SIGNED), WIDE_C],
     mods: &[UNSIGNED],
     latency: LatencyClass::ImadWide,
     opcode: 0x227,
@@ -172,78 +193,49 @@ pub(super) static IMAD_HI: Row = Row {
 pub(super) static VIADD: Row = Row {
     mnemonic: "VIADD",
     summary: "d = a + b on the multiply-add pipe",
-    slots: &[D, A.neg(), B],
+    slots: &[D, A.neg(), B.neg()],
     opcode: 0x236,
     ..FMA
 };
 
-pub(super) static MUFU: Row = Row {
-    mnemonic: "MUFU",
-    summary: "d = an approximation of a function of b",
-    slots: &[D, Slot::read("b", ANY).neg().abs().imm(FLOAT)],
-    mods: &[Modifier::new(
-        ModKind::Mode,
-        &[".COS", ".SIN", ".EX2", ".LG2", ".RCP", ".RSQ", ".RCP64H", ".RSQ64H", ".SQRT", ".TANH"],
-    )],
-    opcode: 0x308,
-    ..XU
-};
-
-pub(super) static I2F: Row = Row {
-    mnemonic: "I2F",
-    summary: "d = the integer b as a float",
-    slots: &[D, Slot::read("b", ANY)],
+pub(super) static F2FP: Row = Row {
+    mnemonic: "F2FP",
+    summary: "d = a and b rounded to halves, a the upper one",
+    slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT)],
     mods: &[
-        Modifier {
-            kind: ModKind::SourceType,
-            values: &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"],
-            default: 5,
-            bits: Bits { lo: 0, len: 0 },
-        },
-        ROUND,
+        Modifier::new(ModKind::DataType, &[".F16", ".BF16"]),
+        Modifier::new(ModKind::SourceType, &[".F32"]),
+        Modifier::new(ModKind::Mode, &[".PACK_AB"]),
     ],
-    opcode: 0x306,
-    ..XU
+    pipe: Pipe::Alu,
+    latency: LatencyClass::Alu,
+    opcode: 0x23e,
+    ..FMA
 };
 
-pub(super) static F2I: Row = Row {
-    mnemonic: "F2I",
-    summary: "d = the float b as an integer, saturating",
-    slots: &[D, Slot::read("b", ANY).neg().abs().imm(FLOAT)],
+pub(super) static IDP_4A: Row = Row {
+    mnemonic: "IDP.4A",
+    summary: "d = the dot product of the four bytes of a and of b, plus c",
+    slots: &[D, A, B, C],
     mods: &[
-        FTZ,
-        Modifier { kind: ModKind::DataType, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } },
-        Modifier::new(ModKind::Round, &["", ".FLOOR", ".CEIL", ".TRUNC"]),
-        Modifier::new(ModKind::Variant, &["", ".NTZ"]),
+        Modifier::new(ModKind::SourceType, &[".U8", ".S8"]),
+        Modifier::new(ModKind::DataType, &[".U8", ".S8"]),
     ],
-    opcode: 0x305,
-    ..XU
+    opcode: 0x226,
+    ..FMA
 };
 
-pub(super) static POPC: Row = Row {
-    mnemonic: "POPC",
-    summary: "d = the number of ones in b",
-    slots: &[D, Slot::read("b", ANY).not()],
-    opcode: 0x309,
-    ..XU
-};
-
-pub(super) static FLO: Row = Row {
-    mnemonic: "FLO",
-    summary: "d = the position of the highest one of b; with `.SH` the shift that brings it to the top",
-    slots: &[D, Slot::def("pd", Kinds::P).hidden(), Slot::read("b", ANY).not()],
-    mods: &[
-        Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } },
-        Modifier::new(ModKind::Variant, &["", ".SH"]),
+pub(super) static HFMA2_MMA: Row = Row {
+    mnemonic: "HFMA2.MMA",
+    summary: "d = a * b + c on two halves, rounded once each; with a = -RZ, b = RZ it moves the constant c",
+    slots: &[
+        D,
+        A.neg(),
+        Slot::read("b", Kinds::R).neg().reuse(1),
+        Slot::read("c", Kinds::R.or(Kinds::IMM)).neg().reuse(2).imm(ImmFormat::HalfPair),
     ],
-    opcode: 0x300,
-    ..XU
-};
-
-pub(super) static BREV: Row = Row {
-    mnemonic: "BREV",
-    summary: "d = the bits of b in reverse order",
-    slots: &[D, Slot::read("b", ANY)],
-    opcode: 0x301,
-    ..XU
+    pipe: Pipe::Half,
+    latency: LatencyClass::HalfMma,
+    opcode: 0x235,
+    ..FMA
 };

@@ -1,6 +1,6 @@
-//! Loads, stores, atomics and fences.
+//! Loads and stores.
 
-use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row, Slot, Width};
+use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 
 const LOAD: Row = Row {
     mnemonic: "",
@@ -21,9 +21,6 @@ const STORE: Row = Row {
     ..LOAD
 };
 
-const ATOMIC: Row =
-    Row { effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE }, ..LOAD };
-
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size);
 const ADDRESS: Slot = Slot::read("addr", Kinds::MEM);
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
@@ -37,11 +34,6 @@ const SIZE: Modifier = Modifier {
 const CACHE: Modifier = Modifier::new(ModKind::Cache, &["", ".EF", ".EL", ".LU", ".EU", ".NA"]);
 const ORDER: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRONG", ".WEAK"]);
 const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"]);
-const ATOMIC_OPS: &[&str] = &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".CAS"];
-const ATOMIC_OP: Modifier = Modifier::new(ModKind::Atomic, ATOMIC_OPS);
-const ATOMIC_TYPE: Modifier =
-    Modifier::new(ModKind::DataType, &["", ".S32", ".F32.FTZ.RN", ".F64.RN", ".S64"]);
-const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64"]);
 
 pub(super) static LDG: Row = Row {
     mnemonic: "LDG",
@@ -137,55 +129,5 @@ pub(super) static ULDC: Row = Row {
     completion: Completion::Fixed,
     effects: Effects::NONE,
     opcode: 0xab9,
-    ..LOAD
-};
-
-pub(super) static ATOMG: Row = Row {
-    mnemonic: "ATOMG",
-    summary: "atomic update of global memory; d is the old value",
-    slots: &[Slot { role: Role::Def, ..Slot::read("pd", Kinds::P) }.optional(), D, ADDRESS, DATA],
-    mods: &[EXTENDED, ATOMIC_OP, ATOMIC_SIZE, ATOMIC_TYPE, ORDER, SCOPE],
-    opcode: 0x3a8,
-    ..ATOMIC
-};
-
-pub(super) static REDG: Row = Row {
-    mnemonic: "REDG",
-    summary: "atomic update of global memory without a result",
-    slots: &[ADDRESS, DATA],
-    mods: &[EXTENDED, ATOMIC_OP, ATOMIC_SIZE, ATOMIC_TYPE, ORDER, SCOPE],
-    completion: Completion::LateRead,
-    opcode: 0x98e,
-    ..ATOMIC
-};
-
-pub(super) static ATOMS: Row = Row {
-    mnemonic: "ATOMS",
-    summary: "atomic update of shared memory; d is the old value; `.POPC.INC.32` adds 1 and takes no data",
-    slots: &[D, ADDRESS, DATA.hidden()],
-    mods: &[
-        Modifier::new(
-            ModKind::Atomic,
-            &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".POPC.INC.32"],
-        ),
-        ATOMIC_SIZE,
-        Modifier::new(ModKind::DataType, &["", ".S32"]),
-    ],
-    opcode: 0x38c,
-    ..ATOMIC
-};
-
-pub(super) static MEMBAR: Row = Row {
-    mnemonic: "MEMBAR",
-    summary: "memory fence",
-    slots: &[],
-    mods: &[
-        Modifier::new(ModKind::Order, &[".ALL", ".SC"]),
-        Modifier::new(ModKind::Scope, &[".CTA", ".GPU", ".SYS"]),
-    ],
-    completion: Completion::LateRead,
-    min_stall: 6,
-    effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
-    opcode: 0x992,
     ..LOAD
 };

@@ -5,9 +5,14 @@
 //! follow from the row.
 
 mod alu;
+mod atomic;
 mod control_flow;
+mod convert;
+mod double;
+mod fence;
 mod float;
 mod memory;
+mod move_uniform;
 mod row;
 mod special;
 mod sync;
@@ -43,11 +48,32 @@ macro_rules! opcodes {
 }
 
 opcodes! {
-    alu { IADD3 IADD3_X LOP3 ISETP SHF LEA LEA_HI LEA_HI_X MOV SEL PRMT IABS IMNMX PLOP3 }
-    float { FADD FMUL FFMA FSETP FSEL FMNMX I2FP IMAD IMAD_WIDE IMAD_X IMAD_HI VIADD MUFU I2F F2I POPC FLO BREV }
-    memory { LDG STG LDS STS LDL STL LDC ULDC ATOMG REDG ATOMS LD ST MEMBAR }
-    warp { SHFL VOTE }
-    sync { BAR B2R WARPSYNC WARPSYNC_ALL }
-    control_flow { BRA EXIT BSSY BSYNC BREAK NOP }
-    uniform { S2R S2UR UMOV UIADD3 USHF ULEA ULOP3 UIMAD R2UR CS2R }
+    alu {
+        IADD3 IADD3_X LOP3 ISETP ISETP_EX SHF LEA LEA_HI LEA_HI_X MOV SEL PRMT IABS IMNMX VIADDMNMX VABSDIFF
+        SGXT BMSK PLOP3
+    }
+    float {
+        FADD FMUL FFMA FSETP FSET FSEL FMNMX I2FP F2FP IMAD IMAD_WIDE IMAD_WIDE_X IMAD_X IMAD_HI VIADD IDP_4A
+        HFMA2_MMA
+    }
+    double { DADD DMUL DFMA DSETP }
+    convert { MUFU FCHK I2F I2F_64 I2F_F64 I2F_F64_64 F2I F2I_64 F2I_F64 F2I_F64_64 F2F_NARROW F2F_WIDEN FRND FRND_F64 POPC FLO BREV }
+    memory { LDG STG LDS STS LDL STL LDC ULDC LD ST }
+    atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS }
+    fence { MEMBAR ERRBAR CGAERRBAR CCTL_IVALL }
+    warp { SHFL VOTE MATCH_ANY MATCH_ALL REDUX ELECT VOTEU }
+    sync { BAR B2R WARPSYNC WARPSYNC_ALL WARPSYNC_COLLECTIVE ENDCOLLECTIVE NANOSLEEP }
+    control_flow { BRA BRA_DIV EXIT BSSY BSYNC BREAK NOP }
+    uniform { UMOV UIADD3 UIADD3_X USHF ULEA ULOP3 UIMAD UISETP USEL UPRMT UFLO UPOPC }
+    move_uniform { S2R S2UR R2UR CS2R CS2R_32 }
 }
+
+impl Op {
+    /// Whether it compares and swaps: its 64-bit address is named without descriptor.
+    pub const fn is_compare_and_swap(self) -> bool {
+        matches!(self, Op::ATOMG_CAS | Op::ATOM_CAS)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -201,7 +201,8 @@ impl Kinds {
 pub enum Width {
     /// Always that many.
     Fixed(u8),
-    /// As the `.64`/`.128` of the [`ModKind::Size`] modifier says; 1 for all other sizes.
+    /// As the `.64`/`.128` of the [`ModKind::Size`] modifier says, or 2 for a [`ModKind::DataType`] of 64
+    /// bits; 1 for all others.
     Size,
 }
 
@@ -213,7 +214,10 @@ impl Width {
             Width::Size => match inst.modifier(ModKind::Size) {
                 ".64" => 2,
                 ".128" => 4,
-                _ => 1,
+                _ => match inst.modifier(ModKind::DataType) {
+                    ".S64" | ".F64.RN" => 2,
+                    _ => 1,
+                },
             },
         }
     }
@@ -228,6 +232,8 @@ pub enum ImmFormat {
     Signed,
     /// `4`, `0.5`, `+INF`: the bits are a binary32.
     Float,
+    /// As [`ImmFormat::Float`], the bits being the upper half of a binary64 whose lower half is zero.
+    DoubleHigh,
     /// `1, 0.5`: two binary16, the high one first.
     HalfPair,
 }

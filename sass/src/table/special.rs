@@ -49,6 +49,16 @@ special_registers! {
     GeMask = "SR_GEMASK",
     /// Rank of the CTA in its cluster; the high byte of shared addresses on sm_90.
     CgaCtaId = "SR_CgaCtaId",
+    /// Number of warp slots of the multiprocessor and of CTAs.
+    VirtCfg = "SR_VIRTCFG",
+    /// Number of the multiprocessor.
+    VirtualSmId = "SR_VIRTUALSMID",
+    /// High half of the address at which shared memory lies among generic ones.
+    SharedWindowHigh = "SR_SWINHI",
+    /// Shared memory of the CTA, in bytes.
+    SharedSize = "SR_SMEMSZ",
+    /// Low half of the wall clock, in nanoseconds.
+    GlobalTimerLo = "SR_GLOBALTIMERLO",
     /// Low half of the cycle counter.
     ClockLo = "SR_CLOCKLO",
     /// Zero.

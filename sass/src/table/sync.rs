@@ -68,3 +68,33 @@ pub(super) static WARPSYNC_ALL: Row = Row {
     opcode: 0x948,
     ..SYNC
 };
+
+pub(super) static WARPSYNC_COLLECTIVE: Row = Row {
+    mnemonic: "WARPSYNC.COLLECTIVE",
+    summary: "wait for the lanes of the mask; those that run alone take turns up to the label's ENDCOLLECTIVE",
+    slots: &[Slot::read("mask", Kinds::R), Slot::read("target", Kinds::LABEL)],
+    completion: Completion::Fixed,
+    latency: LatencyClass::Branch,
+    opcode: 0x348,
+    ..SYNC
+};
+
+pub(super) static ENDCOLLECTIVE: Row = Row {
+    mnemonic: "ENDCOLLECTIVE",
+    summary: "end of what a WARPSYNC.COLLECTIVE began",
+    completion: Completion::Fixed,
+    latency: LatencyClass::Branch,
+    opcode: 0x91b,
+    ..SYNC
+};
+
+pub(super) static NANOSLEEP: Row = Row {
+    mnemonic: "NANOSLEEP",
+    summary: "sleep for about a nanoseconds",
+    slots: &[Slot::read("a", Kinds::IMM.or(Kinds::R))],
+    completion: Completion::LateRead,
+    latency: LatencyClass::Branch,
+    effects: Effects { convergent: true, ..Effects::NONE },
+    opcode: 0x35d,
+    ..SYNC
+};

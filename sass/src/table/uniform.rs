@@ -1,7 +1,7 @@
-//! The uniform datapath and moves from special registers.
+//! The uniform datapath: one value a warp.
 
 use super::row::{
-    Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+    Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
 };
 
 const UDP: Row = Row {
@@ -21,51 +21,8 @@ const UD: Slot = Slot::def("d", Kinds::UR);
 const UA: Slot = Slot::read("a", Kinds::UR);
 const UB: Slot = Slot::read("b", Kinds::UR.or(Kinds::IMM));
 const UC: Slot = Slot::read("c", Kinds::UR.or(Kinds::IMM));
-const SR: Slot = Slot::read("sr", Kinds::SPECIAL);
 const UNSIGNED: Modifier =
     Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
-
-pub(super) static S2R: Row = Row {
-    mnemonic: "S2R",
-    summary: "d = a special register",
-    slots: &[Slot::def("d", Kinds::R), SR],
-    pipe: Pipe::Xu,
-    latency: LatencyClass::MioSlow,
-    completion: Completion::Variable,
-    opcode: 0x919,
-    ..UDP
-};
-
-pub(super) static S2UR: Row = Row {
-    mnemonic: "S2UR",
-    summary: "d = a special register, into a uniform register",
-    slots: &[UD, SR],
-    pipe: Pipe::Xu,
-    latency: LatencyClass::MioSlow,
-    completion: Completion::Variable,
-    opcode: 0x9c3,
-    ..UDP
-};
-
-pub(super) static CS2R: Row = Row {
-    mnemonic: "CS2R",
-    summary: "d = a special register of fixed latency; SRZ clears a pair",
-    slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)), SR],
-    pipe: Pipe::Alu,
-    latency: LatencyClass::Cs2r,
-    opcode: 0x805,
-    ..UDP
-};
-
-pub(super) static R2UR: Row = Row {
-    mnemonic: "R2UR",
-    summary: "d = a of the first active lane",
-    slots: &[UD, Slot::read("a", Kinds::R)],
-    pipe: Pipe::Alu,
-    latency: LatencyClass::R2ur,
-    opcode: 0x3c2,
-    ..UDP
-};
 
 pub(super) static UMOV: Row = Row {
     mnemonic: "UMOV",
@@ -86,6 +43,23 @@ pub(super) static UIADD3: Row = Row {
         UA.neg(),
         UB.neg().imm(ImmFormat::Signed),
         Slot::read("c", Kinds::UR).neg(),
+    ],
+    opcode: 0x290,
+    ..UDP
+};
+
+pub(super) static UIADD3_X: Row = Row {
+    mnemonic: "UIADD3.X",
+    summary: "d = a + b + c + ps + pt: the upper part of a long addition; `~` complements an operand",
+    slots: &[
+        UD,
+        Slot::def("pd", Kinds::UP).hidden(),
+        Slot::def("pe", Kinds::UP).hidden(),
+        UA.not(),
+        UB.not().imm(ImmFormat::Signed),
+        Slot::read("c", Kinds::UR).not(),
+        Slot::read("ps", Kinds::UP).not(),
+        Slot::read("pt", Kinds::UP).default_not(),
     ],
     opcode: 0x290,
     ..UDP
@@ -135,5 +109,57 @@ pub(super) static UIMAD: Row = Row {
     slots: &[UD, UA, UB, UC],
     mods: &[UNSIGNED],
     opcode: 0x2a4,
+    ..UDP
+};
+
+pub(super) static UISETP: Row = Row {
+    mnemonic: "UISETP",
+    summary: "as ISETP, on uniform registers",
+    slots: &[
+        Slot::def("pd", Kinds::UP),
+        Slot::def("pe", Kinds::UP).optional(),
+        UA,
+        UB.imm(ImmFormat::Signed),
+        Slot::read("ps", Kinds::UP).not().optional(),
+    ],
+    mods: &[
+        Modifier::new(ModKind::Compare, &[".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"]),
+        UNSIGNED,
+        Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]),
+    ],
+    opcode: 0x28c,
+    ..UDP
+};
+
+pub(super) static USEL: Row = Row {
+    mnemonic: "USEL",
+    summary: "d = ps ? a : b",
+    slots: &[UD, UA, UB, Slot::read("ps", Kinds::UP).not()],
+    opcode: 0x287,
+    ..UDP
+};
+
+pub(super) static UPRMT: Row = Row {
+    mnemonic: "UPRMT",
+    summary: "d = four bytes of c:a chosen by the nibbles of b",
+    slots: &[UD, UA, UB, UC],
+    opcode: 0x296,
+    ..UDP
+};
+
+pub(super) static UFLO: Row = Row {
+    mnemonic: "UFLO",
+    summary: "as FLO, on uniform registers",
+    slots: &[UD, Slot::def("pd", Kinds::UP).hidden(), UB.not()],
+    mods: &[UNSIGNED, Modifier::new(ModKind::Variant, &["", ".SH"])],
+    opcode: 0x2bd,
+    ..UDP
+};
+
+pub(super) static UPOPC: Row = Row {
+    mnemonic: "UPOPC",
+    summary: "d = the number of ones in b",
+    slots: &[UD, UB.not()],
+    opcode: 0x2bf,
     ..UDP
 };

@@ -35,3 +35,68 @@ pub(super) static VOTE: Row = Row {
     effects: CONVERGENT,
     opcode: 0x806,
 };
+
+pub(super) static VOTEU: Row = Row {
+    mnemonic: "VOTEU",
+    summary: "as VOTE, into a uniform register",
+    slots: &[
+        Slot::def("d", Kinds::UR).hidden(),
+        Slot::def("pd", Kinds::UP),
+        Slot::read("ps", Kinds::P).not(),
+    ],
+    pipe: Pipe::Udp,
+    latency: LatencyClass::Umov,
+    opcode: 0x886,
+    ..VOTE
+};
+
+/// What the slow exchanges share.
+const EXCHANGE: Row = Row {
+    mnemonic: "",
+    summary: "",
+    slots: &[],
+    mods: &[],
+    pipe: Pipe::Lsu,
+    latency: LatencyClass::MioSlow,
+    completion: Completion::Variable,
+    min_stall: 1,
+    effects: CONVERGENT,
+    opcode: 0,
+};
+
+pub(super) static MATCH_ANY: Row = Row {
+    mnemonic: "MATCH.ANY",
+    summary: "d = a bit for each active lane with the same a",
+    slots: &[Slot::def("d", Kinds::R), Slot::read("a", Kinds::R)],
+    opcode: 0x3a1,
+    ..EXCHANGE
+};
+
+pub(super) static MATCH_ALL: Row = Row {
+    mnemonic: "MATCH.ALL",
+    summary: "d = the active lanes if all have the same a, else 0; pd = whether they have",
+    slots: &[Slot::def("pd", Kinds::P), Slot::def("d", Kinds::R), Slot::read("a", Kinds::R)],
+    opcode: 0x3a1,
+    ..EXCHANGE
+};
+
+pub(super) static REDUX: Row = Row {
+    mnemonic: "REDUX",
+    summary: "d = the reduction of a over the active lanes",
+    slots: &[Slot::def("d", Kinds::UR), Slot::read("a", Kinds::R)],
+    mods: &[
+        Modifier::new(ModKind::Reduction, &[".AND", ".OR", ".XOR", ".SUM", ".MIN", ".MAX"]),
+        Modifier::new(ModKind::Sign, &["", ".S32"]),
+    ],
+    opcode: 0x3c4,
+    ..EXCHANGE
+};
+
+pub(super) static ELECT: Row = Row {
+    mnemonic: "ELECT",
+    summary: "pd = whether the lane is the elected one; d = its number",
+    slots: &[Slot::def("pd", Kinds::P), Slot::def("d", Kinds::UR), Slot::read("ps", Kinds::P).not()],
+    pipe: Pipe::Udp,
+    opcode: 0x82f,
+    ..EXCHANGE
+};

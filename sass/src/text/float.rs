@@ -16,6 +16,12 @@ pub(super) fn print_f32(out: &mut impl fmt::Write, bits: u32) -> fmt::Result {
     print(out, f64::from(value), value.is_sign_negative(), bits & 0x0040_0000 != 0)
 }
 
+/// The upper half of a binary64 whose lower half is zero.
+pub(super) fn print_f64_high(out: &mut impl fmt::Write, bits: u32) -> fmt::Result {
+    let value = f64::from_bits(u64::from(bits) << 32);
+    print(out, value, value.is_sign_negative(), bits & 0x0008_0000 != 0)
+}
+
 /// A binary16.
 pub(super) fn print_f16(out: &mut impl fmt::Write, bits: u16) -> fmt::Result {
     let negative = bits >> 15 != 0;
@@ -77,6 +83,20 @@ pub(super) fn parse_f32(text: &str) -> Option<u32> {
         return Some(u32::from(negative) << 31 | magnitude);
     }
     decimal(text).map(|value| (value as f32).to_bits())
+}
+
+/// Reads the upper half of a binary64; only values whose lower half is zero.
+pub(super) fn parse_f64_high(text: &str) -> Option<u32> {
+    if let Some((negative, quiet_nan)) = special(text) {
+        let magnitude = match quiet_nan {
+            None => 0x7ff0_0000,
+            Some(true) => 0x7fff_ffff,
+            Some(false) => 0x7ff0_0001,
+        };
+        return Some(u32::from(negative) << 31 | magnitude);
+    }
+    let bits = decimal(text)?.to_bits();
+    (bits as u32 == 0).then_some((bits >> 32) as u32)
 }
 
 /// Reads a binary16; only values that it holds exactly.
@@ -154,6 +174,16 @@ mod tests {
             (0x3a83_126f, "0.0010000000474974513054"),
         ] {
             assert_eq!(text(bits), expected);
+        }
+    }
+
+    #[test]
+    fn doubles_survive() {
+        for bits in (0..=u32::MAX).step_by(0x1_0f0f) {
+            let mut out = String::new();
+            print_f64_high(&mut out, bits).unwrap();
+            let back = parse_f64_high(out.trim_end()).unwrap();
+            assert!(back == bits || bits & 0x7fff_ffff > 0x7ff0_0000, "{out}");
         }
     }
 

@@ -84,7 +84,8 @@ fn operand_text<R: Register>(
         OperandKind::Imm(bits) => immediate(out, slot.imm, bits)?,
         OperandKind::Const { bank, offset: 0 } if op == Op::LDC => write!(out, "c[{bank:#x}][RZ]")?,
         OperandKind::Const { bank, offset } => write!(out, "c[{bank:#x}][{offset:#x}]")?,
-        OperandKind::Mem(address) => address_text(out, &address)?,
+        // Compare-and-swap has no descriptor, and its 64-bit address no suffix.
+        OperandKind::Mem(address) => address_text(out, &address, address.wide && !op.is_compare_and_swap())?,
         OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,
         OperandKind::Special(reg) => write!(out, "{reg}")?,
         OperandKind::Convergence(index) => write!(out, "B{index}")?,
@@ -103,6 +104,7 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
         ImmFormat::Signed if (bits as i32) < 0 => write!(out, "-{:#x}", (bits as i32).unsigned_abs()),
         ImmFormat::Hex | ImmFormat::Signed => write!(out, "{bits:#x}"),
         ImmFormat::Float => float::print_f32(out, bits),
+        ImmFormat::DoubleHigh => float::print_f64_high(out, bits),
         ImmFormat::HalfPair => {
             float::print_f16(out, (bits >> 16) as u16)?;
             out.write_str(", ")?;
@@ -111,14 +113,14 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
     }
 }
 
-fn address_text<R: Register>(out: &mut impl fmt::Write, address: &Address<R>) -> fmt::Result {
+fn address_text<R: Register>(out: &mut impl fmt::Write, address: &Address<R>, suffix: bool) -> fmt::Result {
     if let Some(descriptor) = address.descriptor {
         write!(out, "desc[{descriptor}]")?;
     }
     out.write_str("[")?;
     let mut separator = "";
     if let Some(base) = address.base {
-        write!(out, "{base}{}", if address.wide { ".64" } else { "" })?;
+        write!(out, "{base}{}", if suffix { ".64" } else { "" })?;
         separator = "+";
     }
     if let Some(uniform) = address.uniform {

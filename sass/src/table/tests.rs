@@ -1,0 +1,138 @@
+//! What must hold for every row.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Op, Role, Row};
+use crate::text::parse_inst;
+use crate::{Inst, Operand, OperandKind, PReg};
+
+fn for_each(mut check: impl FnMut(Op, &'static Row)) {
+    for &op in Op::ALL {
+        check(op, op.row());
+    }
+}
+
+#[test]
+fn slots_have_names_of_their_own() {
+    for_each(|op, row| {
+        let names: BTreeSet<_> = row.slots.iter().map(|slot| slot.name).collect();
+        assert_eq!(names.len(), row.slots.len(), "{op:?}");
+        assert!(row.summary.len() > 3 && !row.mnemonic.is_empty(), "{op:?}");
+    });
+}
+
+#[test]
+fn modifiers_fit_and_their_defaults_exist() {
+    for_each(|op, row| {
+        assert!(row.mods.len() <= 8, "{op:?}");
+        let kinds: BTreeSet<_> = row.mods.iter().map(|modifier| modifier.kind).collect();
+        assert_eq!(kinds.len(), row.mods.len(), "{op:?}: a kind names one modifier");
+        for modifier in row.mods {
+            let values: BTreeSet<_> = modifier.values.iter().collect();
+            assert_eq!(values.len(), modifier.values.len(), "{op:?}: {modifier:?}");
+            assert!(usize::from(modifier.default) < modifier.values.len(), "{op:?}: {modifier:?}");
+            assert!(modifier.values.iter().all(|value| value.is_empty() || value.starts_with('.')), "{op:?}");
+        }
+    });
+}
+
+#[test]
+fn optional_slots_stay_at_defaults_that_fit() {
+    for_each(|op, row| {
+        for slot in row.slots.iter().filter(|slot| slot.optional || slot.hidden || slot.hidden_with.is_some())
+        {
+            let default: Operand<PReg> = slot.default_operand();
+            assert!(slot.check(&default).is_ok(), "{op:?} {}", slot.name);
+        }
+        for text in row.slots.iter().filter_map(|slot| slot.hidden_with) {
+            assert!(row.mods.iter().any(|m| m.values.contains(&text)), "{op:?}: {text} is no modifier");
+        }
+    });
+}
+
+#[test]
+fn reuse_flags_and_definitions_are_where_they_can_be() {
+    for_each(|op, row| {
+        let reused: Vec<_> = row.slots.iter().filter_map(|slot| slot.reuse).collect();
+        let distinct: BTreeSet<_> = reused.iter().collect();
+        assert!(distinct.len() == reused.len() && reused.iter().all(|&index| index < 3), "{op:?}");
+        let first_use = row.slots.iter().position(|slot| slot.role == Role::Use).unwrap_or(row.slots.len());
+        assert!(row.slots[first_use..].iter().all(|slot| slot.role == Role::Use), "{op:?}: results first");
+    });
+}
+
+#[test]
+fn no_bit_is_claimed_twice() {
+    for_each(|op, row| {
+        let fields = row.slots.iter().map(|slot| slot.bits).chain(row.mods.iter().map(|m| m.bits));
+        let mut claimed = 0xfffu128;
+        for bits in fields.filter(|bits| bits.len != 0) {
+            let mask = ((1u128 << bits.len) - 1) << bits.lo;
+            assert_eq!(claimed & mask, 0, "{op:?}: bits {} on", bits.lo);
+            claimed |= mask;
+        }
+    });
+}
+
+/// A sample of a row that fills every slot with something that fits, and prints all of them.
+fn sample(op: Op) -> Inst<PReg> {
+    use super::Kinds;
+    let mut inst = Inst::new(op);
+    for (index, slot) in op.row().slots.iter().enumerate() {
+        if slot.hidden_with.is_some() {
+            continue;
+        }
+        let number = 2 * index as u8;
+        let candidates = [
+            (Kinds::R, Operand::reg(PReg::r(number))),
+            (Kinds::UR, Operand::reg(PReg::ur(number))),
+            (Kinds::P, Operand::reg(PReg::p(index as u8 % 7))),
+            (Kinds::UP, Operand::reg(PReg::up(index as u8 % 7))),
+            (Kinds::IMM, Operand::imm(1)),
+            (Kinds::CONST, Operand::constant(0, 0x210)),
+            (Kinds::MEM, Operand::mem(crate::Address::global(PReg::r(8), 4, None))),
+            (Kinds::LABEL, Operand::label(crate::Label(3))),
+            (Kinds::SPECIAL, Operand::special(crate::SpecialReg::TidX)),
+            (Kinds::CONVERGENCE, Operand::convergence(1)),
+        ];
+        let found = candidates.into_iter().find(|(kind, _)| slot.kinds.contains(*kind));
+        inst.operands[index] = found.unwrap_or_else(|| panic!("{op:?} {} takes nothing", slot.name)).1;
+    }
+    inst
+}
+
+/// The text of an instruction leads back to its row: for the defaults, and with every value of every
+/// modifier. The shapes may not collide with those of another row.
+#[test]
+fn the_text_names_the_row() {
+    let mut shapes: BTreeMap<String, Op> = BTreeMap::new();
+    for_each(|op, row| {
+        let base = sample(op);
+        let mut variants = vec![base.clone()];
+        for (position, modifier) in row.mods.iter().enumerate() {
+            for value in 0..modifier.values.len() as u8 {
+                let mut variant = base.clone();
+                variant.mods.set(position, value);
+                variants.push(variant);
+            }
+        }
+        for inst in variants {
+            assert_eq!(inst.check_form(), Ok(()), "{inst}");
+            let text = inst.to_string();
+            let (back, _) = parse_inst(&text).unwrap_or_else(|why| panic!("{op:?} {text}: {why}"));
+            assert_eq!(back, inst, "{op:?} {text}");
+            let other = shapes.insert(text.clone(), op);
+            assert!(other.is_none() || other == Some(op), "{text} is both {op:?} and {other:?}");
+        }
+    });
+}
+
+#[test]
+fn labels_belong_to_control_flow() {
+    for_each(|op, row| {
+        let has_label =
+            sample(op).operands.iter().any(|operand| matches!(operand.kind, OperandKind::Label(_)));
+        let flows = row.effects.branch || row.effects.convergent;
+        assert!(!has_label || flows, "{op:?}");
+    });
+}
