@@ -1,1 +1,48 @@
-//! Peephole combination on machine IR.
+//! Combining: machine IR to better machine IR, still with virtual registers.
+//!
+//! In: what selection made. Out: the same function with fewer instructions: short branches as guards,
+//! straight lines as one block, no copies, neighbouring constants loaded together, nothing dead.
+//!
+//! ```text
+//!     branch %p0, mb2(0x0), mb1            MOV %r4, 0x0
+//! mb1: LDG.E %r3, [...]              =>    @!%p0 LDG.E %r3, [...] tied(%r4)
+//!     jump mb2(%r3)
+//! ```
+//!
+//! One file a rule, each a pass of its own with a name, listed in [`RULES`] in the order in which they run.
+//! Each is linear in the function but for [`predicate()`], which looks at a merged block again.
+
+mod copies;
+mod dead;
+mod merge;
+mod predicate;
+mod uniform_pairs;
+
+pub use copies::copies;
+pub use dead::dead;
+pub use merge::merge;
+pub use predicate::predicate;
+pub use uniform_pairs::uniform_pairs;
+
+use ptxc_sass::Arch;
+
+use crate::mir::{Mir, VReg};
+
+/// A rule: changes the function and tells whether it did.
+pub type Rule = fn(&mut Mir<VReg>) -> bool;
+
+/// The rules in the order in which [`combine`] applies them.
+pub const RULES: &[(&str, Rule)] = &[
+    ("merge-blocks", merge),
+    ("predicate", predicate),
+    ("copies", copies),
+    ("uniform-pairs", uniform_pairs),
+    ("dead-code", dead),
+];
+
+/// Applies all [`RULES`] in order.
+pub fn combine(mir: &mut Mir<VReg>, _arch: Arch) {
+    for (_, rule) in RULES {
+        rule(mir);
+    }
+}

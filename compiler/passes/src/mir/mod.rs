@@ -12,20 +12,23 @@
 //! - Every component is defined once and its definition dominates its uses.
 //! - Edges carry one argument for each parameter of their target, of the same file and width.
 //! - Instructions in [`MBlock::insts`] neither branch nor exit; control flow is in [`MBlock::term`].
-//! - A guarded instruction that defines a register names in [`MInst::tied`] the register whose content
-//!   remains where the guard fails; it must end up in the same physical register.
+//! - A guarded instruction that defines a register may name in [`MInst::tied`] the register whose content
+//!   remains where the guard fails; it must end up in the same physical register. Without such a name the
+//!   content is undefined there, and nobody may depend on it.
 //! - Operands fit the slots of their row.
 //! - Uniform registers are defined where the warp is converged, or hold constants.
 
 mod cfg;
 pub mod liveness;
+mod rename;
 mod text;
 mod verify;
 
 use std::fmt;
 
 pub use cfg::Cfg;
-pub use liveness::{Liveness, for_each_term_use, for_each_use};
+pub use liveness::Liveness;
+pub use rename::Renames;
 pub use verify::{MirError, verify};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
@@ -111,7 +114,8 @@ pub struct MInst<R> {
     /// The instruction.
     pub inst: Inst<R>,
     /// Where a guarded definition leaves the old content: (slot of the definition, register that holds
-    /// that content). It counts as a use.
+    /// that content). It counts as a use. A guarded definition that is not listed leaves undefined content
+    /// where the guard fails.
     pub tied: SmallVec<[(u8, R); 1]>,
     /// Where it came from.
     pub loc: SourceLoc,

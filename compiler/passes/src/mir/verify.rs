@@ -12,8 +12,8 @@
 //!   A block in the layout goes to blocks in the layout. The entry has no parameters and no predecessors.
 //! - **Straight lines.** No instruction of a block branches or exits, except that `BSYNC` and `BREAK` stand
 //!   among them, and `BSSY` names a block in the layout.
-//! - **Guards.** A guarded instruction that defines registers has a tied old content for each definition, of
-//!   the same file; an instruction without a guard has none.
+//! - **Guards.** A tied old content belongs to a definition of a guarded instruction and is in the file of
+//!   that definition.
 //! - **Forms.** Operands fit the slots of their row, and at most one of them is neither a general register
 //!   nor a predicate: an immediate, a uniform register or a constant. (Addresses, moves into and instructions
 //!   of the uniform datapath and barriers, which name such operands by nature, are exempt.)
@@ -203,16 +203,11 @@ impl Verifier<'_> {
             self.error(format!("{inst} has more than one operand that is no general register"));
         }
         let defs: Vec<_> = inst.inst.defs().collect();
-        if inst.inst.guard.is_some() {
-            for access in &defs {
-                match inst.tied.iter().find(|(slot, _)| *slot == access.slot) {
-                    Some((_, old)) if old.file == access.reg.file => {}
-                    Some(_) => self.error(format!("{inst}: the old content is in another file")),
-                    None => self.error(format!("{inst}: the guarded definition has no old content")),
-                }
+        for &(slot, old) in &inst.tied {
+            let fits = defs.iter().any(|access| access.slot == slot && access.reg.file == old.file);
+            if inst.inst.guard.is_none() || !fits {
+                self.error(format!("{inst}: {old} is tied to no guarded definition of its file"));
             }
-        } else if !inst.tied.is_empty() {
-            self.error(format!("{inst}: an old content without a guard"));
         }
         if self.mir.blocks[self.block].divergent
             && defs.iter().any(|access| access.reg.file.is_uniform())
@@ -321,8 +316,9 @@ mod tests {
         let other = mir.new_vreg(RegFile::Gpr, 1);
         let guarded = Inst::new(Op::MOV).ops([Operand::reg(other), Operand::imm(3)]).guarded(pred, true);
         mir.blocks[tail].insts.push(MInst::new(guarded, SourceLoc::NONE));
-        assert!(message(&mir).ends_with("the guarded definition has no old content"));
-        mir.blocks[tail].insts[0].tied.push((0, reg));
+        mir.blocks[tail].insts[0].tied.push((1, reg));
+        assert!(message(&mir).ends_with("%r0 is tied to no guarded definition of its file"));
+        mir.blocks[tail].insts[0].tied[0].0 = 0;
         assert_eq!(message(&mir), "fine");
 
         let sum = mir.new_vreg(RegFile::Gpr, 1);

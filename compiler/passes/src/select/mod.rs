@@ -43,6 +43,7 @@ use ptxc_ir::{Block, Function, Inst as IrInst, Op, SourceLoc, Space, Type};
 use ptxc_sass::{Arch, RegFile};
 
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
+use crate::uniformity::Uniformity;
 use lower::Lower;
 
 /// An operation that selection knows no instructions for.
@@ -56,21 +57,18 @@ pub struct Unsupported {
     pub why: String,
 }
 
-/// What selection asks about the blocks of a function.
-#[derive(Clone, Debug, Default)]
-pub struct BlockFacts {
-    /// Whether all threads of a warp that have not exited execute the block together.
-    pub converged: SecondaryMap<Block, bool>,
-    /// How often a block runs for one run of the entry, in units of 1/1024.
-    pub frequency: SecondaryMap<Block, u64>,
-}
-
-/// Selects instructions for a function.
+/// Selects instructions for a function, given which blocks a warp executes together and how often each runs,
+/// in units of 1/1024 of the entry.
 ///
 /// # Errors
-/// Every operation that could not be selected.
-pub fn select(func: &Function, arch: Arch, facts: &BlockFacts) -> Result<Mir<VReg>, Vec<Unsupported>> {
-    let (mir, block_map) = skeleton(func, facts);
+/// Every operation that could not be selected, in source order.
+pub fn select(
+    func: &Function,
+    arch: Arch,
+    uniformity: &Uniformity,
+    frequency: &SecondaryMap<Block, u64>,
+) -> Result<Mir<VReg>, Vec<Unsupported>> {
+    let (mir, block_map) = skeleton(func, uniformity, frequency);
     let cfg = Cfg::new(&mir);
     let order = cfg.order().to_vec();
     let mut source: SecondaryMap<MBlockId, Option<Block>> = SecondaryMap::new();
@@ -96,7 +94,11 @@ pub fn select(func: &Function, arch: Arch, facts: &BlockFacts) -> Result<Mir<VRe
 
 /// The blocks with their edges, without instructions, parameters and arguments. Blocks that nothing reaches
 /// are left out.
-fn skeleton(func: &Function, facts: &BlockFacts) -> (Mir<VReg>, SecondaryMap<Block, Option<MBlockId>>) {
+fn skeleton(
+    func: &Function,
+    uniformity: &Uniformity,
+    frequency: &SecondaryMap<Block, u64>,
+) -> (Mir<VReg>, SecondaryMap<Block, Option<MBlockId>>) {
     let mut mir = Mir::new(func.name.clone());
     mir.params = func.params.clone();
     for symbol in func.symbols.values() {
@@ -114,8 +116,8 @@ fn skeleton(func: &Function, facts: &BlockFacts) -> (Mir<VReg>, SecondaryMap<Blo
             insts: Vec::new(),
             term: Term::Exit,
             term_loc: func.terminator(block).map_or(SourceLoc::NONE, |inst| func.insts[inst].loc),
-            frequency: facts.frequency[block],
-            divergent: !facts.converged[block],
+            frequency: frequency[block],
+            divergent: !uniformity.is_convergent_block(block),
         });
         block_map[block] = Some(mblock);
         mir.layout.push(mblock);

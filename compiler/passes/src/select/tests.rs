@@ -3,17 +3,15 @@
 use ptxc_ir::text::parse_function;
 use ptxc_sass::Arch;
 
-use super::{BlockFacts, select};
+use super::select;
+use crate::frequency::block_frequencies;
+use crate::uniformity::Uniformity;
 
-/// The machine IR of a function, without its header, blocks converged unless named as divergent.
-fn selected(text: &str, divergent: &[u32]) -> String {
+/// The machine IR of a function, without its header.
+fn selected(text: &str) -> String {
     let func = parse_function(text).expect("the test's function reads");
-    let mut facts = BlockFacts::default();
-    for &block in &func.layout {
-        facts.converged[block] = !divergent.contains(&block.as_u32());
-        facts.frequency[block] = 1024;
-    }
-    match select(&func, Arch::Sm90, &facts) {
+    let frequency = block_frequencies(&func);
+    match select(&func, Arch::Sm90, &Uniformity::compute(&func), &frequency) {
         Ok(mir) => {
             crate::mir::verify(&mir).expect("the machine IR is well-formed");
             mir.to_string().lines().skip(1).map(|line| format!("{line}\n")).collect()
