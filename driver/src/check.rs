@@ -1,0 +1,28 @@
+//! `ptxc check`.
+
+use ptxc_compiler::{Database, SourceFile, output};
+
+use crate::cli::CheckArgs;
+use crate::messages::report;
+use crate::output::read;
+use crate::{Outcome, Streams};
+
+pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
+    let mut outcome = Outcome::Done;
+    for path in &args.files {
+        let text = match read(path, streams.stdin) {
+            Ok(text) => text,
+            Err(error) => {
+                outcome = streams.failed(format!("{path}: {error}"));
+                continue;
+            }
+        };
+        let db = Database::default();
+        let file = SourceFile::new(&db, path.clone(), text);
+        let found = output::check(&db, file);
+        if report(path, file.text(&db), &found, args.message_format, streams) != Outcome::Done {
+            outcome = Outcome::Failed;
+        }
+    }
+    outcome
+}

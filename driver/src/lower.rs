@@ -1,0 +1,261 @@
+//! `ptxc lower`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ptxc_compiler::items::{Func, items};
+use ptxc_compiler::module::{ast, parsed};
+use ptxc_compiler::output::{kernels, locate, program_text};
+use ptxc_compiler::stages::{arch, built, mir, ssa};
+use ptxc_compiler::{Database, Located, Options, SourceFile, compile_in_parallel, diagnostics, output};
+use ptxc_passes::pipeline::{self, CodeSettings, Halt};
+use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
+use ptxc_sass::Arch;
+use ptxc_sass::text::{Notation, Style};
+use ptxc_syntax::items::ItemKind;
+
+use crate::cli::{CodeArgs, Control, Emit, LowerArgs, Sync};
+use crate::messages::report;
+use crate::output::{read, write};
+use crate::passes::{Watch, Watcher, known_passes, time_table};
+use crate::{Outcome, Streams};
+
+/// Makes the compiler's options from the command line's; the message says what is wrong with them.
+pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String> {
+    let arch = match &args.arch {
+        Some(name) => {
+            let known = Arch::ALL.map(|arch| arch.to_string()).join(", ");
+            // `sm_90a` is compiled for the architecture that it is a variant of.
+            let name = name.trim_end_matches(['a', 'f']);
+            Some(name.parse::<Arch>().map_err(|()| format!("no architecture `{name}`; there are {known}"))?)
+        }
+        None => None,
+    };
+    if heuristic_by_name(&args.heuristic).is_none() {
+        return Err(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", ")));
+    }
+    let serial = args.sync == Sync::Serial;
+    Ok(Options::new(db, arch, args.opt, args.fmad, args.heuristic.clone(), args.max_regs, serial))
+}
+
+pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
+    let watch = Watch {
+        before: args.print_before.clone(),
+        after: args.print_after.clone(),
+        stop: args.stop_after.clone(),
+        time: args.time_passes,
+    };
+    if let Some(name) = watch.unknown() {
+        return streams.usage(format!("no pass `{name}`; there are {}", known_passes()));
+    }
+    if args.output.is_some() && args.files.len() > 1 && args.output.as_deref() != Some(Path::new("-")) {
+        return streams.usage("with several files, --output can only be `-`");
+    }
+    let mut outcome = Outcome::Done;
+    for path in &args.files {
+        match lower_file(path, args, &watch, streams) {
+            Outcome::Done => {}
+            Outcome::Usage => return Outcome::Usage,
+            Outcome::Failed => outcome = Outcome::Failed,
+        }
+    }
+    outcome
+}
+
+fn lower_file(path: &str, args: &LowerArgs, watch: &Watch, streams: &mut Streams<'_>) -> Outcome {
+    let text = match read(path, streams.stdin) {
+        Ok(text) => text,
+        Err(error) => return streams.failed(format!("{path}: {error}")),
+    };
+    let db = Database::default();
+    let file = SourceFile::new(&db, path.to_string(), text);
+    let options = match options(&db, &args.code) {
+        Ok(options) => options,
+        Err(message) => return streams.usage(message),
+    };
+    if let Some(missing) = args.kernel.iter().find(|name| !has_kernel(&db, file, name)) {
+        return streams.failed(format!("{path} has no kernel `{missing}`"));
+    }
+    if args.emit == [Emit::Ast] {
+        return emit_tree(&db, file, path, args, streams);
+    }
+    if watch.is_needed() {
+        return watched(&db, file, options, path, args, watch, streams);
+    }
+    if args.kernel.is_empty() {
+        compile_in_parallel(&db, file, options);
+    }
+    let found = relevant(&db, file, options, args);
+    if report(path, file.text(&db), &found, args.message_format, streams) != Outcome::Done {
+        return Outcome::Failed;
+    }
+    if args.verbose {
+        let _ = write!(streams.err, "{}", resources(&db, file, options, args));
+    }
+    let text = emitted(&db, file, options, args);
+    finish(path, args, &text, streams)
+}
+
+fn wanted(db: &Database, func: Func<'_>, args: &LowerArgs) -> bool {
+    args.kernel.is_empty() || args.kernel.iter().any(|name| func.name(db) == name.as_str())
+}
+
+fn has_kernel(db: &Database, file: SourceFile, name: &str) -> bool {
+    let mut functions = items(db, file).functions.iter();
+    functions.any(|func| func.kind(db) == ItemKind::Entry && func.name(db) == name)
+}
+
+/// The findings that stand in the way: all, or those in the chosen kernels and outside of functions.
+fn relevant(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) -> Vec<Located> {
+    let mut found = diagnostics(db, file, options);
+    if !args.kernel.is_empty() {
+        let others: Vec<_> = items(db, file)
+            .functions
+            .iter()
+            .filter(|&&func| !wanted(db, func, args))
+            .map(|func| func.offset(db)..func.offset(db) + func.text(db).len() as u32)
+            .collect();
+        found.retain(|located| !others.iter().any(|range| range.contains(&located.primary.0.start)));
+    }
+    found
+}
+
+/// The style that the options ask for.
+pub(crate) fn style(control: Control) -> Style {
+    let control = match control {
+        Control::Cuasm => Notation::Bracket,
+        Control::Nv => Notation::Nv,
+        Control::Hex => Notation::Hex,
+        Control::None => Notation::None,
+    };
+    Style { control, ..Style::default() }
+}
+
+fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) -> String {
+    let style = style(args.control);
+    let mut parts = Vec::new();
+    for emit in &args.emit {
+        for (func, code) in kernels(db, file, options) {
+            if !wanted(db, func, args) {
+                continue;
+            }
+            match emit {
+                Emit::Ast => parts.push(ptxc_syntax::print_function(ast(db, func))),
+                Emit::Ir => parts.extend(ssa(db, func, options).value.as_ref().map(ToString::to_string)),
+                Emit::Mir => parts.extend(mir(db, func, options).value.as_ref().map(ToString::to_string)),
+                Emit::Sass => parts.extend(code.map(|code| program_text(code, &style, args.explain))),
+            }
+        }
+    }
+    parts.join("\n")
+}
+
+/// The whole file printed back as PTX.
+fn emit_tree(db: &Database, file: SourceFile, path: &str, args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
+    let found = output::check(db, file);
+    if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
+        return Outcome::Failed;
+    }
+    let text = ptxc_syntax::print_module(&ptxc_syntax::parse_module(file.text(db)).value);
+    finish(path, args, &text, streams)
+}
+
+fn finish(path: &str, args: &LowerArgs, text: &str, streams: &mut Streams<'_>) -> Outcome {
+    let target = match &args.output {
+        Some(target) => target.clone(),
+        None if path == "-" => PathBuf::from("-"),
+        None => Path::new(path).with_extension("sass"),
+    };
+    match write(&target, text, streams.out) {
+        Ok(()) => Outcome::Done,
+        Err(error) => streams.failed(format!("{}: {error}", target.display())),
+    }
+}
+
+/// A line for each kernel: what it needs.
+fn resources(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) -> String {
+    let mut text = String::new();
+    for (func, code) in kernels(db, file, options) {
+        let Some(code) = code.filter(|_| wanted(db, func, args)) else { continue };
+        let needs = &code.program.resources;
+        text.push_str(&format!(
+            "{}: {} registers, {} uniform registers, {} barriers, {} bytes shared, {} bytes local, {} spills, {} instructions\n",
+            func.name(db),
+            needs.registers,
+            needs.uniform_registers,
+            needs.barriers,
+            needs.shared_bytes,
+            needs.local_bytes,
+            needs.spills,
+            code.program.insts.len(),
+        ));
+    }
+    text
+}
+
+/// Runs the passes in the open, one kernel after another, with an observer.
+fn watched(
+    db: &Database,
+    file: SourceFile,
+    options: Options,
+    path: &str,
+    args: &LowerArgs,
+    watch: &Watch,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let mut found: Vec<Located> = output::check(db, file);
+    let mut times: BTreeMap<&'static str, Duration> = BTreeMap::new();
+    let mut parts = Vec::new();
+    for &func in &items(db, file).functions {
+        if func.kind(db) != ItemKind::Entry || !wanted(db, func, args) {
+            continue;
+        }
+        found.extend(built(db, func).diagnostics.iter().map(|diagnostic| locate(db, func, diagnostic)));
+        let mut watcher = Watcher::new(watch, func.name(db));
+        let code = passes(db, func, options, &mut watcher);
+        let _ = write!(streams.err, "{}", if watcher.stopped { "" } else { &watcher.text });
+        for (pass, time) in &watcher.times {
+            *times.entry(pass).or_default() += *time;
+        }
+        if watcher.stopped {
+            parts.push(watcher.text);
+        }
+        match code {
+            Ok(Some(code)) => parts.push(program_text(&code, &style(args.control), args.explain)),
+            Ok(None) => {}
+            Err(halt) => found.extend(halt.iter().map(|diagnostic| locate(db, func, diagnostic))),
+        }
+    }
+    if watch.time {
+        let _ = write!(streams.err, "{}", time_table(&times));
+    }
+    if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
+        return Outcome::Failed;
+    }
+    finish(path, args, &parts.join("\n"), streams)
+}
+
+/// All passes of a function; `None` if its text is damaged, which is reported elsewhere.
+fn passes(
+    db: &Database,
+    func: Func<'_>,
+    options: Options,
+    watcher: &mut Watcher<'_>,
+) -> Result<Option<pipeline::FuncCode>, Halt> {
+    if !parsed(db, func).errors.is_empty() {
+        return Ok(None);
+    }
+    let Some(start) = built(db, func).value.clone() else { return Ok(None) };
+    let arch = arch(db, func.file(db), options);
+    let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
+    let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)?;
+    let settings = CodeSettings {
+        arch,
+        opt: options.opt(db),
+        heuristic: options.heuristic(db).clone(),
+        max_regs: options.max_regs(db),
+        serial: options.serial(db),
+    };
+    pipeline::code(mir, &settings, watcher).map(Some)
+}

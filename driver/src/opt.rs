@@ -1,0 +1,224 @@
+//! `ptxc opt`: passes alone, on IR text.
+//!
+//! The text holds functions in SSA form. Each named pass runs in turn; `select` turns SSA into machine IR,
+//! `allocate` virtual registers into physical ones, `layout` blocks into a sequence, `control` that into a
+//! program. What the last pass leaves is printed.
+
+use std::fmt::Display;
+
+use ptxc_compiler::Located;
+use ptxc_ir::Function;
+use ptxc_ir::text::parse;
+use ptxc_ir::verify::{Level, verify};
+use ptxc_passes::diagnostic::Severity;
+use ptxc_passes::layout::{Code, check_convergence, layout};
+use ptxc_passes::mir::{Mir, VReg};
+use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
+use ptxc_passes::simplify::Effort;
+use ptxc_passes::uniformity::Uniformity;
+use ptxc_passes::{allocate, control, converge, frequency, legalize, select, simplify};
+use ptxc_sass::text::{Style, write_program};
+use ptxc_sass::{Arch, PReg};
+use ptxc_syntax::Span;
+
+use crate::cli::{MessageFormat, OptArgs};
+use crate::messages::report;
+use crate::output::{read, write};
+use crate::{Outcome, Streams};
+
+/// A function on its way.
+enum Unit {
+    Ssa(Box<Function>),
+    Virtual(Box<Mir<VReg>>),
+    Physical(Box<Mir<PReg>>),
+    LaidOut(Box<Code>),
+    Text(String),
+}
+
+impl Unit {
+    fn form(&self) -> &'static str {
+        match self {
+            Unit::Ssa(_) => "SSA",
+            Unit::Virtual(_) => "machine IR over virtual registers",
+            Unit::Physical(_) => "machine IR over physical registers",
+            Unit::LaidOut(_) => "laid-out code",
+            Unit::Text(_) => "a finished program",
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Unit::Ssa(func) => func.to_string(),
+            Unit::Virtual(mir) => mir.to_string(),
+            Unit::Physical(mir) => mir.to_string(),
+            Unit::LaidOut(code) => code.to_string(),
+            Unit::Text(text) => text.clone(),
+        }
+    }
+}
+
+pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
+    let Ok(arch) = args.arch.parse::<Arch>() else {
+        return streams.usage(format!("no architecture `{}`", args.arch));
+    };
+    if heuristic_by_name(&args.heuristic).is_none() {
+        return streams.usage(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", ")));
+    }
+    if let Some(name) = args.passes.iter().find(|name| !names().contains(&name.as_str())) {
+        return streams.usage(format!("no pass `{name}`; there are {}", names().join(", ")));
+    }
+    let text = match read(&args.file, streams.stdin) {
+        Ok(text) => text,
+        Err(error) => return streams.failed(format!("{}: {error}", args.file)),
+    };
+    let functions = match parse(&text) {
+        Ok(functions) => functions,
+        Err(errors) => {
+            let found: Vec<Located> = errors
+                .iter()
+                .map(|error| Located {
+                    code: "E0950".into(),
+                    severity: Severity::Error,
+                    message: error.message.clone(),
+                    primary: (Span::new(error.span.start as u32, error.span.end as u32), String::new()),
+                    secondary: Vec::new(),
+                    notes: Vec::new(),
+                    help: None,
+                })
+                .collect();
+            return report(&args.file, &text, &found, MessageFormat::Human, streams);
+        }
+    };
+    let mut parts = Vec::new();
+    for func in functions {
+        let name = func.name.clone();
+        let mut unit = Unit::Ssa(Box::new(func));
+        for pass in &args.passes {
+            unit = match step(unit, pass, arch, args) {
+                Ok(unit) => unit,
+                Err(message) => return streams.failed(format!("@{name}: {pass}: {message}")),
+            };
+        }
+        parts.push(unit.text());
+    }
+    match write(&args.output, &parts.join("\n"), streams.out) {
+        Ok(()) => Outcome::Done,
+        Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
+    }
+}
+
+/// Passes that stand for several others or change the form of the code.
+const STEPS: &[&str] = &[
+    "verify",
+    "verify-legal",
+    "verify-converged",
+    "fuse-multiply-add",
+    "simplify",
+    "legalize",
+    "simplify-legal",
+    "converge",
+    "select",
+    "schedule-pre-ra",
+    "allocate",
+    "layout",
+    "schedule-post-ra",
+    "control",
+    "control-serial",
+];
+
+/// All names, the rules of simplification and legalization among them.
+fn names() -> Vec<&'static str> {
+    let rules = simplify::PASSES.iter().map(|(name, _)| *name);
+    let legal = legalize::RULES.iter().map(|(name, _)| *name);
+    STEPS.iter().copied().chain(rules).chain(legal).collect()
+}
+
+fn errors(list: Vec<impl Display>) -> String {
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, String> {
+    let Some(mut heuristic) = heuristic_by_name(&args.heuristic) else { return Err("no such heuristic".into()) };
+    Ok(match (unit, pass) {
+        (Unit::Ssa(mut func), _) => match pass {
+            "select" => {
+                let uniformity = Uniformity::compute(&func);
+                let frequency = frequency::block_frequencies(&func);
+                let mir = select::select(&func, arch, &uniformity, &frequency).map_err(|list| {
+                    let lines = list.iter().map(|unsupported| format!("{}: {}", unsupported.op, unsupported.why));
+                    lines.collect::<Vec<_>>().join("\n")
+                })?;
+                Unit::Virtual(Box::new(mir))
+            }
+            _ => {
+                on_ssa(&mut func, pass, arch)?;
+                Unit::Ssa(func)
+            }
+        },
+        (Unit::Virtual(mut mir), "schedule-pre-ra") => {
+            pre_ra(&mut mir, arch, &mut *heuristic).map_err(|error| error.to_string())?;
+            Unit::Virtual(mir)
+        }
+        (Unit::Virtual(mir), "allocate") => {
+            let options = allocate::Options { max_regs: args.max_regs as u16, arch };
+            let allocation = allocate::allocate((*mir).clone(), &options).map_err(|error| error.to_string())?;
+            allocate::check(&mir, &allocation, &options).map_err(errors)?;
+            Unit::Physical(Box::new(allocation.mir))
+        }
+        (Unit::Physical(mir), "layout") => {
+            let code = layout(*mir);
+            check_convergence(&code).map_err(errors)?;
+            Unit::LaidOut(Box::new(code))
+        }
+        (Unit::LaidOut(mut code), "schedule-post-ra") => {
+            post_ra(&mut code, arch, &mut *heuristic).map_err(|error| error.to_string())?;
+            Unit::LaidOut(code)
+        }
+        (Unit::LaidOut(code), "control" | "control-serial") => {
+            let sync = if pass == "control" { control::Sync::Dataflow } else { control::Sync::Serial };
+            let (program, _) = control::assign(&code, arch, control::Options { sync });
+            ptxc_sass::verify::check(&program).map_err(errors)?;
+            let mut text = String::new();
+            write_program(&program, &Style::default(), None, &mut text).map_err(|error| error.to_string())?;
+            Unit::Text(text)
+        }
+        (unit, _) => return Err(format!("the pass does not work on {}", unit.form())),
+    })
+}
+
+/// A pass from SSA to SSA, and the verifier behind it.
+fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
+    let mut level = Level::Built;
+    match pass {
+        "verify" => {}
+        "verify-legal" => level = Level::Legal,
+        "verify-converged" => level = Level::Converged,
+        "fuse-multiply-add" => {
+            legalize::fuse_multiply_add(func, arch);
+        }
+        "simplify" => {
+            simplify::simplify(func, Effort::Full);
+        }
+        "simplify-legal" => {
+            simplify::simplify(func, Effort::Light);
+        }
+        "legalize" => {
+            legalize::legalize(func, arch);
+            level = Level::Legal;
+        }
+        "converge" => {
+            converge::converge(func);
+            level = Level::Converged;
+        }
+        _ => {
+            if let Some((_, rule)) = simplify::PASSES.iter().find(|(name, _)| *name == pass) {
+                rule(func);
+            } else if let Some((_, rule)) = legalize::RULES.iter().find(|(name, _)| *name == pass) {
+                rule(func, arch);
+            } else {
+                return Err("the pass does not work on SSA".into());
+            }
+        }
+    }
+    verify(func, level).map_err(errors)
+}
