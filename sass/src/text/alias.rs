@@ -38,10 +38,9 @@ pub(super) fn suffix<R: Register>(inst: &Inst<R>) -> &'static str {
 /// The mnemonic and modifiers without the alias.
 pub(super) fn plain(text: &str) -> String {
     for alias in ["MOV", "IADD", "SHL"] {
-        if let Some(rest) = text.strip_prefix("IMAD.").and_then(|rest| rest.strip_prefix(alias)) {
-            if rest.is_empty() || rest.starts_with('.') {
-                return format!("IMAD{rest}");
-            }
+        let rest = text.strip_prefix("IMAD.").and_then(|rest| rest.strip_prefix(alias));
+        if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('.')) {
+            return format!("IMAD{rest}");
         }
     }
     text.to_string()
