@@ -166,7 +166,7 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     let mut retries = 0;
     loop {
         let mut work = isolated.clone();
-        spill_all(&mut work, &budget, &forced)?;
+        let spilled = spill_all(&mut work, &budget, &forced)?;
         let live = LiveRanges::new(&work.mir, work.frame);
         let mut cores = Classes::new(&work);
         coalesce::join_ties(&work, &live, &mut cores)?;
@@ -199,7 +199,10 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
             }
             Err(failed) => {
                 retries += 1;
-                if !forced.add(&isolated, &work, &failed) && retries > 3 {
+                let found_more = forced.add(&isolated, &work, &failed);
+                // What was spilled stays so; else it would take the room that was made.
+                forced.add(&isolated, &work, &spilled);
+                if !found_more && retries > 3 {
                     let file = work.mir.vregs[failed[0]].file;
                     let limit = u32::from(budget[file as usize]);
                     return Err(AllocError::TooFewRegisters { file, needed: 0, limit, loc: SourceLoc::NONE });
@@ -253,8 +256,9 @@ fn all_costs(work: &Work, live: &LiveRanges) -> Vec<u128> {
     costs
 }
 
-/// Spills until every point needs at most so many registers of each file.
-fn spill_all(work: &mut Work, limits: &assign::Budget, forced: &Forced) -> Result<(), AllocError> {
+/// Spills until every point needs at most so many registers of each file; returns what was spilled.
+fn spill_all(work: &mut Work, limits: &assign::Budget, forced: &Forced) -> Result<Vec<VRegId>, AllocError> {
+    let mut all = Vec::new();
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
         let live = LiveRanges::new(&work.mir, work.frame);
         let limit = u32::from(limits[file as usize]);
@@ -272,6 +276,8 @@ fn spill_all(work: &mut Work, limits: &assign::Budget, forced: &Forced) -> Resul
         }
         let stored = spill::spill(work, &live, file, &spilled);
         work.mir.spills += stored;
+        let ids = spilled.iter().enumerate().filter(|(_, plan)| plan.is_some());
+        all.extend(ids.map(|(vreg, _)| VRegId::new(vreg)));
     }
-    Ok(())
+    Ok(all)
 }
