@@ -1,0 +1,138 @@
+//! The assembler keeps every distance that the latency table calls legal.
+//!
+//! Within a straight line of code, the stalls between two dependent instructions are added up. Pairs with
+//! a scoreboard wait or a drained pipe between them say nothing and are left out, as are those whose
+//! first side is announced by a scoreboard.
+
+use std::collections::BTreeMap;
+
+use ptxc_sass::latency::{Dependence, Side, Source, latency};
+use ptxc_sass::text::parse_inst;
+use ptxc_sass::{Access, AccessRole, Arch, Control, Inst, PReg};
+
+use crate::is_usual;
+use crate::tools::{Line, oracle};
+
+/// An instruction of a straight line, and the sum of the stalls before it.
+struct Issued {
+    inst: Inst<PReg>,
+    control: Control,
+    time: u32,
+}
+
+/// A register that an instruction touches: which instruction, slot and component.
+#[derive(Clone, Copy)]
+struct Touch {
+    index: usize,
+    slot: u8,
+    component: u8,
+}
+
+#[derive(Default)]
+struct Findings {
+    pairs: usize,
+    too_close: BTreeMap<String, u32>,
+}
+
+fn registers(access: &Access<PReg>) -> impl Iterator<Item = (PReg, u8)> + use<> {
+    let first = access.reg;
+    (0..access.width).filter_map(move |component| Some((first.offset(component)?, component)))
+}
+
+/// Checks a straight line of code.
+fn check_line(line: &[Issued], found: &mut Findings) {
+    let mut written: BTreeMap<PReg, Touch> = BTreeMap::new();
+    let mut read: BTreeMap<PReg, Vec<Touch>> = BTreeMap::new();
+    for (index, here) in line.iter().enumerate() {
+        if here.control.wait_mask != 0 {
+            written.clear();
+            read.clear();
+        }
+        let accesses = here.inst.accesses();
+        let mut compare = |dependence, before: &Touch, now: Touch| {
+            let from = &line[before.index];
+            let producer = Side { inst: &from.inst, slot: before.slot, component: before.component };
+            let consumer = Side { inst: &here.inst, slot: now.slot, component: now.component };
+            let needed = latency(Arch::Sm90, dependence, producer, consumer);
+            let distance = here.time - from.time;
+            if needed.source != Source::Scoreboard {
+                found.pairs += 1;
+                if distance < u32::from(needed.legal) {
+                    let pair = format!("{dependence:?} {} -> {}, {needed:?}", from.inst, here.inst);
+                    found.too_close.insert(pair, distance);
+                }
+            }
+        };
+        for access in accesses.iter().filter(|access| access.role != AccessRole::Def) {
+            for (reg, component) in registers(access) {
+                let now = Touch { index, slot: access.slot, component };
+                if let Some(before) = written.get(&reg) {
+                    compare(Dependence::Raw, before, now);
+                }
+                read.entry(reg).or_default().push(now);
+            }
+        }
+        for access in accesses.iter().filter(|access| access.role == AccessRole::Def) {
+            for (reg, component) in registers(access) {
+                let now = Touch { index, slot: access.slot, component };
+                if let Some(before) = written.insert(reg, now) {
+                    compare(Dependence::Waw, &before, now);
+                }
+                for before in read.remove(&reg).unwrap_or_default() {
+                    if before.index != index {
+                        compare(Dependence::War, &before, now);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_program(program: &[Line], found: &mut Findings) {
+    let mut line: Vec<Issued> = Vec::new();
+    let mut time = 0;
+    for Line { text, high, labelled } in program {
+        let (Ok((inst, _)), Ok(control)) = (parse_inst(text), Control::of_word(*high)) else {
+            check_line(&std::mem::take(&mut line), found);
+            continue;
+        };
+        if *labelled {
+            check_line(&std::mem::take(&mut line), found);
+        }
+        let effects = inst.row().effects;
+        let ends = effects.branch || effects.exit || effects.convergent || control.stall == 0;
+        line.push(Issued { inst, control, time });
+        time += u32::from(control.stall);
+        if ends {
+            check_line(&std::mem::take(&mut line), found);
+        }
+    }
+    check_line(&line, found);
+}
+
+/// Checks the kernels whose name the filter takes; how many pairs there were.
+fn check(filter: impl Fn(&str) -> bool) -> Option<usize> {
+    let oracle = oracle()?;
+    let mut found = Findings::default();
+    for kernel in oracle.kernels(filter) {
+        check_program(&oracle.disassemble(&kernel), &mut found);
+    }
+    eprintln!("{} dependences checked", found.pairs);
+    assert!(found.too_close.is_empty(), "closer than legal: {:#?}", found.too_close);
+    Some(found.pairs)
+}
+
+#[test]
+fn some_kernels_keep_the_legal_distances() {
+    if let Some(pairs) = check(is_usual) {
+        assert!(pairs > 300, "only {pairs} dependences");
+    }
+}
+
+#[test]
+#[ignore = "compiles the whole corpus, which takes half a minute"]
+fn the_corpus_keeps_the_legal_distances() {
+    if let Some(pairs) = check(|_| true) {
+        assert!(pairs > 3000, "only {pairs} dependences");
+    }
+}

@@ -1,0 +1,97 @@
+//! NVIDIA's assembler and disassembler, and what they are fed with.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where the tools and the corpus are.
+pub struct Oracle {
+    tools: PathBuf,
+    corpus: PathBuf,
+}
+
+/// One instruction of a disassembly.
+pub struct Line {
+    /// Its text without the semicolon.
+    pub text: String,
+    /// Bits 64 to 127 of its encoding.
+    pub high: u64,
+    /// Whether a label stands in front.
+    pub labelled: bool,
+}
+
+/// The oracle, if it is installed and the corpus lies beside the repository; else it says so.
+pub fn oracle() -> Option<Oracle> {
+    let found = find();
+    if found.is_none() {
+        eprintln!("skipped: no ptxas, nvdisasm or corpus here");
+    }
+    found
+}
+
+fn find() -> Option<Oracle> {
+    let tools = match std::env::var_os("ORACLE") {
+        Some(folder) => PathBuf::from(folder),
+        None => {
+            let python = Path::new(&std::env::var_os("HOME")?).join(".cache/ptxc-oracle/lib");
+            let version = std::fs::read_dir(python).ok()?.flatten().next()?.path();
+            version.join("site-packages/nvidia/cu13/bin")
+        }
+    };
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/ptx/t1");
+    (tools.join("ptxas").is_file() && corpus.is_dir()).then_some(Oracle { tools, corpus })
+}
+
+impl Oracle {
+    /// The instructions of a kernel for sm_90, as the tools compile and print it.
+    pub fn disassemble(&self, ptx: &Path) -> Vec<Line> {
+        static SERIAL: AtomicUsize = AtomicUsize::new(0);
+        let name = ptx.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let cubin = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{serial}.cubin"));
+        let status = Command::new(self.tools.join("ptxas"))
+            .args(["-arch=sm_90", "-w"])
+            .arg(ptx)
+            .arg("-o")
+            .arg(&cubin)
+            .status()
+            .expect("ptxas runs");
+        assert!(status.success(), "ptxas refuses {name}");
+        let output = Command::new(self.tools.join("nvdisasm"))
+            .args(["-hex", "-c"])
+            .arg(&cubin)
+            .output()
+            .expect("nvdisasm runs");
+        std::fs::remove_file(&cubin).expect("the cubin is there");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut found = Vec::new();
+        let mut pending = None;
+        let mut labelled = true;
+        for line in text.lines().map(str::trim) {
+            labelled |= line.ends_with(':');
+            let Some(rest) = line.strip_prefix("/*") else { continue };
+            let high = rest.trim_start().strip_prefix("0x").and_then(|rest| rest.strip_suffix("*/"));
+            if let Some(digits) = high {
+                let high = u64::from_str_radix(digits.trim(), 16).expect("hexadecimal");
+                let text = pending.take().expect("the lower half comes first");
+                found.push(Line { text, high, labelled: std::mem::take(&mut labelled) });
+            } else if let Some((_, rest)) = rest.split_once("*/") {
+                let Some((instruction, _)) = rest.split_once(';') else { continue };
+                pending = Some(instruction.trim().trim_start_matches('{').trim().to_string());
+            }
+        }
+        found
+    }
+
+    /// The kernels of the corpus whose file name the filter takes, sorted.
+    pub fn kernels(&self, filter: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let files = std::fs::read_dir(&self.corpus).expect("corpus").flatten().map(|entry| entry.path());
+        let wanted = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.ends_with(".sm_90.ptx") && filter(&name)
+        };
+        let mut files: Vec<_> = files.filter(wanted).collect();
+        files.sort();
+        files
+    }
+}
