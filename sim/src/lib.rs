@@ -39,4 +39,5 @@ pub use case::Case;
 pub use error::{SimError, Thread, Waiting};
 pub use grid::Options;
 pub use report::Report;
+pub use sass::{UNSUPPORTED, run_sass};
 pub use ssa::run_ssa;

@@ -187,24 +187,6 @@ impl Memory<'_> {
             None => Err(fault(&format!("outside of {what}, which has {size:#x} bytes"))),
         }
     }
-
-    /// A little-endian number of 1, 2, 4 or 8 bytes.
-    pub fn load(&mut self, space: Space, lane: u32, address: u64, bytes: u32) -> Result<u64, Fault> {
-        self.access(space, lane, address, bytes, false).map(|slice| read_le(slice))
-    }
-
-    /// Stores the low 1, 2, 4 or 8 bytes of a number.
-    pub fn store(
-        &mut self,
-        space: Space,
-        lane: u32,
-        address: u64,
-        bytes: u32,
-        value: u64,
-    ) -> Result<(), Fault> {
-        write_le(self.access(space, lane, address, bytes, true)?, value);
-        Ok(())
-    }
 }
 
 fn in_window(address: u64, window: u64) -> bool {
@@ -226,6 +208,23 @@ pub(crate) fn write_le(bytes: &mut [u8], value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Memory<'_> {
+        fn load(&mut self, space: Space, lane: u32, address: u64, bytes: u32) -> Result<u64, Fault> {
+            self.access(space, lane, address, bytes, false).map(|slice| read_le(slice))
+        }
+
+        fn store(
+            &mut self,
+            space: Space,
+            lane: u32,
+            address: u64,
+            bytes: u32,
+            value: u64,
+        ) -> Result<(), Fault> {
+            self.access(space, lane, address, bytes, true).map(|slice| write_le(slice, value))
+        }
+    }
 
     fn with_memory(test: impl FnOnce(&mut Memory<'_>, u64, u64)) {
         let mut grid = GridMemory::default();

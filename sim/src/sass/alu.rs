@@ -1,0 +1,344 @@
+//! Integer addition, logic, shifts, comparison and selection.
+//!
+//! The rows of the uniform datapath with the same arithmetic (`UIADD3`, `ULEA`, `USHF`, `ULOP3`) come here
+//! too: only the files of their registers differ, which the operands know.
+
+use ptxc_sass::ModKind;
+use ptxc_semantics::bits::{self, Funnel, Limit, PrmtMode};
+use ptxc_semantics::int::{self, IntCmp};
+use ptxc_semantics::{IntType, S32, S64, U32, U64};
+
+use super::fields::{Action, Decoded, Fields, map1, map2, map3};
+use super::registers::{Lanes, PredSource, Registers, Source};
+use crate::warp::{Flow, LANES, lanes_of};
+
+/// Signed unless the modifier says otherwise.
+pub(super) fn sign(i: &Fields<'_>) -> IntType {
+    if i.modifier(ModKind::Sign) == ".U32" { U32 } else { S32 }
+}
+
+/// How a comparison's result is combined with a predicate.
+pub(super) fn combine(i: &Fields<'_>) -> Result<fn(u32, u32) -> u32, String> {
+    Ok(match i.modifier(ModKind::Combine) {
+        ".AND" => |a, b| a & b,
+        ".OR" => |a, b| a | b,
+        ".XOR" => |a, b| a ^ b,
+        _ => return i.unknown(ModKind::Combine),
+    })
+}
+
+/// An addend: its bits, and the one that completes the two's complement of a negated one and counts in
+/// the carry.
+fn addend(source: Source) -> (Source, u32) {
+    match source.neg {
+        true => (Source { neg: false, not: !source.not, ..source }, 1),
+        false => (source, 0),
+    }
+}
+
+/// `a + b + c` with carries in; the carries out in `pd` (one or more) and `pe` (two or more).
+fn add3(i: &Fields<'_>, carries: &'static [&'static str]) -> Decoded {
+    let d = i.dest("d")?;
+    let (pd, pe) = (i.pred_dest("pd")?, i.pred_dest("pe")?);
+    let (a, more_a) = addend(i.word("a")?);
+    let (b, more_b) = addend(i.word("b")?);
+    let (c, more_c) = addend(i.word("c")?);
+    let more = more_a + more_b + more_c;
+    let carries = carries.iter().map(|name| i.pred(name)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Box::new(move |registers, step| {
+        let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
+        let mut carry_in = [more; LANES];
+        for &carry in &carries {
+            for lane in lanes_of(registers.pred(carry)) {
+                carry_in[lane as usize] += 1;
+            }
+        }
+        let (mut one, mut two) = (0, 0);
+        let mut sum = [0; LANES];
+        for lane in lanes_of(step.lanes) {
+            let n = lane as usize;
+            let (low, carry) = int::add3_carry(U32, a[n].into(), b[n].into(), c[n].into(), carry_in[n]);
+            sum[n] = low as u32;
+            one |= u32::from(carry >= 1) << lane;
+            two |= u32::from(carry >= 2) << lane;
+        }
+        registers.write(d, step.lanes, |lane| sum[lane]);
+        registers.write_pred(pd, step.lanes, one);
+        registers.write_pred(pe, step.lanes, two);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `IADD3`, `UIADD3`.
+pub(super) fn iadd3(i: &Fields<'_>) -> Decoded {
+    add3(i, &[])
+}
+
+/// `IADD3.X`, `UIADD3.X`.
+pub(super) fn iadd3_x(i: &Fields<'_>) -> Decoded {
+    add3(i, &["ps", "pt"])
+}
+
+/// `LOP3.LUT`, `ULOP3.LUT`.
+pub(super) fn lop3(i: &Fields<'_>) -> Decoded {
+    let (d, pd, ps) = (i.dest("d")?, i.pred_dest("pd")?, i.pred("ps")?);
+    let (a, b, c) = (i.word("a")?, i.word("b")?, i.word("c")?);
+    let lut = i.imm("lut")? as u8;
+    Ok(Box::new(move |registers, step| {
+        let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
+        let result: Lanes = std::array::from_fn(|n| bits::lop3(a[n], b[n], c[n], lut));
+        let other = registers.pred(ps);
+        registers.write(d, step.lanes, |lane| result[lane]);
+        registers.write_pred(pd, step.lanes, set_where(|n| result[n] != 0) | other);
+        Ok(Flow::Next)
+    }))
+}
+
+/// The lanes in which a condition holds.
+pub(super) fn set_where(holds: impl Fn(usize) -> bool) -> u32 {
+    (0..LANES).fold(0, |set, lane| set | u32::from(holds(lane)) << lane)
+}
+
+/// Two predicates from a comparison: it and its complement, each combined with `ps`.
+pub(super) fn set_predicates(i: &Fields<'_>, compare: impl Fn(&Registers) -> u32 + 'static) -> Decoded {
+    let (pd, pe, ps) = (i.pred_dest("pd")?, i.pred_dest("pe")?, i.pred("ps")?);
+    let combine = combine(i)?;
+    Ok(Box::new(move |registers, step| {
+        let (holds, other) = (compare(registers), registers.pred(ps));
+        registers.write_pred(pd, step.lanes, combine(holds, other));
+        registers.write_pred(pe, step.lanes, combine(!holds, other));
+        Ok(Flow::Next)
+    }))
+}
+
+/// An integer comparison, or the result of one that ignores its operands.
+fn comparison(i: &Fields<'_>) -> Result<Result<IntCmp, bool>, String> {
+    Ok(match i.modifier(ModKind::Compare) {
+        ".F" => Err(false),
+        ".T" => Err(true),
+        ".LT" => Ok(IntCmp::Lt),
+        ".EQ" => Ok(IntCmp::Eq),
+        ".LE" => Ok(IntCmp::Le),
+        ".GT" => Ok(IntCmp::Gt),
+        ".NE" => Ok(IntCmp::Ne),
+        ".GE" => Ok(IntCmp::Ge),
+        _ => return i.unknown(ModKind::Compare),
+    })
+}
+
+/// `ISETP`, `UISETP`.
+pub(super) fn isetp(i: &Fields<'_>) -> Decoded {
+    let (a, b, ty) = (i.word("a")?, i.word("b")?, sign(i));
+    match comparison(i)? {
+        Err(always) => set_predicates(i, move |_| if always { u32::MAX } else { 0 }),
+        Ok(cmp) => set_predicates(i, move |registers| {
+            let (a, b) = (registers.int(a), registers.int(b));
+            set_where(|n| int::compare(ty, cmp, a[n].into(), b[n].into()))
+        }),
+    }
+}
+
+/// `ISETP.EX`: the upper words decide, or where they are equal the comparison of what lies below.
+pub(super) fn isetp_ex(i: &Fields<'_>) -> Decoded {
+    let (a, b, below, ty) = (i.word("a")?, i.word("b")?, i.pred("pt")?, sign(i));
+    match comparison(i)? {
+        Err(always) => set_predicates(i, move |_| if always { u32::MAX } else { 0 }),
+        Ok(cmp) => set_predicates(i, move |registers| {
+            let (a, b, below) = (registers.int(a), registers.int(b), registers.pred(below));
+            set_where(|n| match a[n] == b[n] {
+                true => below >> n & 1 == 1,
+                false => int::compare(ty, cmp, a[n].into(), b[n].into()),
+            })
+        }),
+    }
+}
+
+/// `SHF`, `USHF`.
+pub(super) fn shf(i: &Fields<'_>) -> Decoded {
+    let ty = match i.modifier(ModKind::DataType) {
+        ".U32" => U32,
+        ".S32" => S32,
+        ".U64" => U64,
+        ".S64" => S64,
+        _ => return i.unknown(ModKind::DataType),
+    };
+    let funnel = Funnel {
+        left: i.modifier(ModKind::Mode) == ".L",
+        ty,
+        high: i.modifier(ModKind::Variant) == ".HI",
+        limit: if i.modifier(ModKind::Combine) == ".W" { Limit::Wrap } else { Limit::Clamp },
+    };
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::shf(funnel, a, b, c))
+}
+
+/// Adds `b` to a shifted value; `pd` is the carry.
+fn shifted_add(
+    i: &Fields<'_>,
+    shifted: impl Fn(&Registers) -> Lanes + 'static,
+    complete: bool,
+    carry: Option<PredSource>,
+) -> Decoded {
+    let (d, pd, b) = (i.dest("d")?, i.pred_dest("pd")?, i.word("b")?);
+    Ok(Box::new(move |registers, step| {
+        let (a, b) = (shifted(registers), registers.int(b));
+        let carry_in = carry.map_or(0, |carry| registers.pred(carry));
+        let sums: [(u64, u32); LANES] = std::array::from_fn(|n| {
+            let more = u32::from(complete) + (carry_in >> n & 1);
+            int::add3_carry(U32, a[n].into(), b[n].into(), 0, more)
+        });
+        registers.write(d, step.lanes, |lane| sums[lane].0 as u32);
+        registers.write_pred(pd, step.lanes, set_where(|n| sums[n].1 != 0));
+        Ok(Flow::Next)
+    }))
+}
+
+/// `LEA`, `ULEA`. A negated `a` is negated after the shift, which gives the same sum.
+pub(super) fn lea(i: &Fields<'_>) -> Decoded {
+    let (source, shift) = (i.word("a")?, i.imm("shift")? & 31);
+    let a = Source { neg: false, ..source };
+    let shifted = move |registers: &Registers| {
+        registers.int(a).map(|a| if source.neg { !(a << shift) } else { a << shift })
+    };
+    shifted_add(i, shifted, source.neg, None)
+}
+
+/// `LEA.HI`.
+pub(super) fn lea_hi(i: &Fields<'_>) -> Decoded {
+    lea_high(i, None)
+}
+
+/// `LEA.HI.X`.
+pub(super) fn lea_hi_x(i: &Fields<'_>) -> Decoded {
+    lea_high(i, Some(i.pred("ps")?))
+}
+
+/// The upper word of the shifted `c:a`, where with `.SX32` the sign of `a` stands for `c`, plus `b`.
+fn lea_high(i: &Fields<'_>, carry: Option<PredSource>) -> Decoded {
+    let (a, c, shift) = (i.word("a")?, i.word("c")?, i.imm("shift")? & 31);
+    let extend = match i.modifier(ModKind::Variant) {
+        "" => false,
+        ".SX32" => true,
+        _ => return i.unknown(ModKind::Variant),
+    };
+    if a.neg {
+        return Err("the sign of a".to_string());
+    }
+    let shifted = move |registers: &Registers| -> Lanes {
+        let a = registers.int(a);
+        let c = if extend { a.map(|a| (a as i32 >> 31) as u32) } else { registers.int(c) };
+        std::array::from_fn(|n| bits::shf_l(a[n], c[n], shift, Limit::Clamp))
+    };
+    shifted_add(i, shifted, false, carry)
+}
+
+/// `MOV`, `UMOV`.
+pub(super) fn mov(i: &Fields<'_>) -> Decoded {
+    map1(i.dest("d")?, Registers::int, i.word("b")?, |b| b)
+}
+
+/// Chooses between two vectors by a predicate.
+pub(super) fn select(
+    i: &Fields<'_>,
+    read: fn(&Registers, Source) -> Lanes,
+    f: impl Fn(bool, u32, u32) -> u32 + 'static,
+) -> Decoded {
+    let (d, a, b, ps) = (i.dest("d")?, i.word("a")?, i.word("b")?, i.pred("ps")?);
+    let action: Action = Box::new(move |registers, step| {
+        let (a, b, holds) = (read(registers, a), read(registers, b), registers.pred(ps));
+        registers.write(d, step.lanes, |lane| f(holds >> lane & 1 == 1, a[lane], b[lane]));
+        Ok(Flow::Next)
+    });
+    Ok(action)
+}
+
+/// `SEL`, `USEL`.
+pub(super) fn sel(i: &Fields<'_>) -> Decoded {
+    select(i, Registers::int, |holds, a, b| if holds { a } else { b })
+}
+
+/// `VIMNMX`.
+pub(super) fn imnmx(i: &Fields<'_>) -> Decoded {
+    let ty = sign(i);
+    select(i, Registers::int, move |least, a, b| {
+        let choose = if least { int::min } else { int::max };
+        choose(ty, a.into(), b.into()) as u32
+    })
+}
+
+/// `PRMT`, `UPRMT`; its selector is the second operand.
+pub(super) fn prmt(i: &Fields<'_>) -> Decoded {
+    let mode = match i.modifier(ModKind::Mode) {
+        "" => PrmtMode::Index,
+        ".F4E" => PrmtMode::F4e,
+        ".B4E" => PrmtMode::B4e,
+        ".RC8" => PrmtMode::Rc8,
+        ".ECL" => PrmtMode::Ecl,
+        ".ECR" => PrmtMode::Ecr,
+        ".RC16" => PrmtMode::Rc16,
+        _ => return i.unknown(ModKind::Mode),
+    };
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources, move |a, selector, c| bits::prmt(mode, a, c, selector))
+}
+
+/// `IABS`.
+pub(super) fn iabs(i: &Fields<'_>) -> Decoded {
+    map1(i.dest("d")?, Registers::int, i.word("b")?, |b| int::abs(S32, b.into()) as u32)
+}
+
+/// `PLOP3.LUT`.
+pub(super) fn plop3(i: &Fields<'_>) -> Decoded {
+    let (pd, pe) = (i.pred_dest("pd")?, i.pred_dest("pe")?);
+    let (a, b, c) = (i.pred("pa")?, i.pred("pb")?, i.pred("pc")?);
+    let (lut, lut2) = (i.imm("lut")? as u8, i.imm("lut2")? as u8);
+    Ok(Box::new(move |registers, step| {
+        let (a, b, c) = (registers.pred(a), registers.pred(b), registers.pred(c));
+        registers.write_pred(pd, step.lanes, bits::lop3(a, b, c, lut));
+        registers.write_pred(pe, step.lanes, bits::lop3(a, b, c, lut2));
+        Ok(Flow::Next)
+    }))
+}
+
+/// `VIADDMNMX`.
+pub(super) fn viaddmnmx(i: &Fields<'_>) -> Decoded {
+    let (d, ps, ty) = (i.dest("d")?, i.pred("ps")?, sign(i));
+    let (a, b, c) = (i.word("a")?, i.word("b")?, i.word("c")?);
+    Ok(Box::new(move |registers, step| {
+        let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
+        let least = registers.pred(ps);
+        registers.write(d, step.lanes, |n| {
+            let choose = if least >> n & 1 == 1 { int::min } else { int::max };
+            choose(ty, int::add(ty, a[n].into(), b[n].into()), c[n].into()) as u32
+        });
+        Ok(Flow::Next)
+    }))
+}
+
+/// `VABSDIFF`.
+pub(super) fn vabsdiff(i: &Fields<'_>) -> Decoded {
+    let ty = sign(i);
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources, move |a, b, c| {
+        int::sad(ty, a.into(), b.into(), c.into()) as u32
+    })
+}
+
+/// `SGXT`.
+pub(super) fn sgxt(i: &Fields<'_>) -> Decoded {
+    let signed = sign(i).is_signed();
+    let sources = [i.word("a")?, i.word("b")?];
+    map2(i.dest("d")?, Registers::int, sources, move |a, b| bits::szext(signed, a, b, Limit::Clamp))
+}
+
+/// `BMSK`.
+pub(super) fn bmsk(i: &Fields<'_>) -> Decoded {
+    let limit = if i.modifier(ModKind::Variant) == ".W" { Limit::Wrap } else { Limit::Clamp };
+    let sources = [i.word("a")?, i.word("b")?];
+    map2(i.dest("d")?, Registers::int, sources, move |a, b| bits::bmsk(a, b, limit))
+}
+
+/// `VIADD`.
+pub(super) fn viadd(i: &Fields<'_>) -> Decoded {
+    map2(i.dest("d")?, Registers::int, [i.word("a")?, i.word("b")?], u32::wrapping_add)
+}

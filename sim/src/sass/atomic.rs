@@ -1,0 +1,125 @@
+//! Atomic updates of memory.
+
+use ptxc_sass::ModKind;
+use ptxc_semantics::{F32, F64, Mode, S32, S64, U32, U64, float, int};
+
+use super::fields::{Action, Decoded, Fields};
+use super::memory::Place;
+use super::registers::{Registers, Source};
+use crate::memory::{Space, read_le, write_le};
+use crate::warp::{Flow, LANES, lanes_of};
+
+/// The new content of a location, from the old one and the data.
+type Update = fn(u64, u64) -> u64;
+
+/// What an instruction does to a location, and its size in bytes.
+fn update(i: &Fields<'_>) -> Result<(Update, u32), String> {
+    let wide = i.modifier(ModKind::Size) == ".64";
+    let (op, ty) = (i.modifier(ModKind::Atomic), i.modifier(ModKind::DataType));
+    let bytes = if wide || matches!(ty, ".S64" | ".F64.RN") { 8 } else { 4 };
+    let update: Update = match (op, ty, bytes) {
+        (".POPC.INC.32", "", 4) => |old, _| int::add(U32, old, 1),
+        (".ADD", "" | ".S32", 4) => |old, b| int::add(U32, old, b),
+        (".ADD", "" | ".S64", 8) => |old, b| int::add(U64, old, b),
+        (".ADD", ".F32.FTZ.RN", 4) => |old, b| float::add(F32, old, b, Mode::IEEE.with_ftz(true)),
+        (".ADD", ".F64.RN", 8) => |old, b| float::add(F64, old, b, Mode::IEEE),
+        (".MIN", "", 4) => |old, b| int::min(U32, old, b),
+        (".MIN", ".S32", 4) => |old, b| int::min(S32, old, b),
+        (".MIN", "", 8) => |old, b| int::min(U64, old, b),
+        (".MIN", ".S64", 8) => |old, b| int::min(S64, old, b),
+        (".MAX", "", 4) => |old, b| int::max(U32, old, b),
+        (".MAX", ".S32", 4) => |old, b| int::max(S32, old, b),
+        (".MAX", "", 8) => |old, b| int::max(U64, old, b),
+        (".MAX", ".S64", 8) => |old, b| int::max(S64, old, b),
+        (".INC", "", _) => |old, limit| if old >= limit { 0 } else { old + 1 },
+        (".DEC", "", _) => |old, limit| if old == 0 || old > limit { limit } else { old - 1 },
+        (".AND", "", _) => |old, b| old & b,
+        (".OR", "", _) => |old, b| old | b,
+        (".XOR", "", _) => |old, b| old ^ b,
+        (".EXCH", "", _) => |_, b| b,
+        _ => return Err(format!("{op} of {:?}", format!("{ty}{}", i.modifier(ModKind::Size)))),
+    };
+    Ok((update, bytes))
+}
+
+/// An operand of 4 or 8 bytes, as a pair.
+fn operand(i: &Fields<'_>, name: &str, bytes: u32) -> Result<[Source; 2], String> {
+    match bytes {
+        8 => i.words::<2>(name),
+        _ => {
+            let low = i.word(name)?;
+            Ok([low, Source { origin: super::registers::Origin::Value(0), ..low }])
+        }
+    }
+}
+
+/// Updates a location for each lane in turn: `update` gets the old content and the operands of the lane.
+fn atomic(
+    i: &Fields<'_>,
+    space: Space,
+    bytes: u32,
+    operands: [[Source; 2]; 2],
+    update: impl Fn(u64, u64, u64) -> u64 + 'static,
+) -> Decoded {
+    if i.inst.get("pd").is_some() && i.pred_dest("pd")?.is_some() {
+        return Err("the predicate result".to_string());
+    }
+    let place = Place::new(i, space)?;
+    let d = if i.inst.get("d").is_some() { i.dests("d", (bytes / 4) as u8)? } else { Vec::new() };
+    let action: Action = Box::new(move |registers: &mut Registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        let [a, b] = operands.map(|pair| registers.wide(pair));
+        let mut old = [0; LANES];
+        for lane in lanes_of(step.lanes) {
+            let n = lane as usize;
+            let slice = step.memory.access(place.space, lane, addresses[n], bytes, true)?;
+            old[n] = read_le(slice);
+            write_le(slice, update(old[n], a[n], b[n]));
+        }
+        registers.write_wide(&d, step.lanes, |n| old[n]);
+        Ok(Flow::Next)
+    });
+    Ok(action)
+}
+
+fn read_modify_write(i: &Fields<'_>, space: Space) -> Decoded {
+    let (update, bytes) = update(i)?;
+    let data = operand(i, "data", bytes)?;
+    atomic(i, space, bytes, [data, data], move |old, data, _| update(old, data))
+}
+
+fn compare_and_swap(i: &Fields<'_>, space: Space) -> Decoded {
+    let bytes = if i.modifier(ModKind::Size) == ".64" { 8 } else { 4 };
+    let operands = [operand(i, "compare", bytes)?, operand(i, "data", bytes)?];
+    atomic(i, space, bytes, operands, |old, expected, new| if old == expected { new } else { old })
+}
+
+/// `ATOMG`, `REDG`.
+pub(super) fn atomg(i: &Fields<'_>) -> Decoded {
+    read_modify_write(i, Space::Global)
+}
+
+/// `ATOMS`.
+pub(super) fn atoms(i: &Fields<'_>) -> Decoded {
+    read_modify_write(i, Space::Shared)
+}
+
+/// `ATOM`.
+pub(super) fn atom(i: &Fields<'_>) -> Decoded {
+    read_modify_write(i, Space::Generic)
+}
+
+/// `ATOMG.CAS`.
+pub(super) fn atomg_cas(i: &Fields<'_>) -> Decoded {
+    compare_and_swap(i, Space::Global)
+}
+
+/// `ATOMS.CAS`.
+pub(super) fn atoms_cas(i: &Fields<'_>) -> Decoded {
+    compare_and_swap(i, Space::Shared)
+}
+
+/// `ATOM.CAS`.
+pub(super) fn atom_cas(i: &Fields<'_>) -> Decoded {
+    compare_and_swap(i, Space::Generic)
+}

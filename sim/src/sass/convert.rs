@@ -1,0 +1,155 @@
+//! Conversions between integers and floats, formats, and to integral values.
+
+use ptxc_sass::ModKind;
+use ptxc_semantics::convert::{self, NanToInt};
+use ptxc_semantics::{BF16, F16, F32, F64, IntType, Mode, S32, S64, U32, U64};
+
+use super::fields::{Action, Decoded, Fields, map2};
+use super::fma::{ftz, rounding};
+use super::registers::{Registers, Source};
+use crate::warp::{Flow, LANES};
+
+/// A source operand as 64 bits a lane.
+type Read = fn(&Registers, [Source; 2]) -> [u64; LANES];
+
+/// One word as an integer.
+fn word(registers: &Registers, source: [Source; 2]) -> [u64; LANES] {
+    registers.int(source[0]).map(u64::from)
+}
+
+/// One word as a binary32.
+fn single(registers: &Registers, source: [Source; 2]) -> [u64; LANES] {
+    registers.float(source[0]).map(u64::from)
+}
+
+/// `d = f(b)` for a result of so many words and an operand read in that way.
+fn map(i: &Fields<'_>, words: u8, read: Read, f: impl Fn(u64) -> u64 + 'static) -> Decoded {
+    let d = i.dests("d", words)?;
+    let b = match i.inst.slot_index("b") {
+        Some(slot) if i.inst.slot_width(slot) == 2 => i.words::<2>("b")?,
+        _ => [i.word("b")?; 2],
+    };
+    let action: Action = Box::new(move |registers, step| {
+        let b = read(registers, b);
+        let mut result = [0; LANES];
+        for lane in crate::warp::lanes_of(step.lanes) {
+            result[lane as usize] = f(b[lane as usize]);
+        }
+        registers.write_wide(&d, step.lanes, |n| result[n]);
+        Ok(Flow::Next)
+    });
+    Ok(action)
+}
+
+/// The integer that a conversion reads.
+fn source_type(i: &Fields<'_>) -> Result<IntType, String> {
+    Ok(match i.modifier(ModKind::SourceType) {
+        ".U8" => IntType::new(8, false),
+        ".S8" => IntType::new(8, true),
+        ".U16" => IntType::new(16, false),
+        ".S16" => IntType::new(16, true),
+        ".U32" => U32,
+        "" => S32,
+        ".U64" => U64,
+        ".S64" => S64,
+        _ => return i.unknown(ModKind::SourceType),
+    })
+}
+
+/// The integer that a conversion writes.
+fn result_type(i: &Fields<'_>) -> Result<IntType, String> {
+    Ok(match i.modifier(ModKind::DataType) {
+        ".U32" => U32,
+        "" => S32,
+        ".U64" => U64,
+        ".S64" => S64,
+        _ => return i.unknown(ModKind::DataType),
+    })
+}
+
+/// `I2F` of a word.
+pub(super) fn i2f(i: &Fields<'_>) -> Decoded {
+    let (from, mode) = (source_type(i)?, Mode::new(rounding(i)?));
+    map(i, 1, word, move |b| convert::int_to_float(from, F32, b, mode))
+}
+
+/// `I2F` of a 64-bit integer.
+pub(super) fn i2f_64(i: &Fields<'_>) -> Decoded {
+    let (from, mode) = (source_type(i)?, Mode::new(rounding(i)?));
+    map(i, 1, Registers::wide, move |b| convert::int_to_float(from, F32, b, mode))
+}
+
+/// `I2F.F64` of a word.
+pub(super) fn i2f_f64(i: &Fields<'_>) -> Decoded {
+    let from = source_type(i)?;
+    map(i, 2, word, move |b| convert::int_to_float(from, F64, b, Mode::IEEE))
+}
+
+/// `I2F.F64` of a 64-bit integer.
+pub(super) fn i2f_f64_64(i: &Fields<'_>) -> Decoded {
+    let (from, mode) = (source_type(i)?, Mode::new(rounding(i)?));
+    map(i, 2, Registers::wide, move |b| convert::int_to_float(from, F64, b, mode))
+}
+
+/// `F2I` to a word.
+pub(super) fn f2i(i: &Fields<'_>) -> Decoded {
+    let (to, rounding, ftz) = (result_type(i)?, rounding(i)?, ftz(i));
+    let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
+    map(i, 1, single, move |b| convert::float_to_int_nan(F32, to, b, rounding, ftz, nan))
+}
+
+/// `F2I` to a 64-bit integer.
+pub(super) fn f2i_64(i: &Fields<'_>) -> Decoded {
+    let (to, rounding, ftz) = (result_type(i)?, rounding(i)?, ftz(i));
+    map(i, 2, single, move |b| convert::float_to_int_nan(F32, to, b, rounding, ftz, NanToInt::TopBit))
+}
+
+/// `F2I.F64` to a word.
+pub(super) fn f2i_f64(i: &Fields<'_>) -> Decoded {
+    let (to, rounding) = (result_type(i)?, rounding(i)?);
+    map(i, 1, Registers::double, move |b| {
+        convert::float_to_int_nan(F64, to, b, rounding, false, NanToInt::TopBit)
+    })
+}
+
+/// `F2I.F64` to a 64-bit integer.
+pub(super) fn f2i_f64_64(i: &Fields<'_>) -> Decoded {
+    let (to, rounding) = (result_type(i)?, rounding(i)?);
+    map(i, 2, Registers::double, move |b| {
+        convert::float_to_int_nan(F64, to, b, rounding, false, NanToInt::TopBit)
+    })
+}
+
+/// `F2F.F32.F64`.
+pub(super) fn f2f_narrow(i: &Fields<'_>) -> Decoded {
+    let mode = Mode::new(rounding(i)?);
+    map(i, 1, Registers::double, move |b| convert::float_to_float(F64, F32, b, mode))
+}
+
+/// `F2F.F64.F32`.
+pub(super) fn f2f_widen(i: &Fields<'_>) -> Decoded {
+    map(i, 2, single, |b| convert::float_to_float(F32, F64, b, Mode::IEEE))
+}
+
+/// `FRND`.
+pub(super) fn frnd(i: &Fields<'_>) -> Decoded {
+    let mode = Mode::new(rounding(i)?).with_ftz(ftz(i));
+    map(i, 1, single, move |b| convert::round_to_integral(F32, b, mode))
+}
+
+/// `FRND.F64`.
+pub(super) fn frnd_f64(i: &Fields<'_>) -> Decoded {
+    let mode = Mode::new(rounding(i)?);
+    map(i, 2, Registers::double, move |b| convert::round_to_integral(F64, b, mode))
+}
+
+/// `F2FP.F16.F32.PACK_AB` and `.BF16`: `a` becomes the upper half.
+pub(super) fn f2fp(i: &Fields<'_>) -> Decoded {
+    let to = match i.modifier(ModKind::DataType) {
+        ".F16" => F16,
+        ".BF16" => BF16,
+        _ => return i.unknown(ModKind::DataType),
+    };
+    let half = move |a: u32| convert::float_to_float(F32, to, a.into(), Mode::IEEE) as u32;
+    map2(i.dest("d")?, Registers::float, [i.word("a")?, i.word("b")?], move |a, b| half(a) << 16 | half(b))
+}

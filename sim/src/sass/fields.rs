@@ -1,0 +1,276 @@
+//! The fields of an instruction as its function asks for them, by the names of its row.
+//!
+//! Decoding happens once an instruction of the program: constants are read from their bank, modifiers
+//! become values of Rust types, and what the engine does not know is an error then, not a surprise later.
+
+use std::collections::BTreeMap;
+
+use ptxc_sass::{Arch, Inst, ModKind, OperandKind, PReg, RegFile, Register, SpecialReg};
+
+use super::registers::{Dest, Lanes, Origin, PredDest, PredSource, Registers, Source};
+use crate::error::Fault;
+use crate::grid::Step;
+use crate::memory::read_le;
+use crate::warp::Flow;
+
+/// What an instruction does: changes the registers of `step.lanes` and says where they go.
+pub(super) type Action = Box<dyn Fn(&mut Registers, &mut Step<'_>) -> Result<Flow, Fault>>;
+
+/// An action, or why there is none.
+pub(super) type Decoded = Result<Action, String>;
+
+/// An instruction to be decoded, and its surroundings.
+pub(super) struct Fields<'a> {
+    /// The instruction.
+    pub inst: &'a Inst<PReg>,
+    /// The architecture.
+    pub arch: Arch,
+    /// For each label, the index of its instruction.
+    pub labels: &'a [u32],
+    /// The constant banks.
+    pub constants: &'a BTreeMap<u8, Vec<u8>>,
+}
+
+/// A memory address before registers are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    /// The register part.
+    pub base: Source,
+    /// Its upper word, if it is 64 bits wide.
+    pub base_high: Option<Source>,
+    /// The uniform part.
+    pub uniform: Source,
+    /// Added, in bytes.
+    pub offset: i32,
+    /// The pair that holds the descriptor.
+    pub descriptor: Option<[Source; 2]>,
+}
+
+fn plain(origin: Origin) -> Source {
+    Source { origin, neg: false, abs: false, not: false }
+}
+
+impl<'a> Fields<'a> {
+    fn operand(&self, name: &str) -> Result<&'a ptxc_sass::Operand<PReg>, String> {
+        self.inst.get(name).ok_or_else(|| format!("no operand {name}"))
+    }
+
+    fn register(&self, register: PReg) -> Result<Origin, String> {
+        match register.file() {
+            RegFile::Gpr => Ok(Origin::Lane(register.index())),
+            RegFile::Ugpr => Ok(Origin::Uniform(register.index())),
+            _ => Err(format!("{register} holds no number")),
+        }
+    }
+
+    fn constant(&self, bank: u8, offset: u32) -> Result<Origin, String> {
+        let bytes = self.constants.get(&bank).map_or(&[][..], |bytes| bytes);
+        match bytes.get(offset as usize..offset as usize + 4) {
+            Some(word) => Ok(Origin::Value(read_le(word) as u32)),
+            None => Err(format!("constant bank {bank} has {:#x} bytes", bytes.len())),
+        }
+    }
+
+    /// The `n` consecutive words of a source operand, signs on each.
+    pub fn words<const N: usize>(&self, name: &str) -> Result<[Source; N], String> {
+        let operand = self.operand(name)?;
+        let mut words = [plain(Origin::Value(0)); N];
+        for (n, word) in words.iter_mut().enumerate() {
+            let origin = match operand.kind {
+                OperandKind::Zero(_) => Origin::Value(0),
+                OperandKind::Reg(register) => {
+                    let next =
+                        register.offset(n as u8).ok_or_else(|| format!("{register} has no neighbour"))?;
+                    self.register(next)?
+                }
+                OperandKind::Imm(bits) if n == 0 => Origin::Value(bits),
+                OperandKind::Const { bank, offset } => self.constant(bank, offset + 4 * n as u32)?,
+                other => return Err(format!("{name} can't be {other:?}")),
+            };
+            let flags = operand.flags;
+            *word = Source { origin, neg: flags.neg, abs: flags.abs, not: flags.not };
+        }
+        Ok(words)
+    }
+
+    /// A binary64 source operand; an immediate is its upper half.
+    pub fn double(&self, name: &str) -> Result<[Source; 2], String> {
+        let operand = self.operand(name)?;
+        let OperandKind::Imm(bits) = operand.kind else { return self.words::<2>(name) };
+        let word = |bits| Source {
+            origin: Origin::Value(bits),
+            neg: operand.flags.neg,
+            abs: operand.flags.abs,
+            not: false,
+        };
+        Ok([word(0), word(bits)])
+    }
+
+    /// A 32-bit source operand.
+    pub fn word(&self, name: &str) -> Result<Source, String> {
+        self.words::<1>(name).map(|[word]| word)
+    }
+
+    /// A source operand if it is there at all: hidden ones are the constant register by default.
+    pub fn optional_word(&self, name: &str) -> Result<Option<Source>, String> {
+        match self.operand(name)?.kind {
+            OperandKind::Zero(_) => Ok(None),
+            _ => self.word(name).map(Some),
+        }
+    }
+
+    /// Whether an operand is a general register.
+    pub fn is_register(&self, name: &str) -> bool {
+        self.inst.get(name).is_some_and(|operand| matches!(operand.kind, OperandKind::Reg(_)))
+    }
+
+    /// The words of the result that a register operand covers.
+    pub fn dests(&self, name: &str, count: u8) -> Result<Vec<Dest>, String> {
+        (0..count)
+            .map(|n| match self.operand(name)?.kind {
+                OperandKind::Zero(_) => Ok(Dest::Zero),
+                OperandKind::Reg(register) => {
+                    let register =
+                        register.offset(n).ok_or_else(|| format!("{register} has no neighbour"))?;
+                    match self.register(register)? {
+                        Origin::Lane(index) => Ok(Dest::Lane(index)),
+                        Origin::Uniform(index) => Ok(Dest::Uniform(index)),
+                        Origin::Value(_) => Ok(Dest::Zero),
+                    }
+                }
+                other => Err(format!("{name} can't be {other:?}")),
+            })
+            .collect()
+    }
+
+    /// A 32-bit result.
+    pub fn dest(&self, name: &str) -> Result<Dest, String> {
+        self.dests(name, 1).map(|dests| dests[0])
+    }
+
+    /// A predicate operand.
+    pub fn pred(&self, name: &str) -> Result<PredSource, String> {
+        let operand = self.operand(name)?;
+        let register = match operand.kind {
+            OperandKind::Zero(file) if file.is_predicate() => None,
+            OperandKind::Reg(register) if register.file().is_predicate() => Some(register),
+            other => return Err(format!("{name} can't be {other:?}")),
+        };
+        Ok(PredSource { register, not: operand.flags.not })
+    }
+
+    /// A predicate result.
+    pub fn pred_dest(&self, name: &str) -> Result<PredDest, String> {
+        self.pred(name).map(|pred| pred.register)
+    }
+
+    /// An immediate.
+    pub fn imm(&self, name: &str) -> Result<u32, String> {
+        match self.operand(name)?.kind {
+            OperandKind::Imm(bits) => Ok(bits),
+            other => Err(format!("{name} can't be {other:?}")),
+        }
+    }
+
+    /// The index of the instruction that a label stands for.
+    pub fn target(&self, name: &str) -> Result<u32, String> {
+        match self.operand(name)?.kind {
+            OperandKind::Label(label) => {
+                self.labels.get(label.0 as usize).copied().ok_or_else(|| format!("no label {}", label.0))
+            }
+            other => Err(format!("{name} can't be {other:?}")),
+        }
+    }
+
+    /// A convergence barrier.
+    pub fn convergence(&self, name: &str) -> Result<u8, String> {
+        match self.operand(name)?.kind {
+            OperandKind::Convergence(index) if index < 16 => Ok(index),
+            other => Err(format!("{name} can't be {other:?}")),
+        }
+    }
+
+    /// A special register.
+    pub fn special(&self, name: &str) -> Result<SpecialReg, String> {
+        match self.operand(name)?.kind {
+            OperandKind::Special(register) => Ok(register),
+            other => Err(format!("{name} can't be {other:?}")),
+        }
+    }
+
+    /// A memory address.
+    pub fn address(&self, name: &str) -> Result<Address, String> {
+        let OperandKind::Mem(address) = self.operand(name)?.kind else {
+            return Err(format!("{name} is no address"));
+        };
+        let word = |register: Option<PReg>, n: u8| match register {
+            None => Ok(plain(Origin::Value(0))),
+            Some(register) => {
+                let next = register.offset(n).ok_or_else(|| format!("{register} has no neighbour"))?;
+                self.register(next).map(plain)
+            }
+        };
+        Ok(Address {
+            base: word(address.base, 0)?,
+            base_high: if address.wide { Some(word(address.base, 1)?) } else { None },
+            uniform: word(address.uniform, 0)?,
+            offset: address.offset,
+            descriptor: match address.descriptor {
+                Some(_) => Some([word(address.descriptor, 0)?, word(address.descriptor, 1)?]),
+                None => None,
+            },
+        })
+    }
+
+    /// The text of a modifier.
+    pub fn modifier(&self, kind: ModKind) -> &'static str {
+        self.inst.modifier(kind)
+    }
+
+    /// The error for a modifier that the engine doesn't know.
+    pub fn unknown<T>(&self, kind: ModKind) -> Result<T, String> {
+        Err(format!("{kind:?} {:?}", self.modifier(kind)))
+    }
+}
+
+/// `d = f(a)`, lane by lane.
+pub(super) fn map1(
+    d: Dest,
+    read: fn(&Registers, Source) -> Lanes,
+    a: Source,
+    f: impl Fn(u32) -> u32 + 'static,
+) -> Decoded {
+    Ok(Box::new(move |registers, step| {
+        let a = read(registers, a);
+        registers.write(d, step.lanes, |lane| f(a[lane]));
+        Ok(Flow::Next)
+    }))
+}
+
+/// `d = f(a, b)`, lane by lane.
+pub(super) fn map2(
+    d: Dest,
+    read: fn(&Registers, Source) -> Lanes,
+    [a, b]: [Source; 2],
+    f: impl Fn(u32, u32) -> u32 + 'static,
+) -> Decoded {
+    Ok(Box::new(move |registers, step| {
+        let (a, b) = (read(registers, a), read(registers, b));
+        registers.write(d, step.lanes, |lane| f(a[lane], b[lane]));
+        Ok(Flow::Next)
+    }))
+}
+
+/// `d = f(a, b, c)`, lane by lane.
+pub(super) fn map3(
+    d: Dest,
+    read: fn(&Registers, Source) -> Lanes,
+    [a, b, c]: [Source; 3],
+    f: impl Fn(u32, u32, u32) -> u32 + 'static,
+) -> Decoded {
+    Ok(Box::new(move |registers, step| {
+        let (a, b, c) = (read(registers, a), read(registers, b), read(registers, c));
+        registers.write(d, step.lanes, |lane| f(a[lane], b[lane], c[lane]));
+        Ok(Flow::Next)
+    }))
+}

@@ -1,0 +1,227 @@
+//! Float arithmetic and comparison, and the integer multiply-adds.
+
+use ptxc_sass::ModKind;
+use ptxc_semantics::float::{self, FloatCmp, NanRule};
+use ptxc_semantics::{F16, F32, Mode, Rounding, S32, U32, U64, bits, convert, int, packed};
+
+use super::alu::{combine, select, set_predicates, set_where, sign};
+use super::fields::{Decoded, Fields, map1, map2, map3};
+use super::registers::{PredSource, Registers, Source};
+use crate::warp::{Flow, LANES};
+
+/// The rounding of arithmetic: `.RN` is not written.
+pub(super) fn rounding(i: &Fields<'_>) -> Result<Rounding, String> {
+    Ok(match i.modifier(ModKind::Round) {
+        "" | ".RN" => Rounding::Nearest,
+        ".RM" | ".FLOOR" => Rounding::Down,
+        ".RP" | ".CEIL" => Rounding::Up,
+        ".RZ" | ".TRUNC" => Rounding::Zero,
+        _ => return i.unknown(ModKind::Round),
+    })
+}
+
+/// Whether subnormals are flushed.
+pub(super) fn ftz(i: &Fields<'_>) -> bool {
+    i.modifier(ModKind::Ftz) == ".FTZ"
+}
+
+fn mode(i: &Fields<'_>) -> Result<Mode, String> {
+    Ok(Mode::new(rounding(i)?).with_ftz(ftz(i)).with_sat(i.modifier(ModKind::Sat) == ".SAT"))
+}
+
+/// `FADD`.
+pub(super) fn fadd(i: &Fields<'_>) -> Decoded {
+    let mode = mode(i)?;
+    let sources = [i.word("a")?, i.word("b")?];
+    map2(i.dest("d")?, Registers::float, sources, move |a, b| {
+        float::add(F32, a.into(), b.into(), mode) as u32
+    })
+}
+
+/// `FMUL`.
+pub(super) fn fmul(i: &Fields<'_>) -> Decoded {
+    let mode = mode(i)?;
+    let sources = [i.word("a")?, i.word("b")?];
+    map2(i.dest("d")?, Registers::float, sources, move |a, b| {
+        float::mul(F32, a.into(), b.into(), mode) as u32
+    })
+}
+
+/// `FFMA`.
+pub(super) fn ffma(i: &Fields<'_>) -> Decoded {
+    let mode = mode(i)?;
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::float, sources, move |a, b, c| {
+        float::fma(F32, a.into(), b.into(), c.into(), mode) as u32
+    })
+}
+
+/// A float comparison, or the result of one that ignores its operands.
+pub(super) fn comparison(i: &Fields<'_>) -> Result<Result<FloatCmp, bool>, String> {
+    Ok(Ok(match i.modifier(ModKind::Compare) {
+        ".F" => return Ok(Err(false)),
+        ".T" => return Ok(Err(true)),
+        ".LT" => FloatCmp::Lt,
+        ".EQ" => FloatCmp::Eq,
+        ".LE" => FloatCmp::Le,
+        ".GT" => FloatCmp::Gt,
+        ".NE" => FloatCmp::Ne,
+        ".GE" => FloatCmp::Ge,
+        ".NUM" => FloatCmp::Num,
+        ".NAN" => FloatCmp::Nan,
+        ".LTU" => FloatCmp::Ltu,
+        ".EQU" => FloatCmp::Equ,
+        ".LEU" => FloatCmp::Leu,
+        ".GTU" => FloatCmp::Gtu,
+        ".NEU" => FloatCmp::Neu,
+        ".GEU" => FloatCmp::Geu,
+        _ => return i.unknown(ModKind::Compare),
+    }))
+}
+
+/// The lanes in which the comparison of an instruction on binary32 holds.
+fn compared(i: &Fields<'_>) -> Result<impl Fn(&Registers) -> u32 + use<>, String> {
+    let (a, b, ftz, comparison) = (i.word("a")?, i.word("b")?, ftz(i), comparison(i)?);
+    Ok(move |registers: &Registers| {
+        let (a, b) = (registers.float(a), registers.float(b));
+        set_where(|n| match comparison {
+            Ok(cmp) => float::compare(F32, cmp, a[n].into(), b[n].into(), ftz),
+            Err(always) => always,
+        })
+    })
+}
+
+/// `FSETP`.
+pub(super) fn fsetp(i: &Fields<'_>) -> Decoded {
+    set_predicates(i, compared(i)?)
+}
+
+/// `FSET.BF`.
+pub(super) fn fset(i: &Fields<'_>) -> Decoded {
+    let (d, ps, compared, combine) = (i.dest("d")?, i.pred("ps")?, compared(i)?, combine(i)?);
+    Ok(Box::new(move |registers, step| {
+        let holds = combine(compared(registers), registers.pred(ps));
+        registers.write(d, step.lanes, |n| if holds >> n & 1 == 1 { F32.one() as u32 } else { 0 });
+        Ok(Flow::Next)
+    }))
+}
+
+/// `FSEL`.
+pub(super) fn fsel(i: &Fields<'_>) -> Decoded {
+    let mode = ftz(i);
+    select(i, Registers::float, move |holds, a, b| {
+        let chosen = if holds { a } else { b };
+        if mode { F32.flush(chosen.into()) as u32 } else { chosen }
+    })
+}
+
+/// `FMNMX`.
+pub(super) fn fmnmx(i: &Fields<'_>) -> Decoded {
+    if i.modifier(ModKind::Sign) != "" {
+        return i.unknown(ModKind::Sign);
+    }
+    let nan = if i.modifier(ModKind::Mode) == ".NAN" { NanRule::Propagate } else { NanRule::Number };
+    let ftz = ftz(i);
+    select(i, Registers::float, move |least, a, b| {
+        let choose = if least { float::min } else { float::max };
+        choose(F32, a.into(), b.into(), nan, ftz) as u32
+    })
+}
+
+/// `I2FP.F32`.
+pub(super) fn i2fp(i: &Fields<'_>) -> Decoded {
+    let from = if i.modifier(ModKind::SourceType) == ".U32" { U32 } else { S32 };
+    let mode = Mode::new(rounding(i)?);
+    map1(i.dest("d")?, Registers::int, i.word("b")?, move |b| {
+        convert::int_to_float(from, F32, b.into(), mode) as u32
+    })
+}
+
+/// `IMAD`. The low word is the same for both signs.
+pub(super) fn imad(i: &Fields<'_>) -> Decoded {
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources, |a, b, c| {
+        int::mad_lo(U32, a.into(), b.into(), c.into()) as u32
+    })
+}
+
+/// The 64-bit `a * b + c`, plus one where the carry holds; and its carry out.
+fn wide_sums(
+    i: &Fields<'_>,
+    carry: Option<PredSource>,
+) -> Result<impl Fn(&Registers) -> [(u64, bool); LANES] + use<>, String> {
+    let (a, b, c, ty) = (i.word("a")?, i.word("b")?, i.words::<2>("c")?, sign(i));
+    // A negated addend is its complement and one more, which counts in the carry.
+    let (c, more) = match c[0].neg {
+        true => (c.map(|word| Source { neg: false, not: true, ..word }), true),
+        false => (c, false),
+    };
+    Ok(move |registers: &Registers| {
+        let (a, b, c) = (registers.int(a), registers.int(b), registers.wide(c));
+        let carry = carry.map_or(0, |carry| registers.pred(carry));
+        std::array::from_fn(|n| {
+            let product = int::mul_wide(ty, a[n].into(), b[n].into());
+            int::add_carry(U64, product, c[n], more || carry >> n & 1 == 1)
+        })
+    })
+}
+
+fn wide_multiply_add(i: &Fields<'_>, carry: Option<PredSource>) -> Decoded {
+    let (d, pd, sums) = (i.dests("d", 2)?, i.pred_dest("pd")?, wide_sums(i, carry)?);
+    Ok(Box::new(move |registers, step| {
+        let sums = sums(registers);
+        registers.write_wide(&d, step.lanes, |n| sums[n].0);
+        registers.write_pred(pd, step.lanes, set_where(|n| sums[n].1));
+        Ok(Flow::Next)
+    }))
+}
+
+/// `IMAD.WIDE`.
+pub(super) fn imad_wide(i: &Fields<'_>) -> Decoded {
+    wide_multiply_add(i, None)
+}
+
+/// `IMAD.WIDE.X`.
+pub(super) fn imad_wide_x(i: &Fields<'_>) -> Decoded {
+    wide_multiply_add(i, Some(i.pred("ps")?))
+}
+
+/// `IMAD.X`.
+pub(super) fn imad_x(i: &Fields<'_>) -> Decoded {
+    let (d, ps) = (i.dest("d")?, i.pred("ps")?);
+    let (a, b, c) = (i.word("a")?, i.word("b")?, i.word("c")?);
+    Ok(Box::new(move |registers, step| {
+        let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
+        let carry = registers.pred(ps);
+        registers.write(d, step.lanes, |n| {
+            let sum = int::mad_lo(U32, a[n].into(), b[n].into(), c[n].into());
+            int::add(U32, sum, (carry >> n & 1).into()) as u32
+        });
+        Ok(Flow::Next)
+    }))
+}
+
+/// `IMAD.HI`.
+pub(super) fn imad_hi(i: &Fields<'_>) -> Decoded {
+    let (d, pd, sums) = (i.dest("d")?, i.pred_dest("pd")?, wide_sums(i, None)?);
+    Ok(Box::new(move |registers, step| {
+        let sums = sums(registers);
+        registers.write(d, step.lanes, |n| (sums[n].0 >> 32) as u32);
+        registers.write_pred(pd, step.lanes, set_where(|n| sums[n].1));
+        Ok(Flow::Next)
+    }))
+}
+
+/// `IDP.4A`.
+pub(super) fn idp_4a(i: &Fields<'_>) -> Decoded {
+    let (a_signed, b_signed) =
+        (i.modifier(ModKind::SourceType) == ".S8", i.modifier(ModKind::DataType) == ".S8");
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::dp4a(a_signed, b_signed, a, b, c))
+}
+
+/// `HFMA2.MMA`.
+pub(super) fn hfma2_mma(i: &Fields<'_>) -> Decoded {
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::halves, sources, |a, b, c| packed::fma(F16, a, b, c, Mode::IEEE))
+}

@@ -1,0 +1,218 @@
+//! Exchange between the lanes of a warp, CTA barriers and warp synchronisation.
+//!
+//! A vote or shuffle sees the lanes that execute it together and no others, as the hardware does.
+
+use ptxc_ir::op::ShflMode;
+use ptxc_sass::ModKind;
+
+use super::alu::set_where;
+use super::fields::{Decoded, Fields};
+use super::registers::{Origin, Registers, Source};
+use crate::barrier::Reduction;
+use crate::error::Fault;
+use crate::shuffle::source_lane;
+use crate::warp::{Flow, LANES, Wait, lanes_of};
+
+/// `SHFL`. A lane that reads one outside of the executing group gets something random.
+pub(super) fn shfl(i: &Fields<'_>) -> Decoded {
+    let mode = match i.modifier(ModKind::Mode) {
+        ".IDX" => ShflMode::Idx,
+        ".UP" => ShflMode::Up,
+        ".DOWN" => ShflMode::Down,
+        ".BFLY" => ShflMode::Bfly,
+        _ => return i.unknown(ModKind::Mode),
+    };
+    let (d, pd) = (i.dest("d")?, i.pred_dest("pd")?);
+    let (a, b, c) = (i.word("a")?, i.word("lane")?, i.word("clamp")?);
+    Ok(Box::new(move |registers, step| {
+        let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
+        let mut result = [0; LANES];
+        let mut valid = 0;
+        for lane in lanes_of(step.lanes) {
+            let n = lane as usize;
+            let (from, in_range) = source_lane(mode, lane, b[n], c[n]);
+            result[n] = match step.lanes >> from & 1 {
+                1 => a[from as usize],
+                _ => registers.random.next() as u32,
+            };
+            valid |= u32::from(in_range) << lane;
+        }
+        registers.write(d, step.lanes, |lane| result[lane]);
+        registers.write_pred(pd, step.lanes, valid);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `VOTE`, `VOTEU`.
+pub(super) fn vote(i: &Fields<'_>) -> Decoded {
+    let test: fn(u32, u32) -> bool = match i.modifier(ModKind::Mode) {
+        ".ALL" => |holds, lanes| holds == lanes,
+        ".ANY" => |holds, _| holds != 0,
+        ".EQ" => |holds, lanes| holds == lanes || holds == 0,
+        _ => return i.unknown(ModKind::Mode),
+    };
+    let (d, pd, ps) = (i.dest("d")?, i.pred_dest("pd")?, i.pred("ps")?);
+    Ok(Box::new(move |registers, step| {
+        let holds = registers.pred(ps) & step.lanes;
+        registers.write(d, step.lanes, |_| holds);
+        registers.write_pred(pd, step.lanes, if test(holds, step.lanes) { u32::MAX } else { 0 });
+        Ok(Flow::Next)
+    }))
+}
+
+/// `MATCH.ANY`.
+pub(super) fn match_any(i: &Fields<'_>) -> Decoded {
+    let (d, a) = (i.dest("d")?, i.word("a")?);
+    Ok(Box::new(move |registers, step| {
+        let (a, lanes) = (registers.int(a), step.lanes);
+        registers.write(d, lanes, |n| set_where(|other| a[other] == a[n]) & lanes);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `MATCH.ALL`.
+pub(super) fn match_all(i: &Fields<'_>) -> Decoded {
+    let (d, pd, a) = (i.dest("d")?, i.pred_dest("pd")?, i.word("a")?);
+    Ok(Box::new(move |registers, step| {
+        let (a, lanes) = (registers.int(a), step.lanes);
+        let first = a[lanes.trailing_zeros() as usize];
+        let all = lanes_of(lanes).all(|lane| a[lane as usize] == first);
+        registers.write(d, lanes, |_| if all { lanes } else { 0 });
+        registers.write_pred(pd, lanes, if all { u32::MAX } else { 0 });
+        Ok(Flow::Next)
+    }))
+}
+
+/// `REDUX`.
+pub(super) fn redux(i: &Fields<'_>) -> Decoded {
+    let (d, a) = (i.dest("d")?, i.word("a")?);
+    let signed = i.modifier(ModKind::Sign) == ".S32";
+    let combine: fn(u32, u32) -> u32 = match (i.modifier(ModKind::Reduction), signed) {
+        (".AND", _) => |a, b| a & b,
+        (".OR", _) => |a, b| a | b,
+        (".XOR", _) => |a, b| a ^ b,
+        (".SUM", _) => u32::wrapping_add,
+        (".MIN", false) => |a, b| a.min(b),
+        (".MAX", false) => |a, b| a.max(b),
+        (".MIN", true) => |a, b| (a as i32).min(b as i32) as u32,
+        (".MAX", true) => |a, b| (a as i32).max(b as i32) as u32,
+        _ => return i.unknown(ModKind::Reduction),
+    };
+    Ok(Box::new(move |registers, step| {
+        let a = registers.int(a);
+        let values = lanes_of(step.lanes).map(|lane| a[lane as usize]);
+        let result = values.reduce(combine).unwrap_or(0);
+        registers.write(d, step.lanes, |_| result);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `ELECT`: the lowest lane whose `ps` holds.
+pub(super) fn elect(i: &Fields<'_>) -> Decoded {
+    let (d, pd, ps) = (i.dest("d")?, i.pred_dest("pd")?, i.pred("ps")?);
+    Ok(Box::new(move |registers, step| {
+        let candidates = registers.pred(ps) & step.lanes;
+        let elected = candidates & candidates.wrapping_neg();
+        registers.write(d, step.lanes, |_| elected.trailing_zeros());
+        registers.write_pred(pd, step.lanes, elected);
+        Ok(Flow::Next)
+    }))
+}
+
+/// The one value of an operand that all lanes must agree on.
+fn agreed(registers: &Registers, source: Source, lanes: u32, what: &str) -> Result<u32, Fault> {
+    let values = registers.int(source);
+    let value = values[lanes.trailing_zeros() as usize];
+    match lanes_of(lanes).find(|&lane| values[lane as usize] != value) {
+        Some(lane) => Err(Fault::new(lane, format!("names another {what} than {value} of its warp"))),
+        None => Ok(value),
+    }
+}
+
+/// `BAR`. Name and count in one register (both operands registers) are packed: name in bits 3:0, count in
+/// bits 27:16. A count of 0 stands for all threads.
+pub(super) fn bar(i: &Fields<'_>) -> Decoded {
+    let (mode, operation) = (i.modifier(ModKind::Mode), i.modifier(ModKind::Reduction));
+    let reduction = match (mode, operation) {
+        (".SYNC" | ".ARV", "") => None,
+        (".RED", ".POPC") => Some(Reduction::Popc),
+        (".RED", ".AND") => Some(Reduction::And),
+        (".RED", ".OR") => Some(Reduction::Or),
+        _ => return i.unknown(ModKind::Reduction),
+    };
+    let (name, count, ps) = (i.word("name")?, i.optional_word("count")?, i.pred("ps")?);
+    let packed = i.is_register("name") && i.is_register("count");
+    let arrive_only = mode == ".ARV";
+    Ok(Box::new(move |registers, step| {
+        let lanes = step.lanes;
+        let name = agreed(registers, name, lanes, "barrier")?;
+        let count = match count {
+            Some(count) => agreed(registers, count, lanes, "count")?,
+            None => 0,
+        };
+        let (name, count) = if packed { (name & 0xf, count >> 16 & 0xfff) } else { (name, count) };
+        let holds = registers.pred(ps);
+        let count = (count != 0).then_some(count);
+        step.arrive(name, lanes, count, reduction.map(|reduction| (reduction, holds)))?;
+        Ok(if arrive_only { Flow::Next } else { Flow::Wait(lanes, Wait::Cta(name as u8)) })
+    }))
+}
+
+/// `B2R.RESULT`.
+pub(super) fn b2r(i: &Fields<'_>) -> Decoded {
+    let (d, pd) = (i.dest("d")?, i.pred_dest("pd")?);
+    Ok(Box::new(move |registers, step| {
+        let result = step.control.reduction;
+        registers.write(d, step.lanes, |lane| result[lane]);
+        let holds = lanes_of(step.lanes).filter(|&lane| result[lane as usize] != 0);
+        registers.write_pred(pd, step.lanes, holds.fold(0, |set, lane| set | 1 << lane));
+        Ok(Flow::Next)
+    }))
+}
+
+/// `WARPSYNC` with a mask.
+pub(super) fn warpsync(i: &Fields<'_>) -> Decoded {
+    let mask = i.word("mask")?;
+    Ok(Box::new(move |registers, step| {
+        let mask = agreed(registers, mask, step.lanes, "mask")?;
+        if step.lanes & !mask != 0 {
+            let lane = (step.lanes & !mask).trailing_zeros();
+            return Err(Fault::new(lane, format!("is not in its own mask {mask:#010x}")));
+        }
+        Ok(Flow::Wait(step.lanes, Wait::Lanes(mask)))
+    }))
+}
+
+/// `WARPSYNC.ALL`.
+pub(super) fn warpsync_all(_: &Fields<'_>) -> Decoded {
+    Ok(Box::new(|_, step| Ok(Flow::Wait(step.lanes, Wait::Lanes(u32::MAX)))))
+}
+
+/// `WARPSYNC.COLLECTIVE` of lanes that run together already, where it does nothing. The hardware also
+/// serialises lanes that come from different places.
+pub(super) fn warpsync_collective(i: &Fields<'_>) -> Decoded {
+    let mask = i.word("mask")?;
+    Ok(Box::new(move |registers, step| {
+        let mask = agreed(registers, mask, step.lanes, "mask")?;
+        match mask & step.control.live & !step.lanes {
+            0 => Ok(Flow::Next),
+            missing => {
+                let what = format!("lanes {missing:#010x} of the collective run elsewhere: not supported");
+                Err(Fault::new(step.lanes.trailing_zeros(), what))
+            }
+        }
+    }))
+}
+
+/// `R2UR`: the value of the first active lane.
+pub(super) fn r2ur(i: &Fields<'_>) -> Decoded {
+    let (d, a) = (i.dest("d")?, i.word("a")?);
+    if !matches!(a.origin, Origin::Lane(_) | Origin::Value(0)) {
+        return Err("its source".to_string());
+    }
+    Ok(Box::new(move |registers, step| {
+        let a = registers.int(a);
+        registers.write(d, step.lanes, |lane| a[lane]);
+        Ok(Flow::Next)
+    }))
+}

@@ -1,0 +1,69 @@
+//! Programs from SASS text, cases from words.
+
+use std::path::PathBuf;
+
+use ptxc_sass::program::{ParamInfo, Resources};
+use ptxc_sass::text::parse_inst;
+use ptxc_sass::{Arch, Coded, Control, Program};
+use ptxc_sim::Case;
+use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
+
+/// A buffer of words.
+pub fn buffer(name: &str, init: &[u32], expect: &[u32]) -> Argument {
+    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    Argument::Buffer(Buffer {
+        name: name.to_string(),
+        elem: Elem::U32,
+        init: bytes(init),
+        expect: Some(bytes(expect)),
+        tolerance: Tolerance::Exact,
+    })
+}
+
+/// A case with a one-dimensional launch.
+pub fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
+    Case {
+        ptx: PathBuf::new(),
+        entry: "k".to_string(),
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        dynamic_smem: 0,
+        args,
+    }
+}
+
+/// A program of sm_90 from one instruction or label (`.L_x_3:`) a line, with the parameters of a case and
+/// 4 KiB of shared memory.
+pub fn program(text: &str, case: &Case) -> Program {
+    let (mut insts, mut labels) = (Vec::new(), Vec::new());
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(label) = line.strip_prefix(".L_x_").and_then(|label| label.strip_suffix(':')) {
+            let label: usize = label.parse().unwrap();
+            labels.resize(labels.len().max(label + 1), u32::MAX);
+            labels[label] = insts.len() as u32;
+            continue;
+        }
+        let (inst, _) = parse_inst(line).unwrap_or_else(|error| panic!("{line}: {error:?}"));
+        insts.push(Coded { inst, control: Control::plain(), loc: u32::MAX });
+    }
+    let mut offset = 0u32;
+    let params = case.args.iter().map(|arg| {
+        let size = match arg {
+            Argument::Scalar { elem, .. } => elem.bytes(),
+            Argument::Buffer(_) => 8,
+        };
+        offset = offset.next_multiple_of(size);
+        let param = ParamInfo { name: format!("p{offset}"), size, offset };
+        offset += size;
+        param
+    });
+    Program {
+        name: case.entry.clone(),
+        arch: Arch::Sm90,
+        params: params.collect(),
+        frequency: vec![1024; insts.len()],
+        insts,
+        labels,
+        resources: Resources { shared_bytes: 4096, ..Resources::default() },
+    }
+}

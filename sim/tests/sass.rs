@@ -1,0 +1,284 @@
+//! The SASS engine on small programs in SASS text.
+
+mod assemble;
+
+use assemble::{buffer, case, program};
+use ptxc_sim::{Case, Options, Report, SimError, run_sass};
+
+/// Runs a program under several seeds.
+fn run(text: &str, case: &Case) -> Result<Report, SimError> {
+    let program = program(text, case);
+    for seed in 1..4 {
+        let report = run_sass(case, &program, &Options { seed, ..Options::default() })?;
+        assert!(report.passed(), "seed {seed}: {report}");
+    }
+    run_sass(case, &program, &Options::default())
+}
+
+/// Stores R0 to word `tid` of the buffer in the first parameter.
+const STORE: &str = "
+    S2R R10, SR_TID.X
+    LDC.64 R12, c[0x0][0x210]
+    ULDC.64 UR4, c[0x0][0x208]
+    IMAD.WIDE.U32 R12, R10, 0x4, R12
+    STG.E desc[UR4][R12.64], R0
+    EXIT
+";
+
+/// Runs a program that leaves its result in R0 of each of `expect.len()` threads.
+fn run_to_r0(body: &str, expect: &[u32]) {
+    let case = case(1, expect.len() as u32, vec![buffer("out", &vec![0; expect.len()], expect)]);
+    run(&format!("{body}{STORE}"), &case).unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn a_loop_that_each_lane_leaves_at_another_time() {
+    // R0 = 0 + 1 + … + tid
+    let body = "
+        S2R R1, SR_TID.X
+        MOV R0, RZ
+        MOV R2, RZ
+        BSSY B0, `(.L_x_1)
+    .L_x_0:
+        IADD3 R0, R0, R2, RZ
+        IADD3 R2, R2, 0x1, RZ
+        ISETP.LE.U32.AND P0, PT, R2, R1, PT
+        @P0 BRA `(.L_x_0)
+        BSYNC B0
+    .L_x_1:
+    ";
+    run_to_r0(body, &(0..40).map(|i| i * (i + 1) / 2).collect::<Vec<u32>>());
+}
+
+/// Lanes below 16 add 1 to a value, the others 2; then all vote.
+fn diverging_vote(meet: bool) -> String {
+    let (bssy, bsync) = if meet { ("BSSY B3, `(.L_x_2)", "BSYNC B3") } else { ("NOP", "NOP") };
+    format!(
+        "
+        S2R R1, SR_LANEID
+        {bssy}
+        ISETP.GE.AND P0, PT, R1, 0x10, PT
+        @P0 BRA `(.L_x_0)
+        VIADD R2, R1, 0x1
+        BRA `(.L_x_1)
+    .L_x_0:
+        VIADD R2, R1, 0x2
+    .L_x_1:
+        {bsync}
+    .L_x_2:
+        ISETP.LT.AND P1, PT, R2, 0x14, PT
+        VOTE.ANY R0, PT, P1
+        "
+    )
+}
+
+#[test]
+fn a_vote_after_bsync_sees_the_whole_warp() {
+    run_to_r0(&diverging_vote(true), &[0x0003_ffff; 32]);
+}
+
+#[test]
+fn without_bsync_each_part_votes_alone() {
+    let expect: Vec<u32> = (0..32).map(|lane| if lane < 16 { 0xffff } else { 0x3_0000 }).collect();
+    run_to_r0(&diverging_vote(false), &expect);
+}
+
+#[test]
+fn a_uniform_register_belongs_to_the_warp() {
+    // Each arm writes UR6; the lane that reads last wins, so that the arms' values mix.
+    let body = "
+        S2R R1, SR_LANEID
+        ISETP.GE.AND P0, PT, R1, 0x10, PT
+        UMOV UR6, 0x7
+        BSSY B0, `(.L_x_2)
+        @P0 BRA `(.L_x_0)
+        UMOV UR6, 0x9
+        BSYNC B0
+    .L_x_0:
+        BSYNC B0
+    .L_x_2:
+        MOV R0, UR6
+    ";
+    run_to_r0(body, &[9; 32]);
+}
+
+#[test]
+fn warpsync_brings_the_lanes_of_its_mask_together() {
+    let body = "
+        S2R R1, SR_LANEID
+        ISETP.GE.AND P0, PT, R1, 0x10, PT
+        @P0 BRA `(.L_x_0)
+        NOP
+        NOP
+    .L_x_0:
+        WARPSYNC.ALL
+        VOTE.ALL R0, P1, PT
+    ";
+    run_to_r0(body, &[u32::MAX; 32]);
+}
+
+#[test]
+fn break_and_exit_leave_a_convergence_barrier() {
+    // Odd lanes break out past the BSYNC and end; lane 0 exits inside; the rest meet.
+    let body = "
+        S2R R1, SR_LANEID
+        MOV R0, 0x5
+        LOP3.LUT R2, R1, 0x1, RZ, 0xc0, !PT
+        ISETP.NE.AND P0, PT, R2, RZ, PT
+        ISETP.EQ.AND P1, PT, R1, RZ, PT
+        BSSY B0, `(.L_x_1)
+        @P0 BREAK B0
+        @P0 BRA `(.L_x_2)
+        @P1 EXIT
+        BSYNC B0
+    .L_x_1:
+        VOTE.ANY R0, PT, PT
+    .L_x_2:
+    ";
+    let expect: Vec<u32> = (0..32)
+        .map(|i| {
+            if i == 0 {
+                0
+            } else if i % 2 == 1 {
+                5
+            } else {
+                0x5555_5554
+            }
+        })
+        .collect();
+    run_to_r0(body, &expect);
+}
+
+#[test]
+fn carries_go_through_both_predicates() {
+    // 64-bit: 0xffffffff_fffffff0 + 3 * 0x20 as IADD3 / IADD3.X, the low word with two carries.
+    let body = "
+        MOV R2, 0xfffffff0
+        MOV R3, 0xfffffff8
+        IADD3 R4, P0, P1, R2, R3, R2
+        IADD3.X R0, RZ, RZ, RZ, P0, P1
+        IADD3 R5, P2, R3, -R2, RZ
+        IADD3.X R6, R5, ~RZ, RZ, P2, !PT
+        LEA R7, P3, R2, R2, 0x4
+        LEA.HI.X R8, R2, RZ, RZ, 0x4, P3
+        IADD3 R0, R0, R6, R8
+    ";
+    // carries 2; 8 + 0xffffffff + 1 = 8; 0xf + carry 1
+    run_to_r0(body, &[2 + 8 + 16; 3]);
+}
+
+#[test]
+fn shuffles_see_their_group_only() {
+    let body = "
+        S2R R1, SR_LANEID
+        SHFL.DOWN PT, R0, R1, 0x4, 0x1f
+    ";
+    run_to_r0(body, &(0..32).map(|i| if i < 28 { i + 4 } else { i }).collect::<Vec<u32>>());
+}
+
+#[test]
+fn shared_atomics_and_barriers_of_many_ctas() {
+    let text = "
+        S2UR UR6, SR_CgaCtaId
+        UMOV UR5, 0x410
+        ULEA UR6, UR6, UR5, 0x18
+        S2R R1, SR_TID.X
+        ISETP.NE.AND P0, PT, R1, RZ, PT
+        @!P0 STS [UR6], RZ
+        BAR.SYNC.DEFER_BLOCKING 0x0
+        MOV R5, UR6
+        ATOMS.ADD RZ, [R5], R1
+        ATOMS.POPC.INC.32 RZ, [R5+0x0]
+        BAR.SYNC.DEFER_BLOCKING 0x0
+        @P0 EXIT
+        LDS R2, [UR6]
+        LDC.64 R12, c[0x0][0x210]
+        ULDC.64 UR4, c[0x0][0x208]
+        REDG.E.ADD.STRONG.GPU desc[UR4][R12.64], R2
+        EXIT
+    ";
+    run(text, &case(4, 100, vec![buffer("out", &[1], &[1 + 4 * (4950 + 100)])])).unwrap();
+}
+
+#[test]
+fn barrier_reduction() {
+    let body = "
+        S2R R1, SR_TID.X
+        ISETP.LT.AND P0, PT, R1, 0x3, PT
+        BAR.RED.POPC.DEFER_BLOCKING 0x2, P0
+        B2R.RESULT R2
+        BAR.RED.OR.DEFER_BLOCKING 0x2, P0
+        B2R.RESULT RZ, P1
+        SEL R3, R1, RZ, P1
+        IADD3 R0, R2, R3, RZ
+    ";
+    run_to_r0(body, &(0..70).map(|i| 3 + i).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_barrier_for_too_many_is_a_deadlock() {
+    let case = case(1, 64, vec![]);
+    let error = run("BAR.SYNC.DEFER_BLOCKING 0x1, 0x60\nEXIT", &case).unwrap_err();
+    let SimError::Deadlock(waiting) = &error else { panic!("{error}") };
+    assert_eq!(waiting.len(), 2);
+    assert!(error.to_string().contains("/*0000*/ BAR.SYNC.DEFER_BLOCKING 0x1, 0x60"), "{error}");
+    assert!(error.to_string().contains("64 of 96 threads"), "{error}");
+}
+
+#[test]
+fn a_missing_lane_at_bsync_is_a_deadlock() {
+    // Lane 0 waits at another barrier than the one on which the rest wait for it.
+    let text = "
+        S2R R1, SR_LANEID
+        BSSY B0, `(.L_x_1)
+        ISETP.EQ.AND P0, PT, R1, RZ, PT
+        @P0 WARPSYNC.ALL
+        BSYNC B0
+    .L_x_1:
+        EXIT
+    ";
+    let error = run(text, &case(1, 32, vec![])).unwrap_err();
+    assert!(error.to_string().contains("convergence barrier B0"), "{error}");
+}
+
+#[test]
+fn faults_name_thread_and_instruction() {
+    let out = || vec![buffer("out", &[0; 8], &[0; 8])];
+    let load = |address: &str, uldc: &str| {
+        format!(
+            "S2R R1, SR_TID.X\nLDC.64 R2, c[0x0][0x210]\n{uldc}\nIMAD.WIDE R2, R1, 0x4, R2\nLDG.E R0, {address}\nEXIT"
+        )
+    };
+    let good = "ULDC.64 UR4, c[0x0][0x208]";
+    assert!(run(&load("desc[UR4][R2.64]", good), &case(1, 8, out())).is_ok());
+    let beyond = run(&load("desc[UR4][R2.64+0x8]", good), &case(1, 8, out())).unwrap_err();
+    let SimError::Fault { thread, at, what } = &beyond else { panic!("{beyond}") };
+    assert_eq!(thread.tid, [6, 0, 0]);
+    assert!(at.starts_with("/*0040*/ LDG.E") && what.contains("out is"), "{beyond}");
+    let descriptor = run(&load("desc[UR4][R2.64]", "NOP"), &case(1, 8, out())).unwrap_err();
+    assert!(descriptor.to_string().contains("not the descriptor"), "{descriptor}");
+    let reserved = run("MOV R2, 0x10\nLDS R0, [R2]\nEXIT", &case(1, 1, vec![])).unwrap_err();
+    assert!(reserved.to_string().contains("the system keeps"), "{reserved}");
+    let end = run("NOP", &case(1, 1, vec![])).unwrap_err();
+    assert!(end.to_string().contains("past the end"), "{end}");
+}
+
+#[test]
+fn registers_that_nobody_wrote_are_found_on_request() {
+    let case = case(1, 4, vec![]);
+    let text = "
+        S2R R1, SR_LANEID
+        ISETP.EQ.AND P0, PT, R1, 0x2, PT
+        @!P0 MOV R2, 0x1
+        @!P0 IADD3 R3, R2, 0x1, RZ
+        IADD3 R3, R2, 0x1, RZ
+        EXIT
+    ";
+    let program = program(text, &case);
+    run_sass(&case, &program, &Options::default()).unwrap();
+    let options = Options { check_uninitialised: true, ..Options::default() };
+    let error = run_sass(&case, &program, &options).unwrap_err();
+    let SimError::Fault { thread, at, what } = &error else { panic!("{error}") };
+    assert_eq!(thread.tid, [2, 0, 0]);
+    assert!(at.starts_with("/*0040*/") && what.contains("R2"), "{error}");
+}
