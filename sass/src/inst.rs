@@ -252,6 +252,12 @@ impl<R: Register> Inst<R> {
         }
         for (slot, operand) in row.slots.iter().zip(&self.operands) {
             slot.check(operand).map_err(|why| format!("{} {}: {why}", row.mnemonic, slot.name))?;
+            if let Some(modifier) = slot.hidden_with
+                && self.has(modifier)
+                && *operand != slot.default_operand()
+            {
+                return Err(format!("{} {}: {modifier} takes its place", row.mnemonic, slot.name));
+            }
         }
         match self.guard {
             Some(guard) if guard.reg.file() == RegFile::Gpr || guard.reg.file() == RegFile::Ugpr => {
@@ -259,5 +265,39 @@ impl<R: Register> Inst<R> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PReg;
+
+    fn r(n: u8) -> Operand<PReg> {
+        Operand::reg(PReg::r(n))
+    }
+
+    #[test]
+    fn forms_are_checked() {
+        assert_eq!(Inst::new(Op::IADD3).ops([r(0), r(1).neg(), Operand::imm(1), r(2)]).check_form(), Ok(()));
+        for wrong in [
+            Inst::new(Op::IADD3).ops([r(0), r(1), Operand::imm(1).neg(), r(2)]),
+            Inst::new(Op::IADD3).ops([r(0), r(1).abs(), r(2), r(3)]),
+            Inst::new(Op::IADD3).ops([r(0), Operand::imm(1), r(2), r(3)]),
+            Inst::new(Op::LEA_HI).with(".SX32").ops([r(0), r(1), r(2), r(3), Operand::imm(1)]),
+            Inst::new(Op::NOP).guarded(PReg::r(1), false),
+        ] {
+            assert!(wrong.check_form().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn accesses_follow_the_widths() {
+        let address = crate::Address::global(PReg::r(4), 0, Some(PReg::ur(6)));
+        let load = Inst::new(Op::LDG).with(".128").ops([r(8), Operand::mem(address)]);
+        let seen: Vec<_> = load.accesses().iter().map(|a| (a.reg.to_string(), a.width)).collect();
+        assert_eq!(seen, [("R8".to_string(), 4), ("R4".to_string(), 2), ("UR6".to_string(), 2)]);
+        let add = Inst::new(Op::REDG).with(".F64.RN").ops([Operand::mem(address), r(8)]);
+        assert_eq!(add.slot_width(1), 2);
     }
 }

@@ -1,7 +1,7 @@
 //! The shape of a row: slots, modifiers, timing class and effects.
 
 use crate::inst::Inst;
-use crate::operand::{Operand, OperandKind};
+use crate::operand::{Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
 
 /// A field of the 128-bit instruction word: bits `lo` to `lo + len - 1`. The length 0 stands for a place
@@ -396,6 +396,9 @@ impl Slot {
         let flags = operand.flags;
         if (flags.neg && !self.neg) || (flags.abs && !self.abs) || (flags.not && !self.not) {
             return Err(format!("does not take the sign of {operand:?}"));
+        }
+        if matches!(operand.kind, OperandKind::Imm(_)) && flags != OperandFlags::default() {
+            return Err("an immediate holds its sign in its bits".to_string());
         }
         Ok(())
     }
