@@ -30,6 +30,16 @@ pub(super) enum Above {
     Nothing,
 }
 
+/// An edge into a block.
+#[derive(Clone, Copy)]
+struct Edge {
+    /// Where it comes from.
+    from: Block,
+    /// The terminator there, and the number of the target in it.
+    inst: Inst,
+    index: usize,
+}
+
 /// The state of the construction.
 pub(super) struct Ssa {
     writes: FxHashMap<(Block, Register), Value>,
@@ -105,11 +115,11 @@ impl Ssa {
     /// Completes the function: all blocks of its layout are filled and reachable, and its edges have no
     /// arguments yet.
     pub fn finish(mut self, func: &mut Function) {
-        let mut edges: FxHashMap<Block, SmallVec<[(Block, Inst, usize); 2]>> = FxHashMap::default();
+        let mut edges: FxHashMap<Block, SmallVec<[Edge; 2]>> = FxHashMap::default();
         for &block in &func.layout {
             let Some(inst) = func.terminator(block) else { continue };
             for (index, edge) in func.insts[inst].targets.iter().enumerate() {
-                edges.entry(edge.block).or_default().push((block, inst, index));
+                edges.entry(edge.block).or_default().push(Edge { from: block, inst, index });
             }
         }
         // Arguments by parameter, in the order of the edges. Parameters of blocks that turned out
@@ -119,7 +129,7 @@ impl Ssa {
             let (_, block, register) = self.params[args.len()];
             let ty = self.types[register.0 as usize];
             let incoming = edges.get(&block).cloned().unwrap_or_default();
-            let values = incoming.iter().map(|&(from, ..)| self.read(func, from, register, ty)).collect();
+            let values = incoming.iter().map(|edge| self.read(func, edge.from, register, ty)).collect();
             args.push(values);
         }
         let mut names = self.single_valued(func, &args);
@@ -128,8 +138,8 @@ impl Ssa {
                 continue;
             }
             let incoming = edges.get(&block).map_or(&[][..], |edges| &edges[..]);
-            for (&(_, inst, index), &value) in incoming.iter().zip(values) {
-                func.insts[inst].targets[index].args.push(value);
+            for (edge, &value) in incoming.iter().zip(values) {
+                func.insts[edge.inst].targets[edge.index].args.push(value);
             }
         }
         let blocks = func.layout.clone();
