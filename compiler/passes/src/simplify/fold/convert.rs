@@ -47,6 +47,10 @@ fn extend(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value) -> Option<Rewrite
     let narrow = folder.func.ty(a);
     let (inner_op, _, inner_args) = folder.def(a)?;
     match (op, inner_op, inner_args) {
+        // Never negative: with zeros, so that it may be merged and masked further.
+        (Op::Sext, _, _) if folder.possible_bits(a) >> (narrow.bits() - 1) == 0 => {
+            folder.op(Op::Zext, ty, &[a])
+        }
         (Op::Zext, Op::Zext, &[inner]) | (Op::Sext, Op::Sext | Op::Zext, &[inner]) => {
             let op = if inner_op == Op::Zext { Op::Zext } else { op };
             let same = op == inner_op || folder.may_make(&op, ty);

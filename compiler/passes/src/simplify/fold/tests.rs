@@ -141,6 +141,7 @@ fn conversions() {
         "(zext.b64 (and.b32 v0 0xff))",
     );
     folds("a = zext.b64 v0\n b = trunc.b16 a\n r = sext.b32 b", "(sext.b32 (trunc.b16 v0))");
+    folds("a = sreg.b32 tid.x\n r = sext.b64 a", "(zext.b64 (sreg.b32 ))");
     folds("a = from_generic.global v2\n r = to_generic.global a", "v2");
     folds("a, b = unpack.b64 v2\n r = pack.b64 a, b", "v2");
     folds("a = pack.b64 v0, v1\n b, c = unpack.b64 a\n r = isub.b32 b, c", "(isub.b32 v0 v1)");

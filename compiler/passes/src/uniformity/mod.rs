@@ -1,0 +1,335 @@
+//! Which values are the same in every thread of a warp, which branches diverge, and which blocks the warp
+//! executes together.
+//!
+//! In goes a function, out comes a [`Uniformity`]. A value is *divergent* if two threads of a warp that
+//! execute its definition together may see different bits. Sources of divergence are thread indices, lane
+//! masks, shuffles and atomics; it spreads
+//!
+//! - by data: a result of a divergent argument is divergent;
+//! - by control: a parameter of a block where the paths of a divergent branch join is divergent;
+//! - in time: what a loop computes is divergent outside of it, if threads leave it in different iterations.
+//!
+//! ```text
+//! block0:                                   the branch of block0 is divergent;
+//!     v0 = sreg.b32 tid.x                   block1 is not convergent, block2 is;
+//!     v1 = icmp.eq.b32 v0, v9               v2 is uniform: those who compute it agree;
+//!     brif v1, block1, block2(v9)           v3 is divergent
+//! block1:
+//!     v2 = iadd.b32 v9, v9
+//!     jump block2(v2)
+//! block2(v3: b32):
+//! ```
+//!
+//! A block in the [influence region](influence) of a divergent branch is not *convergent*: part of the warp
+//! may be elsewhere, so that what exists once a warp must not be written there. A branch to a block that
+//! does nothing but exit has no influence, as nobody waits for threads that have ended.
+//!
+//! Votes, `activemask`, and weak loads of global and shared memory from a uniform address give one answer
+//! for all who ask together; they count as uniform in convergent blocks, where that is the whole warp. (A
+//! weak load that races with a store has no meaning in PTX, so that its lanes may be taken to agree.) Loads
+//! of memory that nobody writes are as uniform as their addresses everywhere. A local address means other
+//! memory in each thread.
+//!
+//! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al., POPL
+//! 2021.) Values and blocks become divergent once: the propagation is linear in uses, but for the regions,
+//! see [`influence`], and for loops that threads leave apart, which cost their sizes once each.
+
+mod exits;
+mod influence;
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+use petgraph::algo::kosaraju_scc;
+use ptxc_ir::{
+    Block, CacheOp, Cfg, Dominators, Function, Inst, Loop, Loops, Op, Order, Space, Value, ValueDef,
+};
+
+pub(crate) use exits::is_exit;
+pub use exits::live_graph;
+use influence::Influence;
+
+/// The result of the analysis.
+#[derive(Clone, Debug)]
+pub struct Uniformity {
+    divergent_values: EntitySet<Value>,
+    /// Values that are the same in all threads of one iteration, but used behind a loop that threads leave in
+    /// different ones.
+    values_left_apart: EntitySet<Value>,
+    divergent_branches: EntitySet<Block>,
+    divergent_blocks: EntitySet<Block>,
+}
+
+impl Uniformity {
+    /// Whether all threads that define a value together see the same bits, and do so wherever it is used.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        !self.divergent_values.contains(value) && !self.values_left_apart.contains(value)
+    }
+
+    /// Whether threads of a warp may leave a block by different edges.
+    pub fn is_divergent_branch(&self, block: Block) -> bool {
+        self.divergent_branches.contains(block)
+    }
+
+    /// Whether all threads of a warp that have not exited execute a block together.
+    pub fn is_convergent_block(&self, block: Block) -> bool {
+        !self.divergent_blocks.contains(block)
+    }
+
+    /// Analyses a function. Where it has convergence barriers, threads that diverged are together again
+    /// where these say so; where it has none yet, at the post-dominators of divergent branches.
+    pub fn compute(func: &Function) -> Uniformity {
+        let cfg = &Cfg::compute(func);
+        let loops = &Loops::compute(cfg, &Dominators::compute(cfg));
+        let mut solver = Solver {
+            func,
+            cfg,
+            loops,
+            influence: Influence::new(func, cfg),
+            result: Uniformity {
+                divergent_values: EntitySet::new(),
+                values_left_apart: EntitySet::new(),
+                divergent_branches: EntitySet::new(),
+                divergent_blocks: EntitySet::new(),
+            },
+            uses: Uses::compute(func, cfg),
+            tangles: tangles(cfg, loops),
+            left_apart: SecondaryMap::new(),
+            work: Vec::new(),
+        };
+        solver.run();
+        solver.result
+    }
+}
+
+/// Who reads each value.
+struct Uses {
+    /// Instructions that have it as an argument, with their blocks.
+    insts: SecondaryMap<Value, Vec<(Inst, Block)>>,
+    /// Block parameters that an edge hands it to, with the edge's source.
+    params: SecondaryMap<Value, Vec<(Value, Block)>>,
+}
+
+impl Uses {
+    fn compute(func: &Function, cfg: &Cfg) -> Uses {
+        let mut uses = Uses { insts: SecondaryMap::new(), params: SecondaryMap::new() };
+        for &block in cfg.rpo() {
+            for &inst in &func.blocks[block].insts {
+                let data = &func.insts[inst];
+                for &arg in &data.args {
+                    uses.insts[arg].push((inst, block));
+                }
+                for edge in &data.targets {
+                    for (&arg, &param) in edge.args.iter().zip(&func.blocks[edge.block].params) {
+                        uses.params[arg].push((param, block));
+                    }
+                }
+            }
+        }
+        uses
+    }
+}
+
+/// The blocks of cycles with several entries, which are no loops: for each such block the blocks of its
+/// strongly connected component.
+fn tangles(cfg: &Cfg, loops: &Loops) -> SecondaryMap<Block, Vec<Block>> {
+    let mut tangles = SecondaryMap::new();
+    if loops.irreducible_edges().is_empty() {
+        return tangles;
+    }
+    let graph = cfg.to_petgraph();
+    let mut entangled: EntitySet<Block> = EntitySet::new();
+    for &(_, target) in loops.irreducible_edges() {
+        entangled.insert(target);
+    }
+    for component in kosaraju_scc(&graph) {
+        let blocks: Vec<Block> = component.into_iter().map(|node| graph[node]).collect();
+        // The list stands with one of its blocks, the others point to that one.
+        let Some(&first) = blocks.iter().find(|&&block| entangled.contains(block)) else { continue };
+        for &block in &blocks {
+            tangles[block] = vec![first];
+        }
+        tangles[first] = blocks;
+    }
+    tangles
+}
+
+struct Solver<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    loops: &'a Loops,
+    influence: Influence,
+    result: Uniformity,
+    uses: Uses,
+    tangles: SecondaryMap<Block, Vec<Block>>,
+    /// Loops that threads leave in different iterations.
+    left_apart: SecondaryMap<Loop, bool>,
+    work: Vec<Value>,
+}
+
+impl Solver<'_> {
+    fn run(&mut self) {
+        for &block in self.cfg.rpo() {
+            for &inst in &self.func.blocks[block].insts {
+                if is_source(&self.func.insts[inst].op) {
+                    self.diverge_results(inst);
+                }
+            }
+        }
+        while let Some(value) = self.work.pop() {
+            for n in 0..self.uses.params[value].len() {
+                let (param, _) = self.uses.params[value][n];
+                self.diverge(param);
+            }
+            for n in 0..self.uses.insts[value].len() {
+                let (inst, block) = self.uses.insts[value][n];
+                self.diverge_user(inst, block);
+            }
+        }
+    }
+
+    /// An instruction has a divergent argument.
+    fn diverge_user(&mut self, inst: Inst, block: Block) {
+        match self.func.insts[inst].op {
+            Op::Branch(false) | Op::Switch => self.diverge_branch(block),
+            // The answer is one for all who ask together: what asks apart is found with the region.
+            Op::Vote(_) => {}
+            // The answer is one for the CTA.
+            Op::Barrier(..) | Op::Bar(_) => {}
+            _ => self.diverge_results(inst),
+        }
+    }
+
+    fn diverge(&mut self, value: Value) {
+        if self.result.divergent_values.insert(value) {
+            self.work.push(value);
+        }
+    }
+
+    fn diverge_results(&mut self, inst: Inst) {
+        for n in 0..self.func.results(inst).len() {
+            self.diverge(self.func.results(inst)[n]);
+        }
+    }
+
+    /// A branch turns out to be divergent.
+    fn diverge_branch(&mut self, block: Block) {
+        if !self.result.divergent_branches.insert(block) {
+            return;
+        }
+        let region = self.influence.region(self.func, self.cfg, block);
+        for &inside in &region.blocks {
+            self.enter_region(inside);
+        }
+        for join in region.joins {
+            self.diverge_params(join);
+        }
+        if region.blocks.is_empty() {
+            return;
+        }
+        let end = self.influence.end(block);
+        let mut around = self.loops.innermost(block);
+        while let Some(this) = around.filter(|&this| end.is_none_or(|end| !self.loops.contains(this, end))) {
+            if !std::mem::replace(&mut self.left_apart[this], true) {
+                let loops = self.loops;
+                self.diverge_live_outs(loops.blocks(this), |user| !loops.contains(this, user));
+            }
+            around = self.loops.parent(this);
+        }
+        if let Some(&first) = self.tangles[block].first() {
+            self.diverge_tangle(first, block);
+        }
+    }
+
+    fn diverge_params(&mut self, block: Block) {
+        for n in 0..self.func.blocks[block].params.len() {
+            self.diverge(self.func.blocks[block].params[n]);
+        }
+    }
+
+    /// Marks a block as executed by part of the warp.
+    fn enter_region(&mut self, block: Block) {
+        if !self.result.divergent_blocks.insert(block) {
+            return;
+        }
+        for &inst in &self.func.blocks[block].insts {
+            if needs_whole_warp(&self.func.insts[inst].op) {
+                self.diverge_results(inst);
+            }
+        }
+    }
+
+    /// What is defined in these blocks counts as divergent where it is used outside: threads take along what
+    /// they computed last.
+    fn diverge_live_outs(&mut self, blocks: &[Block], is_outside: impl Fn(Block) -> bool) {
+        for &block in blocks {
+            let params = self.func.blocks[block].params.iter().copied();
+            let results =
+                self.func.blocks[block].insts.iter().flat_map(|&inst| self.func.results(inst)).copied();
+            for value in params.chain(results).collect::<Vec<_>>() {
+                for n in 0..self.uses.insts[value].len() {
+                    let (inst, user) = self.uses.insts[value][n];
+                    if is_outside(user) {
+                        self.result.values_left_apart.insert(value);
+                        self.diverge_user(inst, user);
+                    }
+                }
+                for n in 0..self.uses.params[value].len() {
+                    let (param, source) = self.uses.params[value][n];
+                    let home = match self.func.def(param) {
+                        ValueDef::Param(home, _) => home,
+                        ValueDef::Result(..) => source,
+                    };
+                    if is_outside(source) || is_outside(home) {
+                        self.result.values_left_apart.insert(value);
+                        self.diverge(param);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Threads go around in a cycle that is no loop: all that crosses from block to block diverges.
+    fn diverge_tangle(&mut self, first: Block, branch: Block) {
+        let anchor = if self.tangles[branch].len() > 1 { branch } else { first };
+        for block in std::mem::take(&mut self.tangles[anchor]) {
+            self.enter_region(block);
+            self.diverge_params(block);
+            self.diverge_live_outs(&[block], |user| user != block);
+        }
+    }
+}
+
+/// Whether an instruction's results differ between threads whatever its arguments are.
+fn is_source(op: &Op) -> bool {
+    match op {
+        Op::SpecialReg(reg) => !reg.is_uniform(),
+        Op::Atomic(..) | Op::Shfl(_) => true,
+        Op::Load(access) => {
+            !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
+        }
+        _ => false,
+    }
+}
+
+/// Whether nobody writes what is loaded.
+fn is_read_only(op: &Op) -> bool {
+    op.access().is_some_and(|access| {
+        matches!(access.space, Space::Const | Space::Param) || access.cache == CacheOp::Nc
+    })
+}
+
+/// Whether an address means the same memory in every thread of a warp.
+fn is_shared_space(space: Space) -> bool {
+    matches!(space, Space::Global | Space::Shared | Space::SharedCluster)
+}
+
+/// Whether results of uniform arguments are uniform only where the whole warp executes the operation.
+fn needs_whole_warp(op: &Op) -> bool {
+    match op {
+        Op::Vote(_) | Op::ActiveMask => true,
+        Op::Load(_) => !is_read_only(op),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
