@@ -16,6 +16,8 @@ mod copies;
 mod dead;
 mod merge;
 mod predicate;
+#[cfg(test)]
+mod tests;
 mod uniform_pairs;
 
 pub use copies::copies;

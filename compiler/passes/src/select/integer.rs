@@ -136,10 +136,12 @@ impl Lower<'_> {
         let mut addend = match sum.plain[..] {
             [] if !products.is_empty() && sum.carry.is_none() => Operand::rz(),
             [(Term::Source(src), neg)] if !products.is_empty() && sum.carry.is_none() => {
-                if neg {
-                    self.gpr(src).neg()
-                } else {
-                    self.any(src)
+                // A constant factor has no other place, an addend may be loaded into a general register.
+                let factor = products.last().is_some_and(|p| !p.shift && matches!(p.y, Src::Imm(_)));
+                match neg {
+                    true => self.gpr(src).neg(),
+                    false if factor => self.gpr(src),
+                    false => self.any(src),
                 }
             }
             _ => {

@@ -10,7 +10,7 @@
 //!
 //! Where: a uniform value stands once, in a converged block that dominates all its users; a value in general
 //! registers stands in, or above, each block that wants it, which keeps live ranges short. Both move up to
-//! the dominator that runs least often, the nearest of those, which takes them out of loops. Within a block
+//! a dominator that runs at most half as often, the nearest of those, which takes them out of loops. Within a block
 //! they stand just before the first instruction that reads them.
 //!
 //! Cost: a request takes a look-up, and for uniform values a walk to the common dominator; linear in the
@@ -219,16 +219,17 @@ fn insert_before_uses(insts: &mut Vec<MInst<VReg>>, wanted: Vec<(VReg, Vec<Inst<
     *insts = out;
 }
 
-/// For each block the dominator that runs least often, the nearest of those; only converged ones if asked.
+/// For each block the dominator where a value for it is made; only converged ones if asked.
 fn cheapest_dominators(mir: &Mir<VReg>, cfg: &Cfg, converged: bool) -> SecondaryMap<MBlockId, MBlockId> {
     // The entry is converged, so that every block has one.
     let mut cheapest = SecondaryMap::with_default(mir.entry());
     for &block in cfg.order() {
         let above = cfg.idom(block).map(|up| cheapest[up]);
         let data = &mir.blocks[block];
-        let better = above.is_none_or(|above| data.frequency <= mir.blocks[above].frequency);
+        // Frequencies are estimates: what counts is leaving a loop.
+        let outside = above.is_some_and(|above| mir.blocks[above].frequency <= data.frequency / 2);
         cheapest[block] = match above {
-            Some(above) if !better || (converged && data.divergent) => above,
+            Some(above) if outside || (converged && data.divergent) => above,
             _ => block,
         };
     }

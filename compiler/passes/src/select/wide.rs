@@ -4,9 +4,10 @@
 //! its words are computed for it alone: they are then written into the two components of one pair.
 //!
 //! ```text
-//! v5, v6 = iadd_carry_out v1, v3                 IADD3 %r8, %p6, %r1, %r3, RZ
-//! v7 = iadd_carry_in v2, v4, v6          =>      IADD3.X %r8.1, %r2, %r4, RZ, %p6, !PT
+//! v5, v6 = iadd_cout v1, v3                 IADD3 %r8, %p6, %r1, %r3, RZ
+//! v7 = iadd_cin v2, v4, v6          =>      IADD3.X %r8.1, %r2, %r4, RZ, %p6, !PT
 //! v8 = pack v5, v7
+//! v10 = shl v1, 2;  v11, v12 = iadd_cout v10, v3      LEA %r11, %p12, %r1, %r3, 0x2
 //! v9 = smad_wide v1, 4, v8               =>      IMAD.WIDE %r9, %r1, 0x4, %r8
 //! ```
 
@@ -29,6 +30,9 @@ impl Lower<'_> {
         let to = self.def(results[0]);
         let carry_out = results.get(1).map_or(Operand::pt(), |&carry| self.def(carry));
         let subtract = matches!(data.op, IrOp::IsubCarryOut | IrOp::IsubCarryIn | IrOp::IsubCarryInOut);
+        if !subtract && self.lower_shifted_sum(inst, to, carry_out) {
+            return;
+        }
         let (x, y) = (self.src(data.args[0]), self.src(data.args[1]));
         match data.args.get(2) {
             None => {
@@ -52,6 +56,38 @@ impl Lower<'_> {
                 self.emit(Inst::new(Op::IADD3_X).ops([to, a, b, Operand::rz(), ps]).slot("pd", carry_out));
             }
         }
+    }
+
+    /// One word of `(x << constant) + y`, where nothing else wants the shifted word.
+    fn lower_shifted_sum(&mut self, inst: IrInst, to: Operand<VReg>, carry_out: Operand<VReg>) -> bool {
+        let data = &self.func.insts[inst];
+        let carry = data.args.get(2).copied();
+        for (shifted, other) in [(data.args[0], data.args[1]), (data.args[1], data.args[0])] {
+            let Some(shift) = self.foldable(shifted) else { continue };
+            let Some(&Src::Imm(count @ 1..=31)) = shift.args.last().map(|&count| self.src(count)).as_ref()
+            else {
+                continue;
+            };
+            match (shift.op, carry) {
+                (IrOp::Shl, None) if shift.ty == Type::B32 => {
+                    let a = self.gpr_value(shift.args[0]);
+                    let b = self.any_value(other);
+                    let made = Inst::new(Op::LEA).ops([to, a, b, Operand::imm(count)]);
+                    self.emit(made.slot("pd", carry_out));
+                }
+                (IrOp::FunnelShl(_), Some(carry)) => {
+                    let low = self.gpr_value(shift.args[0]);
+                    let high = self.gpr_value(shift.args[1]);
+                    let b = self.any_value(other);
+                    let ps = self.pred(carry);
+                    let made = Inst::new(Op::LEA_HI_X).ops([to, low, b, Operand::imm(count), ps]);
+                    self.emit(made.slot("c", high).slot("pd", carry_out));
+                }
+                _ => continue,
+            }
+            return true;
+        }
+        false
     }
 
     /// The operands of `x - y`, with the sign that `turn` puts on the second.
