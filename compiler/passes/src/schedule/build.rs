@@ -6,6 +6,8 @@
 //!   older one), WAR from the readers since, WAW from definition to definition. A virtual register is defined
 //!   once; what ties two of them to one place is a guarded definition, which overwrites the old content that
 //!   it names, so that it comes after all that read it;
+//! - **loops**: the definition of what a block hands to a parameter on an edge comes after all that reads the
+//!   parameter's present content in the block, so that both can share a register (`i` and `i + 1`);
 //! - **memory**: pairs that [`may_swap`] forbids, unless both addresses are a constant apart from one and the
 //!   same base and the bytes don't overlap;
 //! - **order**: what depends on which lanes run together, and what reads the clock, stays in sequence.
@@ -41,6 +43,8 @@ pub(super) struct Surroundings<'a, R> {
     pub(super) live_after: &'a FxHashSet<R>,
     /// Registers that hold a needed value at its start, by file.
     pub(super) live_before: [i32; RegFile::ALL.len()],
+    /// For what the block's edges hand on, the parameters that receive it.
+    pub(super) becomes: &'a FxHashMap<R, SmallVec<[R; 1]>>,
     /// The predicate that the block's branch reads, if the region is the block's last.
     pub(super) branch_guard: Option<R>,
     pub(super) frequency: u64,
@@ -52,6 +56,7 @@ pub(super) fn build<R: Unit>(insts: &[MInst<R>], around: &Surroundings<'_, R>) -
     let mut builder = Builder {
         arch: around.arch,
         insts,
+        becomes: around.becomes,
         graph: DiGraph::with_capacity(insts.len(), insts.len() * 2),
         state: FxHashMap::default(),
         memory: Vec::new(),
@@ -82,6 +87,7 @@ struct Slot {
 struct Builder<'a, R> {
     arch: Arch,
     insts: &'a [MInst<R>],
+    becomes: &'a FxHashMap<R, SmallVec<[R; 1]>>,
     graph: DiGraph<NodeData, Dep, u32>,
     state: FxHashMap<R, RegisterState>,
     memory: Vec<(u32, Option<Place<R>>)>,
@@ -208,6 +214,9 @@ impl<R: Unit> Builder<'_, R> {
         values: &mut NodeValues,
     ) {
         self.overwrite(index, reg, slot, edges);
+        for &param in self.becomes.get(&reg).into_iter().flatten() {
+            self.overwrite(index, param, slot, edges);
+        }
         let guarded = self.insts[index].inst.guard.is_some();
         if guarded && old.is_none() {
             // The old content of the same register lives on where the guard fails.

@@ -38,12 +38,13 @@ pub use heuristic::{
 pub use legal::{Broken, IllegalOrder};
 use ptxc_sass::{Arch, Op, RegFile};
 pub use region::{Cycle, Dep, DepKind, Node, NodeData, Region};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 pub use unit::Unit;
 
 use crate::layout::Code;
 use crate::mir::liveness::{for_each_term_use, for_each_use};
-use crate::mir::{Cfg, Liveness, MInst, Mir, Term, VReg};
+use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, Term, VReg};
 
 /// Orders the blocks of a function before allocation.
 ///
@@ -62,14 +63,23 @@ pub fn pre_ra(mir: &mut Mir<VReg>, arch: Arch, heuristic: &mut dyn Heuristic) ->
         let mut live: FxHashSet<VReg> =
             liveness.live_out(block).iter().map(|&index| components.reg(index as usize)).collect();
         for_each_term_use(mir, block, |reg, width| live.extend((0..width).map(|n| reg.component(n))));
+        let becomes = handed_on(mir, block);
         let data = &mut mir.blocks[block];
         let branch_guard = match &data.term {
             Term::Branch { pred, .. } => Some(*pred),
             Term::Jump(_) | Term::Exit => None,
         };
         let frequency = data.frequency;
-        let block =
-            Block { arch, number, frequency, pressure_limit, branch_guard, insts: &mut data.insts, live };
+        let block = Block {
+            arch,
+            number,
+            frequency,
+            pressure_limit,
+            becomes,
+            branch_guard,
+            insts: &mut data.insts,
+            live,
+        };
         block.schedule(heuristic, |minst, live| {
             for access in minst.inst.defs() {
                 (0..access.width).for_each(|n| {
@@ -93,10 +103,27 @@ pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Re
         let branch_guard = branches.first().and_then(|minst| minst.inst.guard).map(|guard| guard.reg);
         let frequency = block.frequency;
         let pressure_limit = u32::from(RegFile::Gpr.count());
-        let block = Block { arch, number, frequency, pressure_limit, branch_guard, insts: body, live };
+        let becomes = FxHashMap::default();
+        let block =
+            Block { arch, number, frequency, pressure_limit, becomes, branch_guard, insts: body, live };
         block.schedule(heuristic, liveness::step_back)?;
     }
     Ok(())
+}
+
+/// For each component that a block's edges hand on, the parameter components that receive it.
+fn handed_on(mir: &Mir<VReg>, block: MBlockId) -> FxHashMap<VReg, SmallVec<[VReg; 1]>> {
+    let mut becomes: FxHashMap<VReg, SmallVec<[VReg; 1]>> = FxHashMap::default();
+    for edge in mir.blocks[block].term.edges() {
+        for (arg, param) in edge.args.iter().zip(&mir.blocks[edge.block].params) {
+            if let EdgeArg::Reg(reg) = arg {
+                for n in 0..param.width {
+                    becomes.entry(reg.component(n)).or_default().push(param.reg.component(n));
+                }
+            }
+        }
+    }
+    becomes
 }
 
 /// The general registers to stay within before allocation, given what the source order needs: a little more
@@ -124,6 +151,7 @@ struct Block<'a, R> {
     number: usize,
     frequency: u64,
     pressure_limit: u32,
+    becomes: FxHashMap<R, SmallVec<[R; 1]>>,
     branch_guard: Option<R>,
     insts: &'a mut [MInst<R>],
     /// What is live at its end, then at the start of what has been scheduled: the walk goes backward.
@@ -178,6 +206,7 @@ impl<R: Unit> Block<'_, R> {
                 arch: self.arch,
                 live_after,
                 live_before,
+                becomes: &self.becomes,
                 branch_guard: self.branch_guard,
                 frequency: self.frequency,
                 pressure_limit: self.pressure_limit,

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::*;
 use crate::control::tests::{Writer, code, run_randomly};
 use crate::control::{self, Options};
-use crate::mir::MBlock;
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, Tuple};
 use crate::schedule::random::SplitMix;
 
 fn r(n: u8) -> Operand<PReg> {
@@ -178,6 +178,7 @@ fn the_check_and_the_graph_agree_on_neighbours() {
                 arch: Arch::Sm90,
                 live_after: &live_after,
                 live_before: [0; 4],
+                becomes: &FxHashMap::default(),
                 branch_guard: None,
                 frequency: 1024,
                 pressure_limit: 32,
@@ -246,4 +247,38 @@ fn names_give_heuristics() {
         assert_eq!(heuristic_by_name(name).unwrap().name(), name);
     }
     assert!(heuristic_by_name("random:x").is_none() && heuristic_by_name("best").is_none());
+}
+
+#[test]
+fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one() {
+    let mut mir: Mir<VReg> = Mir::new("k");
+    let [start, pointer, next, data] = [0; 4].map(|_| mir.new_vreg(RegFile::Gpr, 1));
+    let reg = |v: VReg| Operand::reg(v);
+    let plain = |inst| MInst::new(inst, SourceLoc::NONE);
+    let block = |params, insts, term| MBlock {
+        params,
+        insts,
+        term,
+        term_loc: SourceLoc::NONE,
+        frequency: 1024,
+        divergent: false,
+    };
+    let body = MBlockId::from_u32(1);
+    let to = |v| Edge { block: body, args: SmallVec::from_iter([EdgeArg::Reg(v)]) };
+    let entry = vec![plain(Inst::new(Op::MOV).ops([reg(start), Operand::imm(0)]))];
+    let address = |offset| Operand::mem(Address::narrow(Some(pointer), offset));
+    let round = vec![
+        plain(Inst::new(Op::LDS).ops([reg(data), address(0)])),
+        plain(Inst::new(Op::STS).ops([address(4), reg(data)])),
+        plain(Inst::new(Op::IADD3).ops([reg(next), reg(pointer), Operand::imm(8), Operand::rz()])),
+    ];
+    mir.blocks.push(block(Vec::new(), entry, Term::Jump(to(start))));
+    mir.blocks.push(block(vec![Tuple { reg: pointer, width: 1 }], round, Term::Jump(to(next))));
+    mir.layout.extend(mir.blocks.keys());
+    for name in ["critical-path", "random:1", "random:2", "random:3"] {
+        let mut mir = mir.clone();
+        pre_ra(&mut mir, Arch::Sm90, heuristic_by_name(name).unwrap().as_mut()).unwrap();
+        let last = &mir.blocks[body].insts[2].inst;
+        assert_eq!(last.op, Op::IADD3, "{name}: {last}");
+    }
 }
