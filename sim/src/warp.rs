@@ -28,7 +28,7 @@ pub(crate) enum Wait {
     Ready,
     /// The other lanes of a convergence barrier.
     Converge(u8),
-    /// The live lanes of the mask, anywhere they wait alike.
+    /// The live lanes of the mask, wherever they wait for the same mask.
     Lanes(u32),
     /// The live lanes of the mask, at this very instruction, which it then executes.
     Gather(u32),
@@ -252,17 +252,25 @@ impl Control {
         }
     }
 
-    /// Lets lanes at `WARPSYNC` go on where all live lanes of their mask wait alike. Those at the same place
+    /// Lets lanes at `WARPSYNC` go on where all live lanes of their mask wait with that mask. Those at the same place
     /// go on together.
     fn release_warp_sync(&mut self) {
-        let came = self.groups.iter().fold(0, |all, group| match group.wait {
-            Wait::Lanes(_) => all | group.lanes,
-            _ => all,
-        });
-        let mut released: SmallVec<[Group; 8]> = SmallVec::new();
         let live = self.live;
+        let came: SmallVec<[(u32, u32); 8]> = self
+            .groups
+            .iter()
+            .filter_map(|group| match group.wait {
+                Wait::Lanes(mask) => Some((mask & live, group.lanes)),
+                _ => None,
+            })
+            .collect();
+        let is_complete = |mask: u32| {
+            let alike = came.iter().filter(|(other, _)| *other == mask & live);
+            alike.fold(mask & live, |missing, (_, lanes)| missing & !lanes) == 0
+        };
+        let mut released: SmallVec<[Group; 8]> = SmallVec::new();
         self.groups.retain(|group| match group.wait {
-            Wait::Lanes(mask) if mask & live & !came == 0 => {
+            Wait::Lanes(mask) if is_complete(mask) => {
                 match released.iter_mut().find(|other| other.pc == group.pc) {
                     Some(other) => other.lanes |= group.lanes,
                     None => released.push(Group { wait: Wait::Ready, ..*group }),
@@ -363,6 +371,18 @@ mod tests {
             warp.apply(index, Flow::Next);
             assert_eq!(warp.groups.len(), if joining == Joining::Anywhere { 1 } else { 2 });
         }
+    }
+
+    #[test]
+    fn warpsync_with_another_mask_is_no_arrival() {
+        let mut warp = control();
+        warp.apply(0, Flow::Branch { taken: 0xffff, target: 7 });
+        let index = at(&warp, 7);
+        warp.apply(index, Flow::Wait(0xffff, Wait::Lanes(u32::MAX)));
+        let index = at(&warp, 1);
+        warp.apply(index, Flow::Wait(0xffff_0000, Wait::Lanes(0xffff_0000)));
+        assert!(warp.groups.iter().any(|group| group.wait == Wait::Lanes(u32::MAX)));
+        assert!(warp.groups.iter().any(|group| group.lanes == 0xffff_0000 && group.wait == Wait::Ready));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ptxc_sass::program::{ParamInfo, Resources};
 use ptxc_sass::text::parse_inst;
-use ptxc_sass::{Arch, Coded, Control, Program};
+use ptxc_sass::{Arch, Coded, Control, Inst, PReg, Program};
 use ptxc_sim::Case;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 
@@ -32,20 +32,27 @@ pub fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
     }
 }
 
-/// A program of sm_90 from one instruction or label (`.L_x_3:`) a line, with the parameters of a case and
-/// 4 KiB of shared memory.
-pub fn program(text: &str, case: &Case) -> Program {
+/// Instructions and the labels among them.
+pub type Insts = (Vec<Inst<PReg>>, Vec<u32>);
+
+/// Reads one instruction or label (`.L_x_3:`) a line; the error is the line that can't be read.
+pub fn try_program(text: &str) -> Result<Insts, String> {
     let (mut insts, mut labels) = (Vec::new(), Vec::new());
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(label) = line.strip_prefix(".L_x_").and_then(|label| label.strip_suffix(':')) {
-            let label: usize = label.parse().unwrap();
+            let label: usize = label.parse().map_err(|_| line.to_string())?;
             labels.resize(labels.len().max(label + 1), u32::MAX);
             labels[label] = insts.len() as u32;
             continue;
         }
-        let (inst, _) = parse_inst(line).unwrap_or_else(|error| panic!("{line}: {error:?}"));
-        insts.push(Coded { inst, control: Control::plain(), loc: u32::MAX });
+        let (inst, _) = parse_inst(line).map_err(|error| format!("{line}: {error:?}"))?;
+        insts.push(inst);
     }
+    Ok((insts, labels))
+}
+
+/// A program of sm_90 with the parameters of a case, and enough shared and local memory for any test.
+pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     let mut offset = 0u32;
     let params = case.args.iter().map(|arg| {
         let size = match arg {
@@ -62,8 +69,16 @@ pub fn program(text: &str, case: &Case) -> Program {
         arch: Arch::Sm90,
         params: params.collect(),
         frequency: vec![1024; insts.len()],
-        insts,
+        insts: insts
+            .into_iter()
+            .map(|inst| Coded { inst, control: Control::plain(), loc: u32::MAX })
+            .collect(),
         labels,
-        resources: Resources { shared_bytes: 4096, ..Resources::default() },
+        resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
     }
+}
+
+/// The same from text that is right.
+pub fn program(text: &str, case: &Case) -> Program {
+    case_program(try_program(text).unwrap_or_else(|line| panic!("{line}")), case)
 }
