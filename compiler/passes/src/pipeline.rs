@@ -28,7 +28,7 @@ use crate::mir::{Mir, VReg};
 use crate::schedule::heuristic_by_name;
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
-use crate::{allocate, build_ssa, converge, frequency, layout, legalize, mir, schedule, select};
+use crate::{allocate, build_ssa, combine, converge, frequency, layout, legalize, mir, schedule, select};
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
 pub const INTERNAL: Code = Code(990);
@@ -159,12 +159,15 @@ pub fn machine(mut func: Function, arch: Arch, opt: u8, observer: &mut dyn Obser
     observer.before("select", &func);
     let uniformity = Uniformity::compute(&func);
     let frequency = frequency::block_frequencies(&func);
-    let mir = select::select(&func, arch, &uniformity, &frequency)
+    let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
     verified_mir("select", &mir)?;
     go_on(observer, "select", &mir)?;
 
     observer.before("combine", &mir);
+    if opt > 0 {
+        combine::combine(&mut mir, arch);
+    }
     verified_mir("combine", &mir)?;
     go_on(observer, "combine", &mir)?;
     Ok(mir)
