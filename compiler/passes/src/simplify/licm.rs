@@ -15,6 +15,9 @@
 //! move from blocks that run in each iteration, and loads of read-only memory only from the header, as
 //! their address might be good for nothing otherwise.
 //!
+//! A sum of three of which two parts are invariant is put in order first, so that these two are added in
+//! front of the loop: array addresses are such sums.
+//!
 //! One walk in reverse postorder, so that an argument has moved before its user is looked at; each
 //! instruction asks each loop around it once: O(instructions × loop depth).
 
@@ -23,6 +26,7 @@ use ptxc_ir::{
     Block, BlockCall, BlockData, Cfg, Dominators, Function, Inst, InstData, Loop, Loops, Op, Type, Value,
 };
 
+use super::fold::count_uses;
 use super::gvn::is_repeatable;
 
 /// Name of the pass.
@@ -37,6 +41,7 @@ pub fn licm(func: &mut Function) -> bool {
     let mut home: SecondaryMap<Value, Option<Loop>> = SecondaryMap::new();
     let mut moved: SecondaryMap<Loop, Vec<Inst>> = SecondaryMap::new();
     let mut changed = false;
+    let uses = count_uses(func);
     for &block in cfg.rpo() {
         let innermost = loops.innermost(block);
         for &param in &func.blocks[block].params {
@@ -44,18 +49,16 @@ pub fn licm(func: &mut Function) -> bool {
         }
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|&inst| {
-            let mut out_of = None;
-            let mut place = innermost;
-            while let Some(this) = place {
-                let data = &func.insts[inst];
-                let invariant = |&arg: &Value| !is_inside(&loops, home[arg], this);
-                if !may_leave(&dominators, &loops, &data.op, block, this) || !data.args.iter().all(invariant)
-                {
-                    break;
-                }
-                out_of = Some(this);
-                place = loops.parent(this);
+            if let Some(this) = innermost
+                && let Some(sum) = rotate_sum(func, &loops, &home, &uses, inst, this)
+            {
+                let place = outermost(func, &dominators, &loops, &home, sum, block);
+                home[func.result(sum)] = place.map_or(innermost, |place| loops.parent(place));
+                moved[place.unwrap_or(this)].push(sum);
+                changed = true;
             }
+            let out_of = outermost(func, &dominators, &loops, &home, inst, block);
+            let place = out_of.map_or(innermost, |this| loops.parent(this));
             for &result in func.results(inst) {
                 home[result] = place;
             }
@@ -85,6 +88,59 @@ pub fn licm(func: &mut Function) -> bool {
     let layout = std::mem::take(&mut func.layout);
     func.layout = layout.into_iter().flat_map(|block| made[block].into_iter().chain([block])).collect();
     changed
+}
+
+/// The outermost loop around a block that an instruction may leave.
+fn outermost(
+    func: &Function,
+    dominators: &Dominators,
+    loops: &Loops,
+    home: &SecondaryMap<Value, Option<Loop>>,
+    inst: Inst,
+    block: Block,
+) -> Option<Loop> {
+    let data = &func.insts[inst];
+    let mut out_of = None;
+    let mut place = loops.innermost(block);
+    while let Some(this) = place {
+        let invariant = data.args.iter().all(|&arg| !is_inside(loops, home[arg], this));
+        if !invariant || !may_leave(dominators, loops, &data.op, block, this) {
+            break;
+        }
+        out_of = place;
+        place = loops.parent(this);
+    }
+    out_of
+}
+
+/// `x + (z + w)` with only `w` changing in the loop becomes `(x + z) + w`; gives the new sum. Constants stay
+/// where they are, as an address takes them for nothing.
+fn rotate_sum(
+    func: &mut Function,
+    loops: &Loops,
+    home: &SecondaryMap<Value, Option<Loop>>,
+    uses: &SecondaryMap<Value, u32>,
+    inst: Inst,
+    this: Loop,
+) -> Option<Inst> {
+    let fixed = |value: Value| func.constant(value).is_none() && !is_inside(loops, home[value], this);
+    let sum_of = |data: &InstData| (data.op == Op::Iadd).then(|| [data.args[0], data.args[1]]);
+    let data = &func.insts[inst];
+    let [a, b] = sum_of(data)?;
+    let (x, inner) = if fixed(a) { (a, b) } else { (b, a) };
+    if !fixed(x) || fixed(inner) || uses[inner] != 1 {
+        return None;
+    }
+    let [p, q] = sum_of(func.def_inst(inner)?)?;
+    let (z, w) = if fixed(p) { (p, q) } else { (q, p) };
+    if !fixed(z) || fixed(w) || func.constant(w).is_some() {
+        return None;
+    }
+    let (ty, loc) = (data.ty, data.loc);
+    let sum = func.make_inst(InstData::new(Op::Iadd, ty, &[x, z]).at(loc));
+    let total = func.result(sum);
+    func.replace(inst, Op::Iadd, ty, &[total, w]);
+    Some(sum)
 }
 
 /// Whether `inner` is `outer` or inside it.
@@ -145,6 +201,20 @@ mod tests {
              block1(v2: b32):\n v4 = iadd.b32 v3, v2\n v5 = iadd.b32 v4, v3\n jump block2\n\
              block2:\n brif v1, block2, block3\n\
              block3:\n brif v1, block1(v5), block4\nblock4:\n exit",
+        );
+    }
+
+    #[test]
+    fn the_invariant_part_of_a_sum() {
+        check(
+            |func| licm(func) | super::super::dce(func),
+            "block0:\n v0 = param.b64 +0\n v1 = param.b64 +8\n v2 = undef.pred\n jump block1(v0)\n\
+             block1(v3: b64):\n v4 = iadd.b64 v3, v1\n v5 = iadd.b64 v0, v4\n store.global.b64 [v5], v0\n\
+             brif v2, block1(v5), block2\nblock2:\n exit",
+            "block0:\n v0 = param.b64 +0\n v1 = param.b64 +8\n v2 = undef.pred\n v6 = iadd.b64 v0, v1\n\
+             jump block1(v0)\n\
+             block1(v3: b64):\n v5 = iadd.b64 v6, v3\n store.global.b64 [v5], v0\n\
+             brif v2, block1(v5), block2\nblock2:\n exit",
         );
     }
 

@@ -142,6 +142,11 @@ fn shift(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value, count: Value) -> O
         let both = folder.emit_constant(Type::B32, (first + by).min(width));
         return Some(Rewrite::Op(op, ty, SmallVec::from_slice(&[inner, both])));
     }
+    if let (Op::Shl, Type::B64) = (op, ty)
+        && let Some(rewrite) = scaled(folder, a, by)
+    {
+        return Some(rewrite);
+    }
     // Shifted to and fro by the same count: a mask.
     let (back, mask) = match op {
         Op::Shl => (Op::Shr, ones(ty) << by),
@@ -154,4 +159,35 @@ fn shift(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value, count: Value) -> O
     }
     let mask = may(folder, Op::And, ty)?.emit_constant(ty, mask);
     folder.op(Op::And, ty, &[inner, mask])
+}
+
+/// An extended 32-bit value times a power of two is one widening product, which the target adds to an
+/// address in the same instruction. A sum of two such values is scaled one by one, so that the part that a
+/// loop does not change can leave it.
+fn scaled(folder: &mut Folder<'_>, a: Value, by: u64) -> Option<Rewrite> {
+    let ty = Type::B64;
+    if !folder.may_make(&Op::Iadd, ty) {
+        return None;
+    }
+    if let Some((wide, inner)) = extended(folder, a, by) {
+        let factor = folder.emit_constant(Type::B32, 1 << by);
+        return Some(Rewrite::Op(wide, Type::B32, SmallVec::from_slice(&[inner, factor])));
+    }
+    let [x, y] = folder.args_of(a, Op::Iadd).filter(|_| folder.single_use(a))?;
+    let (first, second) = (extended(folder, x, by)?, extended(folder, y, by)?);
+    let factor = folder.emit_constant(Type::B32, 1 << by);
+    let [x, y] = [first, second].map(|(wide, inner)| folder.emit(wide, Type::B32, &[inner, factor]));
+    folder.op(Op::Iadd, ty, &[x, y])
+}
+
+/// The 32-bit value that an extension widens, and the product that scales it by `2^by`.
+fn extended(folder: &Folder<'_>, value: Value, by: u64) -> Option<(Op, Value)> {
+    let (op, _, args) = folder.def(value)?;
+    let (&[inner], true) = (args, by < 31) else { return None };
+    let wide = match op {
+        Op::Sext => Op::SmulWide,
+        Op::Zext => Op::UmulWide,
+        _ => return None,
+    };
+    (folder.func.ty(inner) == Type::B32).then_some((wide, inner))
 }

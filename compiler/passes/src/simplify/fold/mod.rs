@@ -84,7 +84,7 @@ pub fn fold(func: &mut Function, target: Target) -> bool {
 }
 
 /// How often each value is used.
-fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
+pub(super) fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     let mut uses = SecondaryMap::new();
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {

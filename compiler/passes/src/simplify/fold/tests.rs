@@ -65,6 +65,11 @@ fn sums_and_products() {
     folds("a = const.b32 4\n b = iadd.b32 v0, a\n r = iadd.b32 b, a", "(iadd.b32 v0 0x8)");
     folds("a = const.b32 4\n r = isub.b32 v0, a", "(iadd.b32 v0 0xfffffffc)");
     folds("a = const.b64 8\n r = imul.b64 a, v2", "(shl.b64 v2 0x3)");
+    folds("a = sext.b64 v0\n b = const.b32 2\n r = shl.b64 a, b", "(smul_wide.b32 v0 0x4)");
+    folds(
+        "a = sext.b64 v0\n b = zext.b64 v1\n c = iadd.b64 a, b\n d = const.b32 3\n r = shl.b64 c, d",
+        "(iadd.b64 (smul_wide.b32 v0 0x8) (umul_wide.b32 v1 0x8))",
+    );
     folds("a = ineg.b32 v1\n r = iadd.b32 v0, a", "(isub.b32 v0 v1)");
     folds("a = isub.b32 v0, v1\n r = iadd.b32 v1, a", "v0");
     folds("a = const.b32 16\n r = urem.b32 v0, a", "(and.b32 v0 0xf)");
