@@ -26,6 +26,8 @@ pub mod if_convert;
 pub mod licm;
 pub mod params;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 pub(crate) mod testing;
 
 use ptxc_ir::Function;

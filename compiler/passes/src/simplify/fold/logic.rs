@@ -81,7 +81,7 @@ fn negate(condition: FloatCond) -> FloatCond {
 }
 
 fn select(folder: &mut Folder<'_>, ty: Type, condition: Value, a: Value, b: Value) -> Option<Rewrite> {
-    if a == b {
+    if a == b || folder.constant(a).is_some_and(|bits| folder.constant(b) == Some(bits)) {
         return Some(value_of(a));
     }
     if let Some(bits) = folder.constant(condition) {
