@@ -1,7 +1,158 @@
-//! Checks typed PTX against the declarative instruction table.
+//! Checks PTX against the declarative instruction table.
 //!
-//! [`env`] is what a function sees of its module, [`scope`] what names mean inside it; both serve the
-//! construction of SSA as well.
+//! In go a function's syntax tree and what it sees of its module, out come findings: what was expected and
+//! what is there, at the exact operand or modifier.
+//!
+//! ```
+//! use ptxc_passes::check::{check_function, codes, env::ModuleEnv};
+//!
+//! let text = ".entry k() { .reg .b32 %r<3>; bar.sync 16; ad.u32 %r1, %r2, 1; }";
+//! let function = ptxc_syntax::parse_function(text).value;
+//! let findings = check_function(&function, &ModuleEnv::empty());
+//! assert_eq!(findings[0].code, codes::OUT_OF_RANGE);
+//! assert_eq!(findings[0].message, "`bar.sync` takes a barrier number from 0 to 15");
+//! assert_eq!(findings[1].help.as_deref(), Some("did you mean `add`?"));
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
+//! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
+//! | [`operands`] | number, kind, type, range of the operands |
+//! | [`types`] | when a register's type agrees with the instruction's |
+//! | [`names`], [`scope`], [`special`] | what names mean |
+//! | [`calls`] | arguments and results of calls |
+//! | [`requirements`] | PTX version and target |
+//! | [`env`] | what a function sees of its module |
+//! | [`codes`] | every code with its rule |
+//!
+//! One walk over the flat list of statements; forms are looked up once for each distinct opcode. Linear in
+//! the size of the function. At most a handful of findings for each statement, and one for each name that
+//! means nothing.
 
+pub mod calls;
+pub mod codes;
 pub mod env;
+pub mod forms;
+pub mod names;
+pub mod operands;
+pub mod requirements;
 pub mod scope;
+pub mod special;
+mod suggest;
+pub mod table;
+pub mod types;
+
+use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
+
+use crate::diagnostic::Diagnostic;
+use env::ModuleEnv;
+use forms::{Form, Forms};
+use names::{Names, Thing, Wanted};
+use operands::Operands;
+use suggest::Suggestions;
+use types::Class;
+
+/// Checks a function; the findings are in order of appearance.
+///
+/// Findings that say that a name is not declared may be consequences of a declaration with a syntax error;
+/// [`is_about_missing_declaration`] tells them apart.
+pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
+    let mut checker = Checker {
+        env,
+        names: Names::new(function, env),
+        forms: Forms::default(),
+        suggestions: Suggestions::default(),
+        out: Vec::new(),
+    };
+    checker.names.take_errors(&mut checker.out);
+    for (index, statement) in function.body.iter().flatten().enumerate() {
+        checker.names.statement(index, statement, &mut checker.out);
+        match &statement.kind {
+            StatementKind::Instruction(instruction) => checker.instruction(instruction),
+            StatementKind::BranchTargets(list) => checker.targets(list, Wanted::Label),
+            StatementKind::CallTargets(list) => checker.targets(list, Wanted::Function),
+            _ => {}
+        }
+    }
+    checker.out
+}
+
+/// Whether a finding says that a name is not declared: not worth showing for a function with syntax errors,
+/// since the declaration may have been lost.
+pub fn is_about_missing_declaration(finding: &Diagnostic) -> bool {
+    [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL].contains(&finding.code)
+}
+
+struct Checker<'a> {
+    env: &'a ModuleEnv,
+    names: Names<'a>,
+    forms: Forms,
+    suggestions: Suggestions,
+    out: Vec<Diagnostic>,
+}
+
+impl Checker<'_> {
+    fn targets(&mut self, list: &ptxc_syntax::ast::TargetList, wanted: Wanted) {
+        for target in &list.targets {
+            self.names.need(&target.name, target.id, wanted, &mut self.suggestions, &mut self.out);
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) {
+        if let Some(guard) = &instruction.guard {
+            self.guard(guard);
+        }
+        let is_call = instruction.opcode.mnemonic() == "call";
+        for operand in &instruction.operands {
+            let wanted = match &operand.kind {
+                OperandKind::Symbol(name) if is_call && !name.starts_with('%') => Wanted::Function,
+                OperandKind::Symbol(_) if instruction.opcode.mnemonic() == "bra" => Wanted::Label,
+                _ => Wanted::Operand,
+            };
+            self.names.check_operand(operand, wanted, &mut self.suggestions, &mut self.out);
+        }
+        let forms = self.forms.of(&instruction.opcode);
+        if forms.is_empty() {
+            forms::explain(&instruction.opcode, &mut self.suggestions, &mut self.out);
+            return;
+        }
+        if is_call {
+            calls::check(instruction, &self.names, self.env, &mut self.out);
+        }
+        // Where several rows have the modifiers, operands decide; the first with the fewest findings counts.
+        let mut best: Option<(&Form, Vec<Diagnostic>)> = None;
+        for form in forms.iter() {
+            let mut operands = Operands { names: &self.names, form, instruction, out: Vec::new() };
+            operands.check();
+            let found = operands.out;
+            if best.as_ref().is_none_or(|(_, least)| found.len() < least.len()) {
+                best = Some((form, found));
+            }
+        }
+        if let Some((form, found)) = best {
+            let fits = found.is_empty();
+            self.out.extend(found);
+            if fits {
+                requirements::check(form, instruction, self.env, &mut self.out);
+            }
+        }
+    }
+
+    fn guard(&mut self, guard: &Guard) {
+        self.names.need(&guard.register, guard.id, Wanted::Operand, &mut self.suggestions, &mut self.out);
+        let register = &guard.register;
+        match self.names.find(register) {
+            None => {}
+            Some(Thing::Register(ty, None)) if ty.class == Class::Predicate => {}
+            Some(thing) => self.out.push(
+                Diagnostic::error(codes::GUARD_NOT_PREDICATE, guard.id, "a guard is a predicate register")
+                    .label(format!("`{register}` is {}", thing.describe()))
+                    .help(format!("make a predicate of it first: `setp.ne.b32 %p, {register}, 0;`")),
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -101,7 +101,8 @@ impl Scopes {
                 continue;
             };
             let align = align.max(1);
-            let start = offset.checked_next_multiple_of(align).and_then(|o| o.checked_add(size).map(|end| (o, end)));
+            let start =
+                offset.checked_next_multiple_of(align).and_then(|o| o.checked_add(size).map(|end| (o, end)));
             let Some((start, end)) = start else {
                 scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
                 continue;
@@ -161,6 +162,11 @@ impl Scopes {
     /// All names that are visible here, for suggestions, in no particular order.
     pub fn visible(&self) -> impl Iterator<Item = &Name> {
         self.stack.iter().flat_map(|scope| scope.names.keys())
+    }
+
+    /// How many registers the innermost range `prefix<N>` declares, if there is one.
+    pub fn range(&self, prefix: &str) -> Option<u32> {
+        self.stack.iter().rev().find_map(|scope| scope.ranges.get(prefix)).map(|range| range.0)
     }
 
     fn declare(&mut self, declaration: &Declaration) {

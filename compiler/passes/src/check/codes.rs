@@ -1,0 +1,66 @@
+//! The codes of the checker's findings, each with the rule behind it.
+//!
+//! `E0101` to `E0199` say what an instruction may look like, `E0201` to `E0299` are about names and types.
+//! A code never changes its meaning.
+
+use ptxc_syntax::codes::Code;
+
+macro_rules! codes {
+    ($($name:ident = $number:literal, $rule:literal;)*) => {
+        $(#[doc = $rule] pub const $name: Code = Code($number);)*
+
+        /// Every code of the checker with its rule, in ascending order.
+        pub const ALL: &[(Code, &str)] = &[$(($name, $rule)),*];
+    };
+}
+
+codes! {
+    UNKNOWN_INSTRUCTION = 101, "The first part of an opcode is the name of an instruction.";
+    UNKNOWN_MODIFIER = 102, "A modifier is one that some form of the instruction has.";
+    CONTRADICTORY_MODIFIERS = 103, "Of modifiers that exclude each other an instruction has at most one.";
+    MODIFIER_NOT_HERE = 104, "Modifiers stand together only where one form of the instruction has them all.";
+    MISSING_MODIFIER = 105, "A form's modifiers without a default have to be written.";
+    MISPLACED_MODIFIER = 106, "What belongs to the name of an instruction stands directly behind it.";
+    OUT_OF_RANGE = 107, "A constant operand lies within the range that its instruction gives it.";
+    OPERAND_COUNT = 108, "An instruction has the operands of its form, no more and no fewer.";
+    OPERAND_KIND = 109, "Each operand is of the kind that its form gives it: register, constant, address, vector, label.";
+    VERSION_TOO_OLD = 110, "An instruction or modifier may be used from its PTX version on.";
+    TARGET_TOO_OLD = 111, "An instruction or modifier may be used on the targets that have it.";
+    NOT_A_MULTIPLE = 112, "A thread count is a multiple of the warp size, 32.";
+    REMOVED = 113, "`shfl` and `vote` without `.sync` are gone on sm_70 and later from PTX 6.4 on.";
+    VECTOR_SIZE = 114, "A vector operand has as many elements as the instruction moves.";
+    DISCARDED_RESULT = 115, "A result is thrown away with `_` only where the instruction is useful without it.";
+    UNDECLARED_REGISTER = 201, "A register is declared before it is used.";
+    UNDECLARED_SYMBOL = 202, "A variable, parameter or function is declared in the module or around its use.";
+    UNDECLARED_LABEL = 203, "A branch goes to a label of the block around it or of one further out.";
+    REDECLARED = 204, "A name is declared once in a scope.";
+    BAD_SIZE = 205, "The size of a variable and the count of a range of registers is a constant that fits the machine.";
+    TYPE_MISMATCH = 206, "The type of a register agrees with that of the instruction.";
+    CONSTANT_TYPE = 207, "An integer instruction takes integer constants, a floating-point one floating-point constants.";
+    GUARD_NOT_PREDICATE = 208, "The guard of an instruction is a predicate register.";
+    UNKNOWN_SPECIAL_REGISTER = 209, "A special register is one that PTX defines.";
+    SPECIAL_REGISTER_NOT_HERE = 210, "Special registers are read by `mov` and `cvt` alone.";
+    STATE_SPACE = 211, "A variable is accessed in its own state space or by its generic address.";
+    ADDRESS_TYPE = 212, "An address is an integer or untyped register.";
+    NOT_A_LABEL = 213, "A branch goes to a label.";
+    NOT_CALLABLE = 214, "A call goes to a device function or through a register with a prototype or a list of targets.";
+    ARGUMENT_COUNT = 215, "A call has the arguments and results that the function declares.";
+    ARGUMENT_SIZE = 216, "An argument has the size that the function declares.";
+    ASSIGNED_CONSTANT = 217, "Results go into registers that can be written.";
+}
+
+/// The rule behind `code`, if it is a code of the checker.
+pub fn explain(code: Code) -> Option<&'static str> {
+    ALL.binary_search_by_key(&code, |entry| entry.0).ok().map(|index| ALL[index].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_ascend_within_their_range() {
+        assert!(ALL.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(ALL.iter().all(|(code, rule)| (100..300).contains(&code.0) && rule.ends_with('.')));
+    }
+}

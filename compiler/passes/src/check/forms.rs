@@ -1,0 +1,245 @@
+//! Which form of its instruction an opcode is, and what is wrong with it if it is none.
+//!
+//! In goes an opcode, out come the rows of the [table](super::table) that have exactly its modifiers, each
+//! with the choices made. Where no row has, the closest one (fewest modifiers too many or too few) decides
+//! what is said: a modifier no form has, one that excludes another, one that does not go with the others,
+//! one that is missing.
+//!
+//! Cost: rows of the mnemonic times modifiers, once for each distinct opcode of a function.
+
+use std::rc::Rc;
+
+use ptxc_syntax::Name;
+use ptxc_syntax::ast::Opcode;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::codes;
+use super::suggest::Suggestions;
+use super::table::{Choice, Group, Presence, Row, TABLE, TypeOf};
+use super::types::Scalar;
+use crate::diagnostic::Diagnostic;
+
+/// A form with the choices that an opcode makes.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// The row.
+    pub row: &'static Row,
+    /// For each group of the row the choice that is written, and by which part of the opcode.
+    chosen: SmallVec<[Option<(u8, u8)>; 8]>,
+}
+
+impl Form {
+    /// The modifier of a group: what is written, else the default.
+    pub fn choice(&self, group: usize) -> Option<&'static Choice> {
+        let group_row = &self.row.groups[group];
+        match (self.chosen[group], group_row.presence) {
+            (Some((choice, _)), _) => Some(&group_row.choices[usize::from(choice)]),
+            (None, Presence::Default(choice)) => Some(&group_row.choices[usize::from(choice)]),
+            (None, _) => None,
+        }
+    }
+
+    /// Whether a modifier of the group is written.
+    pub fn has(&self, group: usize) -> bool {
+        self.chosen[group].is_some()
+    }
+
+    /// The modifiers that are written, each with the number of its part.
+    pub fn written(&self) -> impl Iterator<Item = (&'static Choice, usize)> {
+        let row = self.row;
+        self.chosen.iter().enumerate().filter_map(move |(group, chosen)| {
+            chosen.map(|(choice, part)| (&row.groups[group].choices[usize::from(choice)], usize::from(part)))
+        })
+    }
+
+    /// The type of an operand; none where the table's type is not one of registers.
+    pub fn scalar(&self, ty: TypeOf) -> Option<Scalar> {
+        match ty {
+            TypeOf::Fixed(scalar) => Some(scalar),
+            TypeOf::Group(group) => Scalar::parse(self.choice(group)?.text),
+            TypeOf::Wide(group) => Scalar::parse(self.choice(group)?.text)?.wide(),
+        }
+    }
+}
+
+/// A row laid beside an opcode.
+struct Fit {
+    form: Form,
+    /// Parts (by number) that the row has no place for.
+    left: SmallVec<[usize; 4]>,
+    /// Groups that need a modifier and have none.
+    missing: SmallVec<[usize; 4]>,
+}
+
+/// Lays a row beside an opcode.
+fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
+    let mut chosen: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
+    let mut left = SmallVec::new();
+    let mut parts = opcode.parts.iter().enumerate().skip(1).peekable();
+    for (group, slot) in row.groups.iter().zip(&mut chosen).take(row.leading) {
+        if let Some(&(part, text)) = parts.peek()
+            && let Some(choice) = position(group, text)
+        {
+            *slot = Some((choice, part.min(255) as u8));
+            parts.next();
+        }
+    }
+    for (part, text) in parts {
+        let free = row.groups.iter().enumerate().skip(row.leading);
+        let place = free
+            .filter(|(group, _)| chosen[*group].is_none())
+            .find_map(|(group, row_group)| position(row_group, text).map(|choice| (group, choice)));
+        match place {
+            Some((group, choice)) => chosen[group] = Some((choice, part.min(255) as u8)),
+            None => left.push(part),
+        }
+    }
+    let is_missing =
+        |&group: &usize| chosen[group].is_none() && row.groups[group].presence == Presence::Required;
+    let missing = (0..row.groups.len()).filter(is_missing).collect();
+    Fit { form: Form { row, chosen }, left, missing }
+}
+
+fn position(group: &Group, text: &Name) -> Option<u8> {
+    group.choices.iter().position(|choice| *text == choice.text).map(|choice| choice as u8)
+}
+
+/// The forms of opcodes, found once for each spelling.
+#[derive(Default)]
+pub struct Forms {
+    found: FxHashMap<SmallVec<[Name; 4]>, Rc<[Form]>>,
+}
+
+impl Forms {
+    /// The forms that have exactly the modifiers of the opcode; several only where operands decide.
+    pub fn of(&mut self, opcode: &Opcode) -> Rc<[Form]> {
+        if let Some(forms) = self.found.get(&opcode.parts) {
+            return forms.clone();
+        }
+        let fits = TABLE.forms(opcode.mnemonic()).map(|row| fit(row, opcode));
+        let forms: Rc<[Form]> =
+            fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form).collect();
+        self.found.insert(opcode.parts.clone(), forms.clone());
+        forms
+    }
+}
+
+/// What is wrong with an opcode that is no form of any instruction.
+pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Diagnostic>) {
+    let mnemonic = opcode.mnemonic();
+    let fits: Vec<Fit> = TABLE.forms(mnemonic).map(|row| fit(row, opcode)).collect();
+    let best = fits.iter().min_by_key(|fit| 2 * fit.left.len() + fit.missing.len());
+    let Some(best) = best else {
+        let finding = Diagnostic::error(
+            codes::UNKNOWN_INSTRUCTION,
+            opcode.part_id(0),
+            format!("unknown instruction `{mnemonic}`"),
+        );
+        out.push(match suggestions.nearest(mnemonic, TABLE.mnemonics()) {
+            Some(near) => {
+                finding.label("no instruction of PTX has this name").help(format!("did you mean `{near}`?"))
+            }
+            None => finding.label("no instruction of PTX has this name"),
+        });
+        return;
+    };
+    let before = out.len();
+    for &part in &best.left {
+        out.push(surplus(opcode, part, best, &fits, suggestions));
+    }
+    if out.len() == before {
+        missing(opcode, best, &fits, out);
+    }
+}
+
+/// A modifier that the closest form has no place for.
+fn surplus(
+    opcode: &Opcode,
+    part: usize,
+    best: &Fit,
+    fits: &[Fit],
+    suggestions: &mut Suggestions,
+) -> Diagnostic {
+    let (mnemonic, text, node) = (opcode.mnemonic(), &opcode.parts[part], opcode.part_id(part));
+    let row = best.form.row;
+    let form = format!("the closest form is `{row}`");
+    let known =
+        fits.iter().any(|fit| fit.form.row.groups.iter().any(|group| position(group, text).is_some()));
+    if !known {
+        let all = fits.iter().flat_map(|fit| &fit.form.row.groups).flat_map(|group| &group.choices);
+        // What the form misses is the likeliest meaning.
+        let missing = best.missing.iter().flat_map(|&group| &row.groups[group].choices);
+        let near = suggestions.nearest(text, missing.chain(all).map(|choice| choice.text));
+        let finding = Diagnostic::error(
+            codes::UNKNOWN_MODIFIER,
+            node,
+            format!("`{mnemonic}` has no modifier `.{text}`"),
+        )
+        .label("unknown here")
+        .note(form);
+        return match near {
+            Some(near) => finding.help(format!("did you mean `.{near}`?")),
+            None => finding,
+        };
+    }
+    let rival = row.groups.iter().zip(&best.form.chosen).find_map(|(group, chosen)| {
+        position(group, text)?;
+        chosen.map(|(choice, part)| (group.choices[usize::from(choice)].text, usize::from(part)))
+    });
+    if let Some((other, other_part)) = rival {
+        let message = if *text == other {
+            format!("`.{text}` is there twice")
+        } else {
+            format!("`.{other}` and `.{text}` exclude each other")
+        };
+        return Diagnostic::error(codes::CONTRADICTORY_MODIFIERS, node, message)
+            .label("one too many")
+            .also(opcode.part_id(other_part), "the other one")
+            .note(form);
+    }
+    let in_name = row.groups[..row.leading].iter().any(|group| position(group, text).is_some());
+    if in_name {
+        let name = format!("`.{text}` stands directly behind `{mnemonic}`");
+        return Diagnostic::error(codes::MISPLACED_MODIFIER, node, name)
+            .label("too far behind")
+            .note(format!("the form is `{row}`"));
+    }
+    let with: String = best.form.written().map(|(choice, _)| format!(".{}", choice.text)).collect();
+    Diagnostic::error(codes::MODIFIER_NOT_HERE, node, format!("`{mnemonic}{with}` takes no `.{text}`"))
+        .label("does not go with the other modifiers")
+        .note(form)
+        .help(format!("leave out `.{text}`"))
+}
+
+/// The modifiers that the closest form needs.
+fn missing(opcode: &Opcode, best: &Fit, fits: &[Fit], out: &mut Vec<Diagnostic>) {
+    let Some(&group) = best.missing.first() else { return };
+    // All forms that lack as little say together what may stand there.
+    let lacking = fits.iter().filter(|fit| fit.left.is_empty() && fit.missing.len() == best.missing.len());
+    let mut choices: Vec<&str> = Vec::new();
+    for fit in lacking {
+        if let Some(&group) = fit.missing.first() {
+            choices.extend(fit.form.row.groups[group].choices.iter().map(|choice| choice.text));
+        }
+    }
+    let mut seen = rustc_hash::FxHashSet::default();
+    choices.retain(|choice| seen.insert(*choice));
+    let is_type =
+        best.form.row.groups[group].choices.iter().all(|choice| Scalar::parse(choice.text).is_some());
+    let last = opcode.part_id(opcode.parts.len() - 1);
+    let list: Vec<String> = choices.iter().map(|choice| format!("`.{choice}`")).collect();
+    let message = match &list[..] {
+        [only] => format!("`{opcode}` lacks {only}"),
+        _ if is_type => format!("`{opcode}` lacks a type"),
+        _ => format!("`{opcode}` lacks a modifier: one of {}", list.join(", ")),
+    };
+    let finding = Diagnostic::error(codes::MISSING_MODIFIER, last, message)
+        .label("incomplete")
+        .note(format!("the closest form is `{}`", best.form.row));
+    out.push(if is_type && list.len() > 1 {
+        finding.help(format!("one of {}", list.join(", ")))
+    } else {
+        finding
+    });
+}

@@ -1,0 +1,258 @@
+//! What the names in a function mean, and what is wrong with those that mean nothing.
+//!
+//! A name is looked for in the scopes around it, then among the results of the function, the variables and
+//! functions of the module, and the special registers. One that isn't found is reported once a function,
+//! with the nearest known name.
+
+use ptxc_syntax::ast::{Function, Operand, OperandKind, Parameter, Space, Statement, StatementKind, Vector};
+use ptxc_syntax::{Name, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::codes;
+use super::env::ModuleEnv;
+use super::scope::{Meaning, ScopeError, Scopes};
+use super::special::{self, SpecialRegister};
+use super::suggest::Suggestions;
+use super::types::Scalar;
+use crate::diagnostic::Diagnostic;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// A register, or a vector of registers.
+    Register(Scalar, Option<Vector>),
+    /// A special register.
+    Special(SpecialRegister),
+    /// A variable or parameter in memory: state space, size in bytes.
+    Memory(Space, u32),
+    /// A label.
+    Label,
+    /// A function of the module.
+    Function,
+    /// The label of a `.branchtargets` directive.
+    BranchTargets,
+    /// The label of a `.calltargets` directive.
+    CallTargets,
+    /// The label of a `.callprototype` directive.
+    Prototype,
+}
+
+impl Thing {
+    /// For a message, with the article.
+    pub fn describe(self) -> String {
+        match self {
+            Thing::Register(ty, None) => format!("a `{ty}` register"),
+            Thing::Register(ty, Some(vector)) => format!("a `.{} {ty}` register", vector.spelling()),
+            Thing::Special(_) => "a special register".into(),
+            Thing::Memory(space, _) => format!("a variable in `.{}`", space.spelling()),
+            Thing::Label => "a label".into(),
+            Thing::Function => "a function".into(),
+            Thing::BranchTargets => "a list of branch targets".into(),
+            Thing::CallTargets => "a list of call targets".into(),
+            Thing::Prototype => "a prototype".into(),
+        }
+    }
+}
+
+/// What an unknown name should have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Any name that an operand can have.
+    Operand,
+    /// A label.
+    Label,
+    /// A function.
+    Function,
+}
+
+/// The names around a point of a function.
+pub struct Names<'a> {
+    env: &'a ModuleEnv,
+    scopes: Scopes,
+    /// Parameters and results, whose state space the scopes don't know.
+    own: FxHashMap<&'a str, (&'a Parameter, u32)>,
+    directives: FxHashMap<&'a str, Thing>,
+    reported: FxHashSet<Name>,
+}
+
+impl<'a> Names<'a> {
+    /// The names at the start of the body.
+    pub fn new(function: &'a Function, env: &'a ModuleEnv) -> Names<'a> {
+        let mut own = FxHashMap::default();
+        for parameter in function.parameters.iter().chain(&function.returns) {
+            let size = super::env::parameter_layout(parameter).map_or(0, |(size, _)| size);
+            own.insert(parameter.name.as_str(), (parameter, size));
+        }
+        let mut directives = FxHashMap::default();
+        for statement in function.body.iter().flatten() {
+            match &statement.kind {
+                StatementKind::BranchTargets(list) => {
+                    directives.insert(list.name.name.as_str(), Thing::BranchTargets)
+                }
+                StatementKind::CallTargets(list) => {
+                    directives.insert(list.name.name.as_str(), Thing::CallTargets)
+                }
+                StatementKind::CallPrototype(list) => {
+                    directives.insert(list.name.name.as_str(), Thing::Prototype)
+                }
+                _ => None,
+            };
+        }
+        Names { env, scopes: Scopes::new(function), own, directives, reported: FxHashSet::default() }
+    }
+
+    /// Takes in a statement, and reports what it declares wrongly.
+    pub fn statement(&mut self, index: usize, statement: &Statement, out: &mut Vec<Diagnostic>) {
+        self.scopes.statement(index, statement);
+        self.take_errors(out);
+    }
+
+    /// Reports what could not be declared since the last call.
+    pub fn take_errors(&mut self, out: &mut Vec<Diagnostic>) {
+        for error in self.scopes.errors.drain(..) {
+            out.push(match error {
+                ScopeError::Redeclared(node, name) => Diagnostic::error(
+                    codes::REDECLARED,
+                    node,
+                    format!("`{name}` is declared twice in this scope"),
+                )
+                .label("declared here again")
+                .help("rename one of them, or open a scope with braces"),
+                ScopeError::BadSize(node, name) => Diagnostic::error(
+                    codes::BAD_SIZE,
+                    node,
+                    format!("the size of `{name}` is no constant that fits"),
+                )
+                .label("not a positive constant, or too large"),
+            });
+        }
+    }
+
+    /// What a name stands for here.
+    pub fn find(&self, name: &str) -> Option<Thing> {
+        let memory = |parameter: &Parameter, size| match parameter.specifiers.space {
+            Space::Reg => Thing::Register(Scalar::of(parameter.specifiers.ty), parameter.specifiers.vector),
+            space => Thing::Memory(space, size),
+        };
+        match self.scopes.lookup(name) {
+            Some(Meaning::Register { ty, vector, .. }) => {
+                return Some(Thing::Register(Scalar::of(ty), vector));
+            }
+            Some(Meaning::Variable(index)) => {
+                let (_, variable) = self.scopes.variables.get(index)?;
+                return Some(Thing::Memory(variable.space, variable.size));
+            }
+            Some(Meaning::Parameter(_)) => {
+                let &(parameter, size) = self.own.get(name)?;
+                return Some(memory(parameter, size));
+            }
+            Some(Meaning::Label(_)) => return Some(Thing::Label),
+            None => {}
+        }
+        if let Some(&(parameter, size)) = self.own.get(name) {
+            return Some(memory(parameter, size));
+        }
+        if let Some(&directive) = self.directives.get(name) {
+            return Some(directive);
+        }
+        if let Some(variable) = self.env.variables.get(name) {
+            return Some(Thing::Memory(variable.space, variable.size));
+        }
+        if self.env.signatures.contains_key(name) {
+            return Some(Thing::Function);
+        }
+        special::find(name).map(Thing::Special)
+    }
+
+    /// Reports the names of an operand that mean nothing.
+    pub fn check_operand(
+        &mut self,
+        operand: &Operand,
+        wanted: Wanted,
+        suggestions: &mut Suggestions,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        // Operands nest only as deep as a vector in an address; a list replaces recursion.
+        let mut rest = vec![operand];
+        while let Some(operand) = rest.pop() {
+            let mut need = |name: &Name| self.need(name, operand.id, wanted, suggestions, out);
+            match &operand.kind {
+                OperandKind::Symbol(name) | OperandKind::Selected(name, _) => need(name),
+                OperandKind::SymbolOffset(sum) => sum.base.iter().for_each(need),
+                OperandKind::Element(name, index) => {
+                    need(name);
+                    index.base.iter().for_each(need);
+                }
+                OperandKind::Address(address) => {
+                    address.place.base.iter().for_each(need);
+                    rest.extend(address.rest.iter().rev());
+                }
+                OperandKind::Vector(list) | OperandKind::Arguments(list) => rest.extend(list.iter().rev()),
+                OperandKind::Pair(pair) => rest.extend([&pair.1, &pair.0]),
+                OperandKind::Not(inner) | OperandKind::Minus(inner) => rest.push(inner),
+                OperandKind::Sink | OperandKind::Immediate(_) | OperandKind::String(_) => {}
+            }
+        }
+    }
+
+    /// Reports a name that means nothing, once.
+    pub fn need(
+        &mut self,
+        name: &Name,
+        node: NodeId,
+        wanted: Wanted,
+        suggestions: &mut Suggestions,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        if self.find(name).is_some() || !self.reported.insert(name.clone()) {
+            return;
+        }
+        let base = name.split('.').next().unwrap_or(name);
+        let near = self.nearest(name, suggestions);
+        let help = near.map(|near| format!("did you mean `{near}`?"));
+        let mut finding = if base.len() < name.len() && special::find(base).is_some() {
+            Diagnostic::error(
+                codes::UNKNOWN_SPECIAL_REGISTER,
+                node,
+                format!("there is no special register `{name}`"),
+            )
+            .label("unknown")
+            .note(format!("`{base}` has the elements `.x`, `.y` and `.z`"))
+        } else if wanted == Wanted::Label {
+            Diagnostic::error(codes::UNDECLARED_LABEL, node, format!("there is no label `{name}`"))
+                .label("not declared in this block or one around it")
+        } else if wanted == Wanted::Function {
+            Diagnostic::error(codes::UNDECLARED_SYMBOL, node, format!("there is no function `{name}`"))
+                .label("not declared in this module")
+        } else if name.starts_with('%') {
+            let finding = Diagnostic::error(
+                codes::UNDECLARED_REGISTER,
+                node,
+                format!("register `{name}` is not declared"),
+            )
+            .label("not declared in this scope");
+            let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            match self.scopes.range(prefix) {
+                Some(count) => finding.note(format!(
+                    "`{prefix}<{count}>` declares `{prefix}0` to `{prefix}{}`",
+                    count.saturating_sub(1)
+                )),
+                None => finding,
+            }
+        } else {
+            Diagnostic::error(codes::UNDECLARED_SYMBOL, node, format!("`{name}` is not declared"))
+                .label("no register, variable or function of this name")
+        };
+        finding.help = help;
+        out.push(finding);
+    }
+
+    fn nearest(&self, name: &str, suggestions: &mut Suggestions) -> Option<String> {
+        let known = self.scopes.visible().chain(self.env.variables.keys()).map(Name::as_str);
+        let mut names = suggestions.afford(known)?;
+        names.sort_unstable();
+        special::names().for_each(|special| names.push(special));
+        let near = suggestions.nearest(name, names.into_iter());
+        near.map(str::to_string)
+    }
+}

@@ -1,0 +1,459 @@
+//! Whether operands are what a form of an instruction takes.
+//!
+//! In go a form (a row of the [table](super::table) with its choices) and the operands as written; out come
+//! findings about number, kind, type, vector size, state space and the range of constants. Names that mean
+//! nothing were reported before ([`names`](super::names)) and fit everything here.
+
+use ptxc_syntax::ast::{Address, Expr, Instruction, Operand, OperandKind, Vector};
+use ptxc_syntax::const_eval::Constant;
+use ptxc_syntax::{Name, NodeId};
+
+use super::codes;
+use super::forms::Form;
+use super::names::{Names, Thing};
+use super::table::{self, AddressSpace, Kind, Lanes, OperandPresence, Range, TypeOf, Value};
+use super::types::{Class, Scalar};
+use crate::diagnostic::Diagnostic;
+
+/// Checks the operands of one instruction against one form.
+pub struct Operands<'a, 'n> {
+    /// What names mean here.
+    pub names: &'a Names<'n>,
+    /// The form.
+    pub form: &'a Form,
+    /// The instruction.
+    pub instruction: &'a Instruction,
+    /// What is wrong.
+    pub out: Vec<Diagnostic>,
+}
+
+impl Operands<'_, '_> {
+    /// Checks them all.
+    pub fn check(&mut self) {
+        let specs = &self.form.row.operands;
+        let operands = &self.instruction.operands;
+        if specs.iter().any(|spec| spec.kind == Kind::Call) {
+            // Calls have operands of a shape of their own, see `calls`.
+            return;
+        }
+        let there = |spec: &&table::Operand| match spec.presence {
+            OperandPresence::With(group) => self.form.has(group),
+            _ => true,
+        };
+        let expected: Vec<&table::Operand> = specs.iter().filter(there).collect();
+        let most = expected.len();
+        let optional = expected.iter().filter(|spec| spec.presence == OperandPresence::Optional).count();
+        let least = most - optional;
+        if operands.len() < least || operands.len() > most {
+            self.count(least, most);
+            return;
+        }
+        // Of the operands that may be left out, the first ones are there.
+        let mut extra = operands.len() - least;
+        let mut written = operands.iter();
+        for spec in expected {
+            if spec.presence == OperandPresence::Optional {
+                if extra == 0 {
+                    continue;
+                }
+                extra -= 1;
+            }
+            if let Some(operand) = written.next() {
+                self.operand(spec, operand);
+            }
+        }
+    }
+
+    fn opcode(&self) -> String {
+        self.instruction.opcode.to_string()
+    }
+
+    fn count(&mut self, least: usize, most: usize) {
+        let operands = &self.instruction.operands;
+        let wanted = match (least, most) {
+            (0, 0) => "no operands".to_string(),
+            (1, 1) => "one operand".to_string(),
+            _ if least == most => format!("{least} operands"),
+            _ => format!("{least} to {most} operands"),
+        };
+        let node = match operands.get(most) {
+            Some(first_too_many) => first_too_many.id,
+            None => operands.last().map_or(self.instruction.opcode.part_id(0), |last| last.id),
+        };
+        let there = if operands.len() == 1 {
+            "there is 1".to_string()
+        } else {
+            format!("there are {}", operands.len())
+        };
+        let finding =
+            Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()));
+        self.out.push(finding.label(there));
+    }
+
+    fn operand(&mut self, spec: &table::Operand, operand: &Operand) {
+        match &spec.kind {
+            Kind::Value(value) => self.value(value, spec.written, operand),
+            Kind::Constant(range) => match operand.as_immediate() {
+                Some(expr) => self.in_range(*range, expr, operand.id),
+                None => self.wrong_kind(operand, "a constant"),
+            },
+            Kind::Address(space) => match &operand.kind {
+                OperandKind::Address(address) => self.address(*space, address, operand.id),
+                _ => self.wrong_kind(operand, "an address in brackets"),
+            },
+            Kind::Texture => {
+                if !matches!(operand.kind, OperandKind::Address(_)) {
+                    self.wrong_kind(operand, "a texture or surface in brackets");
+                }
+            }
+            Kind::Pack(ty) => self.pack(*ty, operand),
+            Kind::Label => self.name_of(operand, codes::NOT_A_LABEL, Thing::Label, "a label"),
+            Kind::TargetList => {
+                self.name_of(
+                    operand,
+                    codes::NOT_A_LABEL,
+                    Thing::BranchTargets,
+                    "the label of a `.branchtargets` list",
+                );
+            }
+            Kind::Call => {}
+        }
+    }
+
+    fn name_of(&mut self, operand: &Operand, code: ptxc_syntax::codes::Code, wanted: Thing, what: &str) {
+        let Some(name) = operand.as_symbol() else { return self.wrong_kind(operand, what) };
+        match self.names.find(name) {
+            Some(thing) if thing != wanted => {
+                let finding =
+                    Diagnostic::error(code, operand.id, format!("`{}` takes {what}", self.opcode()));
+                self.out.push(finding.label(format!("`{name}` is {}", thing.describe())));
+            }
+            _ => {}
+        }
+    }
+
+    fn wrong_kind(&mut self, operand: &Operand, wanted: &str) {
+        let there = match &operand.kind {
+            OperandKind::Sink => "`_`, a result thrown away".to_string(),
+            OperandKind::Symbol(name) => match self.names.find(name) {
+                Some(thing) => thing.describe(),
+                None => return,
+            },
+            OperandKind::Selected(..) => "a part of a register".to_string(),
+            OperandKind::Immediate(_) => "a constant".to_string(),
+            OperandKind::SymbolOffset(_) => "the address of a variable".to_string(),
+            OperandKind::Element(..) => "an element of an array".to_string(),
+            OperandKind::Address(_) => "an address in brackets".to_string(),
+            OperandKind::Vector(list) => format!("a vector of {}", list.len()),
+            OperandKind::Pair(_) => "a pair of results".to_string(),
+            OperandKind::Not(_) => "negated".to_string(),
+            OperandKind::Minus(_) => "a register with a minus sign".to_string(),
+            OperandKind::Arguments(_) => "a list in parentheses".to_string(),
+            OperandKind::String(_) => "a string".to_string(),
+        };
+        let message = format!("`{}` takes {wanted} here", self.opcode());
+        self.out.push(
+            Diagnostic::error(codes::OPERAND_KIND, operand.id, message).label(format!("this is {there}")),
+        );
+    }
+
+    fn value(&mut self, value: &Value, written: bool, operand: &Operand) {
+        let Some(ty) = self.form.scalar(value.ty) else { return };
+        if let OperandKind::Pair(pair) = &operand.kind {
+            let Some((second, _)) = value.second else { return self.wrong_kind(operand, "one result") };
+            self.scalar(value, ty, written, &pair.0);
+            if let Some(second) = self.form.scalar(second) {
+                self.scalar(&Value { discard: true, ..value.clone() }, second, written, &pair.1);
+            }
+            return;
+        }
+        if let Some((_, false)) = value.second {
+            return self.wrong_kind(operand, "two results, `d|p`,");
+        }
+        let lanes = match value.lanes {
+            Lanes::One => None,
+            Lanes::Fixed(count) => Some(count),
+            Lanes::Any => operand.elements().map(|list| list.len() as u32),
+            Lanes::Group(group) => self.form.choice(group).map(|choice| count_of(choice.text)),
+        };
+        match (&operand.kind, lanes) {
+            (OperandKind::Vector(list), Some(count)) => {
+                if list.len() as u32 != count {
+                    return self.vector_size(count, list.len(), operand.id);
+                }
+                // A part of a vector may be thrown away, and none of it is a second result.
+                let element = Value { discard: written, second: None, ..value.clone() };
+                list.iter().for_each(|operand| self.scalar(&element, ty, written, operand));
+            }
+            // `{%r1}` is as good as `%r1`.
+            (OperandKind::Vector(list), None) if list.len() == 1 && value.lanes != Lanes::One => {
+                self.scalar(value, ty, written, &list[0]);
+            }
+            (OperandKind::Symbol(name), Some(count)) if count > 1 => match self.names.find(name) {
+                Some(Thing::Register(lane, Some(vector))) => {
+                    if vector.lanes() != count {
+                        return self.vector_size(count, vector.lanes() as usize, operand.id);
+                    }
+                    self.agree(ty, lane, value.wider, name, operand.id);
+                }
+                Some(Thing::Special(register)) if register.vector && value.special && count == 4 => {}
+                Some(Thing::Register(..)) => self.vector_size(count, 1, operand.id),
+                _ => self.wrong_kind(operand, "a vector"),
+            },
+            (_, Some(count)) if count > 1 => self.wrong_kind(operand, &format!("a vector of {count}")),
+            _ => self.scalar(value, ty, written, operand),
+        }
+    }
+
+    fn vector_size(&mut self, count: u32, there: usize, node: NodeId) {
+        let message = format!("`{}` takes a vector of {count} here", self.opcode());
+        let there =
+            if there == 1 { "this is 1 element".to_string() } else { format!("these are {there} elements") };
+        self.out.push(Diagnostic::error(codes::VECTOR_SIZE, node, message).label(there));
+    }
+
+    /// One register, constant or the like.
+    fn scalar(&mut self, value: &Value, ty: Scalar, written: bool, operand: &Operand) {
+        match &operand.kind {
+            OperandKind::Symbol(name) => self.symbol(value, ty, written, name, operand),
+            OperandKind::Selected(name, part) => self.selected(value, ty, name, part, operand),
+            OperandKind::Sink if written && value.discard => {}
+            OperandKind::Sink if written => {
+                let message = format!("the result of `{}` can't be thrown away", self.opcode());
+                let finding = Diagnostic::error(codes::DISCARDED_RESULT, operand.id, message);
+                self.out.push(finding.label("a register must stand here"));
+            }
+            OperandKind::Immediate(expr) if !written => self.constant(ty, value.range, expr, operand.id),
+            OperandKind::SymbolOffset(_) if value.symbol => {}
+            OperandKind::Element(..) if value.symbol => {}
+            OperandKind::Not(inner) if value.negated => self.scalar(value, ty, written, inner),
+            OperandKind::Minus(inner) if value.selected => self.scalar(value, ty, written, inner),
+            _ if written => self.wrong_kind(operand, &format!("a `{ty}` register")),
+            _ if ty.class == Class::Predicate => self.wrong_kind(operand, "a predicate"),
+            _ => self.wrong_kind(operand, &format!("a `{ty}` register or constant")),
+        }
+    }
+
+    fn symbol(&mut self, value: &Value, ty: Scalar, written: bool, name: &Name, operand: &Operand) {
+        match self.names.find(name) {
+            None => {}
+            Some(Thing::Register(register, None)) => self.agree(ty, register, value.wider, name, operand.id),
+            Some(Thing::Special(_)) if written => {
+                let message = format!("`{name}` can't be written");
+                let finding = Diagnostic::error(codes::ASSIGNED_CONSTANT, operand.id, message);
+                self.out.push(finding.label("a special register is read-only"));
+            }
+            Some(Thing::Special(register)) if value.special && !register.vector => {
+                // `%tid.x` and its like had 16 bits before PTX 2.0, and may be read so still.
+                let narrow = ty.bits == 16 && register.ty.bits == 32;
+                if ty.class == Class::Float {
+                    self.mismatch(ty, register.ty, name, operand.id);
+                } else if !narrow {
+                    self.agree(ty, register.ty, value.wider, name, operand.id);
+                }
+            }
+            Some(Thing::Special(register))
+                if ty.class == Class::Predicate && register.ty.class == ty.class => {}
+            Some(Thing::Special(_)) => {
+                let message = format!("`{}` can't read a special register", self.opcode());
+                let finding = Diagnostic::error(codes::SPECIAL_REGISTER_NOT_HERE, operand.id, message);
+                self.out.push(
+                    finding
+                        .label(format!("`{name}` stands here"))
+                        .note("only `mov` and `cvt` read special registers (PTX ISA, special registers)")
+                        .help(format!("read it into a register first: `mov.u32 %r, {name};`")),
+                );
+            }
+            Some(Thing::Memory(..) | Thing::Function) if value.symbol && !written => {}
+            Some(Thing::Memory(..) | Thing::Function) if !written => {
+                let message = format!("`{}` takes a register or constant, no address, here", self.opcode());
+                let finding = Diagnostic::error(codes::OPERAND_KIND, operand.id, message);
+                self.out.push(
+                    finding
+                        .label(format!(
+                            "`{name}` is {}",
+                            self.names.find(name).map_or(String::new(), Thing::describe)
+                        ))
+                        .help("move its address into a register first, or load with `ld`"),
+                );
+            }
+            Some(_) if written => self.wrong_kind(operand, &format!("a `{ty}` register")),
+            Some(_) => self.wrong_kind(operand, &format!("a `{ty}` register or constant")),
+        }
+    }
+
+    fn selected(&mut self, value: &Value, ty: Scalar, name: &Name, part: &Name, operand: &Operand) {
+        match self.names.find(name) {
+            None => {}
+            Some(Thing::Register(lane, Some(vector))) => match lane_of(part) {
+                Some(index) if index < vector.lanes() => self.agree(ty, lane, value.wider, name, operand.id),
+                _ => {
+                    let message = format!("`{name}` has no element `.{part}`");
+                    let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
+                    self.out.push(finding.label(format!("it has {} elements", vector.lanes())));
+                }
+            },
+            Some(Thing::Register(register, None)) if value.selected => {
+                self.agree(ty, register, value.wider, name, operand.id);
+            }
+            Some(_) => self.wrong_kind(operand, &format!("a whole `{ty}` register")),
+        }
+    }
+
+    fn agree(&mut self, ty: Scalar, register: Scalar, wider: bool, name: &Name, node: NodeId) {
+        if !ty.agrees(register, wider) {
+            self.mismatch(ty, register, name, node);
+        }
+    }
+
+    fn mismatch(&mut self, ty: Scalar, register: Scalar, name: &Name, node: NodeId) {
+        let message = format!("`{}` takes a `{ty}` operand here", self.opcode());
+        let mut finding = Diagnostic::error(codes::TYPE_MISMATCH, node, message)
+            .label(format!("`{name}` is `{register}`"))
+            .note(format!("registers that agree: {} (PTX ISA, operand type checking)", ty.registers()));
+        if ty.class == Class::Predicate || register.class == Class::Predicate {
+            finding.help = Some("`setp` makes a predicate of a value, `selp` a value of a predicate".into());
+        } else if ty.bits != register.bits {
+            finding.help = Some("`cvt` converts between sizes".into());
+        } else {
+            finding.help = Some(format!("`cvt` converts the value, `mov.b{}` moves its bits", ty.bits));
+        }
+        self.out.push(finding);
+    }
+
+    fn constant(&mut self, ty: Scalar, range: Option<&'static Range>, expr: &Expr, node: NodeId) {
+        let Ok(constant) = expr.evaluate() else {
+            let message = "this constant expression has no value";
+            self.out.push(Diagnostic::error(codes::CONSTANT_TYPE, node, message).label("no value"));
+            return;
+        };
+        let (fits, there) = match (ty.class, constant) {
+            (Class::Integer | Class::Predicate, Constant::S64(_) | Constant::U64(_)) => (true, ""),
+            (Class::Float, Constant::F32(_) | Constant::F64(_)) => (true, ""),
+            (Class::Bits, Constant::S64(_) | Constant::U64(_) | Constant::F32(_)) => (true, ""),
+            // The bits of a double are those of `0d…`; a decimal has none without a type.
+            (Class::Bits, Constant::F64(_)) => {
+                (matches!(expr, Expr::F64(_)) && ty.bits == 64, "a decimal number")
+            }
+            (_, Constant::S64(_) | Constant::U64(_)) => (false, "an integer"),
+            (_, Constant::F32(_) | Constant::F64(_)) => (false, "a floating-point number"),
+        };
+        if !fits {
+            let message = format!("`{}` takes a `{ty}` operand here", self.opcode());
+            let mut finding =
+                Diagnostic::error(codes::CONSTANT_TYPE, node, message).label(format!("this is {there}"));
+            if let (Class::Float, Some(bits)) = (ty.class, constant.integer_bits()) {
+                finding.help = Some(match i64::try_from(bits) {
+                    Ok(value) => format!("write `{value}.0`"),
+                    Err(_) => "write it with a decimal point".into(),
+                });
+            } else if matches!(ty.class, Class::Half | Class::Packed) {
+                finding.help = Some(format!("move the bits into a register first: `mov.b{} …`", ty.bits));
+            }
+            self.out.push(finding);
+            return;
+        }
+        self.in_range(range, expr, node);
+    }
+
+    fn in_range(&mut self, range: Option<&'static Range>, expr: &Expr, node: NodeId) {
+        let Some(range) = range else { return };
+        let value = match expr.evaluate() {
+            Ok(Constant::S64(value)) => value,
+            Ok(Constant::U64(value)) => i64::try_from(value).unwrap_or(i64::MAX),
+            _ => return,
+        };
+        let Range { noun, least, greatest, multiple } = *range;
+        if value < least || value > greatest {
+            let message = format!("`{}` takes {noun} from {least} to {greatest}", self.opcode());
+            self.out.push(
+                Diagnostic::error(codes::OUT_OF_RANGE, node, message).label(format!("this is {value}")),
+            );
+        } else if value % multiple != 0 {
+            let message = format!("{noun} must be a multiple of {multiple}");
+            let finding =
+                Diagnostic::error(codes::NOT_A_MULTIPLE, node, message).label(format!("this is {value}"));
+            let up = value - value % multiple + multiple;
+            self.out.push(finding.help(format!("the next one is {up}")));
+        }
+    }
+
+    /// `{a, b}` that is as wide as the type altogether, elements all alike.
+    fn pack(&mut self, ty: TypeOf, operand: &Operand) {
+        let Some(ty) = self.form.scalar(ty) else { return };
+        let OperandKind::Vector(list) = &operand.kind else {
+            return self.wrong_kind(operand, "a vector in braces");
+        };
+        let count = list.len() as u32;
+        if !(2..=8).contains(&count) || !ty.bits.is_multiple_of(count) {
+            let message = format!("`{}` packs 2, 4 or 8 equal parts of {} bits", self.opcode(), ty.bits);
+            let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
+            self.out.push(finding.label(format!("these are {count} elements")));
+            return;
+        }
+        let element = Scalar::parse(&format!("b{}", ty.bits / count));
+        for operand in list {
+            if let (Some(name), Some(element)) = (operand.as_symbol(), element)
+                && let Some(Thing::Register(register, None)) = self.names.find(name)
+            {
+                self.agree(element, register, false, name, operand.id);
+            }
+        }
+    }
+
+    fn address(&mut self, space: AddressSpace, address: &Address, node: NodeId) {
+        let space = match space {
+            AddressSpace::Any => None,
+            AddressSpace::Fixed(space) => Some(space),
+            AddressSpace::Group(group) => self.form.choice(group).map(|choice| choice.text),
+        };
+        let Some(base) = &address.place.base else { return };
+        match self.names.find(base) {
+            None => {}
+            Some(Thing::Register(register, _)) => {
+                if !matches!(register.class, Class::Bits | Class::Integer) {
+                    let message = "an address is an integer or untyped register";
+                    let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
+                    self.out.push(finding.label(format!("`{base}` is `{register}`")));
+                }
+            }
+            Some(Thing::Memory(own, _)) => {
+                // `shared::cta` is a part of the space `shared`.
+                let wanted = space.map(|space| space.split("::").next().unwrap_or(space));
+                if let Some(wanted) = wanted
+                    && wanted != own.spelling()
+                {
+                    let message = format!("`{}` takes an address in `.{wanted}`", self.opcode());
+                    let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
+                    self.out.push(finding.label(format!("`{base}` is in `.{}`", own.spelling())));
+                }
+            }
+            Some(thing) => {
+                let message = format!("`{}` takes an address in brackets", self.opcode());
+                let finding = Diagnostic::error(codes::OPERAND_KIND, node, message);
+                self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
+            }
+        }
+    }
+}
+
+/// The number that a modifier such as `v4` or `x2` ends in.
+fn count_of(modifier: &str) -> u32 {
+    modifier.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(1)
+}
+
+/// The number of an element, `x` to `w` or `r` to `a`.
+fn lane_of(part: &str) -> Option<u32> {
+    match part {
+        "x" | "r" => Some(0),
+        "y" | "g" => Some(1),
+        "z" | "b" => Some(2),
+        "w" | "a" => Some(3),
+        _ => None,
+    }
+}
+
+/// The number of registers that a register operand stands for.
+pub fn lanes(vector: Option<Vector>) -> u32 {
+    vector.map_or(1, |vector| vector.lanes())
+}

@@ -1,0 +1,75 @@
+//! Whether the module's `.version` and `.target` have what an instruction needs.
+
+use ptxc_syntax::ast::Instruction;
+
+use super::codes;
+use super::env::{ModuleEnv, PtxTarget, PtxVersion};
+use super::forms::Form;
+use super::table::Needs;
+use crate::diagnostic::Diagnostic;
+
+/// Checks the form and each modifier that is written; at most one finding for each of version and target.
+pub fn check(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
+    let opcode = &instruction.opcode;
+    if let Some((version, target)) = form.row.until
+        && env.version >= version
+        && env.target.number >= target
+    {
+        let mnemonic = opcode.mnemonic();
+        let message =
+            format!("`{mnemonic}` without `.sync` is gone on sm_{target} and later from PTX {version} on");
+        out.push(
+            Diagnostic::error(codes::REMOVED, opcode.part_id(0), message)
+                .label(format!("the module says PTX {} and {}", env.version, env.target))
+                .help(format!("write `{mnemonic}.sync` with a mask of the threads as its last operand")),
+        );
+        return;
+    }
+    let whole = std::iter::once((&form.row.needs, opcode.to_string(), opcode.part_id(0)));
+    let parts = form.written().map(|(choice, part)| {
+        (&choice.needs, format!("`.{}` of `{opcode}`", choice.text), opcode.part_id(part))
+    });
+    let (mut version, mut target) = (false, false);
+    for (needs, what, node) in
+        whole.map(|(needs, what, node)| (needs, format!("`{what}`"), node)).chain(parts)
+    {
+        if !version && let Some(needed) = needs.version.filter(|_| !needs.has_version(env.version)) {
+            version = true;
+            out.push(version_too_old(&what, needed, env.version, node));
+        }
+        if !target && !needs.has_target(env.target) {
+            target = true;
+            out.push(target_too_old(&what, needs, env.target, node));
+        }
+    }
+}
+
+/// `what` needs a newer `.version`.
+pub fn version_too_old(
+    what: &str,
+    needed: PtxVersion,
+    present: PtxVersion,
+    node: ptxc_syntax::NodeId,
+) -> Diagnostic {
+    Diagnostic::error(codes::VERSION_TOO_OLD, node, format!("{what} needs PTX {needed} or later"))
+        .label(format!("the module says `.version {present}`"))
+        .help(format!("write `.version {needed}`"))
+}
+
+/// `what` needs another `.target`.
+pub fn target_too_old(
+    what: &str,
+    needs: &Needs,
+    present: PtxTarget,
+    node: ptxc_syntax::NodeId,
+) -> Diagnostic {
+    let names: Vec<String> = needs.targets.iter().map(|target| target.to_string()).collect();
+    let list = names.join(" or ");
+    let later = if needs.targets.iter().all(|target| target.kind == super::env::TargetKind::Baseline) {
+        " or later"
+    } else {
+        ""
+    };
+    Diagnostic::error(codes::TARGET_TOO_OLD, node, format!("{what} needs {list}{later}"))
+        .label(format!("the module says `.target {present}`"))
+}

@@ -1,0 +1,132 @@
+//! The special registers of PTX.
+//!
+//! Each with its type and the least PTX version and target that have it. `%tid` and its like are vectors
+//! of four; their elements `.x`, `.y`, `.z` are names of their own, as the lexer sees them.
+
+use super::env::PtxVersion;
+use super::types::Scalar;
+
+/// A special register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecialRegister {
+    /// The type of the register, or of an element.
+    pub ty: Scalar,
+    /// Whether it is a vector of four and no element was named.
+    pub vector: bool,
+    /// The least PTX version.
+    pub version: PtxVersion,
+    /// The number of the least target.
+    pub target: u32,
+}
+
+/// Names with type, least version and least target. `*` behind a name: a vector with elements `x`, `y`,
+/// `z`, `w`; a range: as many registers as numbers.
+const ROWS: &[(&str, &str, &str, u32)] = &[
+    ("%tid*", "u32", "1.0", 0),
+    ("%ntid*", "u32", "1.0", 0),
+    ("%ctaid*", "u32", "1.0", 0),
+    ("%nctaid*", "u32", "1.0", 0),
+    ("%laneid", "u32", "1.3", 0),
+    ("%warpid", "u32", "1.3", 0),
+    ("%nwarpid", "u32", "2.0", 20),
+    ("%smid", "u32", "1.3", 0),
+    ("%nsmid", "u32", "2.0", 20),
+    ("%gridid", "u64", "1.0", 0),
+    ("%is_explicit_cluster", "pred", "7.8", 90),
+    ("%clusterid*", "u32", "7.8", 90),
+    ("%nclusterid*", "u32", "7.8", 90),
+    ("%cluster_ctaid*", "u32", "7.8", 90),
+    ("%cluster_nctaid*", "u32", "7.8", 90),
+    ("%cluster_ctarank", "u32", "7.8", 90),
+    ("%cluster_nctarank", "u32", "7.8", 90),
+    ("%lanemask_eq", "u32", "2.0", 20),
+    ("%lanemask_le", "u32", "2.0", 20),
+    ("%lanemask_lt", "u32", "2.0", 20),
+    ("%lanemask_ge", "u32", "2.0", 20),
+    ("%lanemask_gt", "u32", "2.0", 20),
+    ("%clock", "u32", "1.0", 0),
+    ("%clock_hi", "u32", "5.0", 20),
+    ("%clock64", "u64", "2.0", 20),
+    ("%globaltimer", "u64", "3.1", 30),
+    ("%globaltimer_lo", "u32", "3.1", 30),
+    ("%globaltimer_hi", "u32", "3.1", 30),
+    ("%total_smem_size", "u32", "4.1", 20),
+    ("%aggr_smem_size", "u32", "8.1", 90),
+    ("%dynamic_smem_size", "u32", "4.1", 20),
+    ("%current_graph_exec", "u64", "8.0", 50),
+    ("%reserved_smem_offset_begin", "b32", "7.6", 80),
+    ("%reserved_smem_offset_end", "b32", "7.6", 80),
+    ("%reserved_smem_offset_cap", "b32", "7.6", 80),
+    ("%reserved_smem_offset_0", "b32", "7.6", 80),
+    ("%reserved_smem_offset_1", "b32", "7.6", 80),
+];
+
+/// Families of registers that differ in a number: prefix, suffix, count, type, least version and target.
+const NUMBERED: &[(&str, &str, u32, &str, &str, u32)] = &[
+    ("%envreg", "", 32, "b32", "2.1", 0),
+    ("%pm", "", 8, "u32", "1.3", 0),
+    ("%pm", "_64", 8, "u64", "4.0", 50),
+];
+
+/// The special register of that name.
+pub fn find(name: &str) -> Option<SpecialRegister> {
+    let (base, element) = name.split_once('.').map_or((name, None), |(base, element)| (base, Some(element)));
+    let make = |ty, version: &str, target, vector| {
+        let (major, minor) = version.split_once('.')?;
+        let version = PtxVersion(major.parse().ok()?, minor.parse().ok()?);
+        Some(SpecialRegister { ty: Scalar::parse(ty)?, vector, version, target })
+    };
+    for &(row, ty, version, target) in ROWS {
+        if let Some(vector) = row.strip_suffix('*') {
+            if vector == base && element.is_none_or(|element| matches!(element, "x" | "y" | "z" | "w")) {
+                return make(ty, version, target, element.is_none());
+            }
+        } else if row == name {
+            return make(ty, version, target, false);
+        }
+    }
+    for &(prefix, suffix, count, ty, version, target) in NUMBERED {
+        let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+        if number.and_then(|number| number.parse().ok()).is_some_and(|number: u32| number < count) {
+            return make(ty, version, target, false);
+        }
+    }
+    None
+}
+
+/// The names to suggest, elements of vectors among them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    const ELEMENTS: &[&str] = &[
+        "%tid.x",
+        "%tid.y",
+        "%tid.z",
+        "%ntid.x",
+        "%ntid.y",
+        "%ntid.z",
+        "%ctaid.x",
+        "%ctaid.y",
+        "%ctaid.z",
+        "%nctaid.x",
+        "%nctaid.y",
+        "%nctaid.z",
+    ];
+    ELEMENTS.iter().copied().chain(ROWS.iter().map(|row| row.0.trim_end_matches('*')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sound_and_found() {
+        for name in names() {
+            assert!(find(name).is_some(), "{name}");
+        }
+        assert!(find("%tid").unwrap().vector && !find("%tid.x").unwrap().vector);
+        assert_eq!(find("%pm3_64").unwrap().ty.bits, 64);
+        assert_eq!(find("%envreg31").unwrap().ty.name, "b32");
+        for name in ["%tid.q", "%laneid.x", "%envreg32", "%pm8", "%foo", "tid.x", ""] {
+            assert_eq!(find(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The instructions of PTX: what each is allowed to look like, one row a form.
+//!
+//! The rows are text, in `check/instructions/*.txt`, one file a family:
+//!
+//! ```text
+//! set rounding = rn, rz, rm, rp
+//! range barrier = 0..15 "a barrier number"
+//!
+//! add   .rnd:{$rounding}? .ftz? .sat? .f32             | >f32, f32, f32
+//! mul.wide  .t:{u16,s16,u32,s32}                       | >wide-t, t, t
+//! ld    .weak? .space:{const,global}? .v:{v2,v4}? .t:{b32,f32} | >t~*v, [space]
+//! bar.sync                                             | u32:barrier, u32:threads?
+//! elect.sync                                           | >b32_|pred, b32  | ptx 8.0 sm_90
+//! ```
+//!
+//! A row has up to three columns: opcode, operands, conditions.
+//!
+//! **Opcode.** The mnemonic; modifiers attached to it stand directly behind it in that order; the others,
+//! behind a space, in any order, as ptxas takes them.
+//!
+//! | written | means |
+//! |---|---|
+//! | `.x` | `.x` has to be there |
+//! | `.{x,y}` | one of them has to be there |
+//! | `.x?`, `.{x,y}?` | may be left out |
+//! | `.{x,y}=x` | left out, `.x` is meant |
+//! | `.t:{x,y}` | the same as `.{x,y}`, and operands call it `t` |
+//! | `$set` inside braces | the members of the set |
+//! | `x@7.8@sm_90a/sm_100f` | `.x` needs PTX 7.8, and sm_90a or the family of sm_100 |
+//!
+//! Modifiers of one group exclude each other. Two groups with the same members, such as the two types of
+//! `cvt`, are filled from left to right.
+//!
+//! **Operands**, separated by commas.
+//!
+//! | written | means |
+//! |---|---|
+//! | `t`, `u32`, `wide-t` | a register or constant of the type that `.t:` stands for, of type `.u32`, twice as wide as `t` |
+//! | `>t` | a register that is written |
+//! | `t~` | the register may be wider (`ld`, `st`, `cvt`) |
+//! | `t%`, `t&` | a special register, the address of a variable or function may stand there |
+//! | `t_` | `_` may stand there |
+//! | `t.` | a part may be selected, `a.b0`, and `-a` written |
+//! | `!pred` | may be negated |
+//! | `t*v`, `t*4`, `t*` | a vector with as many elements as the modifier `v` says (none without it), of 4, of any size |
+//! | `t\|pred`, `t\|pred?` | two destinations; the second may be left out |
+//! | `u32:barrier` | a constant there lies in the range `barrier` |
+//! | `#`, `#barrier` | a constant |
+//! | `{t}` | a vector whose elements together are as wide as `t` |
+//! | `[space]`, `[shared]`, `[any]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any; texture and coordinates |
+//! | `label`, `list`, `call` | a label, a `.branchtargets` list, the operands of a call |
+//! | `t?`, `t?hint` | may be left out; is there exactly if the modifier `hint` is |
+//!
+//! **Conditions.** `ptx 6.0 sm_30`: the least version and target; `until 6.4 sm_70`: gone from PTX 6.4 on
+//! for sm_70 and later.
+//!
+//! Adding an instruction is adding a row; a test reads every row, and another asks ptxas about it where
+//! ptxas is at hand. The table is read once a process, in about a millisecond.
+
+mod read;
+mod row;
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+pub use row::{
+    AddressSpace, Choice, Group, Kind, Lanes, Needs, Operand, OperandPresence, Presence, Range, Row, TypeOf,
+    Value,
+};
+
+/// The files of the table with their names.
+const FILES: &[(&str, &str)] = &[
+    ("integer", include_str!("../instructions/integer.txt")),
+    ("float", include_str!("../instructions/float.txt")),
+    ("compare", include_str!("../instructions/compare.txt")),
+    ("logic", include_str!("../instructions/logic.txt")),
+    ("move", include_str!("../instructions/move.txt")),
+    ("memory", include_str!("../instructions/memory.txt")),
+    ("atomic", include_str!("../instructions/atomic.txt")),
+    ("warp", include_str!("../instructions/warp.txt")),
+    ("synchronize", include_str!("../instructions/synchronize.txt")),
+    ("control", include_str!("../instructions/control.txt")),
+];
+
+/// All rows.
+#[derive(Debug, Default)]
+pub struct Table {
+    rows: Vec<Row>,
+    by_mnemonic: FxHashMap<&'static str, Vec<usize>>,
+}
+
+/// The table of this compiler.
+pub static TABLE: LazyLock<Table> =
+    LazyLock::new(|| Table::read(FILES).unwrap_or_else(|wrong| panic!("the instruction table: {wrong}")));
+
+impl Table {
+    /// Reads the files of a table. An error names file and line.
+    fn read(files: &[(&'static str, &'static str)]) -> Result<Table, String> {
+        let mut table = Table::default();
+        for &(file, text) in files {
+            let mut definitions = read::Definitions::default();
+            for (index, line) in text.lines().enumerate() {
+                let line = line
+                    .split_once('#')
+                    .filter(|(head, _)| head.trim().is_empty())
+                    .map_or(line, |_| "")
+                    .trim();
+                if line.is_empty() {
+                    continue;
+                }
+                let place = |wrong: String| format!("{file}.txt:{}: {wrong}", index + 1);
+                if definitions.read(line).map_err(place)? {
+                    continue;
+                }
+                let row = definitions.row(line).map_err(place)?;
+                table.by_mnemonic.entry(row.mnemonic).or_default().push(table.rows.len());
+                table.rows.push(row);
+            }
+        }
+        Ok(table)
+    }
+
+    /// The forms of an instruction in the order of the table; none if there is no such instruction.
+    pub fn forms(&self, mnemonic: &str) -> impl Iterator<Item = &Row> {
+        self.by_mnemonic.get(mnemonic).into_iter().flatten().map(|&index| &self.rows[index])
+    }
+
+    /// Every mnemonic, in the order of the table.
+    pub fn mnemonics(&self) -> impl Iterator<Item = &'static str> {
+        let mut last = "";
+        self.rows
+            .iter()
+            .map(|row| row.mnemonic)
+            .filter(move |&mnemonic| mnemonic != std::mem::replace(&mut last, mnemonic))
+    }
+
+    /// Every row, in the order of the files.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! Reads the rows of the table; the language is described in [`super`].
+
+use ptxc_syntax::ast::Space;
+
+use super::super::env::{PtxTarget, PtxVersion};
+use super::super::types::Scalar;
+use super::row::{
+    AddressSpace, Choice, Group, Kind, Lanes, Needs, Operand, OperandPresence, Presence, Range, Row, TypeOf,
+    Value,
+};
+
+/// What is wrong with a line of the table.
+pub type Wrong = String;
+
+/// The definitions at the head of a file that its rows refer to.
+#[derive(Default)]
+pub struct Definitions {
+    sets: Vec<(&'static str, Vec<Choice>)>,
+    ranges: Vec<(&'static str, &'static Range)>,
+}
+
+impl Definitions {
+    /// Takes in a line `set NAME = x, y` or `range NAME = 0..15 "a barrier number"`; says whether it is one.
+    pub fn read(&mut self, line: &'static str) -> Result<bool, Wrong> {
+        if let Some((name, list)) = line.strip_prefix("set ").and_then(|rest| rest.split_once('=')) {
+            let choices = self.choices(list)?;
+            self.sets.push((name.trim(), choices));
+            return Ok(true);
+        }
+        if let Some((name, rest)) = line.strip_prefix("range ").and_then(|rest| rest.split_once('=')) {
+            let (numbers, noun) = rest.split_once('"').ok_or("a range ends in its noun")?;
+            let (numbers, multiple) = match numbers.trim().split_once(" by ") {
+                Some((numbers, multiple)) => (numbers, number(multiple)?),
+                None => (numbers.trim(), 1),
+            };
+            let (least, greatest) = numbers.split_once("..").ok_or("a range is LEAST..GREATEST")?;
+            let (least, greatest) = (number(least)?, number(greatest)?);
+            let noun = noun.trim_end_matches('"');
+            // Ranges live as long as the table, which is the whole program; there are a dozen.
+            let range = Box::leak(Box::new(Range { noun, least, greatest, multiple }));
+            self.ranges.push((name.trim(), range));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// A row.
+    pub fn row(&self, line: &'static str) -> Result<Row, Wrong> {
+        let mut columns = line.split(" | ").map(str::trim);
+        let opcode = columns.next().unwrap_or("");
+        let operands = columns.next().unwrap_or("");
+        let conditions = columns.next().unwrap_or("");
+        if columns.next().is_some() {
+            return Err("a row has at most three columns".into());
+        }
+        let (name, rest) = opcode.split_once(' ').unwrap_or((opcode, ""));
+        let (mnemonic, leading) = name.split_at(name.find('.').unwrap_or(name.len()));
+        let mut groups = self.groups(leading)?;
+        let leading = groups.len();
+        for token in rest.split_whitespace() {
+            groups.extend(self.groups(token)?);
+        }
+        let (needs, until) = conditions_of(conditions)?;
+        let mut row = Row { mnemonic, groups, leading, operands: Vec::new(), needs, until };
+        if !operands.is_empty() {
+            for text in operands.split(',') {
+                let operand = self.operand(text.trim(), &row.groups)?;
+                row.operands.push(operand);
+            }
+        }
+        Ok(row)
+    }
+
+    fn choices(&self, list: &'static str) -> Result<Vec<Choice>, Wrong> {
+        let mut choices = Vec::new();
+        for item in list.split(',').map(str::trim) {
+            if let Some(name) = item.strip_prefix('$') {
+                let (_, set) =
+                    self.sets.iter().find(|set| set.0 == name).ok_or_else(|| format!("no set {name}"))?;
+                choices.extend(set.iter().cloned());
+                continue;
+            }
+            let mut parts = item.split('@');
+            let text = parts.next().unwrap_or("");
+            let mut needs = Needs::default();
+            for need in parts {
+                read_need(need, &mut needs)?;
+            }
+            if text.is_empty() {
+                return Err(format!("an empty modifier in {list}"));
+            }
+            choices.push(Choice { text, needs });
+        }
+        Ok(choices)
+    }
+
+    /// `.x`, `.x?`, `.{x,y}`, `.t:{x,y}=x`, several of them without space.
+    fn groups(&self, mut text: &'static str) -> Result<Vec<Group>, Wrong> {
+        let mut groups = Vec::new();
+        while !text.is_empty() {
+            let rest = text.strip_prefix('.').ok_or_else(|| format!("expected a dot before {text}"))?;
+            // A dot inside braces belongs to a version, as in `v8@8.8`.
+            let brace = rest.find('{').filter(|&at| rest.find('.').is_none_or(|dot| at < dot));
+            let (label, list, behind) = match brace {
+                Some(open) => {
+                    let label = match &rest[..open] {
+                        "" => None,
+                        label => Some(label.strip_suffix(':').ok_or("a label ends in a colon")?),
+                    };
+                    let close = rest.find('}').ok_or("a brace is not closed")?;
+                    (label, &rest[open + 1..close], &rest[close + 1..])
+                }
+                None => {
+                    let end = single_end(rest);
+                    (None, &rest[..end], &rest[end..])
+                }
+            };
+            let choices = self.choices(list)?;
+            let (presence, behind) = if let Some(behind) = behind.strip_prefix('?') {
+                (Presence::Optional, behind)
+            } else if let Some(behind) = behind.strip_prefix('=') {
+                let (name, behind) = behind.split_at(behind.find('.').unwrap_or(behind.len()));
+                let index = choices.iter().position(|choice| choice.text == name);
+                let index = index.ok_or_else(|| format!("the default {name} is no alternative"))?;
+                (Presence::Default(index as u8), behind)
+            } else {
+                (Presence::Required, behind)
+            };
+            groups.push(Group { label, choices, presence });
+            text = behind;
+        }
+        Ok(groups)
+    }
+
+    fn operand(&self, text: &'static str, groups: &[Group]) -> Result<Operand, Wrong> {
+        let group = |label: &str| {
+            let found = groups.iter().position(|group| group.label == Some(label));
+            found.ok_or_else(|| format!("no modifier is labelled {label}"))
+        };
+        let (text, presence) = match text.split_once('?') {
+            _ if text.contains('|') => (text, OperandPresence::Always),
+            None => (text, OperandPresence::Always),
+            Some((text, "")) => (text, OperandPresence::Optional),
+            Some((text, label)) => (text, OperandPresence::With(group(label)?)),
+        };
+        let (written, text) = match text.strip_prefix('>') {
+            Some(text) => (true, text),
+            None => (false, text),
+        };
+        let kind = match text {
+            "label" => Kind::Label,
+            "list" => Kind::TargetList,
+            "call" => Kind::Call,
+            "[texture]" => Kind::Texture,
+            "[any]" => Kind::Address(AddressSpace::Any),
+            _ if text.starts_with('[') => {
+                let space = text[1..].strip_suffix(']').ok_or("a bracket is not closed")?;
+                Kind::Address(match Space::ALL.iter().find(|known| known.spelling() == space) {
+                    Some(known) => AddressSpace::Fixed(known.spelling()),
+                    None => AddressSpace::Group(group(space)?),
+                })
+            }
+            "#" => Kind::Constant(None),
+            _ if text.starts_with('#') => Kind::Constant(Some(self.range(&text[1..])?)),
+            _ if text.starts_with('{') => {
+                let inner = text[1..].strip_suffix('}').ok_or("a brace is not closed")?;
+                Kind::Pack(type_of(inner, &group)?)
+            }
+            _ => Kind::Value(self.value(text, &group)?),
+        };
+        Ok(Operand { written, presence, kind })
+    }
+
+    fn range(&self, name: &str) -> Result<&'static Range, Wrong> {
+        let found = self.ranges.iter().find(|range| range.0 == name);
+        found.map(|range| range.1).ok_or_else(|| format!("no range {name}"))
+    }
+
+    /// `[!]TYPE[flags][*LANES][|TYPE[?]][:RANGE]`
+    fn value(
+        &self,
+        text: &'static str,
+        group: &impl Fn(&str) -> Result<usize, Wrong>,
+    ) -> Result<Value, Wrong> {
+        let (text, range) = match text.split_once(':') {
+            Some((text, range)) => (text, Some(self.range(range)?)),
+            None => (text, None),
+        };
+        let (text, second) = match text.split_once('|') {
+            Some((text, second)) => {
+                let (second, optional) =
+                    second.strip_suffix('?').map_or((second, false), |second| (second, true));
+                (text, Some((type_of(second, group)?, optional)))
+            }
+            None => (text, None),
+        };
+        let (text, lanes) = match text.split_once('*') {
+            Some((text, "")) => (text, Lanes::Any),
+            Some((text, lanes)) => match lanes.parse() {
+                Ok(count) => (text, Lanes::Fixed(count)),
+                Err(_) => (text, Lanes::Group(group(lanes)?)),
+            },
+            None => (text, Lanes::One),
+        };
+        let (text, negated) = text.strip_prefix('!').map_or((text, false), |text| (text, true));
+        let name = text.trim_end_matches(['~', '&', '%', '_', '.']);
+        let flags = &text[name.len()..];
+        Ok(Value {
+            ty: type_of(name, group)?,
+            wider: flags.contains('~'),
+            symbol: flags.contains('&'),
+            special: flags.contains('%'),
+            discard: flags.contains('_'),
+            selected: flags.contains('.'),
+            negated,
+            lanes,
+            second,
+            range,
+        })
+    }
+}
+
+/// Where a modifier without braces ends: at the next one, or at `?` or `=`. The dot of a version, as in
+/// `.ftz@1.4`, stands between digits behind an `@`.
+fn single_end(text: &str) -> usize {
+    let mut in_need = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '?' | '=' => return at,
+            '@' => in_need = true,
+            '.' if !in_need => return at,
+            '.' => in_need = false,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn type_of(name: &str, group: &impl Fn(&str) -> Result<usize, Wrong>) -> Result<TypeOf, Wrong> {
+    if let Some(scalar) = Scalar::parse(name) {
+        return Ok(TypeOf::Fixed(scalar));
+    }
+    match name.strip_prefix("wide-") {
+        Some(label) => group(label).map(TypeOf::Wide),
+        None => group(name).map(TypeOf::Group),
+    }
+}
+
+fn number(text: &str) -> Result<i64, Wrong> {
+    text.trim().parse().map_err(|_| format!("{text} is no number"))
+}
+
+fn version(text: &str) -> Option<PtxVersion> {
+    let (major, minor) = text.split_once('.')?;
+    Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// `7.8` or `sm_90` or `sm_90a/sm_100f`.
+fn read_need(text: &str, needs: &mut Needs) -> Result<(), Wrong> {
+    if let Some(version) = version(text) {
+        needs.version = Some(version);
+        return Ok(());
+    }
+    for name in text.split('/') {
+        needs
+            .targets
+            .push(PtxTarget::parse(name).ok_or_else(|| format!("{name} is no version and no target"))?);
+    }
+    Ok(())
+}
+
+/// `ptx 6.0 sm_30 until 6.4 sm_70`
+fn conditions_of(text: &str) -> Result<(Needs, Option<(PtxVersion, u32)>), Wrong> {
+    let (now, until) = text.split_once("until").map_or((text, None), |(now, until)| (now, Some(until)));
+    let mut needs = Needs::default();
+    for word in now.split_whitespace().filter(|&word| word != "ptx") {
+        read_need(word, &mut needs)?;
+    }
+    let Some(until) = until else { return Ok((needs, None)) };
+    let mut end = Needs::default();
+    for word in until.split_whitespace() {
+        read_need(word, &mut end)?;
+    }
+    match (end.version, &end.targets[..]) {
+        (Some(version), [target]) => Ok((needs, Some((version, target.number)))),
+        _ => Err("`until` takes a version and a target".into()),
+    }
+}

@@ -1,0 +1,229 @@
+//! One form of an instruction, as a row of the table says it.
+
+use std::fmt;
+
+use super::super::env::{PtxTarget, PtxVersion, TargetKind};
+use super::super::types::Scalar;
+
+/// One form of an instruction.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Row {
+    /// `add`
+    pub mnemonic: &'static str,
+    /// The modifiers; the first [`leading`](Row::leading) belong to the name.
+    pub groups: Vec<Group>,
+    /// How many groups stand directly behind the mnemonic, in order; the others stand in any order, but
+    /// those that share an alternative (such as two types) take theirs from left to right.
+    pub leading: usize,
+    /// The operands in order, destinations first.
+    pub operands: Vec<Operand>,
+    /// What the form needs.
+    pub needs: Needs,
+    /// The PTX version from which targets of this number and later don't have the form any more.
+    pub until: Option<(PtxVersion, u32)>,
+}
+
+/// Modifiers of which an instruction has at most one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The name by which operands refer to the group.
+    pub label: Option<&'static str>,
+    /// At least one.
+    pub choices: Vec<Choice>,
+    /// Whether one has to be written.
+    pub presence: Presence,
+}
+
+/// Whether a modifier has to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It has.
+    Required,
+    /// It may be left out, and then nothing takes its place.
+    Optional,
+    /// Left out, this choice is meant.
+    Default(u8),
+}
+
+/// One modifier without its dot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The modifier.
+    pub text: &'static str,
+    /// What it needs beyond what the form needs.
+    pub needs: Needs,
+}
+
+/// The PTX version and the targets that something exists from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The oldest version, if any has been stated.
+    pub version: Option<PtxVersion>,
+    /// One of these targets; none stated means any.
+    pub targets: Vec<PtxTarget>,
+}
+
+impl Needs {
+    /// Whether a module's `.version` suffices.
+    pub fn has_version(&self, present: PtxVersion) -> bool {
+        self.version.is_none_or(|needed| needed <= present)
+    }
+
+    /// Whether a module's `.target` suffices.
+    pub fn has_target(&self, present: PtxTarget) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|&needed| runs(needed, present))
+    }
+}
+
+/// Whether what needs the first target may be used on the second: features of a baseline stay, those of a
+/// family are shared by the targets whose numbers differ in the last digit alone, from the first that has
+/// them on, and those of one target are its own.
+fn runs(needed: PtxTarget, present: PtxTarget) -> bool {
+    match needed.kind {
+        TargetKind::Baseline => present.number >= needed.number,
+        TargetKind::Family => {
+            present.kind != TargetKind::Baseline
+                && present.number / 10 == needed.number / 10
+                && present.number >= needed.number
+        }
+        TargetKind::Specific => present == needed,
+    }
+}
+
+/// One operand of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Whether it is written.
+    pub written: bool,
+    /// When it is there.
+    pub presence: OperandPresence,
+    /// What stands there.
+    pub kind: Kind,
+}
+
+/// When an operand is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperandPresence {
+    /// Always.
+    Always,
+    /// Where the number of operands says so.
+    Optional,
+    /// If that group has a modifier.
+    With(usize),
+}
+
+/// What stands in an operand's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A register or a constant.
+    Value(Value),
+    /// A constant alone.
+    Constant(Option<&'static Range>),
+    /// `[a]` in a state space.
+    Address(AddressSpace),
+    /// `[tex, {x, y}]`
+    Texture,
+    /// `{a, b}` whose elements together have the size of the type.
+    Pack(TypeOf),
+    /// A label.
+    Label,
+    /// The name of a `.branchtargets` list.
+    TargetList,
+    /// All operands of a `call`.
+    Call,
+}
+
+/// The state space of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressSpace {
+    /// The generic address space, or any.
+    Any,
+    /// What the modifier of that group says; any, if there is none.
+    Group(usize),
+    /// Always this one.
+    Fixed(&'static str),
+}
+
+/// A register or constant, or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The type of one.
+    pub ty: TypeOf,
+    /// Whether the register may be wider than the type (`ld`, `st`, `cvt`).
+    pub wider: bool,
+    /// Whether the address of a variable or function may stand there (`mov`).
+    pub symbol: bool,
+    /// Whether a special register may stand there.
+    pub special: bool,
+    /// Whether `_` may stand there.
+    pub discard: bool,
+    /// Whether `!` may stand in front.
+    pub negated: bool,
+    /// Whether a part may be selected, `a.b0`, and `-` may stand in front (video instructions).
+    pub selected: bool,
+    /// How many.
+    pub lanes: Lanes,
+    /// A second destination behind `|`, and whether it may be left out.
+    pub second: Option<(TypeOf, bool)>,
+    /// The range of a constant.
+    pub range: Option<&'static Range>,
+}
+
+/// The number of elements of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// No vector.
+    One,
+    /// As many as the modifier of that group ends in: 2 for `v2` or `x2`; no vector without it.
+    Group(usize),
+    /// A vector of so many.
+    Fixed(u32),
+    /// A vector of any size.
+    Any,
+}
+
+/// The type of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeOf {
+    /// Always this one.
+    Fixed(Scalar),
+    /// The modifier of that group.
+    Group(usize),
+    /// Twice as wide as the modifier of that group.
+    Wide(usize),
+}
+
+/// The values that a constant may have.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Range {
+    /// What the constant is, with its article: `a barrier number`.
+    pub noun: &'static str,
+    /// The least.
+    pub least: i64,
+    /// The greatest.
+    pub greatest: i64,
+    /// What it is a multiple of; 1 for anything.
+    pub multiple: i64,
+}
+
+impl fmt::Display for Row {
+    /// The form as the manuals write it: `add{.rn|.rz|.rm|.rp}{.ftz}{.sat}.f32`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic)?;
+        for group in &self.groups {
+            let optional = group.presence != Presence::Required;
+            let bracket =
+                if optional { Some(('{', '}')) } else { (group.choices.len() > 1).then_some(('(', ')')) };
+            if let Some((open, _)) = bracket {
+                write!(f, "{open}")?;
+            }
+            for (index, choice) in group.choices.iter().enumerate() {
+                write!(f, "{}.{}", if index > 0 { "|" } else { "" }, choice.text)?;
+            }
+            if let Some((_, close)) = bracket {
+                write!(f, "{close}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+use super::*;
+
+fn read(text: &'static str) -> Result<Table, String> {
+    Table::read(&[("test", text)])
+}
+
+#[test]
+fn every_row_reads_and_is_sound() {
+    let table = Table::read(FILES).unwrap();
+    for row in table.rows() {
+        for operand in &row.operands {
+            let Kind::Value(value) = &operand.kind else { continue };
+            for ty in [Some(value.ty), value.second.map(|second| second.0)].into_iter().flatten() {
+                let (TypeOf::Group(group) | TypeOf::Wide(group)) = ty else { continue };
+                for choice in &row.groups[group].choices {
+                    let scalar = crate::check::types::Scalar::parse(choice.text);
+                    assert!(scalar.is_some(), "{row}: .{} is no type", choice.text);
+                    if matches!(ty, TypeOf::Wide(_)) {
+                        assert!(scalar.unwrap().wide().is_some(), "{row}: .{} has no wide type", choice.text);
+                    }
+                }
+            }
+            assert!(operand.written || value.second.is_none(), "{row}: only results come in pairs");
+        }
+        for group in &row.groups {
+            let mut texts: Vec<_> = group.choices.iter().map(|choice| choice.text).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            assert_eq!(texts.len(), group.choices.len(), "{row}: an alternative twice");
+        }
+    }
+}
+
+#[test]
+fn a_row_in_full() {
+    let table = read(
+        "set t = b32, b64@7.8@sm_90a/sm_100f\nrange n = 0..32 by 8 \"a number\"\n\
+         x.lo .sat? .t:{$t,u16} .h:{p,q}=q | >t_|pred?, !pred, wide-t*4, u32:n?, b64?h | ptx 6.0 sm_30 until 6.4 sm_70",
+    )
+    .unwrap();
+    let row = &table.rows()[0];
+    assert_eq!(row.to_string(), "x.lo{.sat}(.b32|.b64|.u16){.p|.q}");
+    assert_eq!((row.leading, row.groups.len(), row.operands.len()), (1, 4, 5));
+    assert_eq!(row.groups[2].choices[1].needs.targets.len(), 2);
+    assert_eq!(row.groups[3].presence, Presence::Default(1));
+    assert_eq!(row.operands[4].presence, OperandPresence::With(3));
+    let Kind::Value(count) = &row.operands[3].kind else { panic!() };
+    assert_eq!(count.range.unwrap().multiple, 8);
+    assert_eq!(row.until.unwrap().1, 70);
+}
+
+#[test]
+fn mistakes_name_their_line() {
+    for (text, wrong) in [
+        ("\nx .{a,b}=c", "test.txt:2: the default c is no alternative"),
+        ("x .a | >t", "test.txt:1: no modifier is labelled t"),
+        ("x .{$s}", "test.txt:1: no set s"),
+        ("x | u32:r", "test.txt:1: no range r"),
+        ("x .a@sm_x", "test.txt:1: sm_x is no version and no target"),
+        ("x | [space]", "test.txt:1: no modifier is labelled space"),
+    ] {
+        assert_eq!(read(text).unwrap_err(), wrong);
+    }
+}
