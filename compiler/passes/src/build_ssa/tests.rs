@@ -186,3 +186,175 @@ fn long_chains_of_joins_need_no_recursion() {
     let func = kernel(&body).unwrap();
     assert!(func.layout.iter().all(|&block| func.blocks[block].params.is_empty()));
 }
+
+mod any_instruction {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    const MNEMONICS: &[&str] = &[
+        "add",
+        "sub",
+        "mul",
+        "mad",
+        "fma",
+        "div",
+        "rem",
+        "min",
+        "max",
+        "abs",
+        "neg",
+        "sad",
+        "popc",
+        "clz",
+        "brev",
+        "bfe",
+        "bfi",
+        "and",
+        "or",
+        "xor",
+        "not",
+        "cnot",
+        "shl",
+        "shr",
+        "shf",
+        "prmt",
+        "setp",
+        "set",
+        "selp",
+        "slct",
+        "rcp",
+        "sin",
+        "cvt",
+        "cvta",
+        "mov",
+        "ld",
+        "st",
+        "atom",
+        "red",
+        "bar",
+        "barrier",
+        "membar",
+        "fence",
+        "vote",
+        "shfl",
+        "activemask",
+        "bra",
+        "brx",
+        "ret",
+        "exit",
+        "trap",
+    ];
+    const MODIFIERS: &[&str] = &[
+        "",
+        ".lo",
+        ".hi",
+        ".wide",
+        ".rn",
+        ".rzi",
+        ".ftz",
+        ".sat",
+        ".approx",
+        ".eq",
+        ".lt",
+        ".and",
+        ".or",
+        ".add",
+        ".cas",
+        ".global",
+        ".shared",
+        ".param",
+        ".const",
+        ".v2",
+        ".v4",
+        ".volatile",
+        ".nc",
+        ".to",
+        ".sync",
+        ".red",
+        ".popc",
+        ".warp",
+        ".ballot",
+        ".down",
+        ".l",
+        ".wrap",
+        ".cta",
+        ".gl",
+        ".idx",
+        ".uni",
+    ];
+    const TYPES: &[&str] = &[
+        "", ".pred", ".b8", ".s8", ".b16", ".u16", ".s16", ".f16", ".bf16", ".f16x2", ".b32", ".u32", ".s32",
+        ".f32", ".b64", ".u64", ".s64", ".f64", ".b128",
+    ];
+    const OPERANDS: &[&str] = &[
+        "%p1",
+        "!%p2",
+        "%p1|%p2",
+        "%rs1",
+        "%r1",
+        "%r2",
+        "%rd1",
+        "%rd2",
+        "%f1",
+        "%q1",
+        "%d1",
+        "_",
+        "1",
+        "-1",
+        "64",
+        "0f3F800000",
+        "1.5",
+        "[%r1]",
+        "[%rd1+8]",
+        "[n]",
+        "[p+4]",
+        "[s+4]",
+        "[0]",
+        "s",
+        "s+4",
+        "%tid.x",
+        "{%r1, %r2}",
+        "{%rs1, %rs2}",
+        "{%rs1, _, %rs2, %rs3}",
+        "{}",
+        "L",
+        "nothing",
+        "%r1|%p1",
+    ];
+
+    fn instruction() -> impl Strategy<Value = String> {
+        let guard = select(&["", "@%p1 ", "@!%p2 ", "@%r1 "][..]);
+        let modifiers = proptest::collection::vec(select(MODIFIERS), 0..4);
+        let types = proptest::collection::vec(select(TYPES), 1..3);
+        let operands = proptest::collection::vec(select(OPERANDS), 0..6);
+        (guard, select(MNEMONICS), modifiers, types, operands).prop_map(
+            |(guard, mnemonic, modifiers, types, operands)| {
+                format!("{guard}{mnemonic}{}{} {};", modifiers.concat(), types.concat(), operands.join(", "))
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Whatever parses becomes SSA that verifies, or is reported: no panic, no malformed function.
+        #[test]
+        fn builds_or_is_reported(instructions in proptest::collection::vec(instruction(), 1..3)) {
+            let body = instructions.join("\n");
+            let text = format!(
+                ".entry k(.param .u64 p, .param .u32 n) {{
+                    .reg .pred %p<4>; .reg .b16 %rs<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .f32 %f<4>;
+                    .reg .b128 %q<2>; .reg .f64 %d<2>; .shared .align 4 .b8 s[64];
+                    L: {body}
+                }}"
+            );
+            let parsed = ptxc_syntax::parse_function(&text);
+            if let Ok(function) = build(&parsed.value, &ModuleEnv::empty()) {
+                let verified = verify(&function, Level::Built);
+                prop_assert!(verified.is_ok(), "{verified:?}\n{function}");
+            }
+        }
+    }
+}

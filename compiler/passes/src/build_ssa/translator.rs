@@ -4,6 +4,7 @@
 //! [`write`](Translator::write) a value to a destination, [`emit`](Translator::emit) an operation. Guards,
 //! blocks and the conversion between a register's declared type and an instruction's are dealt with here.
 
+use ptxc_ir::signature::{self, Types};
 use ptxc_ir::{Block, BlockCall, Function, Inst, InstData, Op, SourceLoc, SpecialReg, Symbol, Type, Value};
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{self, Expr, Instruction, Operand, OperandKind, StatementKind, SymbolOffset};
@@ -60,6 +61,8 @@ pub(super) struct Translator<'a> {
     guard: Option<Value>,
     /// A block for `exit` alone, shared by all guarded exits.
     exit: Option<Block>,
+    /// Whether an operation got a type that it does not have, as only what the check rejects asks for.
+    mistyped: bool,
 }
 
 impl<'a> Translator<'a> {
@@ -97,6 +100,7 @@ impl<'a> Translator<'a> {
             loc: SourceLoc::NONE,
             guard: None,
             exit: None,
+            mistyped: false,
         }
     }
 
@@ -185,8 +189,9 @@ impl<'a> Translator<'a> {
 
     fn plain(&mut self, form: &mut Form) -> Translated {
         let result = FAMILIES.iter().find_map(|family| family(self, form));
+        let mistyped = std::mem::take(&mut self.mistyped);
         result.unwrap_or(Err(Unsupported))?;
-        if form.is_done() { Ok(()) } else { Err(Unsupported) }
+        if form.is_done() && !mistyped { Ok(()) } else { Err(Unsupported) }
     }
 
     /// Makes `block` the one that instructions go to.
@@ -237,6 +242,8 @@ impl<'a> Translator<'a> {
 
     /// Appends an operation and returns it.
     pub fn inst(&mut self, op: Op, ty: Type, args: &[Value]) -> Inst {
+        let types = signature::row(&op).types;
+        self.mistyped |= types != Types::NONE && !types.contains(ty);
         self.function.append(self.block, InstData::new(op, ty, args).at(self.loc))
     }
 
@@ -412,7 +419,7 @@ impl<'a> Translator<'a> {
 
     /// A constant expression as a value of the type.
     fn immediate(&mut self, expr: &Expr, scalar: Scalar) -> Translated<Value> {
-        let ty = scalar.ir().ok_or(Unsupported)?;
+        let ty = scalar.ir().filter(|ty| ty.bits() <= 64).ok_or(Unsupported)?;
         let bits = match expr.evaluate().map_err(|_| Unsupported)? {
             Constant::F32(bits) if scalar.bits == 32 && !scalar.packed => bits.into(),
             Constant::F64(bits) if scalar.bits == 64 => bits,
