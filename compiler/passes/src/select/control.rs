@@ -1,7 +1,7 @@
 //! Ends of blocks, convergence barriers and CTA barriers.
 //!
 //! A branch takes its predicate with any complement. `BSSY` names the block where its lanes go on. A CTA
-//! barrier takes its name and its count as immediates or registers; the aligned forms, and those in
+//! barrier takes its name and its count as immediates or registers, of which two are packed into one; the aligned forms, and those in
 //! converged code, need nothing else, the others first bring the warp together.
 
 use ptxc_ir::{BarrierKind, Inst as IrInst, Op as IrOp, Value};
@@ -75,13 +75,26 @@ impl Lower<'_> {
         if !aligned && self.mir.blocks[self.block].divergent {
             self.emit(Inst::new(Op::WARPSYNC_ALL));
         }
-        let name = self.barrier_operand(name);
-        let mut bar = Inst::new(Op::BAR).ops([name]);
-        if let Some(&count) = numbers.get(1) {
-            let count = self.barrier_operand(self.src(count));
-            bar = bar.slot("count", count);
-        }
-        bar = match kind {
+        let count = numbers.get(1).map(|&count| self.src(count));
+        let bar = Inst::new(Op::BAR);
+        let bar = match (name, count) {
+            (Src::Imm(_), _) | (_, None | Some(Src::Imm(_))) => {
+                let (name, count) = (self.barrier_operand(name), count.map(|src| self.barrier_operand(src)));
+                let bar = bar.ops([name]);
+                match count {
+                    Some(count) => bar.slot("count", count),
+                    None => bar,
+                }
+            }
+            (name, Some(count)) => {
+                // Two registers are one: the name in the low half, the count in the high.
+                let packed = Operand::reg(self.temp());
+                let (a, c) = (self.gpr(name), self.gpr(count));
+                self.emit(Inst::new(Op::PRMT).ops([packed, a, Operand::imm(0x5410), c]));
+                bar.ops([packed]).slot("count", packed)
+            }
+        };
+        let bar = match kind {
             BarrierKind::Arrive => bar.with(".ARV"),
             _ => bar.with(".DEFER_BLOCKING"),
         };

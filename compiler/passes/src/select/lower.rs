@@ -411,7 +411,9 @@ impl<'a> Lower<'a> {
         let resolved = self.resolve(value);
         if width == 1 {
             match self.src(value) {
-                Src::Word(word, 0) if self.may_write_to(word) => self.regs[word] = Some(to),
+                Src::Word(word, 0) if self.may_write_to(word) && width_of(self.func.ty(word)) == 1 => {
+                    self.regs[word] = Some(to);
+                }
                 src => self.copy_to(to, src),
             }
         } else if self.may_write_to(resolved) && self.is_computed_wide(resolved) {
@@ -439,13 +441,9 @@ impl<'a> Lower<'a> {
         self.regs[value].is_none() && self.home[inst] == Some(self.block) && !vector
     }
 
-    fn pooled(&mut self, what: Pooled) -> VReg {
+    /// The register of a pooled value.
+    pub(super) fn pooled(&mut self, what: Pooled) -> VReg {
         self.pool.request(what, self.block, &mut self.mir, &self.cfg)
-    }
-
-    /// The register of a pooled constant.
-    pub(super) fn request(&mut self, what: Pooled) -> VReg {
-        self.pooled(what)
     }
 }
 

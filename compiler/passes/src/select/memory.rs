@@ -12,7 +12,7 @@
 use ptxc_ir::{
     Access, AtomicOp, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value,
 };
-use ptxc_sass::{Address, Inst, Op, Operand, RegFile};
+use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src, width_of};
 use super::pool::Pooled;
@@ -32,13 +32,31 @@ impl Lower<'_> {
             Space::Generic => Op::LD,
             Space::Shared => Op::LDS,
             Space::Local => Op::LDL,
+            Space::Param => return self.lower_param_load(inst, size),
             other => return self.unsupported(&data.op, format!("a load from {other} memory")),
         };
         let needed = results.iter().any(|&result| self.is_needed(result));
         let to = if needed { Operand::reg(self.reg_of(results[0])) } else { Operand::rz() };
         let address = self.address(access, data.args[0]);
-        let load = Inst::new(op).with_kind(ptxc_sass::ModKind::Size, size).ops([to, Operand::mem(address)]);
+        let load = Inst::new(op).with_kind(ModKind::Size, size).ops([to, Operand::mem(address)]);
         self.emit_access(&data.op, load, access);
+    }
+
+    /// A part of the parameter block whose place is known.
+    fn lower_param_load(&mut self, inst: IrInst, size: &'static str) {
+        let data = &self.func.insts[inst];
+        let IrOp::Load(access) = data.op else { return };
+        let result = self.func.results(inst)[0];
+        let Src::Imm(place) = self.src(data.args[0]) else {
+            return self.unsupported(&data.op, "a parameter at an address that is computed");
+        };
+        if access.lanes > 1 {
+            return self.unsupported(&data.op, "a vector of parameters");
+        }
+        let offset = self.arch.param_base().wrapping_add(place).wrapping_add_signed(access.offset);
+        let load = Inst::new(Op::LDC).with_kind(ModKind::Size, size);
+        let to = Operand::reg(self.reg_of(result));
+        self.emit(load.ops([to, Operand::constant(0, offset)]));
     }
 
     pub(super) fn lower_store(&mut self, inst: IrInst) {
@@ -65,8 +83,7 @@ impl Lower<'_> {
             }
         };
         let address = self.address(access, data.args[0]);
-        let store =
-            Inst::new(op).with_kind(ptxc_sass::ModKind::Size, size).ops([Operand::mem(address), content]);
+        let store = Inst::new(op).with_kind(ModKind::Size, size).ops([Operand::mem(address), content]);
         self.emit_access(&data.op, store, access);
     }
 
@@ -156,7 +173,7 @@ impl Lower<'_> {
                     let to = result.map_or(Operand::rz(), |result| self.def(result));
                     Inst::new(Op::ATOMG).ops([to, address, content])
                 };
-                let made = made.with(name).with_kind(ptxc_sass::ModKind::DataType, kind);
+                let made = made.with(name).with_kind(ModKind::DataType, kind);
                 let made = if data.ty.bits() == 64 { made.with(".64") } else { made };
                 self.emit(made.with(".STRONG").with(scope_text(access.scope)));
             }
@@ -171,7 +188,7 @@ impl Lower<'_> {
                 let address = Operand::mem(self.address(access, data.args[0]));
                 let to = result.map_or(Operand::rz(), |result| self.def(result));
                 let made = Inst::new(Op::ATOMS).with(name).ops([to, address]).slot("data", content);
-                self.emit(made.with_kind(ptxc_sass::ModKind::DataType, kind));
+                self.emit(made.with_kind(ModKind::DataType, kind));
             }
             other => self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
         }
@@ -209,10 +226,8 @@ impl Lower<'_> {
             self.emit(Inst::new(Op::IMAD_WIDE).ops([Operand::reg(sum), factor, one, Operand::reg(reg)]));
             reg = sum;
         }
-        let descriptor = self
-            .arch
-            .global_descriptor()
-            .map(|offset| self.request(Pooled::UniformBank { offset, width: 2 }));
+        let descriptor =
+            self.arch.global_descriptor().map(|offset| self.pooled(Pooled::UniformBank { offset, width: 2 }));
         Address::global(reg, offset as i32, descriptor)
     }
 

@@ -21,10 +21,9 @@ use std::collections::BTreeMap;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
-use rustc_hash::FxHashSet;
 
 use crate::mir::liveness::for_each_use;
-use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg};
+use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId};
 
 /// What can be requested. The order is that of insertion: what an earlier kind is made from is a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,7 +117,7 @@ impl Pool {
 
     /// Inserts the instructions.
     pub(super) fn insert(mut self, mir: &mut Mir<VReg>, cfg: &Cfg, arch: Arch) {
-        let mut pending: SecondaryMap<MBlockId, Vec<(VReg, Vec<Inst<VReg>>)>> = SecondaryMap::new();
+        let mut pending: SecondaryMap<MBlockId, Vec<Group>> = SecondaryMap::new();
         // Making one value may request others, all of a later kind.
         while let Some(((what, _), entry)) = self.entries.pop_first() {
             let uniform = what.file().is_uniform();
@@ -180,43 +179,48 @@ impl Pool {
     }
 }
 
+/// Instructions that fill a register and wait for its first reader.
+type Group = (VReg, Vec<Inst<VReg>>);
+
 /// Puts each group of instructions before the first instruction that reads its register, or at the end.
-fn insert_before_uses(insts: &mut Vec<MInst<VReg>>, wanted: Vec<(VReg, Vec<Inst<VReg>>)>) {
-    let mut waiting: BTreeMap<VReg, Vec<Inst<VReg>>> = wanted.into_iter().collect();
-    let mut done = FxHashSet::default();
+fn insert_before_uses(insts: &mut Vec<MInst<VReg>>, wanted: Vec<Group>) {
+    let mut waiting: BTreeMap<VRegId, Vec<Inst<VReg>>> =
+        wanted.into_iter().map(|(reg, group)| (reg.id, group)).collect();
     let mut out = Vec::with_capacity(insts.len() + waiting.len());
-    let mut flush = |reg: VReg, loc: SourceLoc, out: &mut Vec<MInst<VReg>>, waiting: &mut BTreeMap<_, _>| {
-        // A group may read the register of another one; the chain has at most three links.
-        let mut chain = vec![VReg { component: 0, ..reg }];
-        while let Some(&reg) = chain.last() {
-            let Some(group): Option<&Vec<Inst<VReg>>> = waiting.get(&reg) else {
-                chain.pop();
-                continue;
-            };
-            let uses = group.iter().flat_map(|inst| inst.uses().map(|access| access.reg).collect::<Vec<_>>());
-            let next = uses.into_iter().find(|used| waiting.contains_key(used) && done.insert(*used));
-            match next {
-                Some(next) => chain.push(next),
-                None => {
-                    let group = waiting.remove(&reg).unwrap_or_default();
-                    out.extend(group.into_iter().map(|inst| MInst::new(inst, loc)));
-                    chain.pop();
-                }
-            }
-        }
-    };
     for inst in insts.drain(..) {
         let mut uses = Vec::new();
-        for_each_use(&inst, |reg, _| uses.push(reg));
+        for_each_use(&inst, |reg, _| uses.push(reg.id));
         for reg in uses {
-            flush(reg, inst.loc, &mut out, &mut waiting);
+            flush(reg, inst.loc, &mut waiting, &mut out);
         }
         out.push(inst);
     }
     while let Some((&reg, _)) = waiting.first_key_value() {
-        flush(reg, SourceLoc::NONE, &mut out, &mut waiting);
+        flush(reg, SourceLoc::NONE, &mut waiting, &mut out);
     }
     *insts = out;
+}
+
+/// Adds the group of a register, after the groups of the registers that it reads in turn: a copy of a shared
+/// address reads the address, and that the number of the CTA.
+fn flush(
+    reg: VRegId,
+    loc: SourceLoc,
+    waiting: &mut BTreeMap<VRegId, Vec<Inst<VReg>>>,
+    out: &mut Vec<MInst<VReg>>,
+) {
+    let mut chain = vec![reg];
+    let mut groups = Vec::new();
+    while let Some(reg) = chain.pop() {
+        if let Some(group) = waiting.remove(&reg) {
+            chain.extend(
+                group.iter().flat_map(|inst| inst.uses().map(|access| access.reg.id).collect::<Vec<_>>()),
+            );
+            groups.push(group);
+        }
+    }
+    let made = groups.into_iter().rev().flatten();
+    out.extend(made.map(|inst| MInst::new(inst, loc)));
 }
 
 /// For each block the dominator where a value for it is made; only converged ones if asked.

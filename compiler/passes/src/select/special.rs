@@ -58,7 +58,7 @@ impl Lower<'_> {
             },
             IrOp::Param(offset) if data.ty.bits() == 16 => {
                 let offset = self.arch.param_base() + offset;
-                let from = self.request(Pooled::NarrowBank { offset, bytes: 2 });
+                let from = self.pooled(Pooled::NarrowBank { offset, bytes: 2 });
                 let to = self.def(result);
                 self.emit(Inst::new(Op::MOV).ops([to, Operand::reg(from)]));
             }

@@ -266,6 +266,22 @@ cases! {
             "B2R.RESULT r.b",
             "STS [r.c], r.b",
         ];
+    words_change_places:
+        &with64("    v10, v11 = unpack.b64 v2\n    v20 = pack.b64 v11, v10\n") => [
+            "MOV r.a, r.b.1",
+            "MOV r.a.1, r.b",
+            "STG.E.64 desc[ur.c][r.d.64], r.a",
+        ];
+    a_barrier_of_two_registers_packs_them:
+        "    barrier.sync.aligned v0, v1\n" => [
+            "PRMT r.a, r.b, 0x5410, r.c",
+            "BAR.SYNC.DEFER_BLOCKING r.a, r.a",
+        ];
+    a_byte_of_the_parameters:
+        "    v9 = const.b32 0x9\n    v10 = load.param.b8.b32 [v9 + 1]\n    store.shared.b32 [v0], v10\n" => [
+            "LDC.U8 r.a, c[0x0][0x21a]",
+            "STS [r.b], r.a",
+        ];
     what_has_no_instruction_is_named:
         &with64("    v20 = udiv.b64 v2, v3\n") => [
             "Udiv: no instruction for it at type b64",
