@@ -1,5 +1,7 @@
 //! The inputs of the query graph: files and options.
 
+#![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
+
 use ptxc_sass::Arch;
 
 /// A PTX file.

@@ -3,6 +3,8 @@
 //! A [`Func`] is identified by file, kind, name and, for repeated names, its ordinal. Its text and its
 //! offset are separate fields: what only reads the text does not run again when the function moves.
 
+#![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
+
 use ptxc_syntax::Name;
 use ptxc_syntax::items::{ItemKind, split};
 use rustc_hash::FxHashMap;

@@ -3,6 +3,8 @@
 //! These queries are the firewall. They return no positions, and names are asked for one at a time, so
 //! that a function depends on the names that it mentions and on nothing else of its module.
 
+#![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
+
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -109,6 +111,12 @@ pub fn parsed<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Parsed<Function>> {
 #[salsa::tracked(returns(ref))]
 pub fn ast<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Function> {
     Arc::new(parsed(db, func).value.clone())
+}
+
+/// Whether a function's text has syntax errors, so that its tree lacks statements.
+#[salsa::tracked(returns(copy))]
+pub fn is_damaged<'db>(db: &'db dyn Db, func: Func<'db>) -> bool {
+    !parsed(db, func).errors.is_empty()
 }
 
 /// The names that a function mentions and that its own declarations may not explain, sorted.

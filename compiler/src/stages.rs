@@ -13,7 +13,7 @@ use ptxc_sass::Arch;
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
 use crate::items::Func;
-use crate::module::{ast, environment, header, parsed};
+use crate::module::{ast, environment, header, is_damaged};
 
 /// What a stage leaves: its product, unless there are errors, and its diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +60,8 @@ pub fn checked<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
 /// The SSA form as the program was written.
 #[salsa::tracked(returns(ref))]
 pub fn built<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Stage<ir::Function>> {
-    let damaged = !parsed(db, func).errors.is_empty();
     let wrong = checked(db, func).iter().any(|finding| finding.severity == Severity::Error);
-    if damaged || wrong || !func.has_body(db) {
+    if is_damaged(db, func) || wrong || !func.has_body(db) {
         return Stage::nothing();
     }
     Stage::of(pipeline::build(ast(db, func), environment(db, func)))

@@ -1,0 +1,176 @@
+//! After an edit only what the edit touches is computed again. Each test counts, from the database's event
+//! log, how often each query ran.
+
+use std::collections::BTreeMap;
+
+use ptxc_compiler::{Database, Options, SourceFile, diagnostics, lower};
+use ptxc_sass::text::Style;
+use salsa::Setter;
+
+/// From the tree without positions to the code: what "lowering" is.
+const LOWERING: &[&str] = &["built", "ssa", "mir", "code"];
+
+fn kernel(name: &str, addend: u32) -> String {
+    format!(
+        ".visible .entry {name}(.param .u64 p, .param .u32 n)\n{{\n\
+         \t.reg .b32 %r<4>;\n\t.reg .b64 %rd<4>;\n\
+         \tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [n];\n\
+         \tadd.s32 %r2, %r1, {addend};\n\
+         \tcvta.to.global.u64 %rd2, %rd1;\n\tst.global.u32 [%rd2], %r2;\n\tret;\n}}\n"
+    )
+}
+
+const HEADER: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
+
+/// A file of a hundred kernels.
+fn hundred() -> Vec<String> {
+    (0..100).map(|n| kernel(&format!("k{n}"), n)).collect()
+}
+
+fn file_of(kernels: &[String]) -> String {
+    format!("{HEADER}\n{}", kernels.join("\n"))
+}
+
+struct Session {
+    db: Database,
+    file: SourceFile,
+    options: Options,
+}
+
+impl Session {
+    /// Compiles a file, and starts to count.
+    fn new(text: &str) -> Session {
+        let db = Database::default();
+        let file = SourceFile::new(&db, "k.ptx".into(), text.into());
+        let options = Options::defaults(&db);
+        let session = Session { db, file, options };
+        session.compile();
+        session.db.start_log();
+        session
+    }
+
+    fn compile(&self) -> String {
+        diagnostics(&self.db, self.file, self.options);
+        lower(&self.db, self.file, self.options, &Style::default(), false)
+    }
+
+    /// Compiles again after an edit; how often each query ran.
+    fn edit(&mut self, text: &str) -> BTreeMap<String, usize> {
+        self.file.set_text(&mut self.db).to(text.into());
+        self.recompile()
+    }
+
+    fn recompile(&mut self) -> BTreeMap<String, usize> {
+        self.compile();
+        let mut counts = BTreeMap::new();
+        for query in self.db.take_log() {
+            let name = query.split('(').next().unwrap_or("").to_string();
+            *counts.entry(name).or_insert(0) += 1;
+        }
+        counts
+    }
+}
+
+fn of(counts: &BTreeMap<String, usize>, query: &str) -> usize {
+    counts.get(query).copied().unwrap_or(0)
+}
+
+#[test]
+fn the_first_compilation_runs_every_stage_for_every_kernel() {
+    let db = Database::default();
+    db.start_log();
+    let file = SourceFile::new(&db, "k.ptx".into(), file_of(&hundred()));
+    let options = Options::defaults(&db);
+    let mut session = Session { db, file, options };
+    let counts = session.recompile();
+    for stage in ["parsed", "ast", "checked"].iter().chain(LOWERING) {
+        assert_eq!(of(&counts, stage), 100, "{stage}: {counts:?}");
+    }
+    assert_eq!(of(&counts, "items"), 1, "{counts:?}");
+}
+
+#[test]
+fn an_edit_inside_one_kernel_of_a_hundred_runs_its_queries_alone() {
+    let mut kernels = hundred();
+    let mut session = Session::new(&file_of(&kernels));
+    kernels[41] = kernel("k41", 7777);
+    let counts = session.edit(&file_of(&kernels));
+    for stage in ["items", "parsed", "ast", "mentioned", "checked"].iter().chain(LOWERING) {
+        assert_eq!(of(&counts, stage), 1, "{stage}: {counts:?}");
+    }
+}
+
+#[test]
+fn comments_run_the_parser_and_nothing_of_the_lowering() {
+    let mut kernels = hundred();
+    let mut session = Session::new(&file_of(&kernels));
+    let before = session.compile();
+    kernels[3] = kernels[3].replace("\tadd.s32", "\t// one\n\t// two\n\t/* three */ add.s32");
+    kernels.insert(0, "// a comment between the functions\n".into());
+    let counts = session.edit(&file_of(&kernels));
+    assert_eq!(of(&counts, "parsed"), 1, "{counts:?}");
+    for stage in ["checked", "environment"].iter().chain(LOWERING) {
+        assert_eq!(of(&counts, stage), 0, "{stage}: {counts:?}");
+    }
+    assert_eq!(session.compile(), before);
+}
+
+#[test]
+fn moving_a_kernel_runs_the_splitter_and_nothing_of_the_lowering() {
+    let mut kernels = hundred();
+    let mut session = Session::new(&file_of(&kernels));
+    let moved = kernels.remove(10);
+    kernels.push(moved);
+    let counts = session.edit(&file_of(&kernels));
+    assert_eq!(of(&counts, "items"), 1, "{counts:?}");
+    for stage in ["parsed", "ast", "checked"].iter().chain(LOWERING) {
+        assert_eq!(of(&counts, stage), 0, "{stage}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_changed_signature_runs_its_callers_again_and_nobody_else() {
+    let callee = |ty: &str| format!(".func callee(.param .{ty} x)\n{{\n\tret;\n}}\n");
+    let caller = |name: &str| {
+        format!(
+            ".visible .entry {name}()\n{{\n\t.param .b32 a;\n\t.reg .b32 %r<2>;\n\tmov.u32 %r1, 1;\n\
+             \tst.param.b32 [a], %r1;\n\tcall callee, (a);\n\tret;\n}}\n"
+        )
+    };
+    let text = |ty: &str| file_of(&[callee(ty), caller("one"), caller("two"), kernel("other", 1)]);
+    let mut session = Session::new(&text("b32"));
+    let counts = session.edit(&text("b64"));
+    // The callee itself, and its two callers.
+    assert_eq!(of(&counts, "checked"), 3, "{counts:?}");
+    assert_eq!(of(&counts, "parsed"), 1, "{counts:?}");
+    assert!(of(&counts, "built") <= 3, "{counts:?}");
+    for stage in ["ssa", "mir", "code"] {
+        assert!(of(&counts, stage) <= 3, "{stage}: {counts:?}");
+    }
+    // A change in the callee's body concerns nobody else.
+    let inner = text("b64").replace("(.param .b64 x)\n{\n", "(.param .b64 x)\n{\n\t.reg .b32 %r<2>;\n");
+    let counts = session.edit(&inner);
+    assert_eq!(of(&counts, "checked"), 1, "{counts:?}");
+}
+
+#[test]
+fn another_heuristic_runs_the_last_stage_alone() {
+    let mut session = Session::new(&file_of(&hundred()));
+    session.options.set_heuristic(&mut session.db).to("source-order".into());
+    let counts = session.recompile();
+    assert_eq!(of(&counts, "code"), 100, "{counts:?}");
+    for stage in ["parsed", "built", "ssa", "mir"] {
+        assert_eq!(of(&counts, stage), 0, "{stage}: {counts:?}");
+    }
+}
+
+#[test]
+fn threads_do_not_change_what_comes_out() {
+    let text = file_of(&hundred());
+    let one = Session::new(&text).compile();
+    let db = Database::default();
+    let file = SourceFile::new(&db, "k.ptx".into(), text);
+    let options = Options::defaults(&db);
+    ptxc_compiler::compile_in_parallel(&db, file, options);
+    assert_eq!(lower(&db, file, options, &Style::default(), false), one);
+}
