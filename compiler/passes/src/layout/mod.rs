@@ -261,9 +261,11 @@ fn write_end(
             }
         }
         End::ExitIf { condition, other } => {
-            push(Inst::new(Op::EXIT).guarded(condition.pred, condition.negated));
-            if next != Some(other) {
-                push(branch(None, label(other)));
+            if next == Some(other) {
+                push(Inst::new(Op::EXIT).guarded(condition.pred, condition.negated));
+            } else {
+                push(branch(Some(condition.inverted()), label(other)));
+                push(Inst::new(Op::EXIT));
             }
         }
         End::Branch { condition, then, other } => {
@@ -369,6 +371,16 @@ pub(crate) mod tests {
         blocks[1].frequency = 10240;
         blocks[2].frequency = 10240;
         assert_eq!(text(&layout(mir(blocks))), "0: NOP; 1: NOP; 2: NOP; @P0 BRA `(.L_x_1); 3: NOP; EXIT;");
+    }
+
+    #[test]
+    fn a_loop_that_exits_branches_back_under_its_guard() {
+        let code = layout(mir(vec![
+            block(&["x"], Term::Jump(edge(1))),
+            block(&["y"], cond(2, 1)),
+            block(&[], Term::Exit),
+        ]));
+        assert_eq!(text(&code), "0: NOP; 1: NOP; @!P0 BRA `(.L_x_1); EXIT;");
     }
 
     #[test]
