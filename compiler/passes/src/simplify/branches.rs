@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A block that is the only way back to a loop's header, from several sources, stays: the loop keeps its
-//! one latch. Blocks are threaded in postorder, so that what a block jumps to is threaded already and each
+//! one latch. So does an empty header of a loop, since a header of its own keeps it apart from a loop inside
+//! it. Blocks are threaded in postorder, so that what a block jumps to is threaded already and each
 //! edge moves once. Linear in the function.
 
 use cranelift_entity::SecondaryMap;
@@ -65,8 +66,10 @@ fn thread(func: &mut Function) -> bool {
         let [edge] = func.edges(block) else { continue };
         let empty = func.blocks[block].insts.len() == 1 && func.insts[terminator].op == Op::Jump;
         let local = func.blocks[block].params.iter().all(|&param| !used_elsewhere[param]);
-        let only_latch = cfg.rpo_index(edge.block) <= cfg.rpo_index(block) && cfg.preds(block).len() > 1;
-        if empty && local && !only_latch && edge.block != block && block != func.entry() {
+        let place = cfg.rpo_index(block);
+        let only_latch = cfg.rpo_index(edge.block) <= place && cfg.preds(block).len() > 1;
+        let header = cfg.preds(block).iter().any(|&pred| cfg.rpo_index(pred) >= place);
+        if empty && local && !only_latch && !header && edge.block != block && block != func.entry() {
             skipped[block] = Some(edge.clone());
         }
     }
@@ -139,12 +142,17 @@ mod tests {
     }
 
     #[test]
-    fn loops_keep_one_latch_and_endless_loops_stay() {
+    fn loops_stay_apart_and_endless_loops_stay() {
         check_unchanged(
             branches,
             "block0:\n v0 = undef.pred\n jump block1\nblock1:\n brif v0, block2, block3\n\
              block2:\n v1 = activemask\n brif v0, block4, block5\nblock3:\n v2 = activemask\n jump block4\n\
              block4:\n jump block1\nblock5:\n exit",
+        );
+        check_unchanged(
+            branches,
+            "block0:\n v0 = undef.pred\n jump block1\nblock1:\n jump block2\n\
+             block2:\n brif v0, block2, block3\nblock3:\n brif v0, block1, block4\nblock4:\n exit",
         );
         check_unchanged(
             branches,
