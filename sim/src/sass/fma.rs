@@ -117,7 +117,7 @@ pub(super) fn fsel(i: &Fields<'_>) -> Decoded {
 
 /// `FMNMX`.
 pub(super) fn fmnmx(i: &Fields<'_>) -> Decoded {
-    if i.modifier(ModKind::Sign) != "" {
+    if !i.modifier(ModKind::Sign).is_empty() {
         return i.unknown(ModKind::Sign);
     }
     let nan = if i.modifier(ModKind::Mode) == ".NAN" { NanRule::Propagate } else { NanRule::Number };

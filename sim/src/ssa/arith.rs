@@ -126,7 +126,7 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         }
         Op::Unpack => {
             let half = ty.bits() / 2;
-            Some(Box::new(move |[a, _, _]| [a & (1 << half) - 1, a >> half]))
+            Some(Box::new(move |[a, _, _]| [a & ((1 << half) - 1), a >> half]))
         }
 
         _ if matches!(ty, Type::F16x2 | Type::BF16x2) => {

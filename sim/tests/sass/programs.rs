@@ -1,8 +1,6 @@
-//! The SASS engine on small programs in SASS text.
+//! Small programs, one for each thing that the engine must get right.
 
-mod assemble;
-
-use assemble::{buffer, case, program};
+use crate::assemble::{buffer, case, program};
 use ptxc_sim::{Case, Options, Report, SimError, run_sass};
 
 /// Runs a program under several seeds.

@@ -1,0 +1,6 @@
+//! The SASS engine on programs in SASS text: written here, made at random, and made by ptxas.
+
+mod agree;
+mod assemble;
+mod oracle;
+mod programs;
