@@ -19,11 +19,16 @@ pub fn read(path: &str, stdin: &mut dyn Read) -> std::io::Result<String> {
 }
 
 /// Writes a file by a temporary one beside it and a rename, so that a failed run leaves the old file
-/// whole; `-` goes to standard output.
+/// whole; a link stays a link. `-` goes to standard output, and what is no plain file is written directly.
 pub fn write(path: &Path, text: &str, out: &mut dyn Write) -> std::io::Result<()> {
     if path == Path::new("-") {
         return out.write_all(text.as_bytes());
     }
+    if std::fs::metadata(path).is_ok_and(|old| !old.is_file()) {
+        // A device or a pipe is written to, not replaced.
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
+    }
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
