@@ -3,8 +3,8 @@
 //! In: `Mir<PReg>`, allocated. Out: [`Code`], in which blocks stand in their final order and every `BRA` and
 //! `EXIT` is an instruction. Four steps:
 //!
-//! 1. [Jump threading](threading): edges into empty blocks go to where those lead.
-//! 2. [Order](chains): chains along likely edges; hot edges fall through, cold blocks go last.
+//! 1. Jump threading (`threading`): edges into empty blocks go to where those lead.
+//! 2. Order (`chains`): chains along likely edges; hot edges fall through, cold blocks go last.
 //! 3. Branches: a conditional branch is inverted so that its likelier or following target falls through; a
 //!    branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
 //! 4. Labels of `BSSY` follow their blocks.
