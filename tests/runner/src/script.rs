@@ -1,6 +1,5 @@
 //! The comments that say how a test is run, and the programs they may name.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::filecheck;
@@ -10,11 +9,12 @@ use crate::filecheck;
 pub struct Script {
     /// The `RUN:` lines, continuation lines joined.
     pub runs: Vec<String>,
-    /// The `REQUIRES:` words.
-    pub requires: Vec<String>,
-    /// Diagnostics that the file marks: line from 1, code.
-    pub diagnostics: BTreeSet<(usize, String)>,
+    /// Diagnostics that the file marks, sorted.
+    pub marks: Vec<Mark>,
 }
+
+/// A diagnostic that a file marks: the line from 1, `error` or `warning`, and the code.
+pub type Mark = (usize, String, String);
 
 /// Reads the comments of a test file.
 pub fn parse(text: &str) -> Script {
@@ -33,16 +33,14 @@ pub fn parse(text: &str) -> Script {
             }
             continued = more;
         }
-        if let Some((_, words)) = line.split_once("REQUIRES:") {
-            script.requires.extend(words.split([',', ' ']).filter(|word| !word.is_empty()).map(String::from));
-        }
-        for mark in ["// error:", "// warning:"] {
-            if let Some((_, codes)) = line.split_once(mark) {
+        for severity in ["error", "warning"] {
+            if let Some((_, codes)) = line.split_once(&format!("// {severity}:")) {
                 let codes = codes.split([',', ' ']).filter(|code| !code.is_empty());
-                script.diagnostics.extend(codes.map(|code| (index + 1, code.to_string())));
+                script.marks.extend(codes.map(|code| (index + 1, severity.to_string(), code.to_string())));
             }
         }
     }
+    script.marks.sort();
     script
 }
 
@@ -60,20 +58,47 @@ pub fn run(path: &Path) -> Result<(), String> {
     if script.runs.is_empty() {
         return Err("the file has no RUN line".into());
     }
-    for line in &script.runs {
-        run_line(line, path).map_err(|why| format!("RUN: {line}\n{why}"))?;
+    let outcome = script
+        .runs
+        .iter()
+        .try_for_each(|line| run_line(line, path).map_err(|why| format!("RUN: {line}\n{why}")))
+        .and_then(|()| if script.marks.is_empty() { Ok(()) } else { check_diagnostics(&script, path) });
+    // Most tests write no scratch file.
+    let _ = std::fs::remove_file(scratch(path));
+    outcome
+}
+
+/// The exit code that a command must have.
+enum Expected {
+    /// It must succeed.
+    Zero,
+    /// It must fail (`not COMMAND`).
+    Other,
+    /// It must end with just this code (`exits 2 COMMAND`).
+    Exactly(i32),
+}
+
+/// Takes `not` or `exits N` off the front of a command.
+fn expected(words: &mut Vec<String>) -> Result<Expected, String> {
+    match words.first().map(String::as_str) {
+        Some("not") => {
+            words.remove(0);
+            Ok(Expected::Other)
+        }
+        Some("exits") => {
+            let code = words.get(1).and_then(|word| word.parse().ok()).ok_or("`exits` needs a number")?;
+            words.drain(..2);
+            Ok(Expected::Exactly(code))
+        }
+        _ => Ok(Expected::Zero),
     }
-    if script.diagnostics.is_empty() { Ok(()) } else { check_diagnostics(&script, path) }
 }
 
 fn run_line(line: &str, path: &Path) -> Result<(), String> {
     let mut piped = Piped { code: 0, out: Vec::new(), err: Vec::new() };
     for command in split_pipeline(line) {
         let mut words: Vec<String> = words(&command, path)?;
-        let negate = words.first().is_some_and(|word| word == "not");
-        if negate {
-            words.remove(0);
-        }
+        let expected = expected(&mut words)?;
         let merge = words.last().is_some_and(|word| word == "2>&1");
         if merge {
             words.pop();
@@ -87,14 +112,19 @@ fn run_line(line: &str, path: &Path) -> Result<(), String> {
             }
             "FileCheck" => file_check(&words[1..], &piped.out)?,
             "exact" => exact(path, &piped.out)?,
+            "cat" => concatenate(&words[1..])?,
             other => return Err(format!("unknown program `{other}`")),
         };
         if merge {
             let err = std::mem::take(&mut piped.err);
             piped.out.extend(err);
         }
-        let failed = piped.code != 0;
-        if failed != negate {
+        let met = match expected {
+            Expected::Zero => piped.code == 0,
+            Expected::Other => piped.code != 0,
+            Expected::Exactly(code) => piped.code == code,
+        };
+        if !met {
             let err = String::from_utf8_lossy(&piped.err).into_owned();
             return Err(format!("`{command}` ended with {}\n{err}", piped.code));
         }
@@ -165,7 +195,8 @@ fn words(command: &str, path: &Path) -> Result<Vec<String>, String> {
 
 /// A file of this test's own for what it writes.
 fn scratch(path: &Path) -> PathBuf {
-    let name: String = path.display().to_string().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    let name: String =
+        path.display().to_string().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     std::env::temp_dir().join(format!("ptxc-lit-{}-{name}", std::process::id()))
 }
 
@@ -188,8 +219,20 @@ fn file_check(args: &[String], input: &[u8]) -> Result<Piped, String> {
     let input = String::from_utf8_lossy(input);
     match filecheck::check(&directives, &input) {
         Ok(()) => Ok(Piped { code: 0, out: Vec::new(), err: Vec::new() }),
-        Err(failure) => Err(format!("{failure}\n--- the output was:\n{input}")),
+        Err(failure) => {
+            let err = format!("{failure}\n--- the output was:\n{input}").into_bytes();
+            Ok(Piped { code: 1, out: Vec::new(), err })
+        }
     }
+}
+
+/// Reads files to the standard output.
+fn concatenate(files: &[String]) -> Result<Piped, String> {
+    let mut out = Vec::new();
+    for file in files {
+        out.extend(std::fs::read(file).map_err(|error| format!("{file}: {error}"))?);
+    }
+    Ok(Piped { code: 0, out, err: Vec::new() })
 }
 
 fn exact(path: &Path, input: &[u8]) -> Result<Piped, String> {
@@ -219,16 +262,64 @@ fn check_diagnostics(script: &Script, path: &Path) -> Result<(), String> {
     let command = ["ptxc", "check", "--message-format=json", &path.display().to_string()].map(String::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     ptxc::run(&command, &mut std::io::empty(), &mut out, &mut err);
-    let mut reported = BTreeSet::new();
+    let mut reported: Vec<Mark> = Vec::new();
     for line in String::from_utf8_lossy(&err).lines().filter(|line| line.starts_with('{')) {
         let value: serde_json::Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        let number = value["line"].as_u64().unwrap_or(0) as usize;
-        reported.insert((number, value["code"].as_str().unwrap_or("").to_string()));
+        let word = |key: &str| value[key].as_str().unwrap_or("").to_string();
+        reported.push((value["line"].as_u64().unwrap_or(0) as usize, word("severity"), word("code")));
     }
-    if reported == script.diagnostics {
+    reported.sort();
+    if reported == script.marks {
         return Ok(());
     }
-    let missing: Vec<_> = script.diagnostics.difference(&reported).collect();
-    let extra: Vec<_> = reported.difference(&script.diagnostics).collect();
+    let missing = difference(&script.marks, &reported);
+    let extra = difference(&reported, &script.marks);
     Err(format!("marked but not reported: {missing:?}\nreported but not marked: {extra:?}"))
+}
+
+/// What is left of a sorted list without another one's items, each of which takes away one.
+fn difference(list: &[Mark], others: &[Mark]) -> Vec<Mark> {
+    let mut others = others.iter().peekable();
+    let mut left = Vec::new();
+    for mark in list {
+        while others.next_if(|other| *other < mark).is_some() {}
+        if others.next_if_eq(&mark).is_none() {
+            left.push(mark.clone());
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(line: usize, code: &str) -> Mark {
+        (line, "error".into(), code.into())
+    }
+
+    #[test]
+    fn comments_say_how_a_file_is_run() {
+        let script =
+            parse("// RUN: ptxc lower %s \\\n// RUN: | FileCheck %s\n// RUN: not x\nbad; // error: E1, E2\n");
+        assert_eq!(script.runs, ["ptxc lower %s | FileCheck %s", "not x"]);
+        assert_eq!(script.marks, [mark(4, "E1"), mark(4, "E2")]);
+    }
+
+    #[test]
+    fn two_reports_need_two_marks() {
+        let (one, two) = (vec![mark(1, "E1")], vec![mark(1, "E1"), mark(1, "E1"), mark(2, "E1")]);
+        assert_eq!(difference(&two, &one), [mark(1, "E1"), mark(2, "E1")]);
+        assert_eq!(difference(&one, &two), []);
+    }
+
+    #[test]
+    fn exit_codes_are_compared() {
+        let run = |line: &str| run_line(line, Path::new("absent.ptx"));
+        assert!(run("exits 2 ptxc opt --no-such-option x").is_ok());
+        assert!(run("not ptxc opt --no-such-option x").is_ok());
+        assert!(run("exits 1 ptxc opt --no-such-option x").is_err());
+        assert!(run("ptxc opt --no-such-option x").is_err());
+        assert!(run("no-such-program").is_err());
+    }
 }

@@ -44,7 +44,8 @@ impl Matcher<'_> {
         let mut cuts = Vec::new();
         for directive in directives.iter().filter(|d| d.kind == Kind::Label) {
             let found = self.find(directive, self.position..self.text.len())?;
-            let found = found.ok_or_else(|| self.failure(directive, format!("no label `{}`", directive.text)))?;
+            let found =
+                found.ok_or_else(|| self.failure(directive, format!("no label `{}`", directive.text)))?;
             self.position = found.end;
             cuts.push(found);
         }
@@ -177,7 +178,10 @@ mod tests {
 
     #[test]
     fn next_same_and_empty_look_at_one_line() {
-        assert!(run("; CHECK: one\n; CHECK-SAME: two\n; CHECK-NEXT: three\n; CHECK-EMPTY:", "one two\nthree\n\n").is_ok());
+        assert!(
+            run("; CHECK: one\n; CHECK-SAME: two\n; CHECK-NEXT: three\n; CHECK-EMPTY:", "one two\nthree\n\n")
+                .is_ok()
+        );
         assert!(run("; CHECK: one\n; CHECK-NEXT: three", "one\ntwo\nthree\n").is_err());
         assert!(run("; CHECK: one\n; CHECK-SAME: two", "one\ntwo\n").is_err());
         assert!(run("; CHECK: one\n; CHECK-EMPTY:", "one\ntwo\n").is_err());
@@ -192,9 +196,17 @@ mod tests {
 
     #[test]
     fn variables_carry_over() {
-        let checks = "// CHECK: [[D:R[0-9]+]], R1\n// CHECK: use [[D]] {{[a-z]+}}$";
+        let checks = "// CHECK: [[D:R[0-9]+]], R1\n// CHECK: use [[D]] {{[a-z]+$}}";
         assert!(run(checks, "FADD R3, R1\nuse R3 now\n").is_ok());
         assert!(run(checks, "FADD R3, R1\nuse R4 now\n").is_err());
+    }
+
+    #[test]
+    fn brackets_and_braces_may_stand_around_patterns() {
+        let checks = "// CHECK: load [[[A:v[0-9]+]]]\n// CHECK: [[[A]] + {{[0-9]{2}}}]";
+        assert!(run(checks, "load [v1]\nload [v1 + 16]\n").is_ok());
+        assert!(run(checks, "load [v1]\nload [v1 + 4]\n").is_err());
+        assert!(run(checks, "load [v1]\nload [v2 + 16]\n").is_err());
     }
 
     #[test]
@@ -220,5 +232,6 @@ mod tests {
     fn a_file_without_checks_is_an_error() {
         assert!(parse("// nothing here", &["CHECK"]).is_err());
         assert!(parse("// CHECK: [[1X:a]]", &["CHECK"]).is_err());
+        assert!(parse("// CHECK: a\n// CHECK-NXT: b", &["CHECK"]).is_err());
     }
 }

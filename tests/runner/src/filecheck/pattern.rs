@@ -93,7 +93,11 @@ pub(super) fn squeeze(line: &str) -> String {
 pub fn parse(file: &str, prefixes: &[&str]) -> Result<Vec<Directive>, String> {
     let mut directives = Vec::new();
     for (index, line) in file.lines().enumerate() {
-        let Some((kind, text)) = prefixes.iter().find_map(|prefix| directive(line, prefix)) else { continue };
+        let found = prefixes.iter().find_map(|prefix| directive(line, prefix).transpose());
+        let Some((kind, text)) = found.transpose().map_err(|why| format!("line {}: {why}", index + 1))?
+        else {
+            continue;
+        };
         let text = squeeze(text);
         let pieces = pieces(&text).map_err(|why| format!("line {}: {why}", index + 1))?;
         if text.is_empty() && kind != Kind::Empty {
@@ -107,14 +111,14 @@ pub fn parse(file: &str, prefixes: &[&str]) -> Result<Vec<Directive>, String> {
     Ok(directives)
 }
 
-fn directive<'a>(line: &'a str, prefix: &str) -> Option<(Kind, &'a str)> {
-    let start = line.find(prefix)?;
-    let before = line[..start].chars().next_back();
-    if before.is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_') {
-        return None;
-    }
-    let rest = &line[start + prefix.len()..];
-    let (suffix, text) = rest.split_once(':')?;
+/// The check on a line, if there is one. What looks like one but isn't is an error, lest a misspelled check
+/// pass for good.
+fn directive<'a>(line: &'a str, prefix: &str) -> Result<Option<(Kind, &'a str)>, String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    let Some((start, _)) = line.match_indices(prefix).find(|(at, _)| !line[..*at].ends_with(is_word)) else {
+        return Ok(None);
+    };
+    let Some((suffix, text)) = line[start + prefix.len()..].split_once(':') else { return Ok(None) };
     let kind = match suffix {
         "" => Kind::Plain,
         "-NEXT" => Kind::Next,
@@ -123,9 +127,15 @@ fn directive<'a>(line: &'a str, prefix: &str) -> Option<(Kind, &'a str)> {
         "-DAG" => Kind::Dag,
         "-LABEL" => Kind::Label,
         "-EMPTY" => Kind::Empty,
-        _ => Kind::Count(suffix.strip_prefix("-COUNT-")?.parse().ok()?),
+        _ => match suffix.strip_prefix("-COUNT-").and_then(|count| count.parse().ok()) {
+            Some(count) => Kind::Count(count),
+            None if suffix.starts_with('-') && suffix.chars().all(is_word) => {
+                return Err(format!("there is no check `{prefix}{suffix}`"));
+            }
+            None => return Ok(None),
+        },
     };
-    Some((kind, text))
+    Ok(Some((kind, text)))
 }
 
 fn pieces(text: &str) -> Result<Vec<Piece>, String> {
@@ -133,29 +143,53 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let mut rest = text;
     while !rest.is_empty() {
         let next = [rest.find("{{"), rest.find("[[")].into_iter().flatten().min();
-        let Some(start) = next else {
+        let Some(mut start) = next else {
             pieces.push(Piece::Literal(rest.to_string()));
             break;
         };
+        // Of `[[[R]]]` the outer brackets stand for themselves.
+        while rest[start..].starts_with("[[[") {
+            start += 1;
+        }
         if start > 0 {
             pieces.push(Piece::Literal(rest[..start].to_string()));
         }
-        let close = if rest[start..].starts_with("{{") { "}}" } else { "]]" };
+        let is_regex = rest[start..].starts_with("{{");
         let body = &rest[start + 2..];
-        let mut end = body.find(close).ok_or_else(|| format!("`{}` is not closed", &rest[start..start + 2]))?;
-        // A character class may end right before the closing brackets: `[[R:[0-9]]]`.
-        while close == "]]" && body[end + 2..].starts_with(']') {
-            end += 1;
-        }
+        let end = if is_regex { end_of_regex(body) } else { end_of_variable(body) };
+        let end = end.ok_or_else(|| format!("`{}` is not closed", &rest[start..start + 2]))?;
         let inner = &body[..end];
-        pieces.push(match (close, inner.split_once(':')) {
-            ("}}", _) => Piece::Regex(inner.to_string()),
+        pieces.push(match (is_regex, inner.split_once(':')) {
+            (true, _) => Piece::Regex(inner.to_string()),
             (_, Some((name, regex))) => Piece::Define(variable(name)?, regex.to_string()),
             (_, None) => Piece::Use(variable(inner)?),
         });
         rest = &body[end + 2..];
     }
     Ok(pieces)
+}
+
+/// Where a regular expression ends: at the last `}}` of a row of braces, the first of which may end a count.
+fn end_of_regex(body: &str) -> Option<usize> {
+    let end = body.find("}}")?;
+    let braces = body[end..].chars().take_while(|&c| c == '}').count();
+    Some(end + braces - 2)
+}
+
+/// Where a variable ends: at the first `]]` that lies in no character class.
+fn end_of_variable(body: &str) -> Option<usize> {
+    let (mut in_class, mut escaped) = (false, false);
+    for (at, c) in body.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' => in_class = true,
+            ']' if in_class => in_class = false,
+            ']' if body[at..].starts_with("]]") => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn variable(name: &str) -> Result<String, String> {
