@@ -166,8 +166,7 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     let mut retries = 0;
     loop {
         let mut work = isolated.clone();
-        let spilled = spill_all(&mut work, &budget, &forced)?;
-        let live = LiveRanges::new(&work.mir, work.frame);
+        let (spilled, live) = spill_all(&mut work, &budget, &forced)?;
         let mut cores = Classes::new(&work);
         coalesce::join_ties(&work, &live, &mut cores)?;
         let mut classes = cores.clone();
@@ -256,11 +255,16 @@ fn all_costs(work: &Work, live: &LiveRanges) -> Vec<u128> {
     costs
 }
 
-/// Spills until every point needs at most so many registers of each file; returns what was spilled.
-fn spill_all(work: &mut Work, limits: &assign::Budget, forced: &Forced) -> Result<Vec<VRegId>, AllocError> {
+/// Spills until every point needs at most so many registers of each file; returns what was spilled, and the
+/// live ranges that remain.
+fn spill_all(
+    work: &mut Work,
+    limits: &assign::Budget,
+    forced: &Forced,
+) -> Result<(Vec<VRegId>, LiveRanges), AllocError> {
     let mut all = Vec::new();
+    let mut live = LiveRanges::new(&work.mir, work.frame);
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
-        let live = LiveRanges::new(&work.mir, work.frame);
         let limit = u32::from(limits[file as usize]);
         let framed = work.mir.local_bytes > 0 && file == RegFile::Gpr;
         let limit = if framed { limit - 1 } else { limit };
@@ -278,6 +282,7 @@ fn spill_all(work: &mut Work, limits: &assign::Budget, forced: &Forced) -> Resul
         work.mir.spills += stored;
         let ids = spilled.iter().enumerate().filter(|(_, plan)| plan.is_some());
         all.extend(ids.map(|(vreg, _)| VRegId::new(vreg)));
+        live = LiveRanges::new(&work.mir, work.frame);
     }
-    Ok(all)
+    Ok((all, live))
 }

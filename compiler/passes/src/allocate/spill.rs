@@ -376,7 +376,7 @@ impl Rewriter<'_> {
                 for (component, size) in pieces(from.component, width) {
                     let at = to + 4 * component as u32;
                     // A wide store needs its slot aligned too; arguments may be parts of wider tuples.
-                    let words = if at % (4 * size as u32) == 0 { size } else { 1 };
+                    let words = if at.is_multiple_of(4 * u32::from(size)) { size } else { 1 };
                     for word in (0..size).step_by(words as usize) {
                         let at = at + 4 * word as u32;
                         code.insert(moves::store(from.component(component + word), words, frame, at), loc);

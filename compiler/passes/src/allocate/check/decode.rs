@@ -45,7 +45,7 @@ fn slot(inst: &Inst<PReg>, state: &State, frame: Frame) -> Result<SmallVec<[Plac
     if address.offset < 0 || offset < frame.first_slot || offset + 4 * words > frame.bytes {
         return Err(format!("slot {offset:#x} is outside of the frame"));
     }
-    if offset % (4 * words) != 0 {
+    if !offset.is_multiple_of(4 * words) {
         return Err(format!("slot {offset:#x} is not aligned"));
     }
     Ok((0..words).map(|word| Place::word(offset + 4 * word)).collect())
@@ -193,7 +193,7 @@ pub(super) fn apply(
         Op::LDC => {
             let top = OperandKind::Const { bank: 0, offset: frame.stack_top };
             let (Some(dst), Some(src)) = (register(inst, "d"), plain(inst, "src")) else { return unknown() };
-            if dst != PReg::r(1) || src != top || inst.modifier(ModKind::Size) != "" {
+            if dst != PReg::r(1) || src != top || !inst.modifier(ModKind::Size).is_empty() {
                 return unknown();
             }
             state.write(Place::register(dst), &[Value::Stack]);

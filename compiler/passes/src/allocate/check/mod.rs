@@ -453,8 +453,8 @@ impl<'a> Checker<'a> {
         };
         let aligned = match width {
             1 => true,
-            2 => reg.index() % 2 == 0,
-            _ => reg.index() % 4 == 0,
+            2 => reg.index().is_multiple_of(2),
+            _ => reg.index().is_multiple_of(4),
         };
         if !aligned {
             watch.wrong(block, inst, || format!("{reg} is not aligned for {width}"));

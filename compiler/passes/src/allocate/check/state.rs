@@ -148,11 +148,12 @@ impl State {
         for &(to, content) in list {
             match content {
                 Content::Component(from) => {
-                    let kinds: [(Value, fn(u32) -> Value); 2] =
-                        [(Value::Component(from), Value::Component), (Value::Truth(from), Value::Truth)];
-                    for (value, rename) in kinds {
-                        let places = self.holders.get(&value).into_iter().flatten();
-                        additions.extend(places.map(|&place| (place, rename(to))));
+                    for (held, renamed) in [
+                        (Value::Component(from), Value::Component(to)),
+                        (Value::Truth(from), Value::Truth(to)),
+                    ] {
+                        let places = self.holders.get(&held).into_iter().flatten();
+                        additions.extend(places.map(|&place| (place, renamed)));
                     }
                     let known = self.constants.get(&from).copied();
                     let steady = is_steady(from).then_some(Value::Component(from));
