@@ -474,6 +474,7 @@ mod tests {
         let pressure = live.pressure(&mir, head, &mut live.point());
         assert_eq!((pressure.of(RegFile::Gpr), pressure.of(RegFile::Pred)), (1, 1));
         assert_eq!(cfg.idom(join), Some(head));
+        assert!(cfg.dominates(head, join) && !cfg.dominates(left, join) && !cfg.dominates(join, head));
     }
 
     /// The second component alone may live on; parameters are defined in their block.

@@ -19,7 +19,7 @@
 //!   of the uniform datapath and barriers, which name such operands by nature, are exempt.)
 //! - **Uniform registers** are defined where the warp is converged, or hold constants.
 //!
-//! Cost: linear in the instructions, times the depth of the dominator tree for uses in other blocks.
+//! Cost: linear in the instructions.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_sass::{Op, OperandKind, Pipe, RegFile, Role};
