@@ -16,9 +16,7 @@
 //! ```
 //!
 //! The join is the branch's immediate post-dominator, not counting edges by which threads only end. The
-//! `bssy` stands in front of the branch, unless that is in a loop which the join is not in: a barrier must
-//! not be opened again while earlier leavers wait at it, so the region then begins in front of the
-//! outermost such loop (in its preheader), and its join is pushed out until it post-dominates the beginning. All edges from
+//! `bssy` stands in front of the branch, unless that is in a loop XX All edges from
 //! the region to the join lead through one new block with the `bsync`, so that `bsync` goes on exactly at
 //! the block which `bssy` names.
 //!
@@ -33,8 +31,7 @@ mod region;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::cfg::Cfg;
-use ptxc_ir::dominators::Dominators;
-use ptxc_ir::loops::Loops;
+use ptxc_ir::nested_loops::separate_nested_loops;
 use ptxc_ir::postdominators::PostDominators;
 use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type};
 
@@ -47,12 +44,12 @@ pub const BARRIERS: u32 = 16;
 
 /// Brackets the divergent regions of a function; whether there are any.
 pub fn converge(func: &mut Function) -> bool {
-    insert_preheaders(func, &Uniformity::compute(func));
-    let uniformity = Uniformity::compute(func);
-    let cfg = Cfg::compute(func);
-    let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
-    let postdominators = PostDominators::compute(&live_graph(func));
-    let regions = find_regions(func, &uniformity, &cfg, &loops, &postdominators);
+    // A loop at the start of another one needs a header of its own: its region ends inside the outer loop.
+    separate_nested_loops(func);
+    let (uniformity, cfg, postdominators) = analyse(func);
+    insert_preheaders(func, &uniformity, &cfg, &postdominators);
+    let (uniformity, cfg, postdominators) = analyse(func);
+    let regions = find_regions(func, &uniformity, &cfg, &postdominators);
     let mut meets: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     for region in &regions {
         meets[region.join] = Some(add_meet(func, region));
@@ -70,6 +67,10 @@ pub fn converge(func: &mut Function) -> bool {
         func.layout.push(block);
     }
     !regions.is_empty()
+}
+
+fn analyse(func: &Function) -> (Uniformity, Cfg, PostDominators) {
+    (Uniformity::compute(func), Cfg::compute(func), PostDominators::compute(&live_graph(func)))
 }
 
 /// Makes the block with the `bsync` of a region and leads the region's edges to the join through it.
