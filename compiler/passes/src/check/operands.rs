@@ -116,7 +116,7 @@ impl Operands<'_, '_> {
                     "the label of a `.branchtargets` list",
                 );
             }
-            Kind::Call => {}
+            Kind::Any | Kind::Call => {}
         }
     }
 
@@ -161,7 +161,7 @@ impl Operands<'_, '_> {
         let Some(ty) = self.form.scalar(value.ty) else { return };
         if let OperandKind::Pair(pair) = &operand.kind {
             let Some((second, _)) = value.second else { return self.wrong_kind(operand, "one result") };
-            self.scalar(value, ty, written, &pair.0);
+            self.value(&Value { second: None, ..value.clone() }, written, &pair.0);
             if let Some(second) = self.form.scalar(second) {
                 self.scalar(&Value { discard: true, ..value.clone() }, second, written, &pair.1);
             }

@@ -15,7 +15,7 @@
 //!
 //! A row has up to three columns: opcode, operands, conditions.
 //!
-//! **Opcode.** The mnemonic; modifiers attached to it stand directly behind it in that order; the others,
+//! **Opcode.** The mnemonic, or several with the same forms as in `{vmin,vmax}`; modifiers attached to it stand directly behind it in that order; the others,
 //! behind a space, in any order, as ptxas takes them.
 //!
 //! | written | means |
@@ -49,6 +49,7 @@
 //! | `{t}` | a vector whose elements together are as wide as `t` |
 //! | `[space]`, `[shared]`, `[any]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any; texture and coordinates |
 //! | `label`, `list`, `call` | a label, a `.branchtargets` list, the operands of a call |
+//! | `any` | anything |
 //! | `t?`, `t?hint` | may be left out; is there exactly if the modifier `hint` is |
 //!
 //! **Conditions.** `ptx 6.0 sm_30`: the least version and target; `until 6.4 sm_70`: gone from PTX 6.4 on
@@ -81,6 +82,10 @@ const FILES: &[(&str, &str)] = &[
     ("warp", include_str!("../instructions/warp.txt")),
     ("synchronize", include_str!("../instructions/synchronize.txt")),
     ("control", include_str!("../instructions/control.txt")),
+    ("async", include_str!("../instructions/async.txt")),
+    ("matrix", include_str!("../instructions/matrix.txt")),
+    ("texture", include_str!("../instructions/texture.txt")),
+    ("video", include_str!("../instructions/video.txt")),
 ];
 
 /// All rows.
@@ -113,9 +118,10 @@ impl Table {
                 if definitions.read(line).map_err(place)? {
                     continue;
                 }
-                let row = definitions.row(line).map_err(place)?;
-                table.by_mnemonic.entry(row.mnemonic).or_default().push(table.rows.len());
-                table.rows.push(row);
+                for row in definitions.rows(line).map_err(place)? {
+                    table.by_mnemonic.entry(row.mnemonic).or_default().push(table.rows.len());
+                    table.rows.push(row);
+                }
             }
         }
         Ok(table)

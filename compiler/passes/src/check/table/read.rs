@@ -44,17 +44,25 @@ impl Definitions {
         Ok(false)
     }
 
-    /// A row.
-    pub fn row(&self, line: &'static str) -> Result<Row, Wrong> {
-        let mut columns = line.split(" | ").map(str::trim);
+    /// The rows of a line: one for each mnemonic.
+    pub fn rows(&self, line: &'static str) -> Result<Vec<Row>, Wrong> {
+        let Some(inner) = line.strip_prefix('{') else {
+            let end = line.find(['.', ' ']).unwrap_or(line.len());
+            return Ok(vec![self.row(&line[..end], &line[end..])?]);
+        };
+        let (mnemonics, rest) = inner.split_once('}').ok_or("a brace is not closed")?;
+        mnemonics.split(',').map(|mnemonic| self.row(mnemonic.trim(), rest)).collect()
+    }
+
+    fn row(&self, mnemonic: &'static str, line: &'static str) -> Result<Row, Wrong> {
+        let mut columns = line.split(" | ").map(str::trim_end);
         let opcode = columns.next().unwrap_or("");
-        let operands = columns.next().unwrap_or("");
-        let conditions = columns.next().unwrap_or("");
+        let operands = columns.next().unwrap_or("").trim();
+        let conditions = columns.next().unwrap_or("").trim();
         if columns.next().is_some() {
             return Err("a row has at most three columns".into());
         }
-        let (name, rest) = opcode.split_once(' ').unwrap_or((opcode, ""));
-        let (mnemonic, leading) = name.split_at(name.find('.').unwrap_or(name.len()));
+        let (leading, rest) = opcode.split_once(' ').unwrap_or((opcode, ""));
         let mut groups = self.groups(leading)?;
         let leading = groups.len();
         for token in rest.split_whitespace() {
@@ -148,6 +156,7 @@ impl Definitions {
             None => (false, text),
         };
         let kind = match text {
+            "any" => Kind::Any,
             "label" => Kind::Label,
             "list" => Kind::TargetList,
             "call" => Kind::Call,

@@ -125,6 +125,8 @@ pub enum Kind {
     Texture,
     /// `{a, b}` whose elements together have the size of the type.
     Pack(TypeOf),
+    /// Anything.
+    Any,
     /// A label.
     Label,
     /// The name of a `.branchtargets` list.
