@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! .reg .pred %p<2>; .reg .b32 %r<4>;             block0:
-//! ld.param.u32 %r1, [n];                             v0 = param.b32 0
+//! ld.param.u32 %r1, [n];                             v0 = param.b32 +0
 //! mov.u32 %r2, %tid.x;                               v1 = sreg.b32 tid.x
 //! setp.ge.u32 %p1, %r2, %r1;                =>       v2 = icmp.uge.b32 v1, v0
 //! @%p1 bra DONE;                                     brif v2, block2, block1
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
-//! registers become numbers at once. [`ssa`] turns their reads and writes into values and block parameters;
-//! [`translator`] gives the families of instructions (one file each) operands as values of a type.
+//! registers become numbers at once. `ssa` turns their reads and writes into values and block parameters;
+//! `translator` gives the families of instructions (one file each) operands as values of a type.
 //!
 //! A guarded instruction without side effects computes its result anyway and selects between it and the
 //! old content of its destination; any other one gets a block of its own.
@@ -37,7 +37,7 @@ mod sync;
 mod translator;
 
 use ptxc_ir::function::LaunchBounds;
-use ptxc_ir::{Function, FunctionKind, Param};
+use ptxc_ir::{Function, Param};
 use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};
 
 use crate::check::env::{ModuleEnv, constant_u32};
@@ -100,9 +100,6 @@ fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBound
     }
     bounds
 }
-
-/// An entry of a kernel, as far as the IR knows kinds.
-const KIND: FunctionKind = FunctionKind::Entry;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,9 @@
 //! blocks and the conversion between a register's declared type and an instruction's are dealt with here.
 
 use ptxc_ir::signature::{self, Types};
-use ptxc_ir::{Block, BlockCall, Function, Inst, InstData, Op, SourceLoc, SpecialReg, Symbol, Type, Value};
+use ptxc_ir::{
+    Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, SpecialReg, Symbol, Type, Value,
+};
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{self, Expr, Instruction, Operand, OperandKind, StatementKind, SymbolOffset};
 use ptxc_syntax::const_eval::Constant;
@@ -15,7 +17,7 @@ use super::form::{Form, Translated, Unsupported};
 use super::scalar::Scalar;
 use super::ssa::{Above, Ssa};
 use super::symbols::{self, Owner, Symbols};
-use super::{KIND, arith, control, convert, float, logic, memory, moves, sync};
+use super::{arith, control, convert, float, logic, memory, moves, sync};
 use crate::check::env::ModuleEnv;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
@@ -67,7 +69,7 @@ pub(super) struct Translator<'a> {
 
 impl<'a> Translator<'a> {
     pub fn new(ast: &'a ast::Function, env: &'a ModuleEnv) -> Translator<'a> {
-        let mut function = Function::new(ast.name.name.as_str(), KIND);
+        let mut function = Function::new(ast.name.name.as_str(), FunctionKind::Entry);
         let block = function.add_block();
         let mut ssa = Ssa::new();
         ssa.enter(block, Above::Nothing);
