@@ -24,19 +24,30 @@ use crate::memory::{GridMemory, write_le};
 /// The element type of a buffer or scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
 pub enum Elem {
+    /// An unsigned byte.
     U8,
+    /// A signed byte.
     S8,
+    /// An unsigned 16-bit integer.
     U16,
+    /// A signed 16-bit integer.
     S16,
+    /// An unsigned 32-bit integer.
     U32,
+    /// A signed 32-bit integer.
     S32,
+    /// An unsigned 64-bit integer.
     U64,
+    /// A signed 64-bit integer.
     S64,
+    /// A binary16.
     F16,
+    /// A bfloat16.
     Bf16,
+    /// A binary32.
     F32,
+    /// A binary64.
     F64,
 }
 

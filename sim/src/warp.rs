@@ -252,8 +252,8 @@ impl Control {
         }
     }
 
-    /// Lets lanes at `WARPSYNC` go on where all live lanes of their mask wait with that mask. Those at the same place
-    /// go on together.
+    /// Lets lanes at `WARPSYNC` go on where all live lanes of their mask wait with that mask. Those at the
+    /// same place go on together.
     fn release_warp_sync(&mut self) {
         let live = self.live;
         let came: SmallVec<[(u32, u32); 8]> = self

@@ -122,8 +122,10 @@ fn programs(start: &[u32], steps: &[(usize, [usize; 4])]) -> (String, String) {
         sass.push_str(&format!("MOV R{d}, R20\n"));
         names[d] = result;
     }
-    ssa.push_str("    x0 = sreg.b32 tid.x\n    x1 = const.b32 0x20\n    x2 = umul_wide.b32 x0, x1\n    x3 = iadd.b64 p, x2\n");
-    sass.push_str("S2R R21, SR_TID.X\nLDC.64 R10, c[0x0][0x210]\nULDC.64 UR4, c[0x0][0x208]\nIMAD.WIDE.U32 R10, R21, 0x20, R10\n");
+    ssa.push_str("    x0 = sreg.b32 tid.x\n    x1 = const.b32 0x20\n");
+    ssa.push_str("    x2 = umul_wide.b32 x0, x1\n    x3 = iadd.b64 p, x2\n");
+    sass.push_str("S2R R21, SR_TID.X\nLDC.64 R10, c[0x0][0x210]\nULDC.64 UR4, c[0x0][0x208]\n");
+    sass.push_str("IMAD.WIDE.U32 R10, R21, 0x20, R10\n");
     for (n, name) in names.iter().enumerate() {
         ssa.push_str(&format!("    store.global.b32 [x3 + {}], {name}\n", 4 * n));
         sass.push_str(&format!("STG.E desc[UR4][R10.64+{:#x}], R{n}\n", 4 * n));
@@ -158,7 +160,8 @@ proptest! {
         let func = parse_function(&ssa).unwrap_or_else(|errors| panic!("{errors:?}\n{ssa}"));
         let one = run_ssa(&case, &func, &Options::default()).unwrap_or_else(|error| panic!("{error}\n{ssa}"));
         let options = Options { check_uninitialised: true, ..Options::default() };
-        let two = run_sass(&case, &program(&sass, &case), &options).unwrap_or_else(|error| panic!("{error}\n{sass}"));
+        let two = run_sass(&case, &program(&sass, &case), &options);
+        let two = two.unwrap_or_else(|error| panic!("{error}\n{sass}"));
         prop_assert_eq!(&one.outcomes[0].content, &two.outcomes[0].content, "{}\n{}", ssa, sass);
     }
 }

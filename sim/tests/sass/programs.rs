@@ -244,7 +244,8 @@ fn faults_name_thread_and_instruction() {
     let out = || vec![buffer("out", &[0; 8], &[0; 8])];
     let load = |address: &str, uldc: &str| {
         format!(
-            "S2R R1, SR_TID.X\nLDC.64 R2, c[0x0][0x210]\n{uldc}\nIMAD.WIDE R2, R1, 0x4, R2\nLDG.E R0, {address}\nEXIT"
+            "S2R R1, SR_TID.X\nLDC.64 R2, c[0x0][0x210]\n{uldc}\nIMAD.WIDE R2, R1, 0x4, R2
+             LDG.E R0, {address}\nEXIT"
         )
     };
     let good = "ULDC.64 UR4, c[0x0][0x208]";
