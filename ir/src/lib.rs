@@ -35,7 +35,6 @@ pub mod function;
 pub mod liveness;
 pub mod loops;
 pub mod memory;
-pub mod nested_loops;
 pub mod op;
 pub mod postdominators;
 #[cfg(test)]

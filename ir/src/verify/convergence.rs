@@ -61,6 +61,8 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
             match &at_start[target] {
                 None => at_start[target] = Some(stack.clone()),
                 Some(known) if *known == stack => {}
+                // A thread that ends takes no barrier along.
+                Some(_) if only_exits(func, target) => {}
                 Some(known) => {
                     let (known, brought) = (describe(known), describe(&stack));
                     let message = format!("{block} brings open barriers ({brought}), others ({known})");
@@ -69,6 +71,11 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
             }
         }
     }
+}
+
+/// Whether a block does nothing but end the thread.
+fn only_exits(func: &Function, block: Block) -> bool {
+    matches!(func.blocks[block].insts.as_slice(), &[only] if func.insts[only].op == Op::Exit)
 }
 
 fn describe(stack: &Stack) -> String {

@@ -16,9 +16,12 @@
 //! ```
 //!
 //! The join is the branch's immediate post-dominator, not counting edges by which threads only end. The
-//! `bssy` stands in front of the branch, unless that is in a loop XX All edges from
-//! the region to the join lead through one new block with the `bsync`, so that `bsync` goes on exactly at
-//! the block which `bssy` names.
+//! `bssy` stands in front of the branch, unless that is in a cycle which the join is not in: a barrier must
+//! not be opened again while earlier leavers wait at it, so the region then begins in front of the cycle,
+//! and its join is pushed out until it post-dominates the beginning. Nor may control enter a region behind
+//! its `bssy`: if it does, the region begins further up, at a block that dominates it. All edges from the
+//! region to the join lead through one new block with the `bsync`, so that `bsync` goes on exactly at the
+//! block which `bssy` names.
 //!
 //! Regions nest, since each is closed under paths to a join that post-dominates it. Of regions with one
 //! join only the outermost is kept. Barriers are numbered by nesting depth; regions deeper than
@@ -30,26 +33,18 @@ mod preheader;
 mod region;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::cfg::Cfg;
-use ptxc_ir::nested_loops::separate_nested_loops;
-use ptxc_ir::postdominators::PostDominators;
 use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type};
 
-use crate::uniformity::{Uniformity, live_graph};
 use preheader::insert_preheaders;
-use region::{Region, find_regions};
+use region::{Flow, Region, find_regions};
 
 /// The number of convergence barriers.
 pub const BARRIERS: u32 = 16;
 
 /// Brackets the divergent regions of a function; whether there are any.
 pub fn converge(func: &mut Function) -> bool {
-    // A loop at the start of another one needs a header of its own: its region ends inside the outer loop.
-    separate_nested_loops(func);
-    let (uniformity, cfg, postdominators) = analyse(func);
-    insert_preheaders(func, &uniformity, &cfg, &postdominators);
-    let (uniformity, cfg, postdominators) = analyse(func);
-    let regions = find_regions(func, &uniformity, &cfg, &postdominators);
+    insert_preheaders(func);
+    let regions = find_regions(func, &Flow::analyse(func));
     let mut meets: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     for region in &regions {
         meets[region.join] = Some(add_meet(func, region));
@@ -67,10 +62,6 @@ pub fn converge(func: &mut Function) -> bool {
         func.layout.push(block);
     }
     !regions.is_empty()
-}
-
-fn analyse(func: &Function) -> (Uniformity, Cfg, PostDominators) {
-    (Uniformity::compute(func), Cfg::compute(func), PostDominators::compute(&live_graph(func)))
 }
 
 /// Makes the block with the `bsync` of a region and leads the region's edges to the join through it.

@@ -1,49 +1,63 @@
-//! Preheaders: a block in front of each loop that holds a divergent branch.
+//! A block in front of each cycle that a region has to begin in front of.
 
-use ptxc_ir::cfg::Cfg;
-use ptxc_ir::dominators::Dominators;
-use ptxc_ir::loops::Loops;
+use std::collections::BTreeMap;
+
 use ptxc_ir::{Block, BlockCall, Function, InstData, Op, Type};
 
-use crate::uniformity::Uniformity;
+use super::region::{Cycle, Flow, Place, place};
 
-/// Gives each loop with a divergent branch in it a block that all ways into the loop lead through and that
-/// goes nowhere else. A `bssy` for the whole loop stands there; unused ones vanish in the layout.
-pub(super) fn insert_preheaders(func: &mut Function, uniformity: &Uniformity) {
-    let cfg = Cfg::compute(func);
-    let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
-    let mut fronts: Vec<(Block, Block)> = Vec::new();
-    for this in loops.iter() {
-        let divergent = loops.blocks(this).iter().any(|&block| uniformity.is_divergent_branch(block));
-        if !divergent || loops.preheader(&cfg, this).is_some() {
+/// Gives each cycle that a region must begin in front of a block that all ways into the cycle lead through
+/// and that goes nowhere else. Two cycles may share a header, such as a spin loop at the start of the body
+/// of another loop: then the front of the outer one leads to the front of the inner one.
+pub(super) fn insert_preheaders(func: &mut Function) {
+    let flow = Flow::analyse(func);
+    let cfg = &flow.cfg;
+    let mut cycles: BTreeMap<Block, Vec<Cycle>> = BTreeMap::new();
+    for &block in cfg.rpo() {
+        if !flow.uniformity.is_divergent_branch(block) {
             continue;
         }
-        let header = loops.header(this);
-        let outside: Vec<Block> =
-            cfg.preds(header).iter().copied().filter(|&pred| !loops.contains(this, pred)).collect();
-        fronts.push((header, add_front(func, header, &outside)));
+        if let Place::Front(cycle) = place(block, &flow) {
+            let known = cycles.entry(cycle.header).or_default();
+            if known.iter().all(|other| other.size != cycle.size) {
+                known.push(cycle);
+            }
+        }
+    }
+    let mut fronts: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
+    for (header, mut around) in cycles {
+        // Cycles with one header contain each other; the outermost comes first.
+        around.sort_by_key(|cycle| std::cmp::Reverse(cycle.size));
+        let mut outer: Vec<Block> = Vec::new();
+        let mut waiting: Vec<Block> = cfg.preds(header).to_vec();
+        for cycle in &around {
+            let (stay, enter): (Vec<Block>, Vec<Block>) =
+                waiting.into_iter().partition(|&pred| cycle.blocks.contains(pred));
+            waiting = stay;
+            let sources: Vec<Block> = enter.into_iter().chain(outer.last().copied()).collect();
+            outer.push(add_front(func, header, &sources));
+        }
+        fronts.insert(header, outer);
     }
     if fronts.is_empty() {
         return;
     }
     let layout = std::mem::take(&mut func.layout);
-    fronts.sort();
     for block in layout {
-        if let Ok(found) = fronts.binary_search_by_key(&block, |&(header, _)| header) {
-            func.layout.push(fronts[found].1);
-        }
+        func.layout.extend(fronts.remove(&block).unwrap_or_default());
         func.layout.push(block);
     }
 }
 
-fn add_front(func: &mut Function, header: Block, outside: &[Block]) -> Block {
+/// Leads the edges from `sources` to a header through a new block.
+fn add_front(func: &mut Function, header: Block, sources: &[Block]) -> Block {
     let front = func.blocks.push(Default::default());
     let mut params = Vec::new();
     for param in func.blocks[header].params.clone() {
         let ty = func.ty(param);
         params.push(func.add_block_param(front, ty));
     }
-    for &block in outside {
+    for &block in sources {
         let Some(inst) = func.terminator(block) else { continue };
         for target in &mut func.insts[inst].targets {
             if target.block == header {

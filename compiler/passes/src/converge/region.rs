@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::cfg::Cfg;
-use ptxc_ir::loops::Loops;
+use ptxc_ir::dominators::Dominators;
 use ptxc_ir::postdominators::PostDominators;
 use ptxc_ir::{Block, Function};
 
 use super::BARRIERS;
-use crate::uniformity::{Uniformity, is_exit};
+use crate::uniformity::{Uniformity, is_exit, live_graph};
 
 /// A region of divergent control flow.
 pub(super) struct Region {
@@ -23,58 +23,160 @@ pub(super) struct Region {
     pub(super) depth: u32,
 }
 
-/// The regions of a function, outer ones before those inside them.
-pub(super) fn find_regions(
-    func: &Function,
-    uniformity: &Uniformity,
-    cfg: &Cfg,
-    loops: &Loops,
-    postdominators: &PostDominators,
-) -> Vec<Region> {
-    // By join and anchor, so that branches with the same ones share a region, in a fixed order.
-    let mut found: BTreeMap<(usize, usize), (Block, Block)> = BTreeMap::new();
-    for &block in cfg.rpo() {
-        if !uniformity.is_divergent_branch(block) {
-            continue;
-        }
-        let ways = func.successors(block).filter(|&successor| !is_exit(func, successor)).count();
-        let place = postdominators.immediate(block).and_then(|join| place(block, join, cfg, loops, postdominators));
-        if let Some((anchor, join)) = place.filter(|&(_, join)| ways > 1 && !is_exit(func, join)) {
-            let rank = |block: Block| cfg.rpo_index(block).unwrap_or(usize::MAX);
-            found.insert((rank(anchor), rank(join)), (anchor, join));
-        }
-    }
-    let mut regions: Vec<Region> = Vec::new();
-    for (anchor, join) in found.into_values() {
-        let sources = between(cfg, anchor, join);
-        regions.push(Region { anchor, join, sources, depth: 0 });
-    }
-    nest(regions)
+/// What is known of the flow of control.
+pub(super) struct Flow {
+    pub(super) uniformity: Uniformity,
+    pub(super) cfg: Cfg,
+    dominators: Dominators,
+    postdominators: PostDominators,
 }
 
-/// Where the region of a branch begins and ends; `None` if its threads do not all meet again.
-fn place(
-    branch: Block,
-    join: Block,
-    cfg: &Cfg,
-    loops: &Loops,
-    postdominators: &PostDominators,
-) -> Option<(Block, Block)> {
-    let (mut anchor, mut join) = (branch, join);
-    loop {
-        // The outermost loop around the anchor that the join is not in.
-        let mut around = loops.innermost(anchor);
-        let mut leave = None;
-        while let Some(this) = around.filter(|&this| !loops.contains(this, join)) {
-            leave = Some(this);
-            around = loops.parent(this);
-        }
-        let Some(this) = leave else { return Some((anchor, join)) };
-        anchor = loops.preheader(cfg, this)?;
-        if !postdominators.post_dominates(join, anchor) {
-            join = postdominators.common(join, anchor)?;
+impl Flow {
+    /// Analyses a function.
+    pub(super) fn analyse(func: &Function) -> Flow {
+        let cfg = Cfg::compute(func);
+        Flow {
+            uniformity: Uniformity::compute(func),
+            dominators: Dominators::compute(&cfg),
+            postdominators: PostDominators::compute(&live_graph(func)),
+            cfg,
         }
     }
+}
+
+/// The regions of a function, outer ones before those inside them.
+pub(super) fn find_regions(func: &Function, flow: &Flow) -> Vec<Region> {
+    // By anchor and join, so that branches with the same ones share a region, in a fixed order.
+    let mut found: BTreeMap<(usize, usize), Region> = BTreeMap::new();
+    for &block in flow.cfg.rpo() {
+        let ways = func.successors(block).filter(|&successor| !is_exit(func, successor)).count();
+        if !flow.uniformity.is_divergent_branch(block) || ways < 2 {
+            continue;
+        }
+        if let Place::At { anchor, join, sources } = place(block, flow)
+            && !is_exit(func, join)
+        {
+            let rank = |block: Block| flow.cfg.rpo_index(block).unwrap_or(usize::MAX);
+            found.insert((rank(anchor), rank(join)), Region { anchor, join, sources, depth: 0 });
+        }
+    }
+    nest(found.into_values().collect())
+}
+
+/// Where the region of a branch begins and ends.
+pub(super) enum Place {
+    /// At the end of a block that no cycle leads back to before the join, and through which all control
+    /// comes that reaches what is between.
+    At {
+        /// The block.
+        anchor: Block,
+        /// The join.
+        join: Block,
+        /// The anchor and what is between.
+        sources: Vec<Block>,
+    },
+    /// In front of a cycle that has no block of its own in front of it yet.
+    Front(Cycle),
+    /// Its threads do not all meet again, or the cycle has several ways in.
+    Nowhere,
+}
+
+/// A cycle of control flow: blocks that lead to each other, and the one through which it is entered.
+pub(super) struct Cycle {
+    /// Where every way in leads.
+    pub(super) header: Block,
+    /// Its blocks.
+    pub(super) blocks: EntitySet<Block>,
+    /// How many they are.
+    pub(super) size: usize,
+}
+
+/// Finds the place for the region of a branch.
+///
+/// A `bssy` inside a cycle that the join is not in would open the barrier again while earlier leavers wait
+/// at it. So the region begins in front of all of the cycle, and ends where everything from there on ends.
+/// Where control enters behind the beginning, the region begins at the nearest block that dominates both.
+/// Each step moves the beginning up the dominator tree or the join down, so this ends.
+pub(super) fn place(branch: Block, flow: &Flow) -> Place {
+    let cfg = &flow.cfg;
+    let Some(mut join) = flow.postdominators.immediate(branch) else { return Place::Nowhere };
+    let mut anchor = branch;
+    loop {
+        // The join must be where everything from the beginning on ends.
+        if !flow.postdominators.post_dominates(join, anchor) || join == anchor {
+            match flow.postdominators.common(join, anchor).filter(|&further| further != anchor) {
+                Some(further) => join = further,
+                None => return Place::Nowhere,
+            }
+            continue;
+        }
+        let Some(blocks) = cycle_through(cfg, anchor, join) else {
+            let sources = between(cfg, anchor, join);
+            let Some(up) = beginning(flow, anchor, &sources) else { return Place::Nowhere };
+            if up == anchor {
+                return Place::At { anchor, join, sources };
+            }
+            anchor = up;
+            continue;
+        };
+        let inside = |block: Block| blocks.contains(block);
+        let members: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| inside(block)).collect();
+        let mut entries = Vec::new();
+        for &member in &members {
+            entries.extend(cfg.preds(member).iter().filter(|&&pred| !inside(pred)).map(|&pred| (pred, member)));
+        }
+        let Some(&(front, header)) = entries.first() else { return Place::Nowhere };
+        if entries.iter().any(|&(_, target)| target != header) {
+            return Place::Nowhere;
+        }
+        if !flow.postdominators.post_dominates(join, header) {
+            anchor = header;
+        } else if entries.len() == 1 && cfg.succs(front).len() == 1 {
+            anchor = front;
+        } else {
+            return Place::Front(Cycle { header, size: members.len(), blocks });
+        }
+    }
+}
+
+/// The block through which all control comes that reaches `sources`: the anchor, or the nearest one that
+/// dominates it and every block with an edge into their midst.
+fn beginning(flow: &Flow, anchor: Block, sources: &[Block]) -> Option<Block> {
+    let mut inside: EntitySet<Block> = EntitySet::new();
+    for &source in sources {
+        inside.insert(source);
+    }
+    let mut up = anchor;
+    for &source in sources.iter().filter(|&&source| source != anchor) {
+        for &pred in flow.cfg.preds(source).iter().filter(|&&pred| !inside.contains(pred)) {
+            if flow.cfg.is_reachable(pred) {
+                up = flow.dominators.common(up, pred)?;
+            }
+        }
+    }
+    Some(up)
+}
+
+/// The blocks that lie on a cycle with `block` that does not pass through `join`, if there are any.
+fn cycle_through(cfg: &Cfg, block: Block, join: Block) -> Option<EntitySet<Block>> {
+    let mut reached: EntitySet<Block> = EntitySet::new();
+    let mut stack: Vec<Block> = cfg.succs(block).to_vec();
+    while let Some(next) = stack.pop() {
+        if next != join && reached.insert(next) {
+            stack.extend(cfg.succs(next));
+        }
+    }
+    if !reached.contains(block) {
+        return None;
+    }
+    let mut cycle: EntitySet<Block> = EntitySet::new();
+    stack.push(block);
+    while let Some(next) = stack.pop() {
+        if reached.contains(next) && cycle.insert(next) {
+            stack.extend(cfg.preds(next));
+        }
+    }
+    Some(cycle)
 }
 
 /// The anchor and the blocks that it reaches without passing through the join.

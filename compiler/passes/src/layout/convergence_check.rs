@@ -125,7 +125,8 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
                     entry[way.target] = Some(open.clone());
                     work.push(way.target);
                 }
-                Some(known) if *known != open => errors.push(ConvergenceError {
+                // A thread that ends takes no barrier along.
+                Some(known) if *known != open && !only_exits(code, way.target) => errors.push(ConvergenceError {
                     block,
                     inst: end,
                     why: Why::Join {
@@ -140,6 +141,11 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
     }
     errors.sort_by_key(|error| (error.block, error.inst));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Whether a block does nothing but end the thread.
+fn only_exits(code: &Code, block: usize) -> bool {
+    matches!(code.blocks[block].insts.as_slice(), [only] if only.inst.op == Op::EXIT && only.inst.guard.is_none())
 }
 
 /// The effect of one instruction on the stack; `synced` is set after a `BSYNC` until its label is checked.
