@@ -1,7 +1,7 @@
 //! The codes of the checker's findings, each with the rule behind it.
 //!
 //! `E0101` to `E0199` say what an instruction may look like, `E0201` to `E0299` are about names and types.
-//! A code never changes its meaning.
+//! A code never changes its meaning. `docs/diagnostics.md` lists them with examples.
 
 use ptxc_syntax::codes::Code;
 
@@ -62,5 +62,13 @@ mod tests {
     fn codes_ascend_within_their_range() {
         assert!(ALL.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!(ALL.iter().all(|(code, rule)| (100..300).contains(&code.0) && rule.ends_with('.')));
+    }
+
+    #[test]
+    fn the_book_lists_them_all() {
+        let book = include_str!("../../../../docs/diagnostics.md");
+        for (code, rule) in ALL {
+            assert!(book.contains(&format!("| {code} | {rule} | `")), "{code}: {rule}");
+        }
     }
 }

@@ -55,8 +55,8 @@ use types::Class;
 
 /// Checks a function; the findings are in order of appearance.
 ///
-/// Findings that say that a name is not declared may be consequences of a declaration with a syntax error;
-/// [`is_about_missing_declaration`] tells them apart.
+/// Findings that say that a name is not declared ([`codes::UNDECLARED_REGISTER`] and its like) are not worth
+/// showing for a function with syntax errors, since its declaration may have been lost; the caller knows.
 pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
     let mut checker = Checker {
         env,
@@ -76,12 +76,6 @@ pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
         }
     }
     checker.out
-}
-
-/// Whether a finding says that a name is not declared: not worth showing for a function with syntax errors,
-/// since the declaration may have been lost.
-pub fn is_about_missing_declaration(finding: &Diagnostic) -> bool {
-    [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL].contains(&finding.code)
 }
 
 struct Checker<'a> {

@@ -410,12 +410,11 @@ impl Operands<'_, '_> {
         let Some(base) = &address.place.base else { return };
         match self.names.find(base) {
             None => {}
+            Some(Thing::Register(register, _)) if matches!(register.class, Class::Bits | Class::Integer) => {}
             Some(Thing::Register(register, _)) => {
-                if !matches!(register.class, Class::Bits | Class::Integer) {
-                    let message = "an address is an integer or untyped register";
-                    let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
-                    self.out.push(finding.label(format!("`{base}` is `{register}`")));
-                }
+                let message = "an address is an integer or untyped register";
+                let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
+                self.out.push(finding.label(format!("`{base}` is `{register}`")));
             }
             Some(Thing::Memory(own, _)) => {
                 // `shared::cta` is a part of the space `shared`.
