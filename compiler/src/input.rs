@@ -42,6 +42,6 @@ pub struct Options {
 impl Options {
     /// What the command line does when it is told nothing.
     pub fn defaults(db: &dyn crate::db::Db) -> Options {
-        Options::new(db, None, 3, true, "critical-path".to_string(), 255, false)
+        Options::new(db, None, 3, true, "balanced".to_string(), 255, false)
     }
 }

@@ -75,7 +75,16 @@ pub fn items<'db>(db: &'db dyn Db, file: SourceFile) -> Items<'db> {
                 let ordinal = *count;
                 *count += 1;
                 let offset = item.span.start;
-                result.functions.push(Func::new(db, file, item.kind, name, ordinal, own, offset, item.has_body));
+                result.functions.push(Func::new(
+                    db,
+                    file,
+                    item.kind,
+                    name,
+                    ordinal,
+                    own,
+                    offset,
+                    item.has_body,
+                ));
             }
             kind => result.others.push(PlainItem { kind, text: own }),
         }

@@ -131,7 +131,9 @@ fn mentioned<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Name> {
                 let mut rest: Vec<_> = instruction.operands.iter().collect();
                 while let Some(operand) = rest.pop() {
                     match &operand.kind {
-                        OperandKind::Symbol(name) | OperandKind::Selected(name, _) => names.push(name.clone()),
+                        OperandKind::Symbol(name) | OperandKind::Selected(name, _) => {
+                            names.push(name.clone())
+                        }
                         OperandKind::SymbolOffset(sum) => names.extend(sum.base.clone()),
                         OperandKind::Element(name, index) => {
                             names.push(name.clone());

@@ -87,7 +87,11 @@ pub fn locate(db: &dyn Db, func: Func<'_>, diagnostic: &Diagnostic) -> Located {
 
 /// The kernels of a file, in order, with their code where they have it. Device functions have none of
 /// their own.
-pub fn kernels<'db>(db: &'db dyn Db, file: SourceFile, options: Options) -> Vec<(Func<'db>, Option<&'db FuncCode>)> {
+pub fn kernels<'db>(
+    db: &'db dyn Db,
+    file: SourceFile,
+    options: Options,
+) -> Vec<(Func<'db>, Option<&'db FuncCode>)> {
     let functions = items(db, file).functions.iter();
     functions
         .filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))

@@ -42,7 +42,8 @@ pub fn human(path: &str, text: &str, diagnostics: &[Located]) -> String {
             }
             start..end
         };
-        let mut labels = vec![codespan::Label::primary((), clip(located.primary.0)).with_message(&located.primary.1)];
+        let mut labels =
+            vec![codespan::Label::primary((), clip(located.primary.0)).with_message(&located.primary.1)];
         for (span, message) in &located.secondary {
             labels.push(codespan::Label::secondary((), clip(*span)).with_message(message));
         }

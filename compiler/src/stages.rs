@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use ptxc_ir as ir;
-use ptxc_passes::diagnostic::{Diagnostic, Severity};
+use ptxc_passes::check::{self, codes};
+use ptxc_passes::diagnostic::{Code, Diagnostic, Severity};
 use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, FuncCode, Silent};
 use ptxc_sass::Arch;
@@ -50,11 +51,18 @@ pub fn arch(db: &dyn Db, file: SourceFile, options: Options) -> Arch {
     options.arch(db).unwrap_or_else(|| arch_of_target(header(db, file).target.number))
 }
 
+/// What is not to be said of a function whose text is damaged.
+const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL];
+
 /// The findings of the checker in a function.
 #[salsa::tracked(returns(ref))]
 pub fn checked<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
-    let _ = (ast(db, func), environment(db, func));
-    Vec::new()
+    let mut found = check::check_function(ast(db, func), environment(db, func));
+    if is_damaged(db, func) {
+        // Declarations may be among the statements that the parser had to leave out.
+        found.retain(|finding| !UNDECLARED.contains(&finding.code));
+    }
+    found
 }
 
 /// The SSA form as the program was written.
@@ -85,7 +93,8 @@ pub fn mir<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
     match &ssa(db, func, options).value {
         Some(ssa) => {
             let arch = arch(db, func.file(db), options);
-            Stage::of(pipeline::machine(ssa.clone(), arch, options.opt(db), &mut Silent))
+            let result = pipeline::machine(ssa.clone(), arch, options.opt(db), &mut Silent);
+            Stage::of(result.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
         }
         None => Stage::nothing(),
     }

@@ -81,8 +81,8 @@ pub struct CodeArgs {
     /// How much to optimise, 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub opt: u8,
-    /// The scheduling heuristic: critical-path, pressure, source-order or random:SEED.
-    #[arg(long, value_name = "NAME", default_value = "critical-path")]
+    /// The scheduling heuristic: balanced, critical-path, pressure, source-order or random:SEED.
+    #[arg(long, value_name = "NAME", default_value = "balanced")]
     pub heuristic: String,
     /// The most general registers that a thread may use.
     #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
@@ -168,7 +168,7 @@ pub struct OptArgs {
     #[arg(long, default_value = "sm_90")]
     pub arch: String,
     /// The scheduling heuristic.
-    #[arg(long, default_value = "critical-path")]
+    #[arg(long, default_value = "balanced")]
     pub heuristic: String,
     /// The most general registers that a thread may use.
     #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]

@@ -152,7 +152,13 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) 
 }
 
 /// The whole file printed back as PTX.
-fn emit_tree(db: &Database, file: SourceFile, path: &str, args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
+fn emit_tree(
+    db: &Database,
+    file: SourceFile,
+    path: &str,
+    args: &LowerArgs,
+    streams: &mut Streams<'_>,
+) -> Outcome {
     let found = output::check(db, file);
     if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
@@ -249,7 +255,8 @@ fn passes(
     let Some(start) = built(db, func).value.clone() else { return Ok(None) };
     let arch = arch(db, func.file(db), options);
     let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
-    let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)?;
+    let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)
+        .map_err(|halt| pipeline::name_unsupported(ast(db, func), halt))?;
     let settings = CodeSettings {
         arch,
         opt: options.opt(db),

@@ -62,7 +62,11 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
         return streams.usage(format!("no architecture `{}`", args.arch));
     };
     if heuristic_by_name(&args.heuristic).is_none() {
-        return streams.usage(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", ")));
+        return streams.usage(format!(
+            "no heuristic `{}`; there are {}",
+            args.heuristic,
+            HEURISTICS.join(", ")
+        ));
     }
     if let Some(name) = args.passes.iter().find(|name| !names().contains(&name.as_str())) {
         return streams.usage(format!("no pass `{name}`; there are {}", names().join(", ")));
@@ -138,14 +142,17 @@ fn errors(list: Vec<impl Display>) -> String {
 }
 
 fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, String> {
-    let Some(mut heuristic) = heuristic_by_name(&args.heuristic) else { return Err("no such heuristic".into()) };
+    let Some(mut heuristic) = heuristic_by_name(&args.heuristic) else {
+        return Err("no such heuristic".into());
+    };
     Ok(match (unit, pass) {
         (Unit::Ssa(mut func), _) => match pass {
             "select" => {
                 let uniformity = Uniformity::compute(&func);
                 let frequency = frequency::block_frequencies(&func);
                 let mir = select::select(&func, arch, &uniformity, &frequency).map_err(|list| {
-                    let lines = list.iter().map(|unsupported| format!("{}: {}", unsupported.op, unsupported.why));
+                    let lines =
+                        list.iter().map(|unsupported| format!("{}: {}", unsupported.op, unsupported.why));
                     lines.collect::<Vec<_>>().join("\n")
                 })?;
                 Unit::Virtual(Box::new(mir))
@@ -161,7 +168,8 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
         }
         (Unit::Virtual(mir), "allocate") => {
             let options = allocate::Options { max_regs: args.max_regs as u16, arch };
-            let allocation = allocate::allocate((*mir).clone(), &options).map_err(|error| error.to_string())?;
+            let allocation =
+                allocate::allocate((*mir).clone(), &options).map_err(|error| error.to_string())?;
             allocate::check(&mir, &allocation, &options).map_err(errors)?;
             Unit::Physical(Box::new(allocation.mir))
         }

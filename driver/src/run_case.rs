@@ -33,7 +33,8 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Outcome {
     if report(&path, file.text(&db), &found, MessageFormat::Human, streams) != Outcome::Done {
         return Outcome::Failed;
     }
-    let Some((func, code)) = kernels(&db, file, options).into_iter().find(|(func, _)| *func.name(&db) == *case.entry)
+    let Some((func, code)) =
+        kernels(&db, file, options).into_iter().find(|(func, _)| *func.name(&db) == *case.entry)
     else {
         return streams.failed(format!("{path} has no kernel `{}`", case.entry));
     };

@@ -14,15 +14,15 @@
 
 use std::fmt;
 
-use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::Function;
+use ptxc_ir::verify::{Level, verify};
 use ptxc_sass::text::{Style, write_program};
 use ptxc_sass::{Arch, Program};
 use ptxc_syntax::{NodeId, ast};
 
 use crate::check::env::ModuleEnv;
 use crate::control::{self, Explain};
-use crate::diagnostic::{Code, Diagnostic, source_node};
+use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
 use crate::mir::{Mir, VReg};
 use crate::schedule::heuristic_by_name;
@@ -35,6 +35,9 @@ pub const INTERNAL: Code = Code(990);
 
 /// The kernel needs more registers than it may have.
 pub const TOO_FEW_REGISTERS: Code = Code(901);
+
+/// The architecture has no code generation yet.
+pub const UNSUPPORTED_ARCH: Code = Code(902);
 
 /// Every pass in order, by name.
 pub const PASSES: &[&str] = &[
@@ -99,7 +102,8 @@ pub struct CodeSettings {
 
 fn internal(pass: &str, errors: impl IntoIterator<Item = impl fmt::Display>) -> Halt {
     let list: Vec<String> = errors.into_iter().take(3).map(|error| error.to_string()).collect();
-    let diagnostic = Diagnostic::error(INTERNAL, NodeId(0), format!("{pass} left wrong code: {}", list.join("; ")));
+    let diagnostic =
+        Diagnostic::error(INTERNAL, NodeId(0), format!("{pass} left wrong code: {}", list.join("; ")));
     vec![diagnostic.note("this is an error in ptxc, not in the kernel; nothing was written")]
 }
 
@@ -124,7 +128,13 @@ pub fn build(function: &ast::Function, env: &ModuleEnv) -> Result<Function, Halt
 }
 
 /// Simplifies SSA.
-pub fn ssa(mut func: Function, arch: Arch, opt: u8, fmad: bool, observer: &mut dyn Observer) -> Result<Function, Halt> {
+pub fn ssa(
+    mut func: Function,
+    arch: Arch,
+    opt: u8,
+    fmad: bool,
+    observer: &mut dyn Observer,
+) -> Result<Function, Halt> {
     observer.before("fuse-multiply-add", &func);
     if fmad {
         legalize::fuse_multiply_add(&mut func, arch);
@@ -140,7 +150,17 @@ pub fn ssa(mut func: Function, arch: Arch, opt: u8, fmad: bool, observer: &mut d
 }
 
 /// Legalizes, brackets divergence and selects instructions.
-pub fn machine(mut func: Function, arch: Arch, opt: u8, observer: &mut dyn Observer) -> Result<Mir<VReg>, Halt> {
+pub fn machine(
+    mut func: Function,
+    arch: Arch,
+    opt: u8,
+    observer: &mut dyn Observer,
+) -> Result<Mir<VReg>, Halt> {
+    if arch != Arch::Sm90 {
+        let message = format!("code for {arch} is not supported yet");
+        let gate = Diagnostic::error(UNSUPPORTED_ARCH, NodeId(0), message);
+        return Err(vec![gate.help("compile for sm_90 with --arch sm_90: what is written for an older target runs there")]);
+    }
     observer.before("legalize", &func);
     legalize::legalize(&mut func, arch);
     verified("legalize", &func, Level::Legal)?;
@@ -178,15 +198,42 @@ fn unsupported(what: select::Unsupported) -> Diagnostic {
     Diagnostic::unsupported(node, format!("`{}`", what.op)).note(what.why)
 }
 
+/// Lets diagnostics about instructions that can't be lowered yet name them as the function's text does,
+/// where the pass that found them knew only what has become of them.
+pub fn name_unsupported(function: &ast::Function, halt: Halt) -> Halt {
+    let mut halt = halt;
+    for diagnostic in halt.iter_mut().filter(|diagnostic| diagnostic.code == UNSUPPORTED) {
+        let node = diagnostic.primary.node;
+        let written = function.body.iter().flatten().find_map(|statement| match &statement.kind {
+            ast::StatementKind::Instruction(instruction) if statement.id == node => Some(&instruction.opcode),
+            _ => None,
+        });
+        if let Some(opcode) = written {
+            diagnostic.message = format!("`{opcode}` is not supported yet");
+        }
+    }
+    halt.dedup();
+    halt
+}
+
 /// Schedules, allocates, lays out and adds control codes.
-pub fn code(mut mir: Mir<VReg>, settings: &CodeSettings, observer: &mut dyn Observer) -> Result<FuncCode, Halt> {
+pub fn code(
+    mut mir: Mir<VReg>,
+    settings: &CodeSettings,
+    observer: &mut dyn Observer,
+) -> Result<FuncCode, Halt> {
     let arch = settings.arch;
     let Some(mut heuristic) = heuristic_by_name(&settings.heuristic) else {
-        return Err(vec![Diagnostic::error(INTERNAL, NodeId(0), format!("no heuristic `{}`", settings.heuristic))]);
+        return Err(vec![Diagnostic::error(
+            INTERNAL,
+            NodeId(0),
+            format!("no heuristic `{}`", settings.heuristic),
+        )]);
     };
     observer.before("schedule-pre-ra", &mir);
     if settings.opt > 1 {
-        schedule::pre_ra(&mut mir, arch, &mut *heuristic).map_err(|error| internal("schedule-pre-ra", [error]))?;
+        schedule::pre_ra(&mut mir, arch, &mut *heuristic)
+            .map_err(|error| internal("schedule-pre-ra", [error]))?;
     }
     verified_mir("schedule-pre-ra", &mir)?;
     go_on(observer, "schedule-pre-ra", &mir)?;
@@ -205,7 +252,8 @@ pub fn code(mut mir: Mir<VReg>, settings: &CodeSettings, observer: &mut dyn Obse
 
     observer.before("schedule-post-ra", &laid_out);
     if settings.opt > 0 {
-        schedule::post_ra(&mut laid_out, arch, &mut *heuristic).map_err(|error| internal("schedule-post-ra", [error]))?;
+        schedule::post_ra(&mut laid_out, arch, &mut *heuristic)
+            .map_err(|error| internal("schedule-post-ra", [error]))?;
     }
     go_on(observer, "schedule-post-ra", &laid_out)?;
 
@@ -221,7 +269,9 @@ pub fn code(mut mir: Mir<VReg>, settings: &CodeSettings, observer: &mut dyn Obse
 }
 
 fn too_few(error: &allocate::AllocError) -> Halt {
-    vec![Diagnostic::error(TOO_FEW_REGISTERS, NodeId(0), error.to_string()).help("allow more with --max-regs")]
+    vec![
+        Diagnostic::error(TOO_FEW_REGISTERS, NodeId(0), error.to_string()).help("allow more with --max-regs"),
+    ]
 }
 
 /// A program as text, for printing between passes.
@@ -234,4 +284,3 @@ impl fmt::Display for ProgramText<'_> {
         f.write_str(&text)
     }
 }
-

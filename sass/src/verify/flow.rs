@@ -28,11 +28,12 @@ fn next(program: &Program, index: usize) -> Next {
             OperandKind::Label(label) => program.labels.get(label.0 as usize).copied(),
             _ => None,
         });
-        let conditional = guarded || inst.operands.iter().any(|operand| match operand.kind {
-            OperandKind::Reg(_) => true,
-            OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,
-            _ => false,
-        });
+        let conditional = guarded
+            || inst.operands.iter().any(|operand| match operand.kind {
+                OperandKind::Reg(_) => true,
+                OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,
+                _ => false,
+            });
         return Next { falls: conditional, target };
     }
     Next { falls: true, target: None }

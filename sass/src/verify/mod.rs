@@ -96,7 +96,9 @@ impl fmt::Display for Hazard {
             HazardKind::Waw | HazardKind::War => "overwrites",
             HazardKind::AfterBarrier => "follows",
             HazardKind::StaleReuse => "keeps in the reuse cache and overwrites",
-            HazardKind::Format => return write!(f, "/*{:04x}*/ has an illegal control field", self.consumer * 16),
+            HazardKind::Format => {
+                return write!(f, "/*{:04x}*/ has an illegal control field", self.consumer * 16);
+            }
             HazardKind::FallsOff => return write!(f, "/*{:04x}*/ runs past the end", self.consumer * 16),
         };
         write!(f, "/*{:04x}*/ {what}", self.consumer * 16)?;
@@ -127,8 +129,7 @@ impl fmt::Display for Hazard {
 pub fn check(program: &Program) -> Result<(), Vec<Hazard>> {
     let mut hazards = flow::run(program);
     hazards.sort();
-    hazards.dedup_by(|a, b| {
-        (a.consumer, a.producer, a.kind, a.reg) == (b.consumer, b.producer, b.kind, b.reg)
-    });
+    hazards
+        .dedup_by(|a, b| (a.consumer, a.producer, a.kind, a.reg) == (b.consumer, b.producer, b.kind, b.reg));
     if hazards.is_empty() { Ok(()) } else { Err(hazards) }
 }

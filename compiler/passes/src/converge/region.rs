@@ -123,7 +123,8 @@ pub(super) fn place(branch: Block, flow: &Flow) -> Place {
         let members: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| inside(block)).collect();
         let mut entries = Vec::new();
         for &member in &members {
-            entries.extend(cfg.preds(member).iter().filter(|&&pred| !inside(pred)).map(|&pred| (pred, member)));
+            entries
+                .extend(cfg.preds(member).iter().filter(|&&pred| !inside(pred)).map(|&pred| (pred, member)));
         }
         let Some(&(front, header)) = entries.first() else { return Place::Nowhere };
         if entries.iter().any(|&(_, target)| target != header) {

@@ -47,7 +47,7 @@ pub enum Why {
         /// The innermost open one.
         innermost: u8,
     },
-    /// After `BSYNC` the code goes on elsewhere than at the label of the `BSSY`.
+    /// After `BSYNC` the code goes on elsewhere than at the label of the `BSSY`, or not right behind it.
     WrongLabel {
         /// The barrier.
         barrier: u8,
@@ -116,7 +116,7 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
         let end = code.blocks[block].insts.len();
         for way in code.ways(block) {
             if let Some((barrier, label)) = synced
-                && way.target != label as usize
+                && (way.target != label as usize || way.target != block + 1)
             {
                 errors.push(ConvergenceError { block, inst: end, why: Why::WrongLabel { barrier, label } });
             }
@@ -126,15 +126,17 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
                     work.push(way.target);
                 }
                 // A thread that ends takes no barrier along.
-                Some(known) if *known != open && !only_exits(code, way.target) => errors.push(ConvergenceError {
-                    block,
-                    inst: end,
-                    why: Why::Join {
-                        target: way.target,
-                        here: open.iter().map(|&(barrier, _)| barrier).collect(),
-                        there: known.iter().map(|&(barrier, _)| barrier).collect(),
-                    },
-                }),
+                Some(known) if *known != open && !only_exits(code, way.target) => {
+                    errors.push(ConvergenceError {
+                        block,
+                        inst: end,
+                        why: Why::Join {
+                            target: way.target,
+                            here: open.iter().map(|&(barrier, _)| barrier).collect(),
+                            there: known.iter().map(|&(barrier, _)| barrier).collect(),
+                        },
+                    })
+                }
                 Some(_) => {}
             }
         }

@@ -7,7 +7,7 @@
 //! 2. Order (`chains`): chains along likely edges; hot edges fall through, cold blocks go last.
 //! 3. Branches: a conditional branch is inverted so that its likelier or following target falls through; a
 //!    branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
-//! 4. Labels of `BSSY` follow their blocks.
+//! 4. Labels of `BSSY` follow their blocks, and name what stands right behind the `BSYNC` (`resume`).
 //!
 //! ```text
 //! mb0: …; branch P0, mb2, mb1            block 0: …
@@ -20,6 +20,7 @@
 mod chains;
 mod code;
 mod convergence_check;
+mod resume;
 mod text;
 mod threading;
 
@@ -77,7 +78,7 @@ pub fn layout(mir: Mir<PReg>) -> Code {
         write_end(&mut insts, ends[block], next, data.term_loc, &number);
         blocks.push(CodeBlock { insts, body, frequency: data.frequency });
     }
-    Code {
+    let mut code = Code {
         name: mir.name,
         params: mir.params,
         shared_bytes: mir.shared_bytes,
@@ -85,7 +86,9 @@ pub fn layout(mir: Mir<PReg>) -> Code {
         barriers: mir.barriers,
         spills: mir.spills,
         blocks,
-    }
+    };
+    resume::name_resumptions(&mut code);
+    code
 }
 
 /// The place of a block among those that are kept.
