@@ -18,7 +18,10 @@ pub(crate) fn run(corpus: &Path) -> Result<(), String> {
         println!("SKIPPED: the comparison with ptxas; PTXC_ORACLE names no folder with ptxas");
         return Ok(());
     };
-    println!("{:20} {:>6} {:>6} {:>6}   {:>4} {:>5} {:>6}", "kernel", "insts", "ptxas", "ratio", "regs", "ptxas", "ratio");
+    println!(
+        "{:20} {:>6} {:>6} {:>6}   {:>4} {:>5} {:>6}",
+        "kernel", "insts", "ptxas", "ratio", "regs", "ptxas", "ratio"
+    );
     let (mut insts, mut registers) = (Vec::new(), Vec::new());
     let mut known: BTreeMap<_, Vec<(String, usize, u32)>> = BTreeMap::new();
     for kernel in kernels(corpus) {
@@ -49,7 +52,16 @@ pub(crate) fn run(corpus: &Path) -> Result<(), String> {
         );
     }
     let mean = |list: &[f64]| (list.iter().map(|ratio| ratio.ln()).sum::<f64>() / list.len() as f64).exp();
-    println!("{:20} {:>6} {:>6} {:6.2}   {:>4} {:>5} {:6.2}", "geometric mean", "", "", mean(&insts), "", "", mean(&registers));
+    println!(
+        "{:20} {:>6} {:>6} {:6.2}   {:>4} {:>5} {:6.2}",
+        "geometric mean",
+        "",
+        "",
+        mean(&insts),
+        "",
+        "",
+        mean(&registers)
+    );
     if mean(&insts) > LIMIT || mean(&registers) > LIMIT {
         return Err(format!("a geometric mean is above {LIMIT}"));
     }

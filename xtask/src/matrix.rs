@@ -12,7 +12,8 @@ use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 
 use crate::kernels::{Kernel, kernels};
 
-const HEURISTICS: &[&str] = &["balanced", "critical-path", "pressure", "source-order", "random:1", "random:2"];
+const HEURISTICS: &[&str] =
+    &["balanced", "critical-path", "pressure", "source-order", "random:1", "random:2"];
 
 /// Runs the matrix; the error counts what failed.
 pub(crate) fn run(corpus: &Path) -> Result<(), String> {

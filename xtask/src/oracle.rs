@@ -27,7 +27,8 @@ impl Oracle {
     pub(crate) fn compile(&self, ptx: &Path) -> Result<Vec<(String, usize, u32)>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let cubin = folder.path().join("k.cubin").display().to_string();
-        let report = self.output("ptxas", &["-arch=sm_90", "-v", &ptx.display().to_string(), "-o", &cubin])?;
+        let report =
+            self.output("ptxas", &["-arch=sm_90", "-v", &ptx.display().to_string(), "-o", &cubin])?;
         let text = self.output("nvdisasm", &["-c", &cubin])?;
         let mut kernels = Vec::new();
         for part in text.split("//--------------------- .text.").skip(1) {

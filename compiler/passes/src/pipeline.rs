@@ -25,7 +25,7 @@ use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
 use crate::mir::{Mir, VReg};
-use crate::schedule::heuristic_by_name;
+use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
 use crate::{allocate, build_ssa, combine, converge, frequency, layout, legalize, mir, schedule, select};
@@ -35,6 +35,9 @@ pub const INTERNAL: Code = Code(990);
 
 /// The kernel needs more registers than it may have.
 pub const TOO_FEW_REGISTERS: Code = Code(901);
+
+/// A heuristic returned an order that breaks a dependence.
+pub const ILLEGAL_ORDER: Code = Code(903);
 
 /// The architecture has no code generation yet.
 pub const UNSUPPORTED_ARCH: Code = Code(902);
@@ -159,7 +162,7 @@ pub fn machine(
     if arch != Arch::Sm90 {
         let message = format!("code for {arch} is not supported yet");
         let gate = Diagnostic::error(UNSUPPORTED_ARCH, NodeId(0), message);
-        return Err(vec![gate.help("compile for sm_90 with --arch sm_90: what is written for an older target runs there")]);
+        return Err(vec![gate.help("--arch sm_90 compiles for sm_90, which runs PTX for older targets")]);
     }
     observer.before("legalize", &func);
     legalize::legalize(&mut func, arch);
@@ -216,24 +219,30 @@ pub fn name_unsupported(function: &ast::Function, halt: Halt) -> Halt {
     halt
 }
 
-/// Schedules, allocates, lays out and adds control codes.
-pub fn code(
+/// Schedules by a built-in heuristic, allocates, lays out and adds control codes.
+pub fn code(mir: Mir<VReg>, settings: &CodeSettings, observer: &mut dyn Observer) -> Result<FuncCode, Halt> {
+    match heuristic_by_name(&settings.heuristic) {
+        Some(mut heuristic) => code_with(mir, settings, &mut *heuristic, observer),
+        None => {
+            let message = format!("there is no heuristic `{}`", settings.heuristic);
+            Err(vec![Diagnostic::error(INTERNAL, NodeId(0), message)])
+        }
+    }
+}
+
+/// Schedules by any heuristic, allocates, lays out and adds control codes. An order that breaks a
+/// dependence is an error that names it; every other order becomes correct code.
+pub fn code_with(
     mut mir: Mir<VReg>,
     settings: &CodeSettings,
+    heuristic: &mut dyn Heuristic,
     observer: &mut dyn Observer,
 ) -> Result<FuncCode, Halt> {
     let arch = settings.arch;
-    let Some(mut heuristic) = heuristic_by_name(&settings.heuristic) else {
-        return Err(vec![Diagnostic::error(
-            INTERNAL,
-            NodeId(0),
-            format!("no heuristic `{}`", settings.heuristic),
-        )]);
-    };
     observer.before("schedule-pre-ra", &mir);
     if settings.opt > 1 {
-        schedule::pre_ra(&mut mir, arch, &mut *heuristic)
-            .map_err(|error| internal("schedule-pre-ra", [error]))?;
+        schedule::pre_ra(&mut mir, arch, heuristic)
+            .map_err(|error| illegal_order("schedule-pre-ra", &error))?;
     }
     verified_mir("schedule-pre-ra", &mir)?;
     go_on(observer, "schedule-pre-ra", &mir)?;
@@ -252,8 +261,8 @@ pub fn code(
 
     observer.before("schedule-post-ra", &laid_out);
     if settings.opt > 0 {
-        schedule::post_ra(&mut laid_out, arch, &mut *heuristic)
-            .map_err(|error| internal("schedule-post-ra", [error]))?;
+        schedule::post_ra(&mut laid_out, arch, heuristic)
+            .map_err(|error| illegal_order("schedule-post-ra", &error))?;
     }
     go_on(observer, "schedule-post-ra", &laid_out)?;
 
@@ -266,6 +275,11 @@ pub fn code(
     ptxc_sass::verify::check(&program).map_err(|hazards| internal("control", hazards))?;
     go_on(observer, "hazard-check", &ProgramText(&program))?;
     Ok(FuncCode { program, explain })
+}
+
+fn illegal_order(pass: &str, error: &IllegalOrder) -> Halt {
+    let message = format!("{pass}: the heuristic's order is illegal: {error}");
+    vec![Diagnostic::error(ILLEGAL_ORDER, NodeId(0), message)]
 }
 
 fn too_few(error: &allocate::AllocError) -> Halt {

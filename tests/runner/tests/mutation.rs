@@ -81,8 +81,15 @@ fn files() -> Vec<PathBuf> {
     let mut files = vec![root.join("../lit/kernels/saxpy.ptx")];
     let corpus = root.join("../../../shared/corpus/ptx/t1");
     if corpus.is_dir() {
-        let names =
-            ["reduce_shared", "matmul_tiled", "histogram_shared", "warp_votes", "mandelbrot", "spmv_csr", "switch_vm"];
+        let names = [
+            "reduce_shared",
+            "matmul_tiled",
+            "histogram_shared",
+            "warp_votes",
+            "mandelbrot",
+            "spmv_csr",
+            "switch_vm",
+        ];
         files.extend(names.map(|name| corpus.join(format!("{name}.sm_90.ptx"))));
     } else {
         println!("SKIPPED: the kernels of the corpus, which is absent");

@@ -24,6 +24,10 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "check line {}: {} (searching from output line {})", self.check_line, self.message, self.input_line)
+        write!(
+            f,
+            "check line {}: {} (searching from output line {})",
+            self.check_line, self.message, self.input_line
+        )
     }
 }
