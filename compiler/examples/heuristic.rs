@@ -16,7 +16,7 @@ impl Heuristic for MostSuccessors {
     }
 
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
-        let score = |node: Node| (region.successors(node).count(), now - region.ready_at(node));
+        let score = |node: Node| (region.successors(node).len(), now - region.ready_at(node));
         let best = ready.iter().copied().max_by_key(|&node| score(node));
         best.unwrap_or_else(|| unreachable!("the ready list is never empty"))
     }
