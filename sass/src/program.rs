@@ -3,6 +3,7 @@
 use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
+use crate::operand::OperandKind;
 use crate::register::PReg;
 
 /// An instruction with its control field.
@@ -76,4 +77,34 @@ impl Program {
 
     /// The frequency of what runs once a kernel's entry.
     pub const ONCE: u64 = 1024;
+}
+
+impl Program {
+    /// Drops labels that no instruction names and numbers the rest in the order of their places; labels of
+    /// one place become one.
+    pub fn number_labels(&mut self) {
+        let mut places: Vec<u32> = self.insts.iter().flat_map(|coded| named(&coded.inst)).collect();
+        for place in &mut places {
+            *place = self.labels[*place as usize];
+        }
+        places.sort_unstable();
+        places.dedup();
+        for coded in &mut self.insts {
+            for operand in &mut coded.inst.operands {
+                if let OperandKind::Label(label) = &mut operand.kind {
+                    let place = self.labels[label.0 as usize];
+                    label.0 = places.partition_point(|&other| other < place) as u32;
+                }
+            }
+        }
+        self.labels = places;
+    }
+}
+
+/// The labels that an instruction names.
+fn named(inst: &Inst<PReg>) -> impl Iterator<Item = u32> + '_ {
+    inst.operands.iter().filter_map(|operand| match operand.kind {
+        OperandKind::Label(label) => Some(label.0),
+        _ => None,
+    })
 }

@@ -268,7 +268,8 @@ pub fn code_with(
 
     observer.before("control", &laid_out);
     let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
-    let (program, explain) = control::assign(&laid_out, arch, control::Options { sync });
+    let (mut program, explain) = control::assign(&laid_out, arch, control::Options { sync });
+    program.number_labels();
     go_on(observer, "control", &ProgramText(&program))?;
 
     observer.before("hazard-check", &ProgramText(&program));
