@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::codes;
 use super::suggest::Suggestions;
-use super::table::{Choice, Group, Presence, Row, TABLE, TypeOf};
+use super::table::{AddressSpace, Choice, Group, Kind, Lanes, Presence, Row, TABLE, TypeOf};
 use super::types::Scalar;
 use crate::diagnostic::Diagnostic;
 
@@ -50,6 +50,26 @@ impl Form {
         let row = self.row;
         self.chosen.iter().enumerate().filter_map(move |(group, chosen)| {
             chosen.map(|(choice, part)| (&row.groups[group].choices[usize::from(choice)], usize::from(part)))
+        })
+    }
+
+    /// The vector that the instruction moves, if it is written with `.v2` and the like: the type of an
+    /// element, their number, and the part of the opcode that says so.
+    pub fn vector(&self) -> Option<(Scalar, u32, usize)> {
+        self.row.operands.iter().find_map(|operand| {
+            let Kind::Value(value) = &operand.kind else { return None };
+            let Lanes::Group(group) = value.lanes else { return None };
+            let (_, part) = self.chosen[group]?;
+            let count = self.choice(group)?.text.trim_start_matches(|c: char| !c.is_ascii_digit());
+            Some((self.scalar(value.ty)?, count.parse().ok()?, usize::from(part)))
+        })
+    }
+
+    /// The state space that the opcode names for the first address that leaves the choice.
+    pub fn space(&self) -> Option<&'static str> {
+        self.row.operands.iter().find_map(|operand| match operand.kind {
+            Kind::Address(AddressSpace::Group(group)) => self.choice(group).map(|choice| choice.text),
+            _ => None,
         })
     }
 
@@ -95,9 +115,16 @@ fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
             None => left.push(part),
         }
     }
-    let is_missing =
-        |&group: &usize| chosen[group].is_none() && row.groups[group].presence == Presence::Required;
-    let missing = (0..row.groups.len()).filter(is_missing).collect();
+    let mut missing = SmallVec::new();
+    for (group, row_group) in row.groups.iter().enumerate() {
+        let absent = chosen[group].is_none();
+        match row_group.presence {
+            Presence::Required if absent => missing.push(group),
+            Presence::With(other) if absent && chosen[other].is_some() => missing.push(group),
+            Presence::With(other) if !absent && chosen[other].is_none() => missing.push(other),
+            _ => {}
+        }
+    }
     Fit { form: Form { row, chosen }, left, missing }
 }
 

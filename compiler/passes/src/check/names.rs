@@ -4,7 +4,9 @@
 //! functions of the module, and the special registers. One that isn't found is reported once a function,
 //! with the nearest known name.
 
-use ptxc_syntax::ast::{Function, Operand, OperandKind, Parameter, Space, Statement, StatementKind, Vector};
+use ptxc_syntax::ast::{
+    Function, FunctionKind, Operand, OperandKind, Parameter, Space, Statement, StatementKind, Vector,
+};
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -68,6 +70,7 @@ pub enum Wanted {
 /// The names around a point of a function.
 pub struct Names<'a> {
     env: &'a ModuleEnv,
+    kind: FunctionKind,
     scopes: Scopes,
     /// Parameters and results, whose state space the scopes don't know.
     own: FxHashMap<&'a str, (&'a Parameter, u32)>,
@@ -98,7 +101,14 @@ impl<'a> Names<'a> {
                 _ => None,
             };
         }
-        Names { env, scopes: Scopes::new(function), own, directives, reported: FxHashSet::default() }
+        Names {
+            env,
+            kind: function.kind,
+            scopes: Scopes::new(function),
+            own,
+            directives,
+            reported: FxHashSet::default(),
+        }
     }
 
     /// Takes in a statement, and reports what it declares wrongly.
@@ -162,6 +172,16 @@ impl<'a> Names<'a> {
             return Some(Thing::Function);
         }
         special::find(name).map(Thing::Special)
+    }
+
+    /// Whether the name is a parameter of the function here, no variable that hides it.
+    pub fn is_parameter(&self, name: &str) -> bool {
+        matches!(self.scopes.lookup(name), Some(Meaning::Parameter(_)))
+    }
+
+    /// The same in a kernel.
+    pub fn is_kernel_parameter(&self, name: &str) -> bool {
+        self.kind == FunctionKind::Entry && self.is_parameter(name)
     }
 
     /// Reports the names of an operand that mean nothing.

@@ -107,6 +107,11 @@ impl Operands<'_, '_> {
                 }
             }
             Kind::Pack(ty) => self.pack(*ty, operand),
+            Kind::Discard => {
+                if operand.kind != OperandKind::Sink {
+                    self.wrong_kind(operand, "`_` instead of a result");
+                }
+            }
             Kind::Label => self.name_of(operand, codes::NOT_A_LABEL, Thing::Label, "a label"),
             Kind::TargetList => {
                 self.name_of(
@@ -330,11 +335,10 @@ impl Operands<'_, '_> {
         let (fits, there) = match (ty.class, constant) {
             (Class::Integer | Class::Predicate, Constant::S64(_) | Constant::U64(_)) => (true, ""),
             (Class::Float, Constant::F32(_) | Constant::F64(_)) => (true, ""),
-            (Class::Bits, Constant::S64(_) | Constant::U64(_) | Constant::F32(_)) => (true, ""),
-            // The bits of a double are those of `0d…`; a decimal has none without a type.
-            (Class::Bits, Constant::F64(_)) => {
-                (matches!(expr, Expr::F64(_)) && ty.bits == 64, "a decimal number")
-            }
+            (Class::Bits, Constant::S64(_) | Constant::U64(_)) => (true, ""),
+            // Bits are also those of a float of the same size.
+            (Class::Bits, Constant::F32(_)) if ty.bits == 32 => (true, ""),
+            (Class::Bits, Constant::F64(_)) if ty.bits == 64 => (true, ""),
             (_, Constant::S64(_) | Constant::U64(_)) => (false, "an integer"),
             (_, Constant::F32(_) | Constant::F64(_)) => (false, "a floating-point number"),
         };
@@ -425,6 +429,16 @@ impl Operands<'_, '_> {
                     let message = format!("`{}` takes an address in `.{wanted}`", self.opcode());
                     let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
                     self.out.push(finding.label(format!("`{base}` is in `.{}`", own.spelling())));
+                } else if space == Some("param::func") && self.names.is_kernel_parameter(base) {
+                    let message = format!("`{}` takes a parameter of a call", self.opcode());
+                    let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
+                    self.out.push(finding.label(format!("`{base}` is a parameter of the kernel")));
+                } else if self.instruction.opcode.mnemonic() == "st" && self.names.is_parameter(base) {
+                    let message = format!("the parameter `{base}` can't be written");
+                    let finding = Diagnostic::error(codes::ASSIGNED_CONSTANT, node, message);
+                    self.out.push(
+                        finding.label("parameters are read-only").help("copy it to a `.local` variable"),
+                    );
                 }
             }
             Some(thing) => {

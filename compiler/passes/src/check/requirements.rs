@@ -3,7 +3,7 @@
 use ptxc_syntax::ast::Instruction;
 
 use super::codes;
-use super::env::{ModuleEnv, PtxTarget, PtxVersion};
+use super::env::{ModuleEnv, PtxTarget, PtxVersion, TargetKind};
 use super::forms::Form;
 use super::table::Needs;
 use crate::diagnostic::Diagnostic;
@@ -25,6 +25,9 @@ pub fn check(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut 
         );
         return;
     }
+    if matches!(opcode.mnemonic().as_str(), "ld" | "st") {
+        wide_access(form, instruction, env, out);
+    }
     let whole = std::iter::once((&form.row.needs, opcode.to_string(), opcode.part_id(0)));
     let parts = form.written().map(|(choice, part)| {
         (&choice.needs, format!("`.{}` of `{opcode}`", choice.text), opcode.part_id(part))
@@ -40,6 +43,39 @@ pub fn check(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut 
         if !target && !needs.has_target(env.target) {
             target = true;
             out.push(target_too_old(&what, needs, env.target, node));
+        }
+    }
+}
+
+/// Loads and stores of vectors: up to 128 bits anywhere, 256 bits from PTX 8.8 and sm_100 on, never more.
+fn wide_access(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
+    let opcode = &instruction.opcode;
+    let Some((element, count, part)) = form.vector() else { return };
+    let (bits, node) = (element.bits * count, opcode.part_id(part));
+    if bits > 256 || (bits > 128 && !matches!(element.bits, 32 | 64)) {
+        let message = format!("`{opcode}` moves {bits} bits");
+        out.push(
+            Diagnostic::error(codes::VECTOR_SIZE, node, message)
+                .label("too many elements for their type")
+                .note("a vector has at most 128 bits; `.v8` of 32 bits and `.v4` of 64 bits have 256"),
+        );
+    } else if bits > 128 {
+        if let Some(space) = form.space().filter(|&space| space != "global") {
+            let message = format!("`{opcode}` moves {bits} bits, which only `.global` can");
+            out.push(
+                Diagnostic::error(codes::VECTOR_SIZE, node, message)
+                    .label(format!("`.{space}` moves up to 128")),
+            );
+        }
+        let what = format!("a vector of {bits} bits");
+        let needed = PtxVersion(8, 8);
+        if env.version < needed {
+            out.push(version_too_old(&what, needed, env.version, node));
+        }
+        let target = PtxTarget { number: 100, kind: TargetKind::Baseline };
+        let needs = Needs { version: None, targets: vec![target] };
+        if !needs.has_target(env.target) {
+            out.push(target_too_old(&what, &needs, env.target, node));
         }
     }
 }
@@ -65,11 +101,8 @@ pub fn target_too_old(
 ) -> Diagnostic {
     let names: Vec<String> = needs.targets.iter().map(|target| target.to_string()).collect();
     let list = names.join(" or ");
-    let later = if needs.targets.iter().all(|target| target.kind == super::env::TargetKind::Baseline) {
-        " or later"
-    } else {
-        ""
-    };
+    let later =
+        if needs.targets.iter().all(|target| target.kind == TargetKind::Baseline) { " or later" } else { "" };
     Diagnostic::error(codes::TARGET_TOO_OLD, node, format!("{what} needs {list}{later}"))
         .label(format!("the module says `.target {present}`"))
 }

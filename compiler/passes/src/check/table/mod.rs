@@ -24,6 +24,7 @@
 //! | `.{x,y}` | one of them has to be there |
 //! | `.x?`, `.{x,y}?` | may be left out |
 //! | `.{x,y}=x` | left out, `.x` is meant |
+//! | `.x?t` | has to be there if the modifier `t` is, and only then |
 //! | `.t:{x,y}` | the same as `.{x,y}`, and operands call it `t` |
 //! | `$set` inside braces | the members of the set |
 //! | `x@7.8@sm_90a/sm_100f` | `.x` needs PTX 7.8, and sm_90a or the family of sm_100 |
@@ -49,7 +50,7 @@
 //! | `{t}` | a vector whose elements together are as wide as `t` |
 //! | `[space]`, `[shared]`, `[any]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any; texture and coordinates |
 //! | `label`, `list`, `call` | a label, a `.branchtargets` list, the operands of a call |
-//! | `any` | anything |
+//! | `>_`, `any` | `_` alone, anything |
 //! | `t?`, `t?hint` | may be left out; is there exactly if the modifier `hint` is |
 //!
 //! **Conditions.** `ptx 6.0 sm_30`: the least version and target; `until 6.4 sm_70`: gone from PTX 6.4 on

@@ -63,10 +63,11 @@ impl Definitions {
             return Err("a row has at most three columns".into());
         }
         let (leading, rest) = opcode.split_once(' ').unwrap_or((opcode, ""));
-        let mut groups = self.groups(leading)?;
+        let mut groups = Vec::new();
+        self.groups(leading, &mut groups)?;
         let leading = groups.len();
         for token in rest.split_whitespace() {
-            groups.extend(self.groups(token)?);
+            self.groups(token, &mut groups)?;
         }
         let (needs, until) = conditions_of(conditions)?;
         let mut row = Row { mnemonic, groups, leading, operands: Vec::new(), needs, until };
@@ -102,9 +103,8 @@ impl Definitions {
         Ok(choices)
     }
 
-    /// `.x`, `.x?`, `.{x,y}`, `.t:{x,y}=x`, several of them without space.
-    fn groups(&self, mut text: &'static str) -> Result<Vec<Group>, Wrong> {
-        let mut groups = Vec::new();
+    /// `.x`, `.x?`, `.{x,y}`, `.t:{x,y}=x`, `.x?t`, several of them without space.
+    fn groups(&self, mut text: &'static str, groups: &mut Vec<Group>) -> Result<(), Wrong> {
         while !text.is_empty() {
             let rest = text.strip_prefix('.').ok_or_else(|| format!("expected a dot before {text}"))?;
             // A dot inside braces belongs to a version, as in `v8@8.8`.
@@ -125,7 +125,10 @@ impl Definitions {
             };
             let choices = self.choices(list)?;
             let (presence, behind) = if let Some(behind) = behind.strip_prefix('?') {
-                (Presence::Optional, behind)
+                match behind.split_at(behind.find('.').unwrap_or(behind.len())) {
+                    ("", behind) => (Presence::Optional, behind),
+                    (label, behind) => (Presence::With(labelled(groups, label)?), behind),
+                }
             } else if let Some(behind) = behind.strip_prefix('=') {
                 let (name, behind) = behind.split_at(behind.find('.').unwrap_or(behind.len()));
                 let index = choices.iter().position(|choice| choice.text == name);
@@ -137,14 +140,11 @@ impl Definitions {
             groups.push(Group { label, choices, presence });
             text = behind;
         }
-        Ok(groups)
+        Ok(())
     }
 
     fn operand(&self, text: &'static str, groups: &[Group]) -> Result<Operand, Wrong> {
-        let group = |label: &str| {
-            let found = groups.iter().position(|group| group.label == Some(label));
-            found.ok_or_else(|| format!("no modifier is labelled {label}"))
-        };
+        let group = |label: &str| labelled(groups, label);
         let (text, presence) = match text.split_once('?') {
             _ if text.contains('|') => (text, OperandPresence::Always),
             None => (text, OperandPresence::Always),
@@ -157,6 +157,7 @@ impl Definitions {
         };
         let kind = match text {
             "any" => Kind::Any,
+            "_" => Kind::Discard,
             "label" => Kind::Label,
             "list" => Kind::TargetList,
             "call" => Kind::Call,
@@ -227,6 +228,12 @@ impl Definitions {
             range,
         })
     }
+}
+
+/// The group with a label.
+fn labelled(groups: &[Group], label: &str) -> Result<usize, Wrong> {
+    let found = groups.iter().position(|group| group.label == Some(label));
+    found.ok_or_else(|| format!("no modifier is labelled {label}"))
 }
 
 /// Where a modifier without braces ends: at the next one, or at `?` or `=`. The dot of a version, as in

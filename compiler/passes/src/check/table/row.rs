@@ -43,6 +43,8 @@ pub enum Presence {
     Optional,
     /// Left out, this choice is meant.
     Default(u8),
+    /// It has if that group has a modifier, and may not be written otherwise.
+    With(usize),
 }
 
 /// One modifier without its dot.
@@ -127,6 +129,8 @@ pub enum Kind {
     Pack(TypeOf),
     /// Anything.
     Any,
+    /// `_` alone.
+    Discard,
     /// A label.
     Label,
     /// The name of a `.branchtargets` list.

@@ -35,14 +35,15 @@ fn every_row_reads_and_is_sound() {
 fn a_row_in_full() {
     let table = read(
         "set t = b32, b64@7.8@sm_90a/sm_100f\nrange n = 0..32 by 8 \"a number\"\n\
-         x.lo .sat? .t:{$t,u16} .h:{p,q}=q | >t_|pred?, !pred, wide-t*4, u32:n?, b64?h | ptx 6.0 sm_30 until 6.4 sm_70",
+         x.lo .sat? .t:{$t,u16} .h:{p,q}=q .r?h | >t_|pred?, !pred, wide-t*4, u32:n?, b64?h | ptx 6.0 sm_30 until 6.4 sm_70",
     )
     .unwrap();
     let row = &table.rows()[0];
-    assert_eq!(row.to_string(), "x.lo{.sat}(.b32|.b64|.u16){.p|.q}");
-    assert_eq!((row.leading, row.groups.len(), row.operands.len()), (1, 4, 5));
+    assert_eq!(row.to_string(), "x.lo{.sat}(.b32|.b64|.u16){.p|.q}{.r}");
+    assert_eq!((row.leading, row.groups.len(), row.operands.len()), (1, 5, 5));
     assert_eq!(row.groups[2].choices[1].needs.targets.len(), 2);
     assert_eq!(row.groups[3].presence, Presence::Default(1));
+    assert_eq!(row.groups[4].presence, Presence::With(3));
     assert_eq!(row.operands[4].presence, OperandPresence::With(3));
     let Kind::Value(count) = &row.operands[3].kind else { panic!() };
     assert_eq!(count.range.unwrap().multiple, 8);
