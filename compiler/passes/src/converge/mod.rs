@@ -19,7 +19,7 @@
 //! `bssy` stands in front of the branch, unless that is in a cycle which the join is not in: a barrier must
 //! not be opened again while earlier leavers wait at it, so the region then begins in front of the cycle,
 //! and its join is pushed out until it post-dominates the beginning. Nor may control enter a region behind
-//! its `bssy`: if it does, the region begins further up, at a block that dominates it. All edges from the
+//! its `bssy`: if it does, the region begins further up, at a block that dominates it, or ends further down. All edges from the
 //! region to the join lead through one new block with the `bsync`, so that `bsync` goes on exactly at the
 //! block which `bssy` names.
 //!
@@ -45,9 +45,11 @@ pub const BARRIERS: u32 = 16;
 pub fn converge(func: &mut Function) -> bool {
     insert_preheaders(func);
     let regions = find_regions(func, &Flow::analyse(func));
-    let mut meets: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+    // Several regions, one after the other or in two arms, may have the same join.
+    let mut meets: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
     for region in &regions {
-        meets[region.join] = Some(add_meet(func, region));
+        let meet = add_meet(func, region);
+        meets[region.join].push(meet);
     }
     // Inner regions open later: where several open at one place, outer ones come first, as they close last.
     for region in &regions {
@@ -58,7 +60,7 @@ pub fn converge(func: &mut Function) -> bool {
     }
     let layout = std::mem::take(&mut func.layout);
     for block in layout {
-        func.layout.extend(meets[block]);
+        func.layout.append(&mut meets[block]);
         func.layout.push(block);
     }
     !regions.is_empty()
@@ -116,6 +118,36 @@ mod tests {
             v2 = icmp.slt.b32 v0, v1\n    brif v2, block1, block2\nblock1:\n    fence.sc.cta\n    jump block2\n\
             block2:\n    fence.sc.cta\n    exit\n}\n";
         assert_eq!(converged(text).matches("bssy").count(), 0);
+    }
+
+    /// Converges a function and verifies it; the text after it.
+    fn verified(text: &str) -> String {
+        let mut func = parse_function(text).expect("the text is a function");
+        converge(&mut func);
+        let errors = ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged).err();
+        assert!(errors.is_none(), "{errors:?}\n{func}");
+        func.to_string()
+    }
+
+    #[test]
+    fn regions_in_two_arms_may_have_one_join() {
+        let text = "func @f entry {\n    param \"n\" 4 +0\nblock0:\n    v0 = param.b32 +0\n    \
+            v1 = const.b32 0x5\n    v2 = icmp.slt.b32 v0, v1\n    v3 = sreg.b32 tid.x\n    \
+            v4 = icmp.slt.b32 v3, v1\n    brif v2, block1, block3\nblock1:\n    brif v4, block2, block5\n\
+            block2:\n    fence.sc.cta\n    jump block5\nblock3:\n    brif v4, block4, block5\n\
+            block4:\n    fence.sc.gpu\n    jump block5\nblock5:\n    fence.sc.cta\n    exit\n}\n";
+        assert_eq!(verified(text).matches("bsync").count(), 2);
+    }
+
+    #[test]
+    fn a_loop_with_two_ways_in_is_left_before_threads_meet() {
+        let text = "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
+            v2 = icmp.slt.b32 v0, v1\n    brif v2, block1(v0), block2(v0)\nblock1(v3: b32):\n    \
+            fence.sc.cta\n    jump block2(v3)\nblock2(v4: b32):\n    v5 = iadd.b32 v4, v1\n    \
+            v6 = icmp.slt.b32 v5, v1\n    brif v6, block1(v5), block3\nblock3:\n    fence.sc.gpu\n    \
+            exit\n}\n";
+        let out = verified(text);
+        assert!(out.contains("bssy b0, block3"), "{out}");
     }
 
     #[test]

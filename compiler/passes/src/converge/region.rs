@@ -95,7 +95,8 @@ pub(super) struct Cycle {
 ///
 /// A `bssy` inside a cycle that the join is not in would open the barrier again while earlier leavers wait
 /// at it. So the region begins in front of all of the cycle, and ends where everything from there on ends.
-/// Where control enters behind the beginning, the region begins at the nearest block that dominates both.
+/// Where control enters behind the beginning, the region begins at the nearest block that dominates both, or
+/// ends further down if that is the beginning itself: the join then lies in a loop with several ways in.
 /// Each step moves the beginning up the dominator tree or the join down, so this ends.
 pub(super) fn place(branch: Block, flow: &Flow) -> Place {
     let cfg = &flow.cfg;
@@ -112,11 +113,15 @@ pub(super) fn place(branch: Block, flow: &Flow) -> Place {
         }
         let Some(blocks) = cycle_through(cfg, anchor, join) else {
             let sources = between(cfg, anchor, join);
-            let Some(up) = beginning(flow, anchor, &sources) else { return Place::Nowhere };
-            if up == anchor {
-                return Place::At { anchor, join, sources };
+            match entrance(flow, anchor, &sources) {
+                Entrance::Anchor => return Place::At { anchor, join, sources },
+                Entrance::Above(up) => anchor = up,
+                Entrance::Behind => match flow.postdominators.immediate(join) {
+                    Some(further) => join = further,
+                    None => return Place::Nowhere,
+                },
+                Entrance::Unknown => return Place::Nowhere,
             }
-            anchor = up;
             continue;
         };
         let inside = |block: Block| blocks.contains(block);
@@ -140,22 +145,42 @@ pub(super) fn place(branch: Block, flow: &Flow) -> Place {
     }
 }
 
-/// The block through which all control comes that reaches `sources`: the anchor, or the nearest one that
-/// dominates it and every block with an edge into their midst.
-fn beginning(flow: &Flow, anchor: Block, sources: &[Block]) -> Option<Block> {
+/// Where control enters the blocks of a region.
+enum Entrance {
+    /// At the anchor alone.
+    Anchor,
+    /// Elsewhere too: the nearest block that dominates the anchor and every edge into their midst.
+    Above(Block),
+    /// Elsewhere too, but nowhere that the anchor does not dominate: what follows the join leads back into
+    /// a loop with several ways in.
+    Behind,
+    /// From a block without a dominator in common with the anchor.
+    Unknown,
+}
+
+fn entrance(flow: &Flow, anchor: Block, sources: &[Block]) -> Entrance {
     let mut inside: EntitySet<Block> = EntitySet::new();
     for &source in sources {
         inside.insert(source);
     }
     let mut up = anchor;
+    let mut entered = false;
     for &source in sources.iter().filter(|&&source| source != anchor) {
         for &pred in flow.cfg.preds(source).iter().filter(|&&pred| !inside.contains(pred)) {
             if flow.cfg.is_reachable(pred) {
-                up = flow.dominators.common(up, pred)?;
+                entered = true;
+                match flow.dominators.common(up, pred) {
+                    Some(common) => up = common,
+                    None => return Entrance::Unknown,
+                }
             }
         }
     }
-    Some(up)
+    match (entered, up == anchor) {
+        (false, _) => Entrance::Anchor,
+        (true, true) => Entrance::Behind,
+        (true, false) => Entrance::Above(up),
+    }
 }
 
 /// The blocks that lie on a cycle with `block` that does not pass through `join`, if there are any.

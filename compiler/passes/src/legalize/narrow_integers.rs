@@ -11,6 +11,8 @@
 //! used as it is where an extension with zeros (by sign) is wanted, and extended only elsewhere. Sums,
 //! products, logic and left shifts need no extension at all: their low half depends on low halves alone.
 //!
+//! A word taken apart into halves becomes truncations of itself and of its upper half.
+//!
 //! What still has type `b16` afterwards is moved, not computed: loads, stores, selects, block parameters,
 //! truncations and extensions.
 
@@ -47,6 +49,21 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
         Op::Trunc if data.ty == Type::B16 && emitter.func.ty(data.args[0]) == Type::B32 => {
             remember(twins, emitter.func.result(inst), Twin { value: data.args[0], width: 32 });
             return false;
+        }
+        // The low half of a word is the word itself, cut; the high one what a shift leaves of it.
+        Op::Unpack if data.ty == Type::B32 => {
+            let &[low, high] = emitter.func.results(inst) else { return false };
+            let word = data.args[0];
+            let sixteen = emitter.constant(Type::B32, 16);
+            let shifted = emitter.value(Op::Shr, Type::B32, &[word, sixteen]);
+            for (half, twin) in
+                [(low, Twin { value: word, width: 32 }), (high, Twin { value: shifted, width: 16 })]
+            {
+                let cut = emitter.value(Op::Trunc, Type::B16, &[twin.value]);
+                emitter.rename(half, cut);
+                remember(twins, half, twin);
+            }
+            return true;
         }
         Op::Zext | Op::Sext if emitter.func.ty(data.args[0]) == Type::B16 && data.ty != Type::B16 => {
             let above = if data.op == Op::Zext { Above::Zeros } else { Above::Signs };
@@ -189,6 +206,18 @@ mod tests {
         let mut func = b.finish();
         assert!(narrow_integers(&mut func, Arch::Sm90));
         assert!(!ops(&func).iter().any(|op| matches!(op, Op::Sext | Op::Zext)));
+    }
+
+    #[test]
+    fn halves_of_a_word_are_truncations() {
+        let mut b = Build::new();
+        let word = b.value(Op::Param(0), Type::B32, &[]);
+        let low = b.value(Op::Unpack, Type::B32, &[word]);
+        b.value(Op::Icmp(IntCond::Ult), Type::B16, &[low, low]);
+        let mut func = b.finish();
+        assert!(narrow_integers(&mut func, Arch::Sm90));
+        assert!(!ops(&func).contains(&Op::Unpack));
+        assert_eq!(ops(&func).iter().filter(|op| **op == Op::Trunc).count(), 2);
     }
 
     #[test]
