@@ -12,7 +12,7 @@
 //! of its own. The pressure of those short ranges is counted along the way, so one sweep almost always
 //! suffices; sweeps repeat until nothing more is chosen. A sweep costs `O(n log n)`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_entity::EntityRef;
 use ptxc_ir::SourceLoc;
@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use super::AllocError;
 use super::live::{LiveRanges, exit_uses};
 use super::work::{self, Operand, Work};
-use crate::mir::{EdgeArg, MBlockId, MInst, VReg, VRegId};
+use crate::mir::{EdgeArg, MBlockId, MInst, Term, VReg, VRegId};
 
 /// How a virtual register that loses its register comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,13 +228,87 @@ impl<'a> Chooser<'a> {
                 let needed = self.pressure + extra;
                 return Err(AllocError::TooFewRegisters { file: self.file, needed, limit: self.limit, loc });
             };
-            self.spilled[victim] = self.plans[victim];
-            self.chosen += 1;
-            for component in self.live.all(victim) {
-                self.remove(component);
-            }
+            self.spill(victim);
         }
         Ok(())
+    }
+
+    fn spill(&mut self, victim: usize) {
+        self.spilled[victim] = self.plans[victim];
+        self.chosen += 1;
+        for component in self.live.all(victim) {
+            self.remove(component);
+        }
+    }
+
+    /// Spills the cheapest until what the end of a block reads fits. What an edge hands to a parameter that
+    /// has a register needs one too, so it is spilled together with the parameter; a block may have more
+    /// parameters than there are registers.
+    fn fit_exit(&mut self, block: MBlockId) -> Result<(), AllocError> {
+        let work = self.work;
+        let data = &work.mir.blocks[block];
+        let predicate = match data.term {
+            Term::Branch { pred, .. } => Some(pred.id.index()),
+            _ => None,
+        };
+        let mut taken_by: BTreeMap<usize, SmallVec<[usize; 2]>> = BTreeMap::new();
+        loop {
+            // Spilling changes the width by the few registers of copies in memory at most.
+            let extra = self.exit_width(block);
+            if self.pressure + extra <= self.limit {
+                return Ok(());
+            }
+            if taken_by.is_empty() {
+                for edge in data.term.edges() {
+                    for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
+                        if let EdgeArg::Reg(arg) = arg {
+                            taken_by.entry(arg.id.index()).or_default().push(param.reg.id.index());
+                        }
+                    }
+                }
+            }
+            while self.pressure + extra > self.limit {
+                let may_go = |vreg: usize| {
+                    let stays = |&param: &usize| self.spilled[param].is_none() && self.plans[param].is_none();
+                    Some(vreg) != predicate
+                        && !taken_by.get(&vreg).is_some_and(|params| params.iter().any(stays))
+                };
+                let victim = self.candidates.iter().map(|&(_, vreg)| vreg).find(|&vreg| may_go(vreg));
+                let Some(victim) = victim else {
+                    if self.spill_params(block, self.pressure + extra - self.limit) {
+                        break;
+                    }
+                    let (file, needed, limit) = (self.file, self.pressure + extra, self.limit);
+                    return Err(AllocError::TooFewRegisters { file, needed, limit, loc: data.term_loc });
+                };
+                self.spill(victim);
+                for &param in taken_by.get(&victim).into_iter().flatten() {
+                    if self.spilled[param].is_none() {
+                        self.spill(param);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Spills parameters that edges of a block reload spilled arguments for, until so many registers fewer
+    /// are needed there; whether there was any.
+    fn spill_params(&mut self, block: MBlockId, mut excess: u32) -> bool {
+        let work = self.work;
+        let mut found = false;
+        for edge in work.mir.blocks[block].term.edges() {
+            for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
+                let EdgeArg::Reg(arg) = arg else { continue };
+                let (to, from) = (param.reg.id.index(), arg.id.index());
+                let reloads = self.spilled[from].is_some() && self.spilled[to].is_none();
+                if excess > 0 && reloads && self.plans[to].is_some() {
+                    self.spill(to);
+                    excess = excess.saturating_sub(u32::from(param.width));
+                    found = true;
+                }
+            }
+        }
+        found
     }
 
     /// The registers that spilled operands take while they are used.
@@ -303,8 +377,7 @@ impl<'a> Chooser<'a> {
                 }
             }
         }
-        let uses = exit_uses(&work.mir, block);
-        self.fit(self.exit_width(block), &uses, data.term_loc)?;
+        self.fit_exit(block)?;
         for component in live.live_out(&work.mir, block) {
             self.remove(component);
         }
@@ -318,7 +391,7 @@ impl<'a> Chooser<'a> {
     fn exit_width(&self, block: MBlockId) -> u32 {
         let term = &self.work.mir.blocks[block].term;
         let mut width = match term {
-            crate::mir::Term::Branch { pred, .. } => self.spilled_width(&[(*pred, 1)]),
+            Term::Branch { pred, .. } => self.spilled_width(&[(*pred, 1)]),
             _ => 0,
         };
         for edge in term.edges() {
@@ -331,7 +404,7 @@ impl<'a> Chooser<'a> {
                 }
             }
             // A copy between slots takes a register, a cycle of them another one.
-            if through_memory {
+            if through_memory && self.file == RegFile::Gpr {
                 width += 2;
             }
         }

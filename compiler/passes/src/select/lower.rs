@@ -323,6 +323,15 @@ impl<'a> Lower<'a> {
         let value = self.resolve(value);
         match self.def_data(value).map(|data| data.op) {
             Some(IrOp::Undef | IrOp::Const(0)) => Operand::rz(),
+            Some(IrOp::Const(bits)) => {
+                let width = width_of(self.func.ty(value));
+                let to = self.mir.new_vreg(RegFile::Gpr, width);
+                for n in 0..width {
+                    let word = bits.checked_shr(32 * u32::from(n)).unwrap_or(0) as u32;
+                    self.copy_to(to.component(n), Src::Imm(word));
+                }
+                Operand::reg(to)
+            }
             Some(IrOp::Param(offset)) => {
                 let offset = self.arch.param_base() + offset;
                 Operand::reg(self.pooled(Pooled::Bank { offset, width: 2 }))

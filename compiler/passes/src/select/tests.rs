@@ -272,6 +272,13 @@ cases! {
             "MOV r.a.1, r.b",
             "STG.E.64 desc[ur.c][r.d.64], r.a",
         ];
+    a_wide_constant_is_added_from_a_pair:
+        &with64("    v9 = const.b64 0x100000002\n    v20 = umad_wide.b32 v0, v1, v9\n") => [
+            "MOV r.a, 0x2",
+            "MOV r.a.1, 0x1",
+            "IMAD.WIDE.U32 r.b, r.c, r.d, r.a",
+            "STG.E.64 desc[ur.e][r.f.64], r.b",
+        ];
     a_barrier_of_two_registers_packs_them:
         "    barrier.sync.aligned v0, v1\n" => [
             "PRMT r.a, r.b, 0x5410, r.c",
