@@ -93,10 +93,24 @@ fn function_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
     index
 }
 
+/// What `.alias` directives let names stand for.
+#[salsa::tracked(returns(ref))]
+fn aliases(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Name> {
+    let mut found = IndexMap::new();
+    for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Alias) {
+        if let Some(Item::Alias(alias)) = parse_item(&item.text, item.kind).value {
+            found.insert(alias.name.name, alias.aliasee.name);
+        }
+    }
+    found
+}
+
 /// The signature of the function of that name, if the file has one.
 #[salsa::tracked(returns(clone))]
 pub fn signature<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Signature> {
-    let position = *function_index(db, file).get(name.name(db))?;
+    let name = name.name(db);
+    let name = aliases(db, file).get(name).unwrap_or(name);
+    let position = *function_index(db, file).get(name)?;
     let func = items(db, file).functions.get(position)?;
     Some(env::signature(&parse_signature(func.text(db)).value))
 }

@@ -4,7 +4,7 @@ use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::FuncCode;
 use ptxc_sass::text::{Style, write_program};
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{NodeId, Span, SyntaxError, parse_item};
+use ptxc_syntax::{NodeId, Span, SyntaxError, codes, parse_item};
 use rayon::prelude::*;
 
 use crate::db::{Database, Db};
@@ -44,6 +44,11 @@ fn sort(mut found: Vec<Located>) -> Vec<Located> {
 fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let mut found = Vec::new();
     let items = items(db, file);
+    for (kind, name) in [(ItemKind::Version, ".version"), (ItemKind::Target, ".target")] {
+        if items.others.iter().all(|item| item.kind != kind) {
+            found.push(missing_header(name));
+        }
+    }
     for (item, &offset) in items.others.iter().zip(plain_offsets(db, file)) {
         let errors = parse_item(&item.text, item.kind).errors;
         found.extend(errors.iter().map(|error| syntax_error(error, offset)));
@@ -54,6 +59,18 @@ fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
         found.extend(checked(db, func).iter().map(|diagnostic| locate(db, func, diagnostic)));
     }
     found
+}
+
+fn missing_header(directive: &str) -> Located {
+    Located {
+        code: codes::MALFORMED_HEADER.to_string(),
+        severity: Severity::Error,
+        message: format!("the file has no `{directive}`"),
+        primary: (Span::new(0, 0), String::new()),
+        secondary: Vec::new(),
+        notes: vec!["a PTX file begins with `.version` and `.target`".into()],
+        help: None,
+    }
 }
 
 fn syntax_error(error: &SyntaxError, offset: u32) -> Located {

@@ -66,13 +66,40 @@ pub fn human(path: &str, text: &str, diagnostics: &[Located]) -> String {
     out
 }
 
-/// The line and column, both from 1 and in characters, of a byte offset.
-pub fn line_column(text: &str, offset: u32) -> (usize, usize) {
-    let mut offset = (offset as usize).min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
+/// Where the lines of a text start.
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// Finds the lines of a text.
+    pub fn new(text: &'a str) -> Lines<'a> {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Lines { text, starts }
     }
-    let before = &text[..offset];
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+
+    /// The line and column, both from 1 and the column in characters, of a byte offset.
+    pub fn line_column(&self, offset: u32) -> (usize, usize) {
+        let mut offset = (offset as usize).min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let line = self.starts.partition_point(|&start| start <= offset);
+        let start = self.starts[line - 1];
+        (line, self.text[start..offset].chars().count() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_characters_from_one() {
+        let lines = Lines::new("ab\né x\n");
+        let places = [0, 1, 2, 3, 4, 5, 7, 99].map(|offset| lines.line_column(offset));
+        assert_eq!(places, [(1, 1), (1, 2), (1, 3), (2, 1), (2, 1), (2, 2), (2, 4), (3, 1)]);
+    }
 }

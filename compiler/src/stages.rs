@@ -109,7 +109,10 @@ pub fn code<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stag
                 arch: arch(db, func.file(db), options),
                 opt: options.opt(db),
                 heuristic: options.heuristic(db).clone(),
-                max_regs: options.max_regs(db),
+                max_regs: match &ssa(db, func, options).value {
+                    Some(ssa) => pipeline::register_limit(ssa, options.max_regs(db)),
+                    None => options.max_regs(db),
+                },
                 serial: options.serial(db),
             };
             Stage::of(pipeline::code(mir.clone(), &settings, &mut Silent))

@@ -145,9 +145,6 @@ pub struct CheckArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// The architecture to check for (default: the file's .target).
-    #[arg(long)]
-    pub arch: Option<String>,
     /// How diagnostics are printed.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,
@@ -178,7 +175,7 @@ pub struct OptArgs {
 /// What executes a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// The SSA IR as built from PTX.
+    /// The SSA IR, simplified.
     Ssa,
     /// The final SASS program.
     #[default]

@@ -213,6 +213,7 @@ fn watched(
     let mut found: Vec<Located> = output::check(db, file);
     let mut times: BTreeMap<&'static str, Duration> = BTreeMap::new();
     let mut parts = Vec::new();
+    let mut stopped = false;
     for &func in &items(db, file).functions {
         if func.kind(db) != ItemKind::Entry || !wanted(db, func, args) {
             continue;
@@ -224,6 +225,7 @@ fn watched(
         for (pass, time) in &watcher.times {
             *times.entry(pass).or_default() += *time;
         }
+        stopped |= watcher.stopped;
         if watcher.stopped {
             parts.push(watcher.text);
         }
@@ -239,7 +241,15 @@ fn watched(
     if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
-    finish(path, args, &parts.join("\n"), streams)
+    let text = parts.join("\n");
+    if stopped && args.output.is_none() {
+        // What is no SASS does not go where SASS is expected.
+        return match streams.out.write_all(text.as_bytes()) {
+            Ok(()) => Outcome::Done,
+            Err(error) => streams.failed(error),
+        };
+    }
+    finish(path, args, &text, streams)
 }
 
 /// All passes of a function; `None` if its text is damaged, which is reported elsewhere.
@@ -255,13 +265,14 @@ fn passes(
     let Some(start) = built(db, func).value.clone() else { return Ok(None) };
     let arch = arch(db, func.file(db), options);
     let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
+    let max_regs = pipeline::register_limit(&ssa, options.max_regs(db));
     let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)
         .map_err(|halt| pipeline::name_unsupported(ast(db, func), halt))?;
     let settings = CodeSettings {
         arch,
         opt: options.opt(db),
         heuristic: options.heuristic(db).clone(),
-        max_regs: options.max_regs(db),
+        max_regs,
         serial: options.serial(db),
     };
     pipeline::code(mir, &settings, watcher).map(Some)

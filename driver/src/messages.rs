@@ -1,7 +1,7 @@
 //! Printing diagnostics.
 
 use ptxc_compiler::Located;
-use ptxc_compiler::render::{human, line_column};
+use ptxc_compiler::render::{Lines, human};
 use ptxc_passes::diagnostic::Severity;
 use serde_json::json;
 
@@ -17,6 +17,7 @@ pub(crate) fn report(
     streams: &mut Streams<'_>,
 ) -> Outcome {
     let errors = found.iter().filter(|located| located.severity == Severity::Error).count();
+    let lines = Lines::new(text);
     let written = match format {
         MessageFormat::Human => {
             let sum = match errors {
@@ -27,7 +28,7 @@ pub(crate) fn report(
             write!(streams.err, "{}{sum}", human(path, text, found))
         }
         MessageFormat::Json => found.iter().try_for_each(|located| {
-            let (line, column) = line_column(text, located.primary.0.start);
+            let (line, column) = lines.line_column(located.primary.0.start);
             let severity = if located.severity == Severity::Error { "error" } else { "warning" };
             let object = json!({
                 "file": path,

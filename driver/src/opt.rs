@@ -12,11 +12,11 @@ use ptxc_ir::text::parse;
 use ptxc_ir::verify::{Level, verify};
 use ptxc_passes::diagnostic::Severity;
 use ptxc_passes::layout::{Code, check_convergence, layout};
-use ptxc_passes::mir::{Mir, VReg};
+use ptxc_passes::mir::{Mir, VReg, verify as verify_mir};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
 use ptxc_passes::simplify::Effort;
 use ptxc_passes::uniformity::Uniformity;
-use ptxc_passes::{allocate, control, converge, frequency, legalize, select, simplify};
+use ptxc_passes::{allocate, combine, control, converge, frequency, legalize, select, simplify};
 use ptxc_sass::text::{Style, write_program};
 use ptxc_sass::{Arch, PReg};
 use ptxc_syntax::Span;
@@ -122,6 +122,7 @@ const STEPS: &[&str] = &[
     "simplify-legal",
     "converge",
     "select",
+    "combine",
     "schedule-pre-ra",
     "allocate",
     "layout",
@@ -134,7 +135,8 @@ const STEPS: &[&str] = &[
 fn names() -> Vec<&'static str> {
     let rules = simplify::PASSES.iter().map(|(name, _)| *name);
     let legal = legalize::RULES.iter().map(|(name, _)| *name);
-    STEPS.iter().copied().chain(rules).chain(legal).collect()
+    let machine = combine::RULES.iter().map(|(name, _)| *name);
+    STEPS.iter().copied().chain(rules).chain(legal).chain(machine).collect()
 }
 
 fn errors(list: Vec<impl Display>) -> String {
@@ -162,6 +164,18 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
                 Unit::Ssa(func)
             }
         },
+        (Unit::Virtual(mut mir), "combine") => {
+            combine::combine(&mut mir, arch);
+            verify_mir(&mir).map_err(errors)?;
+            Unit::Virtual(mir)
+        }
+        (Unit::Virtual(mut mir), rule) if combine::RULES.iter().any(|(name, _)| *name == rule) => {
+            for (_, apply) in combine::RULES.iter().filter(|(name, _)| *name == rule) {
+                apply(&mut mir);
+            }
+            verify_mir(&mir).map_err(errors)?;
+            Unit::Virtual(mir)
+        }
         (Unit::Virtual(mut mir), "schedule-pre-ra") => {
             pre_ra(&mut mir, arch, &mut *heuristic).map_err(|error| error.to_string())?;
             Unit::Virtual(mir)

@@ -15,7 +15,7 @@ const LIMIT: f64 = 1.5;
 /// Prints the table; an error if a mean is above the limit.
 pub(crate) fn run(corpus: &Path) -> Result<(), String> {
     let Some(oracle) = Oracle::find() else {
-        println!("SKIPPED: the comparison with ptxas; PTXC_ORACLE names no folder with ptxas");
+        println!("SKIPPED: the comparison with ptxas; ORACLE names no folder with ptxas");
         return Ok(());
     };
     println!(

@@ -33,7 +33,7 @@ enum Command {
         #[arg(long, default_value = "../shared/corpus")]
         corpus: PathBuf,
     },
-    /// Compare instruction and register counts with ptxas, which PTXC_ORACLE names the folder of.
+    /// Compare instruction and register counts with ptxas, which ORACLE names the folder of.
     Compare {
         /// The folder with `ptx/` and `exec/`.
         #[arg(long, default_value = "../shared/corpus")]

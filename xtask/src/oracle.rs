@@ -8,9 +8,9 @@ use std::process::Command;
 pub(crate) struct Oracle(PathBuf);
 
 impl Oracle {
-    /// The folder that `PTXC_ORACLE` names, if it holds the programs.
+    /// The folder that `ORACLE` names, if it holds the programs.
     pub(crate) fn find() -> Option<Oracle> {
-        let folder = PathBuf::from(std::env::var_os("PTXC_ORACLE")?);
+        let folder = PathBuf::from(std::env::var_os("ORACLE")?);
         folder.join("ptxas").is_file().then_some(Oracle(folder))
     }
 

@@ -5,8 +5,8 @@
 //! | stage | passes | in → out |
 //! |---|---|---|
 //! | [`ssa`] | fuse-multiply-add, simplify | SSA as built → simplified SSA |
-//! | [`machine`] | legalize, simplify-legal, converge, select, combine, schedule-pre-ra | SSA → machine IR |
-//! | [`code`] | allocate, layout, schedule-post-ra, control, hazard-check | machine IR → program |
+//! | [`machine`] | legalize, simplify-legal, converge, select, combine | SSA → machine IR |
+//! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, hazard-check | machine IR → program |
 //!
 //! An [`Observer`] sees the code before and after every pass; it is how the driver prints, times and
 //! stops. In debug builds every pass is followed by the verifier of its form; the allocation checker and
@@ -217,6 +217,12 @@ pub fn name_unsupported(function: &ast::Function, halt: Halt) -> Halt {
     }
     halt.dedup();
     halt
+}
+
+/// The most registers that a function may use: what the options allow, or less if its `.maxnreg` says so.
+/// Code with fewer than 16 registers can't be made.
+pub fn register_limit(func: &Function, max_regs: u32) -> u32 {
+    func.bounds.max_registers.map_or(max_regs, |limit| limit.clamp(16, 255).min(max_regs))
 }
 
 /// Schedules by a built-in heuristic, allocates, lays out and adds control codes.

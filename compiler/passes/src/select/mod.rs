@@ -39,7 +39,7 @@ mod warp;
 mod wide;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, Function, Inst as IrInst, Op, SourceLoc, Space, Type};
+use ptxc_ir::{Block, Function, Inst as IrInst, Op, SourceLoc, Space, Type, Value};
 use ptxc_sass::{Arch, RegFile};
 
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
@@ -158,7 +158,20 @@ impl Lower<'_> {
         let mut backwards = Vec::new();
         for &inst in func.blocks[block].insts.iter().rev() {
             self.loc = func.insts[inst].loc;
+            let known = self.unsupported.len();
             self.lower_inst(inst);
+            if self.unsupported.len() > known {
+                // What it reads is selected all the same, so that all that can't be is reported in one run.
+                // What stands in its users, as operands, is not: it would be made without need.
+                let computed = |arg: &Value| match func.def_inst(*arg).map(|data| data.op) {
+                    Some(Op::Const(_) | Op::Undef | Op::Bitcast | Op::Unpack) => false,
+                    Some(Op::Param(_) | Op::SymbolAddr(_) | Op::SpecialReg(_)) => false,
+                    _ => true,
+                };
+                for &arg in func.insts[inst].args.iter().filter(|&arg| computed(arg)) {
+                    self.reg_of(arg);
+                }
+            }
             backwards.extend(self.seq.drain(..).rev());
         }
         backwards.reverse();
