@@ -37,6 +37,7 @@ pub type Rule = fn(&mut Mir<VReg>) -> bool;
 pub const RULES: &[(&str, Rule)] = &[
     ("merge-blocks", merge),
     ("predicate", predicate),
+    ("merge-blocks", merge),
     ("copies", copies),
     ("uniform-pairs", uniform_pairs),
     ("dead-code", dead),

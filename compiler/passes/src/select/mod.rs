@@ -163,12 +163,12 @@ impl Lower<'_> {
             if self.unsupported.len() > known {
                 // What it reads is selected all the same, so that all that can't be is reported in one run.
                 // What stands in its users, as operands, is not: it would be made without need.
-                let computed = |arg: &Value| match func.def_inst(*arg).map(|data| data.op) {
-                    Some(Op::Const(_) | Op::Undef | Op::Bitcast | Op::Unpack) => false,
-                    Some(Op::Param(_) | Op::SymbolAddr(_) | Op::SpecialReg(_)) => false,
-                    _ => true,
+                let operand = |op: Op| {
+                    matches!(op, Op::Const(_) | Op::Undef | Op::Bitcast | Op::Unpack)
+                        || matches!(op, Op::Param(_) | Op::SymbolAddr(_) | Op::SpecialReg(_))
                 };
-                for &arg in func.insts[inst].args.iter().filter(|&arg| computed(arg)) {
+                let computed = |&arg: &Value| !func.def_inst(arg).is_some_and(|data| operand(data.op));
+                for &arg in func.insts[inst].args.iter().filter(|arg| computed(arg)) {
                     self.reg_of(arg);
                 }
             }
