@@ -34,7 +34,7 @@ pub(super) static BAR: Row = Row {
         Modifier::new(ModKind::Reduction, &["", ".POPC", ".AND", ".OR"]),
         Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"]),
     ],
-    min_stall: 6,
+    min_stall: 1,
     opcode: 0x31d,
     ..SYNC
 };
