@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
+
 use super::state::State;
 use super::{Hazard, HazardKind, Lack};
 use crate::operand::OperandKind;
@@ -56,35 +58,60 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
         }
     }
     let starts: Vec<u32> = starts.into_iter().filter(|&start| (start as usize) < count).collect();
-    let block_at = |index: u32| starts.binary_search(&index).ok();
+    let successors: Vec<SmallVec<[u32; 2]>> = (0..starts.len())
+        .map(|block| {
+            let end = starts.get(block + 1).copied().unwrap_or(count as u32);
+            let next = next(program, end as usize - 1);
+            let targets = next.target.into_iter().chain(next.falls.then_some(end));
+            targets.filter_map(|target| starts.binary_search(&target).ok()).map(|at| at as u32).collect()
+        })
+        .collect();
+    let order = reverse_postorder(&successors);
+    let mut rank = vec![0u32; starts.len()];
+    for (position, &block) in order.iter().enumerate() {
+        rank[block as usize] = position as u32;
+    }
 
     let mut entry: Vec<Option<State>> = vec![None; starts.len()];
-    let mut queue: BTreeSet<usize> = BTreeSet::new();
+    // What paths bring to a block waits until its turn comes, so that a block where thousands of paths meet
+    // takes them in at once.
+    let mut arrived: Vec<Vec<State>> = vec![Vec::new(); starts.len()];
+    let mut queue: BTreeSet<u32> = BTreeSet::new();
     if count > 0 {
-        entry[0] = Some(State::default());
+        arrived[0].push(State::default());
         queue.insert(0);
     }
-    // In the order of the program, which is near a reverse postorder: each pass over a loop is one sweep.
-    while let Some(block) = queue.pop_first() {
-        let Some(mut state) = entry[block].clone() else { continue };
+    // In sweeps of reverse postorder: what a back edge brings waits for the next one, so that all loops of a
+    // nest take in what changed at once.
+    let mut later: BTreeSet<u32> = BTreeSet::new();
+    loop {
+        let Some(position) = queue.pop_first() else {
+            if later.is_empty() {
+                break;
+            }
+            std::mem::swap(&mut queue, &mut later);
+            continue;
+        };
+        let block = order[position as usize] as usize;
+        let paths = std::mem::take(&mut arrived[block]);
+        let joined = State::join(entry[block].as_ref().into_iter().chain(&paths));
+        if entry[block].as_ref() == Some(&joined) {
+            continue;
+        }
+        let mut state = joined.clone();
+        entry[block] = Some(joined);
         let end = starts.get(block + 1).copied().unwrap_or(count as u32);
         for index in starts[block]..end {
             state.issue(program, index, &mut |_| {});
         }
-        let next = next(program, end as usize - 1);
-        let targets = next.target.into_iter().chain(next.falls.then_some(end));
-        for target in targets {
-            let Some(successor) = block_at(target) else { continue };
-            let changed = match &mut entry[successor] {
-                Some(old) => old.join(&state),
-                slot => {
-                    *slot = Some(state.clone());
-                    true
-                }
+        for &successor in &successors[block] {
+            arrived[successor as usize].push(state.clone());
+            let rank = rank[successor as usize];
+            if rank > position {
+                queue.insert(rank)
+            } else {
+                later.insert(rank)
             };
-            if changed {
-                queue.insert(successor);
-            }
         }
     }
 
@@ -102,4 +129,33 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
         }
     }
     hazards
+}
+
+/// The blocks that the first one leads to, each before those it leads to but for back edges (Aho, Lam, Sethi
+/// and Ullman, "Compilers", 9.6).
+fn reverse_postorder(successors: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
+    let mut order = Vec::with_capacity(successors.len());
+    let mut seen = vec![false; successors.len()];
+    // Blocks that are being visited, each with the number of its successors that have been.
+    let mut stack: Vec<(u32, usize)> = Vec::new();
+    if let Some(first) = seen.first_mut() {
+        *first = true;
+        stack.push((0, 0));
+    }
+    while let Some((block, visited)) = stack.last_mut() {
+        match successors[*block as usize].get(*visited) {
+            Some(&next) => {
+                *visited += 1;
+                if !std::mem::replace(&mut seen[next as usize], true) {
+                    stack.push((next, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
 }

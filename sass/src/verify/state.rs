@@ -66,18 +66,24 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Takes in what another path brings; whether that is anything new.
-    pub(super) fn join(&mut self, other: &State) -> bool {
-        let before = self.clone();
-        self.fixed = merge(&self.fixed, &other.fixed, Fixed::key, |a, b| if a.age <= b.age { a } else { b });
-        self.pending = merge(&self.pending, &other.pending, Pending::key, |a, b| {
-            if (a.age, a.producer) <= (b.age, b.producer) { a } else { b }
-        });
-        self.barrier = match (self.barrier, other.barrier) {
-            (Some(a), Some(b)) => Some(if (a.1, a.0) <= (b.1, b.0) { a } else { b }),
-            (a, b) => a.or(b),
-        };
-        *self != before
+    /// What holds where paths meet: everything that is under way on any of them, as young as on the path
+    /// where it is youngest. The cost is that of sorting what the paths bring.
+    pub(super) fn join<'a>(paths: impl Iterator<Item = &'a State>) -> State {
+        let mut joined = State::default();
+        for path in paths {
+            joined.fixed.extend(&path.fixed);
+            joined.pending.extend(&path.pending);
+            joined.barrier = match (joined.barrier, path.barrier) {
+                (Some(a), Some(b)) => Some(if (a.1, a.0) <= (b.1, b.0) { a } else { b }),
+                (a, b) => a.or(b),
+            };
+        }
+        // Of several entries with one key the first stays.
+        joined.fixed.sort_by_key(|f| (f.key(), f.age));
+        joined.fixed.dedup_by_key(|f| f.key());
+        joined.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
+        joined.pending.dedup_by_key(|p| p.key());
+        joined
     }
 
     /// Issues an instruction: reports what it comes too soon for, and adds what it starts.
@@ -265,24 +271,4 @@ fn check_reuse(coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
             report(Hazard { consumer: index, producer: index, kind, reg: Some(reg), lack });
         }
     }
-}
-
-/// Merges two lists that are sorted by key; of two entries with one key, `choose` takes one.
-fn merge<T: Copy, K: Ord>(a: &[T], b: &[T], key: impl Fn(&T) -> K, choose: impl Fn(T, T) -> T) -> Vec<T> {
-    let mut merged = Vec::with_capacity(a.len().max(b.len()));
-    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
-    while let (Some(&x), Some(&y)) = (a.peek(), b.peek()) {
-        match key(&x).cmp(&key(&y)) {
-            std::cmp::Ordering::Less => merged.extend(a.next()),
-            std::cmp::Ordering::Greater => merged.extend(b.next()),
-            std::cmp::Ordering::Equal => {
-                merged.push(choose(x, y));
-                a.next();
-                b.next();
-            }
-        }
-    }
-    merged.extend(a);
-    merged.extend(b);
-    merged
 }

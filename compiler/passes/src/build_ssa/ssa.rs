@@ -153,8 +153,10 @@ impl Ssa {
     }
 
     /// The parameters that have one value apart from themselves, each with that value, which may be in
-    /// the map in its turn. Removing one parameter may leave another with one value: its users are looked
-    /// at again.
+    /// the map in its turn. Removing one parameter may leave another with one value. A parameter is looked
+    /// at again only when one of two values that told its arguments apart is renamed, and goes on where it
+    /// found the second, since arguments that were the same stay the same (watched literals, as in Moskewicz
+    /// et al., "Chaff", DAC 2001).
     fn single_valued(
         &mut self,
         func: &mut Function,
@@ -162,14 +164,10 @@ impl Ssa {
     ) -> FxHashMap<Value, Value> {
         let number: FxHashMap<Value, usize> =
             self.params.iter().enumerate().map(|(index, &(value, ..))| (value, index)).collect();
-        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.params.len()];
-        for (index, values) in args.iter().enumerate() {
-            for value in values {
-                if let Some(&param) = number.get(value) {
-                    users[param].push(index);
-                }
-            }
-        }
+        // By parameter, those that it told apart from another value.
+        let mut watchers: Vec<Vec<usize>> = vec![Vec::new(); self.params.len()];
+        // By parameter, the argument that the ones up to the second number agree with, themselves apart.
+        let mut agreed: Vec<(usize, usize)> = vec![(0, 0); self.params.len()];
         let mut names: FxHashMap<Value, Value> = FxHashMap::default();
         let mut work: Vec<usize> = (0..self.params.len()).rev().collect();
         while let Some(index) = work.pop() {
@@ -177,23 +175,34 @@ impl Ssa {
             if names.contains_key(&param) || args[index].is_empty() {
                 continue;
             }
-            let mut only = None;
-            let several = args[index].iter().any(|&value| {
+            let (mut first, start) = agreed[index];
+            let mut only = Some(resolve(&mut names, args[index][first])).filter(|&value| value != param);
+            let mut other = None;
+            let mut next = start;
+            while let Some(&value) = args[index].get(next) {
                 let value = resolve(&mut names, value);
-                value != param && *only.get_or_insert(value) != value
-            });
-            if several {
+                if value != param && only != Some(value) {
+                    if only.is_some() {
+                        other = Some(value);
+                        break;
+                    }
+                    (only, first) = (Some(value), next);
+                }
+                next += 1;
+            }
+            agreed[index] = (first, next);
+            if let Some(other) = other {
+                for value in only.into_iter().chain([other]) {
+                    if let Some(&watched) = number.get(&value) {
+                        watchers[watched].push(index);
+                    }
+                }
                 continue;
             }
             let ty = self.types[register.0 as usize];
             let value = only.unwrap_or_else(|| self.undef(func, ty));
             names.insert(param, value);
-            let mut freed = std::mem::take(&mut users[index]);
-            freed.retain(|&user| !names.contains_key(&self.params[user].0));
-            work.extend(&freed);
-            if let Some(&heir) = number.get(&value) {
-                users[heir].extend(freed);
-            }
+            work.append(&mut watchers[index]);
         }
         names
     }

@@ -27,7 +27,7 @@
 //! join only the outermost is kept. Barriers are numbered by nesting depth; regions deeper than
 //! [`BARRIERS`] get none: their threads meet at the join of an outer region.
 //!
-//! Cost: the sum of the sizes of the regions.
+//! Cost: the sum of the sizes of the regions, of which at most [`BARRIERS`] hold a block.
 
 mod preheader;
 mod region;
@@ -110,6 +110,29 @@ mod tests {
         let out = converged(text);
         assert_eq!(out.matches("bssy").count(), 1, "{out}");
         assert_eq!(out.matches("bsync").count(), 1, "{out}");
+    }
+
+    #[test]
+    fn regions_with_one_join_in_both_arms_of_a_uniform_branch() {
+        let arm = |n: usize| {
+            let (left, right) = (n + 1, n + 2);
+            format!(
+                "block{n}:\n    brif v2, block{left}, block{right}\nblock{left}:\n    fence.sc.cta\n    jump block7\n\
+                 block{right}:\n    fence.sc.gpu\n    jump block7\n"
+            )
+        };
+        let text = format!(
+            "func @f entry {{\n    param \"n\" 4 +0\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
+            v2 = icmp.slt.b32 v0, v1\n    v3 = param.b32 +0\n    v4 = icmp.slt.b32 v3, v1\n    \
+            brif v4, block1, block4\n{}{}block7:\n    fence.sc.cta\n    exit\n}}\n",
+            arm(1),
+            arm(4)
+        );
+        let mut func = parse_function(&text).expect("the text is a function");
+        converge(&mut func);
+        ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged)
+            .expect("every block is in the layout");
+        assert_eq!(func.to_string().matches("bsync").count(), 2, "{func}");
     }
 
     #[test]

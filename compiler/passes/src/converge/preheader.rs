@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ptxc_ir::{Block, BlockCall, Function, InstData, Op, Type};
 
-use super::region::{Cycle, Flow, Place, place};
+use super::region::{Cycle, Flow, Place, for_each_place};
 
 /// Gives each cycle that a region must begin in front of a block that all ways into the cycle lead through
 /// and that goes nowhere else. Two cycles may share a header, such as a spin loop at the start of the body
@@ -13,26 +13,23 @@ pub(super) fn insert_preheaders(func: &mut Function) {
     let flow = Flow::analyse(func);
     let cfg = &flow.cfg;
     let mut cycles: BTreeMap<Block, Vec<Cycle>> = BTreeMap::new();
-    for &block in cfg.rpo() {
-        if !flow.uniformity.is_divergent_branch(block) {
-            continue;
-        }
-        if let Place::Front(cycle) = place(block, &flow) {
+    for_each_place(func, &flow, |place| {
+        if let Place::Front(cycle) = place {
             let known = cycles.entry(cycle.header).or_default();
-            if known.iter().all(|other| other.size != cycle.size) {
+            if known.iter().all(|other| other.blocks.len() != cycle.blocks.len()) {
                 known.push(cycle);
             }
         }
-    }
+    });
     let mut fronts: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
     for (header, mut around) in cycles {
         // Cycles with one header contain each other; the outermost comes first.
-        around.sort_by_key(|cycle| std::cmp::Reverse(cycle.size));
+        around.sort_by_key(|cycle| std::cmp::Reverse(cycle.blocks.len()));
         let mut outer: Vec<Block> = Vec::new();
         let mut waiting: Vec<Block> = cfg.preds(header).to_vec();
         for cycle in &around {
             let (stay, enter): (Vec<Block>, Vec<Block>) =
-                waiting.into_iter().partition(|&pred| cycle.blocks.contains(pred));
+                waiting.into_iter().partition(|&pred| cycle.blocks.contains(&pred));
             waiting = stay;
             let sources: Vec<Block> = enter.into_iter().chain(outer.last().copied()).collect();
             outer.push(add_front(func, header, &sources));

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use ptxc_ir::cfg::Cfg;
 use ptxc_ir::dominators::Dominators;
 use ptxc_ir::postdominators::PostDominators;
 use ptxc_ir::{Block, Function};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::BARRIERS;
 use crate::uniformity::{Uniformity, is_exit, live_graph};
@@ -48,19 +50,45 @@ impl Flow {
 pub(super) fn find_regions(func: &Function, flow: &Flow) -> Vec<Region> {
     // By anchor and join, so that branches with the same ones share a region, in a fixed order.
     let mut found: BTreeMap<(usize, usize), Region> = BTreeMap::new();
-    for &block in flow.cfg.rpo() {
-        let ways = func.successors(block).filter(|&successor| !is_exit(func, successor)).count();
-        if !flow.uniformity.is_divergent_branch(block) || ways < 2 {
-            continue;
-        }
-        if let Place::At { anchor, join, sources } = place(block, flow)
+    for_each_place(func, flow, |place| {
+        if let Place::At { anchor, join, sources } = place
             && !is_exit(func, join)
         {
             let rank = |block: Block| flow.cfg.rpo_index(block).unwrap_or(usize::MAX);
             found.insert((rank(anchor), rank(join)), Region { anchor, join, sources, depth: 0 });
         }
-    }
+    });
     nest(found.into_values().collect())
+}
+
+/// Finds the places of the divergent branches that may need a region. A branch needs none inside a region
+/// with the same join, and gets none inside [`BARRIERS`] others; so a block is in the found regions of at
+/// most that many joins, and chains of branches and deep nests cost no more than their size.
+pub(super) fn for_each_place(func: &Function, flow: &Flow, mut visit: impl FnMut(Place)) {
+    let mut joins_around: SecondaryMap<Block, SmallVec<[Block; 4]>> = SecondaryMap::new();
+    for &block in flow.cfg.rpo() {
+        let ways = func.successors(block).filter(|&successor| !is_exit(func, successor)).count();
+        if !flow.uniformity.is_divergent_branch(block) || ways < 2 {
+            continue;
+        }
+        let around = &joins_around[block];
+        let known = flow.postdominators.immediate(block).is_some_and(|join| around.contains(&join));
+        if known || around.len() >= BARRIERS as usize {
+            continue;
+        }
+        let place = place(block, flow);
+        if let Place::At { join, sources, .. } = &place
+            && !is_exit(func, *join)
+        {
+            for &source in sources {
+                let around = &mut joins_around[source];
+                if !around.contains(join) {
+                    around.push(*join);
+                }
+            }
+        }
+        visit(place);
+    }
 }
 
 /// Where the region of a branch begins and ends.
@@ -86,9 +114,7 @@ pub(super) struct Cycle {
     /// Where every way in leads.
     pub(super) header: Block,
     /// Its blocks.
-    pub(super) blocks: EntitySet<Block>,
-    /// How many they are.
-    pub(super) size: usize,
+    pub(super) blocks: FxHashSet<Block>,
 }
 
 /// Finds the place for the region of a branch.
@@ -98,7 +124,7 @@ pub(super) struct Cycle {
 /// Where control enters behind the beginning, the region begins at the nearest block that dominates both, or
 /// ends further down if that is the beginning itself: the join then lies in a loop with several ways in.
 /// Each step moves the beginning up the dominator tree or the join down, so this ends.
-pub(super) fn place(branch: Block, flow: &Flow) -> Place {
+fn place(branch: Block, flow: &Flow) -> Place {
     let cfg = &flow.cfg;
     let Some(mut join) = flow.postdominators.immediate(branch) else { return Place::Nowhere };
     let mut anchor = branch;
@@ -124,13 +150,13 @@ pub(super) fn place(branch: Block, flow: &Flow) -> Place {
             }
             continue;
         };
-        let inside = |block: Block| blocks.contains(block);
-        let members: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| inside(block)).collect();
+        let inside = |block: Block| blocks.contains(&block);
         let mut entries = Vec::new();
-        for &member in &members {
+        for &member in &blocks {
             entries
                 .extend(cfg.preds(member).iter().filter(|&&pred| !inside(pred)).map(|&pred| (pred, member)));
         }
+        entries.sort_by_key(|&(_, member)| cfg.rpo_index(member));
         let Some(&(front, header)) = entries.first() else { return Place::Nowhere };
         if entries.iter().any(|&(_, target)| target != header) {
             return Place::Nowhere;
@@ -140,7 +166,7 @@ pub(super) fn place(branch: Block, flow: &Flow) -> Place {
         } else if entries.len() == 1 && cfg.succs(front).len() == 1 {
             anchor = front;
         } else {
-            return Place::Front(Cycle { header, size: members.len(), blocks });
+            return Place::Front(Cycle { header, blocks });
         }
     }
 }
@@ -159,14 +185,11 @@ enum Entrance {
 }
 
 fn entrance(flow: &Flow, anchor: Block, sources: &[Block]) -> Entrance {
-    let mut inside: EntitySet<Block> = EntitySet::new();
-    for &source in sources {
-        inside.insert(source);
-    }
+    let inside: FxHashSet<Block> = sources.iter().copied().collect();
     let mut up = anchor;
     let mut entered = false;
     for &source in sources.iter().filter(|&&source| source != anchor) {
-        for &pred in flow.cfg.preds(source).iter().filter(|&&pred| !inside.contains(pred)) {
+        for &pred in flow.cfg.preds(source).iter().filter(|&&pred| !inside.contains(&pred)) {
             if flow.cfg.is_reachable(pred) {
                 entered = true;
                 match flow.dominators.common(up, pred) {
@@ -184,21 +207,21 @@ fn entrance(flow: &Flow, anchor: Block, sources: &[Block]) -> Entrance {
 }
 
 /// The blocks that lie on a cycle with `block` that does not pass through `join`, if there are any.
-fn cycle_through(cfg: &Cfg, block: Block, join: Block) -> Option<EntitySet<Block>> {
-    let mut reached: EntitySet<Block> = EntitySet::new();
+fn cycle_through(cfg: &Cfg, block: Block, join: Block) -> Option<FxHashSet<Block>> {
+    let mut reached: FxHashSet<Block> = FxHashSet::default();
     let mut stack: Vec<Block> = cfg.succs(block).to_vec();
     while let Some(next) = stack.pop() {
         if next != join && reached.insert(next) {
             stack.extend(cfg.succs(next));
         }
     }
-    if !reached.contains(block) {
+    if !reached.contains(&block) {
         return None;
     }
-    let mut cycle: EntitySet<Block> = EntitySet::new();
+    let mut cycle: FxHashSet<Block> = FxHashSet::default();
     stack.push(block);
     while let Some(next) = stack.pop() {
-        if reached.contains(next) && cycle.insert(next) {
+        if reached.contains(&next) && cycle.insert(next) {
             stack.extend(cfg.preds(next));
         }
     }
@@ -207,7 +230,7 @@ fn cycle_through(cfg: &Cfg, block: Block, join: Block) -> Option<EntitySet<Block
 
 /// The anchor and the blocks that it reaches without passing through the join.
 fn between(cfg: &Cfg, anchor: Block, join: Block) -> Vec<Block> {
-    let mut seen: EntitySet<Block> = EntitySet::new();
+    let mut seen: FxHashSet<Block> = FxHashSet::default();
     let mut blocks = vec![anchor];
     seen.insert(anchor);
     let mut next = 0;

@@ -184,6 +184,8 @@ impl Liveness {
         let mut liveness =
             Liveness { components, live_in: SecondaryMap::new(), live_out: SecondaryMap::new() };
         let mut stack = Vec::new();
+        // The component that last went through each region: it need not go through again.
+        let mut through: Vec<Option<u32>> = vec![None; regions.members.len()];
         for (index, block) in use_blocks {
             let def = def_block[index as usize];
             if def != Some(block) {
@@ -202,6 +204,9 @@ impl Liveness {
                 }
                 if uniform {
                     for &region in regions.touching(block) {
+                        if through[region as usize].replace(index) == Some(index) {
+                            continue;
+                        }
                         for &member in regions.members(region) {
                             push_once(&mut liveness.live_out[member], index);
                             if def != Some(member) {

@@ -240,11 +240,12 @@ fn cheapest_dominators(mir: &Mir<VReg>, cfg: &Cfg, converged: bool) -> Secondary
     cheapest
 }
 
-fn nearest_common_dominator(cfg: &Cfg, mut a: MBlockId, mut b: MBlockId) -> MBlockId {
-    while a != b {
-        let lower = if cfg.rank(a) > cfg.rank(b) { &mut a } else { &mut b };
-        match cfg.idom(*lower) {
-            Some(up) => *lower = up,
+/// The nearest block at or above `a` that dominates `b`. An entry's block only ever moves up, so all requests
+/// for it together walk the dominator tree once.
+fn nearest_common_dominator(cfg: &Cfg, mut a: MBlockId, b: MBlockId) -> MBlockId {
+    while !cfg.dominates(a, b) {
+        match cfg.idom(a) {
+            Some(up) => a = up,
             None => break,
         }
     }

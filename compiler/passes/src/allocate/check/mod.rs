@@ -20,7 +20,8 @@
 //!
 //! An argument that is a constant may be put into its register before or after the edge, so constants are
 //! values too. The cost is that of a dataflow analysis whose sets are the contents of the register file: a
-//! few visits to each block.
+//! few visits to each block. So that they stay that small, what is known of components that the input does
+//! not read any more is forgotten between blocks. To forget can only make the checker refuse more.
 
 mod decode;
 mod state;
@@ -34,7 +35,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{Allocation, Options, Origin};
-use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::liveness::Liveness;
+use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
 use decode::Frame;
 use state::{Content, Frozen, Place, State, Value, Values};
 
@@ -102,6 +104,10 @@ struct Checker<'a> {
     is_predicate: Vec<bool>,
     /// The instruction of the input that defines a component.
     definition: Vec<Option<&'a MInst<VReg>>>,
+    /// By component, whether its definition gives the same whenever it runs.
+    steady: Vec<bool>,
+    /// What the input still reads behind the start of each block, block parameters apart.
+    live: Liveness,
     /// The divergent region of each block of the result.
     region: SecondaryMap<MBlockId, Option<u32>>,
     violations: Vec<Violation>,
@@ -130,15 +136,19 @@ impl<'a> Checker<'a> {
             frame,
             first,
             definition: vec![None; is_predicate.len()],
+            steady: vec![false; is_predicate.len()],
+            live: Liveness::new(input, &Cfg::new(input)),
             is_predicate,
             region: SecondaryMap::new(),
             violations: Vec::new(),
         };
         for &block in &input.layout {
             for inst in &input.blocks[block].insts {
+                let steady = gives_the_same(inst);
                 for def in inst.inst.defs() {
                     for component in checker.components(def.reg, def.width) {
                         checker.definition[component as usize] = Some(inst);
+                        checker.steady[component as usize] = steady;
                     }
                 }
             }
@@ -250,16 +260,26 @@ impl<'a> Checker<'a> {
 
     /// The entry states. `writes` says what uniform registers mean in divergent regions.
     fn fixpoint(&self, writes: &UniformWrites) -> SecondaryMap<MBlockId, Option<Frozen>> {
-        let mut position: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
-        for (place, &block) in self.result.layout.iter().enumerate() {
-            position[block] = place as u32;
-        }
+        let cfg = Cfg::new(self.result);
         let mut entries: SecondaryMap<MBlockId, Option<Frozen>> = SecondaryMap::new();
         entries.resize(self.result.blocks.len());
         entries[self.result.entry()] = Some(Frozen::default());
-        let mut work = BTreeSet::from([0u32]);
-        while let Some(place) = work.pop_first() {
-            let block = self.result.layout[place as usize];
+        // In sweeps of reverse postorder: what a back edge brings waits for the next one, so that all loops of
+        // a nest take in what changed at once.
+        let mut work = BTreeSet::from([0]);
+        let mut later = BTreeSet::new();
+        // For each component the last edge behind which it is read.
+        let mut read_behind = vec![0u32; self.is_predicate.len()];
+        let mut edge_number = 0u32;
+        loop {
+            let Some(place) = work.pop_first() else {
+                if later.is_empty() {
+                    return entries;
+                }
+                std::mem::swap(&mut work, &mut later);
+                continue;
+            };
+            let block = cfg.order()[place as usize];
             let Some(entry) = &entries[block] else { continue };
             let mut state = State::new(entry);
             self.walk(block, &mut state, &mut Watch::Nothing);
@@ -271,7 +291,12 @@ impl<'a> Checker<'a> {
                     state.assign(&self.arguments(edges[index]), |component| self.is_steady(component));
                 }
                 state.spread_constants(|component| self.is_predicate[component as usize]);
-                let state = state.freeze();
+                edge_number += 1;
+                self.for_each_live(edge.block, |component| read_behind[component as usize] = edge_number);
+                let state = state.freeze(
+                    |component| read_behind[component as usize] == edge_number,
+                    |component| self.is_steady(component),
+                );
                 let changed = match &mut entries[edge.block] {
                     Some(entry) => state::meet(entry, &state),
                     entry @ None => {
@@ -279,12 +304,31 @@ impl<'a> Checker<'a> {
                         true
                     }
                 };
-                if changed {
-                    work.insert(position[edge.block]);
+                if changed && let Some(target) = cfg.rank(edge.block) {
+                    if target > place {
+                        work.insert(target)
+                    } else {
+                        later.insert(target)
+                    };
                 }
             }
         }
-        entries
+    }
+
+    /// Calls `visit` for each component that the input reads behind the start of a block of the result. A
+    /// block on an edge is as good as the edge's target.
+    fn for_each_live(&self, mut block: MBlockId, mut visit: impl FnMut(u32)) {
+        if block.index() >= self.input.blocks.len()
+            && let Term::Jump(edge) = &self.result.blocks[block].term
+        {
+            block = edge.block;
+        }
+        for &index in self.live.live_in(block) {
+            self.components(self.live.components().reg(index as usize), 1).for_each(&mut visit);
+        }
+        for param in &self.input.blocks[block].params {
+            self.components(param.reg, param.width).for_each(&mut visit);
+        }
     }
 
     /// What the parameters of an edge's target receive.
@@ -555,17 +599,9 @@ impl<'a> Checker<'a> {
         if inst.inst.row().effects.is_none() { Ok(()) } else { Err(format!("{} is missing", inst.inst)) }
     }
 
-    /// Whether the definition of a component gives the same whenever it runs: it reads no register and
-    /// nothing that changes.
+    /// Whether the definition of a component gives the same whenever it runs.
     fn is_steady(&self, component: u32) -> bool {
-        let Some(definition) = self.definition[component as usize] else { return false };
-        definition.inst.row().effects.is_none()
-            && definition.inst.uses().next().is_none()
-            && definition.tied.is_empty()
-            && definition.inst.operands.iter().all(|operand| match operand.kind {
-                OperandKind::Special(sr) => !matches!(sr, SpecialReg::ClockLo | SpecialReg::WarpId),
-                _ => true,
-            })
+        self.steady[component as usize]
     }
 
     /// A definition of the input performed once more.
@@ -585,6 +621,17 @@ impl<'a> Checker<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether an instruction gives the same whenever it runs: it reads no register and nothing that changes.
+fn gives_the_same(inst: &MInst<VReg>) -> bool {
+    inst.inst.row().effects.is_none()
+        && inst.inst.uses().next().is_none()
+        && inst.tied.is_empty()
+        && inst.inst.operands.iter().all(|operand| match operand.kind {
+            OperandKind::Special(sr) => !matches!(sr, SpecialReg::ClockLo | SpecialReg::WarpId),
+            _ => true,
+        })
 }
 
 /// The operands of a plain copy, `(to, from)`, in one file.

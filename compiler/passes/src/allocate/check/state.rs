@@ -70,14 +70,23 @@ impl State {
         state
     }
 
-    pub fn freeze(&self) -> Frozen {
+    /// What is known of components that are `live`, and which places hold constants or what may be computed
+    /// again (`steady`).
+    pub fn freeze(&self, live: impl Fn(u32) -> bool, steady: impl Fn(u32) -> bool) -> Frozen {
         let mut content: Vec<(Place, Value)> = Vec::new();
+        let matters = |value: &Value| match *value {
+            Value::Component(component) => live(component) || steady(component),
+            Value::Truth(component) => live(component),
+            Value::Imm(_) | Value::Stack | Value::Frame => true,
+        };
         for (&place, values) in &self.content {
-            content.extend(values.iter().map(|&value| (place, value)));
+            content.extend(values.iter().filter(|value| matters(value)).map(|&value| (place, value)));
         }
         content.sort_unstable();
-        let constants = self.sorted_constants();
-        let mut undefined: Vec<u32> = self.undefined.iter().copied().collect();
+        let known = self.constants.iter().filter(|&(&component, _)| live(component));
+        let mut constants: Vec<(u32, Value)> = known.map(|(&component, &value)| (component, value)).collect();
+        constants.sort_unstable();
+        let mut undefined: Vec<u32> = self.undefined.iter().copied().filter(|&c| live(c)).collect();
         undefined.sort_unstable();
         (content, constants, undefined)
     }
