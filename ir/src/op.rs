@@ -431,9 +431,11 @@ pub enum Op {
     SintToFloat(Rounding),
     /// `(a: integer) -> T`: an unsigned number rounded to a float.
     UintToFloat(Rounding),
-    /// `(a: float) -> T`: rounded to a signed integer, saturating; NaN gives 0. The flag flushes subnormals.
+    /// `(a: float) -> T`: rounded to a signed integer, saturating; NaN as PTX `cvt` has it: 0, or the top bit
+    /// alone from `f64` and to 64 bits. The flag flushes subnormals.
     FloatToSint(Rounding, bool),
-    /// `(a: float) -> T`: rounded to an unsigned integer, saturating; NaN gives 0. The flag flushes subnormals.
+    /// `(a: float) -> T`: rounded to an unsigned integer, saturating; NaN as PTX `cvt` has it: 0, or the top
+    /// bit alone from `f64` and to 64 bits. The flag flushes subnormals.
     FloatToUint(Rounding, bool),
     /// `(a: float of another width) -> T`: rounded to another format.
     FloatToFloat(FloatMode),

@@ -10,7 +10,7 @@
 //! In brackets: the scoreboards waited for (each in its own place), the one set when the operands are
 //! read, the one set when the results are there, `Y` for the yield hint, the stall. Behind, `?trans5`
 //! stands for a stall of 5 without the yield hint, `?WAIT5_END_GROUP` for one with it, `?DRAIN` for a
-//! stall of 0. Reuse flags are part of the operands (`R1.reuse`) in all but the hexadecimal notation.
+//! stall of 0. Reuse flags are part of the operands (`R1.reuse`) in every notation.
 
 use std::fmt;
 use std::str::FromStr;

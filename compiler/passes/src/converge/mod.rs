@@ -5,12 +5,12 @@
 //!
 //! ```text
 //! block0: …                               block0: …
-//!     brif v1, block1, block2                 bssy B0, block2
+//!     brif v1, block1, block2                 bssy b0, block2
 //! block1: …                                   brif v1, block1, block3
 //!     jump block2                  =>     block1: …
 //! block2: …                                   jump block3
 //!                                         block3:
-//!                                             bsync B0
+//!                                             bsync b0
 //!                                             jump block2
 //!                                         block2: …
 //! ```
@@ -19,9 +19,9 @@
 //! `bssy` stands in front of the branch, unless that is in a cycle which the join is not in: a barrier must
 //! not be opened again while earlier leavers wait at it, so the region then begins in front of the cycle,
 //! and its join is pushed out until it post-dominates the beginning. Nor may control enter a region behind
-//! its `bssy`: if it does, the region begins further up, at a block that dominates it, or ends further down. All edges from the
-//! region to the join lead through one new block with the `bsync`, so that `bsync` goes on exactly at the
-//! block which `bssy` names.
+//! its `bssy`: if it does, the region begins further up, at a block that dominates it, or ends further
+//! down. All edges from the region to the join lead through one new block with the `bsync`, so that `bsync`
+//! goes on exactly at the block which `bssy` names.
 //!
 //! Regions nest, since each is closed under paths to a join that post-dominates it. Of regions with one
 //! join only the outermost is kept. Barriers are numbered by nesting depth; regions deeper than

@@ -3,8 +3,8 @@
 //! ```text
 //! v3 = iadd.b64 v1, v2     =>    v4, v5 = unpack.b64 v1
 //!                                v6, v7 = unpack.b64 v2
-//!                                v8, v9 = iadd_carry_out.b32 v4, v6
-//!                                v10 = iadd_carry_in.b32 v5, v7, v9
+//!                                v8, v9 = iadd_cout.b32 v4, v6
+//!                                v10 = iadd_cin.b32 v5, v7, v9
 //!                                v3 = pack.b64 v8, v10
 //! ```
 //!
