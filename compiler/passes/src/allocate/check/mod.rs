@@ -284,8 +284,10 @@ impl<'a> Checker<'a> {
             let mut state = State::new(entry);
             self.walk(block, &mut state, &mut Watch::Nothing);
             self.leave_region(block, &mut state, writes);
-            for (index, edge) in self.result.blocks[block].term.edges().into_iter().enumerate() {
-                let mut state = state.clone();
+            let edges = self.result.blocks[block].term.edges();
+            let last = edges.len().saturating_sub(1);
+            for (index, edge) in edges.into_iter().enumerate() {
+                let mut state = if index == last { std::mem::take(&mut state) } else { state.clone() };
                 if block.index() < self.input.blocks.len() {
                     let edges = self.input.blocks[block].term.edges();
                     state.assign(&self.arguments(edges[index]), |component| self.is_steady(component));

@@ -62,8 +62,15 @@ pub(super) struct State {
 impl State {
     pub fn new((content, constants, undefined): &Frozen) -> State {
         let mut state = State::default();
-        for &(place, value) in content {
-            state.add(place, value);
+        state.content.reserve(content.len());
+        state.holders.reserve(content.len());
+        // Ascending, so that what one place holds stands together.
+        for values in content.chunk_by(|a, b| a.0 == b.0) {
+            let place = values[0].0;
+            state.content.insert(place, values.iter().map(|&(_, value)| value).collect());
+            for &(_, value) in values {
+                state.holders.entry(value).or_default().push(place);
+            }
         }
         state.constants = constants.iter().copied().collect();
         state.undefined = undefined.iter().copied().collect();
@@ -224,6 +231,9 @@ pub(super) enum Content {
 
 /// Keeps of `into` what holds on the other path too; whether that took something away.
 pub(super) fn meet(into: &mut Frozen, other: &Frozen) -> bool {
+    if into == other {
+        return false;
+    }
     let before = (into.0.len(), into.1.len(), into.2.len());
     // A component that may be anything on one path is held wherever the other path holds it.
     let anything = |set: &[u32], value: Value| match value {
@@ -239,9 +249,11 @@ pub(super) fn meet(into: &mut Frozen, other: &Frozen) -> bool {
         other.0.binary_search(&(place, value)).is_ok() || anything(&other.2, value)
     });
     let kept = into.0.len();
-    into.0.append(&mut extra);
-    into.0.sort_unstable();
-    into.0.dedup();
+    if !extra.is_empty() {
+        into.0.append(&mut extra);
+        into.0.sort_unstable();
+        into.0.dedup();
+    }
     into.1.retain(|pair| other.1.binary_search(pair).is_ok());
     into.2.retain(|component| other.2.binary_search(component).is_ok());
     before != (kept, into.1.len(), into.2.len())
