@@ -1,10 +1,13 @@
 //! What a file comes to: its diagnostics, and its kernels as SASS text.
 
+use indexmap::IndexMap;
+use indexmap::map::Entry;
+use ptxc_passes::check::codes::REDECLARED;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::FuncCode;
 use ptxc_sass::text::{Style, write_program};
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{NodeId, Span, SyntaxError, codes, parse_item};
+use ptxc_syntax::{Name, NodeId, Span, SyntaxError, codes, parse_item};
 use rayon::prelude::*;
 
 use crate::db::{Database, Db};
@@ -53,12 +56,35 @@ fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
         let errors = parse_item(&item.text, item.kind).errors;
         found.extend(errors.iter().map(|error| syntax_error(error, offset)));
     }
+    let mut defined: IndexMap<&Name, Func<'_>> = IndexMap::new();
     for &func in &items.functions {
         let parsed = parsed(db, func);
+        if func.has_body(db) {
+            match defined.entry(func.name(db)) {
+                Entry::Vacant(place) => drop(place.insert(func)),
+                Entry::Occupied(first) => found.push(defined_twice(db, func, *first.get())),
+            }
+        }
         found.extend(parsed.errors.iter().map(|error| syntax_error(error, func.offset(db))));
         found.extend(checked(db, func).iter().map(|diagnostic| locate(db, func, diagnostic)));
     }
     found
+}
+
+fn defined_twice(db: &dyn Db, func: Func<'_>, first: Func<'_>) -> Located {
+    let name_of = |func| {
+        let parsed = parsed(db, func);
+        parsed.spans.get(parsed.value.name.id).shifted(func.offset(db))
+    };
+    Located {
+        code: REDECLARED.to_string(),
+        severity: Severity::Error,
+        message: format!("`{}` is defined twice in this module", func.name(db)),
+        primary: (name_of(func), "a second definition".into()),
+        secondary: vec![(name_of(first), "the first one".into())],
+        notes: Vec::new(),
+        help: None,
+    }
 }
 
 fn missing_header(directive: &str) -> Located {

@@ -2,7 +2,7 @@
 //!
 //! `ld.param` of a kernel reads the parameter block at an offset known now, and is no memory access at all.
 
-use ptxc_ir::{Access, AtomicOp, CacheOp, MemType, Op, Order, Scope, Space, Type, Value};
+use ptxc_ir::{Access, AtomicOp, CacheOp, MemType, Op, Order, Param, Scope, Space, Type, Value};
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 use smallvec::SmallVec;
 
@@ -201,7 +201,21 @@ fn parameter(t: &Translator, address: &Address) -> Translated<Option<u32>> {
     place.map(Some).ok_or(Unsupported)
 }
 
+/// Whether bytes of the parameter block belong to one parameter.
+fn is_in_parameter(t: &Translator, start: u32, bytes: u32) -> bool {
+    let params = &t.function.params;
+    let index = params.partition_point(|param| param.offset <= start);
+    let within = |param: &Param| {
+        u64::from(start) + u64::from(bytes) <= u64::from(param.offset) + u64::from(param.size)
+    };
+    index.checked_sub(1).is_some_and(|index| within(&params[index]))
+}
+
 fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], start: u32) -> Translated {
+    // A vector may be an array's elements, but not two parameters.
+    if !is_in_parameter(t, start, destinations.len() as u32 * (scalar.bits / 8)) {
+        return Err(Unsupported);
+    }
     for (index, destination) in destinations.iter().enumerate() {
         let place = index as u32 * (scalar.bits / 8) + start;
         let declared = t.destination_type(destination)?;

@@ -8,7 +8,7 @@
 use ptxc_ir::{Function, Space, Symbol, SymbolData};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::env::Variable;
 
@@ -36,6 +36,7 @@ pub(super) enum Owner {
 #[derive(Default)]
 pub(super) struct Symbols {
     made: FxHashMap<Owner, Symbol>,
+    names: FxHashSet<String>,
 }
 
 impl Symbols {
@@ -50,8 +51,15 @@ impl Symbols {
         if let Some(&symbol) = self.made.get(&owner) {
             return Some(symbol);
         }
+        // A variable of the function may have the name of one of the module, or of another block of it.
+        let mut unique = name.to_string();
+        let mut number = 2;
+        while !self.names.insert(unique.clone()) {
+            unique = format!("{name}${number}");
+            number += 1;
+        }
         let symbol = func.symbols.push(SymbolData {
-            name: name.to_string(),
+            name: unique,
             space: ir_space(variable.space)?,
             size: variable.size,
             align: variable.align,

@@ -125,12 +125,11 @@ impl<'a> Lower<'a> {
         self.mir.new_vreg(RegFile::Gpr, 1)
     }
 
-    /// Copies a source into a general register.
+    /// Copies a source into a general register. An undefined value is as good as zero, but has to be
+    /// written, since the register is read.
     pub(super) fn copy_to(&mut self, to: VReg, src: Src) {
-        if src != Src::Undef {
-            let from = self.any(src);
-            self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), from]));
-        }
+        let from = self.any(src);
+        self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), from]));
     }
 
     /// The operation that defines a value if it may be computed in the user's place: nothing else uses the
@@ -323,20 +322,26 @@ impl<'a> Lower<'a> {
         let value = self.resolve(value);
         match self.def_data(value).map(|data| data.op) {
             Some(IrOp::Undef | IrOp::Const(0)) => Operand::rz(),
-            Some(IrOp::Const(bits)) => {
-                let width = width_of(self.func.ty(value));
-                let to = self.mir.new_vreg(RegFile::Gpr, width);
-                for n in 0..width {
-                    let word = bits.checked_shr(32 * u32::from(n)).unwrap_or(0) as u32;
-                    self.copy_to(to.component(n), Src::Imm(word));
-                }
-                Operand::reg(to)
-            }
             Some(IrOp::Param(offset)) => {
                 let offset = self.arch.param_base() + offset;
                 Operand::reg(self.pooled(Pooled::Bank { offset, width: 2 }))
             }
             _ => Operand::reg(self.reg_of(value)),
+        }
+    }
+
+    /// Constants and undefined values of more than 32 bits stand in registers of their own where somebody
+    /// asked for those, such as the address of an access; else they are operands of their users.
+    pub(super) fn lower_constant(&mut self, inst: IrInst) {
+        let value = self.func.result(inst);
+        let Some(to) = self.regs[value].filter(|reg| reg.file == RegFile::Gpr) else { return };
+        let bits = match self.func.insts[inst].op {
+            IrOp::Const(bits) => bits,
+            _ => 0,
+        };
+        for n in 0..width_of(self.func.ty(value)) {
+            let word = bits.checked_shr(32 * u32::from(n)).unwrap_or(0) as u32;
+            self.copy_to(to.component(n), Src::Imm(word));
         }
     }
 

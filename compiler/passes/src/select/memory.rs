@@ -207,17 +207,16 @@ impl Lower<'_> {
         let base = self.resolve(address);
         let mut offset = offset;
         let extra = if OFFSETS.contains(&offset) { 0 } else { std::mem::take(&mut offset) };
-        let mut reg = match self.func.constant(base) {
-            Some(_) => {
-                let pair = self.mir.new_vreg(RegFile::Gpr, 2);
-                self.place(base, pair);
-                pair
-            }
-            None => match self.tuple(base).as_reg() {
-                Some(reg) => reg,
-                None => self.mir.new_vreg(RegFile::Gpr, 2),
-            },
+        let made = match self.func.constant(base) {
+            Some(_) => None,
+            None => self.tuple(base).as_reg(),
         };
+        // What is constant or undefined has no register yet.
+        let mut reg = made.unwrap_or_else(|| {
+            let pair = self.mir.new_vreg(RegFile::Gpr, 2);
+            self.place(base, pair);
+            pair
+        });
         if extra != 0 {
             // IMAD.WIDE adds what the offset can't hold.
             let sum = self.mir.new_vreg(RegFile::Gpr, 2);

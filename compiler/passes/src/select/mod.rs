@@ -195,7 +195,8 @@ impl Lower<'_> {
         let ty = data.ty;
         match data.op {
             // These are operands of their users.
-            Op::Const(_) | Op::Undef | Op::Bitcast | Op::Unpack => {}
+            Op::Bitcast | Op::Unpack => {}
+            Op::Const(_) | Op::Undef => self.lower_constant(inst),
             Op::Param(_) | Op::SymbolAddr(_) | Op::SpecialReg(_) => self.lower_special(inst),
 
             Op::Iadd | Op::Isub | Op::Ineg if ty == Type::B32 => self.lower_sum(inst),

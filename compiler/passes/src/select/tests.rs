@@ -279,6 +279,12 @@ cases! {
             "IMAD.WIDE.U32 r.b, r.c, r.d, r.a",
             "STG.E.64 desc[ur.e][r.f.64], r.b",
         ];
+    an_address_that_nobody_wrote_is_some_address:
+        "    v9 = undef.b64\n    store.global.b32 [v9 + 4], v0\n" => [
+            "MOV r.a, RZ",
+            "MOV r.a.1, RZ",
+            "STG.E desc[ur.b][r.a.64+0x4], r.c",
+        ];
     a_barrier_of_two_registers_packs_them:
         "    barrier.sync.aligned v0, v1\n" => [
             "PRMT r.a, r.b, 0x5410, r.c",
