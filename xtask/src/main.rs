@@ -1,5 +1,6 @@
 //! Chores of the project: `cargo xtask verify`, `cargo xtask compare`.
 
+mod cases;
 mod compare;
 mod kernels;
 mod matrix;
@@ -21,7 +22,7 @@ struct Cli {
 /// The chores.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Everything that needs the corpus or NVIDIA's tools: `matrix`, then `compare`.
+    /// Everything that needs the corpus or NVIDIA's tools: `matrix`, `cases`, `compare`.
     Verify {
         /// The folder with `ptx/` and `exec/`.
         #[arg(long, default_value = "../shared/corpus")]
@@ -29,6 +30,12 @@ enum Command {
     },
     /// Lower the kernels in every combination of options and run their cases on both engines.
     Matrix {
+        /// The folder with `ptx/` and `exec/`.
+        #[arg(long, default_value = "../shared/corpus")]
+        corpus: PathBuf,
+    },
+    /// Run every execution case whose kernel lowers on both engines.
+    Cases {
         /// The folder with `ptx/` and `exec/`.
         #[arg(long, default_value = "../shared/corpus")]
         corpus: PathBuf,
@@ -43,8 +50,11 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Verify { corpus } => matrix::run(&corpus).and_then(|()| compare::run(&corpus)),
+        Command::Verify { corpus } => {
+            matrix::run(&corpus).and_then(|()| cases::run(&corpus)).and_then(|()| compare::run(&corpus))
+        }
         Command::Matrix { corpus } => matrix::run(&corpus),
+        Command::Cases { corpus } => cases::run(&corpus),
         Command::Compare { corpus } => compare::run(&corpus),
     };
     match result {
