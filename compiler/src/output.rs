@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 use ptxc_passes::check::codes::REDECLARED;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
-use ptxc_passes::pipeline::FuncCode;
+use ptxc_passes::pipeline::{FuncCode, UNSUPPORTED_ARCH};
 use ptxc_sass::text::{Style, write_program};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId, Span, SyntaxError, codes, parse_item};
@@ -13,13 +13,14 @@ use rayon::prelude::*;
 use crate::db::{Database, Db};
 use crate::input::{Options, SourceFile};
 use crate::items::{Func, items, plain_offsets};
-use crate::module::parsed;
+use crate::module::{header, parsed};
 use crate::render::Located;
-use crate::stages::{built, checked, code, mir, ssa};
+use crate::stages::{arch, built, checked, code, mir, ssa};
 
 /// Every finding in a file, in the order of their places.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = findings(db, file);
+    found.extend(unsupported_target(db, file, options));
     for &func in &items(db, file).functions {
         for stage in [
             &built(db, func).diagnostics,
@@ -31,6 +32,27 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
         }
     }
     sort(found)
+}
+
+/// The finding that a file is for a newer architecture than there is code for, unless the options name one.
+pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Option<Located> {
+    let target = header(db, file).target;
+    let arch = arch(db, file, options);
+    if options.arch(db).is_some() || target.number <= arch.number() {
+        return None;
+    }
+    let position = items(db, file).others.iter().position(|item| item.kind == ItemKind::Target)?;
+    let start = *plain_offsets(db, file).get(position)?;
+    let length = items(db, file).others[position].text.len() as u32;
+    Some(Located {
+        code: UNSUPPORTED_ARCH.to_string(),
+        severity: Severity::Error,
+        message: format!("code for {target} is not supported yet"),
+        primary: (Span::new(start, start + length), String::new()),
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: Some(format!("--arch {arch} compiles for {arch}, if the kernels need nothing newer")),
+    })
 }
 
 /// What can be said of a file without lowering it: syntax, names, types, forms.

@@ -211,6 +211,7 @@ fn watched(
     streams: &mut Streams<'_>,
 ) -> Outcome {
     let mut found: Vec<Located> = output::check(db, file);
+    found.extend(output::unsupported_target(db, file, options));
     let mut times: BTreeMap<&'static str, Duration> = BTreeMap::new();
     let mut parts = Vec::new();
     let mut stopped = false;

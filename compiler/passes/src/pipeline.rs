@@ -39,6 +39,12 @@ pub const TOO_FEW_REGISTERS: Code = Code(901);
 /// A heuristic returned an order that breaks a dependence.
 pub const ILLEGAL_ORDER: Code = Code(903);
 
+/// The kernel's static shared memory is larger than a CTA may have.
+pub const TOO_MUCH_SHARED: Code = Code(904);
+
+/// Static shared memory of a CTA at most, in bytes: ptxas refuses more; the rest is for `extern` arrays.
+const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
+
 /// The architecture has no code generation yet.
 pub const UNSUPPORTED_ARCH: Code = Code(902);
 
@@ -184,6 +190,14 @@ pub fn machine(
     let frequency = frequency::block_frequencies(&func);
     let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
+    if mir.shared_bytes > STATIC_SHARED_LIMIT {
+        let message =
+            format!("{} bytes of static shared memory; a CTA has {STATIC_SHARED_LIMIT}", mir.shared_bytes);
+        let finding = Diagnostic::error(TOO_MUCH_SHARED, NodeId(0), message);
+        return Err(vec![
+            finding.help("an `.extern .shared` array gets its size at launch, and may be larger"),
+        ]);
+    }
     verified_mir("select", &mir)?;
     go_on(observer, "select", &mir)?;
 
