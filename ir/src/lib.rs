@@ -26,7 +26,9 @@
 //! what a memory access says about itself, [`signature`] has a row for each operation with its spelling
 //! and its operands, [`function`] holds the graph, [`mod@text`] prints and reads it.
 
+mod arithmetic;
 pub mod cfg;
+pub mod condition;
 pub mod critical_edges;
 mod dominator_tree;
 pub mod dominators;
@@ -45,6 +47,7 @@ pub mod types;
 pub mod verify;
 
 pub use cfg::Cfg;
+pub use condition::{FloatCond, IntCond};
 pub use dominators::Dominators;
 pub use entities::{Block, Inst, Symbol, Value};
 pub use function::{
@@ -54,8 +57,8 @@ pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
 pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
 pub use op::{
-    Approx, BarrierKind, ConvergenceBarrier, Effects, FloatCond, FloatMode, Funnel, IntCond, Op, Results,
-    Rounding, ShflMode, SpecialReg, VoteMode,
+    Approx, BarrierKind, ConvergenceBarrier, Effects, FloatMode, Funnel, Op, Results, Rounding, ShflMode,
+    SpecialReg, VoteMode,
 };
 pub use postdominators::PostDominators;
 pub use types::Type;

@@ -8,107 +8,10 @@
 //! Shift counts of [`Op::Shl`], [`Op::Shr`] and [`Op::Sar`] clamp: a count of the width or more gives
 //! zero, or the sign in every bit for `sar`. Division by zero does not trap.
 
+use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, Symbol};
 use crate::memory::{Access, AtomicOp, Order, Scope, Space, spelled};
 use crate::types::Type;
-
-spelled! {
-    /// An integer comparison; the sign belongs to the comparison, not to the type.
-    IntCond {
-        /// Equal.
-        Eq = "eq",
-        /// Not equal.
-        Ne = "ne",
-        /// Signed less.
-        Slt = "slt",
-        /// Signed less or equal.
-        Sle = "sle",
-        /// Signed greater.
-        Sgt = "sgt",
-        /// Signed greater or equal.
-        Sge = "sge",
-        /// Unsigned less.
-        Ult = "ult",
-        /// Unsigned less or equal.
-        Ule = "ule",
-        /// Unsigned greater.
-        Ugt = "ugt",
-        /// Unsigned greater or equal.
-        Uge = "uge",
-    }
-}
-
-impl IntCond {
-    /// The condition that holds exactly when this one does not.
-    pub const fn negate(self) -> IntCond {
-        match self {
-            IntCond::Eq => IntCond::Ne,
-            IntCond::Ne => IntCond::Eq,
-            IntCond::Slt => IntCond::Sge,
-            IntCond::Sle => IntCond::Sgt,
-            IntCond::Sgt => IntCond::Sle,
-            IntCond::Sge => IntCond::Slt,
-            IntCond::Ult => IntCond::Uge,
-            IntCond::Ule => IntCond::Ugt,
-            IntCond::Ugt => IntCond::Ule,
-            IntCond::Uge => IntCond::Ult,
-        }
-    }
-
-    /// The condition with its operands exchanged.
-    pub const fn swap(self) -> IntCond {
-        match self {
-            IntCond::Slt => IntCond::Sgt,
-            IntCond::Sle => IntCond::Sge,
-            IntCond::Sgt => IntCond::Slt,
-            IntCond::Sge => IntCond::Sle,
-            IntCond::Ult => IntCond::Ugt,
-            IntCond::Ule => IntCond::Uge,
-            IntCond::Ugt => IntCond::Ult,
-            IntCond::Uge => IntCond::Ule,
-            same => same,
-        }
-    }
-
-    /// Whether it reads its operands as signed numbers.
-    pub const fn is_signed(self) -> bool {
-        matches!(self, IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge)
-    }
-}
-
-spelled! {
-    /// A float comparison. The plain ones are false if an operand is NaN, those with `u` are true.
-    FloatCond {
-        /// Equal.
-        Eq = "eq",
-        /// Not equal.
-        Ne = "ne",
-        /// Less.
-        Lt = "lt",
-        /// Less or equal.
-        Le = "le",
-        /// Greater.
-        Gt = "gt",
-        /// Greater or equal.
-        Ge = "ge",
-        /// Equal or unordered.
-        Equ = "equ",
-        /// Not equal or unordered.
-        Neu = "neu",
-        /// Less or unordered.
-        Ltu = "ltu",
-        /// Less, equal or unordered.
-        Leu = "leu",
-        /// Greater or unordered.
-        Gtu = "gtu",
-        /// Greater, equal or unordered.
-        Geu = "geu",
-        /// Neither is NaN.
-        Num = "num",
-        /// One of them is NaN.
-        Nan = "nan",
-    }
-}
 
 spelled! {
     /// An IEEE rounding mode.

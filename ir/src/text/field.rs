@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
+use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, Symbol};
 use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
-    Approx, BarrierKind, ConvergenceBarrier, FloatCond, FloatMode, Funnel, IntCond, Rounding, ShflMode,
-    SpecialReg, VoteMode,
+    Approx, BarrierKind, ConvergenceBarrier, FloatMode, Funnel, Rounding, ShflMode, SpecialReg, VoteMode,
 };
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;

@@ -4,12 +4,12 @@
 //! to the bits of up to two results, once per instruction of the program. Everything is a composition of
 //! `ptxc_semantics`. Operations that touch more than their arguments are not here.
 
-use ptxc_ir::op::{Approx, FloatCond, FloatMode, Funnel, IntCond, Rounding};
+use ptxc_ir::op::{Approx, FloatMode, Funnel};
 use ptxc_ir::{AtomicOp, Op, Type};
 use ptxc_semantics::bits::{self, Limit, PrmtMode};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
-use ptxc_semantics::int::{self, IntCmp};
-use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, U64, convert, mufu, packed};
+use ptxc_semantics::int;
+use ptxc_semantics::{BF16, F16, F32, Format, IntType, Mode, U64, convert, mufu, packed};
 
 /// What one lane computes.
 pub(crate) type Lane = Box<dyn Fn([u64; 3]) -> [u64; 2]>;
@@ -81,11 +81,11 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         Op::FunnelShr(kind) => three(move |a, b, c| funnel_right(kind, a as u32, b as u32, c as u32).into()),
 
         Op::Icmp(cond) => {
-            let (ty, cmp) = integer_comparison(cond, ty.bits());
+            let (ty, cmp) = cond.comparison(ty.bits());
             two(move |a, b| int::compare(ty, cmp, a, b).into())
         }
         Op::Fcmp(cond, ftz) => {
-            let (format, cmp) = (format(ty)?, float_comparison(cond));
+            let (format, cmp) = (ty.float_format()?, FloatCmp::from(cond));
             two(move |a, b| float::compare(format, cmp, a, b, ftz).into())
         }
         Op::Select => three(|a, b, c| bits::sel(a & 1 == 1, b, c)),
@@ -97,28 +97,28 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         }
         Op::Bitcast => one(|a| a),
         Op::SintToFloat(round) => {
-            let (from, to) = (IntType::new(from.bits(), true), format(ty)?);
-            one(move |a| convert::int_to_float(from, to, a, Mode::new(rounding(round))))
+            let (from, to) = (IntType::new(from.bits(), true), ty.float_format()?);
+            one(move |a| convert::int_to_float(from, to, a, Mode::new(round.into())))
         }
         Op::UintToFloat(round) => {
-            let (from, to) = (IntType::new(from.bits(), false), format(ty)?);
-            one(move |a| convert::int_to_float(from, to, a, Mode::new(rounding(round))))
+            let (from, to) = (IntType::new(from.bits(), false), ty.float_format()?);
+            one(move |a| convert::int_to_float(from, to, a, Mode::new(round.into())))
         }
         Op::FloatToSint(round, ftz) => {
-            let from = format(from)?;
-            one(move |a| convert::float_to_int(from, s, a, rounding(round), ftz))
+            let from = from.float_format()?;
+            one(move |a| convert::float_to_int(from, s, a, round.into(), ftz))
         }
         Op::FloatToUint(round, ftz) => {
-            let from = format(from)?;
-            one(move |a| convert::float_to_int(from, u, a, rounding(round), ftz))
+            let from = from.float_format()?;
+            one(move |a| convert::float_to_int(from, u, a, round.into(), ftz))
         }
         Op::FloatToFloat(mode) => {
-            let (from, to) = (format(from)?, format(ty)?);
-            one(move |a| convert::float_to_float(from, to, a, float_mode(mode)))
+            let (from, to) = (from.float_format()?, ty.float_format()?);
+            one(move |a| convert::float_to_float(from, to, a, mode.into()))
         }
         Op::RoundToIntegral(round, ftz) => {
-            let format = format(ty)?;
-            one(move |a| convert::round_to_integral(format, a, Mode::new(rounding(round)).with_ftz(ftz)))
+            let format = ty.float_format()?;
+            one(move |a| convert::round_to_integral(format, a, Mode::new(round.into()).with_ftz(ftz)))
         }
         Op::Pack => {
             let half = ty.bits() / 2;
@@ -132,7 +132,7 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         _ if matches!(ty, Type::F16x2 | Type::BF16x2) => {
             packed_float(op, if ty == Type::F16x2 { F16 } else { BF16 })
         }
-        _ => scalar_float(op, format(ty)?),
+        _ => scalar_float(op, ty.float_format()?),
     }
 }
 
@@ -140,10 +140,10 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
 fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
     let flush = move |ftz: bool, a: u64| if ftz { format.flush(a) } else { a };
     match *op {
-        Op::Fadd(mode) => two(move |a, b| float::add(format, a, b, float_mode(mode))),
-        Op::Fsub(mode) => two(move |a, b| float::sub(format, a, b, float_mode(mode))),
-        Op::Fmul(mode) => two(move |a, b| float::mul(format, a, b, float_mode(mode))),
-        Op::Ffma(mode) => three(move |a, b, c| float::fma(format, a, b, c, float_mode(mode))),
+        Op::Fadd(mode) => two(move |a, b| float::add(format, a, b, mode.into())),
+        Op::Fsub(mode) => two(move |a, b| float::sub(format, a, b, mode.into())),
+        Op::Fmul(mode) => two(move |a, b| float::mul(format, a, b, mode.into())),
+        Op::Ffma(mode) => three(move |a, b, c| float::fma(format, a, b, c, mode.into())),
         Op::Fneg(ftz) => one(move |a| flush(ftz, float::neg(format, a))),
         Op::Fabs(ftz) => one(move |a| flush(ftz, float::abs(format, a))),
         Op::Fmin(ftz) => two(move |a, b| float::min(format, a, b, NanRule::Number, ftz)),
@@ -168,14 +168,14 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
 /// Arithmetic on two halves.
 fn packed_float(op: &Op, format: Format) -> Option<Lane> {
     let on_words = |f: fn(Format, u32, u32, Mode) -> u32, mode: FloatMode| {
-        two(move |a, b| f(format, a as u32, b as u32, float_mode(mode)).into())
+        two(move |a, b| f(format, a as u32, b as u32, mode.into()).into())
     };
     match *op {
         Op::Fadd(mode) => on_words(packed::add, mode),
         Op::Fsub(mode) => on_words(packed::sub, mode),
         Op::Fmul(mode) => on_words(packed::mul, mode),
         Op::Ffma(mode) => {
-            three(move |a, b, c| packed::fma(format, a as u32, b as u32, c as u32, float_mode(mode)).into())
+            three(move |a, b, c| packed::fma(format, a as u32, b as u32, c as u32, mode.into()).into())
         }
         Op::Fneg(false) => one(move |a| packed::neg(format, a as u32).into()),
         Op::Fabs(false) => one(move |a| packed::abs(format, a as u32).into()),
@@ -186,60 +186,6 @@ fn packed_float(op: &Op, format: Format) -> Option<Lane> {
             two(move |a, b| packed::max(format, a as u32, b as u32, NanRule::Number, ftz).into())
         }
         _ => None,
-    }
-}
-
-fn format(ty: Type) -> Option<Format> {
-    match ty {
-        Type::F16 => Some(F16),
-        Type::BF16 => Some(BF16),
-        Type::F32 => Some(F32),
-        Type::F64 => Some(F64),
-        _ => None,
-    }
-}
-
-fn rounding(round: Rounding) -> ptxc_semantics::Rounding {
-    match round {
-        Rounding::Nearest => ptxc_semantics::Rounding::Nearest,
-        Rounding::Zero => ptxc_semantics::Rounding::Zero,
-        Rounding::Down => ptxc_semantics::Rounding::Down,
-        Rounding::Up => ptxc_semantics::Rounding::Up,
-    }
-}
-
-fn float_mode(mode: FloatMode) -> Mode {
-    Mode::new(rounding(mode.round)).with_ftz(mode.ftz).with_sat(mode.sat)
-}
-
-fn integer_comparison(cond: IntCond, bits: u32) -> (IntType, IntCmp) {
-    let cmp = match cond {
-        IntCond::Eq => IntCmp::Eq,
-        IntCond::Ne => IntCmp::Ne,
-        IntCond::Slt | IntCond::Ult => IntCmp::Lt,
-        IntCond::Sle | IntCond::Ule => IntCmp::Le,
-        IntCond::Sgt | IntCond::Ugt => IntCmp::Gt,
-        IntCond::Sge | IntCond::Uge => IntCmp::Ge,
-    };
-    (IntType::new(bits, cond.is_signed()), cmp)
-}
-
-fn float_comparison(cond: FloatCond) -> FloatCmp {
-    match cond {
-        FloatCond::Eq => FloatCmp::Eq,
-        FloatCond::Ne => FloatCmp::Ne,
-        FloatCond::Lt => FloatCmp::Lt,
-        FloatCond::Le => FloatCmp::Le,
-        FloatCond::Gt => FloatCmp::Gt,
-        FloatCond::Ge => FloatCmp::Ge,
-        FloatCond::Equ => FloatCmp::Equ,
-        FloatCond::Neu => FloatCmp::Neu,
-        FloatCond::Ltu => FloatCmp::Ltu,
-        FloatCond::Leu => FloatCmp::Leu,
-        FloatCond::Gtu => FloatCmp::Gtu,
-        FloatCond::Geu => FloatCmp::Geu,
-        FloatCond::Num => FloatCmp::Num,
-        FloatCond::Nan => FloatCmp::Nan,
     }
 }
 
@@ -290,7 +236,7 @@ pub(crate) fn atomic(op: AtomicOp, ty: Type, ftz: bool) -> Option<Lane> {
             Type::F16x2 => two(|old, b| packed::add(F16, old as u32, b as u32, Mode::IEEE).into()),
             Type::BF16x2 => two(|old, b| packed::add(BF16, old as u32, b as u32, Mode::IEEE).into()),
             _ => {
-                let (format, mode) = (format(ty)?, Mode::IEEE.with_ftz(ftz && ty == Type::F32));
+                let (format, mode) = (ty.float_format()?, Mode::IEEE.with_ftz(ftz && ty == Type::F32));
                 two(move |old, b| float::add(format, old, b, mode))
             }
         },

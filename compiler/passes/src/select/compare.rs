@@ -146,7 +146,7 @@ impl<'a> Lower<'a> {
         combine: Combine,
     ) {
         let (a, b, swapped) = self.compared_floats(data.args[0], data.args[1]);
-        let cond = if swapped { swap(cond) } else { cond };
+        let cond = if swapped { cond.swap() } else { cond };
         let text = format!(".{}", cond.name().to_ascii_uppercase());
         let made = Inst::new(Op::FSETP).ops([to, a, b]).with(&text).with(combine.mode).slot("ps", combine.ps);
         self.emit(if ftz { made.with(".FTZ") } else { made });
@@ -173,7 +173,7 @@ impl<'a> Lower<'a> {
                         self.compare_words(to, compare, cond, combine);
                     }
                     IrOp::Fcmp(cond, ftz) => {
-                        let cond = if complement { negate(cond) } else { cond };
+                        let cond = if complement { cond.negate() } else { cond };
                         self.compare_floats(to, compare, cond, ftz, combine);
                     }
                     _ => {}
@@ -269,39 +269,4 @@ fn isetp(
     };
     let made = Inst::new(Op::ISETP).ops([to, a, b]).with(text).with(combine.mode).slot("ps", combine.ps);
     if unsigned { made.with(".U32") } else { made }
-}
-
-/// The condition with its operands exchanged.
-fn swap(cond: FloatCond) -> FloatCond {
-    match cond {
-        FloatCond::Lt => FloatCond::Gt,
-        FloatCond::Le => FloatCond::Ge,
-        FloatCond::Gt => FloatCond::Lt,
-        FloatCond::Ge => FloatCond::Le,
-        FloatCond::Ltu => FloatCond::Gtu,
-        FloatCond::Leu => FloatCond::Geu,
-        FloatCond::Gtu => FloatCond::Ltu,
-        FloatCond::Geu => FloatCond::Leu,
-        same => same,
-    }
-}
-
-/// The condition that holds exactly when this one does not.
-fn negate(cond: FloatCond) -> FloatCond {
-    match cond {
-        FloatCond::Eq => FloatCond::Neu,
-        FloatCond::Ne => FloatCond::Equ,
-        FloatCond::Lt => FloatCond::Geu,
-        FloatCond::Le => FloatCond::Gtu,
-        FloatCond::Gt => FloatCond::Leu,
-        FloatCond::Ge => FloatCond::Ltu,
-        FloatCond::Equ => FloatCond::Ne,
-        FloatCond::Neu => FloatCond::Eq,
-        FloatCond::Ltu => FloatCond::Ge,
-        FloatCond::Leu => FloatCond::Gt,
-        FloatCond::Gtu => FloatCond::Le,
-        FloatCond::Geu => FloatCond::Lt,
-        FloatCond::Num => FloatCond::Nan,
-        FloatCond::Nan => FloatCond::Num,
-    }
 }

@@ -5,12 +5,11 @@
 //! known to the bit (approximations, divisions by zero, conversions of NaN to integers), and for vectors
 //! and 128 bits.
 
-use ptxc_ir::{FloatCond, FloatMode, Funnel, IntCond, Op, Rounding, Type};
-use ptxc_semantics as semantics;
+use ptxc_ir::{Funnel, IntCond, Op, Type};
 use ptxc_semantics::bits::{self, Limit, PrmtMode};
-use ptxc_semantics::float::{self, FloatCmp, NanRule};
-use ptxc_semantics::int::{self, IntCmp};
-use ptxc_semantics::{Format, IntType, Mode, convert};
+use ptxc_semantics::float::{self, NanRule};
+use ptxc_semantics::int;
+use ptxc_semantics::{IntType, Mode, convert};
 
 /// The value of an operation on constants; each argument is a type and bits without anything above.
 pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
@@ -95,15 +94,8 @@ fn funnel_limit(limit: Funnel) -> Option<Limit> {
 
 /// Whether an integer comparison holds.
 pub(super) fn compare(condition: IntCond, ty: Type, a: u64, b: u64) -> bool {
-    let cmp = match condition {
-        IntCond::Eq => IntCmp::Eq,
-        IntCond::Ne => IntCmp::Ne,
-        IntCond::Slt | IntCond::Ult => IntCmp::Lt,
-        IntCond::Sle | IntCond::Ule => IntCmp::Le,
-        IntCond::Sgt | IntCond::Ugt => IntCmp::Gt,
-        IntCond::Sge | IntCond::Uge => IntCmp::Ge,
-    };
-    int::compare(IntType::new(ty.bits(), condition.is_signed()), cmp, a, b)
+    let (ty, cmp) = condition.comparison(ty.bits());
+    int::compare(ty, cmp, a, b)
 }
 
 fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
@@ -114,90 +106,50 @@ fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         (Op::Bitcast, &[(_, a)]) => a,
         (Op::Pack, &[(half, low), (_, high)]) => low | high << half.bits(),
         (Op::SintToFloat(round), &[(from, a)]) => {
-            convert::int_to_float(int(from, true), format(ty)?, a, Mode::new(rounding(*round)))
+            convert::int_to_float(int(from, true), ty.float_format()?, a, Mode::new((*round).into()))
         }
         (Op::UintToFloat(round), &[(from, a)]) => {
-            convert::int_to_float(int(from, false), format(ty)?, a, Mode::new(rounding(*round)))
+            convert::int_to_float(int(from, false), ty.float_format()?, a, Mode::new((*round).into()))
         }
         (Op::FloatToSint(round, ftz) | Op::FloatToUint(round, ftz), &[(from, a)]) => {
-            let from = format(from).filter(|from| !from.is_nan(a))?;
+            let from = from.float_format().filter(|from| !from.is_nan(a))?;
             let to = int(ty, matches!(op, Op::FloatToSint(..)));
-            convert::float_to_int(from, to, a, rounding(*round), *ftz)
+            convert::float_to_int(from, to, a, (*round).into(), *ftz)
         }
         (Op::FloatToFloat(mode), &[(from, a)]) => {
-            convert::float_to_float(format(from)?, format(ty)?, a, float_mode(mode))
+            convert::float_to_float(from.float_format()?, ty.float_format()?, a, (*mode).into())
         }
         (Op::RoundToIntegral(round, ftz), &[(_, a)]) => {
-            convert::round_to_integral(format(ty)?, a, Mode::new(rounding(*round)).with_ftz(*ftz))
+            convert::round_to_integral(ty.float_format()?, a, Mode::new((*round).into()).with_ftz(*ftz))
         }
         _ => return None,
     })
 }
 
 fn floating(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
-    let format = format(ty)?;
+    let format = ty.float_format()?;
     let flush = |ftz: bool, a: u64| if ftz { format.flush(a) } else { a };
     Some(match (op, args) {
-        (Op::Fadd(mode), &[a, b]) => float::add(format, a, b, float_mode(mode)),
-        (Op::Fsub(mode), &[a, b]) => float::sub(format, a, b, float_mode(mode)),
-        (Op::Fmul(mode), &[a, b]) => float::mul(format, a, b, float_mode(mode)),
-        (Op::Ffma(mode), &[a, b, c]) => float::fma(format, a, b, c, float_mode(mode)),
+        (Op::Fadd(mode), &[a, b]) => float::add(format, a, b, (*mode).into()),
+        (Op::Fsub(mode), &[a, b]) => float::sub(format, a, b, (*mode).into()),
+        (Op::Fmul(mode), &[a, b]) => float::mul(format, a, b, (*mode).into()),
+        (Op::Ffma(mode), &[a, b, c]) => float::fma(format, a, b, c, (*mode).into()),
         // The sign of a NaN is not specified.
         (Op::Fneg(ftz), &[a]) if !format.is_nan(a) => float::neg(format, flush(*ftz, a)),
         (Op::Fabs(ftz), &[a]) if !format.is_nan(a) => float::abs(format, flush(*ftz, a)),
         (Op::Fmin(ftz), &[a, b]) => float::min(format, a, b, NanRule::Number, *ftz),
         (Op::Fmax(ftz), &[a, b]) => float::max(format, a, b, NanRule::Number, *ftz),
         (Op::Fcmp(condition, ftz), &[a, b]) => {
-            u64::from(float::compare(format, float_cmp(*condition), a, b, *ftz))
+            u64::from(float::compare(format, (*condition).into(), a, b, *ftz))
         }
         _ => return None,
     })
 }
 
-fn format(ty: Type) -> Option<Format> {
-    match ty {
-        Type::F16 => Some(semantics::F16),
-        Type::BF16 => Some(semantics::BF16),
-        Type::F32 => Some(semantics::F32),
-        Type::F64 => Some(semantics::F64),
-        _ => None,
-    }
-}
-
-fn rounding(round: Rounding) -> semantics::Rounding {
-    match round {
-        Rounding::Nearest => semantics::Rounding::Nearest,
-        Rounding::Zero => semantics::Rounding::Zero,
-        Rounding::Down => semantics::Rounding::Down,
-        Rounding::Up => semantics::Rounding::Up,
-    }
-}
-
-fn float_mode(mode: &FloatMode) -> Mode {
-    Mode::new(rounding(mode.round)).with_ftz(mode.ftz).with_sat(mode.sat)
-}
-
-fn float_cmp(condition: FloatCond) -> FloatCmp {
-    match condition {
-        FloatCond::Eq => FloatCmp::Eq,
-        FloatCond::Ne => FloatCmp::Ne,
-        FloatCond::Lt => FloatCmp::Lt,
-        FloatCond::Le => FloatCmp::Le,
-        FloatCond::Gt => FloatCmp::Gt,
-        FloatCond::Ge => FloatCmp::Ge,
-        FloatCond::Equ => FloatCmp::Equ,
-        FloatCond::Neu => FloatCmp::Neu,
-        FloatCond::Ltu => FloatCmp::Ltu,
-        FloatCond::Leu => FloatCmp::Leu,
-        FloatCond::Gtu => FloatCmp::Gtu,
-        FloatCond::Geu => FloatCmp::Geu,
-        FloatCond::Num => FloatCmp::Num,
-        FloatCond::Nan => FloatCmp::Nan,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use ptxc_ir::{FloatMode, Rounding};
+
     use super::*;
 
     fn float(value: f32) -> (Type, u64) {

@@ -1,6 +1,6 @@
 //! Bitwise logic, on integers and predicates alike, and choices.
 
-use ptxc_ir::{FloatCond, Op, Type, Value};
+use ptxc_ir::{Op, Type, Value};
 
 use super::{Folder, Rewrite, value_of};
 use crate::simplify::evaluate::ones;
@@ -53,31 +53,11 @@ fn complement(folder: &mut Folder<'_>, a: Value) -> Option<Rewrite> {
     let (op, ty, args) = folder.def(a)?;
     let op = match op {
         Op::Icmp(condition) => Op::Icmp(condition.negate()),
-        Op::Fcmp(condition, ftz) => Op::Fcmp(negate(condition), ftz),
+        Op::Fcmp(condition, ftz) => Op::Fcmp(condition.negate(), ftz),
         _ => return None,
     };
     // A comparison exists in every width in which it existed before.
     Some(Rewrite::Op(op, ty, args.into()))
-}
-
-/// The condition that holds exactly when this one does not.
-fn negate(condition: FloatCond) -> FloatCond {
-    match condition {
-        FloatCond::Eq => FloatCond::Neu,
-        FloatCond::Ne => FloatCond::Equ,
-        FloatCond::Lt => FloatCond::Geu,
-        FloatCond::Le => FloatCond::Gtu,
-        FloatCond::Gt => FloatCond::Leu,
-        FloatCond::Ge => FloatCond::Ltu,
-        FloatCond::Equ => FloatCond::Ne,
-        FloatCond::Neu => FloatCond::Eq,
-        FloatCond::Ltu => FloatCond::Ge,
-        FloatCond::Leu => FloatCond::Gt,
-        FloatCond::Gtu => FloatCond::Le,
-        FloatCond::Geu => FloatCond::Lt,
-        FloatCond::Num => FloatCond::Nan,
-        FloatCond::Nan => FloatCond::Num,
-    }
 }
 
 fn select(folder: &mut Folder<'_>, ty: Type, condition: Value, a: Value, b: Value) -> Option<Rewrite> {

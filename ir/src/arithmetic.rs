@@ -1,0 +1,76 @@
+//! What the IR's types and modes are in the arithmetic of `ptxc-semantics`: for whoever computes operations,
+//! be it to fold them or to run them.
+
+use ptxc_semantics::float::FloatCmp;
+use ptxc_semantics::int::IntCmp;
+use ptxc_semantics::{Format, IntType, Mode};
+
+use crate::condition::{FloatCond, IntCond};
+use crate::op::{FloatMode, Rounding};
+use crate::types::Type;
+
+impl Type {
+    /// The float format of a value of the type; `None` for integers, predicates and packed pairs.
+    pub const fn float_format(self) -> Option<Format> {
+        match self {
+            Type::F16 => Some(ptxc_semantics::F16),
+            Type::BF16 => Some(ptxc_semantics::BF16),
+            Type::F32 => Some(ptxc_semantics::F32),
+            Type::F64 => Some(ptxc_semantics::F64),
+            _ => None,
+        }
+    }
+}
+
+impl From<Rounding> for ptxc_semantics::Rounding {
+    fn from(round: Rounding) -> Self {
+        match round {
+            Rounding::Nearest => ptxc_semantics::Rounding::Nearest,
+            Rounding::Zero => ptxc_semantics::Rounding::Zero,
+            Rounding::Down => ptxc_semantics::Rounding::Down,
+            Rounding::Up => ptxc_semantics::Rounding::Up,
+        }
+    }
+}
+
+impl From<FloatMode> for Mode {
+    fn from(mode: FloatMode) -> Self {
+        Mode::new(mode.round.into()).with_ftz(mode.ftz).with_sat(mode.sat)
+    }
+}
+
+impl From<FloatCond> for FloatCmp {
+    fn from(cond: FloatCond) -> Self {
+        match cond {
+            FloatCond::Eq => FloatCmp::Eq,
+            FloatCond::Ne => FloatCmp::Ne,
+            FloatCond::Lt => FloatCmp::Lt,
+            FloatCond::Le => FloatCmp::Le,
+            FloatCond::Gt => FloatCmp::Gt,
+            FloatCond::Ge => FloatCmp::Ge,
+            FloatCond::Equ => FloatCmp::Equ,
+            FloatCond::Neu => FloatCmp::Neu,
+            FloatCond::Ltu => FloatCmp::Ltu,
+            FloatCond::Leu => FloatCmp::Leu,
+            FloatCond::Gtu => FloatCmp::Gtu,
+            FloatCond::Geu => FloatCmp::Geu,
+            FloatCond::Num => FloatCmp::Num,
+            FloatCond::Nan => FloatCmp::Nan,
+        }
+    }
+}
+
+impl IntCond {
+    /// How it compares values of so many bits: the type that says whether they have a sign, and the relation.
+    pub fn comparison(self, bits: u32) -> (IntType, IntCmp) {
+        let cmp = match self {
+            IntCond::Eq => IntCmp::Eq,
+            IntCond::Ne => IntCmp::Ne,
+            IntCond::Slt | IntCond::Ult => IntCmp::Lt,
+            IntCond::Sle | IntCond::Ule => IntCmp::Le,
+            IntCond::Sgt | IntCond::Ugt => IntCmp::Gt,
+            IntCond::Sge | IntCond::Uge => IntCmp::Ge,
+        };
+        (IntType::new(bits, self.is_signed()), cmp)
+    }
+}
