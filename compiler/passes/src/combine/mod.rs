@@ -1,7 +1,8 @@
 //! Combining: machine IR to better machine IR, still with virtual registers.
 //!
 //! In: what selection made. Out: the same function with fewer instructions: short branches as guards,
-//! straight lines as one block, no copies, neighbouring constants loaded together, nothing dead.
+//! straight lines as one block, no copies, constants of the warp in uniform registers, neighbours loaded together,
+//! nothing dead.
 //!
 //! ```text
 //!     branch %p0, mb2(0x0), mb1            MOV %r4, 0x0
@@ -18,12 +19,14 @@ mod merge;
 mod predicate;
 #[cfg(test)]
 mod tests;
+mod uniform_datapath;
 mod uniform_pairs;
 
 pub use copies::copies;
 pub use dead::dead;
 pub use merge::merge;
 pub use predicate::predicate;
+pub use uniform_datapath::uniform_datapath;
 pub use uniform_pairs::uniform_pairs;
 
 use ptxc_sass::Arch;
@@ -39,6 +42,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("predicate", predicate),
     ("merge-blocks", merge),
     ("copies", copies),
+    ("uniform-datapath", uniform_datapath),
     ("uniform-pairs", uniform_pairs),
     ("dead-code", dead),
 ];

@@ -136,6 +136,30 @@ block4:
     assert_eq!(text.matches("BSSY").count(), 1, "{text}");
 }
 
+/// `v5` is wanted in a loop and by an addition that takes a uniform register; `v6` goes to a parameter, and
+/// `v7` is multiplied with a word of the bank, which is in a uniform register already.
+#[test]
+fn common_values_of_a_loop_are_uniform() {
+    let text = combined(&format!(
+        "{HEAD}    v5 = shl.b32 v2, v4
+    v6 = xor.b32 v2, v4
+    v7 = sreg.b32 ctaid.x
+    jump block1(v6)
+block1(v8: b32):
+    v9 = iadd.b32 v8, v5
+    v10 = imul.b32 v7, v2
+    v11 = xor.b32 v9, v10
+    store.global.b32 [v0], v11
+    brif v3, block1(v9), block2
+block2:
+    exit
+}}
+"
+    ));
+    assert_lines(&text, &["USHF.L.U32 %ur", "IADD3", "%ur", "IMAD"]);
+    assert!(!text.contains("S2UR") && !text.contains("ULOP3"), "{text}");
+}
+
 #[test]
 fn neighbouring_parameters_are_loaded_together() {
     let text = combined(

@@ -29,7 +29,7 @@ use std::fmt;
 pub use cfg::Cfg;
 pub use liveness::Liveness;
 pub use rename::Renames;
-pub use verify::{MirError, verify};
+pub use verify::{MirError, takes_operands, verify};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use ptxc_ir::{Param, SourceLoc};

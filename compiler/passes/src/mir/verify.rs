@@ -22,7 +22,7 @@
 //! Cost: linear in the instructions.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Op, OperandKind, Pipe, RegFile, Role};
+use ptxc_sass::{Inst, Op, OperandKind, Pipe, RegFile, Role};
 
 use super::liveness::{Components, for_each_use};
 use super::{Cfg, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
@@ -197,9 +197,7 @@ impl Verifier<'_> {
                 self.error("the label names no block");
             }
         }
-        let arithmetic = matches!(row.pipe, Pipe::Alu | Pipe::Fma | Pipe::Half | Pipe::Fp64)
-            && !matches!(op, Op::PLOP3 | Op::R2UR | Op::CS2R);
-        if arithmetic && special_operands(inst) > 1 {
+        if !takes_operands(&inst.inst) {
             self.error(format!("{inst} has more than one operand that is no general register"));
         }
         let defs: Vec<_> = inst.inst.defs().collect();
@@ -250,18 +248,26 @@ impl Verifier<'_> {
     }
 }
 
-/// The number of operands that are neither general registers nor predicates; the truth tables and shift
-/// counts that every form of an instruction has do not count.
-fn special_operands(inst: &MInst<VReg>) -> usize {
-    let slots = inst.inst.row().slots.iter().zip(&inst.inst.operands);
-    slots
+/// Whether an instruction can have its operands together: arithmetic takes one that is neither a general
+/// register nor a predicate. The truth tables and shift counts that every form of an instruction has do not
+/// count.
+pub fn takes_operands(inst: &Inst<VReg>) -> bool {
+    let row = inst.row();
+    let arithmetic = matches!(row.pipe, Pipe::Alu | Pipe::Fma | Pipe::Half | Pipe::Fp64)
+        && !matches!(inst.op, Op::PLOP3 | Op::R2UR | Op::CS2R);
+    if !arithmetic {
+        return true;
+    }
+    let slots = row.slots.iter().zip(&inst.operands);
+    let special = slots
         .filter(|(slot, _)| slot.role == Role::Use && slot.kinds.contains(ptxc_sass::Kinds::R))
         .filter(|(_, operand)| match operand.kind {
             OperandKind::Imm(_) | OperandKind::Const { .. } => true,
             OperandKind::Reg(reg) => reg.file == RegFile::Ugpr,
             _ => false,
         })
-        .count()
+        .count();
+    special <= 1
 }
 
 #[cfg(test)]
