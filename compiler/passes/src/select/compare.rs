@@ -7,6 +7,8 @@
 //! ```text
 //! v5 = icmp.sge v1, v2;  v6 = or v5, v4           =>   ISETP.GE.OR %p6, PT, %r1, %r2, %p4
 //! v5 = and v1, 3;  v6 = icmp.eq v5, 0; brif v6    =>   LOP3.LUT %p6, RZ, %r1, 0x3, RZ, 0xc0, !PT; !%p6
+//! v5 = icmp.slt.b64 v1, v2                        =>   ISETP.LT.U32.AND %p5, PT, %r1, %r2, PT
+//!                                                      ISETP.LT.AND.EX %p6, PT, %r1.1, %r2.1, PT, %p5
 //! v6 = select v4, v1, 0                           =>   SEL %r6, %r1, RZ, %p4
 //! ```
 
@@ -79,10 +81,14 @@ impl<'a> Lower<'a> {
             let table = Operand::imm(logic.table.into());
             return self.emit(Inst::new(Op::LOP3).ops([Operand::rz(), a, b, c, table]).slot("pd", to));
         }
-        if data.ty.bits() == 64 {
-            return self.compare_pairs(to, cond, data.args[0], data.args[1]);
+        self.compare_integers(to, data, cond, Combine::none());
+    }
+
+    fn compare_integers(&mut self, to: Operand<VReg>, data: &InstData, cond: IntCond, combine: Combine) {
+        match data.ty {
+            Type::B64 => self.compare_pairs(to, data, cond, combine),
+            _ => self.compare_words(to, data, cond, combine),
         }
-        self.compare_words(to, data, cond, Combine::none());
     }
 
     fn compare_words(&mut self, to: Operand<VReg>, data: &InstData, cond: IntCond, combine: Combine) {
@@ -93,38 +99,21 @@ impl<'a> Lower<'a> {
         self.emit(isetp(to, cond, a, b, combine));
     }
 
-    /// A 64-bit comparison: the high words decide unless they are equal.
-    fn compare_pairs(&mut self, to: Operand<VReg>, cond: IntCond, x: Value, y: Value) {
-        let words = |lower: &mut Self, n: u8, cond: IntCond| {
-            let (x, y) = (lower.half(x, n), lower.half(y, n));
-            if x.is_special() && !y.is_special() {
-                (lower.gpr(y), lower.any(x), cond.swap())
-            } else {
-                (lower.gpr(x), lower.any(y), cond)
-            }
-        };
-        let low = Operand::reg(self.mir.new_vreg(ptxc_sass::RegFile::Pred, 1));
-        let (unsigned, strict) = match cond {
-            IntCond::Eq | IntCond::Ne => (cond, cond),
-            IntCond::Slt => (IntCond::Ult, IntCond::Slt),
-            IntCond::Sle => (IntCond::Ule, IntCond::Slt),
-            IntCond::Sgt => (IntCond::Ugt, IntCond::Sgt),
-            IntCond::Sge => (IntCond::Uge, IntCond::Sgt),
-            IntCond::Ult | IntCond::Ule => (cond, IntCond::Ult),
-            IntCond::Ugt | IntCond::Uge => (cond, IntCond::Ugt),
-        };
-        let (a, b, cond) = words(self, 0, unsigned);
-        self.emit(isetp(low, cond, a, b, Combine::none()));
-        if unsigned == strict && matches!(unsigned, IntCond::Eq | IntCond::Ne) {
-            let mode = if unsigned == IntCond::Eq { ".AND" } else { ".OR" };
-            let (a, b, cond) = words(self, 1, unsigned);
-            return self.emit(isetp(to, cond, a, b, Combine { mode, ps: low }));
+    /// A 64-bit comparison: the low words as unsigned numbers, then the high words, which decide unless they
+    /// are equal.
+    fn compare_pairs(&mut self, to: Operand<VReg>, data: &InstData, cond: IntCond, combine: Combine) {
+        let (mut x, mut y, mut cond) = (data.args[0], data.args[1], cond);
+        let special = |lower: &Self, value, n| lower.half(value, n).is_special();
+        let stands =
+            |lower: &Self, value| u8::from(special(lower, value, 0)) + u8::from(special(lower, value, 1));
+        if stands(self, x) > stands(self, y) {
+            (x, y, cond) = (y, x, cond.swap());
         }
-        let equal = Operand::reg(self.mir.new_vreg(ptxc_sass::RegFile::Pred, 1));
-        let (a, b, _) = words(self, 1, IntCond::Eq);
-        self.emit(isetp(equal, IntCond::Eq, a, b, Combine { mode: ".AND", ps: low }));
-        let (a, b, cond) = words(self, 1, strict);
-        self.emit(isetp(to, cond, a, b, Combine { mode: ".OR", ps: equal }));
+        let low = Operand::reg(self.mir.new_vreg(ptxc_sass::RegFile::Pred, 1));
+        let (a, b) = (self.gpr(self.half(x, 0)), self.any(self.half(y, 0)));
+        self.emit(isetp(low, cond, a, b, Combine::none()).with(".U32"));
+        let (a, b) = (self.gpr(self.half(x, 1)), self.any(self.half(y, 1)));
+        self.emit(compare(Inst::new(Op::ISETP_EX).ops([to, a, b, low]), cond, combine));
     }
 
     pub(super) fn lower_fcmp(&mut self, inst: IrInst) {
@@ -170,7 +159,7 @@ impl<'a> Lower<'a> {
                 match compare.op {
                     IrOp::Icmp(cond) => {
                         let cond = if complement { cond.negate() } else { cond };
-                        self.compare_words(to, compare, cond, combine);
+                        self.compare_integers(to, compare, cond, combine);
                     }
                     IrOp::Fcmp(cond, ftz) => {
                         let cond = if complement { cond.negate() } else { cond };
@@ -185,7 +174,7 @@ impl<'a> Lower<'a> {
         self.emit(plop3(reg, a, b, table));
     }
 
-    /// A comparison of words or floats, below any number of `not`s, that nothing else uses, and whether
+    /// A comparison of integers or floats, below any number of `not`s, that nothing else uses, and whether
     /// that number is odd.
     fn foldable_compare(&self, value: Value) -> Option<(&'a InstData, bool)> {
         let (below, complement) = self.strip_not(value);
@@ -198,7 +187,7 @@ impl<'a> Lower<'a> {
         }
         let data = self.foldable(below)?;
         let folds = match data.op {
-            IrOp::Icmp(_) => data.ty == Type::B32 && self.bit_test(below).is_none(),
+            IrOp::Icmp(_) => matches!(data.ty, Type::B32 | Type::B64) && self.bit_test(below).is_none(),
             IrOp::Fcmp(..) => data.ty == Type::F32,
             _ => false,
         };
@@ -255,6 +244,11 @@ fn isetp(
     b: Operand<VReg>,
     combine: Combine,
 ) -> Inst<VReg> {
+    compare(Inst::new(Op::ISETP).ops([to, a, b]), cond, combine)
+}
+
+/// Lets an integer comparison compare so.
+fn compare(inst: Inst<VReg>, cond: IntCond, combine: Combine) -> Inst<VReg> {
     let (text, unsigned) = match cond {
         IntCond::Eq => (".EQ", false),
         IntCond::Ne => (".NE", false),
@@ -267,6 +261,6 @@ fn isetp(
         IntCond::Ugt => (".GT", true),
         IntCond::Uge => (".GE", true),
     };
-    let made = Inst::new(Op::ISETP).ops([to, a, b]).with(text).with(combine.mode).slot("ps", combine.ps);
+    let made = inst.with(text).with(combine.mode).slot("ps", combine.ps);
     if unsigned { made.with(".U32") } else { made }
 }

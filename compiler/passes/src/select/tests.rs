@@ -218,10 +218,9 @@ cases! {
     long_comparison:
         &with("    v10 = icmp.slt.b64 v2, v3\n    v20 = select.b32 v10, v0, v1\n") => [
             "ISETP.LT.U32.AND p.a, PT, r.b, r.c, PT",
-            "ISETP.EQ.AND p.d, PT, r.b.1, r.c.1, p.a",
-            "ISETP.LT.OR p.e, PT, r.b.1, r.c.1, p.d",
-            "SEL r.f, r.g, r.h, p.e",
-            "STG.E desc[ur.i][r.j.64], r.f",
+            "ISETP.LT.AND.EX p.d, PT, r.b.1, r.c.1, PT, p.a",
+            "SEL r.e, r.f, r.g, p.d",
+            "STG.E desc[ur.h][r.i.64], r.e",
         ];
     signs_of_floats_are_flags:
         &with("    v10 = bitcast.f32 v0\n    v11 = bitcast.f32 v1\n    v12 = fneg.f32 v10\n    v9 = const.f32 0x3f000000\n    v13 = ffma.f32.rn v12, v11, v9\n    v14 = fabs.f32 v11\n    v15 = fsub.f32.rn v13, v14\n    v20 = bitcast.b32 v15\n") => [
