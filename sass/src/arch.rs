@@ -55,6 +55,12 @@ impl Arch {
         0x28
     }
 
+    /// Byte offset in constant bank 0 of the generic address of constant bank 3, where the module's constant
+    /// variables lie: ptxas loads it for `cvta.const` on sm_90 (other targets have not been looked at).
+    pub const fn constant_window(self) -> u32 {
+        0xd0
+    }
+
     /// Bytes at the start of a CTA's shared window that the system keeps.
     pub const fn reserved_shared(self) -> u32 {
         match self {

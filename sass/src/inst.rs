@@ -185,8 +185,8 @@ impl<R: Register> Inst<R> {
         self.op.row().slots[slot].width.resolve(self)
     }
 
-    /// Every register operand: definitions and uses in slot order (an address gives its parts), then the
-    /// guard. Constant registers are not among them.
+    /// Every register operand: definitions and uses in slot order (an address or indexed constant gives its
+    /// parts), then the guard. Constant registers are not among them.
     pub fn accesses(&self) -> SmallVec<[Access<R>; 8]> {
         let mut list = SmallVec::new();
         let row = self.op.row();
@@ -207,6 +207,9 @@ impl<R: Register> Inst<R> {
                     part(address.base, if address.wide { 2 } else { 1 });
                     part(address.uniform, 1);
                     part(address.descriptor, 2);
+                }
+                OperandKind::IndexedConst { index, .. } => {
+                    list.push(Access { reg: index, width: 1, role: AccessRole::Use, slot });
                 }
                 _ => {}
             }

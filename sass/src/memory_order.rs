@@ -92,7 +92,8 @@ pub fn is_strong<R: Register>(inst: &Inst<R>) -> bool {
 
 /// Whether it reads what no one writes while the kernel runs.
 fn is_invariant<R: Register>(inst: &Inst<R>) -> bool {
-    let constant = inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Const { .. }));
+    let is_constant = |kind| matches!(kind, OperandKind::Const { .. } | OperandKind::IndexedConst { .. });
+    let constant = inst.operands.iter().any(|operand| is_constant(operand.kind));
     let effects = inst.row().effects;
     !effects.writes_memory && (constant || inst.modifier(ModKind::Order) == ".CONSTANT")
 }

@@ -51,6 +51,15 @@ pub enum OperandKind<R> {
         /// The byte offset.
         offset: u32,
     },
+    /// A word of a constant bank at an offset that a register holds: `c[0x3][R4+0x10]`.
+    IndexedConst {
+        /// The bank.
+        bank: u8,
+        /// The register: general for `LDC`, uniform for `ULDC`.
+        index: R,
+        /// Added, in bytes; 16 bits.
+        offset: i32,
+    },
     /// A memory address.
     Mem(Address<R>),
     /// A branch target.
@@ -116,6 +125,11 @@ impl<R: Register> Operand<R> {
         Operand::plain(OperandKind::Const { bank, offset })
     }
 
+    /// A word of a constant bank at an offset that a register holds.
+    pub const fn indexed_constant(bank: u8, index: R, offset: i32) -> Operand<R> {
+        Operand::plain(OperandKind::IndexedConst { bank, index, offset })
+    }
+
     /// A memory address.
     pub const fn mem(address: Address<R>) -> Operand<R> {
         Operand::plain(OperandKind::Mem(address))
@@ -169,6 +183,9 @@ impl<R: Register> Operand<R> {
             OperandKind::Reg(reg) => OperandKind::Reg(rename(reg)),
             OperandKind::Imm(bits) => OperandKind::Imm(bits),
             OperandKind::Const { bank, offset } => OperandKind::Const { bank, offset },
+            OperandKind::IndexedConst { bank, index, offset } => {
+                OperandKind::IndexedConst { bank, index: rename(index), offset }
+            }
             OperandKind::Mem(address) => OperandKind::Mem(Address {
                 base: address.base.map(&mut rename),
                 wide: address.wide,

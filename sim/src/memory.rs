@@ -7,7 +7,7 @@
 //! | local | thread | byte offset |
 //! | constant banks | grid | bank and byte offset, read-only |
 //! | parameters | grid | byte offset in the parameter block, read-only |
-//! | generic | | global, or the [`SHARED_WINDOW`] or [`LOCAL_WINDOW`] of the accessing thread |
+//! | generic | | global, or the [`SHARED_WINDOW`] or [`LOCAL_WINDOW`] of the accessing thread, or the [`CONSTANT_WINDOW`] |
 //!
 //! An access names its size, must be aligned to it, and must lie in one allocation; anything else is a
 //! fault that says which access and what lies nearby. All accesses take effect at once and in one order,
@@ -21,7 +21,9 @@ use crate::error::Fault;
 pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 /// Generic address of the first byte of the local window.
 pub const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
-/// Size of both windows, in bytes.
+/// Generic address of the first byte of the module's constant variables.
+pub const CONSTANT_WINDOW: u64 = 0x7d00_0000_0000;
+/// Size of each window, in bytes.
 pub const WINDOW_BYTES: u64 = 1 << 24;
 
 /// Alignment of global allocations, in bytes.
@@ -98,8 +100,8 @@ pub(crate) enum Space {
     Local,
     /// The kernel parameters.
     Param,
-    /// The module's constant variables, bank 3.
-    Constant,
+    /// The constant bank of that number.
+    Constant(u8),
 }
 
 /// Number of the constant bank that holds the module's constant variables.
@@ -157,6 +159,9 @@ impl Memory<'_> {
         let (space, offset) = match space {
             Space::Generic if in_window(address, SHARED_WINDOW) => (Space::Shared, address - SHARED_WINDOW),
             Space::Generic if in_window(address, LOCAL_WINDOW) => (Space::Local, address - LOCAL_WINDOW),
+            Space::Generic if in_window(address, CONSTANT_WINDOW) => {
+                (Space::Constant(MODULE_BANK), address - CONSTANT_WINDOW)
+            }
             Space::Generic => (Space::Global, address),
             other => (other, address),
         };
@@ -170,11 +175,11 @@ impl Memory<'_> {
                 let start = (self.first_thread + lane) as usize * size;
                 ("local memory", &mut self.cta.local[start..start + size])
             }
-            Space::Param | Space::Constant if write => return Err(fault("read-only")),
+            Space::Param | Space::Constant(_) if write => return Err(fault("read-only")),
             Space::Param => ("the parameter block", &mut self.grid.params[..]),
-            Space::Constant => {
-                let bank = self.grid.constants.get_mut(&MODULE_BANK).map_or(&mut [][..], |bank| bank);
-                ("the module's constant data", bank)
+            Space::Constant(bank) => {
+                let bank = self.grid.constants.get_mut(&bank).map_or(&mut [][..], |bank| bank);
+                ("the constant bank", bank)
             }
         };
         let size = memory.len();

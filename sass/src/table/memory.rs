@@ -110,7 +110,7 @@ pub(super) static ST: Row = Row {
 pub(super) static LDC: Row = Row {
     mnemonic: "LDC",
     summary: "load from a constant bank",
-    slots: &[D, Slot::read("src", Kinds::CONST)],
+    slots: &[D, Slot::read("src", Kinds::CONST.or(Kinds::CONST_AT_R))],
     mods: &[SIZE],
     pipe: Pipe::Ldc,
     latency: LatencyClass::MioFast,
@@ -122,7 +122,10 @@ pub(super) static LDC: Row = Row {
 pub(super) static ULDC: Row = Row {
     mnemonic: "ULDC",
     summary: "load from a constant bank into uniform registers",
-    slots: &[Slot::def("d", Kinds::UR).width(Width::Size), Slot::read("src", Kinds::CONST)],
+    slots: &[
+        Slot::def("d", Kinds::UR).width(Width::Size),
+        Slot::read("src", Kinds::CONST.or(Kinds::CONST_AT_UR)),
+    ],
     mods: &[SIZE],
     pipe: Pipe::Udp,
     latency: LatencyClass::Umov,

@@ -160,6 +160,10 @@ impl Kinds {
     pub const SPECIAL: Kinds = Kinds(256);
     /// Convergence barriers.
     pub const CONVERGENCE: Kinds = Kinds(512);
+    /// Constant bank words at an offset in a general register.
+    pub const CONST_AT_R: Kinds = Kinds(1024);
+    /// Constant bank words at an offset in a uniform register.
+    pub const CONST_AT_UR: Kinds = Kinds(2048);
 
     /// The union.
     pub const fn or(self, other: Kinds) -> Kinds {
@@ -188,6 +192,10 @@ impl Kinds {
             OperandKind::Reg(reg) => Kinds::of_file(reg.file()),
             OperandKind::Imm(_) => Kinds::IMM,
             OperandKind::Const { .. } => Kinds::CONST,
+            OperandKind::IndexedConst { index, .. } => match index.file() {
+                RegFile::Ugpr => Kinds::CONST_AT_UR,
+                _ => Kinds::CONST_AT_R,
+            },
             OperandKind::Mem(_) => Kinds::MEM,
             OperandKind::Label(_) => Kinds::LABEL,
             OperandKind::Special(_) => Kinds::SPECIAL,

@@ -84,6 +84,11 @@ fn operand_text<R: Register>(
         OperandKind::Imm(bits) => immediate(out, slot.imm, bits)?,
         OperandKind::Const { bank, offset: 0 } if op == Op::LDC => write!(out, "c[{bank:#x}][RZ]")?,
         OperandKind::Const { bank, offset } => write!(out, "c[{bank:#x}][{offset:#x}]")?,
+        OperandKind::IndexedConst { bank, index, offset: 0 } => write!(out, "c[{bank:#x}][{index}]")?,
+        OperandKind::IndexedConst { bank, index, offset } => {
+            let sign = if offset < 0 { "-" } else { "" };
+            write!(out, "c[{bank:#x}][{index}+{sign}{:#x}]", offset.unsigned_abs())?;
+        }
         // Compare-and-swap has no descriptor, and its 64-bit address no suffix.
         OperandKind::Mem(address) => address_text(out, &address, address.wide && !op.is_compare_and_swap())?,
         OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,

@@ -268,8 +268,18 @@ fn hexadecimal(text: &str) -> Option<u32> {
 fn constant(text: &str) -> Option<OperandKind<PReg>> {
     let (bank, offset) = text.strip_prefix("c[")?.strip_suffix(']')?.split_once("][")?;
     let bank = u8::try_from(hexadecimal(bank)?).ok()?;
-    let offset = if offset == "RZ" { 0 } else { hexadecimal(offset)? };
-    Some(OperandKind::Const { bank, offset })
+    if offset == "RZ" {
+        return Some(OperandKind::Const { bank, offset: 0 });
+    }
+    if let Some(offset) = hexadecimal(offset) {
+        return Some(OperandKind::Const { bank, offset });
+    }
+    let (index, offset) = offset.split_once('+').unwrap_or((offset, "0x0"));
+    let offset = immediate(offset, ImmFormat::Signed)? as i32;
+    match register(index)? {
+        OperandKind::Reg(index) => Some(OperandKind::IndexedConst { bank, index, offset }),
+        _ => None,
+    }
 }
 
 fn address(text: &str) -> Option<Address<PReg>> {
@@ -336,6 +346,8 @@ mod tests {
             "@!P0 BRA P1, `(.L_x_3)",
             "LDC R5, c[0x0][RZ]",
             "ULDC.64 UR4, c[0x0][0x208]",
+            "LDC.U8 R5, c[0x3][R6]",
+            "LDC.64 R8, c[0x3][R6+-0x10]",
             "VOTE.ANY P0, !P1",
             "BAR.RED.AND 0x5, !P0",
             "BSSY B1, `(.L_x_2)",

@@ -63,6 +63,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A register, read as it is.
+    pub fn register_source(&self, register: PReg) -> Result<Source, String> {
+        self.register(register).map(plain)
+    }
+
     fn constant(&self, bank: u8, offset: u32) -> Result<Origin, String> {
         let bytes = self.constants.get(&bank).map_or(&[][..], |bytes| bytes);
         match bytes.get(offset as usize..offset as usize + 4) {

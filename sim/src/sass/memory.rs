@@ -8,7 +8,7 @@ use ptxc_sass::{Arch, ModKind, OperandKind};
 use ptxc_semantics::IntType;
 
 use super::fields::{Address, Decoded, Fields};
-use super::registers::{Origin, Registers, Source};
+use super::registers::{Dest, Origin, Registers, Source};
 use crate::error::Fault;
 use crate::grid::Step;
 use crate::memory::{SHARED_WINDOW, Space, WINDOW_BYTES, read_le, write_le};
@@ -205,12 +205,17 @@ pub(super) fn st(i: &Fields<'_>) -> Decoded {
     store_to(i, Space::Generic)
 }
 
-/// `LDC`, `ULDC`. Constants do not change, so that the words are known when the program is decoded.
+/// `LDC`, `ULDC`. Constants do not change, so that the words are known when the program is decoded, unless a
+/// register says where they are.
 pub(super) fn ldc(i: &Fields<'_>) -> Decoded {
     let element = element(i)?;
     let d = i.dests("d", element.bytes.div_ceil(4) as u8)?;
-    let Some(OperandKind::Const { bank, offset }) = i.inst.get("src").map(|operand| operand.kind) else {
-        return Err("its source".to_string());
+    let (bank, offset) = match i.inst.get("src").map(|operand| operand.kind) {
+        Some(OperandKind::Const { bank, offset }) => (bank, offset),
+        Some(OperandKind::IndexedConst { bank, index, offset }) => {
+            return ldc_at(element, d, bank, i.register_source(index)?, offset);
+        }
+        _ => return Err("its source".to_string()),
     };
     let bank_bytes = i.constants.get(&bank).map_or(&[][..], |bytes| bytes);
     let range = offset as usize..offset as usize + element.bytes as usize;
@@ -227,6 +232,29 @@ pub(super) fn ldc(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| {
         for (&d, &word) in d.iter().zip(&words) {
             registers.write(d, step.lanes, |_| word);
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// A load from a constant bank at an offset in a register.
+fn ldc_at(element: Element, d: Vec<Dest>, bank: u8, index: Source, offset: i32) -> Decoded {
+    Ok(Box::new(move |registers, step| {
+        let base = registers.int(index);
+        let mut words = [[0; LANES]; 2];
+        for lane in lanes_of(step.lanes) {
+            let n = lane as usize;
+            let address = u64::from(base[n].wrapping_add_signed(offset));
+            let slice = step.memory.access(Space::Constant(bank), lane, address, element.bytes, false)?;
+            for (word, bytes) in words.iter_mut().zip(slice.chunks(4)) {
+                word[n] = read_le(bytes) as u32;
+            }
+            if element.signed {
+                words[0][n] = IntType::new(element.bytes * 8, true).value(words[0][n].into()) as u32;
+            }
+        }
+        for (&d, word) in d.iter().zip(&words) {
+            registers.write(d, step.lanes, |lane| word[lane]);
         }
         Ok(Flow::Next)
     }))

@@ -12,7 +12,7 @@ use ptxc_ir::{Block, Function, Inst, MemType, Op, Space, Type, Value};
 use super::arith::{self, Lane};
 use super::layout::Layout;
 use crate::error::SimError;
-use crate::memory::{self, LOCAL_WINDOW, SHARED_WINDOW, read_le};
+use crate::memory::{self, CONSTANT_WINDOW, LOCAL_WINDOW, MODULE_BANK, SHARED_WINDOW, read_le};
 use crate::random::Random;
 
 /// The place of a value: an index of 64-bit words a lane.
@@ -236,6 +236,7 @@ impl Decoder<'_> {
                     Space::Generic | Space::Global => 0,
                     Space::Shared => SHARED_WINDOW,
                     Space::Local => LOCAL_WINDOW,
+                    Space::Const => CONSTANT_WINDOW,
                     other => return Err(format!("the {other} space has no generic addresses here")),
                 };
                 let f: Lane = if matches!(data.op, Op::ToGeneric(_)) {
@@ -301,7 +302,7 @@ impl Decoder<'_> {
             Space::Global => memory::Space::Global,
             Space::Shared => memory::Space::Shared,
             Space::Local => memory::Space::Local,
-            Space::Const => memory::Space::Constant,
+            Space::Const => memory::Space::Constant(MODULE_BANK),
             Space::Param => memory::Space::Param,
             Space::SharedCluster => return Err("there are no clusters".to_string()),
         };
