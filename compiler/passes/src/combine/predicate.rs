@@ -299,6 +299,8 @@ impl State<'_> {
         }
         self.mir.blocks[head].insts.remove(open);
         self.mir.blocks[join].insts.remove(0);
+        // Whoever comes here now came through the head.
+        self.mir.blocks[join].divergent = self.mir.blocks[head].divergent;
         if let Some(block) = goes_on {
             self.names[block] -= 1;
         }
