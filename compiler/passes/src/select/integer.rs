@@ -268,15 +268,27 @@ impl Lower<'_> {
         let signed = data.op == IrOp::Sar;
         // The hardware clamps the count at 32, as PTX does at the width.
         let a = self.gpr_value(data.args[0]);
-        let count = match self.src(data.args[1]) {
+        let wrapped = self.below_mask_of_31(data.args[1]);
+        let count = match self.src(wrapped.unwrap_or(data.args[1])) {
             Src::Imm(count) => Operand::imm(count.min(32)),
             other => self.any(other),
         };
-        self.emit(if left {
+        let shift = if left {
             Inst::new(Op::SHF).with(".L").with(".U32").ops([to, a, count, Operand::rz()])
         } else {
             shift_right(to, a, count, signed)
-        });
+        };
+        self.emit(if wrapped.is_some() { shift.with(".W") } else { shift });
+    }
+
+    /// The value whose low five bits are a shift count, where the count is that value and'ed with 31: the
+    /// hardware takes them by itself (`.W`).
+    fn below_mask_of_31(&self, count: Value) -> Option<Value> {
+        let data =
+            self.def_data(self.resolve(count)).filter(|data| data.op == IrOp::And && data.ty.bits() == 32)?;
+        let (x, y) = (data.args[0], data.args[1]);
+        let masks = |value| self.src(value) == Src::Imm(31);
+        if masks(y) { Some(x) } else { masks(x).then_some(y) }
     }
 
     pub(super) fn lower_bits(&mut self, inst: IrInst) {
