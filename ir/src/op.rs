@@ -60,6 +60,10 @@ spelled! {
         Ex2 = "ex2",
         /// Hyperbolic tangent.
         Tanh = "tanh",
+        /// Sine of whole turns; made by legalization.
+        SinTurns = "sin_turns",
+        /// Cosine of whole turns; made by legalization.
+        CosTurns = "cos_turns",
     }
 }
 
@@ -319,7 +323,18 @@ pub enum Op {
     Fmin(bool),
     /// `(a: T, b: T) -> T`: the greater; a NaN loses against a number. The flag flushes subnormals.
     Fmax(bool),
-    /// `(a: T) -> T`: a hardware approximation; the flag flushes subnormals.
+    /// `(a: T, b: T) -> T`: quotient, rounded once; with `a` = 1 a reciprocal.
+    Fdiv(FloatMode),
+    /// `(a: T) -> T`: square root, rounded once.
+    Fsqrt(FloatMode),
+    /// `(a: T, b: T) -> T`: quotient by an approximate reciprocal. The first flag asks for the whole range of
+    /// divisors (PTX `.full`), the second flushes subnormals.
+    FdivApprox(bool, bool),
+    /// `(a: T, b: T) -> pred`: whether `a / b` may need more than one reciprocal, a quotient and one remainder,
+    /// because an operand or an intermediate result is no normal number (SASS `FCHK`); made by legalization.
+    FdivCheck,
+    /// `(a: T) -> T`: a hardware approximation; the flag flushes subnormals. For `f64` it takes the upper word
+    /// of `a` and gives the upper word of the result, zeros below.
     Fapprox(Approx, bool),
 
     /// `(a: narrower integer) -> T`: extended with zeros.
@@ -481,7 +496,7 @@ impl Op {
             Op::IaddCarryOut | Op::IaddCarryInOut | Op::IsubCarryOut | Op::IsubCarryInOut => {
                 Results::Two(ty, Type::Pred)
             }
-            Op::Icmp(_) | Op::Fcmp(..) => Results::One(Type::Pred),
+            Op::Icmp(_) | Op::Fcmp(..) | Op::FdivCheck => Results::One(Type::Pred),
             Op::Unpack => match Type::int(ty.bits() / 2) {
                 Some(half) => Results::Two(half, half),
                 None => Results::Invalid,
@@ -503,6 +518,21 @@ impl Op {
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
             _ => Results::One(ty),
         }
+    }
+
+    /// Whether the operation becomes several slow instructions, so that it should not run needlessly.
+    pub const fn is_expensive(&self) -> bool {
+        matches!(
+            self,
+            Op::Udiv
+                | Op::Sdiv
+                | Op::Urem
+                | Op::Srem
+                | Op::Fdiv(_)
+                | Op::Fsqrt(_)
+                | Op::FdivApprox(..)
+                | Op::Fapprox(..)
+        )
     }
 
     /// What the operation does besides computing.

@@ -112,6 +112,8 @@ impl Types {
     pub const INT: Types = Types::of(&[Type::B16, Type::B32, Type::B64]);
     /// What bitwise logic works on.
     pub const BITS: Types = Types::of(&[Type::Pred, Type::B16, Type::B32, Type::B64, Type::B128]);
+    /// `f32` alone.
+    pub const F32: Types = Types::of(&[Type::F32]);
     /// Floats that are no pairs.
     pub const FLOAT: Types = Types::of(&[Type::F16, Type::BF16, Type::F32, Type::F64]);
     /// Floats and pairs of floats.
@@ -273,6 +275,10 @@ op_table! {
     Fabs(ftz) = "fabs" [T (ftz)] [] FLOATS (T);
     Fmin(ftz) = "fmin" [T (ftz)] [] FLOATS (T, T);
     Fmax(ftz) = "fmax" [T (ftz)] [] FLOATS (T, T);
+    Fdiv(mode) = "fdiv" [T mode] [] FLOAT (T, T);
+    Fsqrt(mode) = "fsqrt" [T mode] [] FLOAT (T);
+    FdivApprox(full, ftz) = "fdiv_approx" [T (full) (ftz)] [] F32 (T, T);
+    FdivCheck = "fdiv_check" [T] [] F32 (T, T);
     Fapprox(function, ftz) = "fapprox" [function T (ftz)] [] FLOATS (T);
 
     Zext = "zext" [T] [] INT (Narrower);

@@ -8,12 +8,12 @@
 //! The binary64 functions come from the host's mathematical library; a result that lies within its error of a
 //! rounding boundary may differ by one unit between hosts.
 //!
-//! [`rcp`], [`rsqrt`], [`sqrt`], [`sin`], [`cos`], [`ex2`], [`lg2`] and [`tanh`] are the PTX `.approx`
+//! [`rcp`], [`rsqrt`], [`sqrt`], [`sin`], [`cos`], [`ex2`], [`lg2`], [`tanh`] and [`div`] are the PTX `.approx`
 //! operations. The SASS `MUFU` behind them treats subnormal operands and results as zeros, so it is the
-//! function with `ftz` set; for PTX without `.ftz`, ptxas scales around it (`FMUL a, a, 2^24; MUFU.RSQ; FMUL
-//! r, r, 2^12` for a small `a`). The `MUFU` differs more where PTX is a longer sequence: [`sin_turns`] and
-//! [`cos_turns`] take the angle as a multiple of a full turn, and [`rcp64h`] and [`rsqrt64h`] seed the
-//! binary64 sequences.
+//! function with `ftz` set; for PTX without `.ftz` the operand is scaled around it (`FMUL a, a, 2^24; MUFU.RSQ;
+//! FMUL r, r, 2^12` for a small `a`), and these functions round where that sequence rounds. The `MUFU` differs
+//! more where [`sin_turns`] and [`cos_turns`] take the angle as a multiple of a full turn, and [`rcp64h`] and
+//! [`rsqrt64h`] seed the binary64 sequences.
 //!
 //! ```
 //! use ptxc_semantics::mufu;
@@ -26,6 +26,18 @@ use std::f64::consts::TAU;
 
 use crate::{F32, F64, Mode, Rounding, convert, float};
 
+/// Brings the subnormals among the operands into the normal range.
+pub const TWO_24: f32 = 16_777_216.0;
+
+/// The square root of [`TWO_24`].
+pub const TWO_12: f32 = 4096.0;
+
+/// Below this, powers of two are subnormal.
+pub const EX2_LEAST: f32 = -126.0;
+
+/// `1 / 2pi`, rounded to nearest: turns in a radian.
+pub const TURN: f32 = std::f32::consts::FRAC_1_PI / 2.0;
+
 /// Applies a binary64 function to a binary32 value and rounds once; every NaN is the one NaN.
 fn apply(a: u32, ftz: bool, f: impl Fn(f64) -> f64) -> u32 {
     let mode = Mode::IEEE.with_ftz(ftz);
@@ -33,45 +45,96 @@ fn apply(a: u32, ftz: bool, f: impl Fn(f64) -> f64) -> u32 {
     convert::float_to_float(F64, F32, f(wide).to_bits(), mode) as u32
 }
 
+/// The operand of a sequence: with `ftz` as it is, else multiplied by a power of two where it is too small.
+fn scaled(a: u32, ftz: bool, power: f32) -> (u32, bool) {
+    let small = !ftz && f32::from_bits(a).abs() < f32::MIN_POSITIVE;
+    (if small { multiply(a, power) } else { a }, small)
+}
+
+/// The product with a constant, subnormals kept.
+fn multiply(a: u32, power: f32) -> u32 {
+    float::f32_mul(a, power.to_bits(), Mode::IEEE)
+}
+
+/// Divisors above this have subnormal reciprocals: 2^126.
+pub const LARGE_DIVISOR: f32 = 1.0 / f32::MIN_POSITIVE;
+
 /// `1 / a`: PTX `rcp.approx.f32`, relative error at most 2^-23. Zeros give infinities and infinities zeros of
-/// the same sign.
+/// the same sign. Without `ftz`, operands below 2^-126 are scaled by 2^24 and those above 2^126 by 2^-2, and
+/// the result likewise.
 pub fn rcp(a: u32, ftz: bool) -> u32 {
-    apply(a, ftz, |a| 1.0 / a)
+    let magnitude = f32::from_bits(a).abs();
+    let scale = match () {
+        () if ftz => 1.0,
+        () if magnitude > LARGE_DIVISOR => 0.25,
+        () if magnitude < f32::MIN_POSITIVE => TWO_24,
+        () => 1.0,
+    };
+    multiply(apply(multiply(a, scale), true, |a| 1.0 / a), scale)
+}
+
+/// `a / b` by an approximate reciprocal: PTX `div.approx.f32`, for divisors from 2^-126 to 2^126 with an error of
+/// at most 2 units in the last place, and `div.full.f32` (`full`), which scales so that the same holds for all
+/// divisors. Without `ftz`, divisors below 2^-126 are scaled as well.
+pub fn div(a: u32, b: u32, full: bool, ftz: bool) -> u32 {
+    let magnitude = f32::from_bits(b).abs();
+    let mode = Mode::IEEE.with_ftz(ftz);
+    let scale = match () {
+        () if full && magnitude > LARGE_DIVISOR => Some(0.25f32),
+        () if !ftz && magnitude < f32::MIN_POSITIVE => Some(TWO_24),
+        () => None,
+    };
+    let [a, b] = [a, b].map(|x| scale.map_or(x, |scale| float::f32_mul(x, scale.to_bits(), mode)));
+    float::f32_mul(a, rcp(b, true), mode)
 }
 
 /// `1 / sqrt(a)`: PTX `rsqrt.approx.f32`, relative error at most 2^-22.9. Zeros give the infinity of the same
-/// sign, `+inf` gives `+0`, other negatives give NaN.
+/// sign, `+inf` gives `+0`, other negatives give NaN. Without `ftz`, subnormals are scaled by 2^24, their
+/// results by 2^12.
 pub fn rsqrt(a: u32, ftz: bool) -> u32 {
-    apply(a, ftz, |a| 1.0 / a.sqrt())
+    let (a, small) = scaled(a, ftz, TWO_24);
+    let root = apply(a, true, |a| 1.0 / a.sqrt());
+    if small { multiply(root, TWO_12) } else { root }
 }
 
 /// The square root: PTX `sqrt.approx.f32`, relative error at most 2^-23. `-0` stays, other negatives give
-/// NaN.
+/// NaN. Without `ftz`, subnormals are scaled by 2^24, their results by 2^-12.
 pub fn sqrt(a: u32, ftz: bool) -> u32 {
-    apply(a, ftz, f64::sqrt)
+    let (a, small) = scaled(a, ftz, TWO_24);
+    let root = apply(a, true, f64::sqrt);
+    if small { multiply(root, 1.0 / TWO_12) } else { root }
 }
 
 /// The sine of `a` radians: PTX `sin.approx.f32`, absolute error at most 2^-20.5 in -pi to pi and growing
-/// with the angle beyond it (here the error stays small). Infinities give NaN; zeros stay.
-pub fn sin(a: u32, ftz: bool) -> u32 {
-    apply(a, ftz, f64::sin)
+/// with the angle beyond it: the angle is multiplied by [`TURN`], rounded towards zero, for [`sin_turns`].
+/// Infinities give NaN; zeros stay.
+pub fn sin(a: u32) -> u32 {
+    sin_turns(in_turns(a))
 }
 
 /// The cosine of `a` radians: PTX `cos.approx.f32`, absolute error at most 2^-20.5 in -pi to pi and growing
-/// with the angle beyond it (here the error stays small). Infinities give NaN.
-pub fn cos(a: u32, ftz: bool) -> u32 {
-    apply(a, ftz, f64::cos)
+/// with the angle beyond it, as that of [`sin`]. Infinities give NaN.
+pub fn cos(a: u32) -> u32 {
+    cos_turns(in_turns(a))
 }
 
-/// `2^a`: PTX `ex2.approx.f32`, relative error at most 2^-22. `-inf` gives `+0`, zeros give 1.
+/// `2^a`: PTX `ex2.approx.f32`, relative error at most 2^-22. `-inf` gives `+0`, zeros give 1. Without `ftz`,
+/// operands below -126 are halved, their results squared.
 pub fn ex2(a: u32, ftz: bool) -> u32 {
-    apply(a, ftz, f64::exp2)
+    if !ftz && f32::from_bits(a) < EX2_LEAST {
+        let half = apply(multiply(a, 0.5), true, f64::exp2);
+        return float::f32_mul(half, half, Mode::IEEE);
+    }
+    apply(a, true, f64::exp2)
 }
 
 /// The logarithm to base 2: PTX `lg2.approx.f32`, absolute error at most 2^-22 for `a` in 0.5 to 2, relative
-/// error at most 2^-22 elsewhere. Zeros of both signs give `-inf`, other negatives NaN.
+/// error at most 2^-22 elsewhere. Zeros of both signs give `-inf`, other negatives NaN. Without `ftz`,
+/// subnormals are scaled by 2^24, their results diminished by 24.
 pub fn lg2(a: u32, ftz: bool) -> u32 {
-    apply(a, ftz, f64::log2)
+    let (a, small) = scaled(a, ftz, TWO_24);
+    let log = apply(a, true, f64::log2);
+    if small { float::f32_sub(log, 24.0f32.to_bits(), Mode::IEEE) } else { log }
 }
 
 /// The hyperbolic tangent: PTX `tanh.approx.f32`, relative error at most 2^-11. Infinities give 1 with their
@@ -100,6 +163,11 @@ pub fn cos_turns(a: u32) -> u32 {
         2 => -angle.cos(),
         _ => angle.sin(),
     })
+}
+
+/// Radians as turns, rounded towards zero.
+fn in_turns(a: u32) -> u32 {
+    float::f32_mul(a, TURN.to_bits(), Mode::new(Rounding::Zero))
 }
 
 /// Reduces an angle in turns exactly to a quarter and an angle of -45 to 45 degrees from its start, in
@@ -133,4 +201,13 @@ pub fn rsqrt64h(high: u32) -> u32 {
 fn upper_word(high: u32, f: impl Fn(u64) -> u64) -> u32 {
     let a = F64.flush(u64::from(high) << 32);
     (f(a) >> 32) as u32
+}
+
+/// SASS `FCHK`: whether `a / b` must take the slow path of a division in binary32: an operand is no normal number,
+/// the divisor's reciprocal or the quotient is none, or a remainder might not be. The hardware's limits are not
+/// known; these are safe for a Newton step and one remainder.
+pub fn division_check(a: u32, b: u32) -> bool {
+    let exponent = |bits: u32| (bits >> 23 & 0xff) as i32 - 127;
+    let (a, b) = (exponent(a), exponent(b));
+    !(-102..128).contains(&a) || !(-126..126).contains(&b) || !(-124..127).contains(&(a - b))
 }

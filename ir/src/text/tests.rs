@@ -76,45 +76,49 @@ block0:
     v60 = fmin.f32 v51, v58
     v61 = fmax.f32.ftz v51, v58
     v62 = fapprox.rcp.f32.ftz v51
-    v63 = zext.b64 v1
-    v64 = sext.b64 v1
-    v65 = trunc.b16 v1
-    v66 = bitcast.f32 v1
-    v67 = sint_to_float.f32.rn v1
-    v68 = uint_to_float.f64.rz v2
-    v69 = float_to_sint.b32.rz.ftz v51
-    v70 = float_to_uint.b64.rm v51
-    v71 = float_to_float.f64.rn v51
-    v72 = round.f32.rp v51
-    v73 = pack.b64 v1, v7
-    v74, v75 = unpack.b64 v73
-    v76 = load.global.b32 [v4]
-    v77, v78 = load.global.relaxed.gpu.cg.b32.v2.f32 [v4 + 8]
-    v79 = load.shared.volatile.s8.b32 [v5 - 4]
-    v80 = load.const.cta.b16 [v5]
-    store.global.wt.b32.v2.f32 [v4 - 2147483648], v77, v78
-    v81 = atomic.cas.global.acq_rel.b32 [v4], v1, v7
-    v82 = atomic.add.shared.relaxed.cta.b32 [v5 + 4], v1
+    v63 = fdiv.f32.rz.ftz v51, v52
+    v64 = fsqrt.f32.rp v51
+    v65 = fdiv_approx.f32.full.ftz v51, v52
+    v66 = fdiv_check.f32 v51, v52
+    v67 = zext.b64 v1
+    v68 = sext.b64 v1
+    v69 = trunc.b16 v1
+    v70 = bitcast.f32 v1
+    v71 = sint_to_float.f32.rn v1
+    v72 = uint_to_float.f64.rz v2
+    v73 = float_to_sint.b32.rz.ftz v51
+    v74 = float_to_uint.b64.rm v51
+    v75 = float_to_float.f64.rn v51
+    v76 = round.f32.rp v51
+    v77 = pack.b64 v1, v7
+    v78, v79 = unpack.b64 v77
+    v80 = load.global.b32 [v4]
+    v81, v82 = load.global.relaxed.gpu.cg.b32.v2.f32 [v4 + 8]
+    v83 = load.shared.volatile.s8.b32 [v5 - 4]
+    v84 = load.const.cta.b16 [v5]
+    store.global.wt.b32.v2.f32 [v4 - 2147483648], v81, v82
+    v85 = atomic.cas.global.acq_rel.b32 [v4], v1, v7
+    v86 = atomic.add.shared.relaxed.cta.b32 [v5 + 4], v1
     red.umax.global.relaxed.gpu.b64 [v4], v2
     fence.sc.gpu
-    v83 = to_generic.shared v5
-    v84 = from_generic.global v83
-    v85 = vote.any v0, v1
-    v86 = vote.ballot v0, v1
-    v87, v88 = shfl.bfly v1, v7, v7, v86
-    v89 = activemask
-    warpsync v89
+    v87 = to_generic.shared v5
+    v88 = from_generic.global v87
+    v89 = vote.any v0, v1
+    v90 = vote.ballot v0, v1
+    v91, v92 = shfl.bfly v1, v7, v7, v90
+    v93 = activemask
+    warpsync v93
     bar.sync v1
     bar.arrive v1, v7
-    v90 = bar.red.popc v1, v7, v0
-    v91 = barrier.red.and.aligned v1, v0
+    v94 = bar.red.popc v1, v7, v0
+    v95 = barrier.red.and.aligned v1, v0
     barrier.sync v1, v7
     bssy b3, block5
     break b3
     bsync b3
     brif.uni v0, block1(v1, v51), block2
-block1(v92: b32, v93: f32):
-    switch v92, block2, block3, block1(v92, v93)
+block1(v96: b32, v97: f32):
+    switch v96, block2, block3, block1(v96, v97)
 block2:
     jump block3
 block3:

@@ -26,19 +26,12 @@ pub(super) fn mufu(i: &Fields<'_>) -> Decoded {
     map1(i.dest("d")?, Registers::float, i.word("b")?, function)
 }
 
-/// `FCHK`: whether a division of binary32 must take its slow path: an operand is no ordinary number, the
-/// divisor's reciprocal or the quotient leaves the normal range, or a remainder would be subnormal. The
-/// hardware's limits are not known; these are safe for the usual Newton sequence.
+/// `FCHK`.
 pub(super) fn fchk(i: &Fields<'_>) -> Decoded {
     let (pd, a, b) = (i.pred_dest("pd")?, i.word("a")?, i.word("b")?);
     Ok(Box::new(move |registers, step| {
         let (a, b) = (registers.float(a), registers.float(b));
-        let exponent = |bits: u32| (bits >> 23 & 0xff) as i32 - 127;
-        let slow = set_where(|n| {
-            let (a, b) = (exponent(a[n]), exponent(b[n]));
-            !(-102..128).contains(&a) || !(-126..126).contains(&b) || !(-124..127).contains(&(a - b))
-        });
-        registers.write_pred(pd, step.lanes, slow);
+        registers.write_pred(pd, step.lanes, set_where(|n| mufu::division_check(a[n], b[n])));
         Ok(Flow::Next)
     }))
 }

@@ -9,7 +9,7 @@ use ptxc_ir::{AtomicOp, Op, Type};
 use ptxc_semantics::bits::{self, Limit, PrmtMode};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::int;
-use ptxc_semantics::{BF16, F16, F32, Format, IntType, Mode, U64, convert, mufu, packed};
+use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, U64, convert, mufu, packed};
 
 /// What one lane computes.
 pub(crate) type Lane = Box<dyn Fn([u64; 3]) -> [u64; 2]>;
@@ -148,19 +148,29 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Fabs(ftz) => one(move |a| flush(ftz, float::abs(format, a))),
         Op::Fmin(ftz) => two(move |a, b| float::min(format, a, b, NanRule::Number, ftz)),
         Op::Fmax(ftz) => two(move |a, b| float::max(format, a, b, NanRule::Number, ftz)),
+        Op::Fdiv(mode) => two(move |a, b| float::div(format, a, b, mode.into())),
+        Op::Fsqrt(mode) => one(move |a| float::sqrt(format, a, mode.into())),
+        Op::FdivApprox(full, ftz) if format == F32 => {
+            two(move |a, b| mufu::div(a as u32, b as u32, full, ftz).into())
+        }
+        Op::FdivCheck if format == F32 => two(|a, b| mufu::division_check(a as u32, b as u32).into()),
         Op::Fapprox(function, ftz) if format == F32 => {
             let function: fn(u32, bool) -> u32 = match function {
                 Approx::Rcp => mufu::rcp,
                 Approx::Rsq => mufu::rsqrt,
                 Approx::Sqrt => mufu::sqrt,
-                Approx::Sin => mufu::sin,
-                Approx::Cos => mufu::cos,
+                Approx::Sin => |a, _| mufu::sin(a),
+                Approx::Cos => |a, _| mufu::cos(a),
                 Approx::Lg2 => mufu::lg2,
                 Approx::Ex2 => mufu::ex2,
                 Approx::Tanh => |a, _| mufu::tanh(a),
+                Approx::SinTurns => |a, _| mufu::sin_turns(a),
+                Approx::CosTurns => |a, _| mufu::cos_turns(a),
             };
             one(move |a| function(a as u32, ftz).into())
         }
+        Op::Fapprox(Approx::Rcp, _) if format == F64 => one(|a| join(0, mufu::rcp64h((a >> 32) as u32))),
+        Op::Fapprox(Approx::Rsq, _) if format == F64 => one(|a| join(0, mufu::rsqrt64h((a >> 32) as u32))),
         _ => None,
     }
 }
@@ -282,7 +292,7 @@ mod tests {
     #[test]
     fn types_that_an_operation_lacks_are_none() {
         assert!(arithmetic(&Op::Iadd, Type::B128, Type::B128).is_none());
-        assert!(arithmetic(&Op::Fapprox(Approx::Rcp, true), Type::F64, Type::F64).is_none());
+        assert!(arithmetic(&Op::Fapprox(Approx::Sin, true), Type::F64, Type::F64).is_none());
         assert!(arithmetic(&Op::Exit, Type::B32, Type::B32).is_none());
         assert_eq!(eval(Op::Popc, Type::B32, [u64::MAX, 0, 0])[0], 32);
     }

@@ -3,7 +3,7 @@
 //! `add`, `sub` and `mul` without a rounding modifier round to nearest and may be fused later
 //! ([`FloatMode::contract`]); with one they stay as they are.
 
-use ptxc_ir::{Approx, FloatMode, Op, Rounding};
+use ptxc_ir::{Approx, FloatMode, IntCond, Op, Rounding, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::scalar::Scalar;
@@ -25,9 +25,12 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "abs" => simple(t, form, Op::Fabs, 1),
         "min" => simple(t, form, Op::Fmin, 2),
         "max" => simple(t, form, Op::Fmax, 2),
-        "rcp" => approximate(t, form, Approx::Rcp),
+        "div" => divide(t, form),
+        "rcp" => reciprocal(t, form),
         "rsqrt" => approximate(t, form, Approx::Rsq),
-        "sqrt" => approximate(t, form, Approx::Sqrt),
+        "sqrt" => square_root(t, form),
+        "copysign" => copy_sign(t, form),
+        "testp" => test(t, form),
         "sin" => approximate(t, form, Approx::Sin),
         "cos" => approximate(t, form, Approx::Cos),
         "lg2" => approximate(t, form, Approx::Lg2),
@@ -53,14 +56,127 @@ fn simple(t: &mut Translator, form: &mut Form, op: fn(bool) -> Op, sources: usiz
     compute(t, form, op(ftz), sources)
 }
 
-/// Only the hardware's approximations in single precision; the correctly rounded forms are sequences.
-fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
-    let single = form.ty()?.ir() == Some(ptxc_ir::Type::F32);
-    if !form.take("approx") || !single {
+/// The rounding mode of an exact operation, if the instruction has one.
+fn exact(form: &mut Form) -> Option<FloatMode> {
+    let round = form.choose(ROUNDINGS)?;
+    Some(FloatMode { round, ftz: form.take("ftz"), ..FloatMode::RN })
+}
+
+fn divide(t: &mut Translator, form: &mut Form) -> Translated {
+    if let Some(mode) = exact(form) {
+        return compute(t, form, Op::Fdiv(mode), 2);
+    }
+    let full = form.take("full");
+    if !(full || form.take("approx")) {
         return Err(Unsupported);
     }
     let ftz = form.take("ftz");
+    compute(t, form, Op::FdivApprox(full, ftz), 2)
+}
+
+/// A reciprocal is a quotient with the dividend 1.
+fn reciprocal(t: &mut Translator, form: &mut Form) -> Translated {
+    let Some(mode) = exact(form) else { return approximate(t, form, Approx::Rcp) };
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let one = t.constant(ty, ty.float_format().ok_or(Unsupported)?.one());
+    let value = t.emit(Op::Fdiv(mode), ty, &[one, a]);
+    t.write(form.operand(0)?, value)
+}
+
+fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
+    match exact(form) {
+        Some(mode) => compute(t, form, Op::Fsqrt(mode), 1),
+        None => approximate(t, form, Approx::Sqrt),
+    }
+}
+
+/// The hardware's approximations: all of them in single precision, two in double.
+fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
+    let ftz = form.take("approx") && form.take("ftz");
+    match form.ty()?.ir() {
+        Some(Type::F32) => {}
+        Some(Type::F64) if matches!(function, Approx::Rcp | Approx::Rsq) && ftz => {}
+        _ => return Err(Unsupported),
+    }
     compute(t, form, Op::Fapprox(function, ftz), 1)
+}
+
+/// The bits of a float operand as an integer, and the integer type.
+fn bits(t: &mut Translator, form: &Form, index: usize, scalar: Scalar) -> Translated<(Value, Type)> {
+    let value = t.read(form.operand(index)?, scalar)?;
+    let ty = Type::int(scalar.bits).ok_or(Unsupported)?;
+    Ok((t.emit(Op::Bitcast, ty, &[value]), ty))
+}
+
+/// The sign of the first operand, everything else of the second.
+fn copy_sign(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(3)?;
+    let scalar = form.ty()?;
+    let format = scalar.ir().and_then(|ty| ty.float_format()).ok_or(Unsupported)?;
+    let (a, ty) = bits(t, form, 1, scalar)?;
+    let (b, _) = bits(t, form, 2, scalar)?;
+    let (sign, rest) = (t.constant(ty, format.sign_bit()), t.constant(ty, format.mask() ^ format.sign_bit()));
+    let a = t.emit(Op::And, ty, &[a, sign]);
+    let b = t.emit(Op::And, ty, &[b, rest]);
+    let joined = t.emit(Op::Or, ty, &[a, b]);
+    let value = t.emit(Op::Bitcast, scalar.ir().ok_or(Unsupported)?, &[joined]);
+    t.write(form.operand(0)?, value)
+}
+
+/// What `testp` asks about a number.
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    Finite,
+    Infinite,
+    Number,
+    NotANumber,
+    Normal,
+    Subnormal,
+}
+
+const CLASSES: &[(&str, Class)] = &[
+    ("finite", Class::Finite),
+    ("infinite", Class::Infinite),
+    ("number", Class::Number),
+    ("notanumber", Class::NotANumber),
+    ("normal", Class::Normal),
+    ("subnormal", Class::Subnormal),
+];
+
+/// The classes are ranges of the magnitude, read as an integer.
+fn test(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let class = form.choose(CLASSES).ok_or(Unsupported)?;
+    let format = scalar.ir().and_then(|ty| ty.float_format()).ok_or(Unsupported)?;
+    let (value, ty) = bits(t, form, 1, scalar)?;
+    let rest = t.constant(ty, format.mask() ^ format.sign_bit());
+    let magnitude = t.emit(Op::And, ty, &[value, rest]);
+    let infinity = format.infinity(false);
+    // The least normal number: the lowest bit of the exponent.
+    let normal = infinity & infinity.wrapping_neg();
+    let compare = |t: &mut Translator, cond, magnitude, bound| {
+        let bound = t.constant(ty, bound);
+        t.emit(Op::Icmp(cond), ty, &[magnitude, bound])
+    };
+    // A range [low, high) is one comparison of the magnitude less `low`.
+    let range = |t: &mut Translator, low: u64, high: u64| {
+        let low_bits = t.constant(ty, low);
+        let above = t.emit(Op::Isub, ty, &[magnitude, low_bits]);
+        compare(t, IntCond::Ult, above, high - low)
+    };
+    let holds = match class {
+        Class::Finite => compare(t, IntCond::Ult, magnitude, infinity),
+        Class::Infinite => compare(t, IntCond::Eq, magnitude, infinity),
+        Class::Number => compare(t, IntCond::Ule, magnitude, infinity),
+        Class::NotANumber => compare(t, IntCond::Ugt, magnitude, infinity),
+        Class::Normal => range(t, normal, infinity),
+        Class::Subnormal => range(t, 1, normal),
+    };
+    t.write(form.operand(0)?, holds)
 }
 
 fn compute(t: &mut Translator, form: &mut Form, op: Op, sources: usize) -> Translated {

@@ -527,6 +527,7 @@ fn is_speculable(instruction: &Instruction) -> bool {
         "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => true,
         "setp" | "set" | "selp" | "slct" => true,
         "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => true,
+        "copysign" | "testp" => true,
         "cvt" | "cvta" | "mov" => true,
         _ => false,
     }

@@ -23,6 +23,7 @@ use ptxc_sass::Arch;
 mod address_offsets;
 mod bar_to_barrier;
 mod emitter;
+mod f32_approximations;
 mod fuse_multiply_add;
 mod global_addresses;
 mod narrow_integers;
@@ -31,6 +32,7 @@ mod wide_multiply_add;
 
 pub use address_offsets::address_offsets;
 pub use bar_to_barrier::bar_to_barrier;
+pub use f32_approximations::f32_approximations;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
 pub use narrow_integers::narrow_integers;
@@ -48,6 +50,7 @@ pub type Rule = fn(&mut Function, Arch) -> bool;
 pub const RULES: &[(&str, Rule)] = &[
     ("bar-to-barrier", bar_to_barrier),
     ("global-addresses", global_addresses),
+    ("f32-approximations", f32_approximations),
     ("narrow-integers", narrow_integers),
     ("address-offsets", address_offsets),
     ("wide-multiply-add", wide_multiply_add),

@@ -153,12 +153,14 @@ impl Lower<'_> {
                     Approx::Lg2 => ".LG2",
                     Approx::Ex2 => ".EX2",
                     Approx::Tanh => ".TANH",
-                    // The hardware takes revolutions, not radians.
+                    Approx::SinTurns => ".SIN",
+                    Approx::CosTurns => ".COS",
                     Approx::Sin | Approx::Cos => {
                         return self.unsupported(&data.op, "its argument must be reduced first");
                     }
                 };
-                if !ftz && function != Approx::Tanh {
+                let flushes = !matches!(function, Approx::Tanh | Approx::SinTurns | Approx::CosTurns);
+                if flushes && !ftz {
                     return self.unsupported(&data.op, "MUFU flushes subnormals: it must be scaled first");
                 }
                 let b = self.float_operand(x, true);

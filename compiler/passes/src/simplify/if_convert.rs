@@ -89,8 +89,7 @@ fn arm(func: &Function, cfg: &Cfg, head: Block, block: Block) -> Option<BlockCal
     let alone = cfg.preds(block) == [head] && func.blocks[block].params.is_empty();
     let cheap = |inst: &Inst| {
         let op = &func.insts[*inst].op;
-        let dear = matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fapprox(..));
-        op.effects().is_pure() && !dear && !matches!(op, Op::Load(_))
+        op.effects().is_pure() && !op.is_expensive() && !matches!(op, Op::Load(_))
     };
     let fits = alone && func.insts[*last].op == Op::Jump && edge.block != block;
     (fits && body.len() <= 4 * MOST_OPERATIONS && body.iter().all(cheap)).then(|| edge.clone())

@@ -154,7 +154,7 @@ fn may_leave(dominators: &Dominators, loops: &Loops, op: &Op, block: Block, this
     }
     match op {
         Op::Load(_) => block == loops.header(this),
-        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fapprox(..) => {
+        op if op.is_expensive() => {
             loops.latches(this).iter().all(|&latch| dominators.dominates(block, latch))
         }
         _ => true,
