@@ -40,7 +40,7 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Outcome {
     };
     let settings = ptxc_sim::Options { seed: args.seed, ..ptxc_sim::Options::default() };
     let result = match (args.engine, &ssa(&db, func, options).value, code) {
-        (Engine::Ssa, Some(func), _) => run_ssa(&case, func, &settings),
+        (Engine::Ssa, Some(func), _) => run_ssa(&case, func, &[], &settings),
         (Engine::Sass, _, Some(code)) => run_sass(&case, &code.program, &settings),
         _ => return streams.failed(format!("`{}` has no code", case.entry)),
     };

@@ -17,6 +17,11 @@ entity_impl!(Block, "block");
 pub struct Inst(u32);
 entity_impl!(Inst, "inst");
 
+/// A function that the function calls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FuncRef(u32);
+entity_impl!(FuncRef, "fn");
+
 /// A variable in memory that the function refers to by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Symbol(u32);

@@ -7,7 +7,7 @@
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
-use crate::entities::{Block, Inst, Symbol, Value};
+use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
 use crate::memory::Space;
 use crate::op::{Op, Results};
 use crate::types::Type;
@@ -134,6 +134,28 @@ pub struct SymbolData {
     pub offset: Option<u32>,
 }
 
+/// What a callee is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CalleeKind {
+    /// A routine of the compiler's own, which touches no memory and nothing convergent: a pure function.
+    Routine,
+    /// A device function of the program.
+    Device,
+}
+
+/// A function that is called: what a caller knows of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Callee {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: CalleeKind,
+    /// The types of its parameters.
+    pub params: Vec<Type>,
+    /// The types of its results.
+    pub results: Vec<Type>,
+}
+
 /// Launch bounds from the kernel's directives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LaunchBounds {
@@ -156,13 +178,18 @@ pub struct Function {
     pub kind: FunctionKind,
     /// Launch bounds.
     pub bounds: LaunchBounds,
-    /// The parameters, in order.
+    /// A kernel's parameters, in order. Those of a device function are the parameters of its entry block.
     pub params: Vec<Param>,
+    /// The types of what a device function returns.
+    pub returns: Vec<Type>,
+    /// The functions it calls.
+    pub callees: PrimaryMap<FuncRef, Callee>,
     /// The variables it names.
     pub symbols: PrimaryMap<Symbol, SymbolData>,
     /// The blocks; those in [`layout`](Self::layout) are part of the function.
     pub blocks: PrimaryMap<Block, BlockData>,
-    /// The blocks in order; the first is the entry, which has no parameters and no predecessors.
+    /// The blocks in order; the first is the entry, which has no predecessors. Its parameters are those of a
+    /// device function; a kernel's has none.
     pub layout: Vec<Block>,
     /// The instructions; those listed in a block are part of the function.
     pub insts: PrimaryMap<Inst, InstData>,
@@ -178,6 +205,8 @@ impl Function {
             kind,
             bounds: LaunchBounds::default(),
             params: Vec::new(),
+            returns: Vec::new(),
+            callees: PrimaryMap::new(),
             symbols: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
             layout: Vec::new(),
@@ -219,26 +248,52 @@ impl Function {
         self.blocks[block].params = kept;
     }
 
+    /// The types of an operation's results; none where the controlling type does not suit it.
+    pub fn result_types(&self, op: &Op, ty: Type) -> SmallVec<[Type; 2]> {
+        match op.results(ty) {
+            Results::None | Results::Invalid => SmallVec::new(),
+            Results::One(ty) => SmallVec::from_slice(&[ty]),
+            Results::Two(first, second) => SmallVec::from_slice(&[first, second]),
+            Results::Many(ty, count) => SmallVec::from_elem(ty, count.into()),
+            Results::OfCallee(callee) => SmallVec::from_slice(&self.callees[callee].results),
+        }
+    }
+
+    /// The types of the arguments of an operation that the function itself decides: of a call or a return.
+    pub fn value_arguments(&self, op: &Op) -> Option<&[Type]> {
+        match op {
+            Op::Call(callee, _) => Some(&self.callees[*callee].params),
+            Op::Return => Some(&self.returns),
+            _ => None,
+        }
+    }
+
+    /// The callee of that name; added if the function does not call it yet.
+    pub fn callee(&mut self, callee: &Callee) -> FuncRef {
+        match self.callees.iter().find(|(_, known)| *known == callee) {
+            Some((known, _)) => known,
+            None => self.callees.push(callee.clone()),
+        }
+    }
+
+    /// A call at the end of a block; `pure` as the callee's kind has it.
+    pub fn append_call(&mut self, block: Block, callee: FuncRef, args: &[Value]) -> Inst {
+        let op = self.call(callee);
+        self.append(block, InstData::new(op, Type::B32, args))
+    }
+
+    /// The operation that calls a callee.
+    pub fn call(&self, callee: FuncRef) -> Op {
+        Op::Call(callee, self.callees[callee].kind == CalleeKind::Routine)
+    }
+
     /// Makes an instruction and its results without putting it into a block.
     pub fn make_inst(&mut self, data: InstData) -> Inst {
-        let results = data.op.results(data.ty);
+        let types = self.result_types(&data.op, data.ty);
         let inst = self.insts.push(data);
-        let mut add = |values: &mut PrimaryMap<Value, ValueData>, ty, n| {
-            let value = values.push(ValueData { ty, def: ValueDef::Result(inst, n) });
+        for (n, ty) in types.into_iter().enumerate() {
+            let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, n as u8) });
             self.results[inst].push(value);
-        };
-        match results {
-            Results::None | Results::Invalid => {}
-            Results::One(ty) => add(&mut self.values, ty, 0),
-            Results::Two(first, second) => {
-                add(&mut self.values, first, 0);
-                add(&mut self.values, second, 1);
-            }
-            Results::Many(ty, count) => {
-                for n in 0..count {
-                    add(&mut self.values, ty, n);
-                }
-            }
         }
         inst
     }

@@ -49,9 +49,10 @@ pub mod verify;
 pub use cfg::Cfg;
 pub use condition::{FloatCond, IntCond};
 pub use dominators::Dominators;
-pub use entities::{Block, Inst, Symbol, Value};
+pub use entities::{Block, FuncRef, Inst, Symbol, Value};
 pub use function::{
-    BlockCall, BlockData, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData, ValueDef,
+    BlockCall, BlockData, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData,
+    ValueDef,
 };
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};

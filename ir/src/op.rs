@@ -9,7 +9,7 @@
 //! zero, or the sign in every bit for `sar`. Division by zero does not trap.
 
 use crate::condition::{FloatCond, IntCond};
-use crate::entities::{Block, Symbol};
+use crate::entities::{Block, FuncRef, Symbol};
 use crate::memory::{Access, AtomicOp, Order, Scope, Space, spelled};
 use crate::types::Type;
 
@@ -394,6 +394,10 @@ pub enum Op {
     /// As [`Op::Bar`], PTX `barrier`; the flag is `.aligned`.
     Barrier(BarrierKind, bool),
 
+    /// `(parameters of the callee) -> results of the callee`: a call. The flag says that the callee is a
+    /// runtime routine, which computes its results from its arguments and does nothing else.
+    Call(FuncRef, bool),
+
     /// `()`: threads that go on together from here meet again at `bsync` of the same barrier, whose
     /// continuation is the block. Made by the converge pass.
     Bssy(ConvergenceBarrier, Block),
@@ -409,7 +413,7 @@ pub enum Op {
     Branch(bool),
     /// Terminator, `(a: b32)`, n targets: the one of that number; the last one if there is none.
     Switch,
-    /// Terminator: return from a function.
+    /// Terminator, `(results of the function)`: return from a function.
     Return,
     /// Terminator: end the thread.
     Exit,
@@ -417,7 +421,7 @@ pub enum Op {
     Trap,
 }
 
-/// The types of an operation's results.
+/// The types of an operation's results, as far as the operation and its controlling type tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
     /// None.
@@ -428,34 +432,10 @@ pub enum Results {
     Two(Type, Type),
     /// That many of one type.
     Many(Type, u8),
+    /// Those of the callee; [`Function::result_types`](crate::Function::result_types) knows them.
+    OfCallee(FuncRef),
     /// The controlling type does not suit the operation.
     Invalid,
-}
-
-impl Results {
-    /// How many there are.
-    pub const fn len(self) -> usize {
-        match self {
-            Results::None | Results::Invalid => 0,
-            Results::One(_) => 1,
-            Results::Two(..) => 2,
-            Results::Many(_, count) => count as usize,
-        }
-    }
-
-    /// Whether there is none.
-    pub const fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// Their types in order; none for [`Results::Invalid`].
-    pub fn types(self) -> impl Iterator<Item = Type> {
-        (0..self.len()).map(move |n| match self {
-            Results::One(ty) | Results::Many(ty, _) => ty,
-            Results::Two(first, second) => [first, second][n],
-            Results::None | Results::Invalid => unreachable!("there are none"),
-        })
-    }
 }
 
 /// What an operation does besides computing its results from its arguments.
@@ -513,6 +493,7 @@ impl Op {
                 BarrierKind::RedPopc => Results::One(Type::B32),
                 BarrierKind::RedAnd | BarrierKind::RedOr => Results::One(Type::Pred),
             },
+            Op::Call(callee, _) => Results::OfCallee(*callee),
             Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync => Results::None,
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Results::None,
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
@@ -532,6 +513,7 @@ impl Op {
                 | Op::Fsqrt(_)
                 | Op::FdivApprox(..)
                 | Op::Fapprox(..)
+                | Op::Call(..)
         )
     }
 
@@ -549,7 +531,7 @@ impl Op {
             Op::Atomic(..) | Op::Fence(..) => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
-            Op::Bar(_) | Op::Barrier(..) | Op::WarpSync => Effects {
+            Op::Bar(_) | Op::Barrier(..) | Op::WarpSync | Op::Call(_, false) => Effects {
                 reads_memory: true,
                 writes_memory: true,
                 convergent: true,

@@ -12,7 +12,8 @@
 //! *Modifiers* are dotted words behind the mnemonic: a payload of the variant by name, `T` the controlling
 //! type, `(name)` a flag that is spelled as its name where it is set. *Other* payloads stand in front of
 //! the arguments (`param.b32 +8`, `bssy b0, block3`). The arguments of stores, atomics and barriers vary
-//! with the payload; [`arguments`] completes the row for them.
+//! with the payload; [`arguments`] completes the row for them. Those of `call` and `ret` are typed by the
+//! function: [`Function::value_arguments`](crate::Function::value_arguments).
 
 use smallvec::SmallVec;
 
@@ -308,6 +309,8 @@ op_table! {
     WarpSync = "warpsync" [] [] NONE (B32);
     Bar(kind) = "bar" [kind] [] NONE (B32);
     Barrier(kind, aligned) = "barrier" [kind (aligned)] [] NONE (B32);
+
+    Call(callee, pure) = "call" [(pure)] [callee] NONE ();
 
     Bssy(barrier, block) = "bssy" [] [barrier block] NONE ();
     Bsync(barrier) = "bsync" [] [barrier] NONE ();

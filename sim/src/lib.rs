@@ -10,7 +10,7 @@
 //! use ptxc_sim::{Case, Options, run_ssa};
 //! # fn lower(_: &ptxc_sim::Case) -> ptxc_ir::Function { unreachable!() }
 //! let case = Case::load("corpus/exec/saxpy.json")?;
-//! let report = run_ssa(&case, &lower(&case), &Options::default())?;
+//! let report = run_ssa(&case, &lower(&case), &[], &Options::default())?;
 //! println!("{report}");
 //! assert!(report.passed());
 //! # Ok::<(), ptxc_sim::SimError>(())

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ptxc_ir::text::parse_function;
+use ptxc_ir::text::{parse, parse_function};
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 use ptxc_sim::{Case, Options, Report, SimError, run_ssa};
 
@@ -28,14 +28,15 @@ fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
     }
 }
 
-/// Runs a function with one buffer parameter under several seeds.
+/// Runs a kernel with one buffer parameter, followed by what it calls, under several seeds.
 fn run(text: &str, case: &Case) -> Result<Report, SimError> {
-    let func = parse_function(text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let mut callees = parse(text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let func = callees.remove(0);
     for seed in 1..4 {
-        let report = run_ssa(case, &func, &Options { seed, ..Options::default() })?;
+        let report = run_ssa(case, &func, &callees, &Options { seed, ..Options::default() })?;
         assert!(report.passed(), "seed {seed}: {report}");
     }
-    run_ssa(case, &func, &Options::default())
+    run_ssa(case, &func, &callees, &Options::default())
 }
 
 #[test]
@@ -282,7 +283,7 @@ block0:
     let endless = "func @k entry {\nblock0:\n    jump block1\nblock1:\n    jump block1\n}\n";
     let func = parse_function(endless).unwrap();
     let options = Options { step_limit: 1000, ..Options::default() };
-    let error = run_ssa(&case(1, 1, vec![]), &func, &options).unwrap_err();
+    let error = run_ssa(&case(1, 1, vec![]), &func, &[], &options).unwrap_err();
     assert!(matches!(error, SimError::StepLimit { limit: 1000, .. }), "{error}");
 }
 
@@ -290,10 +291,10 @@ block0:
 fn wrong_elements_are_named() {
     let func = parse_function("func @k entry {\n    param \"out\" 8 +0\nblock0:\n    exit\n}\n").unwrap();
     let case = case(1, 1, vec![buffer("out", &[1, 2, 3], &[1, 5, 3])]);
-    let report = run_ssa(&case, &func, &Options::default()).unwrap();
+    let report = run_ssa(&case, &func, &[], &Options::default()).unwrap();
     assert!(!report.passed());
     assert!(report.to_string().contains("[1] is 2 (0x00000002), expected 5 (0x00000005)"), "{report}");
-    let none = run_ssa(&Case { args: vec![], ..case }, &func, &Options::default()).unwrap_err();
+    let none = run_ssa(&Case { args: vec![], ..case }, &func, &[], &Options::default()).unwrap_err();
     assert!(matches!(none, SimError::Case(_)), "{none}");
 }
 
@@ -322,4 +323,93 @@ block0:
 }
 "#;
     run(text, &case(1, 70, vec![buffer("out", &[0], &[70 * 203])])).unwrap();
+}
+
+#[test]
+fn each_lane_returns_to_its_own_call() {
+    // Odd lanes square i + 1 and even ones i; two results, the second one the number squared.
+    let text = r#"
+func @k entry {
+    callee @square routine (b32) -> (b32, b32)
+    param "out" 8 +0
+block0:
+    v0 = param.b64 +0
+    v1 = sreg.b32 tid.x
+    v2 = const.b32 0x1
+    v3 = and.b32 v1, v2
+    v5 = icmp.eq.b32 v3, v2
+    brif v5, block1, block2
+block1:
+    v6 = iadd.b32 v1, v2
+    v7, v8 = call.pure @square, v6
+    jump block3(v7, v8)
+block2:
+    v9, v10 = call.pure @square, v1
+    jump block3(v9, v10)
+block3(v11: b32, v12: b32):
+    v13 = imul.b32 v12, v12
+    v14 = icmp.eq.b32 v11, v13
+    v15 = select.b32 v14, v11, v1
+    v16 = const.b32 0x4
+    v17 = umad_wide.b32 v1, v16, v0
+    store.global.b32 [v17], v15
+    exit
+}
+func @square device -> (b32, b32) {
+block0(v0: b32):
+    v1 = imul.b32 v0, v0
+    ret v1, v0
+}
+"#;
+    let expect: Vec<u32> = (0..40).map(|i: u32| (i + i % 2).pow(2)).collect();
+    run(text, &case(1, 40, vec![buffer("out", &[0; 40], &expect)])).unwrap();
+}
+
+#[test]
+fn recursion_keeps_values_and_frames() {
+    // The i-th triangular number; each call keeps its argument in a register and in its frame.
+    let text = r#"
+func @k entry {
+    callee @sum device (b32) -> (b32)
+    param "out" 8 +0
+    symbol @own local size 4 align 4
+block0:
+    v0 = param.b64 +0
+    v1 = sreg.b32 tid.x
+    v2 = symbol.b32 @own
+    store.local.b32 [v2], v1
+    v3 = call @sum, v1
+    v4 = load.local.b32 [v2]
+    v5 = const.b32 0x4
+    v6 = umad_wide.b32 v4, v5, v0
+    store.global.b32 [v6], v3
+    exit
+}
+func @sum device -> (b32) {
+    callee @sum device (b32) -> (b32)
+    symbol @kept local size 4 align 4
+block0(v0: b32):
+    v1 = const.b32 0x0
+    v2 = icmp.eq.b32 v0, v1
+    v3 = symbol.b32 @kept
+    store.local.b32 [v3], v0
+    brif v2, block1, block2
+block1:
+    ret v1
+block2:
+    v4 = const.b32 0x1
+    v5 = isub.b32 v0, v4
+    v6 = call @sum, v5
+    v7 = load.local.b32 [v3]
+    v8 = iadd.b32 v7, v0
+    v9 = isub.b32 v8, v7
+    v10 = iadd.b32 v6, v9
+    ret v10
+}
+"#;
+    let expect: Vec<u32> = (0..40).map(|i| i * (i + 1) / 2).collect();
+    run(text, &case(1, 40, vec![buffer("out", &[0; 40], &expect)])).unwrap();
+    let endless = text.replace("v5 = isub.b32 v0, v4", "v5 = iadd.b32 v0, v4");
+    let error = run(&endless, &case(1, 40, vec![buffer("out", &[0; 40], &expect)])).unwrap_err();
+    assert!(error.to_string().contains("outside of local memory"), "{error}");
 }

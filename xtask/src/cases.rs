@@ -62,7 +62,7 @@ fn check(path: &Path) -> Result<Outcome, String> {
     let ssa = ssa(&db, func, options).value.as_ref().ok_or("the kernel has no SSA")?;
     let settings = ptxc_sim::Options { check_uninitialised: true, ..ptxc_sim::Options::default() };
     for (engine, result) in
-        [("SSA", run_ssa(&case, ssa, &settings)), ("SASS", run_sass(&case, &code.program, &settings))]
+        [("SSA", run_ssa(&case, ssa, &[], &settings)), ("SASS", run_sass(&case, &code.program, &settings))]
     {
         match result {
             Ok(report) if report.passed() => {}

@@ -61,7 +61,7 @@ fn check(kernel: &Kernel, opt: u8, heuristic: &str, serial: bool) -> Result<(), 
         }
         let settings = ptxc_sim::Options { check_uninitialised: true, ..ptxc_sim::Options::default() };
         let ssa = ssa(&db, func, options).value.as_ref().ok_or("no SSA")?;
-        passed("SSA", run_ssa(&case, ssa, &settings))?;
+        passed("SSA", run_ssa(&case, ssa, &[], &settings))?;
         passed("SASS", run_sass(&case, &code.program, &settings))?;
     }
     if printed[0] != printed[1] {

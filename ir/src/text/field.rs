@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::condition::{FloatCond, IntCond};
-use crate::entities::{Block, Symbol};
+use crate::entities::{Block, FuncRef, Symbol};
 use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
@@ -325,6 +325,16 @@ impl Operand for Block {
 
     fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
         input.parser.block_name()
+    }
+}
+
+impl Operand for FuncRef {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        crate::text::print::at_name(&out.func.callees[*self].name, out.out);
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        input.parser.callee()
     }
 }
 

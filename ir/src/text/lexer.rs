@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Plus,
     /// `-`.
     Minus,
+    /// `->`.
+    Arrow,
     /// `(`.
     LeftParen,
     /// `)`.
@@ -60,6 +62,7 @@ impl Kind {
             Kind::Equals => "`=`",
             Kind::Plus => "`+`",
             Kind::Minus => "`-`",
+            Kind::Arrow => "`->`",
             Kind::LeftParen => "`(`",
             Kind::RightParen => "`)`",
             Kind::LeftBracket => "`[`",
@@ -130,6 +133,10 @@ impl<'t> Lexer<'t> {
             b':' => Kind::Colon,
             b'=' => Kind::Equals,
             b'+' => Kind::Plus,
+            b'-' if bytes.get(self.at) == Some(&b'>') => {
+                self.at += 1;
+                Kind::Arrow
+            }
             b'-' => Kind::Minus,
             b'(' => Kind::LeftParen,
             b')' => Kind::RightParen,

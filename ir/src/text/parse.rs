@@ -10,8 +10,10 @@ use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::entities::{Block, Inst, Symbol, Value};
-use crate::function::{BlockCall, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData, ValueDef};
+use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
+use crate::function::{
+    BlockCall, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData, ValueDef,
+};
 use crate::memory::{Space, Spelled};
 use crate::op::{ConvergenceBarrier, Op, Results};
 use crate::signature::{read_op, row};
@@ -141,6 +143,7 @@ pub(crate) struct FunctionParser<'t> {
     values: Names<'t>,
     blocks: Names<'t>,
     symbols: FxHashMap<String, Symbol>,
+    callees: FxHashMap<String, FuncRef>,
     body: Vec<RawBlock>,
 }
 
@@ -156,6 +159,7 @@ impl<'t> FunctionParser<'t> {
             values: Names::default(),
             blocks: Names::default(),
             symbols: FxHashMap::default(),
+            callees: FxHashMap::default(),
             body: Vec::new(),
         }
     }
@@ -281,6 +285,15 @@ impl<'t> FunctionParser<'t> {
             .ok_or_else(|| ParseError { span, message: format!("no symbol `{name}` is declared above") })
     }
 
+    pub(crate) fn callee(&mut self) -> Result<FuncRef, ParseError> {
+        let span = self.token.span.clone();
+        let name = self.at_name()?;
+        self.callees
+            .get(&name)
+            .copied()
+            .ok_or_else(|| ParseError { span, message: format!("no callee `{name}` is declared above") })
+    }
+
     pub(crate) fn block_name(&mut self) -> Result<Block, ParseError> {
         let (name, span) = self.word("a block")?;
         Ok(Block::new(self.blocks.mention(name, span)))
@@ -296,6 +309,7 @@ impl<'t> FunctionParser<'t> {
         let errors = self.errors.len();
         (self.values, self.blocks) = Default::default();
         self.symbols.clear();
+        self.callees.clear();
         self.body.clear();
         let mut func = match self.function_head() {
             Ok(func) => func,
@@ -371,8 +385,11 @@ impl<'t> FunctionParser<'t> {
                 return Err(ParseError { span, message });
             }
         };
+        let returns = self.result_types()?;
         self.expect(Kind::LeftBrace)?;
-        Ok(Function::new(name, kind))
+        let mut func = Function::new(name, kind);
+        func.returns = returns;
+        Ok(func)
     }
 
     /// A line of the body: of the header, in front of the first block, a block's head, or an instruction.
@@ -380,6 +397,7 @@ impl<'t> FunctionParser<'t> {
         let (word, span) = self.word("an instruction, a block or `}`")?;
         match word {
             "param" if self.body.is_empty() => return self.param_line(func),
+            "callee" if self.body.is_empty() => return self.callee_line(func),
             "symbol" if self.body.is_empty() => return self.symbol_line(func),
             "bounds" if self.body.is_empty() => return self.bounds_line(func),
             _ => {}
@@ -394,9 +412,9 @@ impl<'t> FunctionParser<'t> {
                 }
                 self.expect(Kind::Equals)?;
                 let (word, span) = self.word("an operation")?;
-                self.instruction(results, word, span)
+                self.instruction(func, results, word, span)
             }
-            _ => self.instruction(SmallVec::new(), word, span),
+            _ => self.instruction(func, SmallVec::new(), word, span),
         }
     }
 
@@ -422,6 +440,51 @@ impl<'t> FunctionParser<'t> {
             Some(_) => Err(ParseError { span, message: format!("symbol `{name}` is declared twice") }),
             None => Ok(()),
         }
+    }
+
+    fn callee_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
+        let span = self.token.span.clone();
+        let name = self.at_name()?;
+        let (word, at) = self.word("`routine` or `device`")?;
+        let kind = match word {
+            "routine" => CalleeKind::Routine,
+            "device" => CalleeKind::Device,
+            _ => {
+                let message = format!("expected `routine` or `device`, found `{word}`");
+                return Err(ParseError { span: at, message });
+            }
+        };
+        let params = self.types()?;
+        let results = self.result_types()?;
+        let callee = func.callees.push(Callee { name: name.clone(), kind, params, results });
+        match self.callees.insert(name.clone(), callee) {
+            Some(_) => Err(ParseError { span, message: format!("callee `{name}` is declared twice") }),
+            None => Ok(()),
+        }
+    }
+
+    /// `-> (b32, pred)`, or nothing.
+    fn result_types(&mut self) -> Result<Vec<Type>, ParseError> {
+        if self.take_if(Kind::Arrow) { self.types() } else { Ok(Vec::new()) }
+    }
+
+    /// `(b32, pred)`.
+    fn types(&mut self) -> Result<Vec<Type>, ParseError> {
+        let mut types = Vec::new();
+        self.expect(Kind::LeftParen)?;
+        while self.token.kind != Kind::RightParen {
+            if !types.is_empty() {
+                self.expect_comma()?;
+            }
+            types.push(self.type_name()?);
+        }
+        self.expect(Kind::RightParen)?;
+        Ok(types)
+    }
+
+    fn type_name(&mut self) -> Result<Type, ParseError> {
+        let (word, span) = self.word("a type")?;
+        word.parse().map_err(|()| ParseError { span, message: format!("there is no type `{word}`") })
     }
 
     fn keyword(&mut self, expected: &str) -> Result<(), ParseError> {
@@ -459,11 +522,7 @@ impl<'t> FunctionParser<'t> {
                 let (name, span) = self.word("a value")?;
                 let value = self.values.define(name, span)?;
                 self.expect(Kind::Colon)?;
-                let (word, span) = self.word("a type")?;
-                let ty = word
-                    .parse()
-                    .map_err(|()| ParseError { span, message: format!("there is no type `{word}`") })?;
-                params.push((value, ty));
+                params.push((value, self.type_name()?));
                 if !self.take_if(Kind::Comma) {
                     break;
                 }
@@ -479,6 +538,7 @@ impl<'t> FunctionParser<'t> {
 
     fn instruction(
         &mut self,
+        func: &Function,
         results: SmallVec<[usize; 2]>,
         words: &'t str,
         span: Range<usize>,
@@ -493,7 +553,7 @@ impl<'t> FunctionParser<'t> {
         let mut op = read_op(&mut reader)?;
         let ty = reader.ty.unwrap_or(Type::B32);
         let value_count = row(&op).args.len();
-        let terminator = op.effects().terminator;
+        let has_targets = op.effects().terminator && op != Op::Return;
         let mut args = SmallVec::new();
         let mut targets = Vec::new();
         while reader.next_operand()? {
@@ -504,7 +564,7 @@ impl<'t> FunctionParser<'t> {
                 if let Some(access) = op.access_mut() {
                     access.offset = offset;
                 }
-            } else if terminator && args.len() >= value_count {
+            } else if has_targets && args.len() >= value_count {
                 targets.push(reader.parser.target()?);
             } else {
                 args.push(reader.parser.value_name()?);
@@ -515,7 +575,7 @@ impl<'t> FunctionParser<'t> {
             let message = format!("`{}` can't have the type {ty}", op.mnemonic());
             return Err(ParseError { span, message });
         }
-        let expected = op.results(ty).len();
+        let expected = func.result_types(&op, ty).len();
         if expected != results.len() {
             let message = format!("`{}` has {expected} results, not {}", op.mnemonic(), results.len());
             return Err(ParseError { span, message });
@@ -594,7 +654,7 @@ impl<'t> FunctionParser<'t> {
                 if let Op::Bssy(_, continuation) = &mut data.op {
                     *continuation = block(*continuation);
                 }
-                let types: SmallVec<[Type; 2]> = data.op.results(data.ty).types().collect();
+                let types = func.result_types(&data.op, data.ty);
                 let inst: Inst = func.insts.push(data);
                 for (index, (&number, ty)) in results.iter().zip(types).enumerate() {
                     func.define(Value::new(values[number]), ty, ValueDef::Result(inst, index as u8));

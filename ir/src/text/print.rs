@@ -3,10 +3,11 @@
 use std::fmt::{self, Write};
 
 use crate::entities::{Inst, Value};
-use crate::function::{BlockCall, Function, FunctionKind, SourceLoc};
+use crate::function::{BlockCall, CalleeKind, Function, FunctionKind, SourceLoc};
 use crate::signature::write_op;
 use crate::text::field::OpWriter;
 use crate::text::lexer::{is_word, quote};
+use crate::types::Type;
 
 /// What to print besides the function itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,14 +34,33 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
     out.push_str("func ");
     at_name(&func.name, out);
     out.push_str(match func.kind {
-        FunctionKind::Entry => " entry {\n",
-        FunctionKind::Device => " device {\n",
+        FunctionKind::Entry => " entry",
+        FunctionKind::Device => " device",
     });
+    if !func.returns.is_empty() {
+        out.push_str(" -> ");
+        types_into(&func.returns, out);
+    }
+    out.push_str(" {\n");
     print_bounds(func, out)?;
     for param in &func.params {
         out.push_str("    param ");
         quote(&param.name, out);
         writeln!(out, " {} +{}", param.size, param.offset)?;
+    }
+    for callee in func.callees.values() {
+        out.push_str("    callee ");
+        at_name(&callee.name, out);
+        out.push_str(match callee.kind {
+            CalleeKind::Routine => " routine ",
+            CalleeKind::Device => " device ",
+        });
+        types_into(&callee.params, out);
+        if !callee.results.is_empty() {
+            out.push_str(" -> ");
+            types_into(&callee.results, out);
+        }
+        out.push('\n');
     }
     for symbol in func.symbols.values() {
         out.push_str("    symbol ");
@@ -140,6 +160,12 @@ fn target_into(target: &BlockCall, out: &mut String) {
         values_into(&target.args, out);
         out.push(')');
     }
+}
+
+/// `(b32, f32)`.
+fn types_into(types: &[Type], out: &mut String) {
+    let names: Vec<_> = types.iter().map(|ty| ty.name()).collect();
+    let _ = write!(out, "({})", names.join(", "));
 }
 
 fn values_into(values: &[Value], out: &mut String) {

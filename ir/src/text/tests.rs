@@ -13,6 +13,8 @@ const EVERYTHING: &str = r#"func @everything entry {
     bounds reqntid 256 1 1 maxntid 512 2 1 maxnreg 64 minnctapersm 2
     param "n" 4 +0
     param "odd \"name\"" 8 +8
+    callee @helper device (b32, pred)
+    callee @"f32.div rn" routine (f32, f32) -> (f32, b32)
     symbol @buf shared size 512 align 4 +0
     symbol @"with space" global size 4 align 4
     symbol @extern_buf shared size 0 align 16
@@ -113,6 +115,8 @@ block0:
     v94 = bar.red.popc v1, v7, v0
     v95 = barrier.red.and.aligned v1, v0
     barrier.sync v1, v7
+    v194, v195 = call.pure @"f32.div rn", v51, v51
+    call @helper, v1, v0
     bssy b3, block5
     break b3
     bsync b3

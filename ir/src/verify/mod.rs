@@ -7,7 +7,7 @@
 //!
 //! - **layout**: The layout lists existing blocks, each once, and at least one. An instruction stands in one
 //!   place. Edges lead to blocks of the layout.
-//! - **entry**: The first block has no parameters and no predecessors.
+//! - **entry**: The first block has no predecessors. A kernel's has no parameters.
 //! - **terminator**: The last instruction of each block is a terminator, and no other is.
 //! - **targets**: A terminator has as many edges as its operation says, other instructions have none.
 //! - **edge**: An edge has an argument of the right type for each parameter of its target.
@@ -23,6 +23,9 @@
 //!   edge's source. What can't be reached from the entry is free to use anything.
 //! - **symbol**: Names of symbols are unique, an address of one exists and has the type of its space, and a
 //!   `param` reads bytes of a declared parameter.
+//!
+//! - **call**: Names of callees are unique, a call's callee exists and is called as what it is; a call has the
+//!   arguments and results of its callee, and a `ret` those that the function returns. A kernel returns nothing.
 //!
 //! By level:
 //!
@@ -73,6 +76,7 @@ pub enum Rule {
     Definition,
     Dominance,
     Symbol,
+    Call,
     Level,
     Convergence,
 }
@@ -93,6 +97,7 @@ impl Rule {
             Rule::Definition => "definition",
             Rule::Dominance => "dominance",
             Rule::Symbol => "symbol",
+            Rule::Call => "call",
             Rule::Level => "level",
             Rule::Convergence => "convergence",
         }

@@ -4,10 +4,11 @@ use rustc_hash::FxHashSet;
 
 use super::{Level, Report, Rule};
 use crate::entities::{Block, Inst};
-use crate::function::{Function, FunctionKind};
+use crate::function::{CalleeKind, Function, FunctionKind};
 use crate::memory::{Access, Order, Space};
 use crate::op::Op;
 use crate::signature::{Arg, Types, arguments, row};
+use crate::types::Type;
 
 pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
     let mut names = FxHashSet::default();
@@ -15,6 +16,15 @@ pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
         if !names.insert(symbol.name.as_str()) {
             report.function(Rule::Symbol, format!("two symbols have the name `{}`", symbol.name));
         }
+    }
+    names.clear();
+    for callee in func.callees.values() {
+        if !names.insert(callee.name.as_str()) {
+            report.function(Rule::Call, format!("two callees have the name `{}`", callee.name));
+        }
+    }
+    if func.kind == FunctionKind::Entry && !func.returns.is_empty() {
+        report.function(Rule::Call, "a kernel returns nothing".to_string());
     }
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
@@ -33,12 +43,21 @@ fn types(func: &Function, block: Block, inst: Inst, report: &mut Report<'_>) {
         return;
     }
     let results = func.results(inst);
-    let expected = data.op.results(data.ty);
+    let expected = func.result_types(&data.op, data.ty);
     if results.len() != expected.len()
-        || expected.types().zip(results).any(|(ty, &result)| ty != func.ty(result))
+        || expected.iter().zip(results).any(|(&ty, &result)| ty != func.ty(result))
     {
-        let types: Vec<_> = expected.types().map(|ty| ty.name()).collect();
+        let types: Vec<_> = expected.iter().map(|ty| ty.name()).collect();
         report.inst(block, inst, Rule::Type, format!("the results should be ({})", types.join(", ")));
+    }
+    if let Some(expected) = func.value_arguments(&data.op) {
+        let actual: Vec<_> = data.args.iter().map(|&arg| func.ty(arg)).collect();
+        if actual != expected {
+            let names = |types: &[Type]| types.iter().map(|ty| ty.name()).collect::<Vec<_>>().join(", ");
+            let message = format!("({}) should be ({})", names(&actual), names(expected));
+            report.inst(block, inst, Rule::Call, message);
+        }
+        return;
     }
     let expected = arguments(&data.op, data.args.len());
     if expected.len() != data.args.len() {
@@ -86,6 +105,9 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         }
         Op::Fence(order, _) if matches!(order, Order::Weak | Order::Volatile) => {
             say(Rule::Access, format!("there is no {order} fence"));
+        }
+        Op::Call(callee, pure) if pure != (func.callees[callee].kind == CalleeKind::Routine) => {
+            say(Rule::Call, "`call.pure` is for runtime routines, `call` for others".to_string());
         }
         Op::Bar(_) if level >= Level::Legal => {
             say(Rule::Level, "legalization leaves only `barrier`".to_string());

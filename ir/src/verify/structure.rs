@@ -4,7 +4,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 
 use super::{Report, Rule};
 use crate::entities::{Block, Inst};
-use crate::function::{Function, ValueDef};
+use crate::function::{Function, FunctionKind, ValueDef};
 use crate::op::Op;
 
 /// Checks the structure; false if it is too broken for other checks to walk over it.
@@ -29,8 +29,8 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
     }
     let before = report.errors.len();
     let entry = func.entry();
-    if !func.blocks[entry].params.is_empty() {
-        report.block(entry, Rule::Entry, "the entry has parameters".to_string());
+    if func.kind == FunctionKind::Entry && !func.blocks[entry].params.is_empty() {
+        report.block(entry, Rule::Entry, "the entry of a kernel has parameters".to_string());
     }
     let mut placed: SecondaryMap<Inst, bool> = SecondaryMap::new();
     for &block in &func.layout {
@@ -103,6 +103,12 @@ fn references_exist(func: &Function, report: &mut Report<'_>) -> bool {
             }
             if let Some(target) = blocks.chain(named).find(|block| block.index() >= func.blocks.len()) {
                 report.block(block, Rule::Layout, format!("{inst} names {target}, which does not exist"));
+                return false;
+            }
+            if let Op::Call(callee, _) = data.op
+                && callee.index() >= func.callees.len()
+            {
+                report.block(block, Rule::Call, format!("{inst} calls {callee}, which does not exist"));
                 return false;
             }
             if let Op::SymbolAddr(symbol) = data.op

@@ -64,6 +64,11 @@ fn each_rule_catches_its_case() {
         ("block0:\n v0 = symbol.b64 @s\n exit", &[Symbol]),
         ("block0:\n v0 = param.b64 +0\n exit", &[Symbol]),
         ("block0:\n bssy b0, block1\n jump block1\nblock1:\n exit", &[Level]),
+        ("callee @f routine (b32) -> (b32)\nblock0:\n v0 = undef.b32\n v1 = call.pure @f, v0\n exit", &[]),
+        ("callee @f routine (b32) -> (b32)\nblock0:\n v0 = undef.b32\n v1 = call @f, v0\n exit", &[Call]),
+        ("callee @f device (b32) -> (b32)\nblock0:\n v0 = undef.f32\n v1 = call @f, v0\n exit", &[Call]),
+        ("callee @f device (b32) -> ()\nblock0:\n call @f\n exit", &[Call]),
+        ("block0:\n v0 = undef.b32\n ret v0", &[Call]),
     ];
     for (body, expected) in cases {
         assert_eq!(rules(&function(body), super::Level::Built), *expected, "in\n{body}");
@@ -71,6 +76,15 @@ fn each_rule_catches_its_case() {
     let bar = function("block0:\n v0 = undef.b32\n bar.sync v0\n exit");
     assert_eq!(rules(&bar, super::Level::Built), []);
     assert_eq!(rules(&bar, super::Level::Legal), [Level]);
+}
+
+#[test]
+fn a_device_function_has_parameters_and_results() {
+    let of = |body: &str| parse_function(&format!("func @d device -> (b32, pred) {{\n{body}\n}}\n")).unwrap();
+    let sound = of("block0(v0: b32):\n v1 = undef.pred\n ret v0, v1");
+    assert_eq!(rules(&sound, Level::Built), []);
+    assert_eq!(rules(&of("block0(v0: b32):\n ret v0"), Level::Built), [Rule::Call]);
+    assert_eq!(rules(&of("block0(v0: b32):\n ret v0, v0"), Level::Built), [Rule::Call]);
 }
 
 #[test]

@@ -1,13 +1,16 @@
-//! From a function to the flat list of nodes that the engine executes.
+//! From a function and its callees to the flat list of nodes that the engine executes.
 //!
 //! Blocks follow each other in reverse postorder and nodes are numbered through, so that the group of lanes
 //! with the least number is the one farthest behind: letting it go first makes lanes meet again where paths
-//! join. Each value has a slot, a `b128` two; arithmetic becomes a function of one lane; an edge becomes its
+//! join; callees lie in front of their callers for the same reason. Each value has a slot, a `b128` two; arithmetic becomes a function of one lane; an edge becomes its
 //! target with the moves for the block's parameters, which happen at once. Linear in the function.
+
+use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::op::{BarrierKind, ShflMode, SpecialReg, VoteMode};
-use ptxc_ir::{Block, Function, Inst, MemType, Op, Space, Type, Value};
+use ptxc_ir::{Block, FuncRef, Function, Inst, MemType, Op, Space, Type, Value};
+use rustc_hash::FxHashMap;
 
 use super::arith::{self, Lane};
 use super::layout::Layout;
@@ -74,6 +77,12 @@ pub(super) enum Action {
     BarrierResult { d: SlotIndex },
     /// Nothing that shows here: fences, convergence barriers.
     Nothing,
+    /// Writes the address of a variable of the running function's frame, whose first byte has this offset.
+    FrameAddr { d: SlotIndex, offset: u32 },
+    /// Call the function of that index; source and destination of each word of the arguments.
+    Call { callee: usize, moves: Vec<(SlotIndex, SlotIndex)>, results: Vec<SlotIndex> },
+    /// Return these words.
+    Return { words: Vec<SlotIndex> },
     /// Go on along the edge.
     Jump(Edge),
     /// The first edge if the condition holds, else the second.
@@ -88,6 +97,8 @@ pub(super) enum Action {
 
 /// A node and the instruction that it came from.
 pub(super) struct Node {
+    /// The index of the function.
+    pub func: usize,
     /// What it does.
     pub action: Action,
     /// For messages.
@@ -98,8 +109,20 @@ pub(super) struct Node {
 pub(super) struct Code {
     /// The nodes; execution begins at the first.
     pub nodes: Vec<Node>,
+    /// The functions; the first is the kernel.
+    pub functions: Vec<Body>,
     /// 64-bit words of values a lane.
     pub slots: usize,
+}
+
+/// What a call of a function needs to know.
+pub(super) struct Body {
+    /// The first node.
+    pub start: u32,
+    /// The words of its values.
+    pub slots: Range<SlotIndex>,
+    /// Bytes of its frame in local memory.
+    pub frame: u32,
 }
 
 /// Blocks in reverse postorder from the entry.
@@ -126,37 +149,69 @@ fn reverse_postorder(func: &Function) -> Vec<Block> {
     order
 }
 
-/// Decodes a function whose parameters have the given content.
+/// Decodes functions, of which the first is the kernel; its parameters have the given content.
 pub(super) fn decode(
-    func: &Function,
-    layout: &Layout,
+    functions: &[&Function],
+    layouts: &[Layout],
     params: &[u8],
     random: &mut Random,
 ) -> Result<Code, SimError> {
-    if func.layout.is_empty() {
-        return Err(SimError::Case(format!("{} has no body", func.name)));
-    }
-    let mut slots = SecondaryMap::new();
+    let mut by_name = FxHashMap::default();
+    let mut bodies = Vec::new();
+    let mut slots: Vec<SecondaryMap<Value, SlotIndex>> = Vec::new();
     let mut words = 0;
-    for index in 0..func.num_values() {
-        let value = Value::new(index);
-        slots[value] = words;
-        words += words_of(func.ty(value));
+    for (index, (func, layout)) in functions.iter().zip(layouts).enumerate() {
+        if func.layout.is_empty() {
+            return Err(SimError::Case(format!("{} has no body", func.name)));
+        }
+        by_name.insert(func.name.as_str(), index);
+        let first = words;
+        let mut own = SecondaryMap::new();
+        for index in 0..func.num_values() {
+            let value = Value::new(index);
+            own[value] = words;
+            words += words_of(func.ty(value));
+        }
+        slots.push(own);
+        bodies.push(Body { start: 0, slots: first..words, frame: layout.local_bytes });
     }
-    let order = reverse_postorder(func);
-    let mut starts: SecondaryMap<Block, u32> = SecondaryMap::new();
-    let mut pc = 0;
-    for &block in &order {
-        starts[block] = pc;
-        pc += func.blocks[block].insts.iter().map(|&inst| nodes_of(&func.insts[inst].op)).sum::<u32>();
-    }
-    let mut decoder = Decoder { func, layout, params, random, slots, starts, nodes: Vec::new() };
-    for &block in &order {
-        for &inst in &func.blocks[block].insts {
-            decoder.inst(inst).map_err(|what| SimError::Unsupported { at: describe(func, inst), what })?;
+    // A jump to the kernel, the callees, the kernel.
+    let mut starts: Vec<SecondaryMap<Block, u32>> = vec![SecondaryMap::new(); functions.len()];
+    let mut pc = u32::from(functions.len() > 1);
+    let mut order = Vec::new();
+    for (index, func) in functions.iter().enumerate().rev() {
+        bodies[index].start = pc;
+        for block in reverse_postorder(func) {
+            starts[index][block] = pc;
+            pc += func.blocks[block].insts.iter().map(|&inst| nodes_of(&func.insts[inst].op)).sum::<u32>();
+            order.push((index, block));
         }
     }
-    Ok(Code { nodes: decoder.nodes, slots: words as usize })
+    let mut nodes = Vec::with_capacity(pc as usize);
+    if functions.len() > 1 {
+        let edge = Edge { pc: bodies[0].start, moves: Vec::new() };
+        nodes.push(Node { func: 0, action: Action::Jump(edge), inst: Inst::new(0) });
+    }
+    let mut decoder = Decoder {
+        func: functions[0],
+        index: 0,
+        functions,
+        by_name: &by_name,
+        layout: &layouts[0],
+        params,
+        random,
+        slots: &slots,
+        starts: &starts,
+        nodes,
+    };
+    for (index, block) in order {
+        (decoder.index, decoder.func, decoder.layout) = (index, functions[index], &layouts[index]);
+        for &inst in &functions[index].blocks[block].insts {
+            let at = || describe(functions[index], inst);
+            decoder.inst(inst).map_err(|what| SimError::Unsupported { at: at(), what })?;
+        }
+    }
+    Ok(Code { nodes: decoder.nodes, functions: bodies, slots: words as usize })
 }
 
 /// An instruction as text.
@@ -179,11 +234,14 @@ fn words_of(ty: Type) -> u32 {
 
 struct Decoder<'a> {
     func: &'a Function,
+    index: usize,
+    functions: &'a [&'a Function],
+    by_name: &'a FxHashMap<&'a str, usize>,
     layout: &'a Layout,
     params: &'a [u8],
     random: &'a mut Random,
-    slots: SecondaryMap<Value, SlotIndex>,
-    starts: SecondaryMap<Block, u32>,
+    slots: &'a [SecondaryMap<Value, SlotIndex>],
+    starts: &'a [SecondaryMap<Block, u32>],
     nodes: Vec<Node>,
 }
 
@@ -191,8 +249,9 @@ impl Decoder<'_> {
     fn inst(&mut self, inst: Inst) -> Result<(), String> {
         let func = self.func;
         let data = &func.insts[inst];
-        let results: Vec<SlotIndex> = func.results(inst).iter().map(|&value| self.slots[value]).collect();
-        let args: Vec<SlotIndex> = data.args.iter().map(|&value| self.slots[value]).collect();
+        let results: Vec<SlotIndex> =
+            func.results(inst).iter().map(|&value| self.slots[self.index][value]).collect();
+        let args: Vec<SlotIndex> = data.args.iter().map(|&value| self.slots[self.index][value]).collect();
         let d = results.first().copied().unwrap_or(0);
         let ty = data.ty;
         let action = match data.op {
@@ -214,7 +273,10 @@ impl Decoder<'_> {
                     let data = &func.symbols[symbol];
                     format!("{} variable {} has no address without a linker", data.space, data.name)
                 })?;
-                Action::Fill { d, words: vec![address.into()] }
+                match func.symbols[symbol].space {
+                    Space::Local if self.index != 0 => Action::FrameAddr { d, offset: address },
+                    _ => Action::Fill { d, words: vec![address.into()] },
+                }
             }
             Op::SpecialReg(register) => Action::Special { d, register },
             Op::Load(access) => {
@@ -261,7 +323,7 @@ impl Decoder<'_> {
                 if !reduction {
                     arrive
                 } else {
-                    self.nodes.push(Node { action: arrive, inst });
+                    self.nodes.push(Node { func: self.index, action: arrive, inst });
                     Action::BarrierResult { d }
                 }
             }
@@ -272,7 +334,9 @@ impl Decoder<'_> {
                 let edges = (0..data.targets.len()).map(|n| self.edge(inst, n)).collect();
                 Action::Switch(args[0], edges)
             }
-            Op::Return if func.kind == ptxc_ir::FunctionKind::Entry => Action::Exit,
+            Op::Call(callee, _) => self.call(inst, callee)?,
+            Op::Return if self.index == 0 => Action::Exit,
+            Op::Return => Action::Return { words: self.words(self.index, &data.args) },
             Op::Exit => Action::Exit,
             Op::Trap => Action::Trap,
             Op::Select if ty == Type::B128 => {
@@ -292,7 +356,7 @@ impl Decoder<'_> {
                 Action::Compute { d, d2: results.get(1).copied(), args: [arg(0), arg(1), arg(2)], f }
             }
         };
-        self.nodes.push(Node { action, inst });
+        self.nodes.push(Node { func: self.index, action, inst });
         Ok(())
     }
 
@@ -310,15 +374,41 @@ impl Decoder<'_> {
         Ok(Place { space, address, address_mask, offset: access.offset, elem: access.elem })
     }
 
+    /// The words of values of a function.
+    fn words(&self, index: usize, values: &[Value]) -> Vec<SlotIndex> {
+        let (func, slots) = (self.functions[index], &self.slots[index]);
+        values
+            .iter()
+            .flat_map(|&value| (0..words_of(func.ty(value))).map(move |word| slots[value] + word))
+            .collect()
+    }
+
+    fn call(&self, inst: Inst, callee: FuncRef) -> Result<Action, String> {
+        let known = &self.func.callees[callee];
+        let index =
+            *self.by_name.get(known.name.as_str()).ok_or_else(|| format!("{} is not here", known.name))?;
+        let func = self.functions[index];
+        let params = &func.blocks[func.entry()].params;
+        let types: Vec<Type> = params.iter().map(|&param| func.ty(param)).collect();
+        if types != known.params || func.returns != known.results {
+            return Err(format!("{} has other parameters or results", known.name));
+        }
+        let from = self.words(self.index, &self.func.insts[inst].args);
+        let to = self.words(index, params);
+        let results = self.words(self.index, self.func.results(inst));
+        Ok(Action::Call { callee: index, moves: from.into_iter().zip(to).collect(), results })
+    }
+
     fn edge(&self, inst: Inst, n: usize) -> Edge {
         let call = &self.func.insts[inst].targets[n];
         let params = &self.func.blocks[call.block].params;
+        let slots = &self.slots[self.index];
         let mut moves = Vec::with_capacity(params.len());
         for (&from, &to) in call.args.iter().zip(params) {
             for word in 0..words_of(self.func.ty(to)) {
-                moves.push((self.slots[from] + word, self.slots[to] + word));
+                moves.push((slots[from] + word, slots[to] + word));
             }
         }
-        Edge { pc: self.starts[call.block], moves }
+        Edge { pc: self.starts[self.index][call.block], moves }
     }
 }

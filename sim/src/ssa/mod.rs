@@ -1,10 +1,14 @@
 //! The engine for functions of the SSA IR, before legalization or after.
 //!
-//! In: a [`Case`] and a [`Function`]. Out: a [`Report`]. Each warp has its values as vectors of 32 lanes;
+//! In: a [`Case`], a [`Function`] and the functions that it calls. Out: a [`Report`]. Each warp has its values as vectors of 32 lanes;
 //! lanes that took different ways are apart until they stand at the same node again ([`decode`] numbers the
 //! nodes so that this happens soon). An operation with a mask of lanes waits until all of the mask that
 //! have not exited stand there with it, so that no compiler pass is needed for it to be right; `bssy`,
 //! `bsync` and `break` therefore change nothing here.
+//!
+//! A call writes the callee's parameters and goes there; each lane keeps a stack of the calls it is in. The
+//! values of a function have one place, so a lane that calls a function which it is in already keeps them in
+//! the stack until it returns.
 //!
 //! What PTX leaves open has a value that depends on the seed (`undef`, what a shuffle gets from a lane
 //! outside of the mask), so that a kernel which relies on it shows.
@@ -28,25 +32,42 @@ use crate::warp::{Flow, Joining, LANES, Wait, lanes_of};
 use decode::{Action, Code, Edge, Place, SlotIndex};
 use layout::Layout;
 
-/// Runs a function on a case.
-pub fn run_ssa(case: &Case, func: &Function, options: &Options) -> Result<Report, SimError> {
+/// Calls in calls that a thread may make.
+const MOST_FRAMES: usize = 1 << 12;
+
+/// Bytes of local memory a thread beyond the kernel's own, where there are callees with variables.
+const STACK: u32 = 1 << 12;
+
+/// Runs a kernel on a case. The callees are all functions that it calls, directly or not; they are found by
+/// name.
+///
+/// # Errors
+/// A case that does not fit, an operation or callee that is unknown, a fault of the program, a deadlock.
+pub fn run_ssa(
+    case: &Case,
+    func: &Function,
+    callees: &[Function],
+    options: &Options,
+) -> Result<Report, SimError> {
+    let functions: Vec<&Function> = std::iter::once(func).chain(callees).collect();
     let params = func.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
     memory.constants.insert(MODULE_BANK, options.constants.clone());
-    let layout = Layout::new(func, case.dynamic_smem);
-    let code = decode::decode(func, &layout, &memory.params, &mut Random::new(options.seed))?;
+    let layouts: Vec<Layout> = functions.iter().map(|func| Layout::new(func, case.dynamic_smem)).collect();
+    let code = decode::decode(&functions, &layouts, &memory.params, &mut Random::new(options.seed))?;
+    let stack = if layouts[1..].iter().any(|layout| layout.local_bytes > 0) { STACK } else { 0 };
     let shape = Shape {
         grid: case.grid,
         block: case.block,
-        shared_bytes: layout.shared_bytes,
-        local_bytes: layout.local_bytes,
+        shared_bytes: layouts[0].shared_bytes,
+        local_bytes: layouts[0].local_bytes + stack,
     };
-    let steps = grid::run(&Ssa { func, code }, &shape, &mut memory, options)?;
+    let steps = grid::run(&Ssa { functions, code }, &shape, &mut memory, options)?;
     Ok(Report::new(case, &memory.global, steps))
 }
 
 struct Ssa<'a> {
-    func: &'a Function,
+    functions: Vec<&'a Function>,
     code: Code,
 }
 
@@ -57,6 +78,22 @@ struct Values {
     moving: Vec<[u64; LANES]>,
     /// Source of what PTX leaves open.
     random: Random,
+    /// The calls that each lane is in.
+    frames: Vec<Vec<Frame>>,
+    /// For each function and lane, in how many calls of it the lane is.
+    active: Vec<[u32; LANES]>,
+}
+
+/// A call that a lane is in.
+struct Frame {
+    /// The node of the call.
+    call: u32,
+    /// The function.
+    callee: usize,
+    /// Where its variables lie in local memory.
+    base: u32,
+    /// The values of the call of the same function that this one interrupts.
+    saved: Vec<u64>,
 }
 
 impl Values {
@@ -75,9 +112,14 @@ impl Values {
 
     /// Takes lanes along an edge: writes the parameters of its target.
     fn follow(&mut self, edge: &Edge, lanes: u32) {
+        self.move_words(&edge.moves, lanes);
+    }
+
+    /// Moves words, all at once.
+    fn move_words(&mut self, moves: &[(SlotIndex, SlotIndex)], lanes: u32) {
         self.moving.clear();
-        self.moving.extend(edge.moves.iter().map(|&(from, _)| self.words[from as usize]));
-        for (&(_, to), source) in edge.moves.iter().zip(&self.moving) {
+        self.moving.extend(moves.iter().map(|&(from, _)| self.words[from as usize]));
+        for (&(_, to), source) in moves.iter().zip(&self.moving) {
             let target = &mut self.words[to as usize];
             for lane in lanes_of(lanes) {
                 target[lane as usize] = source[lane as usize];
@@ -93,12 +135,18 @@ impl Engine for Ssa<'_> {
 
     fn registers(&self, random: &mut Random) -> Values {
         let words = (0..self.code.slots).map(|_| [random.next(); LANES]).collect();
-        Values { words, moving: Vec::new(), random: Random::new(random.next()) }
+        Values {
+            words,
+            moving: Vec::new(),
+            random: Random::new(random.next()),
+            frames: (0..LANES).map(|_| Vec::new()).collect(),
+            active: vec![[0; LANES]; self.code.functions.len()],
+        }
     }
 
     fn describe(&self, pc: u32) -> String {
         match self.code.nodes.get(pc as usize) {
-            Some(node) => decode::describe(self.func, node.inst),
+            Some(node) => decode::describe(self.functions[node.func], node.inst),
             None => "the end of the function".to_string(),
         }
     }
@@ -209,6 +257,18 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::Nothing => {}
+            Action::FrameAddr { d, offset } => {
+                for lane in lanes_of(lanes) {
+                    let base = values.frames[lane as usize].last().map_or(0, |frame| frame.base);
+                    values.set(*d, lane, (base + offset).into());
+                }
+            }
+            Action::Call { callee, moves, .. } => {
+                self.enter(values, step, *callee)?;
+                values.move_words(moves, lanes);
+                return Ok(Flow::Branch { taken: lanes, target: self.code.functions[*callee].start });
+            }
+            Action::Return { words } => return Ok(Flow::Spread(self.leave(values, lanes, words))),
             Action::Jump(edge) => {
                 values.follow(edge, lanes);
                 return Ok(Flow::Branch { taken: lanes, target: edge.pc });
@@ -242,6 +302,49 @@ impl Engine for Ssa<'_> {
             Action::Trap => return Err(Fault::new(lanes.trailing_zeros(), "trap")),
         }
         Ok(Flow::Next)
+    }
+}
+
+impl Ssa<'_> {
+    /// Gives the lanes a frame for a call that stands at the current node.
+    fn enter(&self, values: &mut Values, step: &Step<'_>, callee: usize) -> Result<(), Fault> {
+        let slots = self.code.functions[callee].slots.clone();
+        for lane in lanes_of(step.lanes) {
+            let frames = &values.frames[lane as usize];
+            if frames.len() == MOST_FRAMES {
+                return Err(Fault::new(lane, format!("is in more than {MOST_FRAMES} calls")));
+            }
+            let base = match frames.last() {
+                Some(frame) => frame.base + self.code.functions[frame.callee].frame,
+                None => self.code.functions[0].frame,
+            };
+            let again = values.active[callee][lane as usize] > 0;
+            let saved =
+                if again { slots.clone().map(|slot| values.get(slot, lane)).collect() } else { Vec::new() };
+            values.active[callee][lane as usize] += 1;
+            values.frames[lane as usize].push(Frame { call: step.pc, callee, base, saved });
+        }
+        Ok(())
+    }
+
+    /// Takes the lanes back to their calls with these results; the nodes where they go on.
+    fn leave(&self, values: &mut Values, lanes: u32, words: &[SlotIndex]) -> [u32; LANES] {
+        let mut targets = [0; LANES];
+        for lane in lanes_of(lanes) {
+            let Some(frame) = values.frames[lane as usize].pop() else { continue };
+            let returned: Vec<u64> = words.iter().map(|&word| values.get(word, lane)).collect();
+            for (slot, word) in self.code.functions[frame.callee].slots.clone().zip(frame.saved) {
+                values.set(slot, lane, word);
+            }
+            values.active[frame.callee][lane as usize] -= 1;
+            if let Action::Call { results, .. } = &self.code.nodes[frame.call as usize].action {
+                for (&slot, word) in results.iter().zip(returned) {
+                    values.set(slot, lane, word);
+                }
+            }
+            targets[lane as usize] = frame.call + 1;
+        }
+        targets
     }
 }
 

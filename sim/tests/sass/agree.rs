@@ -158,7 +158,7 @@ proptest! {
         let (ssa, sass) = programs(&start, &steps);
         let case = unchecked(case(1, 33, vec![buffer("out", &[0; 33 * 8], &[0; 33 * 8])]));
         let func = parse_function(&ssa).unwrap_or_else(|errors| panic!("{errors:?}\n{ssa}"));
-        let one = run_ssa(&case, &func, &Options::default()).unwrap_or_else(|error| panic!("{error}\n{ssa}"));
+        let one = run_ssa(&case, &func, &[], &Options::default()).unwrap_or_else(|error| panic!("{error}\n{ssa}"));
         let options = Options { check_uninitialised: true, ..Options::default() };
         let two = run_sass(&case, &program(&sass, &case), &options);
         let two = two.unwrap_or_else(|error| panic!("{error}\n{sass}"));

@@ -64,7 +64,9 @@ pub fn dce(func: &mut Function) -> bool {
             func.insts[terminator].targets = targets;
         }
     }
-    for &block in cfg.rpo() {
+    // The parameters of the entry are the function's own.
+    let entry = func.entry();
+    for &block in cfg.rpo().iter().filter(|&&block| block != entry) {
         let needed: Vec<bool> = func.blocks[block].params.iter().map(|&param| marks.values[param]).collect();
         if needed.contains(&false) {
             func.retain_block_params(block, |index| needed[index]);

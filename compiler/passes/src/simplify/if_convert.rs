@@ -13,7 +13,7 @@
 //! An arm is a block that only the branch enters and that jumps on. Both arms, or the one arm and the
 //! branch, go to the same block. At most [`MOST_OPERATIONS`] operations are executed needlessly and at most
 //! [`MOST_CHOICES`] choices made: about what branch and reconvergence cost. Nothing that reads memory, is
-//! convergent, or is dear (division, hardware approximation) is ever executed needlessly.
+//! convergent, or is dear (division, hardware approximation, call) is ever executed needlessly.
 //!
 //! Blocks are visited in postorder, so that inner branches turn into code that outer ones may swallow.
 //! Linear.

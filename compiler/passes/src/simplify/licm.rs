@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Movable is what is pure: no operation traps, so that it may also be executed where the loop body would
-//! not have been. Divisions and hardware approximations, which cost more than the branch around them, only
+//! not have been. Divisions, hardware approximations and calls, which cost more than the branch around them, only
 //! move from blocks that run in each iteration, and loads of read-only memory only from the header, as
 //! their address might be good for nothing otherwise.
 //!

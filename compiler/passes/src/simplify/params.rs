@@ -1,7 +1,7 @@
 //! Removes block parameters that always have the same value as something else.
 //!
 //! In: a function. Out: the same without parameters that get one value on every edge (or themselves), and
-//! without parameters that get the same arguments as another one of their block on every edge.
+//! without parameters that get the same arguments as another one of their block on every edge. The parameters of the entry are the function's own.
 //!
 //! ```text
 //! block1(v3: b32, v4: b32):            block1(v3: b32):
@@ -59,7 +59,8 @@ pub fn params(func: &mut Function) -> bool {
             passed_to[value].extend(users);
         }
     }
-    for &block in cfg.rpo() {
+    let entry = func.entry();
+    for &block in cfg.rpo().iter().filter(|&&block| block != entry) {
         let mut seen: FxHashMap<Vec<Value>, Value> = FxHashMap::default();
         for &param in &func.blocks[block].params {
             let ValueDef::Param(_, index) = func.def(param) else { continue };

@@ -3,7 +3,7 @@
 //!
 //! In goes a function, out comes a [`Uniformity`]. A value is *divergent* if two threads of a warp that
 //! execute its definition together may see different bits. Sources of divergence are thread indices, lane
-//! masks, shuffles and atomics; it spreads
+//! masks, shuffles, atomics and calls of device functions; it spreads
 //!
 //! - by data: a result of a divergent argument is divergent;
 //! - by control: a parameter of a block where the paths of a divergent branch join is divergent;
@@ -28,7 +28,8 @@
 //! for all who ask together; they count as uniform in convergent blocks, where that is the whole warp. (A
 //! weak load that races with a store has no meaning in PTX, so that its lanes may be taken to agree.) Loads
 //! of memory that nobody writes are as uniform as their addresses everywhere. A local address means other
-//! memory in each thread.
+//! memory in each thread. Part of a warp may call a device function, so that there all blocks may be executed by
+//! part of the warp and all parameters are divergent.
 //!
 //! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al., POPL
 //! 2021.) Values and blocks become divergent once: the propagation is linear in uses, but for the regions,
@@ -40,7 +41,8 @@ mod influence;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
-    Block, CacheOp, Cfg, Dominators, Function, Inst, Loop, Loops, Op, Order, Space, Value, ValueDef,
+    Block, CacheOp, Cfg, Dominators, Function, FunctionKind, Inst, Loop, Loops, Op, Order, Space, Value,
+    ValueDef,
 };
 
 pub(crate) use exits::is_exit;
@@ -167,6 +169,13 @@ struct Solver<'a> {
 
 impl Solver<'_> {
     fn run(&mut self) {
+        if self.func.kind == FunctionKind::Device {
+            // Part of a warp may call, with arguments of its own.
+            for &block in self.cfg.rpo() {
+                self.enter_region(block);
+            }
+            self.diverge_params(self.func.entry());
+        }
         for &block in self.cfg.rpo() {
             for &inst in &self.func.blocks[block].insts {
                 if is_source(&self.func.insts[inst].op) {
@@ -302,7 +311,7 @@ impl Solver<'_> {
 fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
-        Op::Atomic(..) | Op::Shfl(_) => true,
+        Op::Atomic(..) | Op::Shfl(_) | Op::Call(_, false) => true,
         Op::Load(access) => {
             !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
         }

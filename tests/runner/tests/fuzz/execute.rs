@@ -120,7 +120,7 @@ pub fn verdict(text: &str, case: &Case, settings: &Settings) -> Verdict {
         return Verdict::Wrong("code without SSA".into());
     };
     let simulator = ptxc_sim::Options { seed, step_limit: 2_000_000, ..ptxc_sim::Options::default() };
-    let reference = match run_ssa(case, as_built, &simulator) {
+    let reference = match run_ssa(case, as_built, &[], &simulator) {
         Ok(report) => report,
         Err(error) => return Verdict::Wrong(format!("the kernel itself: {error}")),
     };
@@ -128,7 +128,7 @@ pub fn verdict(text: &str, case: &Case, settings: &Settings) -> Verdict {
         Err(error) => Some(format!("{who}: {error}")),
         Ok(report) => difference(&reference, &report).map(|what| format!("{who}: {what}")),
     };
-    wrong("simplified SSA", run_ssa(case, simplified, &simulator))
+    wrong("simplified SSA", run_ssa(case, simplified, &[], &simulator))
         .or_else(|| wrong("SASS", run_sass(case, &code.program, &simulator)))
         .map_or(Verdict::Agree, Verdict::Wrong)
 }

@@ -194,7 +194,7 @@ impl Folder<'_> {
         if !op.effects().is_pure() || matches!(op, Op::Select) {
             return None;
         }
-        let (result, mut choice) = (op.results(ty), None);
+        let mut choice = None;
         for &arg in args {
             match (self.constant(arg), self.select_of_constants(arg)) {
                 (Some(_), _) => {}
@@ -213,7 +213,7 @@ impl Folder<'_> {
             evaluate(op, ty, &args)
         };
         let (if_true, if_false) = (value(if_true)?, value(if_false)?);
-        let ty = result.types().next()?;
+        let ty = *self.func.result_types(op, ty).first()?;
         if if_true == if_false {
             return Some(Rewrite::Constant(if_true));
         }
