@@ -1,69 +1,257 @@
-//! Our code beside ptxas's: instructions and registers, kernel by kernel and in the geometric mean.
+//! `xtask compare`: our code beside ptxas's, kernel by kernel.
+//!
+//! Compared are the instructions of the kernel itself, without padding, its registers, its spills, and the
+//! CPU time of the whole process that compiled the file, user and system (`ptxc lower` writes SASS text,
+//! ptxas a cubin).
+//!
+//! Two things stand apart, since they say nothing about how well the same code was chosen:
+//!
+//! - **Called routines**, such as the slow path of a division: their instructions are a column of their
+//!   own and in no ratio.
+//! - **Kernels that ptxas unrolled**, where more instructions can mean faster code. ptxas does not say which
+//!   they are. A kernel is taken for one if ptxas has more code than we have in its loops (more than 5/4 of
+//!   ours), or fewer loops and more code in all. Both conditions mean that ptxas's code is the larger, so that
+//!   no kernel where ours is too large is set apart by them, and the means of the rest only become worse.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
-use ptxc_compiler::output::kernels as lowered;
-use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use crate::cpu_time;
+use crate::listing::Listing;
+use crate::lowering::{Measures, Reason, lower};
+use crate::oracle::{Oracle, Theirs};
+use crate::ptx_files::ptx_files;
+use crate::settings::Settings;
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 
-use crate::kernels::kernels;
-use crate::oracle::Oracle;
-
-/// What the geometric mean of a ratio may be at most.
+/// What the geometric mean of instructions and of registers may be at most.
 const LIMIT: f64 = 1.5;
 
-/// Prints the table; an error if a mean is above the limit.
-pub(crate) fn run(corpus: &Path) -> Result<(), String> {
-    let Some(oracle) = Oracle::find() else {
-        println!("SKIPPED: the comparison with ptxas; ORACLE names no folder with ptxas");
+/// ptxas reports the highest register plus one, plus two that the system keeps.
+const KEPT_REGISTERS: u32 = 2;
+
+/// How to compare.
+pub(crate) struct Comparison<'a> {
+    /// The folder of ptxas and nvdisasm, if not `ORACLE`.
+    pub(crate) oracle: Option<&'a Path>,
+    /// The compiler's program.
+    pub(crate) ptxc: &'a Path,
+    /// How often each file is compiled for its CPU time, of which the least counts.
+    pub(crate) runs: u32,
+}
+
+/// A kernel that both compile.
+struct Pair {
+    file: String,
+    entry: String,
+    ours: Measures,
+    theirs: Theirs,
+}
+
+impl Pair {
+    fn instructions(&self) -> f64 {
+        ratio(self.ours.code.instructions as f64, self.theirs.code.instructions as f64)
+    }
+
+    fn registers(&self) -> f64 {
+        ratio(f64::from(self.ours.registers + KEPT_REGISTERS), f64::from(self.theirs.registers))
+    }
+
+    /// Whether ptxas is taken to have unrolled a loop; see the head of this file.
+    fn is_unrolled(&self) -> bool {
+        let (ours, theirs) = (self.ours.code, self.theirs.code);
+        4 * theirs.in_loops > 5 * ours.in_loops
+            || theirs.loops < ours.loops && theirs.instructions > ours.instructions
+    }
+}
+
+fn ratio(ours: f64, theirs: f64) -> f64 {
+    ours.max(1.0) / theirs.max(1.0)
+}
+
+/// Prints the comparison of what lies below `root`. It is an error if a mean is above the limit, or if a
+/// kernel spills that ptxas compiles without spills.
+pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Result<(), String> {
+    let Some(oracle) = Oracle::find(how.oracle) else {
+        println!("SKIPPED: the comparison with ptxas; neither --oracle nor ORACLE names a folder with ptxas");
         return Ok(());
     };
-    println!(
-        "{:20} {:>6} {:>6} {:>6}   {:>4} {:>5} {:>6}",
-        "kernel", "insts", "ptxas", "ratio", "regs", "ptxas", "ratio"
-    );
-    let (mut insts, mut registers) = (Vec::new(), Vec::new());
-    let mut known: BTreeMap<_, Vec<(String, usize, u32)>> = BTreeMap::new();
-    for kernel in kernels(corpus) {
-        if !known.contains_key(&kernel.ptx) {
-            known.insert(kernel.ptx.clone(), oracle.compile(&kernel.ptx)?);
+    let (mut pairs, mut times) = (Vec::new(), Vec::new());
+    let mut without: BTreeMap<String, usize> = BTreeMap::new();
+    for path in ptx_files(root)? {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let kernels = lower(&path, settings);
+        let arch = settings.arch.map_or_else(|| their_arch(&path), |arch| arch.to_string());
+        let (theirs, their_time): (HashMap<String, Theirs>, Option<Duration>) =
+            match oracle.compile(&path, &arch, how.runs) {
+                Ok(found) => found,
+                Err(why) => {
+                    *without.entry(format!("ptxas refuses {file}: {why}")).or_default() += 1;
+                    continue;
+                }
+            };
+        let whole = kernels.iter().all(|kernel| kernel.result.is_ok());
+        for kernel in kernels {
+            match (kernel.result, theirs.get(&kernel.entry)) {
+                (Ok(ours), Some(theirs)) => {
+                    pairs.push(Pair { file: file.clone(), entry: kernel.entry, ours, theirs: theirs.clone() })
+                }
+                (Ok(_), None) => return Err(format!("{file}: ptxas has no kernel {}", kernel.entry)),
+                (Err(missing), _) => {
+                    if missing.reason != Reason::Unsupported {
+                        return Err(format!("{file}: {}: {}", kernel.entry, missing.message));
+                    }
+                    *without.entry(missing.message).or_default() += 1;
+                }
+            }
         }
-        let theirs = known[&kernel.ptx].iter().find(|(name, ..)| name == kernel.entry);
-        let &(_, their_insts, their_registers) = theirs.ok_or("ptxas has no such kernel")?;
-        let text = std::fs::read_to_string(&kernel.ptx).map_err(|error| error.to_string())?;
-        let db = Database::default();
-        let file = SourceFile::new(&db, kernel.entry.to_string(), text);
-        let options = Options::defaults(&db);
-        if let Some(first) = diagnostics(&db, file, options).first() {
-            return Err(format!("{}: {}: {}", kernel.entry, first.code, first.message));
+        if whole {
+            times.push((file, our_time(how, settings, &path)?, their_time));
         }
-        let ours = lowered(&db, file, options).into_iter().find(|(func, _)| func.name(&db) == kernel.entry);
-        let program = &ours.and_then(|(_, code)| code).ok_or("no code")?.program;
-        // ptxas reports the highest register plus one, plus two that the system keeps.
-        let (our_insts, our_registers) = (program.insts.len(), program.resources.registers + 2);
-        let ratio = |ours: f64, theirs: f64| ours / theirs.max(1.0);
-        insts.push(ratio(our_insts as f64, their_insts as f64));
-        registers.push(ratio(f64::from(our_registers), f64::from(their_registers)));
-        println!(
-            "{:20} {our_insts:6} {their_insts:6} {:6.2}   {our_registers:4} {their_registers:5} {:6.2}",
-            kernel.entry,
-            insts[insts.len() - 1],
-            registers[registers.len() - 1],
-        );
     }
-    let mean = |list: &[f64]| (list.iter().map(|ratio| ratio.ln()).sum::<f64>() / list.len() as f64).exp();
-    println!(
-        "{:20} {:>6} {:>6} {:6.2}   {:>4} {:>5} {:6.2}",
-        "geometric mean",
-        "",
-        "",
-        mean(&insts),
-        "",
-        "",
-        mean(&registers)
-    );
-    if mean(&insts) > LIMIT || mean(&registers) > LIMIT {
-        return Err(format!("a geometric mean is above {LIMIT}"));
+    if pairs.is_empty() {
+        return Err("there is no kernel to compare".into());
     }
-    Ok(())
+    let (unrolled, straight): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(Pair::is_unrolled);
+    println!("Kernels with the same loops:");
+    let within = print_pairs(&straight);
+    println!("\nKernels that ptxas unrolled:");
+    let within_unrolled = print_pairs(&unrolled);
+    print_times(&times);
+    if !without.is_empty() {
+        println!("\nnot compared:");
+        without.iter().for_each(|(why, count)| println!("{count:6}  {why}"));
+    }
+    let spilled: Vec<&str> = straight
+        .iter()
+        .chain(&unrolled)
+        .filter(|pair| pair.ours.spills > 0 && pair.theirs.spill_bytes == 0)
+        .map(|pair| pair.entry.as_str())
+        .collect();
+    if !spilled.is_empty() {
+        return Err(format!("spills where ptxas has none: {}", spilled.join(", ")));
+    }
+    if within && within_unrolled { Ok(()) } else { Err(format!("a geometric mean is above {LIMIT}")) }
+}
+
+/// What ptxas is to compile a file for where the options don't say: sm_90a if the file's target is that,
+/// which ptxas compiles for nothing else, and sm_90 otherwise.
+fn their_arch(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let target = text.lines().find_map(|line| line.trim().strip_prefix(".target"));
+    let is_special = target.is_some_and(|names| names.split(',').any(|name| name.trim() == "sm_90a"));
+    if is_special { "sm_90a".to_string() } else { "sm_90".to_string() }
+}
+
+/// Prints kernels with their ratios; whether the means are within the limit.
+fn print_pairs(pairs: &[Pair]) -> bool {
+    let mut table = Table::new(&[
+        ("file", Left),
+        ("kernel", Left),
+        ("insts", Right),
+        ("ptxas", Right),
+        ("ratio", Right),
+        ("called", Right),
+        ("ptxas", Right),
+        ("loops", Right),
+        ("ptxas", Right),
+        ("regs", Right),
+        ("ptxas", Right),
+        ("ratio", Right),
+        ("spills", Right),
+    ]);
+    for pair in pairs {
+        let (ours, theirs) = (&pair.ours, &pair.theirs);
+        let in_loops = |code: Listing| format!("{}:{}", code.loops, code.in_loops);
+        table.row([
+            pair.file.clone(),
+            pair.entry.clone(),
+            ours.code.instructions.to_string(),
+            theirs.code.instructions.to_string(),
+            format!("{:.2}", pair.instructions()),
+            ours.code.called.to_string(),
+            theirs.code.called.to_string(),
+            in_loops(ours.code),
+            in_loops(theirs.code),
+            (ours.registers + KEPT_REGISTERS).to_string(),
+            theirs.registers.to_string(),
+            format!("{:.2}", pair.registers()),
+            ours.spills.to_string(),
+        ]);
+    }
+    print!("{table}");
+    if pairs.is_empty() {
+        println!("none");
+        return true;
+    }
+    let instructions = Summary::of(pairs.iter().map(|pair| (pair.instructions(), pair.entry.as_str())));
+    let registers = Summary::of(pairs.iter().map(|pair| (pair.registers(), pair.entry.as_str())));
+    println!("{} kernels; instructions: {instructions}; registers: {registers}", pairs.len());
+    instructions.mean <= LIMIT && registers.mean <= LIMIT
+}
+
+/// Ratios in short.
+struct Summary<'a> {
+    mean: f64,
+    worst: (f64, &'a str),
+}
+
+impl<'a> Summary<'a> {
+    fn of(ratios: impl Iterator<Item = (f64, &'a str)>) -> Summary<'a> {
+        let (mut logarithms, mut count, mut worst) = (0.0, 0, (0.0, ""));
+        for (ratio, name) in ratios {
+            logarithms += ratio.ln();
+            count += 1;
+            if ratio > worst.0 {
+                worst = (ratio, name);
+            }
+        }
+        Summary { mean: (logarithms / f64::from(count.max(1))).exp(), worst }
+    }
+}
+
+impl std::fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "geometric mean {:.2}, worst {:.2} ({})", self.mean, self.worst.0, self.worst.1)
+    }
+}
+
+/// The CPU time of `ptxc lower`: the least of several runs.
+fn our_time(how: &Comparison<'_>, settings: &Settings, path: &PathBuf) -> Result<Option<Duration>, String> {
+    let mut least: Option<Duration> = None;
+    for _ in 0..how.runs {
+        let mut ptxc = Command::new(how.ptxc);
+        ptxc.arg("lower").arg(path).args(["-o", "-"]).arg(format!("-O{}", settings.opt));
+        ptxc.args(["--heuristic", &settings.heuristic, "--max-regs", &settings.max_regs.to_string()]);
+        if let Some(arch) = settings.arch {
+            ptxc.args(["--arch", &arch.to_string()]);
+        }
+        let (output, time) = cpu_time::run(&mut ptxc)?;
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(format!("{} lower {}: {messages}", how.ptxc.display(), path.display()));
+        }
+        least = [least, time].into_iter().flatten().min();
+    }
+    Ok(least)
+}
+
+fn print_times(times: &[(String, Option<Duration>, Option<Duration>)]) {
+    println!("\nCPU time of the whole process, for files that lower whole:");
+    let mut table = Table::new(&[("file", Left), ("ptxc ms", Right), ("ptxas ms", Right), ("ratio", Right)]);
+    let mut ratios = Vec::new();
+    for (file, ours, theirs) in times {
+        let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
+        let (ours, theirs) = (ours.as_secs_f64() * 1e3, theirs.as_secs_f64() * 1e3);
+        let ratio = ours.max(0.1) / theirs.max(0.1);
+        ratios.push((ratio, file.as_str()));
+        table.row([file.clone(), format!("{ours:.1}"), format!("{theirs:.1}"), format!("{ratio:.2}")]);
+    }
+    print!("{table}");
+    if !ratios.is_empty() {
+        println!("{} files; CPU time: {}", ratios.len(), Summary::of(ratios.into_iter()));
+    }
 }

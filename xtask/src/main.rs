@@ -1,15 +1,24 @@
-//! Chores of the project: `cargo xtask verify`, `cargo xtask compare`.
+//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `verify`.
 
-mod cases;
 mod compare;
-mod kernels;
-mod matrix;
+mod corpus;
+mod cpu_time;
+mod exec;
+mod listing;
+mod lowering;
 mod oracle;
+mod ptx_files;
+mod settings;
+mod table;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+
+use crate::compare::Comparison;
+use crate::exec::Product;
+use crate::settings::Settings;
 
 /// Chores of the project.
 #[derive(Debug, Parser)]
@@ -22,40 +31,105 @@ struct Cli {
 /// The chores.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Everything that needs the corpus or NVIDIA's tools: `matrix`, `cases`, `compare`.
+    /// Lower a folder of PTX and print what comes of each kernel: the compiler's checks, instructions,
+    /// registers, spills, cycles, time.
+    Corpus {
+        /// A folder, searched whole, or a file.
+        path: PathBuf,
+        #[command(flatten)]
+        settings: Settings,
+        /// Print a JSON object a kernel.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare instructions, registers and CPU time with ptxas.
+    Compare {
+        /// A folder, searched whole, or a file.
+        path: PathBuf,
+        #[command(flatten)]
+        settings: Settings,
+        #[command(flatten)]
+        beside: Beside,
+    },
+    /// Run execution cases on both engines with the code of many settings.
+    Exec {
+        /// The folder with `ptx/` and `exec/`.
+        #[arg(long, default_value = "../shared/corpus")]
+        corpus: PathBuf,
+        /// Which settings are tried.
+        #[arg(long, value_enum, default_value = "tiered")]
+        product: Product,
+        /// Only cases whose name contains one of these.
+        only: Vec<String>,
+    },
+    /// What has to hold before a change lands and needs the corpus or NVIDIA's tools: `corpus` on all of it,
+    /// `exec`, and `compare` on tier 1.
     Verify {
         /// The folder with `ptx/` and `exec/`.
         #[arg(long, default_value = "../shared/corpus")]
         corpus: PathBuf,
+        #[command(flatten)]
+        beside: Beside,
     },
-    /// Lower the kernels in every combination of options and run their cases on both engines.
-    Matrix {
-        /// The folder with `ptx/` and `exec/`.
-        #[arg(long, default_value = "../shared/corpus")]
-        corpus: PathBuf,
-    },
-    /// Run every execution case whose kernel lowers on both engines.
-    Cases {
-        /// The folder with `ptx/` and `exec/`.
-        #[arg(long, default_value = "../shared/corpus")]
-        corpus: PathBuf,
-    },
-    /// Compare instruction and register counts with ptxas, which ORACLE names the folder of.
-    Compare {
-        /// The folder with `ptx/` and `exec/`.
-        #[arg(long, default_value = "../shared/corpus")]
-        corpus: PathBuf,
-    },
+}
+
+/// What is compared with what.
+#[derive(Clone, Debug, Args)]
+struct Beside {
+    /// The folder with ptxas and nvdisasm (default: ORACLE).
+    #[arg(long, value_name = "DIR")]
+    oracle: Option<PathBuf>,
+    /// The compiler's program for the comparison of CPU time (default: built in release mode).
+    #[arg(long, value_name = "FILE")]
+    ptxc: Option<PathBuf>,
+    /// How often each file is compiled for its CPU time, of which the least counts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+}
+
+impl Beside {
+    fn compare(&self, path: &Path, settings: &Settings) -> Result<(), String> {
+        let ptxc = match &self.ptxc {
+            Some(program) => program.clone(),
+            None => release_build()?,
+        };
+        let how = Comparison { oracle: self.oracle.as_deref(), ptxc: &ptxc, runs: self.runs };
+        compare::run(path, settings, &how)
+    }
+}
+
+/// Builds the compiler's program as users have it; where it lies.
+fn release_build() -> Result<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut cargo = Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--release", "--package", "ptxc"]).current_dir(&root);
+    match cargo.status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("cargo build --release: {status}")),
+        Err(error) => return Err(format!("cargo: {error}")),
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("release").join("ptxc").with_extension(std::env::consts::EXE_EXTENSION))
+}
+
+fn verify(corpus: &Path, beside: &Beside) -> Result<(), String> {
+    let settings = Settings::default();
+    if corpus.join("ptx").is_dir() {
+        corpus::run(&corpus.join("ptx"), &settings, false)?;
+    }
+    exec::run(corpus, Product::Tiered, &[])?;
+    if corpus.join("ptx/t1").is_dir() {
+        beside.compare(&corpus.join("ptx/t1"), &settings)?;
+    }
+    Ok(())
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Verify { corpus } => {
-            matrix::run(&corpus).and_then(|()| cases::run(&corpus)).and_then(|()| compare::run(&corpus))
-        }
-        Command::Matrix { corpus } => matrix::run(&corpus),
-        Command::Cases { corpus } => cases::run(&corpus),
-        Command::Compare { corpus } => compare::run(&corpus),
+        Command::Corpus { path, settings, json } => corpus::run(&path, &settings, json),
+        Command::Compare { path, settings, beside } => beside.compare(&path, &settings),
+        Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
+        Command::Verify { corpus, beside } => verify(&corpus, &beside),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,54 +1,119 @@
 //! NVIDIA's assembler and disassembler, where they are installed. They check; they are never part of the
 //! product.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+use crate::cpu_time;
+use crate::listing::Listing;
 
 /// The folder of the programs.
 pub(crate) struct Oracle(PathBuf);
 
+/// What ptxas made of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Theirs {
+    /// Its code.
+    pub(crate) code: Listing,
+    /// Registers a thread as ptxas reports them.
+    pub(crate) registers: u32,
+    /// Bytes of spill stores and loads as ptxas reports them.
+    pub(crate) spill_bytes: u32,
+}
+
 impl Oracle {
-    /// The folder that `ORACLE` names, if it holds the programs.
-    pub(crate) fn find() -> Option<Oracle> {
-        let folder = PathBuf::from(std::env::var_os("ORACLE")?);
+    /// The given folder, or else the one that `ORACLE` names, if it holds the programs.
+    pub(crate) fn find(folder: Option<&Path>) -> Option<Oracle> {
+        let folder = folder.map(Path::to_path_buf).or_else(|| Some(std::env::var_os("ORACLE")?.into()))?;
         folder.join("ptxas").is_file().then_some(Oracle(folder))
     }
 
-    fn output(&self, program: &str, args: &[&str]) -> Result<String, String> {
-        let output = Command::new(self.0.join(program)).args(args).output();
-        let output = output.map_err(|error| format!("{program}: {error}"))?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-        if output.status.success() { Ok(text + &messages) } else { Err(format!("{program}: {messages}")) }
-    }
-
-    /// For each kernel of a PTX file: name, instructions without padding and the last branch to itself,
-    /// registers as ptxas reports them.
-    pub(crate) fn compile(&self, ptx: &Path) -> Result<Vec<(String, usize, u32)>, String> {
+    /// The kernels of a PTX file by name, and the CPU time of the assembler's whole process: the least of
+    /// several runs.
+    pub(crate) fn compile(
+        &self,
+        ptx: &Path,
+        arch: &str,
+        runs: u32,
+    ) -> Result<(HashMap<String, Theirs>, Option<Duration>), String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let cubin = folder.path().join("k.cubin").display().to_string();
-        let report =
-            self.output("ptxas", &["-arch=sm_90", "-v", &ptx.display().to_string(), "-o", &cubin])?;
-        let text = self.output("nvdisasm", &["-c", &cubin])?;
-        let mut kernels = Vec::new();
-        for part in text.split("//--------------------- .text.").skip(1) {
-            let name: String = part.chars().take_while(|c| !c.is_whitespace()).collect();
-            let lines = part.lines().map(str::trim).filter(|line| line.starts_with("/*"));
-            let count = lines.filter(|line| !line.contains("NOP")).count().saturating_sub(1);
-            kernels.push((name, count, 0));
-        }
-        let mut current = String::new();
-        for line in report.lines() {
-            if let Some((_, rest)) = line.split_once("Compiling entry function '") {
-                current = rest.split('\'').next().unwrap_or("").to_string();
+        let cubin = folder.path().join("k.cubin");
+        let mut least: Option<Duration> = None;
+        for _ in 0..runs {
+            let mut ptxas = Command::new(self.0.join("ptxas"));
+            let (output, time) =
+                cpu_time::run(ptxas.arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(&cubin))?;
+            if !output.status.success() {
+                return Err(first_line(&output.stderr));
             }
-            if let Some((_, rest)) = line.split_once("Used ") {
-                let registers = rest.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
-                if let Some(kernel) = kernels.iter_mut().find(|kernel| kernel.0 == current) {
-                    kernel.2 = registers;
-                }
-            }
+            least = [least, time].into_iter().flatten().min();
         }
-        Ok(kernels)
+        let mut ptxas = Command::new(self.0.join("ptxas"));
+        ptxas.arg(format!("-arch={arch}")).arg("-v").arg(ptx).arg("-o").arg(&cubin);
+        let (report, _) = cpu_time::run(&mut ptxas)?;
+        let (text, _) = cpu_time::run(Command::new(self.0.join("nvdisasm")).arg("-c").arg(&cubin))?;
+        if !text.status.success() {
+            return Err(first_line(&text.stderr));
+        }
+        let mut kernels = kernels_of(&String::from_utf8_lossy(&text.stdout));
+        let report = [report.stdout, report.stderr].concat();
+        read_report(&String::from_utf8_lossy(&report), &mut kernels);
+        Ok((kernels, least))
+    }
+}
+
+fn first_line(messages: &[u8]) -> String {
+    String::from_utf8_lossy(messages).lines().next().unwrap_or("no message").to_string()
+}
+
+/// The kernels in nvdisasm's text: a section each.
+fn kernels_of(text: &str) -> HashMap<String, Theirs> {
+    let parts = text.split("//--------------------- .text.").skip(1);
+    parts
+        .map(|part| {
+            let name = part.chars().take_while(|c| !c.is_whitespace()).collect();
+            (name, Theirs { code: Listing::read(part), ..Theirs::default() })
+        })
+        .collect()
+}
+
+/// Takes registers and spills from what `ptxas -v` says.
+fn read_report(report: &str, kernels: &mut HashMap<String, Theirs>) {
+    let mut current = String::new();
+    for line in report.lines() {
+        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
+            current = rest.split('\'').next().unwrap_or("").to_string();
+        }
+        let Some(kernel) = kernels.get_mut(&current) else { continue };
+        if line.contains("bytes spill stores") {
+            let numbers = line.split(", ").filter(|part| part.contains("spill"));
+            kernel.spill_bytes = numbers.filter_map(first_number).sum();
+        }
+        if let Some((_, rest)) = line.split_once("Used ") {
+            kernel.registers = first_number(rest).unwrap_or(0);
+        }
+    }
+}
+
+fn first_number(text: &str) -> Option<u32> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_and_spills_are_read_kernel_by_kernel() {
+        let text = "//--------------------- .text.k   ----\n.text.k:\n  /*0000*/  EXIT ;\n";
+        let mut kernels = kernels_of(text);
+        let report = "ptxas info    : Compiling entry function 'k' for 'sm_90'\n    \
+                      0 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads\n\
+                      ptxas info    : Used 12 registers, 352 bytes cmem[0]\n";
+        read_report(report, &mut kernels);
+        let code = Listing { instructions: 1, ..Listing::default() };
+        assert_eq!(kernels["k"], Theirs { code, registers: 12, spill_bytes: 12 });
     }
 }

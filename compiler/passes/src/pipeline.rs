@@ -33,6 +33,12 @@ use crate::{allocate, build_ssa, combine, converge, frequency, layout, legalize,
 /// The compiler contradicts itself: a check failed that no input should make fail.
 pub const INTERNAL: Code = Code(990);
 
+/// The compiler contradicts itself: the allocation checker rejects the allocation.
+pub const WRONG_ALLOCATION: Code = Code(991);
+
+/// The compiler contradicts itself: the hazard check rejects the control codes.
+pub const HAZARD: Code = Code(992);
+
 /// The kernel needs more registers than it may have.
 pub const TOO_FEW_REGISTERS: Code = Code(901);
 
@@ -110,9 +116,13 @@ pub struct CodeSettings {
 }
 
 fn internal(pass: &str, errors: impl IntoIterator<Item = impl fmt::Display>) -> Halt {
+    contradiction(INTERNAL, pass, errors)
+}
+
+fn contradiction(code: Code, pass: &str, errors: impl IntoIterator<Item = impl fmt::Display>) -> Halt {
     let list: Vec<String> = errors.into_iter().take(3).map(|error| error.to_string()).collect();
     let diagnostic =
-        Diagnostic::error(INTERNAL, NodeId(0), format!("{pass} left wrong code: {}", list.join("; ")));
+        Diagnostic::error(code, NodeId(0), format!("{pass} left wrong code: {}", list.join("; ")));
     vec![diagnostic.note("this is an error in ptxc, not in the kernel; nothing was written")]
 }
 
@@ -270,7 +280,8 @@ pub fn code_with(
     observer.before("allocate", &mir);
     let options = allocate::Options { max_regs: settings.max_regs as u16, arch };
     let allocation = allocate::allocate(mir.clone(), &options).map_err(|error| too_few(&error))?;
-    allocate::check(&mir, &allocation, &options).map_err(|violations| internal("allocate", violations))?;
+    allocate::check(&mir, &allocation, &options)
+        .map_err(|violations| contradiction(WRONG_ALLOCATION, "allocate", violations))?;
     let allocated = allocation.mir;
     go_on(observer, "allocate", &allocated)?;
 
@@ -293,7 +304,7 @@ pub fn code_with(
     go_on(observer, "control", &ProgramText(&program))?;
 
     observer.before("hazard-check", &ProgramText(&program));
-    ptxc_sass::verify::check(&program).map_err(|hazards| internal("control", hazards))?;
+    ptxc_sass::verify::check(&program).map_err(|hazards| contradiction(HAZARD, "control", hazards))?;
     go_on(observer, "hazard-check", &ProgramText(&program))?;
     Ok(FuncCode { program, explain })
 }

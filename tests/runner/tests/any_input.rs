@@ -193,8 +193,8 @@ fn complaint(args: &[&str], input: &[u8]) -> Option<String> {
     if !(0..=2).contains(&code) {
         return Some(format!("exit code {code}"));
     }
-    if err.contains("E0990") || err.contains("this is an error in ptxc") {
-        return Some(err.lines().find(|line| line.contains("E0990")).unwrap_or_default().to_string());
+    if err.contains("E099") || err.contains("this is an error in ptxc") {
+        return Some(err.lines().find(|line| line.contains("E099")).unwrap_or_default().to_string());
     }
     (code != 0 && err.trim().is_empty()).then(|| format!("exit code {code} without a word"))
 }

@@ -1,0 +1,325 @@
+//! `xtask exec`: runs the execution cases on both engines, with the code of many settings.
+//!
+//! The full product of a kernel: every optimisation level, every built-in heuristic, with exact and with
+//! serial waits; and at every level the least `--max-regs` for which there is code. The thin one: the two
+//! outermost levels with the default heuristic, and the least registers at the highest level. By default the
+//! kernels of tier 1 and those of this repository get the full product and the others the thin one.
+//!
+//! What is checked of every code: no diagnostics, so that the allocation checker and the hazard check agree;
+//! no spills by the default heuristic of a kernel with the full product unless registers are short; a second compilation in a fresh database gives the same bytes as the
+//! first, which reuses whatever the change of an option left valid; and the expected values.
+//!
+//! The simulator executes instructions in order, whatever their control codes say, and the SSA form depends on
+//! the level alone. So each engine runs once for each different sequence of instructions, not once for each
+//! setting: a second run could only repeat the first.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ptxc_compiler::output::kernels;
+use ptxc_compiler::stages::ssa;
+use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_passes::pipeline::TOO_FEW_REGISTERS;
+use ptxc_sass::Program;
+use ptxc_sass::text::{Notation, Style, write_program};
+use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
+use rayon::prelude::*;
+use salsa::Setter;
+
+/// Every built-in heuristic; of the random ones, two.
+const HEURISTICS: [&str; 6] =
+    ["balanced", "critical-path", "pressure", "source-order", "random:1", "random:2"];
+
+/// Which settings are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Product {
+    /// All of them on tier 1, few on the rest.
+    Tiered,
+    /// All of them on everything.
+    Full,
+    /// Few on everything.
+    Thin,
+}
+
+/// A case at one level: the unit of parallel work.
+struct Job<'a> {
+    path: &'a Path,
+    opt: u8,
+    full: bool,
+}
+
+/// What became of a job.
+#[derive(Default)]
+struct Verdict {
+    /// Compilations.
+    settings: u32,
+    /// Runs of an engine.
+    runs: u32,
+    /// The least registers for which there is code.
+    least_registers: Option<u32>,
+    /// What is wrong.
+    failures: Vec<String>,
+    /// Why the kernel can't be compiled or run yet.
+    unsupported: Option<String>,
+}
+
+/// Runs the cases of the corpus and of this repository; only those whose name contains one of `only`, if
+/// there are any. The error counts what failed.
+pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<(), String> {
+    let start = Instant::now();
+    let mut paths = cases_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases"));
+    let of_corpus = cases_in(&corpus.join("exec"));
+    if of_corpus.is_empty() {
+        println!("SKIPPED: the cases of {}, which is absent", corpus.display());
+    }
+    paths.extend(of_corpus);
+    paths.retain(|path| only.is_empty() || only.iter().any(|part| stem(path).contains(part.as_str())));
+    let mut jobs = Vec::new();
+    for path in &paths {
+        let full = match product {
+            Product::Full => true,
+            Product::Thin => false,
+            Product::Tiered => is_first_tier(path),
+        };
+        let levels: &[u8] = if full { &[0, 1, 2, 3] } else { &[0, 3] };
+        jobs.extend(levels.iter().map(|&opt| Job { path, opt, full }));
+    }
+    let verdicts: Vec<Verdict> = jobs.par_iter().map(check).collect();
+
+    let mut reasons: BTreeMap<&str, BTreeMap<&str, ()>> = BTreeMap::new();
+    let mut least: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    let (mut failures, mut settings, mut runs) = (0, 0, 0);
+    for (job, verdict) in jobs.iter().zip(&verdicts) {
+        let name = stem(job.path);
+        settings += verdict.settings;
+        runs += verdict.runs;
+        failures += verdict.failures.len();
+        verdict.failures.iter().for_each(|why| println!("FAILED {name} -O{} {why}", job.opt));
+        if let Some(why) = &verdict.unsupported {
+            reasons.entry(why).or_default().insert(name, ());
+        }
+        if let (3, Some(registers)) = (job.opt, verdict.least_registers) {
+            least.entry(registers).or_default().push(name);
+        }
+    }
+    let unsupported: HashSet<&str> = reasons.values().flat_map(|names| names.keys().copied()).collect();
+    let failed: HashSet<&str> = jobs
+        .iter()
+        .zip(&verdicts)
+        .filter(|(_, verdict)| !verdict.failures.is_empty())
+        .map(|(job, _)| stem(job.path))
+        .collect();
+    let hold = paths.iter().filter(|path| !unsupported.contains(stem(path)) && !failed.contains(stem(path)));
+    println!(
+        "exec: {} of {} cases hold on both engines ({settings} compilations, {runs} runs, {:.0} s)",
+        hold.count(),
+        paths.len(),
+        start.elapsed().as_secs_f64()
+    );
+    for (registers, names) in least {
+        println!("least --max-regs at -O3: {registers:3} for {} cases", names.len());
+    }
+    for (why, names) in reasons {
+        let names: Vec<&str> = names.into_keys().collect();
+        println!("{:6}  {why} ({})", names.len(), names.join(", "));
+    }
+    if failures == 0 { Ok(()) } else { Err(format!("{failures} combinations failed")) }
+}
+
+fn cases_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    paths
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("")
+}
+
+/// Whether a case's kernel belongs to tier 1 or to this repository.
+fn is_first_tier(path: &Path) -> bool {
+    let Ok(case) = Case::load(path) else { return true };
+    let folder = case.ptx.parent().and_then(Path::file_name);
+    !folder.is_some_and(|folder| ["t2", "t3", "peers20", "triton"].iter().any(|tier| folder == *tier))
+}
+
+/// A case's kernel in a database, with options that change.
+struct Bench<'a> {
+    case: &'a Case,
+    text: String,
+    db: Database,
+    file: SourceFile,
+    options: Options,
+}
+
+impl<'a> Bench<'a> {
+    fn new(case: &'a Case, text: String, opt: u8) -> Bench<'a> {
+        let db = Database::default();
+        let file = SourceFile::new(&db, case.ptx.display().to_string(), text.clone());
+        let options = Options::new(&db, None, opt, true, HEURISTICS[0].to_string(), 255, false);
+        Bench { case, text, db, file, options }
+    }
+
+    /// The program of the kernel, or the code and message of the first diagnostic.
+    fn program(&self) -> Result<&Program, (String, String)> {
+        if let Some(first) = diagnostics(&self.db, self.file, self.options).first() {
+            return Err((first.code.clone(), format!("{}: {}", first.code, first.message)));
+        }
+        let list = kernels(&self.db, self.file, self.options);
+        let found = list.into_iter().find(|(func, _)| *func.name(&self.db) == *self.case.entry);
+        match found {
+            Some((_, Some(code))) => Ok(&code.program),
+            _ => Err((String::new(), format!("no code for {}", self.case.entry))),
+        }
+    }
+
+    /// The same setting compiled from nothing.
+    fn afresh(&self) -> Bench<'a> {
+        let mut fresh = Bench::new(self.case, self.text.clone(), self.options.opt(&self.db));
+        fresh.set(
+            self.options.heuristic(&self.db).clone(),
+            self.options.serial(&self.db),
+            self.options.max_regs(&self.db),
+        );
+        fresh
+    }
+
+    fn set(&mut self, heuristic: String, serial: bool, max_regs: u32) {
+        self.options.set_heuristic(&mut self.db).to(heuristic);
+        self.options.set_serial(&mut self.db).to(serial);
+        self.options.set_max_regs(&mut self.db).to(max_regs);
+    }
+
+    fn run_ssa(&self) -> Result<(), Trouble> {
+        let functions = kernels(&self.db, self.file, self.options);
+        let func = functions.into_iter().find(|(func, _)| *func.name(&self.db) == *self.case.entry);
+        let func = func.and_then(|(func, _)| ssa(&self.db, func, self.options).value.as_ref());
+        let func = func.ok_or(Trouble::Wrong("the kernel has no SSA".into()))?;
+        passed("SSA", run_ssa(self.case, func, &[], &simulator()))
+    }
+}
+
+/// Why a run does not give the expected values.
+enum Trouble {
+    Wrong(String),
+    Unsupported(String),
+}
+
+fn simulator() -> ptxc_sim::Options {
+    ptxc_sim::Options { check_uninitialised: true, ..ptxc_sim::Options::default() }
+}
+
+fn passed(engine: &str, result: Result<Report, SimError>) -> Result<(), Trouble> {
+    match result {
+        Ok(report) if report.passed() => Ok(()),
+        Ok(report) => Err(Trouble::Wrong(format!("{engine}: {report}"))),
+        Err(SimError::Unsupported { what, .. }) => {
+            Err(Trouble::Unsupported(format!("the {engine} engine: {what}")))
+        }
+        Err(error) => Err(Trouble::Wrong(format!("{engine}: {error}"))),
+    }
+}
+
+fn check(job: &Job<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    match check_case(job, &mut verdict) {
+        Ok(()) => {}
+        Err(Trouble::Wrong(why)) => verdict.failures.push(why),
+        Err(Trouble::Unsupported(why)) => verdict.unsupported = Some(why),
+    }
+    verdict
+}
+
+fn check_case(job: &Job<'_>, verdict: &mut Verdict) -> Result<(), Trouble> {
+    let wrong = |error: &dyn std::fmt::Display| Trouble::Wrong(error.to_string());
+    let case = Case::load(job.path).map_err(|error| wrong(&error))?;
+    let text = std::fs::read_to_string(&case.ptx).map_err(|error| wrong(&error))?;
+    let mut bench = Bench::new(&case, text, job.opt);
+    verdict.settings += 1;
+    if let Err((code, message)) = bench.program() {
+        let known = ["E0900", "E0902"].contains(&code.as_str());
+        return Err(if known { Trouble::Unsupported(message) } else { Trouble::Wrong(message) });
+    }
+    verdict.runs += 1;
+    bench.run_ssa()?;
+
+    let mut seen = HashSet::new();
+    let heuristics = if job.full { &HEURISTICS[..] } else { &HEURISTICS[..1] };
+    for heuristic in heuristics {
+        for serial in [false, true] {
+            if serial && !job.full {
+                continue;
+            }
+            bench.set(heuristic.to_string(), serial, 255);
+            verdict.settings += 2;
+            let how = if serial { "serial" } else { "exact" };
+            if let Err(why) = check_setting(&bench, job.full, &mut seen, verdict) {
+                verdict.failures.push(format!("{heuristic} {how}: {}", unexpected(why)));
+            }
+        }
+    }
+    if job.full || job.opt == 3 {
+        let registers = least_registers(&mut bench, verdict)?;
+        verdict.least_registers = Some(registers);
+        if let Err(why) = check_setting(&bench, job.full, &mut seen, verdict) {
+            verdict.failures.push(format!("--max-regs {registers}: {}", unexpected(why)));
+        }
+    }
+    Ok(())
+}
+
+/// What one setting supports, the others must.
+fn unexpected(why: Trouble) -> String {
+    match why {
+        Trouble::Wrong(why) | Trouble::Unsupported(why) => why,
+    }
+}
+
+/// Lowers registers step by step from the fewest that may be asked for, and leaves the setting there.
+fn least_registers(bench: &mut Bench<'_>, verdict: &mut Verdict) -> Result<u32, Trouble> {
+    for registers in 16..=255 {
+        bench.set(HEURISTICS[0].to_string(), false, registers);
+        verdict.settings += 1;
+        match bench.program() {
+            Ok(_) => return Ok(registers),
+            Err((code, _)) if code == TOO_FEW_REGISTERS.to_string() => {}
+            Err((_, message)) => return Err(Trouble::Wrong(format!("--max-regs {registers}: {message}"))),
+        }
+    }
+    Err(Trouble::Wrong("not even 255 registers are enough".into()))
+}
+
+fn check_setting(
+    bench: &Bench<'_>,
+    full: bool,
+    seen: &mut HashSet<String>,
+    verdict: &mut Verdict,
+) -> Result<(), Trouble> {
+    let compiled = |bench: &Bench<'_>| bench.program().cloned().map_err(|(_, why)| Trouble::Wrong(why));
+    let program = compiled(bench)?;
+    if program != compiled(&bench.afresh())? {
+        return Err(Trouble::Wrong("compiling again from nothing gives another program".into()));
+    }
+    let is_default = bench.options.heuristic(&bench.db) == HEURISTICS[0];
+    if full && is_default && bench.options.max_regs(&bench.db) == 255 && program.resources.spills > 0 {
+        return Err(Trouble::Wrong(format!("{} spills with 255 registers", program.resources.spills)));
+    }
+    if seen.insert(instructions(&program)) {
+        verdict.runs += 1;
+        passed("SASS", run_sass(bench.case, &program, &simulator()))?;
+    }
+    Ok(())
+}
+
+/// What of a program decides what the simulator does: all but its control codes.
+fn instructions(program: &Program) -> String {
+    let style = Style { control: Notation::None, header: false, offsets: false };
+    let mut text = format!("{} bytes local\n", program.resources.local_bytes);
+    // Writing to a string fails only if a formatter does, and these do not.
+    let written = write_program(program, &style, None, &mut text);
+    debug_assert!(written.is_ok());
+    text
+}

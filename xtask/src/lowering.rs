@@ -1,0 +1,155 @@
+//! Lowers a PTX file in this process and measures what comes out.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ptxc_compiler::output::{kernels, program_text};
+use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
+use ptxc_passes::diagnostic::UNSUPPORTED;
+use ptxc_passes::pipeline::{FuncCode, HAZARD, INTERNAL, UNSUPPORTED_ARCH, WRONG_ALLOCATION};
+use ptxc_sass::text::{Notation, Style};
+use serde::Serialize;
+
+use crate::listing::Listing;
+use crate::settings::Settings;
+
+/// What a kernel's code comes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Measures {
+    /// Its instructions.
+    #[serde(flatten)]
+    pub(crate) code: Listing,
+    /// General registers a thread: the highest one named plus one.
+    pub(crate) registers: u32,
+    /// Registers stored to local memory for want of registers.
+    pub(crate) spills: u32,
+    /// Cycles that a warp spends issuing, weighted by block frequency.
+    pub(crate) static_cycles: u64,
+}
+
+/// Why a kernel has no code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Reason {
+    /// It needs what is not there yet.
+    Unsupported,
+    /// It is wrong, or does not fit the machine.
+    Rejected,
+    /// The allocation checker rejects the allocation.
+    Allocation,
+    /// The hazard check rejects the control codes.
+    Hazard,
+    /// Another check of the compiler failed, or it panicked.
+    Internal,
+}
+
+impl Reason {
+    /// Whether a check of the compiler itself failed.
+    pub(crate) fn is_failure(self) -> bool {
+        matches!(self, Reason::Allocation | Reason::Hazard | Reason::Internal)
+    }
+
+    fn of(code: &str) -> Reason {
+        let is = |known: ptxc_passes::diagnostic::Code| code == known.to_string();
+        if is(UNSUPPORTED) || is(UNSUPPORTED_ARCH) {
+            Reason::Unsupported
+        } else if is(WRONG_ALLOCATION) {
+            Reason::Allocation
+        } else if is(HAZARD) {
+            Reason::Hazard
+        } else if is(INTERNAL) {
+            Reason::Internal
+        } else {
+            Reason::Rejected
+        }
+    }
+}
+
+/// A kernel without code, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Missing {
+    /// The kind of reason.
+    pub(crate) reason: Reason,
+    /// The first diagnostic: code and sentence.
+    pub(crate) message: String,
+}
+
+/// A kernel of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// The entry's name; empty for what concerns the file as a whole.
+    pub(crate) entry: String,
+    /// Its measures, or why there are none.
+    pub(crate) result: Result<Measures, Missing>,
+    /// How long the stages from its text to its code took.
+    pub(crate) time: Duration,
+}
+
+/// Lowers every kernel of a file. Findings outside of the kernels, such as in a device function, are a
+/// line of their own without an entry if no kernel is without code for another reason.
+pub(crate) fn lower(path: &Path, settings: &Settings) -> Vec<Kernel> {
+    let start = Instant::now();
+    let of_file = |reason, message: String| {
+        vec![Kernel { entry: String::new(), result: Err(Missing { reason, message }), time: start.elapsed() }]
+    };
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => return of_file(Reason::Rejected, error.to_string()),
+    };
+    let lowered = catch_unwind(AssertUnwindSafe(|| lower_text(path, text, settings)));
+    lowered.unwrap_or_else(|_| of_file(Reason::Internal, "panicked".to_string()))
+}
+
+fn lower_text(path: &Path, text: String, settings: &Settings) -> Vec<Kernel> {
+    let db = Database::default();
+    let file = SourceFile::new(&db, path.display().to_string(), text);
+    let options = settings.options(&db);
+    let mut list = Vec::new();
+    let mut ranges = Vec::new();
+    for &func in &ptxc_compiler::items::items(&db, file).functions {
+        if func.kind(&db) != ptxc_syntax::items::ItemKind::Entry || !func.has_body(&db) {
+            continue;
+        }
+        let start = Instant::now();
+        ptxc_compiler::stages::code(&db, func, options);
+        list.push((func, start.elapsed()));
+        ranges.push(func.offset(&db)..func.offset(&db) + func.text(&db).len() as u32);
+    }
+    let found = diagnostics(&db, file, options);
+    let missing = |located: &Located| Missing {
+        reason: Reason::of(&located.code),
+        message: format!("{}: {}", located.code, located.message),
+    };
+    let errors = |inside: &dyn Fn(u32) -> bool| {
+        found.iter().find(|located| inside(located.primary.0.start)).map(missing)
+    };
+    let outside = errors(&|at| !ranges.iter().any(|range| range.contains(&at)));
+    let code = kernels(&db, file, options);
+    let mut report: Vec<Kernel> = Vec::new();
+    for (((func, time), range), (_, code)) in list.iter().zip(&ranges).zip(code) {
+        let result = match (errors(&|at| range.contains(&at)).or_else(|| outside.clone()), code) {
+            (None, Some(code)) => Ok(measure(code)),
+            (Some(missing), _) => Err(missing),
+            (None, None) => {
+                Err(Missing { reason: Reason::Internal, message: "neither code nor a diagnostic".into() })
+            }
+        };
+        report.push(Kernel { entry: func.name(&db).to_string(), result, time: *time });
+    }
+    if let (Some(missing), true) = (outside, report.is_empty()) {
+        report.push(Kernel { entry: String::new(), result: Err(missing), time: Duration::ZERO });
+    }
+    report
+}
+
+fn measure(code: &FuncCode) -> Measures {
+    let style = Style { control: Notation::None, header: false, offsets: true };
+    let program = &code.program;
+    Measures {
+        code: Listing::read(&program_text(code, &style, false)),
+        registers: program.resources.registers,
+        spills: program.resources.spills,
+        static_cycles: program.static_cycles(),
+    }
+}

@@ -1,0 +1,48 @@
+//! The options that decide what code comes out, as the command line gives them.
+
+use clap::Args;
+use ptxc_compiler::{Database, Options};
+use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
+use ptxc_sass::Arch;
+
+/// How kernels are lowered.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Settings {
+    /// The architecture (default: what each file's .target maps to).
+    #[arg(long, value_parser = arch)]
+    pub(crate) arch: Option<Arch>,
+    /// How much to optimise, 0 to 3.
+    #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub(crate) opt: u8,
+    /// The scheduling heuristic.
+    #[arg(long, value_name = "NAME", default_value = "balanced", value_parser = heuristic)]
+    pub(crate) heuristic: String,
+    /// The most general registers that a thread may use.
+    #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
+    pub(crate) max_regs: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { arch: None, opt: 3, heuristic: "balanced".to_string(), max_regs: 255 }
+    }
+}
+
+impl Settings {
+    /// The compiler's options.
+    pub(crate) fn options(&self, db: &Database) -> Options {
+        Options::new(db, self.arch, self.opt, true, self.heuristic.clone(), self.max_regs, false)
+    }
+}
+
+fn arch(name: &str) -> Result<Arch, String> {
+    let known = Arch::ALL.map(|arch| arch.to_string()).join(", ");
+    name.parse().map_err(|()| format!("there are {known}"))
+}
+
+fn heuristic(name: &str) -> Result<String, String> {
+    match heuristic_by_name(name) {
+        Some(_) => Ok(name.to_string()),
+        None => Err(format!("there are {}", HEURISTICS.join(", "))),
+    }
+}
