@@ -44,6 +44,7 @@ pub(super) fn is_rematerialisable(inst: &MInst<VReg>) -> bool {
         !matches!(kind, OperandKind::Special(SpecialReg::ClockLo | SpecialReg::WarpId))
     };
     inst.inst.guard.is_none()
+        && inst.call.is_none()
         && row.effects.is_none()
         && inst.inst.op != Op::NOP
         && inst.inst.operands.iter().all(|operand| steady(&operand.kind))

@@ -161,12 +161,11 @@ impl Rewriter<'_> {
         for (inst, &origin) in block.insts.iter().zip(origins) {
             // Every operand of an instruction is live there, so the register exists.
             let rename = |reg: VReg| self.register(reg).unwrap_or(PReg::new(reg.file, 0));
-            let renamed = inst.inst.map(rename);
-            if moves::as_copy(&renamed).is_some_and(|(to, from)| to == from) {
+            let renamed = inst.map(rename);
+            if moves::as_copy(&renamed.inst).is_some_and(|(to, from)| to == from) {
                 continue;
             }
-            let tied = inst.tied.iter().map(|&(slot, reg)| (slot, rename(reg))).collect();
-            insts.push(MInst { inst: renamed, tied, loc: inst.loc });
+            insts.push(renamed);
             kept.push(origin);
         }
         (insts, kept)
@@ -288,7 +287,9 @@ pub(super) fn registers_used(mir: &Mir<PReg>) -> [u8; 4] {
     };
     for &block in &mir.layout {
         for inst in &mir.blocks[block].insts {
-            inst.inst.accesses().into_iter().for_each(|access| name(access.reg, access.width));
+            inst.for_each_use(&mut name);
+            inst.for_each_def(&mut name);
+            inst.call.iter().flat_map(|call| call.clobbers.iter()).for_each(|reg| name(reg, 1));
         }
         if let Term::Branch { pred, .. } = mir.blocks[block].term {
             name(pred, 1);

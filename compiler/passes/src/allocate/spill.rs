@@ -230,8 +230,7 @@ impl Rewriter<'_> {
             if !renamed.is_empty() {
                 let rename =
                     |reg: VReg| renamed.iter().find(|&&(from, _)| from == reg).map_or(reg, |&(_, to)| to);
-                inst.inst = inst.inst.map(rename);
-                inst.tied.iter_mut().for_each(|(_, reg)| *reg = rename(*reg));
+                inst = inst.map(rename);
             }
             let loc = inst.loc;
             out.push(inst, origin);

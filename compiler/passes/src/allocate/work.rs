@@ -103,17 +103,16 @@ impl Rebuilt {
 /// A register operand: the first component and the number of components.
 pub(super) type Operand = (VReg, u8);
 
-/// What an instruction reads, its tied registers included.
+/// What an instruction reads, its tied registers and the arguments of a call included.
 pub(super) fn uses(inst: &MInst<VReg>) -> SmallVec<[Operand; 8]> {
-    let mut list: SmallVec<[Operand; 8]> =
-        inst.inst.uses().map(|access| (access.reg, access.width)).collect();
-    for &(slot, reg) in &inst.tied {
-        list.push((reg, inst.inst.slot_width(slot as usize)));
-    }
+    let mut list = SmallVec::new();
+    inst.for_each_use(|reg, width| list.push((reg, width)));
     list
 }
 
-/// What an instruction writes.
+/// What an instruction writes, the results of a call included.
 pub(super) fn defs(inst: &MInst<VReg>) -> SmallVec<[Operand; 2]> {
-    inst.inst.defs().map(|access| (access.reg, access.width)).collect()
+    let mut list = SmallVec::new();
+    inst.for_each_def(|reg, width| list.push((reg, width)));
+    list
 }

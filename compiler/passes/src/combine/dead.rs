@@ -9,7 +9,7 @@
 //! effects and the terminators; parameters of blocks are live if their component is. Cost: linear in the
 //! operands.
 
-use crate::mir::liveness::{Components, for_each_use};
+use crate::mir::liveness::Components;
 use crate::mir::{EdgeArg, MBlockId, MInst, Mir, Term, VReg};
 
 /// Where a component comes from.
@@ -35,11 +35,11 @@ pub fn dead(mir: &mut Mir<VReg>) -> bool {
             }
         }
         for (number, inst) in data.insts.iter().enumerate() {
-            for access in inst.inst.defs() {
-                for index in components.range(access.reg, access.width) {
-                    origin[index] = Some(Origin::Inst(block, number));
-                }
-            }
+            inst.for_each_def(|reg, width| {
+                components
+                    .range(reg, width)
+                    .for_each(|index| origin[index] = Some(Origin::Inst(block, number)));
+            });
         }
         for edge in data.term.edges() {
             preds[edge.block].push(block);
@@ -55,7 +55,7 @@ pub fn dead(mir: &mut Mir<VReg>) -> bool {
     for &block in &mir.layout {
         let data = &mir.blocks[block];
         for inst in data.insts.iter().filter(|inst| must_stay(inst)) {
-            for_each_use(inst, |reg, width| mark(reg, width, &mut work));
+            inst.for_each_use(|reg, width| mark(reg, width, &mut work));
         }
         if let Term::Branch { pred, .. } = data.term {
             mark(pred, 1, &mut work);
@@ -65,7 +65,7 @@ pub fn dead(mir: &mut Mir<VReg>) -> bool {
         match origin[index] {
             Some(Origin::Inst(block, number)) => {
                 let inst = &mir.blocks[block].insts[number];
-                for_each_use(inst, |reg, width| mark(reg, width, &mut work));
+                inst.for_each_use(|reg, width| mark(reg, width, &mut work));
             }
             Some(Origin::Param(block, number)) => {
                 let width = mir.blocks[block].params[number].width;
@@ -92,6 +92,7 @@ fn must_stay(inst: &MInst<VReg>) -> bool {
         || effects.convergent
         || effects.branch
         || effects.exit
+        || inst.call.is_some()
         || inst.inst.defs().next().is_none()
 }
 

@@ -190,6 +190,7 @@ impl State<'_> {
         let effects = inst.inst.row().effects;
         let uniform = inst.inst.defs().any(|access| access.reg.file.is_uniform());
         inst.inst.guard.is_none()
+            && inst.call.is_none()
             && !(effects.convergent || effects.fence || effects.branch || effects.exit)
             && !(uniform && (self.mir.blocks[head].divergent || !is_pure(inst)))
     }

@@ -27,7 +27,7 @@
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{RegFile, Register};
 
-use super::{Cfg, EdgeArg, MBlockId, MInst, Mir, Term, VReg, VRegId};
+use super::{Cfg, EdgeArg, MBlockId, Mir, Term, VReg, VRegId};
 
 /// The dense numbering of the components of all virtual registers.
 #[derive(Clone, Debug)]
@@ -164,14 +164,12 @@ impl Liveness {
                 }
             }
             for inst in &data.insts {
-                for_each_use(inst, |reg, width| {
+                inst.for_each_use(|reg, width| {
                     use_blocks.extend(components.range(reg, width).map(|index| (index as u32, block)));
                 });
-                for access in inst.inst.defs() {
-                    for index in components.range(access.reg, access.width) {
-                        def_block[index] = Some(block);
-                    }
-                }
+                inst.for_each_def(|reg, width| {
+                    components.range(reg, width).for_each(|index| def_block[index] = Some(block));
+                });
             }
             for_each_term_use(mir, block, |reg, width| {
                 use_blocks.extend(components.range(reg, width).map(|index| (index as u32, block)));
@@ -272,10 +270,10 @@ impl Liveness {
         });
         for (number, inst) in mir.blocks[block].insts.iter().enumerate().rev() {
             visit(Some(number), point);
-            for access in inst.inst.defs() {
-                self.components.range(access.reg, access.width).for_each(|index| point.remove(index));
-            }
-            for_each_use(inst, |reg, width| {
+            inst.for_each_def(|reg, width| {
+                self.components.range(reg, width).for_each(|index| point.remove(index));
+            });
+            inst.for_each_use(|reg, width| {
                 self.components.range(reg, width).for_each(|index| point.insert(index));
             });
         }
@@ -289,24 +287,14 @@ impl Liveness {
         self.walk_block(mir, block, point, |number, live| {
             let mut here = live.pressure();
             if let Some(number) = number {
-                for access in mir.blocks[block].insts[number].inst.defs() {
-                    let dead = (0..access.width).filter(|&n| !live.contains(access.reg.component(n)));
-                    here.0[access.reg.file as usize] += dead.count() as u32;
-                }
+                mir.blocks[block].insts[number].for_each_def(|reg, width| {
+                    let dead = (0..width).filter(|&n| !live.contains(reg.component(n)));
+                    here.0[reg.file as usize] += dead.count() as u32;
+                });
             }
             greatest = greatest.max(here);
         });
         greatest
-    }
-}
-
-/// Calls `visit` for each register that an instruction reads: operands, guard, tied old contents.
-pub fn for_each_use(inst: &MInst<VReg>, mut visit: impl FnMut(VReg, u8)) {
-    for access in inst.inst.uses() {
-        visit(access.reg, access.width);
-    }
-    for &(slot, old) in &inst.tied {
-        visit(old, inst.inst.slot_width(slot as usize));
     }
 }
 
@@ -414,7 +402,7 @@ mod tests {
     use ptxc_sass::{Inst, Op, Operand};
 
     use super::*;
-    use crate::mir::{Edge, MBlock};
+    use crate::mir::{Edge, MBlock, MInst};
 
     fn block(mir: &mut Mir<VReg>, divergent: bool) -> MBlockId {
         let block = mir.blocks.push(MBlock {

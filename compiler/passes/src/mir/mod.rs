@@ -16,8 +16,11 @@
 //!   remains where the guard fails; it must end up in the same physical register. Without such a name the
 //!   content is undefined there, and nobody may depend on it.
 //! - Operands fit the slots of their row.
+//! - An instruction that calls says so ([`MInst::call`]): which values must be in which registers, and which
+//!   registers it destroys. It has no guard.
 //! - Uniform registers are defined where the warp is converged, or hold constants.
 
+mod call;
 mod cfg;
 pub mod liveness;
 mod rename;
@@ -26,6 +29,7 @@ mod verify;
 
 use std::fmt;
 
+pub use call::{CallSite, Fixed, RegSet};
 pub use cfg::Cfg;
 pub use liveness::Liveness;
 pub use rename::Renames;
@@ -117,6 +121,8 @@ pub struct MInst<R> {
     /// that content). It counts as a use. A guarded definition that is not listed leaves undefined content
     /// where the guard fails.
     pub tied: SmallVec<[(u8, R); 1]>,
+    /// What it hands to a called routine, gets back and loses, if it calls one.
+    pub call: Option<Box<CallSite<R>>>,
     /// Where it came from.
     pub loc: SourceLoc,
 }
@@ -124,7 +130,38 @@ pub struct MInst<R> {
 impl<R: Register> MInst<R> {
     /// An instruction from a source location.
     pub fn new(inst: Inst<R>, loc: SourceLoc) -> MInst<R> {
-        MInst { inst, tied: SmallVec::new(), loc }
+        MInst { inst, tied: SmallVec::new(), call: None, loc }
+    }
+
+    /// Calls `visit` for each register that it writes, with the number of neighbours: its definitions and
+    /// the results of the routine that it calls.
+    pub fn for_each_def(&self, mut visit: impl FnMut(R, u8)) {
+        self.inst.defs().for_each(|access| visit(access.reg, access.width));
+        for result in self.call.iter().flat_map(|call| &call.results) {
+            visit(result.value.reg, result.value.width);
+        }
+    }
+
+    /// Calls `visit` for each register that it reads, with the number of neighbours: operands, guard, tied
+    /// old contents, and the arguments of the routine that it calls.
+    pub fn for_each_use(&self, mut visit: impl FnMut(R, u8)) {
+        self.inst.uses().for_each(|access| visit(access.reg, access.width));
+        for &(slot, old) in &self.tied {
+            visit(old, self.inst.slot_width(slot as usize));
+        }
+        for arg in self.call.iter().flat_map(|call| &call.args) {
+            visit(arg.value.reg, arg.value.width);
+        }
+    }
+
+    /// The same with other names for registers.
+    pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> MInst<S> {
+        MInst {
+            inst: self.inst.map(&mut rename),
+            tied: self.tied.iter().map(|&(slot, reg)| (slot, rename(reg))).collect(),
+            call: self.call.as_ref().map(|call| Box::new(call.map(&mut rename))),
+            loc: self.loc,
+        }
     }
 }
 

@@ -48,10 +48,7 @@ impl Renames {
                 *param = Tuple { reg: self.get(param.reg), ..*param };
             }
             for inst in &mut data.insts {
-                inst.inst = inst.inst.map(|reg| self.get(reg));
-                for (_, old) in &mut inst.tied {
-                    *old = self.get(*old);
-                }
+                *inst = inst.map(|reg| self.get(reg));
             }
             if let Term::Branch { pred, .. } = &mut data.term {
                 *pred = self.get(*pred);

@@ -13,13 +13,14 @@
 //! A parameter of several components has its width behind a colon, `%r3:2`. The frequency of a block is in
 //! units of 1/1024 of the entry's; the entry's own is not printed. `tied(…)` names the registers whose
 //! content stays where the guard fails, in the order of the definitions. The text follows the layout and
-//! nothing else, so that equal functions print equally.
+//! nothing else, so that equal functions print equally. A call has `args(…)` and `results(…)`, each a value and
+//! its register, `%r4:2 in R4`, `clobbers(…)` and, if the routine has a frame, `stack`.
 
 use std::fmt;
 
 use ptxc_sass::Register;
 
-use super::{Edge, EdgeArg, MInst, Mir, Term, Tuple};
+use super::{Edge, EdgeArg, Fixed, MInst, Mir, Term, Tuple};
 
 impl<R: Register> fmt::Display for Mir<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +55,17 @@ impl<R: Register> fmt::Display for MInst<R> {
             let old: Vec<R> = self.tied.iter().map(|&(_, old)| old).collect();
             list(f, &old)?;
         }
-        Ok(())
+        let Some(call) = &self.call else { return Ok(()) };
+        for (name, values) in [(" args", &call.args[..]), (" results", &call.results[..])] {
+            if !values.is_empty() {
+                f.write_str(name)?;
+                list(f, values)?;
+            }
+        }
+        if !call.clobbers.is_empty() {
+            write!(f, " clobbers({})", call.clobbers)?;
+        }
+        f.write_str(if call.uses_stack { " stack" } else { "" })
     }
 }
 
@@ -91,6 +102,12 @@ impl<R: Register> fmt::Display for Tuple<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.reg)?;
         if self.width > 1 { write!(f, ":{}", self.width) } else { Ok(()) }
+    }
+}
+
+impl<R: Register> fmt::Display for Fixed<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {}", self.value, self.place)
     }
 }
 

@@ -12,6 +12,8 @@
 //!   A block in the layout goes to blocks in the layout. The entry has no parameters and no predecessors.
 //! - **Straight lines.** No instruction of a block branches or exits, except that `BSYNC` and `BREAK` stand
 //!   among them, and `BSSY` names a block in the layout.
+//! - **Calls.** A call has no guard; its values fit their places, which are in the same file and do not
+//!   overlap.
 //! - **Guards.** A tied old content belongs to a definition of a guarded instruction and is in the file of
 //!   that definition.
 //! - **Forms.** Operands fit the slots of their row, and at most one of them is neither a general register
@@ -22,10 +24,10 @@
 //! Cost: linear in the instructions.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Inst, Op, OperandKind, Pipe, RegFile, Role};
+use ptxc_sass::{Inst, Op, OperandKind, PReg, Pipe, RegFile, Register, Role};
 
-use super::liveness::{Components, for_each_use};
-use super::{Cfg, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
+use super::liveness::Components;
+use super::{CallSite, Cfg, EdgeArg, MBlockId, MInst, Mir, RegSet, Term, Tuple, VReg};
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,9 +106,7 @@ impl Verifier<'_> {
             }
             for (number, inst) in mir.blocks[block].insts.iter().enumerate() {
                 self.inst = Some(number);
-                for access in inst.inst.defs() {
-                    self.define(access.reg, access.width, number + 1);
-                }
+                inst.for_each_def(|reg, width| self.define(reg, width, number + 1));
             }
         }
         (self.block, self.inst) = (mir.entry(), None);
@@ -119,7 +119,7 @@ impl Verifier<'_> {
                 self.inst = Some(number);
                 self.check_inst(inst);
                 let mut uses = Vec::new();
-                for_each_use(inst, |reg, width| uses.push((reg, width)));
+                inst.for_each_use(|reg, width| uses.push((reg, width)));
                 for (reg, width) in uses {
                     self.check_use(reg, width, number);
                 }
@@ -186,7 +186,9 @@ impl Verifier<'_> {
         }
         let op = inst.inst.op;
         let convergence = matches!(op, Op::BSSY | Op::BSYNC | Op::BREAK);
-        if (row.effects.branch || row.effects.exit) && !convergence {
+        if let Some(call) = &inst.call {
+            self.check_call(inst, call);
+        } else if (row.effects.branch || row.effects.exit) && !convergence {
             self.error(format!("{} ends a block", row.mnemonic));
         }
         for operand in &inst.inst.operands {
@@ -208,10 +210,41 @@ impl Verifier<'_> {
             }
         }
         if self.mir.blocks[self.block].divergent
-            && defs.iter().any(|access| access.reg.file.is_uniform())
+            && (defs.iter().any(|access| access.reg.file.is_uniform())
+                || inst
+                    .call
+                    .iter()
+                    .any(|call| call.results.iter().any(|fixed| fixed.value.reg.file.is_uniform())))
             && !matches!(op, Op::UMOV | Op::ULDC)
         {
             self.error(format!("{inst} defines a uniform register where the warp may have diverged"));
+        }
+    }
+
+    fn check_call(&mut self, inst: &MInst<VReg>, call: &CallSite<VReg>) {
+        if inst.inst.guard.is_some() {
+            self.error("a call has a guard");
+        }
+        for list in [&call.args[..], &call.results[..]] {
+            let mut taken = RegSet::default();
+            for fixed in list {
+                let (Tuple { reg, width }, place) = (fixed.value, fixed.place);
+                let aligned = reg.file.is_predicate()
+                    || place.index().is_multiple_of(width.max(1).next_power_of_two().min(4));
+                if reg.file != place.file() || !aligned || width == 0 || place.offset(width - 1).is_none() {
+                    self.error(format!("{reg}:{width} cannot be in {place}"));
+                    continue;
+                }
+                let mut own = RegSet::default();
+                own.insert_tuple(place, width);
+                if own.iter().any(|reg| taken.contains(reg)) {
+                    self.error(format!("{reg} is in the place of another value, {place}"));
+                }
+                taken = taken.union(own);
+            }
+        }
+        if call.uses_stack && call.destroyed().contains(PReg::r(1)) {
+            self.error("a routine with a stack frame destroys R1");
         }
     }
 

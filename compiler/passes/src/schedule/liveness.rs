@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use ptxc_sass::{AccessRole, Inst, PReg, RegFile};
+use ptxc_sass::{PReg, RegFile};
 use rustc_hash::FxHashSet;
 
 use crate::layout::Code;
@@ -40,8 +40,8 @@ impl Registers {
         *self != before
     }
 
-    fn step_back(&mut self, inst: &Inst<PReg>) {
-        each_change(inst, |reg, live| self.set(reg, live));
+    fn step_back(&mut self, minst: &MInst<PReg>) {
+        each_change(minst, |reg, live| self.set(reg, live));
     }
 }
 
@@ -59,11 +59,11 @@ pub(super) fn live_out(code: &Code) -> Vec<FxHashSet<PReg>> {
             live.extend(&live_in[way.target]);
         }
         for minst in data.insts[data.body..].iter().rev() {
-            live.step_back(&minst.inst);
+            live.step_back(minst);
         }
         after_body[block] = live;
         for minst in data.insts[..data.body].iter().rev() {
-            live.step_back(&minst.inst);
+            live.step_back(minst);
         }
         if live_in[block].extend(&live) {
             work.extend(&preds[block]);
@@ -79,7 +79,7 @@ pub(super) fn live_out(code: &Code) -> Vec<FxHashSet<PReg>> {
 
 /// Takes a live set from after an instruction to before it.
 pub(super) fn step_back(minst: &MInst<PReg>, live: &mut FxHashSet<PReg>) {
-    each_change(&minst.inst, |reg, is_live| {
+    each_change(minst, |reg, is_live| {
         if is_live {
             live.insert(reg);
         } else {
@@ -88,15 +88,15 @@ pub(super) fn step_back(minst: &MInst<PReg>, live: &mut FxHashSet<PReg>) {
     });
 }
 
-/// The registers that an instruction ends (seen backward), then those that it needs.
-fn each_change(inst: &Inst<PReg>, mut change: impl FnMut(PReg, bool)) {
-    let accesses = inst.accesses();
-    for uses in [false, true] {
-        for access in &accesses {
-            let is_use = access.role != AccessRole::Def;
-            if is_use == uses && (is_use || inst.guard.is_none()) {
-                (0..access.width).filter_map(|n| access.reg.offset(n)).for_each(|reg| change(reg, is_use));
-            }
-        }
+/// The registers that an instruction ends (seen backward), then those that it needs. A call ends those that
+/// it destroys.
+fn each_change(minst: &MInst<PReg>, mut change: impl FnMut(PReg, bool)) {
+    let all = |reg: PReg, width: u8| (0..width).filter_map(move |n| reg.offset(n));
+    if minst.inst.guard.is_none() {
+        minst.for_each_def(|reg, width| all(reg, width).for_each(|reg| change(reg, false)));
     }
+    if let Some(call) = &minst.call {
+        call.clobbers.iter().for_each(|reg| change(reg, false));
+    }
+    minst.for_each_use(|reg, width| all(reg, width).for_each(|reg| change(reg, true)));
 }

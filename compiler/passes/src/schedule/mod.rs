@@ -43,7 +43,7 @@ use smallvec::SmallVec;
 pub use unit::Unit;
 
 use crate::layout::Code;
-use crate::mir::liveness::{for_each_term_use, for_each_use};
+use crate::mir::liveness::for_each_term_use;
 use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, Term, VReg};
 
 /// Orders the blocks of a function before allocation.
@@ -81,12 +81,12 @@ pub fn pre_ra(mir: &mut Mir<VReg>, arch: Arch, heuristic: &mut dyn Heuristic) ->
             live,
         };
         block.schedule(heuristic, |minst, live| {
-            for access in minst.inst.defs() {
-                (0..access.width).for_each(|n| {
-                    live.remove(&access.reg.component(n));
+            minst.for_each_def(|reg, width| {
+                (0..width).for_each(|n| {
+                    live.remove(&reg.component(n));
                 });
-            }
-            for_each_use(minst, |reg, width| live.extend((0..width).map(|n| reg.component(n))));
+            });
+            minst.for_each_use(|reg, width| live.extend((0..width).map(|n| reg.component(n))));
         })?;
     }
     Ok(())
@@ -140,9 +140,10 @@ fn pressure_limit(source: u32) -> u32 {
     limit
 }
 
-/// Whether nothing moves across an instruction: lanes part or meet there.
-fn is_boundary(op: Op) -> bool {
-    matches!(op, Op::BSYNC | Op::BREAK | Op::WARPSYNC | Op::WARPSYNC_ALL)
+/// Whether nothing moves across an instruction: lanes part or meet there, or a routine runs.
+fn is_boundary<R>(minst: &MInst<R>) -> bool {
+    let parts = matches!(minst.inst.op, Op::BSYNC | Op::BREAK | Op::WARPSYNC | Op::WARPSYNC_ALL);
+    parts || minst.call.is_some()
 }
 
 /// A block about to be scheduled.
@@ -167,14 +168,14 @@ impl<R: Unit> Block<'_, R> {
     ) -> Result<(), IllegalOrder> {
         let mut end = self.insts.len();
         while end > 0 {
-            if is_boundary(self.insts[end - 1].inst.op) {
+            if is_boundary(&self.insts[end - 1]) {
                 end -= 1;
                 step_back(&self.insts[end], &mut self.live);
                 self.branch_guard = None;
                 continue;
             }
             let least = end.saturating_sub(Region::LIMIT);
-            let boundary = self.insts[least..end].iter().rposition(|minst| is_boundary(minst.inst.op));
+            let boundary = self.insts[least..end].iter().rposition(is_boundary);
             let start = boundary.map_or(least, |at| least + at + 1);
             let live_after = self.live.clone();
             for minst in self.insts[start..end].iter().rev() {

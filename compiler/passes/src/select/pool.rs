@@ -22,7 +22,6 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
 
-use crate::mir::liveness::for_each_use;
 use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId};
 
 /// What can be requested. The order is that of insertion: what an earlier kind is made from is a later one.
@@ -189,7 +188,7 @@ fn insert_before_uses(insts: &mut Vec<MInst<VReg>>, wanted: Vec<Group>) {
     let mut out = Vec::with_capacity(insts.len() + waiting.len());
     for inst in insts.drain(..) {
         let mut uses = Vec::new();
-        for_each_use(&inst, |reg, _| uses.push(reg.id));
+        inst.for_each_use(|reg, _| uses.push(reg.id));
         for reg in uses {
             flush(reg, inst.loc, &mut waiting, &mut out);
         }

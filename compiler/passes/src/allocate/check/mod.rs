@@ -12,6 +12,8 @@
 //!   order; or a copy, constant, store, load, recomputation or frame instruction whose effect is known;
 //! - each register that is read holds the component that the input reads there, arguments of edges included;
 //! - what the input has and the result lacks has no effect but a result that nobody misses;
+//! - what a call reads is in the registers that the routine takes it from, and nothing that is read later is
+//!   in a register that it destroys;
 //! - the old value of a guarded definition is in the register that it defines;
 //! - tuples are aligned and within the limits of their file;
 //! - spill slots lie in the frame behind the function's own local memory, and R1 points to it;
@@ -36,7 +38,7 @@ use smallvec::SmallVec;
 
 use super::{Allocation, Options, Origin};
 use crate::mir::liveness::Liveness;
-use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::{Cfg, Edge, EdgeArg, Fixed, MBlockId, MInst, Mir, Term, Tuple, VReg};
 use decode::Frame;
 use state::{Content, Frozen, Place, State, Value, Values};
 
@@ -145,12 +147,12 @@ impl<'a> Checker<'a> {
         for &block in &input.layout {
             for inst in &input.blocks[block].insts {
                 let steady = gives_the_same(inst);
-                for def in inst.inst.defs() {
-                    for component in checker.components(def.reg, def.width) {
+                inst.for_each_def(|reg, width| {
+                    for component in checker.components(reg, width) {
                         checker.definition[component as usize] = Some(inst);
                         checker.steady[component as usize] = steady;
                     }
-                }
+                });
             }
         }
         checker.number_regions();
@@ -435,17 +437,20 @@ impl<'a> Checker<'a> {
             if let Err(what) = outcome {
                 watch.wrong(id, at, || what);
             }
-            for def in inst.inst.defs() {
-                self.placed(id, at, def.reg, def.width, watch);
-                if let Watch::Writes(list) = watch {
-                    for n in 0..def.width {
-                        let Some(reg) = def.reg.offset(n) else { continue };
-                        let place = Place::register(reg);
-                        if place.is_uniform() {
-                            list.push((place, state.get(place)));
-                        }
-                    }
+            let mut written: SmallVec<[PReg; 8]> = SmallVec::new();
+            inst.for_each_def(|reg, width| {
+                self.placed(id, at, reg, width, watch);
+                written.extend((0..width).filter_map(|n| reg.offset(n)));
+            });
+            if let Some(call) = &inst.call {
+                for reg in call.clobbers.iter() {
+                    self.placed(id, at, reg, 1, watch);
+                    written.push(reg);
                 }
+            }
+            if let Watch::Writes(list) = watch {
+                let places = written.into_iter().map(Place::register);
+                list.extend(places.filter(|place| place.is_uniform()).map(|place| (place, state.get(place))));
             }
         }
         for dropped in &original[next.min(original.len())..] {
@@ -555,6 +560,7 @@ impl<'a> Checker<'a> {
             let width = before.inst.slot_width(slot as usize);
             self.read(block, index, from, tied, width, state, watch);
         }
+        self.call(block, index, before, after, state, watch)?;
         let copied = copy_operands(&before.inst).map(|(_, from)| self.components(from, 1).start);
         let source = match (copied, copy_operands(&after.inst)) {
             (Some(component), Some((_, from))) => {
@@ -586,6 +592,53 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// What a call reads is in its place, and the registers that it destroys hold its results or nothing.
+    fn call(
+        &self,
+        block: MBlockId,
+        index: usize,
+        before: &MInst<VReg>,
+        after: &MInst<PReg>,
+        state: &mut State,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), String> {
+        let (Some(old), Some(new)) = (&before.call, &after.call) else {
+            let lost = before.call.is_some() != after.call.is_some();
+            return if lost { Err("what a call reads and destroys got lost".into()) } else { Ok(()) };
+        };
+        let in_place = |fixed: &Fixed<VReg>| Fixed {
+            value: Tuple { reg: fixed.place, width: fixed.value.width },
+            place: fixed.place,
+        };
+        let same = new.args.iter().copied().eq(old.args.iter().map(in_place))
+            && new.results.iter().copied().eq(old.results.iter().map(in_place))
+            && (old.clobbers, old.uses_stack) == (new.clobbers, new.uses_stack);
+        if !same {
+            return Err("the values of a call are not in the registers where they belong".into());
+        }
+        for fixed in &old.args {
+            self.read(block, index, fixed.value.reg, fixed.place, fixed.value.width, state, watch);
+            self.placed(block, index, fixed.place, fixed.value.width, watch);
+        }
+        let at_frame = state.has(Place::register(PReg::r(1)), Value::Frame)
+            || self.frame.bytes == 0 && state.has(Place::register(PReg::r(1)), Value::Stack);
+        if old.uses_stack && !at_frame {
+            return Err("R1 is not the stack pointer of a call".into());
+        }
+        old.destroyed().iter().for_each(|reg| state.write(Place::register(reg), &[]));
+        for fixed in &old.results {
+            self.components(fixed.value.reg, fixed.value.width).for_each(|component| state.forget(component));
+        }
+        for fixed in &old.results {
+            for (n, component) in self.components(fixed.value.reg, fixed.value.width).enumerate() {
+                let reg = fixed.place.offset(n as u8);
+                let reg = reg.ok_or_else(|| format!("{} has no neighbour {n}", fixed.place))?;
+                state.write(Place::register(reg), &[Value::Component(component)]);
+            }
+        }
+        Ok(())
+    }
+
     /// An instruction of the input that the result lacks.
     fn dropped(&self, inst: &MInst<VReg>, state: &mut State) -> Result<(), String> {
         if let Some((to, from)) = copy_operands(&inst.inst) {
@@ -598,7 +651,11 @@ impl<'a> Checker<'a> {
             let gone = self.components(def.reg, def.width).filter(|&component| !self.is_steady(component));
             gone.for_each(|component| state.forget(component));
         }
-        if inst.inst.row().effects.is_none() { Ok(()) } else { Err(format!("{} is missing", inst.inst)) }
+        if inst.inst.row().effects.is_none() && inst.call.is_none() {
+            Ok(())
+        } else {
+            Err(format!("{} is missing", inst.inst))
+        }
     }
 
     /// Whether the definition of a component gives the same whenever it runs.
@@ -628,6 +685,7 @@ impl<'a> Checker<'a> {
 /// Whether an instruction gives the same whenever it runs: it reads no register and nothing that changes.
 fn gives_the_same(inst: &MInst<VReg>) -> bool {
     inst.inst.row().effects.is_none()
+        && inst.call.is_none()
         && inst.inst.uses().next().is_none()
         && inst.tied.is_empty()
         && inst.inst.operands.iter().all(|operand| match operand.kind {

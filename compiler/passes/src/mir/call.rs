@@ -1,0 +1,153 @@
+//! What a call does to registers.
+//!
+//! A called routine finds its arguments in fixed registers, leaves its results in fixed registers, and
+//! destroys others. In machine IR an instruction that calls carries a [`CallSite`] that says which:
+//!
+//! ```text
+//! CALL.REL.NOINC fn0 args(%r4:2 in R4, %r6 in R6) results(%r9 in R4) clobbers(R4-R7 P0)
+//! ```
+//!
+//! Before allocation a value is a virtual register and may be anywhere until the call; the allocator brings it
+//! to its place and keeps what is read later out of the clobbered registers. After allocation a value and its
+//! place are the same register. The arguments and results of the site are reads and writes of the instruction
+//! like those of its operands. The registers of results count as clobbered whether the set has them or not;
+//! those of arguments only if it does.
+
+use ptxc_sass::{PReg, RegFile, Register};
+use smallvec::SmallVec;
+
+use super::Tuple;
+
+/// A value that must be in a fixed register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fixed<R> {
+    /// The value.
+    pub value: Tuple<R>,
+    /// Where its first component is. A tuple of general or uniform registers begins at a multiple of its
+    /// alignment, as everywhere.
+    pub place: PReg,
+}
+
+/// Arguments, results and clobbered registers of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct CallSite<R> {
+    /// What the routine reads, each in its place. No two places overlap.
+    pub args: SmallVec<[Fixed<R>; 4]>,
+    /// What it returns, each in its place. No two places overlap.
+    pub results: SmallVec<[Fixed<R>; 2]>,
+    /// What it destroys.
+    pub clobbers: RegSet,
+    /// Whether it has a stack frame of its own below that of the caller, so that R1 must be the stack pointer
+    /// there; R1 is then not clobbered.
+    pub uses_stack: bool,
+}
+
+impl<R: Copy> CallSite<R> {
+    /// The same with other names for the values.
+    pub fn map<S>(&self, mut rename: impl FnMut(R) -> S) -> CallSite<S> {
+        let mut fixed = |fixed: &Fixed<R>| Fixed {
+            value: Tuple { reg: rename(fixed.value.reg), width: fixed.value.width },
+            place: fixed.place,
+        };
+        CallSite {
+            args: self.args.iter().map(&mut fixed).collect(),
+            results: self.results.iter().map(&mut fixed).collect(),
+            clobbers: self.clobbers,
+            uses_stack: self.uses_stack,
+        }
+    }
+
+    /// Everything that holds something else after the call: the clobbered registers and those of results.
+    pub fn destroyed(&self) -> RegSet {
+        let mut set = self.clobbers;
+        for result in &self.results {
+            set.insert_tuple(result.place, result.value.width);
+        }
+        set
+    }
+}
+
+/// A set of physical registers of all files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RegSet([u64; PReg::COUNT.div_ceil(64)]);
+
+impl RegSet {
+    /// Adds a register.
+    pub fn insert(&mut self, reg: PReg) {
+        self.0[reg.dense() / 64] |= 1 << (reg.dense() % 64);
+    }
+
+    /// Adds so many neighbours, as far as there are any.
+    pub fn insert_tuple(&mut self, first: PReg, width: u8) {
+        (0..width).filter_map(|n| first.offset(n)).for_each(|reg| self.insert(reg));
+    }
+
+    /// Removes a register.
+    pub fn remove(&mut self, reg: PReg) {
+        self.0[reg.dense() / 64] &= !(1 << (reg.dense() % 64));
+    }
+
+    /// Whether a register is in the set.
+    pub fn contains(&self, reg: PReg) -> bool {
+        self.0[reg.dense() / 64] >> (reg.dense() % 64) & 1 != 0
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    /// What is in one of both.
+    pub fn union(self, other: RegSet) -> RegSet {
+        RegSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    /// Its registers, file by file in the order of [`RegFile::ALL`], ascending.
+    pub fn iter(&self) -> impl Iterator<Item = PReg> + '_ {
+        let all = RegFile::ALL
+            .into_iter()
+            .flat_map(|file| (0..file.count()).map(move |index| PReg::new(file, index)));
+        all.filter(|&reg| self.contains(reg))
+    }
+}
+
+impl FromIterator<PReg> for RegSet {
+    fn from_iter<I: IntoIterator<Item = PReg>>(regs: I) -> RegSet {
+        let mut set = RegSet::default();
+        regs.into_iter().for_each(|reg| set.insert(reg));
+        set
+    }
+}
+
+impl std::fmt::Display for RegSet {
+    /// Runs of neighbours, `R4-R7 P0`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut runs: SmallVec<[(PReg, PReg); 8]> = SmallVec::new();
+        for reg in self.iter() {
+            match runs.last_mut() {
+                Some((_, last)) if last.file() == reg.file() && last.offset(1) == Some(reg) => *last = reg,
+                _ => runs.push((reg, reg)),
+            }
+        }
+        for (index, (first, last)) in runs.into_iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { " " })?;
+            if first == last { write!(f, "{first}")? } else { write!(f, "{first}-{last}")? }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_prints_its_runs() {
+        let mut set = RegSet::from_iter([PReg::r(9), PReg::r(4), PReg::r(5), PReg::p(0), PReg::up(6)]);
+        assert_eq!(set.to_string(), "R4-R5 R9 P0 UP6");
+        set.insert_tuple(PReg::r(253), 4);
+        set.remove(PReg::r(4));
+        assert_eq!(set.to_string(), "R5 R9 R253-R254 P0 UP6");
+        assert!(set.contains(PReg::r(254)) && !set.contains(PReg::ur(9)));
+    }
+}
