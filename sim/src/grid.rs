@@ -35,11 +35,21 @@ pub struct Options {
     pub check_uninitialised: bool,
     /// The module's constant variables as the linker lays them out in constant bank 3.
     pub constants: Vec<u8>,
+    /// By how many units in the last place a result of `MUFU.RCP`, `RSQ`, `SQRT`, `RCP64H` or `RSQ64H` may be off,
+    /// in a direction and by an amount chosen at random. The hardware's last bits are not known; code that wants
+    /// exact results must not depend on them.
+    pub mufu_error: u8,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, step_limit: 20_000_000, check_uninitialised: false, constants: Vec::new() }
+        Options {
+            seed: 0,
+            step_limit: 20_000_000,
+            check_uninitialised: false,
+            constants: Vec::new(),
+            mufu_error: 0,
+        }
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) static I2FP: Row = Row {
     slots: &[D, B],
     mods: &[
         Modifier::new(ModKind::SourceType, &[".U32", ".S32"]),
-        Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]),
+        Modifier::new(ModKind::Round, &["", ".RZ"]),
     ],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,

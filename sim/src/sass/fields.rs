@@ -29,6 +29,8 @@ pub(super) struct Fields<'a> {
     pub labels: &'a [u32],
     /// The constant banks.
     pub constants: &'a BTreeMap<u8, Vec<u8>>,
+    /// By how many units in the last place results of `MUFU` may be off.
+    pub mufu_error: u8,
 }
 
 /// A memory address before registers are read.

@@ -173,7 +173,11 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
     };
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(MODULE_BANK, options.constants.clone());
-    let engine = Sass { program, code: decode(program, &memory)?, check: options.check_uninitialised };
+    let engine = Sass {
+        program,
+        code: decode(program, &memory, options.mufu_error)?,
+        check: options.check_uninitialised,
+    };
     let steps = grid::run(&engine, &shape, &mut memory, options)?;
     Ok(Report::new(case, &memory.global, steps))
 }
@@ -206,11 +210,11 @@ struct Node {
     defs: SmallVec<[PReg; 4]>,
 }
 
-fn decode(program: &Program, memory: &GridMemory) -> Result<Vec<Node>, SimError> {
+fn decode(program: &Program, memory: &GridMemory, mufu_error: u8) -> Result<Vec<Node>, SimError> {
     let node = |inst: &Inst<PReg>| -> Result<Node, String> {
         inst.check_form()?;
-        let fields =
-            Fields { inst, arch: program.arch, labels: &program.labels, constants: &memory.constants };
+        let (arch, labels, constants) = (program.arch, &program.labels[..], &memory.constants);
+        let fields = Fields { inst, arch, labels, constants, mufu_error };
         let function = function(inst.op).ok_or("the instruction")?;
         let words = |access: Access<PReg>| (0..access.width).filter_map(move |n| access.reg.offset(n));
         let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);

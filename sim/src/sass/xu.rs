@@ -1,16 +1,17 @@
 //! The transcendental unit: approximations and bit counts.
 
 use ptxc_sass::ModKind;
-use ptxc_semantics::{S32, U32, bits, mufu};
+use ptxc_semantics::{F32, F64, S32, U32, bits, mufu};
 
 use super::alu::set_where;
 use super::fields::{Decoded, Fields, map1};
 use super::registers::Registers;
-use crate::warp::Flow;
+use crate::warp::{Flow, LANES};
 
 /// `MUFU`. The unit flushes subnormals; ptxas scales around it where PTX keeps them.
 pub(super) fn mufu(i: &Fields<'_>) -> Decoded {
-    let function: fn(u32) -> u32 = match i.modifier(ModKind::Mode) {
+    let mode = i.modifier(ModKind::Mode);
+    let function: fn(u32) -> u32 = match mode {
         ".COS" => mufu::cos_turns,
         ".SIN" => mufu::sin_turns,
         ".EX2" => |a| mufu::ex2(a, true),
@@ -23,7 +24,28 @@ pub(super) fn mufu(i: &Fields<'_>) -> Decoded {
         ".TANH" => mufu::tanh,
         _ => return i.unknown(ModKind::Mode),
     };
-    map1(i.dest("d")?, Registers::float, i.word("b")?, function)
+    let (d, b) = (i.dest("d")?, i.word("b")?);
+    let normal: fn(u32) -> bool = match mode {
+        ".RCP" | ".RSQ" | ".SQRT" => |bits| F32.is_finite(bits.into()) && !F32.is_subnormal(bits.into()),
+        // The upper word of a binary64.
+        ".RCP64H" | ".RSQ64H" => |bits| F64.is_finite(u64::from(bits) << 32),
+        _ => |_| false,
+    };
+    let error = u32::from(i.mufu_error);
+    if error == 0 {
+        return map1(d, Registers::float, b, function);
+    }
+    Ok(Box::new(move |registers, step| {
+        let b = registers.float(b);
+        let off: [u32; LANES] = std::array::from_fn(|_| registers.random.below(2 * error + 1));
+        registers.write(d, step.lanes, |lane| {
+            let exact = function(b[lane]);
+            let moved = exact.wrapping_add(off[lane]).wrapping_sub(error);
+            // Zeros and infinities are what they are.
+            if exact << 1 != 0 && normal(exact) && normal(moved) { moved } else { exact }
+        });
+        Ok(Flow::Next)
+    }))
 }
 
 /// `FCHK`.

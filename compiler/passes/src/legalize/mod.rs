@@ -26,6 +26,7 @@ mod emitter;
 mod f32_approximations;
 mod fuse_multiply_add;
 mod global_addresses;
+mod integer_division;
 mod narrow_integers;
 mod wide_integers;
 mod wide_multiply_add;
@@ -35,6 +36,7 @@ pub use bar_to_barrier::bar_to_barrier;
 pub use f32_approximations::f32_approximations;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
+pub use integer_division::integer_division;
 pub use narrow_integers::narrow_integers;
 pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
@@ -51,6 +53,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("bar-to-barrier", bar_to_barrier),
     ("global-addresses", global_addresses),
     ("f32-approximations", f32_approximations),
+    ("integer-division", integer_division),
     ("narrow-integers", narrow_integers),
     ("address-offsets", address_offsets),
     ("wide-multiply-add", wide_multiply_add),

@@ -182,8 +182,14 @@ impl Lower<'_> {
                 }
                 let signed = matches!(data.op, IrOp::SintToFloat(_));
                 let b = self.any_value(data.args[0]);
-                let made = Inst::new(Op::I2FP).with(if signed { ".S32" } else { ".U32" }).ops([to, b]);
-                self.emit(with_round(made, round));
+                // The arithmetic pipe rounds to nearest and towards zero only.
+                let made = match (round, signed) {
+                    (Rounding::Down | Rounding::Up, true) => Inst::new(Op::I2F),
+                    (Rounding::Down | Rounding::Up, false) => Inst::new(Op::I2F).with(".U32"),
+                    (_, true) => Inst::new(Op::I2FP).with(".S32"),
+                    (_, false) => Inst::new(Op::I2FP).with(".U32"),
+                };
+                self.emit(with_round(made.ops([to, b]), round));
             }
             IrOp::FloatToSint(round, ftz) | IrOp::FloatToUint(round, ftz) => {
                 if data.ty.bits() > 32 || from_ty != Type::F32 {

@@ -23,16 +23,6 @@ pub(super) fn rule(folder: &mut Folder<'_>, op: &Op, ty: Type, args: &[Value]) -
             folder.op(Op::Isub, ty, &[y, x])
         }
         (Op::Shl | Op::Shr | Op::Sar, &[a, count]) => shift(folder, *op, ty, a, count),
-        (Op::Udiv | Op::Urem, &[a, b]) => {
-            let divisor = folder.constant(b).filter(|divisor| divisor.is_power_of_two())?;
-            if *op == Op::Urem {
-                let mask = may(folder, Op::And, ty)?.emit_constant(ty, divisor - 1);
-                return folder.op(Op::And, ty, &[a, mask]);
-            }
-            let count = may(folder, Op::Shr, ty)?.emit_constant(Type::B32, divisor.trailing_zeros().into());
-            folder.op(Op::Shr, ty, &[a, count])
-        }
-        (Op::Sdiv, &[a, b]) if folder.constant(b) == Some(1) => Some(value_of(a)),
         (Op::Smin | Op::Smax | Op::Umin | Op::Umax, &[a, b]) if a == b => Some(value_of(a)),
         (Op::Umin, &[_, b]) if folder.constant(b) == Some(0) => Some(Rewrite::Constant(0)),
         (Op::Umax, &[a, b]) if folder.constant(b) == Some(0) => Some(value_of(a)),

@@ -21,6 +21,7 @@
 mod compare;
 mod control;
 mod convert;
+mod divide;
 mod integer;
 mod known_bits;
 mod logic;
@@ -159,6 +160,7 @@ impl Folder<'_> {
             .or_else(|| self.constant_to_the_right(&op, ty, &args))
             .or_else(|| self.through_select(&op, ty, &args))
             .or_else(|| integer::rule(self, &op, ty, &args))
+            .or_else(|| divide::rule(self, &op, ty, &args))
             .or_else(|| logic::rule(self, &op, ty, &args))
             .or_else(|| compare::rule(self, &op, ty, &args))
             .or_else(|| convert::rule(self, &op, ty, &args))

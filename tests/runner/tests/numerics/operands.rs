@@ -1,0 +1,52 @@
+//! Operands: the edges of a type, and random ones of all magnitudes.
+
+/// A small generator, so that a failure repeats.
+pub struct Random(pub u64);
+
+impl Random {
+    /// 64 bits (SplitMix64).
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// An integer with a random number of leading zeros or ones.
+    pub fn integer(&mut self, bits: u32) -> u64 {
+        let kept = self.bits() % u64::from(bits) + 1;
+        let value = self.bits() >> (64 - kept);
+        let value = if self.bits() % 4 == 0 { value.wrapping_neg() } else { value };
+        value & (u64::MAX >> (64 - bits))
+    }
+}
+
+/// How many random operands a test takes.
+pub fn random_cases() -> usize {
+    std::env::var("PTXC_NUMERICS_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
+}
+
+/// Zero, one, powers of two, the extremes, and their neighbours.
+pub fn integer_edges(bits: u32) -> Vec<u64> {
+    let mask = u64::MAX >> (64 - bits);
+    let mut edges = vec![0, 1, 2, 3, 7, 10, 0x5555_5555_5555_5555, mask, mask - 1, mask - 6];
+    for exponent in [bits / 2, bits * 3 / 4, bits - 1] {
+        edges.extend([(1 << exponent) - 1, 1 << exponent, (1 << exponent) + 1]);
+    }
+    edges.iter().map(|edge| edge & mask).collect()
+}
+
+/// All pairs of edges, and random pairs.
+pub fn integer_pairs(bits: u32) -> Vec<[u64; 3]> {
+    let edges = integer_edges(bits);
+    let mut pairs: Vec<_> = edges.iter().flat_map(|&a| edges.iter().map(move |&b| [a, b, 0])).collect();
+    let mut random = Random(u64::from(bits));
+    pairs.extend((0..random_cases()).map(|_| [random.integer(bits), random.integer(bits), 0]));
+    // A dividend next to a multiple of its divisor.
+    pairs.extend((0..random_cases()).map(|_| {
+        let (b, q) = (random.integer(bits), random.integer(bits));
+        let mask = u64::MAX >> (64 - bits);
+        [b.wrapping_mul(q).wrapping_add(random.bits() % 3).wrapping_sub(1) & mask, b, 0]
+    }));
+    pairs
+}
