@@ -94,7 +94,8 @@ impl Instruction<'_> {
             assert!(found.is_empty(), "{}: {found:?}", self.body);
             let kernels = kernels(&db, file, options);
             let [(func, Some(code))] = kernels[..] else { panic!("{}: no code", self.body) };
-            let run_ssa = |func: &ptxc_ir::Function| run_ssa(&case, func, &simulator).expect("the SSA runs");
+            let run_ssa =
+                |func: &ptxc_ir::Function| run_ssa(&case, func, &[], &simulator).expect("the SSA runs");
             if let (2, Some(func)) = (opt, &built(&db, func).value) {
                 compare("as built", run_ssa(func));
             }

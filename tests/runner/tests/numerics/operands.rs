@@ -16,7 +16,7 @@ impl Random {
     pub fn integer(&mut self, bits: u32) -> u64 {
         let kept = self.bits() % u64::from(bits) + 1;
         let value = self.bits() >> (64 - kept);
-        let value = if self.bits() % 4 == 0 { value.wrapping_neg() } else { value };
+        let value = if self.bits().is_multiple_of(4) { value.wrapping_neg() } else { value };
         value & (u64::MAX >> (64 - bits))
     }
 }
