@@ -3,32 +3,40 @@
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use ptxc_passes::check::codes::REDECLARED;
+use ptxc_passes::check::env::PtxTarget;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::{FuncCode, UNSUPPORTED_ARCH};
 use ptxc_sass::text::{Style, write_program};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId, Span, SyntaxError, codes, parse_item};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::db::{Database, Db};
 use crate::input::{Options, SourceFile};
 use crate::items::{Func, items, plain_offsets};
 use crate::module::{header, parsed};
 use crate::render::Located;
-use crate::stages::{arch, built, checked, code, mir, ssa};
+use crate::stages::{arch, beyond, built, checked, code, mir, ssa, unsuited};
 
 /// Every finding in a file, in the order of their places.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = findings(db, file);
     found.extend(unsupported_target(db, file, options));
     for &func in &items(db, file).functions {
+        // Also where the function has no SSA for another reason. What the architecture lacks is not said to
+        // be unsupported as well.
+        let unsuited = unsuited(db, func, options);
+        let nodes: FxHashSet<NodeId> = unsuited.iter().map(|finding| finding.primary.node).collect();
+        found.extend(unsuited.iter().map(|diagnostic| locate(db, func, diagnostic)));
         for stage in [
             &built(db, func).diagnostics,
             &ssa(db, func, options).diagnostics,
             &mir(db, func, options).diagnostics,
             &code(db, func, options).diagnostics,
         ] {
-            found.extend(stage.iter().map(|diagnostic| locate(db, func, diagnostic)));
+            let stage = stage.iter().filter(|finding| !nodes.contains(&finding.primary.node));
+            found.extend(stage.map(|diagnostic| locate(db, func, diagnostic)));
         }
     }
     sort(found)
@@ -47,17 +55,26 @@ pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Op
     Some(Located {
         code: UNSUPPORTED_ARCH.to_string(),
         severity: Severity::Error,
-        message: format!("code for {target} is not supported yet"),
+        message: format!("code for `.target {target}` is not supported yet"),
         primary: (Span::new(start, start + length), String::new()),
         secondary: Vec::new(),
         notes: Vec::new(),
-        help: Some(format!("--arch {arch} compiles for {arch}, if the kernels need nothing newer")),
+        help: Some(format!("--arch {arch} compiles for {arch}, and says which instructions need more")),
     })
 }
 
 /// What can be said of a file without lowering it: syntax, names, types, forms.
 pub fn check(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     sort(findings(db, file))
+}
+
+/// The same, and what its instructions need that an older target than the file's does not have.
+pub fn check_for(db: &dyn Db, file: SourceFile, target: PtxTarget) -> Vec<Located> {
+    let mut found = findings(db, file);
+    for &func in &items(db, file).functions {
+        found.extend(beyond(db, func, target).iter().map(|diagnostic| locate(db, func, diagnostic)));
+    }
+    sort(found)
 }
 
 fn sort(mut found: Vec<Located>) -> Vec<Located> {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ptxc_ir as ir;
+use ptxc_passes::check::env::{PtxTarget, TargetKind};
 use ptxc_passes::check::{self, codes};
 use ptxc_passes::diagnostic::{Code, Diagnostic, Severity};
 use ptxc_passes::mir::{Mir, VReg};
@@ -38,17 +39,34 @@ impl<T> Stage<T> {
     }
 }
 
-/// The architecture that a `.target` is compiled for: the newest one that is not newer than the target's
-/// number. `sm_90a` is compiled for sm_90; a target older than the oldest architecture, for the oldest,
-/// since code for an older target runs there.
+/// The architecture that a `.target` is compiled for: the oldest one with code generation that runs code for
+/// the target. What is newer than all of them gets the newest, with a finding (see
+/// [`unsupported_target`](crate::output::unsupported_target)).
 pub fn arch_of_target(number: u32) -> Arch {
-    Arch::ALL.into_iter().rev().find(|arch| arch.number() <= number).unwrap_or(Arch::ALL[0])
+    let runs = pipeline::TARGETS.iter().find(|arch| arch.number() >= number);
+    *runs.or(pipeline::TARGETS.last()).unwrap_or(&Arch::Sm90)
 }
 
 /// The architecture to compile a file for.
 #[salsa::tracked(returns(copy))]
 pub fn arch(db: &dyn Db, file: SourceFile, options: Options) -> Arch {
     options.arch(db).unwrap_or_else(|| arch_of_target(header(db, file).target.number))
+}
+
+/// What in a function needs a newer architecture than the one that the options name.
+pub fn unsuited(db: &dyn Db, func: Func<'_>, options: Options) -> Vec<Diagnostic> {
+    // An architecture has the features of its own that `.target sm_90a` gives access to.
+    let target = |arch: Arch| PtxTarget { number: arch.number(), kind: TargetKind::Specific };
+    options.arch(db).map_or_else(Vec::new, |arch| beyond(db, func, target(arch)))
+}
+
+/// What in a function needs more than a target that is older than the file's own; what needs more than that
+/// one is the checker's business.
+pub fn beyond(db: &dyn Db, func: Func<'_>, target: PtxTarget) -> Vec<Diagnostic> {
+    if target.number >= header(db, func.file(db)).target.number || is_damaged(db, func) {
+        return Vec::new();
+    }
+    check::check_target(ast(db, func), environment(db, func), target)
 }
 
 /// What is not to be said of a function whose text is damaged.
@@ -80,6 +98,10 @@ pub fn built<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Stage<ir::Function>> 
 pub fn ssa<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<ir::Function>> {
     match &built(db, func).value {
         Some(built) => {
+            let unsuited = unsuited(db, func, options);
+            if !unsuited.is_empty() {
+                return Stage::of(Err(unsuited));
+            }
             let arch = arch(db, func.file(db), options);
             Stage::of(pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent))
         }

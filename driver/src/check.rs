@@ -1,6 +1,7 @@
 //! `ptxc check`.
 
 use ptxc_compiler::{Database, SourceFile, output};
+use ptxc_passes::check::env::PtxTarget;
 
 use crate::cli::CheckArgs;
 use crate::messages::report;
@@ -8,6 +9,13 @@ use crate::output::read;
 use crate::{Outcome, Streams};
 
 pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
+    let target = match args.arch.as_deref().map(|name| (name, PtxTarget::parse(name))) {
+        None => None,
+        Some((_, Some(target))) => Some(target),
+        Some((name, None)) => {
+            return streams.usage(format!("`{name}` is no target such as sm_90 or sm_100f"));
+        }
+    };
     let mut outcome = Outcome::Done;
     for path in &args.files {
         let text = match read(path, streams.stdin) {
@@ -19,7 +27,10 @@ pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
         };
         let db = Database::default();
         let file = SourceFile::new(&db, path.clone(), text);
-        let found = output::check(&db, file);
+        let found = match target {
+            Some(target) => output::check_for(&db, file, target),
+            None => output::check(&db, file),
+        };
         if report(path, file.text(&db), &found, args.message_format, streams) != Outcome::Done {
             outcome = Outcome::Failed;
         }

@@ -75,7 +75,7 @@ pub enum Sync {
 /// Options that decide what code comes out.
 #[derive(Clone, Debug, Args)]
 pub struct CodeArgs {
-    /// The architecture to compile for (default: the file's .target).
+    /// The architecture to compile for (default: the oldest that runs code for the file's .target).
     #[arg(long)]
     pub arch: Option<String>,
     /// How much to optimise, 0 to 3.
@@ -145,6 +145,9 @@ pub struct CheckArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
+    /// Report what needs more than this target too, where the file's own is newer.
+    #[arg(long, value_name = "TARGET")]
+    pub arch: Option<String>,
     /// How diagnostics are printed.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,

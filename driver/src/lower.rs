@@ -7,7 +7,7 @@ use std::time::Duration;
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text};
-use ptxc_compiler::stages::{arch, built, mir, ssa};
+use ptxc_compiler::stages::{arch, built, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, SourceFile, compile_in_parallel, diagnostics, output};
 use ptxc_passes::pipeline::{self, CodeSettings, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
@@ -264,6 +264,10 @@ fn passes(
         return Ok(None);
     }
     let Some(start) = built(db, func).value.clone() else { return Ok(None) };
+    let unsuited = unsuited(db, func, options);
+    if !unsuited.is_empty() {
+        return Err(unsuited);
+    }
     let arch = arch(db, func.file(db), options);
     let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
     let max_regs = pipeline::register_limit(&ssa, options.max_regs(db));

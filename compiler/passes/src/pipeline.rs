@@ -54,6 +54,9 @@ const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 /// The architecture has no code generation yet.
 pub const UNSUPPORTED_ARCH: Code = Code(902);
 
+/// The architectures that there is code generation for, oldest first.
+pub const TARGETS: &[Arch] = &[Arch::Sm90];
+
 /// Every pass in order, by name.
 pub const PASSES: &[&str] = &[
     "fuse-multiply-add",
@@ -175,10 +178,11 @@ pub fn machine(
     opt: u8,
     observer: &mut dyn Observer,
 ) -> Result<Mir<VReg>, Halt> {
-    if arch != Arch::Sm90 {
+    if !TARGETS.contains(&arch) {
         let message = format!("code for {arch} is not supported yet");
+        let known = TARGETS.iter().map(Arch::to_string).collect::<Vec<_>>().join(", ");
         let gate = Diagnostic::error(UNSUPPORTED_ARCH, NodeId(0), message);
-        return Err(vec![gate.help("--arch sm_90 compiles for sm_90, which runs PTX for older targets")]);
+        return Err(vec![gate.help(format!("--arch is one of {known}, or left out: see the .target"))]);
     }
     observer.before("legalize", &func);
     legalize::legalize(&mut func, arch);

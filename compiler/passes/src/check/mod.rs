@@ -46,7 +46,7 @@ pub mod types;
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
 
 use crate::diagnostic::Diagnostic;
-use env::ModuleEnv;
+use env::{ModuleEnv, PtxTarget};
 use forms::{Form, Forms};
 use names::{Names, Thing, Wanted};
 use operands::Operands;
@@ -76,6 +76,19 @@ pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
         }
     }
     checker.out
+}
+
+/// What a function needs that an older target than its module's does not have: the code is to run there.
+/// Each finding names the instruction.
+pub fn check_target(function: &Function, env: &ModuleEnv, target: PtxTarget) -> Vec<Diagnostic> {
+    let mut env = env.clone();
+    env.target = target;
+    let mut found = check_function(function, &env);
+    found.retain(|finding| finding.code == codes::TARGET_TOO_OLD);
+    for finding in &mut found {
+        finding.primary.message = format!("compiled for {}", env.target);
+    }
+    found
 }
 
 struct Checker<'a> {
