@@ -16,14 +16,20 @@
 //! its members (but those that a guarded definition ties): its copies then stay. What still finds no place
 //! comes back and is spilled; the next attempt goes by what spilling would cost, as Chaitin's and Briggs's
 //! allocators do, so that the values that spilling cannot shorten are placed first.
+//!
+//! What must be in certain registers comes before all others. A value that lives across a call avoids what the
+//! call destroys. General registers may also be saved around the call ([`save`](super::save)); a class takes
+//! such a place only where the calls are rare and any other place would make the function need more registers
+//! than its pressure and what it calls do. Slow paths thus cost the fast ones neither registers nor copies.
 
 use std::cmp::Reverse;
 
 use cranelift_entity::EntityRef;
-use ptxc_sass::RegFile;
+use ptxc_sass::{RegFile, Register};
 
 use super::coalesce::{Class, Classes};
 use super::live::{LiveRanges, Segment};
+use super::pressure::destroys_for_good;
 use super::work::Work;
 use crate::mir::VRegId;
 
@@ -87,6 +93,10 @@ pub(super) struct Assignment {
     /// By virtual register: the first register, if any component is ever live.
     pub first: Vec<Option<u8>>,
     pub occupancy: Occupancy,
+    /// The number of general registers that the function needs anyway.
+    floor: i16,
+    /// How often the entry runs.
+    entry_frequency: u64,
 }
 
 /// The number of registers of each file that may be used, in the order of [`RegFile::ALL`].
@@ -115,6 +125,8 @@ pub(super) fn assign(
     let mut assignment = Assignment {
         first: vec![None; work.mir.vregs.len()],
         occupancy: Occupancy::new(live.points.total()),
+        floor: floor(work, live),
+        entry_frequency: work.mir.blocks[work.mir.entry()].frequency,
     };
     if reserve_r1 {
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
@@ -138,6 +150,18 @@ pub(super) fn assign(
     if failed.is_empty() { Ok(assignment) } else { Err(failed) }
 }
 
+/// The general registers that the function needs however they are assigned, in units of the 8 in which a thread
+/// gets them.
+fn floor(work: &Work, live: &LiveRanges) -> i16 {
+    if live.calls.is_empty() {
+        return 0;
+    }
+    let called = live.calls.iter().flat_map(|call| call.clobbers.iter());
+    let called = called.filter(|reg| reg.file() == RegFile::Gpr).map(|reg| u32::from(reg.index()) + 1).max();
+    let floor = called.unwrap_or(0).max(super::pressure::maximum(work, live, RegFile::Gpr));
+    floor.next_multiple_of(8) as i16
+}
+
 /// The classes that are ever live, in the order in which they choose.
 fn in_order(live: &LiveRanges, classes: &Classes, priority: Priority<'_>) -> Vec<usize> {
     let mut keyed = Vec::new();
@@ -159,7 +183,7 @@ fn in_order(live: &LiveRanges, classes: &Classes, priority: Priority<'_>) -> Vec
         }
         let width = class.high - class.low;
         let length = if width > 1 || class.members.len() > 1 { length } else { 0 };
-        keyed.push(((Reverse(cost), Reverse(width), Reverse(length), start), index));
+        keyed.push(((!class.fixed, Reverse(cost), Reverse(width), Reverse(length), start), index));
     }
     keyed.sort_unstable();
     keyed.into_iter().map(|(_, index)| index).collect()
@@ -170,6 +194,9 @@ impl Assignment {
     fn place(&mut self, live: &LiveRanges, class: &Class, budget: &Budget) -> bool {
         let file = class.file;
         let mut blocked: Mask = [0; 4];
+        // What calls destroy while the class is alive, and how many registers of it they would.
+        let mut destroyed: Mask = [0; 4];
+        let mut weight = 0u64;
         let mut alive = Vec::new();
         for &(vreg, offset) in &class.members {
             for (lane, component) in live.all(vreg as usize).enumerate() {
@@ -185,6 +212,14 @@ impl Assignment {
                 }
                 let busy = if lane == 0 { busy } else { shift_down(busy, lane) };
                 (0..4).for_each(|word| blocked[word] |= busy[word]);
+                let mut lost: Mask = [0; 4];
+                for call in range.iter().flat_map(|&segment| live.calls_in(segment)) {
+                    let mask = call.clobbers.mask(file);
+                    (0..4).for_each(|word| lost[word] |= mask[word]);
+                    weight = weight.saturating_add(call.frequency);
+                }
+                let lost = if lane == 0 { lost } else { shift_down(lost, lane) };
+                (0..4).for_each(|word| destroyed[word] |= lost[word]);
                 alive.push((lane, component));
             }
         }
@@ -193,10 +228,26 @@ impl Assignment {
         }
         let limit = budget[file as usize] as i16;
         let lowest = (-class.low).max(0);
-        let origin = (lowest..=limit - class.high).find(|&origin| {
+        if class.fixed && class.high > limit {
+            return false;
+        }
+        let highest = if class.fixed { 0 } else { limit - class.high };
+        let fits = |origin: i16, mask: &Mask| {
             origin % class.align as i16 == class.residue as i16
-                && blocked[origin as usize / 64] >> (origin % 64) & 1 == 0
-        });
+                && mask[origin as usize / 64] >> (origin % 64) & 1 == 0
+        };
+        let first = |mask: &Mask| (lowest..=highest).find(|&origin| fits(origin, mask));
+        let clear = std::array::from_fn(|word| blocked[word] | destroyed[word]);
+        let origin = match first(&clear) {
+            _ if class.fixed => first(&blocked),
+            None if destroys_for_good(file) => None,
+            None => first(&blocked),
+            Some(origin) if origin + class.high <= self.floor || weight >= self.entry_frequency => {
+                Some(origin)
+            }
+            Some(origin) if destroys_for_good(file) => Some(origin),
+            Some(_) => first(&blocked),
+        };
         let Some(origin) = origin else { return false };
         for (lane, component) in alive {
             for &segment in &live.ranges[component as usize] {

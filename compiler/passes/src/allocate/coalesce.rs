@@ -3,7 +3,9 @@
 //! In: live ranges, and *affinities*: pairs of components that a block edge or a copy connects. Out:
 //! classes. A class places each member at a fixed distance from a common origin, so the scalar that is
 //! copied into the upper half of a pair is a member at distance 1. Two classes merge only if no lane of
-//! one is live where the same lane of the other is, and if their alignments agree.
+//! one is live where the same lane of the other is, and if their alignments agree. What must be in certain
+//! registers is one class for each file whose origin is register 0; its lanes are taken where a call destroys
+//! a register.
 //!
 //! This is aggressive coalescing of a function in conventional SSA form (Boissinot, Darte, Rastello,
 //! Dupont de Dinechin and Guillon, "Revisiting out-of-SSA translation for correctness, code quality, and
@@ -13,12 +15,14 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_sass::RegFile;
+use cranelift_entity::EntityRef;
+use ptxc_sass::{RegFile, Register};
 
+use super::assign::Budget;
 use super::live::{LiveRanges, Segment};
 use super::work::Work;
-use super::{isolate, live, moves};
-use crate::mir::{EdgeArg, VReg};
+use super::{AllocError, isolate, live, moves};
+use crate::mir::{EdgeArg, VReg, VRegId};
 
 /// The alignment of a tuple: the next power of two, at most 4; 1 for predicates.
 pub(super) fn alignment(width: u8) -> u8 {
@@ -31,6 +35,8 @@ pub(super) struct Class {
     /// Virtual registers with their distance from the origin.
     pub members: Vec<(u32, i16)>,
     pub file: RegFile,
+    /// Whether the origin is register 0: the class of what must be in certain registers.
+    pub fixed: bool,
     /// The origin modulo `align` is `residue`.
     pub align: u8,
     pub residue: u8,
@@ -49,11 +55,70 @@ pub(super) struct Classes {
     pub list: Vec<Class>,
     of: Vec<u32>,
     offset: Vec<i16>,
+    /// The number of registers of each file.
+    limits: Budget,
 }
 
 impl Classes {
-    /// Each virtual register in a class of its own.
-    pub fn new(work: &Work) -> Classes {
+    /// Each virtual register in a class of its own, but those that must be in certain registers: they are one
+    /// class for each file, whose origin is register 0.
+    pub fn new(work: &Work, live: &LiveRanges, limits: &Budget) -> Result<Classes, AllocError> {
+        let mut classes = Classes::separate(work, limits);
+        for file in RegFile::ALL {
+            classes.join_fixed(work, live, file)?;
+        }
+        Ok(classes)
+    }
+
+    fn join_fixed(&mut self, work: &Work, live: &LiveRanges, file: RegFile) -> Result<(), AllocError> {
+        let mut all = work.fixed.iter().filter_map(|(id, place)| {
+            place.filter(|place| place.file() == file).map(|place| (id.index(), i16::from(place.index())))
+        });
+        let Some((into, offset)) = all.next() else { return Ok(()) };
+        let mut members = vec![(into as u32, offset)];
+        self.offset[into] = offset;
+        for (vreg, offset) in all {
+            self.list[vreg].members.clear();
+            members.push((vreg as u32, offset));
+            (self.of[vreg], self.offset[vreg]) = (into as u32, offset);
+        }
+        let class = &mut self.list[into];
+        class.high = members
+            .iter()
+            .map(|&(vreg, offset)| offset + work.mir.vregs[VRegId::new(vreg as usize)].width.max(1) as i16)
+            .max()
+            .unwrap_or(0);
+        class.align = if file.is_predicate() { 1 } else { 4 };
+        (class.members, class.fixed) = (members, true);
+        let mut lanes: BTreeMap<i16, BTreeMap<u32, u32>> = BTreeMap::new();
+        for &(vreg, offset) in &class.members {
+            for (lane, component) in live.all(vreg as usize).enumerate() {
+                let lane = lanes.entry(offset + lane as i16).or_default();
+                for &segment in &live.ranges[component as usize] {
+                    if overlaps(lane, segment) {
+                        return Err(AllocError::SharedPlace { file, index: (offset as u8) });
+                    }
+                    lane.insert(segment.start, segment.end);
+                    class.segments += 1;
+                }
+            }
+        }
+        // What a call destroys holds nothing across it.
+        for call in &live.calls {
+            for reg in call.clobbers.iter().filter(|reg| reg.file() == file) {
+                let lane = lanes.entry(i16::from(reg.index())).or_default();
+                lane.insert(call.point, call.point + 1);
+            }
+        }
+        if file == RegFile::Gpr && work.is_framed() {
+            lanes.entry(1).or_default().insert(0, u32::MAX);
+        }
+        class.lanes = Some(lanes);
+        Ok(())
+    }
+
+    /// Each virtual register in a class of its own, whatever register it must be in.
+    pub fn separate(work: &Work, limits: &Budget) -> Classes {
         let vregs = &work.mir.vregs;
         let list = vregs
             .iter()
@@ -61,6 +126,7 @@ impl Classes {
             .map(|(index, (_, data))| Class {
                 members: vec![(index as u32, 0)],
                 file: data.file,
+                fixed: false,
                 align: alignment(data.width),
                 residue: 0,
                 low: 0,
@@ -69,7 +135,7 @@ impl Classes {
                 segments: 0,
             })
             .collect();
-        Classes { list, of: (0..vregs.len() as u32).collect(), offset: vec![0; vregs.len()] }
+        Classes { list, of: (0..vregs.len() as u32).collect(), offset: vec![0; vregs.len()], limits: *limits }
     }
 
     /// The class of a virtual register.
@@ -84,7 +150,6 @@ impl Classes {
 
     /// Puts two components into one register; whether that is possible. If not, nothing changes.
     pub fn merge(&mut self, live: &LiveRanges, a: VReg, b: VReg) -> bool {
-        use cranelift_entity::EntityRef;
         let place = |reg: VReg| self.offset[reg.id.index()] + reg.component as i16;
         let (mut into, mut from) = (self.of(a.id.index()), self.of(b.id.index()));
         let mut shift = place(a) - place(b);
@@ -96,12 +161,14 @@ impl Classes {
         }
         self.build_lanes(live, into);
         self.build_lanes(live, from);
-        if self.list[into].segments < self.list[from].segments {
+        let rank = |class: usize| (self.list[class].fixed, self.list[class].segments);
+        if rank(into) < rank(from) {
             (into, from, shift) = (from, into, -shift);
         }
         let (large, small) = (&self.list[into], &self.list[from]);
         let (low, high) = (large.low.min(small.low + shift), large.high.max(small.high + shift));
-        if high - low > large.file.count() as i16 {
+        let limit = i32::from(self.limits[large.file as usize]);
+        if i32::from(high - low) > limit || large.fixed && (low < 0 || i32::from(high) > limit) {
             return false;
         }
         let small_residue = (small.residue as i16 - shift).rem_euclid(small.align as i16) as u8;
@@ -120,6 +187,7 @@ impl Classes {
         let emptied = Class {
             members: Vec::new(),
             file: small.file,
+            fixed: false,
             align: 1,
             residue: 0,
             low: 0,
@@ -206,10 +274,10 @@ pub(super) fn join_ties(
     work: &Work,
     live: &live::LiveRanges,
     classes: &mut Classes,
-) -> Result<(), super::AllocError> {
+) -> Result<(), AllocError> {
     for ((old, def), loc) in isolate::ties(work) {
         if !classes.merge(live, def, old) {
-            return Err(super::AllocError::Tied { loc });
+            return Err(AllocError::Tied { loc });
         }
     }
     Ok(())

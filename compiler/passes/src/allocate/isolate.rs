@@ -1,4 +1,4 @@
-//! Gives each guarded definition an old value of its own.
+//! Gives each guarded definition an old value of its own, and each call arguments and results of its own.
 //!
 //! A guarded definition leaves the old content of its register where the guard fails, so it must be put
 //! into the register that holds the old value. If the old value is still read later, or is tied twice, the
@@ -11,23 +11,34 @@
 //!
 //! The copy and the definition never overlap, so they always go into one register; coalescing then
 //! removes the copy wherever `%r1` may be in that register too. This is how conventional SSA form treats
-//! operands that are read and written (Boissinot et al., CGO 2009). The cost is linear.
+//! operands that are read and written (Boissinot et al., CGO 2009).
+//!
+//! What a call reads and returns must be in fixed registers. Copies that are live only next to the call take
+//! those; the values themselves may be anywhere, also in those registers where nothing speaks against it:
+//!
+//! ```text
+//! CALL f args(%r1 in R4) results(%r2 in R4)    =>    MOV %r3, %r1
+//!                                                    CALL f args(%r3 in R4) results(%r4 in R4)
+//!                                                    MOV %r2, %r4
+//! ```
+//! The cost is linear.
 
-use ptxc_sass::RegFile;
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{Inst, RegFile};
 
 use super::AllocError;
 use super::moves;
 use super::work::{Origin, Rebuilt, Work};
-use crate::mir::VReg;
+use crate::mir::{Tuple, VReg};
 
 /// A tied operand and the definition that goes into its register.
 pub(super) type Tie = (VReg, VReg);
 
-/// Puts a copy in front of each guarded definition.
+/// Puts a copy in front of each guarded definition, and copies around each call.
 pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
     for position in 0..work.mir.layout.len() {
         let block = work.mir.layout[position];
-        if work.mir.blocks[block].insts.iter().all(|inst| inst.tied.is_empty()) {
+        if work.mir.blocks[block].insts.iter().all(|inst| inst.tied.is_empty() && inst.call.is_none()) {
             continue;
         }
         let insts = std::mem::take(&mut work.mir.blocks[block].insts);
@@ -36,23 +47,47 @@ pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
         for (mut inst, origin) in insts.into_iter().zip(origins) {
             for index in 0..inst.tied.len() {
                 let (slot, old) = inst.tied[index];
-                if old.file == RegFile::Upred {
-                    return Err(AllocError::UniformPredicateCopy { loc: inst.loc });
-                }
                 let width = inst.inst.slot_width(slot as usize);
                 let copy = work.new_short(old.file, width);
                 for component in 0..width {
                     let (to, from) = (copy.component(component), old.component(component));
-                    rebuilt.insert(moves::copy(to, from), inst.loc);
+                    rebuilt.insert(own_copy(to, from, inst.loc)?, inst.loc);
                 }
                 inst.tied[index].1 = copy;
             }
+            let loc = inst.loc;
+            let mut behind: Vec<(VReg, VReg)> = Vec::new();
+            if let Some(call) = &mut inst.call {
+                for fixed in &mut call.args {
+                    let (Tuple { reg, width }, copy) =
+                        (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
+                    for component in 0..width {
+                        let (to, from) = (copy.component(component), reg.component(component));
+                        rebuilt.insert(own_copy(to, from, loc)?, loc);
+                    }
+                    fixed.value.reg = copy;
+                }
+                for fixed in &mut call.results {
+                    let (Tuple { reg, width }, copy) =
+                        (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
+                    behind.extend((0..width).map(|n| (reg.component(n), copy.component(n))));
+                    fixed.value.reg = copy;
+                }
+            }
             rebuilt.push(inst, origin);
+            for (to, from) in behind {
+                rebuilt.insert(own_copy(to, from, loc)?, loc);
+            }
         }
         work.mir.blocks[block].insts = rebuilt.insts;
         work.origins[block] = rebuilt.origins;
     }
     Ok(())
+}
+
+fn own_copy(to: VReg, from: VReg, loc: SourceLoc) -> Result<Inst<VReg>, AllocError> {
+    let exists = from.file != RegFile::Upred;
+    if exists { Ok(moves::copy(to, from)) } else { Err(AllocError::UniformPredicateCopy { loc }) }
 }
 
 /// Every tied operand with its definition, in layout order.

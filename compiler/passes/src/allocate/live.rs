@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 
 use super::work::{self, Operand};
 use crate::mir::liveness::{Components, Liveness, for_each_term_use};
-use crate::mir::{Cfg, MBlockId, Mir, VReg, VRegId};
+use crate::mir::{Cfg, MBlockId, Mir, RegSet, VReg, VRegId};
 
 /// Points from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,19 @@ pub(super) struct LiveRanges {
     region: SecondaryMap<MBlockId, Option<u32>>,
     /// The uniform components of each divergent region, ascending.
     region_uniform: Vec<Vec<u32>>,
+    /// The calls, in the order of their points.
+    pub calls: Vec<Call>,
+}
+
+/// A call among the program points.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    /// Where it writes.
+    pub point: u32,
+    /// What it destroys, the registers of its results apart: those are live ranges.
+    pub clobbers: RegSet,
+    /// How often it runs.
+    pub frequency: u64,
 }
 
 impl LiveRanges {
@@ -111,6 +124,7 @@ impl LiveRanges {
             frame: frame.map(|frame| frame.id),
             region: divergent_regions(mir),
             region_uniform: Vec::new(),
+            calls: Vec::new(),
         };
         live.collect_uniform(mir);
         live.build(mir);
@@ -218,6 +232,10 @@ impl LiveRanges {
             };
             for (index, inst) in data.insts.iter().enumerate().rev() {
                 let late = self.points.late(block, index);
+                if let Some(call) = &inst.call {
+                    let clobbers = call.clobbers.without(call.result_places());
+                    self.calls.push(Call { point: late, clobbers, frequency: data.frequency });
+                }
                 for component in work::defs(inst).into_iter().flat_map(|operand| self.of(operand)) {
                     begin(&mut end, component, late);
                 }
@@ -247,6 +265,14 @@ impl LiveRanges {
                 }
             }
         }
+        self.calls.sort_unstable_by_key(|call| call.point);
+    }
+
+    /// The calls at points of a segment.
+    pub fn calls_in(&self, segment: Segment) -> &[Call] {
+        let first = self.calls.partition_point(|call| call.point < segment.start);
+        let count = self.calls[first..].partition_point(|call| call.point < segment.end);
+        &self.calls[first..first + count]
     }
 }
 

@@ -19,8 +19,9 @@
 //! 3. [`pressure`], [`spill`]: until no point needs more registers than there are. Uniform registers and
 //!    predicates go first, since they are put away in general registers.
 //! 4. [`coalesce`]: what edges and copies connect shares a register where it can.
-//! 5. [`assign`]: aligned places for tuples and values.
-//! 6. [`rewrite`], [`parallel_copy`]: physical registers, copies on edges.
+//! 5. [`assign`]: aligned places for tuples and values, out of the way of calls where that costs no register.
+//! 6. [`rewrite`], [`parallel_copy`], [`save`]: physical registers, copies on edges, what calls would destroy
+//!    saved around them.
 //!
 //! Spilling before assigning means that assigning fails only where free registers are too scattered for an
 //! aligned tuple or the order of choice was unlucky. Then what found no place is spilled too and everything
@@ -38,6 +39,7 @@ mod moves;
 mod parallel_copy;
 mod pressure;
 mod rewrite;
+mod save;
 mod spill;
 #[cfg(test)]
 mod tests;
@@ -123,6 +125,13 @@ pub enum AllocError {
         /// The instruction.
         loc: SourceLoc,
     },
+    /// Calls need one register for several uniform values that a divergent region keeps.
+    SharedPlace {
+        /// The file.
+        file: RegFile,
+        /// The register's number.
+        index: u8,
+    },
     /// A uniform predicate would have to be copied, for which the machine has no instruction.
     UniformPredicateCopy {
         /// The instruction or branch.
@@ -142,6 +151,9 @@ impl fmt::Display for AllocError {
             }
             AllocError::Tied { .. } => {
                 write!(f, "the old value of a guarded definition cannot be in its register")
+            }
+            AllocError::SharedPlace { file, index } => {
+                write!(f, "calls in one divergent region want different values in {}{index}", file.prefix())
             }
             AllocError::UniformPredicateCopy { .. } => {
                 write!(f, "a uniform predicate would have to be copied")
@@ -167,7 +179,7 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     loop {
         let mut work = isolated.clone();
         let (spilled, live) = spill_all(&mut work, &budget, &forced)?;
-        let mut cores = Classes::new(&work);
+        let mut cores = Classes::new(&work, &live, &budget)?;
         coalesce::join_ties(&work, &live, &mut cores)?;
         let mut classes = cores.clone();
         if retries < 3 {
@@ -180,10 +192,15 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
             costs = all_costs(&work, &live);
             Priority::Cost(&costs)
         };
-        let framed = work.frame.is_some() || work.mir.local_bytes > 0;
+        let framed = work.is_framed();
         match assign::assign(&work, &live, &cores, &classes, priority, &budget, framed) {
             Ok(assignment) => {
-                let rewritten = rewrite::rewrite(&work, &live, &assignment, options.arch.stack_top())?;
+                let stack_top = options.arch.stack_top();
+                let Some(rewritten) = rewrite::rewrite(&work, &live, &assignment, &budget, stack_top)? else {
+                    // What calls destroy has to be saved in memory.
+                    isolated.frame();
+                    continue;
+                };
                 let origins = rewritten.mir.layout.iter().flat_map(|&block| &rewritten.origins[block]);
                 let kept = origins.clone().filter(|origin| matches!(origin, Origin::Inst(_))).count();
                 let statistics = Statistics {
@@ -266,10 +283,12 @@ fn spill_all(
     let mut live = LiveRanges::new(&work.mir, work.frame);
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
         let limit = u32::from(limits[file as usize]);
-        let framed = work.mir.local_bytes > 0 && file == RegFile::Gpr;
+        let framed = work.is_framed() && file == RegFile::Gpr;
         let limit = if framed { limit - 1 } else { limit };
         let forced = forced.of(work, file);
-        if forced.is_empty() && pressure::maximum(work, &live, file) <= limit {
+        let called =
+            pressure::destroys_for_good(file) && live.calls.iter().any(|call| call.clobbers.count(file) > 0);
+        if forced.is_empty() && !called && pressure::maximum(work, &live, file) <= limit {
             continue;
         }
         let mut spilled = pressure::choose(work, &live, file, limit, &forced)?;

@@ -74,6 +74,12 @@ pub(super) fn maximum(work: &Work, live: &LiveRanges, file: RegFile) -> u32 {
     most as u32
 }
 
+/// Whether nothing of a file stays across a call in a register that the call destroys. General registers are
+/// saved around the call instead.
+pub(super) fn destroys_for_good(file: RegFile) -> bool {
+    file != RegFile::Gpr
+}
+
 /// Chooses what to spill of a file so that at most `limit` registers are needed; what is `forced` goes
 /// in any case.
 pub(super) fn choose(
@@ -222,12 +228,17 @@ impl<'a> Chooser<'a> {
 
     /// Spills the cheapest until `extra` more registers fit; not what is in `keep`.
     fn fit(&mut self, extra: u32, keep: &[Operand], loc: SourceLoc) -> Result<(), AllocError> {
-        while self.pressure + extra > self.limit {
+        self.fit_in(self.limit, extra, keep, loc)
+    }
+
+    /// The same where fewer registers are left.
+    fn fit_in(&mut self, limit: u32, extra: u32, keep: &[Operand], loc: SourceLoc) -> Result<(), AllocError> {
+        while self.pressure + extra > limit {
             let kept = |vreg: usize| keep.iter().any(|(reg, _)| reg.id.index() == vreg);
             let victim = self.candidates.iter().map(|&(_, vreg)| vreg).find(|&vreg| !kept(vreg));
             let Some(victim) = victim else {
                 let needed = self.pressure + extra;
-                return Err(AllocError::TooFewRegisters { file: self.file, needed, limit: self.limit, loc });
+                return Err(AllocError::TooFewRegisters { file: self.file, needed, limit, loc });
             };
             self.spill(victim);
         }
@@ -371,7 +382,13 @@ impl<'a> Chooser<'a> {
                     self.add(component);
                 }
             }
-            self.fit(self.spilled_width(&defs), &defs, inst.loc)?;
+            let lost = match &inst.call {
+                Some(call) if destroys_for_good(self.file) => {
+                    call.clobbers.without(call.result_places()).count(self.file)
+                }
+                _ => 0,
+            };
+            self.fit_in(self.limit.saturating_sub(lost), self.spilled_width(&defs), &defs, inst.loc)?;
             for component in defs.iter().flat_map(|&operand| live.of(operand)) {
                 if !extended && self.ends(component, late + 1) {
                     self.remove(component);

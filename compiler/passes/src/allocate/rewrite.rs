@@ -14,9 +14,10 @@ use ptxc_ir::SourceLoc;
 use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
-use super::assign::Assignment;
+use super::assign::{Assignment, Budget};
 use super::live::{LiveRanges, diverges_behind};
 use super::parallel_copy::order;
+use super::save::{self, AtCall, Saves};
 use super::work::{Origin, Work};
 use super::{AllocError, moves};
 use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
@@ -42,21 +43,27 @@ struct Rewriter<'a> {
     assignment: &'a Assignment,
     /// One more than the highest register in use, by file.
     used: [u8; 4],
+    budget: &'a Budget,
     copies: u32,
+    /// Words of the frame in which calls save registers.
+    saved_words: u32,
 }
 
-/// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0.
+/// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0. `None` if
+/// it needs a frame but has none.
 pub(super) fn rewrite(
     work: &Work,
     live: &LiveRanges,
     assignment: &Assignment,
+    budget: &Budget,
     stack_top: u32,
-) -> Result<Rewritten, AllocError> {
-    let mut rewriter = Rewriter { work, live, assignment, used: highest(work, assignment), copies: 0 };
+) -> Result<Option<Rewritten>, AllocError> {
+    let used = highest(work, assignment);
+    let mut rewriter = Rewriter { work, live, assignment, used, budget, copies: 0, saved_words: 0 };
     let mut blocks: PrimaryMap<MBlockId, MBlock<PReg>> = PrimaryMap::with_capacity(work.mir.blocks.len());
     let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::new();
     for (id, block) in work.mir.blocks.iter() {
-        let (insts, origin) = rewriter.block(block, &work.origins[id]);
+        let (insts, origin) = rewriter.block(id, block);
         origins[id] = origin;
         blocks.push(MBlock {
             params: Vec::new(),
@@ -105,9 +112,12 @@ pub(super) fn rewrite(
             }
         }
     }
-    if work.frame.is_some() || work.mir.local_bytes > 0 {
+    if rewriter.saved_words > 0 && !work.is_framed() {
+        return Ok(None);
+    }
+    let bytes = work.frame_bytes(4 * rewriter.saved_words);
+    if work.is_framed() {
         let entry = work.mir.entry();
-        let bytes = work.mir.local_bytes + work.spill_bytes;
         let frame = moves::enter(PReg::r(1), stack_top, bytes);
         blocks[entry].insts.splice(0..0, frame.map(|inst| MInst::new(inst, SourceLoc::NONE)));
         origins[entry].splice(0..0, [Origin::Inserted; 2]);
@@ -119,11 +129,11 @@ pub(super) fn rewrite(
         vregs: work.mir.vregs.clone(),
         params: work.mir.params.clone(),
         shared_bytes: work.mir.shared_bytes,
-        local_bytes: work.mir.local_bytes + work.spill_bytes,
+        local_bytes: bytes,
         barriers: work.mir.barriers,
-        spills: work.mir.spills,
+        spills: work.mir.spills + rewriter.saved_words,
     };
-    Ok(Rewritten { mir, origins, copies: rewriter.copies })
+    Ok(Some(Rewritten { mir, origins, copies: rewriter.copies }))
 }
 
 /// Where code that must run at the end of a block goes: lanes leave through a `BSYNC` at its end.
@@ -155,20 +165,43 @@ impl Rewriter<'_> {
         self.assignment.first[reg.id.index()].map(|first| PReg::new(reg.file, first + reg.component))
     }
 
-    fn block(&self, block: &MBlock<VReg>, origins: &[Origin]) -> (Vec<MInst<PReg>>, Vec<Origin>) {
-        let mut insts = Vec::with_capacity(block.insts.len());
+    fn block(&mut self, id: MBlockId, block: &MBlock<VReg>) -> (Vec<MInst<PReg>>, Vec<Origin>) {
+        let mut insts: Vec<MInst<PReg>> = Vec::with_capacity(block.insts.len());
         let mut kept = Vec::with_capacity(block.insts.len());
-        for (inst, &origin) in block.insts.iter().zip(origins) {
+        for (index, (inst, &origin)) in block.insts.iter().zip(&self.work.origins[id]).enumerate() {
             // Every operand of an instruction is live there, so the register exists.
-            let rename = |reg: VReg| self.register(reg).unwrap_or(PReg::new(reg.file, 0));
-            let renamed = inst.map(rename);
+            let renamed = inst.map(|reg| self.register(reg).unwrap_or(PReg::new(reg.file, 0)));
             if moves::as_copy(&renamed.inst).is_some_and(|(to, from)| to == from) {
                 continue;
             }
+            let saves =
+                if renamed.call.is_some() { self.saves(id, index, &renamed) } else { Saves::default() };
+            self.saved_words = self.saved_words.max(saves.words.next_multiple_of(4));
+            let loc = renamed.loc;
+            kept.extend(std::iter::repeat_n(Origin::Inserted, saves.before.len()));
+            insts.extend(saves.before.into_iter().map(|inst| MInst::new(inst, loc)));
             insts.push(renamed);
             kept.push(origin);
+            kept.extend(std::iter::repeat_n(Origin::Inserted, saves.behind.len()));
+            insts.extend(saves.behind.into_iter().map(|inst| MInst::new(inst, loc)));
         }
         (insts, kept)
+    }
+
+    fn saves(&self, block: MBlockId, index: usize, inst: &MInst<PReg>) -> Saves {
+        let late = self.live.points.late(block, index);
+        let calls = &self.live.calls;
+        let call = calls.binary_search_by_key(&late, |call| call.point).ok().map(|at| &calls[at]);
+        let (Some(call), Some(site)) = (call, &inst.call) else { return Saves::default() };
+        save::saves(&AtCall {
+            call,
+            early: self.assignment.occupancy.at(RegFile::Gpr, self.live.points.early(block, index)),
+            late: self.assignment.occupancy.at(RegFile::Gpr, late),
+            results: site.result_places().mask(RegFile::Gpr),
+            used: self.used[RegFile::Gpr as usize],
+            limit: self.budget[RegFile::Gpr as usize],
+            frame: self.work.frame_bytes(0).next_multiple_of(16),
+        })
     }
 
     fn term(&self, term: &Term<VReg>) -> Term<PReg> {

@@ -92,7 +92,7 @@ pub(super) fn spill(work: &mut Work, live: &LiveRanges, file: RegFile, spilled: 
 /// Gives each stored virtual register its slot: one slot for parameters and arguments that do not interfere.
 fn place_slots(work: &mut Work, live: &LiveRanges, homes: &mut [Option<Home>]) {
     let in_memory = |homes: &[Option<Home>], reg: VReg| matches!(homes[reg.id.index()], Some(Home::Slot(_)));
-    let mut classes = Classes::new(work);
+    let mut classes = Classes::separate(work, &RegFile::ALL.map(|file| u16::from(file.count())));
     for &block in &work.mir.layout {
         for edge in work.mir.blocks[block].term.edges() {
             for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {

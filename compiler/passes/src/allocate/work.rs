@@ -5,7 +5,7 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Inst, RegFile};
+use ptxc_sass::{Inst, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use crate::mir::{MBlockId, MInst, Mir, VReg, VRegId};
@@ -35,6 +35,10 @@ pub(super) struct Work {
     pub short: SecondaryMap<VRegId, bool>,
     /// By predicate or uniform register, the general registers that it was put away in.
     pub general: SecondaryMap<VRegId, Option<VRegId>>,
+    /// By virtual register, the register that it must be in: arguments and results of calls.
+    pub fixed: SecondaryMap<VRegId, Option<PReg>>,
+    /// Whether a routine that it calls needs the stack pointer.
+    calls_with_stack: bool,
 }
 
 impl Work {
@@ -43,6 +47,8 @@ impl Work {
         for (id, block) in mir.blocks.iter() {
             origins[id] = (0..block.insts.len()).map(|index| Origin::Inst(index as u32)).collect();
         }
+        let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
+        let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
         Work {
             mir,
             origins,
@@ -50,6 +56,8 @@ impl Work {
             spill_bytes: 0,
             short: SecondaryMap::new(),
             general: SecondaryMap::new(),
+            fixed: SecondaryMap::new(),
+            calls_with_stack,
         }
     }
 
@@ -60,9 +68,29 @@ impl Work {
         reg
     }
 
+    /// A new virtual register that must be in a register.
+    pub fn new_fixed(&mut self, place: PReg, width: u8) -> VReg {
+        let reg = self.new_short(place.file(), width);
+        self.fixed[reg.id] = Some(place);
+        reg
+    }
+
     /// The stack pointer's number, if there is one.
     pub fn frame_id(&self) -> Option<VRegId> {
         self.frame.map(|frame| frame.id)
+    }
+
+    /// Whether R1 is the stack pointer: the function has local memory, or calls a routine that has.
+    pub fn is_framed(&self) -> bool {
+        self.frame.is_some() || self.mir.local_bytes > 0 || self.calls_with_stack
+    }
+
+    /// Bytes of the frame: the function's own local memory, spill slots, and so many bytes of saved registers.
+    pub fn frame_bytes(&self, saved: u32) -> u32 {
+        match self.spill_bytes + saved {
+            0 => self.mir.local_bytes,
+            more => self.mir.local_bytes.next_multiple_of(16) + more,
+        }
     }
 
     /// The stack pointer.

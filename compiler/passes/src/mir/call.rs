@@ -29,17 +29,25 @@ pub struct Fixed<R> {
 }
 
 /// Arguments, results and clobbered registers of a call.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite<R> {
     /// What the routine reads, each in its place. No two places overlap.
     pub args: SmallVec<[Fixed<R>; 4]>,
     /// What it returns, each in its place. No two places overlap.
     pub results: SmallVec<[Fixed<R>; 2]>,
-    /// What it destroys.
+    /// What it destroys; never R1.
     pub clobbers: RegSet,
     /// Whether it has a stack frame of its own below that of the caller, so that R1 must be the stack pointer
-    /// there; R1 is then not clobbered.
+    /// there. Elsewhere R1 may hold any value.
     pub uses_stack: bool,
+}
+
+impl<R> Default for CallSite<R> {
+    /// Reads, returns and destroys nothing.
+    fn default() -> CallSite<R> {
+        let (args, results) = Default::default();
+        CallSite { args, results, clobbers: RegSet::default(), uses_stack: false }
+    }
 }
 
 impl<R: Copy> CallSite<R> {
@@ -59,7 +67,12 @@ impl<R: Copy> CallSite<R> {
 
     /// Everything that holds something else after the call: the clobbered registers and those of results.
     pub fn destroyed(&self) -> RegSet {
-        let mut set = self.clobbers;
+        self.clobbers.union(self.result_places())
+    }
+
+    /// The registers of its results.
+    pub fn result_places(&self) -> RegSet {
+        let mut set = RegSet::default();
         for result in &self.results {
             set.insert_tuple(result.place, result.value.width);
         }
@@ -100,6 +113,29 @@ impl RegSet {
     /// What is in one of both.
     pub fn union(self, other: RegSet) -> RegSet {
         RegSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    /// What is in this one only.
+    pub fn without(self, other: RegSet) -> RegSet {
+        RegSet(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// How many of a file are in it.
+    pub fn count(&self, file: RegFile) -> u32 {
+        self.mask(file).iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// A bit for each register of a file, by its number.
+    pub fn mask(&self, file: RegFile) -> [u64; 4] {
+        let first = PReg::new(file, 0).dense();
+        let count = usize::from(file.count());
+        std::array::from_fn(|word| {
+            let Some(left) = count.checked_sub(64 * word).filter(|&left| left > 0) else { return 0 };
+            // The dense numbers of a file need not begin with a word.
+            let (at, shift) = ((first + 64 * word) / 64, first % 64);
+            let high = self.0.get(at + 1).filter(|_| shift > 0).map_or(0, |&next| next << (64 - shift));
+            (self.0[at] >> shift | high) & if left >= 64 { u64::MAX } else { (1 << left) - 1 }
+        })
     }
 
     /// Its registers, file by file in the order of [`RegFile::ALL`], ascending.
@@ -149,5 +185,9 @@ mod tests {
         set.remove(PReg::r(4));
         assert_eq!(set.to_string(), "R5 R9 R253-R254 P0 UP6");
         assert!(set.contains(PReg::r(254)) && !set.contains(PReg::ur(9)));
+        assert_eq!(set.mask(RegFile::Upred), [1 << 6, 0, 0, 0]);
+        assert_eq!(set.mask(RegFile::Pred), [1, 0, 0, 0]);
+        assert_eq!(set.mask(RegFile::Gpr), [1 << 5 | 1 << 9, 0, 0, 3 << 61]);
+        assert_eq!(set.count(RegFile::Gpr), 4);
     }
 }

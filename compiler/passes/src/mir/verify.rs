@@ -13,7 +13,7 @@
 //! - **Straight lines.** No instruction of a block branches or exits, except that `BSYNC` and `BREAK` stand
 //!   among them, and `BSSY` names a block in the layout.
 //! - **Calls.** A call has no guard; its values fit their places, which are in the same file and do not
-//!   overlap.
+//!   overlap. It leaves R1, the stack pointer, alone.
 //! - **Guards.** A tied old content belongs to a definition of a guarded instruction and is in the file of
 //!   that definition.
 //! - **Forms.** Operands fit the slots of their row, and at most one of them is neither a general register
@@ -243,8 +243,8 @@ impl Verifier<'_> {
                 taken = taken.union(own);
             }
         }
-        if call.uses_stack && call.destroyed().contains(PReg::r(1)) {
-            self.error("a routine with a stack frame destroys R1");
+        if call.destroyed().contains(PReg::r(1)) {
+            self.error("a call destroys R1, the stack pointer");
         }
     }
 

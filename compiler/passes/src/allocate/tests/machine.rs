@@ -1,8 +1,8 @@
 //! Runs machine IR, before or after allocation, for one lane.
 //!
 //! Instructions that the allocator adds have their real meaning; all others give a number that depends on
-//! the operation, the modifiers and every operand, so that a wrong operand shows. What stores write is
-//! hashed into a trace.
+//! the operation, the modifiers and every operand, so that a wrong operand shows. What stores write and calls
+//! are given is hashed into a trace. A call leaves noise in the physical registers that it destroys.
 
 use std::hash::{Hash, Hasher};
 
@@ -124,7 +124,24 @@ impl<R: Register> Machine<'_, R> {
             inputs.push(fixed);
             inputs.push(hash(operand.flags));
         }
+        for arg in inst.call.iter().flat_map(|call| &call.args) {
+            inputs.push(arg.place.dense() as u64);
+            inputs.extend((0..arg.value.width).map(|n| u64::from(self.read(arg.value.reg, n))));
+        }
         let mixed = hash(&inputs);
+        if let Some(call) = &inst.call {
+            self.trace = hash((self.trace, mixed));
+            let destroyed = call.destroyed();
+            for (n, reg) in destroyed.iter().enumerate().filter(|_| !self.ssa) {
+                self.registers.insert(reg.dense() as u64, hash((mixed, n)) as u32 & 1);
+            }
+            for result in &call.results {
+                for n in 0..result.value.width {
+                    let value = hash((mixed, result.place, n)) as u32;
+                    self.write(result.value.reg, n, value);
+                }
+            }
+        }
         if code.row().effects.writes_memory && code.op != Op::STL && code.op != Op::BSYNC {
             self.trace = hash((self.trace, mixed));
         }

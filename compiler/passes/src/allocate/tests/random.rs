@@ -1,14 +1,14 @@
-//! Random functions: loops, branches, tuples, guarded definitions, predicates, uniform registers.
+//! Random functions: loops, branches, tuples, guarded definitions, predicates, uniform registers, calls.
 //!
 //! A function is built like a structured program, so that definitions dominate uses: statements, two-armed
 //! branches whose arms meet in parameters, and loops that carry values and may permute them. Operands come
 //! from everything in scope, so many values stay live for long.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Address, Inst, Op, Operand, RegFile, SpecialReg};
+use ptxc_sass::{Address, Inst, Op, Operand, PReg, RegFile, SpecialReg};
 use smallvec::{SmallVec, smallvec};
 
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, Tuple, VReg};
+use crate::mir::{CallSite, Edge, EdgeArg, Fixed, MBlock, MBlockId, MInst, Mir, Term, Tuple, VReg};
 
 /// A small generator of pseudo-random numbers (Marsaglia's xorshift).
 pub(super) struct Random(u64);
@@ -158,7 +158,7 @@ impl Builder {
     }
 
     fn statement(&mut self, scope: &mut Scope) {
-        match self.random.below(13) {
+        match self.random.below(14) {
             0..=2 => {
                 let (d, a, c) = (self.new_general(1), self.scalar(scope), self.scalar(scope));
                 let b = match self.random.below(3) {
@@ -248,12 +248,46 @@ impl Builder {
                 self.emit(Inst::new(Op::PLOP3).ops(regs.into_iter().chain(tables)));
                 scope.predicates.push(p);
             }
+            12 => self.call(scope),
             _ => {
                 let d = self.new_general(1);
                 let offset = 0x210 + 4 * self.random.below(8) as u32;
                 self.emit(Inst::new(Op::LDC).ops([Operand::reg(d), Operand::constant(0, offset)]));
                 scope.general.push((d, 1));
             }
+        }
+    }
+
+    /// A call of a routine that destroys some of the lower registers, often all predicates.
+    fn call(&mut self, scope: &mut Scope) {
+        let mut site = CallSite::default();
+        let mut next = 2 * self.random.below(3) as u8 + 2;
+        for _ in 0..self.random.below(4) {
+            let width = self.random.pick(&[1u8, 2]);
+            let reg = if width == 2 { self.pair(scope) } else { self.scalar(scope) };
+            let place = PReg::r(next.next_multiple_of(width));
+            site.args.push(Fixed { value: Tuple { reg, width }, place });
+            next = place.index() + width;
+        }
+        if self.random.below(3) == 0 {
+            let value = Tuple { reg: self.random.pick(&scope.predicates), width: 1 };
+            site.args.push(Fixed { value, place: PReg::p(self.random.below(3) as u8) });
+        }
+        let mut next = self.random.below(5) as u8 + 3;
+        for _ in 0..self.random.below(3) {
+            let width = self.random.pick(&[1u8, 2]);
+            let (reg, place) = (self.new_general(width), PReg::r(next.next_multiple_of(width)));
+            site.results.push(Fixed { value: Tuple { reg, width }, place });
+            scope.general.push((reg, width));
+            next = place.index() + width;
+        }
+        site.clobbers.insert_tuple(PReg::r(2), self.random.below(12) as u8);
+        site.clobbers.insert_tuple(PReg::p(0), self.random.below(8) as u8);
+        site.clobbers.insert_tuple(PReg::ur(0), self.random.below(4) as u8);
+        site.uses_stack = self.random.below(4) == 0;
+        self.emit(Inst::new(Op::NOP));
+        if let Some(last) = self.mir.blocks[self.block].insts.last_mut() {
+            last.call = Some(Box::new(site));
         }
     }
 
