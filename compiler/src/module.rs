@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use ptxc_passes::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
-use ptxc_syntax::ast::{Function, Item, OperandKind, StatementKind};
+use ptxc_syntax::ast::{Function, Item, Linkage, OperandKind, StatementKind};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, Parsed, parse_function, parse_item, parse_signature};
 
@@ -54,18 +54,23 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
     header
 }
 
-/// The variables that a file declares outside its functions.
+/// The variables that a file declares outside its functions, with their places in the module.
 #[salsa::tracked(returns(ref))]
 fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
-    let mut found = IndexMap::new();
+    let mut found: IndexMap<Name, Variable> = IndexMap::new();
     for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Variable) {
         let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
         for (name, variable) in env::variables(&declaration) {
             if let Some(variable) = variable {
-                found.entry(name).or_insert(variable);
+                // A definition may follow a declaration.
+                let entry = found.entry(name).or_insert_with(|| variable.clone());
+                if entry.linkage == Some(Linkage::Extern) {
+                    *entry = variable;
+                }
             }
         }
     }
+    env::place(found.values_mut());
     found
 }
 
@@ -195,5 +200,23 @@ pub fn environment<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<ModuleEnv> {
             env.signatures.insert(name.clone(), signature);
         }
     }
+    add_pointed_to(db, file, &mut env);
     Arc::new(env)
+}
+
+/// Adds the variables whose addresses other variables hold.
+fn add_pointed_to(db: &dyn Db, file: SourceFile, env: &mut ModuleEnv) {
+    let mut next = 0;
+    while let Some((_, variable)) = env.variables.get_index(next) {
+        next += 1;
+        let Ok(Some(content)) = &variable.content else { continue };
+        for address in content.clone().addresses.iter() {
+            let name = Name::from(address.symbol.as_str());
+            if !env.variables.contains_key(&name)
+                && let Some(found) = symbol(db, file, ModuleName::new(db, name.clone()))
+            {
+                env.variables.insert(name, found);
+            }
+        }
+    }
 }

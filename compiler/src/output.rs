@@ -6,7 +6,8 @@ use ptxc_passes::check::codes::REDECLARED;
 use ptxc_passes::check::env::PtxTarget;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::{FuncCode, UNSUPPORTED_ARCH};
-use ptxc_sass::text::{Style, write_program};
+use ptxc_sass::text::{Style, write_program, write_variables};
+use ptxc_sass::variable::union;
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId, Span, SyntaxError, codes, parse_item};
 use rayon::prelude::*;
@@ -181,18 +182,27 @@ pub fn kernels<'db>(
         .collect()
 }
 
-/// The SASS text of a file: one kernel after another. Kernels with errors are missing from it, so look at
+/// The SASS text of a file: one kernel after another, then the variables that they name. Kernels with errors are missing from it, so look at
 /// [`diagnostics`] first.
 pub fn lower(db: &dyn Db, file: SourceFile, options: Options, style: &Style, explain: bool) -> String {
-    let mut text = String::new();
+    let mut parts = Vec::new();
+    let mut written = Vec::new();
     for (_, code) in kernels(db, file, options) {
         let Some(code) = code else { continue };
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&program_text(code, style, explain));
+        parts.push(program_text(code, style, explain));
+        written.push(code);
     }
-    text
+    parts.extend(variables_text(written));
+    parts.join("\n")
+}
+
+/// The text of the variables that kernels of one file name, if there are any.
+pub fn variables_text<'a>(kernels: impl IntoIterator<Item = &'a FuncCode>) -> Option<String> {
+    let variables = union(kernels.into_iter().map(|code| &code.program.variables[..]));
+    let mut text = String::new();
+    let written = write_variables(&variables, &mut text);
+    debug_assert!(written.is_ok());
+    (!text.is_empty()).then_some(text)
 }
 
 /// The SASS text of a kernel.

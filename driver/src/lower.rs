@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
-use ptxc_compiler::output::{kernels, locate, program_text};
+use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
 use ptxc_compiler::stages::{arch, built, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, SourceFile, compile_in_parallel, diagnostics, output};
 use ptxc_passes::pipeline::{self, CodeSettings, Halt};
@@ -136,6 +136,7 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) 
     let style = style(args.control);
     let mut parts = Vec::new();
     for emit in &args.emit {
+        let mut written = Vec::new();
         for (func, code) in kernels(db, file, options) {
             if !wanted(db, func, args) {
                 continue;
@@ -144,9 +145,13 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) 
                 Emit::Ast => parts.push(ptxc_syntax::print_function(ast(db, func))),
                 Emit::Ir => parts.extend(ssa(db, func, options).value.as_ref().map(ToString::to_string)),
                 Emit::Mir => parts.extend(mir(db, func, options).value.as_ref().map(ToString::to_string)),
-                Emit::Sass => parts.extend(code.map(|code| program_text(code, &style, args.explain))),
+                Emit::Sass => {
+                    parts.extend(code.map(|code| program_text(code, &style, args.explain)));
+                    written.extend(code);
+                }
             }
         }
+        parts.extend(variables_text(written));
     }
     parts.join("\n")
 }
@@ -214,6 +219,7 @@ fn watched(
     found.extend(output::unsupported_target(db, file, options));
     let mut times: BTreeMap<&'static str, Duration> = BTreeMap::new();
     let mut parts = Vec::new();
+    let mut written = Vec::new();
     let mut stopped = false;
     for &func in &items(db, file).functions {
         if func.kind(db) != ItemKind::Entry || !wanted(db, func, args) {
@@ -231,11 +237,15 @@ fn watched(
             parts.push(watcher.text);
         }
         match code {
-            Ok(Some(code)) => parts.push(program_text(&code, &style(args.control), args.explain)),
+            Ok(Some(code)) => {
+                parts.push(program_text(&code, &style(args.control), args.explain));
+                written.push(code);
+            }
             Ok(None) => {}
             Err(halt) => found.extend(halt.iter().map(|diagnostic| locate(db, func, diagnostic))),
         }
     }
+    parts.extend(variables_text(&written));
     if watch.time {
         let _ = write!(streams.err, "{}", time_table(&times));
     }

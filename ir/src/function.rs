@@ -8,8 +8,8 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
-use crate::memory::Space;
 use crate::op::{Op, Results};
+use crate::symbol::SymbolData;
 use crate::types::Type;
 
 /// Where an instruction came from: the number of a node of the function's syntax tree. It is no byte
@@ -117,21 +117,6 @@ pub struct Param {
     pub size: u32,
     /// Offset in the parameter block, in bytes.
     pub offset: u32,
-}
-
-/// A variable in memory.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SymbolData {
-    /// Its PTX name.
-    pub name: String,
-    /// Its space.
-    pub space: Space,
-    /// Size in bytes; 0 for an extern array whose size the launch gives.
-    pub size: u32,
-    /// Alignment in bytes.
-    pub align: u32,
-    /// Offset in the function's part of its window, in bytes; `None` where a linker decides.
-    pub offset: Option<u32>,
 }
 
 /// What a callee is.
@@ -334,6 +319,15 @@ impl Function {
         data.op = op;
         data.ty = ty;
         data.args = SmallVec::from_slice(args);
+    }
+
+    /// The same where the only result gets another type. Whoever uses it has to be changed, too.
+    pub fn replace_retyped(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {
+        self.replace(inst, op, ty, args);
+        let result = self.result(inst);
+        if let Results::One(new) = op.results(ty) {
+            self.values[result].ty = new;
+        }
     }
 
     /// The results of an instruction.

@@ -42,6 +42,7 @@ pub mod postdominators;
 #[cfg(test)]
 mod random_cfg;
 pub mod signature;
+pub mod symbol;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -51,8 +52,7 @@ pub use condition::{FloatCond, IntCond};
 pub use dominators::Dominators;
 pub use entities::{Block, FuncRef, Inst, Symbol, Value};
 pub use function::{
-    BlockCall, BlockData, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData,
-    ValueDef,
+    BlockCall, BlockData, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, ValueDef,
 };
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
@@ -62,5 +62,6 @@ pub use op::{
     SpecialReg, VoteMode,
 };
 pub use postdominators::PostDominators;
+pub use symbol::{Initial, InitialAddress, SymbolData};
 pub use types::Type;
 pub use verify::{Level, verify};

@@ -26,6 +26,7 @@ pub mod program;
 pub mod register;
 pub mod table;
 pub mod text;
+pub mod variable;
 pub mod verify;
 
 pub use arch::Arch;

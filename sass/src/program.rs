@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::PReg;
+use crate::variable::Variable;
 
 /// An instruction with its control field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Program {
     pub resources: Resources,
     /// Its parameters.
     pub params: Vec<ParamInfo>,
+    /// The variables of the module that it names, and those that they point to.
+    pub variables: Vec<Variable>,
 }
 
 impl Program {

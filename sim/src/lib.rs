@@ -28,6 +28,7 @@ pub mod case;
 mod error;
 mod grid;
 pub mod memory;
+mod module;
 mod random;
 pub mod report;
 mod sass;

@@ -62,6 +62,14 @@ impl Global {
         base
     }
 
+    /// The content of the allocation at an address; empty if there is none.
+    pub fn content(&mut self, base: u64) -> &mut [u8] {
+        match self.allocations.binary_search_by_key(&base, |allocation| allocation.base) {
+            Ok(index) => &mut self.allocations[index].data,
+            Err(_) => &mut [],
+        }
+    }
+
     /// The bytes at an address.
     fn slice(&mut self, address: u64, bytes: u32) -> Result<&mut [u8], String> {
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
@@ -106,6 +114,9 @@ pub(crate) enum Space {
 
 /// Number of the constant bank that holds the module's constant variables.
 pub(crate) const MODULE_BANK: u8 = 3;
+
+/// Number of the constant bank that holds the addresses of the module's global variables.
+pub(crate) const ADDRESS_BANK: u8 = 4;
 
 /// What exists once a grid.
 #[derive(Clone, Debug, Default)]

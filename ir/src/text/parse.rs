@@ -12,11 +12,12 @@ use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
 use crate::function::{
-    BlockCall, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, SymbolData, ValueDef,
+    BlockCall, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, ValueDef,
 };
 use crate::memory::{Space, Spelled};
 use crate::op::{ConvergenceBarrier, Op, Results};
 use crate::signature::{read_op, row};
+use crate::symbol::{Initial, InitialAddress, SymbolData};
 use crate::text::ParseError;
 use crate::text::field::OpReader;
 use crate::text::lexer::{Kind, Lexer, Token, unquote};
@@ -435,7 +436,9 @@ impl<'t> FunctionParser<'t> {
         self.keyword("align")?;
         let align = self.small_number()?;
         let offset = if self.token.kind == Kind::Plus { Some(self.offset()?) } else { None };
-        let symbol = func.symbols.push(SymbolData { name: name.clone(), space, size, align, offset });
+        let initial = if self.take_if(Kind::Equals) { Some(self.initial()?) } else { None };
+        let symbol =
+            func.symbols.push(SymbolData { name: name.clone(), space, size, align, offset, initial });
         match self.symbols.insert(name.clone(), symbol) {
             Some(_) => Err(ParseError { span, message: format!("symbol `{name}` is declared twice") }),
             None => Ok(()),
@@ -485,6 +488,52 @@ impl<'t> FunctionParser<'t> {
     fn type_name(&mut self) -> Result<Type, ParseError> {
         let (word, span) = self.word("a type")?;
         word.parse().map_err(|()| ParseError { span, message: format!("there is no type `{word}`") })
+    }
+
+    /// `"0700" 8 @other +0 at 8`: bytes in hexadecimal, then addresses: their size, the shift of a part, what
+    /// they point to, and where they stand.
+    fn initial(&mut self) -> Result<Initial, ParseError> {
+        let span = self.token.span.clone();
+        let digits = self.string()?;
+        let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|p| u8::from_str_radix(p, 16).ok());
+        let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
+        let even = digits.len().is_multiple_of(2);
+        let bytes = bytes.filter(|_| even).ok_or_else(|| ParseError {
+            span,
+            message: "the content of a variable is pairs of hexadecimal digits".to_string(),
+        })?;
+        let mut addresses = Vec::new();
+        while self.token.kind == Kind::Number {
+            let span = self.token.span.clone();
+            let bytes = self.small_number()?;
+            let bytes = u8::try_from(bytes).ok().filter(|bytes| [1, 4, 8].contains(bytes));
+            let message = "an address takes 8 bytes, 4, or 1 for a part of it".to_string();
+            let bytes = bytes.ok_or(ParseError { span, message })?;
+            let mut shift = 0;
+            let mut generic = false;
+            while self.token.kind == Kind::Word {
+                let (word, span) = self.word("`shift` or `generic`")?;
+                match word {
+                    "generic" => generic = true,
+                    "shift" => shift = self.small_number()?.min(63) as u8,
+                    _ => {
+                        let message = format!("expected `shift` or `generic`, found `{word}`");
+                        return Err(ParseError { span, message });
+                    }
+                }
+            }
+            let symbol = self.at_name()?;
+            let negative = self.take_if(Kind::Minus);
+            if !negative {
+                self.expect(Kind::Plus)?;
+            }
+            let addend = self.number()? as i64;
+            let addend = if negative { addend.wrapping_neg() } else { addend };
+            self.keyword("at")?;
+            let at = self.small_number()?;
+            addresses.push(InitialAddress { at, bytes, shift, symbol, generic, addend });
+        }
+        Ok(Initial { bytes, addresses })
     }
 
     fn keyword(&mut self, expected: &str) -> Result<(), ParseError> {

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use crate::entities::{Inst, Value};
 use crate::function::{BlockCall, CalleeKind, Function, FunctionKind, SourceLoc};
 use crate::signature::write_op;
+use crate::symbol::Initial;
 use crate::text::field::OpWriter;
 use crate::text::lexer::{is_word, quote};
 use crate::types::Type;
@@ -68,6 +69,9 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         write!(out, " {} size {} align {}", symbol.space, symbol.size, symbol.align)?;
         if let Some(offset) = symbol.offset {
             write!(out, " +{offset}")?;
+        }
+        if let Some(initial) = &symbol.initial {
+            print_initial(initial, out)?;
         }
         out.push('\n');
     }
@@ -176,6 +180,25 @@ fn values_into(values: &[Value], out: &mut String) {
 }
 
 /// `@name`, with quotes where the name is no word.
+fn print_initial(initial: &Initial, out: &mut String) -> fmt::Result {
+    out.push_str(" = \"");
+    for byte in &initial.bytes {
+        write!(out, "{byte:02x}")?;
+    }
+    out.push('"');
+    for address in &initial.addresses {
+        write!(out, " {}", address.bytes)?;
+        if address.shift != 0 {
+            write!(out, " shift {}", address.shift)?;
+        }
+        out.push_str(if address.generic { " generic " } else { " " });
+        at_name(&address.symbol, out);
+        let sign = if address.addend < 0 { '-' } else { '+' };
+        write!(out, " {sign}{} at {}", address.addend.unsigned_abs(), address.at)?;
+    }
+    Ok(())
+}
+
 pub(crate) fn at_name(name: &str, out: &mut String) {
     out.push('@');
     if is_word(name) {

@@ -18,6 +18,8 @@ const EVERYTHING: &str = r#"func @everything entry {
     symbol @buf shared size 512 align 4 +0
     symbol @"with space" global size 4 align 4
     symbol @extern_buf shared size 0 align 16
+    symbol @table const size 12 align 4 +16 = "0700ff"
+    symbol @list global size 24 align 8 +8 = "" 8 @table +0 at 0 8 generic @"with space" -4 at 8 1 shift 8 @list +0 at 16
 block0:
     v0 = const.pred 0x1
     v1 = const.b32 0xdeadbeef

@@ -21,8 +21,8 @@
 //! - **definition**: Results and parameters know where they are defined.
 //! - **dominance**: A definition dominates each of its uses; an argument of an edge is used at the end of the
 //!   edge's source. What can't be reached from the entry is free to use anything.
-//! - **symbol**: Names of symbols are unique, an address of one exists and has the type of its space, and a
-//!   `param` reads bytes of a declared parameter.
+//! - **symbol**: Names of symbols are unique, what they hold fits into them and names symbols that exist, an
+//!   address of one exists and has the type of its space, and a `param` reads bytes of a declared parameter.
 //!
 //! - **call**: Names of callees are unique, a call's callee exists and is called as what it is; a call has the
 //!   arguments and results of its callee, and a `ret` those that the function returns. A kernel returns nothing.

@@ -8,6 +8,7 @@ use crate::function::{CalleeKind, Function, FunctionKind};
 use crate::memory::{Access, Order, Space};
 use crate::op::Op;
 use crate::signature::{Arg, Types, arguments, row};
+use crate::symbol::SymbolData;
 use crate::types::Type;
 
 pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
@@ -16,6 +17,9 @@ pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
         if !names.insert(symbol.name.as_str()) {
             report.function(Rule::Symbol, format!("two symbols have the name `{}`", symbol.name));
         }
+    }
+    for symbol in func.symbols.values() {
+        initial(symbol, &names, report);
     }
     names.clear();
     for callee in func.callees.values() {
@@ -30,6 +34,28 @@ pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
         for &inst in &func.blocks[block].insts {
             types(func, block, inst, report);
             payload(func, level, block, inst, report);
+        }
+    }
+}
+
+/// What a variable holds fits into it, and names variables that exist.
+fn initial(symbol: &SymbolData, names: &FxHashSet<&str>, report: &mut Report<'_>) {
+    let Some(initial) = &symbol.initial else { return };
+    let mut say = |what: String| report.function(Rule::Symbol, format!("`{}`: {what}", symbol.name));
+    if !matches!(symbol.space, Space::Const | Space::Global) {
+        say(format!("a variable in {} memory has no content at the start", symbol.space));
+    }
+    if initial.bytes.len() > symbol.size as usize {
+        say(format!("{} bytes are more than it has", initial.bytes.len()));
+    }
+    let mut free = 0;
+    for address in &initial.addresses {
+        if address.at < free || u64::from(address.at) + u64::from(address.bytes) > symbol.size.into() {
+            say(format!("no room for an address at {}", address.at));
+        }
+        free = address.at.saturating_add(address.bytes.into());
+        if !names.contains(address.symbol.as_str()) {
+            say(format!("it names `{}`, which does not exist", address.symbol));
         }
     }
 }

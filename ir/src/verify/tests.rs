@@ -73,6 +73,18 @@ fn each_rule_catches_its_case() {
     for (body, expected) in cases {
         assert_eq!(rules(&function(body), super::Level::Built), *expected, "in\n{body}");
     }
+    let contents = [
+        ("\"0102\"", vec![]),
+        ("\"0102030405\"", vec![Symbol]),
+        ("\"\" 8 @g +0 at 0", vec![Symbol]),
+        ("\"\" 4 @nobody +0 at 0", vec![Symbol]),
+    ];
+    for (content, expected) in contents {
+        let line =
+            format!("func @f entry {{\n symbol @g global size 4 align 4 = {content}\nblock0:\n exit\n}}");
+        let func = crate::text::parse(&line).unwrap().remove(0);
+        assert_eq!(rules(&func, super::Level::Built), expected, "in\n{line}");
+    }
     let bar = function("block0:\n v0 = undef.b32\n bar.sync v0\n exit");
     assert_eq!(rules(&bar, super::Level::Built), []);
     assert_eq!(rules(&bar, super::Level::Legal), [Level]);

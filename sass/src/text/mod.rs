@@ -12,12 +12,14 @@
 //! ```
 
 mod alias;
+mod data;
 mod float;
 mod inst;
 mod notation;
 mod parse;
 mod program;
 
+pub use data::write_variables;
 pub use inst::write_inst;
 pub use notation::{Notation, NotationError};
 pub use parse::{ParseError, parse_inst};

@@ -152,6 +152,7 @@ mod tests {
             labels: vec![1],
             resources: Resources { registers: 6, barriers: 1, ..Resources::default() },
             params: vec![ParamInfo { name: "n".into(), size: 4, offset: 0 }],
+            variables: Vec::new(),
         }
     }
 

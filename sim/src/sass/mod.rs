@@ -37,7 +37,8 @@ use smallvec::SmallVec;
 use crate::case::Case;
 use crate::error::{Fault, SimError};
 use crate::grid::{self, Engine, Options, Shape, Step};
-use crate::memory::{CONSTANT_WINDOW, GridMemory, MODULE_BANK, write_le};
+use crate::memory::{CONSTANT_WINDOW, GridMemory, write_le};
+use crate::module;
 use crate::random::Random;
 use crate::report::Report;
 use crate::warp::{Flow, Joining};
@@ -172,7 +173,7 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
         local_bytes: program.resources.local_bytes.next_multiple_of(16),
     };
     memory.constants.insert(0, bank0(program, &shape, &memory));
-    memory.constants.insert(MODULE_BANK, options.constants.clone());
+    module::load(&program.variables, &options.constants, &mut memory)?;
     let engine = Sass {
         program,
         code: decode(program, &memory, options.mufu_error)?,

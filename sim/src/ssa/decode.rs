@@ -274,8 +274,8 @@ impl Decoder<'_> {
                     format!("{} variable {} has no address without a linker", data.space, data.name)
                 })?;
                 match func.symbols[symbol].space {
-                    Space::Local if self.index != 0 => Action::FrameAddr { d, offset: address },
-                    _ => Action::Fill { d, words: vec![address.into()] },
+                    Space::Local if self.index != 0 => Action::FrameAddr { d, offset: address as u32 },
+                    _ => Action::Fill { d, words: vec![address] },
                 }
             }
             Op::SpecialReg(register) => Action::Special { d, register },

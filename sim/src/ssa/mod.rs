@@ -24,7 +24,8 @@ use crate::barrier::Reduction;
 use crate::case::Case;
 use crate::error::{Fault, SimError};
 use crate::grid::{self, Engine, Options, Shape, Step};
-use crate::memory::{self, MODULE_BANK};
+use crate::memory;
+use crate::module;
 use crate::random::Random;
 use crate::report::Report;
 use crate::shuffle::source_lane;
@@ -52,8 +53,9 @@ pub fn run_ssa(
     let functions: Vec<&Function> = std::iter::once(func).chain(callees).collect();
     let params = func.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
-    memory.constants.insert(MODULE_BANK, options.constants.clone());
-    let layouts: Vec<Layout> = functions.iter().map(|func| Layout::new(func, case.dynamic_smem)).collect();
+    let addresses = module::load_functions(&functions, &options.constants, &mut memory)?;
+    let layouts: Vec<Layout> =
+        functions.iter().map(|func| Layout::new(func, case.dynamic_smem, &addresses)).collect();
     let code = decode::decode(&functions, &layouts, &memory.params, &mut Random::new(options.seed))?;
     let stack = if layouts[1..].iter().any(|layout| layout.local_bytes > 0) { STACK } else { 0 };
     let shape = Shape {

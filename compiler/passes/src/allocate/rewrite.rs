@@ -128,6 +128,7 @@ pub(super) fn rewrite(
         layout,
         vregs: work.mir.vregs.clone(),
         params: work.mir.params.clone(),
+        variables: work.mir.variables.clone(),
         shared_bytes: work.mir.shared_bytes,
         local_bytes: bytes,
         barriers: work.mir.barriers,

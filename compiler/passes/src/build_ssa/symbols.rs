@@ -5,7 +5,9 @@
 //! first mention; arrays of open size share the rest behind them, as the launch gives it. Where global and
 //! constant variables lie is for the linker to say.
 
-use ptxc_ir::{Function, Space, Symbol, SymbolData};
+use indexmap::IndexMap;
+use ptxc_ir::symbol::SymbolData;
+use ptxc_ir::{Function, Space, Symbol};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -40,7 +42,7 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// The symbol of a variable; none if it lies in no addressable space.
+    /// The symbol of a variable; none if it lies in no addressable space, or nothing fits its initialiser.
     pub fn get(
         &mut self,
         func: &mut Function,
@@ -63,10 +65,35 @@ impl Symbols {
             space: ir_space(variable.space)?,
             size: variable.size,
             align: variable.align,
-            offset: None,
+            offset: variable.place,
+            initial: variable.content.as_ref().ok()?.as_deref().cloned(),
         });
         self.made.insert(owner, symbol);
         Some(symbol)
+    }
+
+    /// Makes symbols of the variables that others point to, and lets addresses name symbols. The first name
+    /// that is no variable's is an error.
+    pub fn follow_addresses(
+        &mut self,
+        func: &mut Function,
+        env: &IndexMap<Name, Variable>,
+    ) -> Result<(), String> {
+        let mut next = 0;
+        while next < func.symbols.len() {
+            let symbol = Symbol::from_u32(next as u32);
+            next += 1;
+            let Some(mut initial) = func.symbols[symbol].initial.take() else { continue };
+            for address in &mut initial.addresses {
+                let found = env
+                    .get_key_value(address.symbol.as_str())
+                    .and_then(|(name, variable)| self.get(func, Owner::Module(name.clone()), name, variable));
+                let found = found.ok_or_else(|| address.symbol.clone())?;
+                address.symbol.clone_from(&func.symbols[found].name);
+            }
+            func.symbols[symbol].initial = Some(initial);
+        }
+        Ok(())
     }
 }
 
@@ -103,7 +130,8 @@ mod tests {
         let mut func = Function::new("f", FunctionKind::Entry);
         let mut add = |size, align| {
             let name = String::from("s");
-            func.symbols.push(SymbolData { name, space: Space::Shared, size, align, offset: None })
+            let space = Space::Shared;
+            func.symbols.push(SymbolData { name, space, size, align, offset: None, initial: None })
         };
         let symbols = [add(0, 16), add(3, 1), add(4, 4), add(0, 1)];
         place(&mut func).unwrap();

@@ -143,6 +143,10 @@ impl<'a> Translator<'a> {
             self.start(block, Above::Join);
             self.terminate(Op::Exit, &[], &[]);
         }
+        if let Err(name) = self.symbols.follow_addresses(&mut self.function, &self.env.variables) {
+            let what = format!("the address of `{name}` in a variable");
+            self.diagnostics.push(Diagnostic::unsupported(self.ast.id, what));
+        }
         if let Err(symbol) = symbols::place(&mut self.function) {
             let what =
                 format!("`{}`, which ends beyond 2 GiB of its window,", self.function.symbols[symbol].name);

@@ -3,9 +3,14 @@
 //! A [`ModuleEnv`] holds the header and just those module-scope names that the function mentions, so that
 //! a change of any other one leaves everything about the function as it was.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
+use ptxc_ir::symbol::Initial;
 use ptxc_syntax::Name;
 use ptxc_syntax::ast::{Declaration, Function, Linkage, Parameter, Space, Type};
+
+use super::initial::{self, Misfit};
 
 /// A PTX language version, `.version 9.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,6 +89,11 @@ pub struct Variable {
     pub align: u32,
     /// How other modules see it.
     pub linkage: Option<Linkage>,
+    /// What it holds at the start; `None` without an initialiser.
+    pub content: Result<Option<Arc<Initial>>, Misfit>,
+    /// Where it lies in the constant bank of the module, or where the module's table of addresses has its
+    /// address, in bytes; given by [`place`] to the constant and global variables of a module.
+    pub place: Option<u32>,
 }
 
 /// What a call of a function must look like.
@@ -125,16 +135,34 @@ impl ModuleEnv {
     }
 }
 
-/// Size of an object in bytes: elements times dimensions; an open dimension counts as none. `None` where
-/// the size exceeds 2^31 bytes or a dimension is no constant.
-fn object_size(element: u32, dimensions: &[Option<ptxc_syntax::ast::Expr>]) -> Option<u32> {
+/// Gives the constant and global variables of a module their places, in order: constants lie behind each
+/// other in constant bank 3, as ptxas lays them out, and the address of each global variable has 8 bytes of
+/// constant bank 4. An extern constant has none; only a linker knows it. `None` also where the bank would be
+/// larger than 2^31 bytes.
+pub fn place<'a>(variables: impl Iterator<Item = &'a mut Variable>) {
+    let (mut constants, mut addresses) = (0u32, 0u32);
+    for variable in variables {
+        match variable.space {
+            Space::Const if variable.linkage != Some(Linkage::Extern) => {
+                let start = constants.checked_next_multiple_of(variable.align);
+                let end = start.and_then(|start| start.checked_add(variable.size)).unwrap_or(u32::MAX);
+                variable.place = start.filter(|_| end <= 1 << 31);
+                constants = end;
+            }
+            Space::Global => {
+                variable.place = Some(addresses);
+                addresses += 8;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Size of an object in bytes: elements times dimensions. `None` where the size exceeds 2^31 bytes.
+fn object_size(element: u32, dimensions: &[u32]) -> Option<u32> {
     let mut size = u64::from(element);
-    for dimension in dimensions {
-        let count = match dimension {
-            Some(expr) => u64::from(constant_u32(expr)?),
-            None => 0,
-        };
-        size = size.checked_mul(count).filter(|&size| size <= 1 << 31)?;
+    for &count in dimensions {
+        size = size.checked_mul(count.into()).filter(|&size| size <= 1 << 31)?;
     }
     u32::try_from(size).ok()
 }
@@ -150,13 +178,19 @@ pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
         None => Some(element.max(1)),
     };
     let make = |declarator: &ptxc_syntax::ast::Declarator| {
-        let size = object_size(element, &declarator.dimensions)?;
+        let dimensions = initial::dimensions(&declarator.dimensions, declarator.initialiser.as_ref())?;
+        let size = object_size(element, &dimensions)?;
+        let content = declarator.initialiser.as_ref().map(|initialiser| {
+            initial::content(initialiser, specifiers.ty, lanes, &dimensions).map(Arc::new)
+        });
         Some(Variable {
             space: specifiers.space,
             ty: specifiers.ty,
             size,
             align: align?,
             linkage: declaration.linkage,
+            content: content.transpose(),
+            place: None,
         })
     };
     declaration.declarators.iter().map(|d| (d.name.name.clone(), make(d))).collect()
@@ -172,7 +206,7 @@ pub fn parameter_layout(parameter: &Parameter) -> Option<(u32, u32)> {
     let specifiers = &parameter.specifiers;
     let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
     let element = specifiers.ty.bytes()? * lanes;
-    let size = object_size(element, &parameter.dimensions)?;
+    let size = object_size(element, &initial::dimensions(&parameter.dimensions, None)?)?;
     let align = match &specifiers.align {
         Some(expr) => constant_u32(expr).filter(|align| align.is_power_of_two())?,
         None => element,

@@ -34,6 +34,7 @@ pub mod calls;
 pub mod codes;
 pub mod env;
 pub mod forms;
+pub mod initial;
 pub mod names;
 pub mod operands;
 pub mod requirements;

@@ -115,6 +115,7 @@ fn assemble(
         labels,
         frequency,
         params: code.params.iter().map(param_info).collect(),
+        variables: code.variables.clone(),
     };
     (program, Explain { notes })
 }

@@ -56,6 +56,7 @@ pub(crate) fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
     Code {
         name: "k".into(),
         params: Vec::new(),
+        variables: Vec::new(),
         shared_bytes: 0,
         local_bytes: 0,
         barriers: 0,

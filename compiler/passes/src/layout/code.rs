@@ -14,6 +14,7 @@
 //! ```
 
 use ptxc_ir::Param;
+use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, Op, OperandKind, PReg};
 use smallvec::SmallVec;
 
@@ -47,6 +48,8 @@ pub struct Code {
     pub name: String,
     /// Parameters, for the header.
     pub params: Vec<Param>,
+    /// The variables of the module that it names, and those that they point to.
+    pub variables: Vec<Variable>,
     /// Static shared memory in bytes, without what the system keeps.
     pub shared_bytes: u32,
     /// Local memory in bytes.

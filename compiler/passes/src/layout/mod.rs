@@ -81,6 +81,7 @@ pub fn layout(mir: Mir<PReg>) -> Code {
     let mut code = Code {
         name: mir.name,
         params: mir.params,
+        variables: mir.variables,
         shared_bytes: mir.shared_bytes,
         local_bytes: mir.local_bytes,
         barriers: mir.barriers,
@@ -335,6 +336,7 @@ pub(crate) mod tests {
             layout,
             vregs: PrimaryMap::new(),
             params: Vec::new(),
+            variables: Vec::new(),
             shared_bytes: 0,
             local_bytes: 0,
             barriers: 0,

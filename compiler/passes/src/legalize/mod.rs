@@ -22,6 +22,7 @@ use ptxc_sass::Arch;
 
 mod address_offsets;
 mod bar_to_barrier;
+mod demanded_words;
 mod emitter;
 mod f32_approximations;
 mod fuse_multiply_add;
@@ -33,6 +34,7 @@ mod wide_multiply_add;
 
 pub use address_offsets::address_offsets;
 pub use bar_to_barrier::bar_to_barrier;
+pub use demanded_words::demanded_words;
 pub use f32_approximations::f32_approximations;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
@@ -54,6 +56,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("global-addresses", global_addresses),
     ("f32-approximations", f32_approximations),
     ("integer-division", integer_division),
+    ("demanded-words", demanded_words),
     ("narrow-integers", narrow_integers),
     ("address-offsets", address_offsets),
     ("wide-multiply-add", wide_multiply_add),

@@ -37,6 +37,7 @@ pub use verify::{MirError, takes_operands, verify};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use ptxc_ir::{Param, SourceLoc};
+use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, RegFile, Register};
 use smallvec::SmallVec;
 
@@ -257,6 +258,8 @@ pub struct Mir<R> {
     pub vregs: PrimaryMap<VRegId, VRegData>,
     /// Parameters, for the header.
     pub params: Vec<Param>,
+    /// The variables of the module that it names, and those that they point to.
+    pub variables: Vec<Variable>,
     /// Static shared memory in bytes, without what the system keeps.
     pub shared_bytes: u32,
     /// Local memory in bytes, before spilling.
@@ -276,6 +279,7 @@ impl Mir<VReg> {
             layout: Vec::new(),
             vregs: PrimaryMap::new(),
             params: Vec::new(),
+            variables: Vec::new(),
             shared_bytes: 0,
             local_bytes: 0,
             barriers: 0,

@@ -11,12 +11,21 @@
 //!   [`Lower::pred`].
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, Function, Inst as IrInst, InstData, Op as IrOp, SourceLoc, Type, Value, ValueDef};
+use ptxc_ir::{
+    Access, Block, Function, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc, Type, Value, ValueDef,
+};
 use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
 
 use super::Unsupported;
-use super::pool::{Pool, Pooled};
+use super::pool::{BankPlace, Pool, Pooled};
 use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
+
+/// The constant bank of the module's constant variables.
+pub(super) const CONST_BANK: u8 = 3;
+/// The constant bank of the addresses of global variables.
+const ADDRESS_BANK: u8 = 4;
+/// The most bytes that a constant bank has.
+const CONST_BYTES: i64 = 1 << 16;
 
 /// A 32-bit source: what an operand slot can be filled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +34,8 @@ pub(super) enum Src {
     Undef,
     /// A constant.
     Imm(u32),
-    /// A word of constant bank 0, the same for all threads.
-    Bank(u32),
+    /// A word of a constant bank, the same for all threads.
+    Bank(BankPlace),
     /// The address of that byte of the CTA's static shared memory.
     Shared(u32),
     /// A component of a value in general registers.
@@ -205,16 +214,18 @@ impl<'a> Lower<'a> {
             match data.op {
                 IrOp::Undef => return Src::Undef,
                 IrOp::Const(bits) => return Src::Imm(bits as u32),
-                IrOp::Param(offset) if data.ty.bits() == 32 => {
-                    return Src::Bank(self.arch.param_base() + offset);
+                IrOp::Param(_) | IrOp::Load(_) if data.ty.bits() == 32 => {
+                    return self.bank_place(value).map_or(Src::Word(value, 0), Src::Bank);
                 }
                 IrOp::SpecialReg(reg) => {
-                    return super::special::bank_offset(reg).map_or(Src::Word(value, 0), Src::Bank);
+                    return super::special::bank_offset(reg)
+                        .map_or(Src::Word(value, 0), |offset| Src::Bank(BankPlace::launch(offset)));
                 }
                 IrOp::SymbolAddr(symbol) => {
                     let symbol = &self.func.symbols[symbol];
-                    return match symbol.offset {
-                        Some(offset) if symbol.space == ptxc_ir::Space::Shared => Src::Shared(offset),
+                    return match (symbol.offset, symbol.space) {
+                        (Some(offset), ptxc_ir::Space::Shared) => Src::Shared(offset),
+                        (Some(offset), ptxc_ir::Space::Const) => Src::Imm(offset),
                         _ => Src::Word(value, 0),
                     };
                 }
@@ -229,11 +240,13 @@ impl<'a> Lower<'a> {
     /// The source of the low (0) or high (1) word of a 64-bit value.
     pub(super) fn half(&self, value: Value, n: u8) -> Src {
         let value = self.resolve(value);
+        if let Some(at) = self.bank_place(value) {
+            return Src::Bank(at.plus(4 * u32::from(n)));
+        }
         let Some(data) = self.def_data(value) else { return Src::Word(value, n) };
         match data.op {
             IrOp::Undef => Src::Undef,
             IrOp::Const(bits) => Src::Imm((bits >> (32 * n)) as u32),
-            IrOp::Param(offset) => Src::Bank(self.arch.param_base() + offset + 4 * n as u32),
             IrOp::Pack if data.ty.bits() == 64 => self.src(data.args[n as usize]),
             IrOp::Zext if n == 1 => Src::Imm(0),
             IrOp::Zext if self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
@@ -282,7 +295,7 @@ impl<'a> Lower<'a> {
         match src {
             Src::Undef | Src::Imm(0) => Operand::rz(),
             Src::Imm(bits) => Operand::reg(self.pooled(Pooled::Const(bits))),
-            Src::Bank(offset) => Operand::reg(self.pooled(Pooled::Bank { offset, width: 1 })),
+            Src::Bank(at) => Operand::reg(self.pooled(Pooled::Bank { at, width: 1 })),
             Src::Shared(offset) => Operand::reg(self.pooled(Pooled::SharedCopy(offset))),
             Src::Word(value, component) => Operand::reg(self.reg_of(value).component(component)),
         }
@@ -292,7 +305,7 @@ impl<'a> Lower<'a> {
     pub(super) fn any(&mut self, src: Src) -> Operand<VReg> {
         match src {
             Src::Imm(bits) if bits != 0 => Operand::imm(bits),
-            Src::Bank(offset) => Operand::reg(self.pooled(Pooled::UniformBank { offset, width: 1 })),
+            Src::Bank(at) => Operand::reg(self.pooled(Pooled::UniformBank { at, width: 1 })),
             Src::Shared(offset) => Operand::reg(self.pooled(Pooled::Shared(offset))),
             _ => self.gpr(src),
         }
@@ -320,12 +333,11 @@ impl<'a> Lower<'a> {
             return self.gpr_value(value);
         }
         let value = self.resolve(value);
+        if let Some(at) = self.bank_place(value) {
+            return Operand::reg(self.pooled(Pooled::Bank { at, width: 2 }));
+        }
         match self.def_data(value).map(|data| data.op) {
             Some(IrOp::Undef | IrOp::Const(0)) => Operand::rz(),
-            Some(IrOp::Param(offset)) => {
-                let offset = self.arch.param_base() + offset;
-                Operand::reg(self.pooled(Pooled::Bank { offset, width: 2 }))
-            }
             _ => Operand::reg(self.reg_of(value)),
         }
     }
@@ -347,14 +359,41 @@ impl<'a> Lower<'a> {
 
     /// The same where a pair of uniform registers will do, too.
     pub(super) fn uniform_tuple(&mut self, value: Value) -> Option<Operand<VReg>> {
-        let data = self.def_data(self.resolve(value))?;
+        let at = self.bank_place(self.resolve(value))?;
+        Some(Operand::reg(self.pooled(Pooled::UniformBank { at, width: 2 })))
+    }
+
+    /// The place of a parameter in its constant bank.
+    pub(super) fn param(&self, offset: u32) -> BankPlace {
+        BankPlace::launch(self.arch.param_base() + offset)
+    }
+
+    /// Where in a constant bank a value of 32 or 64 bits stands, if it does: a parameter, a constant variable
+    /// at a known place, the address of a global variable.
+    pub(super) fn bank_place(&self, value: Value) -> Option<BankPlace> {
+        let ValueDef::Result(inst, lane) = self.func.def(value) else { return None };
+        let data = &self.func.insts[inst];
         match data.op {
-            IrOp::Param(offset) => {
-                let offset = self.arch.param_base() + offset;
-                Some(Operand::reg(self.pooled(Pooled::UniformBank { offset, width: 2 })))
+            IrOp::Param(offset) if matches!(data.ty.bits(), 32 | 64) => Some(self.param(offset)),
+            IrOp::SymbolAddr(symbol) if self.func.symbols[symbol].space == ptxc_ir::Space::Global => {
+                Some(BankPlace { bank: ADDRESS_BANK, offset: self.func.symbols[symbol].offset? })
+            }
+            IrOp::Load(access) if matches!(access.elem, MemType::B32 | MemType::B64) => {
+                let place = self.const_place(access, data.args[0])?;
+                Some(place.plus(u32::from(lane) * access.elem.bytes()))
             }
             _ => None,
         }
+    }
+
+    /// The place that a load from constant memory names, where it is known and aligned.
+    pub(super) fn const_place(&self, access: Access, address: Value) -> Option<BankPlace> {
+        let Src::Imm(base) = self.src(address) else { return None };
+        let offset = i64::from(base) + i64::from(access.offset);
+        let end = offset + i64::from(access.bytes());
+        let aligned = offset % i64::from(access.elem.bytes()) == 0;
+        let found = access.space == ptxc_ir::Space::Const && aligned && offset >= 0 && end <= CONST_BYTES;
+        found.then_some(BankPlace { bank: CONST_BANK, offset: offset as u32 })
     }
 
     /// A predicate as an operand, complemented where it is kept as its complement or under an odd number of
@@ -441,10 +480,9 @@ impl<'a> Lower<'a> {
     }
 
     fn is_computed_wide(&self, value: Value) -> bool {
-        !matches!(
-            self.def_data(value).map(|data| data.op),
-            None | Some(IrOp::Undef | IrOp::Const(_) | IrOp::Param(_))
-        )
+        let data = self.def_data(value);
+        data.is_some_and(|data| !matches!(data.op, IrOp::Undef | IrOp::Const(_)))
+            && self.bank_place(value).is_none()
     }
 
     /// Whether the definition of a value can write a register that its user chooses: it has none yet, stands

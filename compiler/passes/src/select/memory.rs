@@ -14,12 +14,15 @@ use ptxc_ir::{
 };
 use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
 
-use super::lower::{Lower, Src, width_of};
-use super::pool::Pooled;
+use super::lower::{CONST_BANK, Lower, Src, width_of};
+use super::pool::{BankPlace, Pooled};
 use crate::mir::VReg;
 
 /// Offsets that an address holds: 24 bits with sign.
 const OFFSETS: std::ops::Range<i64> = -(1 << 23)..1 << 23;
+/// Offsets that an index into a constant bank has beside it: 16 bits with sign, less what the second part of a
+/// vector adds.
+const CONST_OFFSETS: std::ops::Range<i64> = -(1 << 15)..(1 << 15) - 8;
 
 impl Lower<'_> {
     pub(super) fn lower_load(&mut self, inst: IrInst) {
@@ -33,6 +36,7 @@ impl Lower<'_> {
             Space::Shared => Op::LDS,
             Space::Local => Op::LDL,
             Space::Param => return self.lower_param_load(inst, size),
+            Space::Const => return self.lower_const_load(inst, size),
             other => return self.unsupported(&data.op, format!("a load from {other} memory")),
         };
         let needed = results.iter().any(|&result| self.is_needed(result));
@@ -57,6 +61,50 @@ impl Lower<'_> {
         let load = Inst::new(Op::LDC).with_kind(ModKind::Size, size);
         let to = Operand::reg(self.reg_of(result));
         self.emit(load.ops([to, Operand::constant(0, offset)]));
+    }
+
+    /// Constant memory: at a known place what is no operand of its users, or at an address in a register.
+    /// An instruction loads 8 bytes at most.
+    fn lower_const_load(&mut self, inst: IrInst, size: &'static str) {
+        let data = &self.func.insts[inst];
+        let IrOp::Load(access) = data.op else { return };
+        let results = self.func.results(inst);
+        if !results.iter().any(|&result| self.is_needed(result)) {
+            return;
+        }
+        let to = self.reg_of(results[0]);
+        let (parts, size) = if access.bytes() == 16 { (2, ".64") } else { (1, size) };
+        let known = self.const_place(access, data.args[0]);
+        let base = match known {
+            Some(_) => None,
+            None => {
+                let within = CONST_OFFSETS.contains(&access.offset.into());
+                let offset = if within { access.offset } else { 0 };
+                let mut base = self.narrow_address(access.space, data.args[0], offset.into());
+                if let (false, Some(index)) = (within, base.base) {
+                    let sum = self.temp();
+                    let rest = Operand::imm(access.offset as u32);
+                    let add = [Operand::reg(sum), Operand::reg(index), rest, Operand::rz()];
+                    self.emit(Inst::new(Op::IADD3).ops(add));
+                    base.base = Some(sum);
+                }
+                Some(base)
+            }
+        };
+        for part in 0..parts {
+            let source = match (known, base) {
+                (Some(at), _) => at.plus(8 * part).operand(),
+                (None, Some(Address { base: Some(index), offset, .. })) => {
+                    Operand::indexed_constant(CONST_BANK, index, offset + 8 * part as i32)
+                }
+                _ => {
+                    let why = "an address that is misaligned or outside of the constant bank";
+                    return self.unsupported(&data.op, why);
+                }
+            };
+            let to = Operand::reg(to.component(2 * part as u8));
+            self.emit(Inst::new(Op::LDC).with_kind(ModKind::Size, size).ops([to, source]));
+        }
     }
 
     pub(super) fn lower_store(&mut self, inst: IrInst) {
@@ -225,23 +273,26 @@ impl Lower<'_> {
             self.emit(Inst::new(Op::IMAD_WIDE).ops([Operand::reg(sum), factor, one, Operand::reg(reg)]));
             reg = sum;
         }
-        let descriptor =
-            self.arch.global_descriptor().map(|offset| self.pooled(Pooled::UniformBank { offset, width: 2 }));
+        let descriptor = self.arch.global_descriptor().map(|offset| {
+            let at = BankPlace::launch(offset);
+            self.pooled(Pooled::UniformBank { at, width: 2 })
+        });
         Address::global(reg, offset as i32, descriptor)
     }
 
     /// `[base+uniform+offset]`.
     fn narrow_address(&mut self, space: Space, address: Value, offset: i64) -> Address<VReg> {
         let (mut at, mut offset) = (Some(self.resolve(address)), offset);
+        let limits = if space == Space::Const { CONST_OFFSETS } else { OFFSETS };
         let mut uniform = None;
         while let Some(value) = at {
             match self.src(value) {
-                Src::Imm(bits) if OFFSETS.contains(&(offset + i64::from(bits as i32))) => {
+                Src::Imm(bits) if limits.contains(&(offset + i64::from(bits as i32))) => {
                     offset += i64::from(bits as i32);
                     at = None;
                     break;
                 }
-                Src::Shared(base) if uniform.is_none() && OFFSETS.contains(&(offset + i64::from(base))) => {
+                Src::Shared(base) if uniform.is_none() && limits.contains(&(offset + i64::from(base))) => {
                     offset += i64::from(base);
                     uniform = Some(Src::Shared(0));
                     at = None;
@@ -252,11 +303,11 @@ impl Lower<'_> {
             let Some(data) = self.def_data(value).filter(|data| data.op == IrOp::Iadd) else { break };
             let (a, b) = (data.args[0], data.args[1]);
             let constant = |value: Value| match self.src(value) {
-                Src::Imm(bits) => Some(i64::from(bits as i32)).filter(|c| OFFSETS.contains(&(offset + c))),
+                Src::Imm(bits) => Some(i64::from(bits as i32)).filter(|c| limits.contains(&(offset + c))),
                 _ => None,
             };
             let base = |value: Value| match self.src(value) {
-                Src::Shared(base) => Some(i64::from(base)).filter(|c| OFFSETS.contains(&(offset + c))),
+                Src::Shared(base) => Some(i64::from(base)).filter(|c| limits.contains(&(offset + c))),
                 _ => None,
             };
             let alone = self.foldable(value).is_some();

@@ -39,7 +39,10 @@ mod warp;
 mod wide;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, Function, Inst as IrInst, Op, SourceLoc, Space, Type, Value};
+use ptxc_ir::{
+    Block, Function, InitialAddress, Inst as IrInst, Op, SourceLoc, Space, SymbolData, Type, Value,
+};
+use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Arch, RegFile};
 
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
@@ -106,7 +109,7 @@ fn skeleton(
         match symbol.space {
             Space::Shared => mir.shared_bytes = mir.shared_bytes.max(end),
             Space::Local => mir.local_bytes = mir.local_bytes.max(end),
-            _ => {}
+            _ => mir.variables.extend(variable(symbol)),
         }
     }
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
@@ -138,6 +141,29 @@ fn skeleton(
         };
     }
     (mir, block_map)
+}
+
+/// A variable of the module as the program names it.
+fn variable(symbol: &SymbolData) -> Option<Variable> {
+    let section = match symbol.space {
+        Space::Const => Section::Constant,
+        Space::Global => Section::Global,
+        _ => return None,
+    };
+    let initial = symbol.initial.clone().unwrap_or_default();
+    let pointer = |address: InitialAddress| {
+        let InitialAddress { at, bytes, shift, symbol, generic, addend } = address;
+        Pointer { at, bytes, shift, target: symbol, generic, addend }
+    };
+    Some(Variable {
+        section,
+        place: symbol.offset?,
+        name: symbol.name.clone(),
+        size: symbol.size,
+        align: symbol.align,
+        bytes: initial.bytes,
+        pointers: initial.addresses.into_iter().map(pointer).collect(),
+    })
 }
 
 fn reachable(func: &Function) -> Vec<Block> {

@@ -1,4 +1,4 @@
-//! Values that are made where they are needed: constants, words of the constant bank, the shared window.
+//! Values that are made where they are needed: constants, words of constant banks, the shared window.
 //!
 //! A request names what is wanted and the block that wants it; a register comes back at once, and the
 //! instructions that fill it are inserted when all requests are known.
@@ -24,22 +24,48 @@ use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
 
 use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId};
 
+/// A place in a constant bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct BankPlace {
+    /// The bank.
+    pub(super) bank: u8,
+    /// Byte offset in it.
+    pub(super) offset: u32,
+}
+
+impl BankPlace {
+    /// A place in bank 0: launch shape, windows, descriptor, parameters.
+    pub(super) const fn launch(offset: u32) -> BankPlace {
+        BankPlace { bank: 0, offset }
+    }
+
+    /// The place so many bytes on.
+    pub(super) const fn plus(self, bytes: u32) -> BankPlace {
+        BankPlace { bank: self.bank, offset: self.offset + bytes }
+    }
+
+    /// As an operand.
+    pub(super) fn operand(self) -> Operand<VReg> {
+        Operand::constant(self.bank, self.offset)
+    }
+}
+
 /// What can be requested. The order is that of insertion: what an earlier kind is made from is a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Pooled {
     /// A constant in a general register.
     Const(u32),
-    /// Words of constant bank 0 in general registers.
+    /// Words of a constant bank in general registers.
     Bank {
-        /// Byte offset in the bank.
-        offset: u32,
+        /// Where they are.
+        at: BankPlace,
         /// Words.
         width: u8,
     },
     /// A parameter of 8 or 16 bits in a general register.
     NarrowBank {
-        /// Byte offset in the bank.
-        offset: u32,
+        /// Where it is.
+        at: BankPlace,
         /// Bytes, 1 or 2.
         bytes: u8,
     },
@@ -49,10 +75,10 @@ pub(super) enum Pooled {
     Shared(u32),
     /// The CTA's number in its cluster, which is the high byte of its shared addresses.
     CtaRank,
-    /// Words of constant bank 0 in uniform registers.
+    /// Words of a constant bank in uniform registers.
     UniformBank {
-        /// Byte offset in the bank.
-        offset: u32,
+        /// Where they are.
+        at: BankPlace,
         /// Words.
         width: u8,
     },
@@ -145,15 +171,15 @@ impl Pool {
         let sized = |inst: Inst<VReg>, width| if width == 2 { inst.with(".64") } else { inst };
         match what {
             Pooled::Const(bits) => vec![Inst::new(Op::MOV).ops([to, Operand::imm(bits)])],
-            Pooled::Bank { offset, width } => {
-                vec![sized(Inst::new(Op::LDC), width).ops([to, Operand::constant(0, offset)])]
+            Pooled::Bank { at, width } => {
+                vec![sized(Inst::new(Op::LDC), width).ops([to, at.operand()])]
             }
-            Pooled::NarrowBank { offset, bytes } => {
+            Pooled::NarrowBank { at, bytes } => {
                 let size = if bytes == 1 { ".U8" } else { ".U16" };
-                vec![Inst::new(Op::LDC).with(size).ops([to, Operand::constant(0, offset)])]
+                vec![Inst::new(Op::LDC).with(size).ops([to, at.operand()])]
             }
-            Pooled::UniformBank { offset, width } => {
-                vec![sized(Inst::new(Op::ULDC), width).ops([to, Operand::constant(0, offset)])]
+            Pooled::UniformBank { at, width } => {
+                vec![sized(Inst::new(Op::ULDC), width).ops([to, at.operand()])]
             }
             Pooled::SharedCopy(offset) => {
                 let from = self.request(Pooled::Shared(offset), block, mir, cfg);

@@ -57,8 +57,8 @@ impl Lower<'_> {
                 None => self.unsupported(&data.op, format!("%{reg} is not read by S2R alone")),
             },
             IrOp::Param(offset) if data.ty.bits() == 16 => {
-                let offset = self.arch.param_base() + offset;
-                let from = self.pooled(Pooled::NarrowBank { offset, bytes: 2 });
+                let at = self.param(offset);
+                let from = self.pooled(Pooled::NarrowBank { at, bytes: 2 });
                 let to = self.def(result);
                 self.emit(Inst::new(Op::MOV).ops([to, Operand::reg(from)]));
             }

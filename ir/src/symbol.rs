@@ -1,0 +1,55 @@
+//! Variables in memory, and what they hold when a grid starts.
+
+use crate::memory::Space;
+
+/// A variable in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SymbolData {
+    /// Its PTX name.
+    pub name: String,
+    /// Its space.
+    pub space: Space,
+    /// Size in bytes; 0 for an extern array whose size the launch gives.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Where it lies, in bytes: a shared or local variable in the function's part of its window, a constant
+    /// one in constant bank 3. For a global variable, the place of its address in the module's table of
+    /// addresses, constant bank 4; the variable itself lies where the loader puts it. `None` where a linker
+    /// decides.
+    pub offset: Option<u32>,
+    /// What it holds at the start; none for zeros, and for what has no content of its own.
+    pub initial: Option<Initial>,
+}
+
+/// The content of a variable when the grid starts.
+///
+/// ```text
+/// .global .u64 list[3] = {7, other, generic(other)+8};      bytes 07, then zeros
+///                                                           the address of `other` at 8, 8 bytes
+///                                                           the generic address of `other` + 8 at 16, 8 bytes
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Initial {
+    /// The first bytes; what follows is zero.
+    pub bytes: Vec<u8>,
+    /// Addresses in it, by ascending place; the bytes there are zero.
+    pub addresses: Vec<InitialAddress>,
+}
+
+/// An address in the content of a variable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InitialAddress {
+    /// Where it stands, in bytes from the start of the variable.
+    pub at: u32,
+    /// Its size in bytes: 8, 4, or 1 for a single byte of it.
+    pub bytes: u8,
+    /// How far the address is shifted to the right first, in bits.
+    pub shift: u8,
+    /// The name of the variable whose address it is.
+    pub symbol: String,
+    /// Whether the generic address is meant, and not the one in the variable's space.
+    pub generic: bool,
+    /// Added to the address.
+    pub addend: i64,
+}

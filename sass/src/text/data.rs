@@ -1,0 +1,170 @@
+//! The variables of a module as text.
+//!
+//! ```text
+//! .nv.constant3:                                  // constant bank 3
+//! /*0010*/  weight:                               // 100 bytes, aligned to 4
+//!         .word 0x3f800000, 0x40800000, 0x40c00000, 0x40800000
+//!         .zero 84
+//! .nv.constant4:                                  // constant bank 4: addresses of global variables
+//! /*0000*/  .dword counter
+//! .nv.global:                                     // global memory
+//! counter:                                        // 4 bytes, aligned to 4
+//!         .zero 4
+//! list:                                           // 16 bytes, aligned to 8
+//!         .dword generic(counter)+0x8
+//!         .zero 8
+//! ```
+//!
+//! Content is little-endian words, and bytes where there are fewer than four. Linear in what is written.
+
+use std::fmt;
+
+use crate::variable::{Pointer, Section, Variable};
+
+/// Bytes of content on a line.
+const LINE: usize = 16;
+
+/// Writes the sections of variables that are in ascending order, as [`union`](crate::variable::union) leaves
+/// them.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_variables(variables: &[&Variable], out: &mut impl fmt::Write) -> fmt::Result {
+    let split = variables.partition_point(|variable| variable.section == Section::Constant);
+    let (constants, globals) = variables.split_at(split);
+    if !constants.is_empty() {
+        writeln!(out, "{:<48}// constant bank 3", ".nv.constant3:")?;
+        for variable in constants {
+            write!(out, "/*{:04x}*/  ", variable.place)?;
+            content(variable, 38, out)?;
+        }
+    }
+    if !globals.is_empty() {
+        writeln!(out, "{:<48}// constant bank 4: addresses of global variables", ".nv.constant4:")?;
+        for variable in globals {
+            writeln!(out, "/*{:04x}*/  .dword {}", variable.place, variable.name)?;
+        }
+        writeln!(out, "{:<48}// global memory", ".nv.global:")?;
+        for variable in globals {
+            content(variable, 48, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A variable's name, size and content.
+fn content(variable: &Variable, column: usize, out: &mut impl fmt::Write) -> fmt::Result {
+    let label = format!("{}:", variable.name);
+    let (size, align) = (variable.size, variable.align);
+    let unit = if size == 1 { "byte" } else { "bytes" };
+    writeln!(out, "{label:<column$}// {size} {unit}, aligned to {align}")?;
+    let mut at = 0;
+    for pointer in &variable.pointers {
+        bytes(variable, at, pointer.at, out)?;
+        self::pointer(pointer, out)?;
+        at = pointer.at + u32::from(pointer.bytes);
+    }
+    bytes(variable, at, variable.size, out)
+}
+
+/// The content between two offsets, which holds no pointer.
+fn bytes(variable: &Variable, start: u32, end: u32, out: &mut impl fmt::Write) -> fmt::Result {
+    let known = variable.bytes.len().clamp(start as usize, end as usize);
+    let slice = variable.bytes.get(start as usize..known).unwrap_or(&[]);
+    // A line of zeros is worth its words only between others.
+    let used = slice.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let used = used.next_multiple_of(4).min(slice.len());
+    for line in slice[..used].chunks(LINE) {
+        let (words, rest) = line.as_chunks::<4>();
+        list(".word", words.iter().map(|&word| u32::from_le_bytes(word)), 10, out)?;
+        list(".byte", rest.iter().map(|&byte| byte.into()), 4, out)?;
+    }
+    let zeros = end as usize - start as usize - used;
+    if zeros > 0 { writeln!(out, "        .zero {zeros}") } else { Ok(()) }
+}
+
+/// A line of numbers; nothing if there are none.
+fn list(
+    directive: &str,
+    numbers: impl Iterator<Item = u32>,
+    width: usize,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    let mut separator = format!("        {directive} ");
+    let mut any = false;
+    for number in numbers {
+        write!(out, "{separator}{number:#0width$x}")?;
+        separator = ", ".to_string();
+        any = true;
+    }
+    if any { writeln!(out) } else { Ok(()) }
+}
+
+fn pointer(pointer: &Pointer, out: &mut impl fmt::Write) -> fmt::Result {
+    let directive = match pointer.bytes {
+        8 => ".dword",
+        4 => ".word",
+        _ => ".byte",
+    };
+    let target = &pointer.target;
+    let mut text = if pointer.generic { format!("generic({target})") } else { target.clone() };
+    if pointer.addend != 0 {
+        let sign = if pointer.addend < 0 { '-' } else { '+' };
+        text = format!("{text}{sign}{:#x}", pointer.addend.unsigned_abs());
+    }
+    if pointer.bytes == 1 {
+        text = format!("({text}) >> {} & 0xff", pointer.shift);
+    }
+    writeln!(out, "        {directive} {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variable(section: Section, name: &str, size: u32, bytes: &[u8]) -> Variable {
+        let (name, bytes) = (name.to_string(), bytes.to_vec());
+        Variable { section, place: 8, name, size, align: 4, bytes, pointers: Vec::new() }
+    }
+
+    #[test]
+    fn words_bytes_zeros_and_pointers() {
+        let to = |at, bytes, shift, addend| Pointer {
+            at,
+            bytes,
+            shift,
+            target: "other".into(),
+            generic: bytes == 8,
+            addend,
+        };
+        let mut list =
+            variable(Section::Global, "list", 24, &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        list.pointers = vec![to(4, 8, 0, -4), to(18, 1, 8, 0)];
+        let table = variable(Section::Constant, "table", 7, &[1, 2, 3, 4, 5, 6, 7]);
+        let mut out = String::new();
+        write_variables(&union_of(&[list, table]), &mut out).unwrap();
+        let lines: Vec<_> = out.lines().map(|line| line.split("//").next().unwrap().trim()).collect();
+        let expected = [
+            ".nv.constant3:",
+            "/*0008*/  table:",
+            ".word 0x04030201",
+            ".byte 0x05, 0x06, 0x07",
+            ".nv.constant4:",
+            "/*0008*/  .dword list",
+            ".nv.global:",
+            "list:",
+            ".word 0x00000001",
+            ".dword generic(other)-0x4",
+            ".word 0x00000000",
+            ".byte 0x02",
+            ".zero 1",
+            ".byte (other) >> 8 & 0xff",
+            ".zero 5",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    fn union_of(variables: &[Variable]) -> Vec<&Variable> {
+        crate::variable::union([variables])
+    }
+}

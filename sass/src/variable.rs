@@ -1,0 +1,57 @@
+//! Variables of the module: what constant banks 3 and 4 and global memory hold when a grid starts.
+//!
+//! A program reads a constant variable at its place in bank 3. The address of a global variable stands at the
+//! variable's place in bank 4, where the loader writes it.
+
+/// Where a variable lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Section {
+    /// Constant bank 3.
+    Constant,
+    /// Global memory.
+    Global,
+}
+
+/// A variable of the module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Variable {
+    /// Where it lies.
+    pub section: Section,
+    /// Its offset in bank 3, or that of its address in bank 4, in bytes.
+    pub place: u32,
+    /// Its PTX name.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Its first bytes at the start; what follows is zero.
+    pub bytes: Vec<u8>,
+    /// Addresses in it, by ascending offset.
+    pub pointers: Vec<Pointer>,
+}
+
+/// The address of a variable in the content of another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pointer {
+    /// Offset in the variable that holds it, in bytes.
+    pub at: u32,
+    /// Its size in bytes: 8, 4, or 1 for a single byte of it.
+    pub bytes: u8,
+    /// How far the address is shifted to the right first, in bits.
+    pub shift: u8,
+    /// The name of the variable that it points to.
+    pub target: String,
+    /// Whether it is a generic address, not one in the target's space.
+    pub generic: bool,
+    /// Added to the address.
+    pub addend: i64,
+}
+
+/// The variables of several programs of one module: each once, by section and place.
+pub fn union<'a>(programs: impl IntoIterator<Item = &'a [Variable]>) -> Vec<&'a Variable> {
+    let mut all: Vec<&Variable> = programs.into_iter().flatten().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
