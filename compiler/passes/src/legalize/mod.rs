@@ -25,10 +25,12 @@ mod bar_to_barrier;
 mod demanded_words;
 mod emitter;
 mod f32_approximations;
+mod funnel_shifts;
 mod fuse_multiply_add;
 mod global_addresses;
 mod integer_division;
 mod narrow_integers;
+mod paired_products;
 mod wide_integers;
 mod wide_multiply_add;
 
@@ -36,10 +38,12 @@ pub use address_offsets::address_offsets;
 pub use bar_to_barrier::bar_to_barrier;
 pub use demanded_words::demanded_words;
 pub use f32_approximations::f32_approximations;
+pub use funnel_shifts::funnel_shifts;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
 pub use integer_division::integer_division;
 pub use narrow_integers::narrow_integers;
+pub use paired_products::paired_products;
 pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
 
@@ -59,6 +63,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("demanded-words", demanded_words),
     ("narrow-integers", narrow_integers),
     ("address-offsets", address_offsets),
+    ("funnel-shifts", funnel_shifts),
+    ("paired-products", paired_products),
     ("wide-multiply-add", wide_multiply_add),
     ("wide-integers", wide_integers),
 ];

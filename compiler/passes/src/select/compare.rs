@@ -93,7 +93,7 @@ impl<'a> Lower<'a> {
 
     fn compare_words(&mut self, to: Operand<VReg>, data: &InstData, cond: IntCond, combine: Combine) {
         let (x, y) = (self.src(data.args[0]), self.src(data.args[1]));
-        let swap = x.is_special() && !y.is_special();
+        let swap = x.claims_slot(y);
         let (x, y, cond) = if swap { (y, x, cond.swap()) } else { (x, y, cond) };
         let (a, b) = (self.gpr(x), self.any(y));
         self.emit(isetp(to, cond, a, b, combine));
@@ -223,7 +223,7 @@ impl<'a> Lower<'a> {
         if yes == no {
             return self.copy_to(to, yes);
         }
-        let swap = yes.is_special() && !no.is_special();
+        let swap = yes.claims_slot(no);
         let (a, b, ps) = if swap { (no, yes, ps.not()) } else { (yes, no, ps) };
         let (a, b) = (self.gpr(a), self.any(b));
         self.emit(Inst::new(Op::SEL).ops([Operand::reg(to), a, b, ps]));

@@ -26,10 +26,6 @@ impl FloatSrc {
     fn negated(self, neg: bool) -> FloatSrc {
         FloatSrc { neg: self.neg ^ neg, ..self }
     }
-
-    fn is_special(self) -> bool {
-        self.src.is_special()
-    }
 }
 
 impl Lower<'_> {
@@ -70,14 +66,14 @@ impl Lower<'_> {
     }
 
     fn float_pair(&mut self, a: FloatSrc, b: FloatSrc) -> (Operand<VReg>, Operand<VReg>) {
-        let (a, b) = if a.is_special() && !b.is_special() { (b, a) } else { (a, b) };
+        let (a, b) = if a.src.claims_slot(b.src) { (b, a) } else { (a, b) };
         (self.float_operand(a, false), self.float_operand(b, true))
     }
 
     /// The operands a and b of a float comparison, and whether they changed places.
     pub(super) fn compared_floats(&mut self, a: Value, b: Value) -> (Operand<VReg>, Operand<VReg>, bool) {
         let (a, b) = (self.float_src(a), self.float_src(b));
-        let swap = a.is_special() && !b.is_special();
+        let swap = a.src.claims_slot(b.src);
         let (a, b) = if swap { (b, a) } else { (a, b) };
         (self.float_operand(a, false), self.float_operand(b, true), swap)
     }
@@ -101,7 +97,7 @@ impl Lower<'_> {
             }
             IrOp::Ffma(mode) => {
                 let z = self.float_src(data.args[2]);
-                let (x, y) = if x.is_special() && !y.is_special() { (y, x) } else { (x, y) };
+                let (x, y) = if x.src.claims_slot(y.src) { (y, x) } else { (x, y) };
                 let a = self.fma_operand(x, false);
                 let b = self.fma_operand(y, true);
                 let c = self.fma_operand(z, is_general(b));

@@ -183,8 +183,14 @@ impl Lower<'_> {
 
     /// Up to three terms as the operands a, b, c of `IADD3`; b takes the one that is no general register.
     fn three(&mut self, terms: &[(Term, bool)]) -> [Operand<VReg>; 3] {
-        let special =
-            terms.iter().position(|(term, _)| matches!(term, Term::Source(src) if src.is_special()));
+        let mut special = None;
+        for (index, &(term, _)) in terms.iter().enumerate() {
+            let Term::Source(src) = term else { continue };
+            if src.claims_slot(special.map_or(Src::Undef, |(_, best)| best)) {
+                special = Some((index, src));
+            }
+        }
+        let special = special.map(|(index, _)| index);
         let mut general: SmallVec<[Operand<VReg>; 3]> = SmallVec::new();
         let mut middle = None;
         for (index, &(term, neg)) in terms.iter().enumerate() {
@@ -217,7 +223,7 @@ impl Lower<'_> {
                 return self.emit(Inst::new(Op::LEA).ops([to, a, addend, Operand::imm(count)]));
             }
         }
-        if x.is_special() && !y.is_special() {
+        if x.claims_slot(y) {
             std::mem::swap(&mut x, &mut y);
         }
         let y = match y {

@@ -93,7 +93,9 @@ impl Lower<'_> {
         let sources = self.sources(inputs);
         // The one that is no general register goes into the middle, and so does a lone input.
         let mut slots: [Option<Src>; 3] = [None; 3];
-        let special = sources.iter().position(|src| src.is_special());
+        let special = (0..sources.len())
+            .filter(|&at| sources[at].is_special())
+            .reduce(|best, at| if sources[at].claims_slot(sources[best]) { at } else { best });
         let middle = if sources.len() == 1 { Some(0) } else { special };
         if let Some(middle) = middle {
             slots[1] = Some(sources[middle]);

@@ -51,6 +51,14 @@ impl Src {
             Src::Undef | Src::Word(..) => false,
         }
     }
+
+    /// Whether it, rather than the other one, takes the slot for all kinds. Of a word of the constant bank and
+    /// an immediate it is the immediate: the word is loaded into a general register as cheaply as into a
+    /// uniform one, the immediate would need a move.
+    pub(super) fn claims_slot(self, other: Src) -> bool {
+        self.is_special()
+            && (!other.is_special() || (matches!(other, Src::Bank(_)) && matches!(self, Src::Imm(_))))
+    }
 }
 
 /// The state of the selection of one function.
@@ -323,7 +331,7 @@ impl<'a> Lower<'a> {
 
     /// Two sources of a commutative operation: the first in a general register, the second in whatever form.
     pub(super) fn commuted(&mut self, a: Src, b: Src) -> (Operand<VReg>, Operand<VReg>) {
-        let (a, b) = if a.is_special() && !b.is_special() { (b, a) } else { (a, b) };
+        let (a, b) = if a.claims_slot(b) { (b, a) } else { (a, b) };
         (self.gpr(a), self.any(b))
     }
 

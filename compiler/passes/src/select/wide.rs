@@ -97,11 +97,7 @@ impl Lower<'_> {
         y: Src,
         turn: fn(Operand<VReg>) -> Operand<VReg>,
     ) -> (Operand<VReg>, Operand<VReg>) {
-        if x.is_special() && !y.is_special() {
-            (turn(self.gpr(y)), self.any(x))
-        } else {
-            (self.gpr(x), turn(self.any(y)))
-        }
+        if x.claims_slot(y) { (turn(self.gpr(y)), self.any(x)) } else { (self.gpr(x), turn(self.any(y))) }
     }
 
     pub(super) fn lower_wide_product(&mut self, inst: IrInst) {
