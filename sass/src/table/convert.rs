@@ -186,6 +186,23 @@ pub(super) static F2F_WIDEN: Row = Row {
     ..XU
 };
 
+pub(super) static F2F_NARROW_HALF: Row = Row {
+    mnemonic: "F2F.F16.F64",
+    summary: "d = the double b rounded to a half",
+    slots: &[D, B_PAIR.neg().abs()],
+    mods: &[ROUND],
+    opcode: 0x310,
+    ..XU
+};
+
+pub(super) static F2F_WIDEN_HALF: Row = Row {
+    mnemonic: "F2F.F64.F16",
+    summary: "d = the half b as a double, exact",
+    slots: &[D_PAIR, B],
+    opcode: 0x310,
+    ..XU
+};
+
 pub(super) static FRND: Row = Row {
     mnemonic: "FRND",
     summary: "d = the float b rounded to an integral value",

@@ -131,6 +131,17 @@ pub(super) fn f2f_widen(i: &Fields<'_>) -> Decoded {
     map(i, 2, single, |b| convert::float_to_float(F32, F64, b, Mode::IEEE))
 }
 
+/// `F2F.F16.F64`. The upper half of the result is zero.
+pub(super) fn f2f_narrow_half(i: &Fields<'_>) -> Decoded {
+    let mode = Mode::new(rounding(i)?);
+    map(i, 1, Registers::double, move |b| convert::float_to_float(F64, F16, b, mode))
+}
+
+/// `F2F.F64.F16`.
+pub(super) fn f2f_widen_half(i: &Fields<'_>) -> Decoded {
+    map(i, 2, word, |b| convert::float_to_float(F16, F64, b & F16.mask(), Mode::IEEE))
+}
+
 /// `FRND`.
 pub(super) fn frnd(i: &Fields<'_>) -> Decoded {
     let mode = Mode::new(rounding(i)?).with_ftz(ftz(i));

@@ -1,7 +1,8 @@
 //! Double precision.
 
-use ptxc_semantics::float;
-use ptxc_semantics::{F64, Mode};
+use ptxc_sass::ModKind;
+use ptxc_semantics::float::{self, NanRule};
+use ptxc_semantics::{F64, Format, Mode};
 
 use super::alu::{set_predicates, set_where};
 use super::fields::{Action, Decoded, Fields};
@@ -36,14 +37,34 @@ pub(super) fn dfma(i: &Fields<'_>) -> Decoded {
     map(i, ["a", "b", "c"], |a, b, c, mode| float::fma(F64, a, b, c, mode))
 }
 
-/// `DSETP`.
+/// `DSETP`. With `.MIN` and `.MAX` the first predicate says that `a` is the result, the second that both operands
+/// are NaNs: so the sequences that ptxas makes for PTX `min` and `max` read them.
 pub(super) fn dsetp(i: &Fields<'_>) -> Decoded {
-    let (a, b, comparison) = (i.double("a")?, i.double("b")?, comparison(i)?);
-    set_predicates(i, move |registers| {
-        let (a, b) = (registers.double(a), registers.double(b));
-        set_where(|n| match comparison {
-            Ok(cmp) => float::compare(F64, cmp, a[n], b[n], false),
-            Err(always) => always,
-        })
-    })
+    let (a, b) = (i.double("a")?, i.double("b")?);
+    let extreme: fn(Format, u64, u64, NanRule, bool) -> u64 = match i.modifier(ModKind::Compare) {
+        ".MIN" => float::min,
+        ".MAX" => float::max,
+        _ => {
+            let comparison = comparison(i)?;
+            return set_predicates(i, move |registers| {
+                let (a, b) = (registers.double(a), registers.double(b));
+                set_where(|n| match comparison {
+                    Ok(cmp) => float::compare(F64, cmp, a[n], b[n], false),
+                    Err(always) => always,
+                })
+            });
+        }
+    };
+    let (pd, pe, ps) = (i.pred_dest("pd")?, i.pred_dest("pe")?, i.pred("ps")?);
+    if i.modifier(ModKind::Combine) != ".AND" {
+        return i.unknown(ModKind::Combine);
+    }
+    Ok(Box::new(move |registers, step| {
+        let (a, b, ps) = (registers.double(a), registers.double(b), registers.pred(ps));
+        let first = set_where(|n| extreme(F64, a[n], b[n], NanRule::Number, false) == a[n]);
+        let nans = set_where(|n| F64.is_nan(a[n]) && F64.is_nan(b[n]));
+        registers.write_pred(pd, step.lanes, first & !nans & ps);
+        registers.write_pred(pe, step.lanes, nans & ps);
+        Ok(Flow::Next)
+    }))
 }

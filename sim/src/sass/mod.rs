@@ -109,6 +109,8 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::F2I_F64_64 => convert::f2i_f64_64,
         Op::F2F_NARROW => convert::f2f_narrow,
         Op::F2F_WIDEN => convert::f2f_widen,
+        Op::F2F_NARROW_HALF => convert::f2f_narrow_half,
+        Op::F2F_WIDEN_HALF => convert::f2f_widen_half,
         Op::F2FP => convert::f2fp,
         Op::FRND => convert::frnd,
         Op::FRND_F64 => convert::frnd_f64,

@@ -153,7 +153,12 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
         if let Some(round) = integral {
             value = t.emit(Op::RoundToIntegral(round, ftz), ty, &[value]);
         }
-        if sat || (ftz && integral.is_none()) {
+        if ty == Type::F64 && sat {
+            // Double precision has no such modifier. A NaN becomes zero.
+            let (zero, one) = (t.constant(ty, 0), t.constant(ty, ptxc_semantics::F64.one()));
+            let least = t.emit(Op::Fmax(false), ty, &[value, zero]);
+            value = t.emit(Op::Fmin(false), ty, &[least, one]);
+        } else if sat || (ftz && integral.is_none()) {
             // Adding minus zero leaves every number as it is, for the modifiers to work on.
             let zero = t.constant(ty, 1 << (ty.bits() - 1));
             let mode = FloatMode { ftz, sat, ..FloatMode::RN };

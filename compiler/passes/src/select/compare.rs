@@ -21,9 +21,9 @@ use crate::mir::VReg;
 
 /// The third input of a comparison and how it is combined.
 #[derive(Clone, Copy)]
-struct Combine {
-    mode: &'static str,
-    ps: Operand<VReg>,
+pub(super) struct Combine {
+    pub(super) mode: &'static str,
+    pub(super) ps: Operand<VReg>,
 }
 
 impl Combine {
@@ -119,7 +119,7 @@ impl<'a> Lower<'a> {
     pub(super) fn lower_fcmp(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let IrOp::Fcmp(cond, ftz) = data.op else { return };
-        if data.ty != Type::F32 {
+        if !matches!(data.ty, Type::F32 | Type::F64) {
             return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
         }
         let to = self.def(self.func.result(inst));
@@ -134,6 +134,9 @@ impl<'a> Lower<'a> {
         ftz: bool,
         combine: Combine,
     ) {
+        if data.ty == Type::F64 {
+            return self.compare_doubles(to, data, cond, combine);
+        }
         let (a, b, swapped) = self.compared_floats(data.args[0], data.args[1]);
         let cond = if swapped { cond.swap() } else { cond };
         let text = format!(".{}", cond.name().to_ascii_uppercase());
@@ -188,7 +191,7 @@ impl<'a> Lower<'a> {
         let data = self.foldable(below)?;
         let folds = match data.op {
             IrOp::Icmp(_) => matches!(data.ty, Type::B32 | Type::B64) && self.bit_test(below).is_none(),
-            IrOp::Fcmp(..) => data.ty == Type::F32,
+            IrOp::Fcmp(..) => matches!(data.ty, Type::F32 | Type::F64),
             _ => false,
         };
         folds.then_some((data, complement))
@@ -219,7 +222,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn select_word(&mut self, to: VReg, ps: Operand<VReg>, yes: Src, no: Src) {
+    pub(super) fn select_word(&mut self, to: VReg, ps: Operand<VReg>, yes: Src, no: Src) {
         if yes == no {
             return self.copy_to(to, yes);
         }

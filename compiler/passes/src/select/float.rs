@@ -54,7 +54,7 @@ impl Lower<'_> {
     }
 
     /// As an operand; the flag allows other forms than a general register.
-    fn float_operand(&mut self, float: FloatSrc, any: bool) -> Operand<VReg> {
+    pub(super) fn float_operand(&mut self, float: FloatSrc, any: bool) -> Operand<VReg> {
         let src = match float.src {
             Src::Imm(bits) if float.neg => Src::Imm(bits ^ 0x8000_0000),
             other => other,
@@ -217,11 +217,11 @@ fn with_mode(inst: Inst<VReg>, mode: FloatMode) -> Inst<VReg> {
     if mode.sat { inst.with(".SAT") } else { inst }
 }
 
-fn with_ftz(inst: Inst<VReg>, ftz: bool) -> Inst<VReg> {
+pub(super) fn with_ftz(inst: Inst<VReg>, ftz: bool) -> Inst<VReg> {
     if ftz { inst.with(".FTZ") } else { inst }
 }
 
-fn with_round(inst: Inst<VReg>, round: Rounding) -> Inst<VReg> {
+pub(super) fn with_round(inst: Inst<VReg>, round: Rounding) -> Inst<VReg> {
     match round {
         Rounding::Nearest => inst,
         Rounding::Zero => inst.with(".RZ"),

@@ -18,7 +18,7 @@
 //! instruction table accepts; of immediate, uniform register and constant an instruction takes one.
 //! Constants and parameters have no place of their own: see [`pool`]. One pass, linear in the function.
 //!
-//! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`compare`] with predicates
+//! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`], [`compare`] with predicates
 //! and selects, [`memory`], [`warp`], [`control`], [`special`]. [`lower`] keeps the state.
 //!
 //! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
@@ -26,6 +26,7 @@
 
 mod compare;
 mod control;
+mod double;
 mod float;
 mod integer;
 mod logic;
@@ -256,6 +257,28 @@ impl Lower<'_> {
             }
             Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(_) | Op::Fmax(_) | Op::Fapprox(..) if ty == Type::F32 => {
                 self.lower_float_unary(inst);
+            }
+            Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F64 => {
+                self.lower_double_arithmetic(inst);
+            }
+            Op::Fneg(_)
+            | Op::Fabs(_)
+            | Op::Fmin(_)
+            | Op::Fmax(_)
+            | Op::Fapprox(..)
+            | Op::RoundToIntegral(..)
+                if ty == Type::F64 =>
+            {
+                self.lower_double_unary(inst);
+            }
+            Op::SintToFloat(_)
+            | Op::UintToFloat(_)
+            | Op::FloatToSint(..)
+            | Op::FloatToUint(..)
+            | Op::FloatToFloat(_)
+                if ty == Type::F64 || func.ty(data.args[0]) == Type::F64 =>
+            {
+                self.lower_double_conversion(inst);
             }
             Op::SintToFloat(_) | Op::UintToFloat(_) | Op::FloatToSint(..) | Op::FloatToUint(..) => {
                 self.lower_conversion(inst);

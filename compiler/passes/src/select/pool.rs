@@ -55,6 +55,8 @@ impl BankPlace {
 pub(super) enum Pooled {
     /// A constant in a general register.
     Const(u32),
+    /// A constant in a pair of general registers.
+    Long(u64),
     /// Words of a constant bank in general registers.
     Bank {
         /// Where they are.
@@ -73,6 +75,8 @@ pub(super) enum Pooled {
     SharedCopy(u32),
     /// The same in a uniform register.
     Shared(u32),
+    /// A constant in a pair of uniform registers.
+    UniformLong(u64),
     /// The CTA's number in its cluster, which is the high byte of its shared addresses.
     CtaRank,
     /// Words of a constant bank in uniform registers.
@@ -87,7 +91,9 @@ pub(super) enum Pooled {
 impl Pooled {
     fn file(self) -> RegFile {
         match self {
-            Pooled::Shared(_) | Pooled::CtaRank | Pooled::UniformBank { .. } => RegFile::Ugpr,
+            Pooled::Shared(_) | Pooled::UniformLong(_) | Pooled::CtaRank | Pooled::UniformBank { .. } => {
+                RegFile::Ugpr
+            }
             _ => RegFile::Gpr,
         }
     }
@@ -95,6 +101,7 @@ impl Pooled {
     fn width(self) -> u8 {
         match self {
             Pooled::Bank { width, .. } | Pooled::UniformBank { width, .. } => width,
+            Pooled::Long(_) | Pooled::UniformLong(_) => 2,
             _ => 1,
         }
     }
@@ -171,6 +178,8 @@ impl Pool {
         let sized = |inst: Inst<VReg>, width| if width == 2 { inst.with(".64") } else { inst };
         match what {
             Pooled::Const(bits) => vec![Inst::new(Op::MOV).ops([to, Operand::imm(bits)])],
+            Pooled::Long(bits) => halves(Op::MOV, reg, bits),
+            Pooled::UniformLong(bits) => halves(Op::UMOV, reg, bits),
             Pooled::Bank { at, width } => {
                 vec![sized(Inst::new(Op::LDC), width).ops([to, at.operand()])]
             }
@@ -202,6 +211,15 @@ impl Pool {
             }
         }
     }
+}
+
+/// Both words of a constant.
+fn halves(op: Op, reg: VReg, bits: u64) -> Vec<Inst<VReg>> {
+    let word = |n: u8| {
+        let to = Operand::reg(reg.component(n));
+        Inst::new(op).ops([to, Operand::imm((bits >> (32 * n)) as u32)])
+    };
+    vec![word(0), word(1)]
 }
 
 /// Instructions that fill a register and wait for its first reader.

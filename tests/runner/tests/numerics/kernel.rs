@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_semantics::Format;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 use ptxc_sim::{Case, Report, run_sass, run_ssa};
 
@@ -59,8 +60,22 @@ impl Instruction<'_> {
         )
     }
 
-    /// Applies the instruction to operands and compares with the reference; `same` decides.
+    /// Applies the instruction to operands and compares with the reference to the bit.
     pub fn check(&self, operands: &[[u64; 3]], reference: impl Fn([u64; 3]) -> u64) {
+        self.check_with(operands, reference, |a, b| a == b);
+    }
+
+    /// The same for results that are floats: one NaN is as good as another.
+    pub fn check_floats(&self, format: Format, operands: &[[u64; 3]], reference: impl Fn([u64; 3]) -> u64) {
+        self.check_with(operands, reference, |a, b| a == b || format.is_nan(a) && format.is_nan(b));
+    }
+
+    fn check_with(
+        &self,
+        operands: &[[u64; 3]],
+        reference: impl Fn([u64; 3]) -> u64,
+        same: impl Fn(u64, u64) -> bool,
+    ) {
         let count = operands.len().next_multiple_of(THREADS as usize);
         let bytes = |value: u64, bits: u32| value.to_le_bytes().into_iter().take(bits as usize / 8);
         let padded = || (0..count).map(|n| operands.get(n).copied().unwrap_or([1; 3]));
@@ -82,7 +97,8 @@ impl Instruction<'_> {
             let words = report.outcomes[1].content.chunks(self.to as usize / 8);
             for ((word, &expected), operands) in words.zip(&expected).zip(operands) {
                 let got = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-                assert_eq!(got, expected, "{who}: {}: {operands:x?}: {got:#x}, not {expected:#x}", self.body);
+                let what = || format!("{who}: {}: {operands:x?}: {got:#x}, not {expected:#x}", self.body);
+                assert!(same(got, expected), "{}", what());
             }
         };
         let simulator = ptxc_sim::Options { step_limit: u64::MAX, ..ptxc_sim::Options::default() };

@@ -1,5 +1,7 @@
 //! Operands: the edges of a type, and random ones of all magnitudes.
 
+use ptxc_semantics::Format;
+
 /// A small generator, so that a failure repeats.
 pub struct Random(pub u64);
 
@@ -49,4 +51,53 @@ pub fn integer_pairs(bits: u32) -> Vec<[u64; 3]> {
         [b.wrapping_mul(q).wrapping_add(random.bits() % 3).wrapping_sub(1) & mask, b, 0]
     }));
     pairs
+}
+
+/// Zeros, ones, ends of the normal and subnormal ranges, infinities and NaN, in both signs.
+pub fn float_edges(format: Format) -> Vec<u64> {
+    let (infinity, one) = (format.infinity(false), format.one());
+    let normal = infinity & infinity.wrapping_neg();
+    let positive = [
+        0,
+        1,
+        2,
+        normal - 1,
+        normal,
+        normal + 1,
+        3 * normal,
+        one - 1,
+        one,
+        one + 1,
+        one + normal / 2,
+        one + normal - 1,
+        infinity - normal,
+        infinity - 1,
+        infinity,
+        format.nan(),
+        format.nan() ^ 1,
+    ];
+    positive.iter().flat_map(|&a| [a, a | format.sign_bit()]).collect()
+}
+
+/// A random float: any bits, a number near one, or few bits in the fraction.
+pub fn float(random: &mut Random, format: Format) -> u64 {
+    let bits = random.bits() & format.mask();
+    let fraction = bits & format.fraction_mask();
+    match random.bits() % 4 {
+        0 => format.one() - ((random.bits() % 3) << format.fraction_bits()) + fraction,
+        1 => bits & !(format.fraction_mask() >> (random.bits() % 12)),
+        _ => bits,
+    }
+}
+
+/// All pairs of edges with an edge in third place, and random triples.
+pub fn float_triples(format: Format) -> Vec<[u64; 3]> {
+    let edges = float_edges(format);
+    let mut random = Random(u64::from(format.bits()));
+    let mut triples = Vec::new();
+    for &a in &edges {
+        triples.extend(edges.iter().map(|&b| [a, b, edges[(random.bits() % edges.len() as u64) as usize]]));
+    }
+    triples.extend((0..random_cases()).map(|_| std::array::from_fn(|_| float(&mut random, format))));
+    triples
 }
