@@ -411,7 +411,7 @@ pub enum Op {
     /// Terminator, `(a: pred)`, 2 targets: the first if `a` holds, else the second. The flag is PTX's
     /// promise that all threads of the warp agree (`bra.uni`).
     Branch(bool),
-    /// Terminator, `(a: b32)`, n targets: the one of that number; the last one if there is none.
+    /// Terminator, `(a: b32)`, n targets: the one of that number. Without one the behaviour is undefined.
     Switch,
     /// Terminator, `(results of the function)`: return from a function.
     Return,

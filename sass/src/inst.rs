@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::operand::{Operand, OperandKind};
+use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
 use crate::table::{ModKind, Op, Role, Row};
 
@@ -64,7 +64,8 @@ pub struct Inst<R> {
     pub guard: Option<Guard<R>>,
     /// The modifiers.
     pub mods: Mods,
-    /// One operand for each slot of the row, in its order.
+    /// One operand for each slot of the row, in its order; any number for a
+    /// [repeated](crate::Slot::repeated) one.
     pub operands: SmallVec<[Operand<R>; 6]>,
 }
 
@@ -77,7 +78,8 @@ impl<R: Register> Inst<R> {
         for (position, modifier) in row.mods.iter().enumerate() {
             mods.0[position] = modifier.default;
         }
-        let operands = row.slots.iter().map(|slot| slot.default_operand()).collect();
+        let slots = row.slots.iter().filter(|slot| !slot.repeated);
+        let operands = slots.map(|slot| slot.default_operand()).collect();
         Inst { op, guard: None, mods, operands }
     }
 
@@ -112,6 +114,29 @@ impl<R: Register> Inst<R> {
             self.slot_index(name).unwrap_or_else(|| panic!("{} has no {name}", self.op.row().mnemonic));
         self.operands[index] = operand;
         self
+    }
+
+    /// Names the targets of an indexed branch, in addition to those named already.
+    ///
+    /// # Panics
+    /// If the row has no slot for them.
+    pub fn targets(mut self, labels: impl IntoIterator<Item = Label>) -> Inst<R> {
+        assert!(self.is_indexed_branch(), "{} has no targets", self.op.row().mnemonic);
+        self.operands.extend(labels.into_iter().map(Operand::label));
+        self
+    }
+
+    /// Whether it branches to one of several targets, which an address in a register chooses.
+    pub fn is_indexed_branch(&self) -> bool {
+        self.op.row().slots.last().is_some_and(|slot| slot.repeated)
+    }
+
+    /// The places that it names: branch targets, where lanes go on.
+    pub fn labels(&self) -> impl Iterator<Item = Label> + '_ {
+        self.operands.iter().filter_map(|operand| match operand.kind {
+            OperandKind::Label(label) => Some(label),
+            _ => None,
+        })
     }
 
     /// The position of the slot of that name.
@@ -245,7 +270,9 @@ impl<R: Register> Inst<R> {
     /// names the slot.
     pub fn check_form(&self) -> Result<(), String> {
         let row = self.op.row();
-        if self.operands.len() != row.slots.len() {
+        let many = self.is_indexed_branch();
+        let fixed = row.slots.len() - usize::from(many);
+        if self.operands.len() < fixed || (self.operands.len() > fixed && !many) {
             return Err(format!(
                 "{} has {} operands, not {}",
                 row.mnemonic,
@@ -253,7 +280,8 @@ impl<R: Register> Inst<R> {
                 self.operands.len()
             ));
         }
-        for (slot, operand) in row.slots.iter().zip(&self.operands) {
+        let rest = row.slots.last().into_iter().cycle();
+        for (slot, operand) in row.slots.iter().chain(rest).zip(&self.operands) {
             slot.check(operand).map_err(|why| format!("{} {}: {why}", row.mnemonic, slot.name))?;
             if let Some(modifier) = slot.hidden_with
                 && self.has(modifier)

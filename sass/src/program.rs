@@ -29,6 +29,19 @@ pub struct ParamInfo {
     pub offset: u32,
 }
 
+/// A jump table: in constant bank 2, for each target of an indexed branch, in order, the byte offset of the
+/// target from the kernel's first instruction, as a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JumpTable {
+    /// Where it lies in the bank, in bytes.
+    pub offset: u32,
+    /// The index of the branch that goes by it.
+    pub branch: u32,
+}
+
+/// The constant bank of the jump tables.
+pub const JUMP_TABLE_BANK: u8 = 2;
+
 /// What a kernel needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
@@ -65,6 +78,8 @@ pub struct Program {
     pub params: Vec<ParamInfo>,
     /// The variables of the module that it names, and those that they point to.
     pub variables: Vec<Variable>,
+    /// Its jump tables, in the order of their places.
+    pub tables: Vec<JumpTable>,
 }
 
 impl Program {
@@ -80,13 +95,37 @@ impl Program {
 
     /// The frequency of what runs once a kernel's entry.
     pub const ONCE: u64 = 1024;
+
+    /// The words of a jump table: byte offsets of instructions. A target without instruction is offset 0.
+    pub fn table_words(&self, table: JumpTable) -> impl Iterator<Item = u32> + '_ {
+        let branch = self.insts.get(table.branch as usize);
+        let labels = branch.into_iter().flat_map(|coded| coded.inst.labels());
+        labels.map(|label| self.labels.get(label.0 as usize).map_or(0, |index| index * Self::INST_BYTES))
+    }
+
+    /// The content of constant bank [`JUMP_TABLE_BANK`].
+    pub fn table_bank(&self) -> Vec<u8> {
+        let mut bank = Vec::new();
+        for &table in &self.tables {
+            for (index, word) in self.table_words(table).enumerate() {
+                let start = table.offset as usize + 4 * index;
+                bank.resize(bank.len().max(start + 4), 0);
+                bank[start..start + 4].copy_from_slice(&word.to_le_bytes());
+            }
+        }
+        bank
+    }
+
+    /// The size of an instruction, in bytes.
+    pub const INST_BYTES: u32 = 16;
 }
 
 impl Program {
     /// Drops labels that no instruction names and numbers the rest in the order of their places; labels of
     /// one place become one.
     pub fn number_labels(&mut self) {
-        let mut places: Vec<u32> = self.insts.iter().flat_map(|coded| named(&coded.inst)).collect();
+        let labels = self.insts.iter().flat_map(|coded| coded.inst.labels());
+        let mut places: Vec<u32> = labels.map(|label| label.0).collect();
         for place in &mut places {
             *place = self.labels[*place as usize];
         }
@@ -102,12 +141,4 @@ impl Program {
         }
         self.labels = places;
     }
-}
-
-/// The labels that an instruction names.
-fn named(inst: &Inst<PReg>) -> impl Iterator<Item = u32> + '_ {
-    inst.operands.iter().filter_map(|operand| match operand.kind {
-        OperandKind::Label(label) => Some(label.0),
-        _ => None,
-    })
 }

@@ -153,9 +153,13 @@ impl Control {
             }
             Flow::Spread(targets) => {
                 self.groups.swap_remove(index);
+                let before = self.groups.len();
                 for lane in lanes_of(group.lanes) {
-                    let pc = targets[lane as usize];
-                    self.add(Group { pc, lanes: 1 << lane, wait: Wait::Ready });
+                    let (pc, lanes) = (targets[lane as usize], 1 << lane);
+                    match self.groups[before..].iter_mut().find(|other| other.pc == pc) {
+                        Some(other) => other.lanes |= lanes,
+                        None => self.groups.push(Group { pc, lanes, wait: Wait::Ready }),
+                    }
                 }
             }
             Flow::Exit(lanes) => {
@@ -184,14 +188,6 @@ impl Control {
     fn replace<const N: usize>(&mut self, index: usize, groups: [Group; N]) {
         self.groups.swap_remove(index);
         self.groups.extend(groups.into_iter().filter(|group| group.lanes != 0));
-    }
-
-    /// Adds a ready group, to an existing one at that place if it was added in the same way.
-    fn add(&mut self, group: Group) {
-        match self.groups.iter_mut().find(|other| other.pc == group.pc && other.wait == Wait::Ready) {
-            Some(other) => other.lanes |= group.lanes,
-            None => self.groups.push(group),
-        }
     }
 
     /// Joins ready groups, and those that gather, at the same place. A group that grows tries again.

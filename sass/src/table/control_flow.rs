@@ -1,6 +1,8 @@
 //! Branches, exits and convergence barriers.
 
-use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+use super::row::{
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+};
 
 const FLOW: Row = Row {
     mnemonic: "",
@@ -33,6 +35,35 @@ pub(super) static BRA_DIV: Row = Row {
     slots: &[Slot::read("mask", Kinds::UR), Slot::read("target", Kinds::LABEL)],
     effects: Effects { convergent: true, branch: true, ..Effects::NONE },
     opcode: 0x947,
+    ..FLOW
+};
+
+/// The targets of an indexed branch, as an assembler's annotation names them; no part of the encoding.
+const TARGETS: Slot = Slot::read("targets", Kinds::LABEL).repeated();
+
+pub(super) static BRX: Row = Row {
+    mnemonic: "BRX",
+    summary: "go to the address of the next instruction plus a (64 bits) plus the offset, which is one of the targets",
+    slots: &[
+        Slot::read("a", Kinds::R).width(Width::Fixed(2)),
+        Slot::read("offset", Kinds::IMM).imm(ImmFormat::Signed).spaced(),
+        TARGETS,
+    ],
+    effects: Effects { branch: true, ..Effects::NONE },
+    opcode: 0x949,
+    ..FLOW
+};
+
+pub(super) static BRXU: Row = Row {
+    mnemonic: "BRXU",
+    summary: "as BRX, with the address in uniform registers: all lanes go to one target",
+    slots: &[
+        Slot::read("a", Kinds::UR).width(Width::Fixed(2)),
+        Slot::read("offset", Kinds::IMM).imm(ImmFormat::Signed).spaced(),
+        TARGETS,
+    ],
+    effects: Effects { branch: true, ..Effects::NONE },
+    opcode: 0x958,
     ..FLOW
 };
 

@@ -275,6 +275,11 @@ pub struct Slot {
     pub default_not: bool,
     /// How an immediate is printed.
     pub imm: ImmFormat,
+    /// Whether a space alone, no comma, parts it from the slot in front.
+    pub spaced: bool,
+    /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
+    /// the targets of an indexed branch. Only the last slot of a row.
+    pub repeated: bool,
     /// Where it is encoded.
     pub bits: Bits,
 }
@@ -295,6 +300,8 @@ impl Slot {
             hidden_with: None,
             default_not: false,
             imm: ImmFormat::Hex,
+            spaced: false,
+            repeated: false,
             bits: Bits { lo: 0, len: 0 },
         }
     }
@@ -369,6 +376,18 @@ impl Slot {
     /// The same with that format of immediates.
     pub const fn imm(mut self, format: ImmFormat) -> Slot {
         self.imm = format;
+        self
+    }
+
+    /// The same with a space in front, no comma.
+    pub const fn spaced(mut self) -> Slot {
+        self.spaced = true;
+        self
+    }
+
+    /// The same, filled any number of times.
+    pub const fn repeated(mut self) -> Slot {
+        self.repeated = true;
         self
     }
 

@@ -79,6 +79,10 @@ fn sample(op: Op) -> Inst<PReg> {
     use super::Kinds;
     let mut inst = Inst::new(op);
     for (index, slot) in op.row().slots.iter().enumerate() {
+        if slot.repeated {
+            inst = inst.targets([crate::Label(3), crate::Label(4)]);
+            continue;
+        }
         if slot.hidden_with.is_some() {
             continue;
         }
@@ -125,6 +129,19 @@ fn the_text_names_the_row() {
             assert!(other.is_none() || other == Some(op), "{text} is both {op:?} and {other:?}");
         }
     });
+}
+
+#[test]
+fn only_the_last_slot_repeats() {
+    for_each(|op, row| {
+        let repeated = row.slots.iter().rev().skip(1).any(|slot| slot.repeated);
+        assert!(!repeated && (!sample(op).is_indexed_branch() || row.effects.branch), "{op:?}");
+    });
+    let branch: Inst<PReg> = Inst::new(Op::BRX).ops([Operand::reg(PReg::r(4)), Operand::imm(0)]);
+    assert_eq!(branch.check_form(), Ok(()));
+    let mut wrong = branch.targets([crate::Label(1)]);
+    wrong.operands.push(Operand::imm(1));
+    assert!(wrong.check_form().is_err());
 }
 
 #[test]

@@ -35,17 +35,28 @@ pub fn write_inst<R: Register>(out: &mut impl fmt::Write, inst: &Inst<R>, reuse:
         out.write_str(modifier.values[inst.mods.get(position) as usize])?;
     }
     let mut separator = " ";
-    for (slot, operand) in row.slots.iter().zip(&inst.operands) {
+    for (slot, operand) in row.slots.iter().zip(&inst.operands).filter(|(slot, _)| !slot.repeated) {
         if is_left_out(inst, slot, operand) {
             continue;
         }
-        out.write_str(separator)?;
+        out.write_str(if slot.spaced { " " } else { separator })?;
         separator = ", ";
         let reused = slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
         operand_text(out, inst.op, slot, operand, reused)?;
     }
+    if inst.is_indexed_branch() {
+        out.write_str(TARGETS_BEGIN)?;
+        for (index, label) in inst.labels().enumerate() {
+            write!(out, "{}.L_x_{}", if index == 0 { "" } else { "," }, label.0)?;
+        }
+        out.write_str(TARGETS_END)?;
+    }
     Ok(())
 }
+
+/// What stands around the targets of an indexed branch.
+pub(super) const TARGETS_BEGIN: &str = " (*\"BRANCH_TARGETS ";
+pub(super) const TARGETS_END: &str = "\"*)";
 
 /// Whether the text does without the operand.
 pub(super) fn is_left_out<R: Register>(inst: &Inst<R>, slot: &Slot, operand: &Operand<R>) -> bool {

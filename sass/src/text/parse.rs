@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::{alias, float};
+use super::{alias, float, inst};
 use crate::inst::Inst;
 use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile};
@@ -94,6 +94,10 @@ pub fn parse_inst(line: &str) -> Result<(Inst<PReg>, u8), ParseError> {
         }
         None => (None, line),
     };
+    let (line, targets) = match line.split_once(inst::TARGETS_BEGIN.trim_start()) {
+        Some((line, rest)) => (line.trim_end(), Some(targets(rest)?)),
+        None => (line, None),
+    };
     let (mnemonic, operands) = line.split_once(' ').unwrap_or((line, ""));
     let mnemonic = alias::plain(mnemonic);
     let operands: Vec<&str> = match operands.trim() {
@@ -110,8 +114,12 @@ pub fn parse_inst(line: &str) -> Result<(Inst<PReg>, u8), ParseError> {
             continue;
         }
         match fill(&mut inst, &mnemonic, &operands) {
+            Ok(_) if inst.is_indexed_branch() != targets.is_some() => {
+                error = ParseError::Count(mnemonic.clone());
+            }
             Ok(reuse) => {
                 inst.guard = guard;
+                inst.operands.extend(targets.into_iter().flatten().map(Operand::label));
                 return Ok((inst, reuse));
             }
             Err(why) => error = why,
@@ -142,14 +150,22 @@ fn modifiers(row: &Row, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
 
 fn fill(inst: &mut Inst<PReg>, mnemonic: &str, texts: &[&str]) -> Result<u8, ParseError> {
     let row = inst.row();
+    // `R4 -0x110` is two operands.
+    let parted: Vec<&str>;
+    let texts = if row.slots.iter().any(|slot| slot.spaced) {
+        parted = texts.iter().flat_map(|text| text.split_whitespace()).collect();
+        &parted[..]
+    } else {
+        texts
+    };
     let shown = |inst: &Inst<PReg>, slot: &Slot| !slot.hidden_with.is_some_and(|text| inst.has(text));
-    let needed = row.slots.iter().filter(|slot| !slot.hidden && shown(inst, slot)).count();
+    let needed = row.slots.iter().filter(|slot| !slot.hidden && !slot.repeated && shown(inst, slot)).count();
     let mut spare = texts.len().saturating_sub(needed);
     let mut texts = texts.iter().copied();
     let mut next = texts.next();
     let mut reuse = 0;
     for (index, slot) in row.slots.iter().enumerate() {
-        if !shown(inst, slot) || (slot.hidden && spare == 0) {
+        if !shown(inst, slot) || slot.repeated || (slot.hidden && spare == 0) {
             continue;
         }
         let Some(text) = next else { return Err(ParseError::Count(mnemonic.to_string())) };
@@ -310,8 +326,22 @@ fn address(text: &str) -> Option<Address<PReg>> {
 }
 
 fn label(text: &str) -> Option<OperandKind<PReg>> {
-    let number = text.strip_prefix("`(.L_x_")?.strip_suffix(')')?.parse().ok()?;
-    Some(OperandKind::Label(Label(number)))
+    label_number(text.strip_prefix("`(")?.strip_suffix(')')?).map(OperandKind::Label)
+}
+
+fn label_number(text: &str) -> Option<Label> {
+    Some(Label(text.strip_prefix(".L_x_")?.parse().ok()?))
+}
+
+/// The targets of an indexed branch, given what follows the beginning of the annotation.
+fn targets(rest: &str) -> Result<Vec<Label>, ParseError> {
+    let wrong = || ParseError::Operand {
+        mnemonic: "an indexed branch".to_string(),
+        slot: "targets",
+        text: rest.to_string(),
+    };
+    let list = rest.strip_suffix(inst::TARGETS_END).ok_or_else(wrong)?;
+    list.split(',').map(|name| label_number(name.trim()).ok_or_else(wrong)).collect()
 }
 
 fn special(text: &str) -> Option<OperandKind<PReg>> {
@@ -351,6 +381,8 @@ mod tests {
             "VOTE.ANY P0, !P1",
             "BAR.RED.AND 0x5, !P0",
             "BSSY B1, `(.L_x_2)",
+            "@!P2 BRX R4 -0x110 (*\"BRANCH_TARGETS .L_x_20,.L_x_21,.L_x_20\"*)",
+            "BRXU UR4 -0xb0 (*\"BRANCH_TARGETS .L_x_7\"*)",
         ] {
             let (inst, reuse) = parse_inst(line).unwrap_or_else(|why| panic!("{line}: {why}"));
             assert_eq!((inst.to_string().as_str(), reuse), (line, 0));
@@ -365,8 +397,19 @@ mod tests {
         let operand = ParseError::Operand { mnemonic: "FADD".into(), slot: "b", text: "P3".into() };
         assert_eq!(parse_inst("FADD R1, R2, P3"), Err(operand));
         assert_eq!(parse_inst("@R1 NOP"), Err(ParseError::Guard("R1".into())));
-        for junk in ["", "@", "@P0", ";", "FADD ,,", "LDG.E R1, desc[", "LDG.E R1, [+]", "FADD R256, R1, R2"]
-        {
+        for junk in [
+            "BRX R4 -0x10",
+            "BRX R4 -0x10 (*\"BRANCH_TARGETS ",
+            "FADD R1, R2, R3 (*\"BRANCH_TARGETS .L_x_1\"*)",
+            "",
+            "@",
+            "@P0",
+            ";",
+            "FADD ,,",
+            "LDG.E R1, desc[",
+            "LDG.E R1, [+]",
+            "FADD R256, R1, R2",
+        ] {
             assert!(parse_inst(junk).is_err(), "{junk}");
         }
     }

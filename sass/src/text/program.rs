@@ -16,7 +16,7 @@ use std::fmt;
 
 use super::inst::write_inst;
 use super::notation::Notation;
-use crate::program::{ParamInfo, Program};
+use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program};
 
 /// How a program is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,24 @@ pub fn write_program(
     for (_, number) in labels {
         writeln!(out, ".L_x_{number}:")?;
     }
+    tables(program, out)
+}
+
+/// The jump tables: their words, and what those are.
+fn tables(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
+    if program.tables.is_empty() {
+        return Ok(());
+    }
+    let what = format!(".nv.constant{JUMP_TABLE_BANK}.{}:", program.name);
+    writeln!(out, "{what:<COMMENT_COLUMN$}// constant bank {JUMP_TABLE_BANK}: jump tables")?;
+    for &table in &program.tables {
+        let branch = program.insts.get(table.branch as usize);
+        let labels = branch.into_iter().flat_map(|coded| coded.inst.labels());
+        for (index, (word, label)) in program.table_words(table).zip(labels).enumerate() {
+            let offset = table.offset as usize + 4 * index;
+            writeln!(out, "/*{offset:04x}*/  .word {word:#x}  // .L_x_{}", label.0)?;
+        }
+    }
     Ok(())
 }
 
@@ -123,7 +141,7 @@ fn type_by_size(param: &ParamInfo) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Coded, Resources};
+    use crate::program::{Coded, JumpTable, Resources};
     use crate::{Arch, Control, Inst, Label, Op, Operand, PReg, SpecialReg};
 
     fn sample() -> Program {
@@ -153,6 +171,7 @@ mod tests {
             resources: Resources { registers: 6, barriers: 1, ..Resources::default() },
             params: vec![ParamInfo { name: "n".into(), size: 4, offset: 0 }],
             variables: Vec::new(),
+            tables: Vec::new(),
         }
     }
 
@@ -175,6 +194,23 @@ mod tests {
              [B0-----:R-:W-:-:S05]  /*0010*/  IMAD R5, R0.reuse, R2, R5 ;\n\
              [B------:R-:W-:-:S05]  /*0020*/  @!P0 BRA `(.L_x_0) ;\n"
         );
+    }
+
+    #[test]
+    fn jump_tables_follow_the_code() {
+        let mut program = sample();
+        let branch = Inst::new(Op::BRX).ops([Operand::reg(PReg::r(2)), Operand::imm(-0x40i32 as u32)]);
+        let inst = branch.targets([Label(0), Label(1)]);
+        program.insts.push(Coded { inst, control: Control::plain(), loc: u32::MAX });
+        program.labels.push(0);
+        program.tables.push(JumpTable { offset: 8, branch: 3 });
+        assert_eq!(program.table_bank(), [0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0]);
+        let mut text = String::new();
+        write_program(&program, &Style { offsets: false, ..Style::default() }, None, &mut text).unwrap();
+        let tail = "BRX R2 -0x40 (*\"BRANCH_TARGETS .L_x_0,.L_x_1\"*) ;\n\
+                    .nv.constant2.k:                                // constant bank 2: jump tables\n\
+                    /*0008*/  .word 0x10  // .L_x_0\n/*000c*/  .word 0x0  // .L_x_1\n";
+        assert!(text.ends_with(tail), "{text}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::state::State;
 use super::{Hazard, HazardKind, Lack};
-use crate::operand::OperandKind;
+use crate::operand::{Label, OperandKind};
 use crate::program::Program;
 use crate::table::Op;
 
@@ -14,8 +14,8 @@ use crate::table::Op;
 struct Next {
     /// The next instruction.
     falls: bool,
-    /// The instruction of a label.
-    target: Option<u32>,
+    /// The instructions of its labels; `u32::MAX` for a label that there is none of.
+    targets: SmallVec<[u32; 1]>,
 }
 
 fn next(program: &Program, index: usize) -> Next {
@@ -23,22 +23,25 @@ fn next(program: &Program, index: usize) -> Next {
     let effects = inst.row().effects;
     let guarded = inst.guard.is_some();
     if effects.exit {
-        return Next { falls: guarded, target: None };
+        return Next { falls: guarded, targets: SmallVec::new() };
     }
-    if inst.op == Op::BRA {
-        let target = inst.operands.iter().find_map(|operand| match operand.kind {
-            OperandKind::Label(label) => program.labels.get(label.0 as usize).copied(),
-            _ => None,
-        });
+    if inst.op == Op::BRA || inst.is_indexed_branch() {
+        let place = |label: Label| program.labels.get(label.0 as usize).copied().unwrap_or(u32::MAX);
+        let mut targets: SmallVec<[u32; 1]> = inst.labels().map(place).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        if inst.is_indexed_branch() {
+            return Next { falls: guarded, targets };
+        }
         let conditional = guarded
             || inst.operands.iter().any(|operand| match operand.kind {
                 OperandKind::Reg(_) => true,
                 OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,
                 _ => false,
             });
-        return Next { falls: conditional, target };
+        return Next { falls: conditional, targets };
     }
-    Next { falls: true, target: None }
+    Next { falls: true, targets: SmallVec::new() }
 }
 
 /// Runs the check; the hazards come in no particular order and possibly repeated.
@@ -52,8 +55,8 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
     }
     for index in 0..count {
         let next = next(program, index);
-        starts.extend(next.target);
-        if next.target.is_some() || !next.falls {
+        starts.extend(&next.targets);
+        if !next.targets.is_empty() || !next.falls {
             starts.insert(index as u32 + 1);
         }
     }
@@ -62,7 +65,7 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
         .map(|block| {
             let end = starts.get(block + 1).copied().unwrap_or(count as u32);
             let next = next(program, end as usize - 1);
-            let targets = next.target.into_iter().chain(next.falls.then_some(end));
+            let targets = next.targets.into_iter().chain(next.falls.then_some(end));
             targets.filter_map(|target| starts.binary_search(&target).ok()).map(|at| at as u32).collect()
         })
         .collect();
@@ -122,7 +125,7 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
             state.issue(program, index, &mut |hazard| hazards.push(hazard));
         }
         let next = next(program, end as usize - 1);
-        let lost = next.target.is_some_and(|target| target as usize >= count);
+        let lost = next.targets.iter().any(|&target| target as usize >= count);
         if (next.falls && end as usize == count) || lost {
             let (consumer, kind) = (end - 1, HazardKind::FallsOff);
             hazards.push(Hazard { consumer, producer: consumer, kind, reg: None, lack: Lack::Rule });

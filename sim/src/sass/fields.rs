@@ -189,6 +189,16 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The indices of the instructions that an indexed branch may go to, in ascending order.
+    pub fn indexed_targets(&self) -> Result<Vec<u32>, String> {
+        let place = |label: ptxc_sass::Label| {
+            self.labels.get(label.0 as usize).copied().ok_or_else(|| format!("no label {}", label.0))
+        };
+        let mut targets = self.inst.labels().map(place).collect::<Result<Vec<u32>, String>>()?;
+        targets.sort_unstable();
+        Ok(targets)
+    }
+
     /// A convergence barrier.
     pub fn convergence(&self, name: &str) -> Result<u8, String> {
         match self.operand(name)?.kind {

@@ -1,7 +1,10 @@
 //! Branches, exits and convergence barriers.
 
+use ptxc_sass::Program;
+
 use super::fields::{Decoded, Fields};
-use crate::warp::{Flow, Wait};
+use crate::error::Fault;
+use crate::warp::{Flow, LANES, Wait, lanes_of};
 
 /// `BRA`.
 pub(super) fn bra(i: &Fields<'_>) -> Decoded {
@@ -19,6 +22,29 @@ pub(super) fn bra_div(i: &Fields<'_>) -> Decoded {
         let mask = registers.int(mask)[0];
         let apart = mask & step.control.live & !step.lanes != 0;
         Ok(Flow::Branch { taken: if apart { step.lanes } else { 0 }, target })
+    }))
+}
+
+/// `BRX` and `BRXU`. A lane whose address is none of the named targets is a fault.
+pub(super) fn brx(i: &Fields<'_>) -> Decoded {
+    let ([low, high], offset, targets) = (i.words::<2>("a")?, i.imm("offset")?, i.indexed_targets()?);
+    let offset = i64::from(offset as i32);
+    let bytes = i64::from(Program::INST_BYTES);
+    Ok(Box::new(move |registers, step| {
+        let (low, high) = (registers.int(low), registers.int(high));
+        let next = step.pc + 1;
+        let mut places = [next; LANES];
+        for lane in lanes_of(step.lanes) {
+            let at = lane as usize;
+            let address = (u64::from(high[at]) << 32 | u64::from(low[at])) as i64;
+            let address = address.wrapping_add(i64::from(next) * bytes).wrapping_add(offset);
+            let place = u32::try_from(address / bytes).ok().filter(|_| address % bytes == 0);
+            places[at] = match place {
+                Some(place) if targets.binary_search(&place).is_ok() => place,
+                _ => return Err(Fault::new(lane, format!("goes to {address:#x}, which is no target of it"))),
+            };
+        }
+        Ok(Flow::Spread(places))
     }))
 }
 

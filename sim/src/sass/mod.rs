@@ -31,7 +31,7 @@ mod uniform;
 mod warp;
 mod xu;
 
-use ptxc_sass::{Access, AccessRole, Inst, Op, PReg, Program};
+use ptxc_sass::{Access, AccessRole, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
 use smallvec::SmallVec;
 
 use crate::case::Case;
@@ -147,6 +147,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
 
         Op::BRA => flow::bra,
         Op::BRA_DIV => flow::bra_div,
+        Op::BRX | Op::BRXU => flow::brx,
         Op::EXIT => flow::exit,
         Op::BSSY => flow::bssy,
         Op::BSYNC => flow::bsync,
@@ -175,6 +176,7 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
         local_bytes: program.resources.local_bytes.next_multiple_of(16),
     };
     memory.constants.insert(0, bank0(program, &shape, &memory));
+    memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());
     module::load(&program.variables, &options.constants, &mut memory)?;
     let engine = Sass {
         program,

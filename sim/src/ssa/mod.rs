@@ -294,9 +294,14 @@ impl Engine for Ssa<'_> {
             Action::Switch(selector, edges) => {
                 let mut targets = [0; LANES];
                 for lane in lanes_of(lanes) {
-                    let index = (values.get(*selector, lane) as usize).min(edges.len() - 1);
-                    values.follow(&edges[index], 1 << lane);
-                    targets[lane as usize] = edges[index].pc;
+                    let number = values.get(*selector, lane);
+                    let edge = usize::try_from(number).ok().and_then(|index| edges.get(index));
+                    let Some(edge) = edge else {
+                        let why = format!("target {number} of a switch with {}", edges.len());
+                        return Err(Fault::new(lane, why));
+                    };
+                    values.follow(edge, 1 << lane);
+                    targets[lane as usize] = edge.pc;
                 }
                 return Ok(Flow::Spread(targets));
             }

@@ -74,6 +74,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
             .map(|inst| Coded { inst, control: Control::plain(), loc: u32::MAX })
             .collect(),
         labels,
+        tables: Vec::new(),
         resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
         variables: Vec::new(),
     }

@@ -177,6 +177,9 @@ fn successors(program: &Program, index: usize) -> Vec<usize> {
                 }
             }
         }
+        Op::BRX | Op::BRXU => {
+            next.extend(inst.labels().map(|label| program.labels[label.0 as usize] as usize));
+        }
         _ => always = false,
     }
     if !always {

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use super::AllocError;
 use super::live::{LiveRanges, exit_uses};
 use super::work::{self, Operand, Work};
-use crate::mir::{EdgeArg, MBlockId, MInst, Term, VReg, VRegId};
+use crate::mir::{EdgeArg, MBlockId, MInst, VReg, VRegId};
 
 /// How a virtual register that loses its register comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,10 +259,7 @@ impl<'a> Chooser<'a> {
     fn fit_exit(&mut self, block: MBlockId) -> Result<(), AllocError> {
         let work = self.work;
         let data = &work.mir.blocks[block];
-        let predicate = match data.term {
-            Term::Branch { pred, .. } => Some(pred.id.index()),
-            _ => None,
-        };
+        let predicate = data.term.selector().map(|(selector, _)| selector.id.index());
         let mut taken_by: BTreeMap<usize, SmallVec<[usize; 2]>> = BTreeMap::new();
         loop {
             // Spilling changes the width by the few registers of copies in memory at most.
@@ -408,9 +405,9 @@ impl<'a> Chooser<'a> {
     /// The registers that the end of a block takes for operands that are spilled.
     fn exit_width(&self, block: MBlockId) -> u32 {
         let term = &self.work.mir.blocks[block].term;
-        let mut width = match term {
-            Term::Branch { pred, .. } => self.spilled_width(&[(*pred, 1)]),
-            _ => 0,
+        let mut width = match term.selector() {
+            Some((&selector, width)) => self.spilled_width(&[(selector, width)]),
+            None => 0,
         };
         for edge in term.edges() {
             let mut through_memory = false;

@@ -107,7 +107,7 @@ pub(super) fn rewrite(
                     divergent: diverges_behind(&work.mir, id),
                 });
                 origins[split] = vec![Origin::Inserted; count];
-                blocks[id].term.edges_mut()[index].block = split;
+                blocks[id].term.edge_mut(index).block = split;
                 layout.push(split);
             }
         }
@@ -132,6 +132,7 @@ pub(super) fn rewrite(
         shared_bytes: work.mir.shared_bytes,
         local_bytes: bytes,
         barriers: work.mir.barriers,
+        table_bytes: work.mir.table_bytes,
         spills: work.mir.spills + rewriter.saved_words,
     };
     Ok(Some(Rewritten { mir, origins, copies: rewriter.copies }))
@@ -214,6 +215,11 @@ impl Rewriter<'_> {
                 negated: *negated,
                 then: bare(then),
                 other: bare(other),
+            },
+            Term::Table { address, offset, edges } => Term::Table {
+                address: self.register(*address).unwrap_or(PReg::new(address.file, 0)),
+                offset: *offset,
+                edges: edges.iter().map(bare).collect(),
             },
             Term::Exit => Term::Exit,
         }
@@ -325,8 +331,8 @@ pub(super) fn registers_used(mir: &Mir<PReg>) -> [u8; 4] {
             inst.for_each_def(&mut name);
             inst.call.iter().flat_map(|call| call.clobbers.iter()).for_each(|reg| name(reg, 1));
         }
-        if let Term::Branch { pred, .. } = mir.blocks[block].term {
-            name(pred, 1);
+        if let Some((&selector, width)) = mir.blocks[block].term.selector() {
+            name(selector, width);
         }
     }
     used

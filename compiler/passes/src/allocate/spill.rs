@@ -251,8 +251,10 @@ impl Rewriter<'_> {
         let divergent = diverges_behind(&self.work.mir, block);
         let single = term.edges().len() == 1;
         let mut at_end = Rebuilt::default();
-        if let Term::Branch { pred, .. } = &mut term {
-            *pred = self.reload(*pred, 1, loc, &mut at_end);
+        if let Some((&selector, width)) = term.selector()
+            && let Some(place) = term.selector_mut()
+        {
+            *place = self.reload(selector, width, loc, &mut at_end);
         }
         for edge in term.edges_mut() {
             let mut code = Rebuilt::default();

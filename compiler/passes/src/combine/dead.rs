@@ -10,7 +10,7 @@
 //! operands.
 
 use crate::mir::liveness::Components;
-use crate::mir::{EdgeArg, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::{EdgeArg, MBlockId, MInst, Mir, VReg};
 
 /// Where a component comes from.
 #[derive(Clone, Copy)]
@@ -57,8 +57,8 @@ pub fn dead(mir: &mut Mir<VReg>) -> bool {
         for inst in data.insts.iter().filter(|inst| must_stay(inst)) {
             inst.for_each_use(|reg, width| mark(reg, width, &mut work));
         }
-        if let Term::Branch { pred, .. } = data.term {
-            mark(pred, 1, &mut work);
+        if let Some((&selector, width)) = data.term.selector() {
+            mark(selector, width, &mut work);
         }
     }
     while let Some(index) = work.pop() {

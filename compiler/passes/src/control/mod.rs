@@ -28,7 +28,7 @@ mod units;
 pub use explain::{Awaited, Explain, Note};
 use ptxc_sass::latency::Dependence;
 use ptxc_sass::program::{ParamInfo, Resources};
-use ptxc_sass::{Arch, Coded, Control, Inst, Op, Program, RegFile, Register};
+use ptxc_sass::{Arch, Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
 use scoreboards::Scoreboards;
 use stalls::{Cause, Reason, Stalls};
 use stream::{FENCE, Stream};
@@ -87,13 +87,21 @@ fn assemble(
     let mut frequency = Vec::with_capacity(next);
     let mut labels = Vec::with_capacity(stream.blocks.len());
     let mut notes = Vec::with_capacity(next);
-    for block in &stream.blocks {
+    let mut tables = Vec::new();
+    for (block, code) in stream.blocks.iter().zip(&code.blocks) {
         labels.push(insts.len() as u32);
         for index in block.range.clone() {
             let entry = &stream.entries[index];
             let follower = (index + 1 < block.range.end).then_some(index + 1);
             let control = control_field(stream, scoreboards, stalls, index, follower);
-            insts.push(Coded { inst: entry.inst.clone(), control, loc: entry.loc.0 });
+            let mut inst = entry.inst.clone();
+            if let Some(offset) = code.table.filter(|_| inst.is_indexed_branch()) {
+                let branch = insts.len() as u32;
+                let back = (branch + 1).wrapping_mul(Program::INST_BYTES).wrapping_neg();
+                inst = inst.slot("offset", Operand::imm(back));
+                tables.push(JumpTable { offset, branch });
+            }
+            insts.push(Coded { inst, control, loc: entry.loc.0 });
             notes.push(notes_of(stream, scoreboards, stalls, index, &final_index));
             for stall in padding(stalls.cycles[index]) {
                 let control = Control {
@@ -107,6 +115,7 @@ fn assemble(
             frequency.resize(insts.len(), block.frequency);
         }
     }
+    tables.sort_by_key(|table: &JumpTable| table.offset);
     let program = Program {
         name: code.name.clone(),
         arch: stream.arch,
@@ -116,6 +125,7 @@ fn assemble(
         frequency,
         params: code.params.iter().map(param_info).collect(),
         variables: code.variables.clone(),
+        tables,
     };
     (program, Explain { notes })
 }

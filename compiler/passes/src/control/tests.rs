@@ -3,7 +3,7 @@
 use ptxc_ir::SourceLoc;
 use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue};
 use ptxc_sass::{
-    Access, AccessRole, Address, Completion, Label, Operand, OperandKind, PReg, Register, SpecialReg,
+    Access, AccessRole, Address, Completion, Label, Operand, PReg, Register, SpecialReg,
 };
 
 use super::*;
@@ -49,9 +49,9 @@ fn exit() -> Inst<PReg> {
 
 pub(crate) fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
     let blocks = blocks.into_iter().map(|insts| {
-        let body = insts.iter().take_while(|inst| !matches!(inst.op, Op::BRA | Op::EXIT)).count();
+        let body = insts.iter().take_while(|inst| !matches!(inst.op, Op::BRA | Op::BRX | Op::EXIT)).count();
         let insts = insts.into_iter().map(|inst| MInst::new(inst, SourceLoc::NONE)).collect();
-        CodeBlock { insts, body, frequency: 1024 }
+        CodeBlock { insts, body, table: None, frequency: 1024 }
     });
     Code {
         name: "k".into(),
@@ -263,7 +263,11 @@ impl Writer {
                 let target = bra(self.below(count) as u32);
                 insts.push(target.guarded(PReg::p(self.pred()), false));
             }
-            if block + 1 == count {
+            if self.below(6) == 0 {
+                let targets = [0; 3].map(|_| Label(self.below(count) as u32));
+                let address = 2 * self.below(4) as u8;
+                insts.push(Inst::new(Op::BRX).ops([r(address), Operand::imm(0)]).targets(targets));
+            } else if block + 1 == count {
                 insts.push(exit());
             }
             blocks.push(insts);
@@ -378,13 +382,11 @@ pub(crate) fn run_randomly(program: &Program, random: &mut SplitMix) -> Result<(
         let inst = &program.insts[index].inst;
         machine.issue(program, index)?;
         let taken = inst.guard.is_none() || random.below(2) == 0;
-        let target = inst.operands.iter().find_map(|operand| match operand.kind {
-            OperandKind::Label(label) => Some(program.labels[label.0 as usize] as usize),
-            _ => None,
-        });
+        let targets: Vec<usize> =
+            inst.labels().map(|label| program.labels[label.0 as usize] as usize).collect();
         match (inst.op, taken) {
             (Op::EXIT, true) => return Ok(()),
-            (Op::BRA, true) => index = target.expect("a branch has a target"),
+            (Op::BRA | Op::BRX, true) => index = targets[random.below(targets.len() as u64) as usize],
             _ => index += 1,
         }
     }
@@ -422,15 +424,11 @@ fn every_path_is_fine(program: &Program, start: usize) -> bool {
                 return false;
             }
             let inst = &program.insts[index].inst;
-            let target = inst.operands.iter().find_map(|operand| match operand.kind {
-                OperandKind::Label(label) => Some(program.labels[label.0 as usize] as usize),
-                _ => None,
-            });
             steps += 1;
-            if let Some(target) = target {
-                stack.push((machine.clone(), target, steps));
+            for label in inst.labels() {
+                stack.push((machine.clone(), program.labels[label.0 as usize] as usize, steps));
             }
-            if inst.guard.is_none() && matches!(inst.op, Op::BRA | Op::EXIT) {
+            if inst.guard.is_none() && matches!(inst.op, Op::BRA | Op::BRX | Op::EXIT) {
                 break;
             }
             index += 1;

@@ -1,7 +1,7 @@
 //! Laid-out code: blocks in their final order, with explicit branches.
 //!
 //! A [`Code`] is what [`layout`](super::layout) hands to the post-RA scheduler and to the control codes.
-//! It has no terminators: a block ends in zero to two branch instructions (`BRA` and `EXIT`, guarded or
+//! It has no terminators: a block ends in zero to two branch instructions (`BRA`, `BRX` and `EXIT`, guarded or
 //! not) and falls through to the next block if none of them always leaves. A label is the index of a
 //! block.
 //!
@@ -15,7 +15,7 @@
 
 use ptxc_ir::Param;
 use ptxc_sass::variable::Variable;
-use ptxc_sass::{Inst, Op, OperandKind, PReg};
+use ptxc_sass::{Inst, PReg};
 use smallvec::SmallVec;
 
 use crate::mir::MInst;
@@ -25,8 +25,10 @@ use crate::mir::MInst;
 pub struct CodeBlock {
     /// The instructions: the body, then the branches.
     pub insts: Vec<MInst<PReg>>,
-    /// How many of them are the body; the rest are `BRA` and `EXIT`.
+    /// How many of them are the body; the rest are `BRA`, `BRX` and `EXIT`.
     pub body: usize,
+    /// Where the jump table of its `BRX` lies in the constant bank, in bytes, if it ends in one.
+    pub table: Option<u32>,
     /// How often it runs for one run of the entry, in units of 1/1024.
     pub frequency: u64,
 }
@@ -68,9 +70,11 @@ impl Code {
         let mut ways = SmallVec::new();
         let insts = &self.blocks[block].insts;
         for (index, minst) in insts.iter().enumerate().skip(self.blocks[block].body) {
-            if let Some(target) = branch_target(&minst.inst) {
-                ways.push(Way { issued: index + 1, target });
-            }
+            let mut targets: SmallVec<[usize; 1]> =
+                minst.inst.labels().map(|label| label.0 as usize).collect();
+            targets.sort_unstable();
+            targets.dedup();
+            ways.extend(targets.into_iter().map(|target| Way { issued: index + 1, target }));
             if !is_conditional(&minst.inst) {
                 return ways;
             }
@@ -131,17 +135,6 @@ impl Code {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
-
-/// The block that a `BRA` names.
-fn branch_target(inst: &Inst<PReg>) -> Option<usize> {
-    if inst.op != Op::BRA {
-        return None;
-    }
-    inst.operands.iter().find_map(|operand| match operand.kind {
-        OperandKind::Label(label) => Some(label.0 as usize),
-        _ => None,
-    })
 }
 
 /// Whether a branch may also go on to the next instruction.

@@ -31,6 +31,7 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, PReg, Register};
+use smallvec::SmallVec;
 
 use crate::mir::{MBlock, MBlockId, MInst, Mir, Term};
 
@@ -75,8 +76,12 @@ pub fn layout(mir: Mir<PReg>) -> Code {
         }
         let body = insts.len();
         let next = order.get(index + 1).copied();
-        write_end(&mut insts, ends[block], next, data.term_loc, &number);
-        blocks.push(CodeBlock { insts, body, frequency: data.frequency });
+        write_end(&mut insts, &ends[block], next, data.term_loc, &number);
+        let table = match ends[block] {
+            End::Table { offset, .. } => Some(offset),
+            _ => None,
+        };
+        blocks.push(CodeBlock { insts, body, table, frequency: data.frequency });
     }
     let mut code = Code {
         name: mir.name,
@@ -120,7 +125,7 @@ impl Condition {
 }
 
 /// How a block ends once its edges are threaded and branches to an exit are exits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Exit,
     Jump(MBlockId),
@@ -133,6 +138,11 @@ enum End {
     ExitIf {
         condition: Condition,
         other: MBlockId,
+    },
+    Table {
+        address: PReg,
+        offset: u32,
+        targets: Vec<MBlockId>,
     },
 }
 
@@ -161,16 +171,20 @@ impl End {
                     _ => End::Branch { condition, then, other },
                 }
             }
+            Term::Table { address, offset, edges } => {
+                let targets = edges.iter().map(|edge| target(edge.block)).collect();
+                End::Table { address: *address, offset: *offset, targets }
+            }
         }
     }
 
-    fn targets(self) -> impl Iterator<Item = MBlockId> {
-        let (first, second) = match self {
-            End::Exit => (None, None),
-            End::Jump(to) | End::ExitIf { other: to, .. } => (Some(to), None),
-            End::Branch { then, other, .. } => (Some(then), Some(other)),
-        };
-        first.into_iter().chain(second)
+    fn targets(&self) -> SmallVec<[MBlockId; 2]> {
+        match self {
+            End::Exit => SmallVec::new(),
+            End::Jump(to) | End::ExitIf { other: to, .. } => SmallVec::from_slice(&[*to]),
+            End::Branch { then, other, .. } => SmallVec::from_slice(&[*then, *other]),
+            End::Table { targets, .. } => SmallVec::from_slice(targets),
+        }
     }
 }
 
@@ -193,7 +207,7 @@ fn reachable(
                     _ => None,
                 }
             });
-        for next in ends[block].targets().chain(labels) {
+        for next in ends[block].targets().into_iter().chain(labels) {
             if !std::mem::replace(&mut seen[next], true) {
                 stack.push(next);
             }
@@ -225,11 +239,14 @@ fn arcs(
                 arcs.push(Arc { from, to, weight });
             }
         };
-        match ends[block] {
+        match &ends[block] {
             End::Exit => {}
-            End::Jump(to) => arc(to, frequency(block)),
-            End::ExitIf { other, .. } => arc(other, frequency(block).min(frequency(other))),
-            End::Branch { then, other, .. } => {
+            End::Table { targets, .. } => {
+                targets.iter().for_each(|&to| arc(to, frequency(block) / targets.len() as u64));
+            }
+            &End::Jump(to) => arc(to, frequency(block)),
+            &End::ExitIf { other, .. } => arc(other, frequency(block).min(frequency(other))),
+            &End::Branch { then, other, .. } => {
                 let total = frequency(block);
                 let to_then = if preds[then] == 1 {
                     frequency(then).min(total)
@@ -250,15 +267,21 @@ fn arcs(
 /// Appends the branches that realise an end, given the block that follows.
 fn write_end(
     insts: &mut Vec<MInst<PReg>>,
-    end: End,
+    end: &End,
     next: Option<MBlockId>,
     loc: SourceLoc,
     number: &SecondaryMap<MBlockId, u32>,
 ) {
     let mut push = |inst: Inst<PReg>| insts.push(MInst::new(inst, loc));
     let label = |block: MBlockId| Label(number[block]);
-    match end {
+    match *end {
         End::Exit => push(Inst::new(Op::EXIT)),
+        End::Table { address, ref targets, .. } => {
+            let op = if address.file().is_uniform() { Op::BRXU } else { Op::BRX };
+            // The offset is the way back to the first instruction, and known when all have their places.
+            let branch = Inst::new(op).ops([Operand::reg(address), Operand::imm(0)]);
+            push(branch.targets(targets.iter().map(|&block| label(block))));
+        }
         End::Jump(to) => {
             if next != Some(to) {
                 push(branch(None, label(to)));
@@ -340,6 +363,7 @@ pub(crate) mod tests {
             shared_bytes: 0,
             local_bytes: 0,
             barriers: 0,
+            table_bytes: 0,
             spills: 0,
         }
     }

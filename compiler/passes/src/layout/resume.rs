@@ -54,6 +54,7 @@ pub(super) fn name_resumptions(code: &mut Code) {
         let rest = split.then(|| CodeBlock {
             insts: block.insts.split_off(block.body),
             body: 0,
+            table: block.table.take(),
             frequency: block.frequency,
         });
         blocks.push(block);

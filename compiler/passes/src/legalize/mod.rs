@@ -31,6 +31,7 @@ mod global_addresses;
 mod integer_division;
 mod narrow_integers;
 mod paired_products;
+mod switches;
 mod wide_integers;
 mod wide_multiply_add;
 
@@ -44,6 +45,7 @@ pub use global_addresses::global_addresses;
 pub use integer_division::integer_division;
 pub use narrow_integers::narrow_integers;
 pub use paired_products::paired_products;
+pub use switches::switches;
 pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
 
@@ -57,6 +59,7 @@ pub type Rule = fn(&mut Function, Arch) -> bool;
 /// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.
 pub const RULES: &[(&str, Rule)] = &[
     ("bar-to-barrier", bar_to_barrier),
+    ("switches", switches),
     ("global-addresses", global_addresses),
     ("f32-approximations", f32_approximations),
     ("integer-division", integer_division),

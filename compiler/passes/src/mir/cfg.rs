@@ -120,21 +120,22 @@ fn reverse_postorder<R>(mir: &Mir<R>) -> Vec<MBlockId> {
     let mut seen: SecondaryMap<MBlockId, bool> = SecondaryMap::new();
     let mut order = Vec::with_capacity(mir.layout.len());
     let Some(&entry) = mir.layout.first() else { return order };
-    let mut stack = vec![(entry, 0)];
+    // Blocks that are being visited, each with the edges that have not been followed yet.
+    let edges = |block: MBlockId| mir.blocks[block].term.edges();
+    let mut stack = vec![(entry, edges(entry))];
     seen[entry] = true;
-    while let Some((block, next)) = stack.last_mut() {
+    while let Some((block, left)) = stack.last_mut() {
         // The last edge first, so that the first edge comes first in the reversed order.
-        let edges = mir.blocks[*block].term.edges();
-        if *next < edges.len() {
-            let target = edges[edges.len() - 1 - *next].block;
-            *next += 1;
-            if !seen[target] {
-                seen[target] = true;
-                stack.push((target, 0));
+        match left.pop() {
+            Some(edge) if !seen[edge.block] => {
+                seen[edge.block] = true;
+                stack.push((edge.block, edges(edge.block)));
             }
-        } else {
-            order.push(*block);
-            stack.pop();
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
         }
     }
     order.reverse();

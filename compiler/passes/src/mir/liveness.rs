@@ -27,7 +27,7 @@
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{RegFile, Register};
 
-use super::{Cfg, EdgeArg, MBlockId, Mir, Term, VReg, VRegId};
+use super::{Cfg, EdgeArg, MBlockId, Mir, VReg, VRegId};
 
 /// The dense numbering of the components of all virtual registers.
 #[derive(Clone, Debug)]
@@ -301,8 +301,8 @@ impl Liveness {
 /// Calls `visit` for each register that a block's terminator reads: the predicate and edge arguments.
 pub fn for_each_term_use(mir: &Mir<VReg>, block: MBlockId, mut visit: impl FnMut(VReg, u8)) {
     let term = &mir.blocks[block].term;
-    if let Term::Branch { pred, .. } = term {
-        visit(*pred, 1);
+    if let Some((&selector, width)) = term.selector() {
+        visit(selector, width);
     }
     for edge in term.edges() {
         for (arg, param) in edge.args.iter().zip(&mir.blocks[edge.block].params) {
@@ -402,7 +402,7 @@ mod tests {
     use ptxc_sass::{Inst, Op, Operand};
 
     use super::*;
-    use crate::mir::{Edge, MBlock, MInst};
+    use crate::mir::{Edge, MBlock, MInst, Term};
 
     fn block(mir: &mut Mir<VReg>, divergent: bool) -> MBlockId {
         let block = mir.blocks.push(MBlock {

@@ -203,6 +203,15 @@ pub enum Term<R> {
         /// Where to if not.
         other: Edge<R>,
     },
+    /// Go to where a jump table says.
+    Table {
+        /// The distance of the target from the kernel's first instruction, in bytes: two components.
+        address: R,
+        /// Where the table lies in its constant bank, in bytes.
+        offset: u32,
+        /// One edge for each entry of the table.
+        edges: Vec<Edge<R>>,
+    },
     /// End the thread.
     Exit,
 }
@@ -213,7 +222,39 @@ impl<R> Term<R> {
         match self {
             Term::Jump(edge) => SmallVec::from_slice(&[edge]),
             Term::Branch { then, other, .. } => SmallVec::from_slice(&[then, other]),
+            Term::Table { edges, .. } => edges.iter().collect(),
             Term::Exit => SmallVec::new(),
+        }
+    }
+
+    /// The edge of that number, in the order of [`edges`](Self::edges).
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn edge_mut(&mut self, index: usize) -> &mut Edge<R> {
+        match (self, index) {
+            (Term::Jump(edge), 0) | (Term::Branch { then: edge, .. }, 0) => edge,
+            (Term::Branch { other: edge, .. }, 1) => edge,
+            (Term::Table { edges, .. }, index) => &mut edges[index],
+            _ => panic!("there is no edge {index}"),
+        }
+    }
+
+    /// The register that decides where to go, with the number of its components.
+    pub fn selector(&self) -> Option<(&R, u8)> {
+        match self {
+            Term::Branch { pred, .. } => Some((pred, 1)),
+            Term::Table { address, .. } => Some((address, 2)),
+            Term::Jump(_) | Term::Exit => None,
+        }
+    }
+
+    /// The register that decides where to go.
+    pub fn selector_mut(&mut self) -> Option<&mut R> {
+        match self {
+            Term::Branch { pred, .. } => Some(pred),
+            Term::Table { address, .. } => Some(address),
+            Term::Jump(_) | Term::Exit => None,
         }
     }
 
@@ -222,6 +263,7 @@ impl<R> Term<R> {
         match self {
             Term::Jump(edge) => smallvec::smallvec![edge],
             Term::Branch { then, other, .. } => smallvec::smallvec![then, other],
+            Term::Table { edges, .. } => edges.iter_mut().collect(),
             Term::Exit => SmallVec::new(),
         }
     }
@@ -266,6 +308,8 @@ pub struct Mir<R> {
     pub local_bytes: u32,
     /// Number of CTA barriers; 16 where a name is not known.
     pub barriers: u32,
+    /// Size of the jump tables in their constant bank, in bytes.
+    pub table_bytes: u32,
     /// Registers that the allocator had to store to local memory.
     pub spills: u32,
 }
@@ -283,6 +327,7 @@ impl Mir<VReg> {
             shared_bytes: 0,
             local_bytes: 0,
             barriers: 0,
+            table_bytes: 0,
             spills: 0,
         }
     }

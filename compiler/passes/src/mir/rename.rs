@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{EdgeArg, Mir, Term, Tuple, VReg};
+use super::{EdgeArg, Mir, Tuple, VReg};
 
 /// New names for components.
 #[derive(Clone, Debug, Default)]
@@ -50,8 +50,8 @@ impl Renames {
             for inst in &mut data.insts {
                 *inst = inst.map(|reg| self.get(reg));
             }
-            if let Term::Branch { pred, .. } = &mut data.term {
-                *pred = self.get(*pred);
+            if let Some(selector) = data.term.selector_mut() {
+                *selector = self.get(*selector);
             }
             for edge in data.term.edges_mut() {
                 for arg in &mut edge.args {

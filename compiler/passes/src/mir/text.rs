@@ -76,6 +76,10 @@ impl<R: Register> fmt::Display for Term<R> {
             Term::Branch { pred, negated, then, other } => {
                 write!(f, "branch {}{pred}, {then}, {other}", if *negated { "!" } else { "" })
             }
+            Term::Table { address, offset, edges } => {
+                write!(f, "table {address}, {offset:#x}")?;
+                edges.iter().try_for_each(|edge| write!(f, ", {edge}"))
+            }
             Term::Exit => f.write_str("exit"),
         }
     }

@@ -249,11 +249,17 @@ impl Verifier<'_> {
     }
 
     fn check_term(&mut self, term: &Term<VReg>, number: usize) {
-        if let Term::Branch { pred, .. } = term {
-            if !pred.file.is_predicate() {
-                self.error(format!("{pred} is no predicate"));
+        if let Some((&selector, width)) = term.selector() {
+            match term {
+                Term::Table { edges, .. } if selector.file.is_predicate() || edges.is_empty() => {
+                    self.error(format!("{selector} is no address of one of {} targets", edges.len()));
+                }
+                Term::Branch { .. } if !selector.file.is_predicate() => {
+                    self.error(format!("{selector} is no predicate"));
+                }
+                _ => {}
             }
-            self.check_use(*pred, 1, number);
+            self.check_use(selector, width, number);
         }
         for edge in term.edges() {
             if !self.mir.blocks.is_valid(edge.block) || !self.in_layout[edge.block] {

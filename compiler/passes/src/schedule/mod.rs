@@ -44,7 +44,7 @@ pub use unit::Unit;
 
 use crate::layout::Code;
 use crate::mir::liveness::for_each_term_use;
-use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, VReg};
 
 /// Orders the blocks of a function before allocation.
 ///
@@ -65,10 +65,7 @@ pub fn pre_ra(mir: &mut Mir<VReg>, arch: Arch, heuristic: &mut dyn Heuristic) ->
         for_each_term_use(mir, block, |reg, width| live.extend((0..width).map(|n| reg.component(n))));
         let becomes = handed_on(mir, block);
         let data = &mut mir.blocks[block];
-        let branch_guard = match &data.term {
-            Term::Branch { pred, .. } => Some(*pred),
-            Term::Jump(_) | Term::Exit => None,
-        };
+        let branch_guard = data.term.selector().map(|(&selector, _)| selector);
         let frequency = data.frequency;
         let block = Block {
             arch,

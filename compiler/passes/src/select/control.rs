@@ -1,11 +1,12 @@
 //! Ends of blocks, convergence barriers and CTA barriers.
 //!
-//! A branch takes its predicate with any complement. `BSSY` names the block where its lanes go on. A CTA
+//! A branch takes its predicate with any complement. A switch loads the distance of its target from a table in a
+//! constant bank: `IMAD.SHL`, `LDC`, and `BRX` as the block's end. `BSSY` names the block where its lanes go on. A CTA
 //! barrier takes its name and its count as immediates or registers, of which two are packed into one; the aligned forms, and those in
 //! converged code, need nothing else, the others first bring the warp together.
 
 use ptxc_ir::{BarrierKind, Inst as IrInst, Op as IrOp, Value};
-use ptxc_sass::{Inst, Label, Op, Operand, RegFile};
+use ptxc_sass::{Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
 
 use super::compare::plop3;
 use super::lower::{Lower, Src};
@@ -21,6 +22,11 @@ impl Lower<'_> {
                 edges.push(Edge { block, args });
             }
         }
+        if data.op == IrOp::Switch && edges.len() > 2 {
+            let selector = data.args[0];
+            self.mir.blocks[self.block].term = self.table(selector, edges);
+            return;
+        }
         let mut edges = edges.into_iter();
         let term = match (edges.next(), edges.next()) {
             (Some(then), Some(other)) => self.branch(data.args[0], then, other),
@@ -28,6 +34,22 @@ impl Lower<'_> {
             _ => Term::Exit,
         };
         self.mir.blocks[self.block].term = term;
+    }
+
+    /// A jump by way of a table in a constant bank. Its words are distances from the kernel's first
+    /// instruction, so that the upper half of the address is zero.
+    fn table(&mut self, selector: Value, edges: Vec<Edge<VReg>>) -> Term<VReg> {
+        let offset = self.mir.table_bytes;
+        self.mir.table_bytes += 4 * edges.len() as u32;
+        let address = self.mir.new_vreg(RegFile::Gpr, 2);
+        let place = self.temp();
+        let selector = self.gpr_value(selector);
+        let scaled = Inst::new(Op::IMAD).with(".U32");
+        self.emit(scaled.ops([Operand::reg(place), selector, Operand::imm(4), Operand::rz()]));
+        let entry = Operand::indexed_constant(JUMP_TABLE_BANK, place, offset as i32);
+        self.emit(Inst::new(Op::LDC).ops([Operand::reg(address), entry]));
+        self.emit(Inst::new(Op::MOV).ops([Operand::reg(address.component(1)), Operand::rz()]));
+        Term::Table { address, offset, edges }
     }
 
     fn branch(&mut self, condition: Value, then: Edge<VReg>, other: Edge<VReg>) -> Term<VReg> {

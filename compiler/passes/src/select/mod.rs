@@ -132,6 +132,16 @@ fn skeleton(
         let edge = |block| Edge { block, args: Default::default() };
         mir.blocks[mblock].term = match targets[..] {
             [only] => Term::Jump(edge(only)),
+            [_, _, _, ..] => {
+                // So is the address here.
+                let address =
+                    VReg { id: cranelift_entity::EntityRef::new(0), component: 0, file: RegFile::Gpr };
+                Term::Table {
+                    address,
+                    offset: 0,
+                    edges: targets.iter().map(|&target| edge(target)).collect(),
+                }
+            }
             [then, other] => {
                 // The predicate is filled in when the terminator is selected.
                 let pred =
@@ -291,7 +301,7 @@ impl Lower<'_> {
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync => self.lower_warp(inst),
             Op::Barrier(..) => self.lower_barrier(inst),
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => self.lower_convergence(inst),
-            Op::Jump | Op::Branch(_) | Op::Return | Op::Exit => self.lower_terminator(inst),
+            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit => self.lower_terminator(inst),
 
             Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) => {}
             other => self.unsupported(&other, format!("no instruction for it at type {ty}")),

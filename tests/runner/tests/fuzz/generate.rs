@@ -8,7 +8,7 @@
 //! in all threads of a warp (`%wr`). What is uniform is written only where control is as uniform, and
 //! barriers and votes stand only there.
 
-use crate::kernel::{Kernel, Node, POOLS};
+use crate::kernel::{GraphBlock, Kernel, Node, POOLS};
 use crate::random::Random;
 
 /// How far threads go the same way.
@@ -275,9 +275,23 @@ impl Generator<'_> {
         if depth < 3 && kind < 20 {
             let inner = self.inner(flow);
             let index = self.register('r', inner);
-            let count = self.random.pick(&[2, 4]);
+            let (count, table) = (self.random.pick(&[2, 4, 8]), self.random.chance(50));
             let arms = (0..count).map(|_| (self.random.chance(25), self.block(inner, in_loop, depth + 1)));
-            return Node::Switch(index, arms.collect());
+            return Node::Switch(index, table, arms.collect());
+        }
+        if depth < 2 && kind < 22 && self.loops < 8 {
+            let counter = self.loops;
+            self.loops += 1;
+            let selector = self.register('r', Flow::Thread);
+            let count = self.random.pick(&[2, 4, 7]);
+            let blocks = (0..count).map(|_| {
+                let body = self.block(Flow::Thread, Some(Flow::Thread), depth + 2);
+                let condition = self.random.chance(60).then(|| self.condition(Flow::Thread));
+                let ways = self.random.pick(&[1, 2, 4, 8]);
+                let targets = (0..ways).map(|_| self.random.below(count)).collect();
+                GraphBlock { body, condition, targets }
+            });
+            return Node::Graph(counter, selector, blocks.collect());
         }
         if kind < 26 && in_loop == Some(flow) {
             let guard = self.condition(flow);

@@ -35,12 +35,27 @@ pub enum Node {
     Loop(usize, String, bool, Vec<Node>),
     /// A loop with two entries: counter, condition for entering in the middle, both halves.
     Irreducible(usize, String, Vec<Node>, Vec<Node>),
-    /// A choice between arms by comparisons; an arm falls through into the next one if it says so.
-    Switch(String, Vec<(bool, Vec<Node>)>),
+    /// A choice between arms, by comparisons or by `brx.idx`; an arm falls through into the next one if it
+    /// says so. The number of arms is a power of two.
+    Switch(String, bool, Vec<(bool, Vec<Node>)>),
+    /// Blocks that go to one another in any way, until a counter says that it is enough: the counter, a word that
+    /// chooses the first block and the targets of switches, the blocks.
+    Graph(usize, String, Vec<GraphBlock>),
     /// Leaves the loop around it, under a guard.
     Break(String),
     /// Goes on with the next turn of the loop around it, under a guard.
     Continue(String),
+}
+
+/// A block of a [`Node::Graph`].
+#[derive(Clone, Debug)]
+pub struct GraphBlock {
+    /// What it does.
+    pub body: Vec<Node>,
+    /// If this holds it goes to the first target; without a condition it chooses among all by `brx.idx`.
+    pub condition: Option<String>,
+    /// Where it goes; a power of two.
+    pub targets: Vec<usize>,
 }
 
 /// A kernel.
@@ -128,7 +143,8 @@ fn shrink(nodes: &mut Vec<Node>, left: &mut usize) -> bool {
         let arms: Vec<&mut Vec<Node>> = match &mut nodes[index] {
             Node::If(_, a, b) | Node::Irreducible(_, _, a, b) => vec![a, b],
             Node::Loop(_, _, _, body) => vec![body],
-            Node::Switch(_, arms) => arms.iter_mut().map(|(_, arm)| arm).collect(),
+            Node::Switch(_, _, arms) => arms.iter_mut().map(|(_, arm)| arm).collect(),
+            Node::Graph(_, _, blocks) => blocks.iter_mut().map(|block| &mut block.body).collect(),
             Node::Lines(_) | Node::Break(_) | Node::Continue(_) => Vec::new(),
         };
         let mut replacement = None;
@@ -164,6 +180,14 @@ impl Writer {
     fn fresh(&mut self) -> usize {
         self.labels += 1;
         self.labels
+    }
+
+    /// Goes to the label whose number `%t0` holds.
+    fn table(&mut self, labels: &[usize]) {
+        let table = self.fresh();
+        let list: Vec<String> = labels.iter().map(|label| format!("L{label}")).collect();
+        self.line(&format!("T{table}: .branchtargets {};", list.join(", ")));
+        self.line(&format!("brx.idx %t0, T{table};"));
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
@@ -222,19 +246,54 @@ impl Writer {
                 self.line(&format!("@%q bra L{head};"));
                 self.label(end);
             }
-            Node::Switch(index, arms) => {
+            Node::Switch(index, table, arms) => {
                 let labels: Vec<usize> = arms.iter().map(|_| self.fresh()).collect();
                 let end = self.fresh();
                 self.line(&format!("and.b32 %t0, {index}, {};", arms.len() - 1));
-                for (number, label) in labels.iter().enumerate().skip(1) {
-                    self.line(&format!("setp.eq.u32 %q, %t0, {number};"));
-                    self.line(&format!("@%q bra L{label};"));
+                if *table {
+                    self.table(&labels);
+                } else {
+                    for (number, label) in labels.iter().enumerate().skip(1) {
+                        self.line(&format!("setp.eq.u32 %q, %t0, {number};"));
+                        self.line(&format!("@%q bra L{label};"));
+                    }
                 }
                 for (label, (through, arm)) in labels.into_iter().zip(arms) {
                     self.label(label);
                     self.nodes(arm);
                     if !through {
                         self.line(&format!("bra L{end};"));
+                    }
+                }
+                self.label(end);
+            }
+            Node::Graph(counter, selector, blocks) => {
+                let labels: Vec<usize> = blocks.iter().map(|_| self.fresh()).collect();
+                let end = self.fresh();
+                self.line(&format!("mov.u32 %c{counter}, 0;"));
+                self.line(&format!("and.b32 %t0, {selector}, 1;"));
+                self.table(&labels[..2]);
+                for (block, &label) in blocks.iter().zip(&labels) {
+                    let targets: Vec<usize> = block.targets.iter().map(|&target| labels[target]).collect();
+                    let next = self.fresh();
+                    self.label(label);
+                    self.loops.push((end, next));
+                    self.nodes(&block.body);
+                    self.loops.pop();
+                    self.label(next);
+                    self.line(&format!("add.u32 %c{counter}, %c{counter}, 1;"));
+                    self.line(&format!("setp.gt.u32 %q, %c{counter}, 9;"));
+                    self.line(&format!("@%q bra L{end};"));
+                    match &block.condition {
+                        Some(condition) => {
+                            self.line(&format!("@{condition} bra L{};", targets[0]));
+                            self.line(&format!("bra L{};", targets[targets.len() - 1]));
+                        }
+                        None => {
+                            self.line(&format!("add.u32 %t0, {selector}, %c{counter};"));
+                            self.line(&format!("and.b32 %t0, %t0, {};", targets.len() - 1));
+                            self.table(&targets);
+                        }
                     }
                 }
                 self.label(end);

@@ -232,20 +232,24 @@ impl<'a> Checker<'a> {
                     Term::Branch { negated: a, pred: before, .. },
                     Term::Branch { negated: b, pred: after, .. },
                 ) => a == b && before.file() == after.file(),
+                (
+                    Term::Table { offset: a, address: before, edges },
+                    Term::Table { offset: b, address: after, edges: kept },
+                ) => a == b && before.file() == after.file() && edges.len() == kept.len(),
                 _ => false,
             };
             if !same_kind {
                 self.structural(id, "it ends differently".into());
                 continue;
             }
+            let diverges = original.divergent
+                || original.term.edges().iter().any(|edge| input.blocks[edge.block].divergent);
             for (before, after) in original.term.edges().into_iter().zip(block.term.edges()) {
                 let mut target = after.block;
                 if target.index() >= inputs
                     && let Term::Jump(edge) = &result.blocks[target].term
                 {
-                    let edges = original.term.edges();
-                    let diverges = edges.iter().any(|edge| input.blocks[edge.block].divergent);
-                    if (diverges || original.divergent) && !result.blocks[target].divergent {
+                    if diverges && !result.blocks[target].divergent {
                         self.structural(target, "it lies on an edge of a divergent branch".into());
                     }
                     target = edge.block;
@@ -456,11 +460,12 @@ impl<'a> Checker<'a> {
         for dropped in &original[next.min(original.len())..] {
             self.dropped(dropped, state).unwrap_or_else(|what| watch.wrong(id, index, || what));
         }
-        if let Term::Branch { pred: after, .. } = block.term
+        if let Some((&after, _)) = block.term.selector()
             && id.index() < self.input.blocks.len()
-            && let Term::Branch { pred: before, .. } = self.input.blocks[id].term
+            && let Some((&before, width)) = self.input.blocks[id].term.selector()
         {
-            self.read(id, index, before, after, 1, state, watch);
+            self.read(id, index, before, after, width, state, watch);
+            self.placed(id, index, after, width, watch);
         }
     }
 

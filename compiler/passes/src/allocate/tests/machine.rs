@@ -45,6 +45,10 @@ pub(super) fn trace<R: Register>(mir: &Mir<R>, number: impl Fn(R, u8) -> u64, ss
                 steps += 1;
                 if (machine.read(*pred, 0) != 0) != *negated { then } else { other }
             }
+            Term::Table { address, edges, .. } => {
+                steps += 1;
+                &edges[machine.read(*address, 0) as usize % edges.len()]
+            }
             Term::Exit => break,
         };
         let mut values = Vec::new();

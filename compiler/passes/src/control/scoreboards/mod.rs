@@ -121,17 +121,28 @@ fn choose_all(stream: &Stream<'_>, needs: &[Need], entry: &mut [Pending], sets: 
     for &block in &stream.order {
         let mut state = entry[block].clone();
         let mut chooser = Chooser::new(state.busy());
-        for index in stream.blocks[block].range.clone() {
+        for target in ways_after(stream, block, 0) {
+            entry[target].join(&state);
+        }
+        for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             let mask = state.waits(&stream.entries[index], |_, _| {});
             state.release(mask);
             chooser.release(mask);
             sets[index] = chooser.choose(stream, block, index, needs[index]);
             state.issue(&stream.entries[index], sets[index]);
-        }
-        for way in &stream.blocks[block].ways {
-            entry[way.target].join(&state);
+            for target in ways_after(stream, block, issued) {
+                entry[target].join(&state);
+            }
         }
     }
+}
+
+/// Where control may go when so many instructions of a block have issued, but not to the next one of the block.
+fn ways_after<'a>(stream: &'a Stream<'_>, block: usize, issued: usize) -> impl Iterator<Item = usize> + 'a {
+    let block = &stream.blocks[block];
+    // Ways are in the order in which they are taken, and none is taken before the branches.
+    let ways = if issued < block.body { &[][..] } else { &block.ways[..] };
+    ways.iter().filter(move |way| way.issued == issued).map(|way| way.target)
 }
 
 /// What is in flight at each block's entry, over every path.
@@ -145,14 +156,19 @@ fn entry_states(stream: &Stream<'_>, sets: &[Sets]) -> Vec<Pending> {
     while let Some(position) = work.pop_first() {
         let block = stream.order[position];
         let mut state = entry[block].clone();
-        for index in stream.blocks[block].range.clone() {
+        for target in ways_after(stream, block, 0) {
+            if entry[target].join(&state) {
+                work.insert(rank[target]);
+            }
+        }
+        for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             let mask = state.waits(&stream.entries[index], |_, _| {});
             state.release(mask);
             state.issue(&stream.entries[index], sets[index]);
-        }
-        for way in &stream.blocks[block].ways {
-            if entry[way.target].join(&state) {
-                work.insert(rank[way.target]);
+            for target in ways_after(stream, block, issued) {
+                if entry[target].join(&state) {
+                    work.insert(rank[target]);
+                }
             }
         }
     }
