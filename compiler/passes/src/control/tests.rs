@@ -2,9 +2,7 @@
 
 use ptxc_ir::SourceLoc;
 use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue};
-use ptxc_sass::{
-    Access, AccessRole, Address, Completion, Label, Operand, PReg, Register, SpecialReg,
-};
+use ptxc_sass::{Access, AccessRole, Address, Completion, Label, Operand, PReg, Register, SpecialReg};
 
 use super::*;
 use crate::layout::CodeBlock;
