@@ -176,6 +176,15 @@ pub(super) static IMNMX: Row = Row {
     ..ALU
 };
 
+pub(super) static VIMNMX3: Row = Row {
+    mnemonic: "VIMNMX3",
+    summary: "d = ps ? min(a, b, c) : max(a, b, c)",
+    slots: &[D, A, B, CR, Slot::read("ps", Kinds::P).not()],
+    mods: &[UNSIGNED],
+    opcode: 0x20f,
+    ..ALU
+};
+
 pub(super) static VIADDMNMX: Row = Row {
     mnemonic: "VIADDMNMX",
     summary: "d = ps ? min(a + b, c) : max(a + b, c)",

@@ -300,16 +300,32 @@ pub(super) fn plop3(i: &Fields<'_>) -> Decoded {
     }))
 }
 
+/// `VIMNMX3`.
+pub(super) fn vimnmx3(i: &Fields<'_>) -> Decoded {
+    choose_extreme(i, |ty, choose, a, b| choose(ty, a, b))
+}
+
 /// `VIADDMNMX`.
 pub(super) fn viaddmnmx(i: &Fields<'_>) -> Decoded {
+    choose_extreme(i, |ty, _, a, b| int::add(ty, a, b))
+}
+
+/// The lesser or the greater of two integers.
+type Extreme = fn(IntType, u64, u64) -> u64;
+
+/// The lesser or the greater, as the predicate says, of what `a` and `b` make and `c`.
+fn choose_extreme(
+    i: &Fields<'_>,
+    made: impl Fn(IntType, Extreme, u64, u64) -> u64 + Send + Sync + 'static,
+) -> Decoded {
     let (d, ps, ty) = (i.dest("d")?, i.pred("ps")?, sign(i));
     let (a, b, c) = (i.word("a")?, i.word("b")?, i.word("c")?);
     Ok(Box::new(move |registers, step| {
         let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
         let least = registers.pred(ps);
         registers.write(d, step.lanes, |n| {
-            let choose = if least >> n & 1 == 1 { int::min } else { int::max };
-            choose(ty, int::add(ty, a[n].into(), b[n].into()), c[n].into()) as u32
+            let choose: Extreme = if least >> n & 1 == 1 { int::min } else { int::max };
+            choose(ty, made(ty, choose, a[n].into(), b[n].into()), c[n].into()) as u32
         });
         Ok(Flow::Next)
     }))

@@ -66,6 +66,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::IABS => alu::iabs,
         Op::IMNMX => alu::imnmx,
         Op::VIADD => alu::viadd,
+        Op::VIMNMX3 => alu::vimnmx3,
         Op::VIADDMNMX => alu::viaddmnmx,
         Op::VABSDIFF => alu::vabsdiff,
         Op::SGXT => alu::sgxt,

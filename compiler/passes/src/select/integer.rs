@@ -12,7 +12,7 @@
 //! v5 = select p, 1, 0; v6 = iadd v1, v5          =>   IADD3.X %r6, %r1, RZ, RZ, %p, !PT
 //! ```
 
-use ptxc_ir::{Funnel, Inst as IrInst, Op as IrOp, Type, Value};
+use ptxc_ir::{Funnel, Inst as IrInst, InstData, Op as IrOp, Type, Value};
 use ptxc_sass::{Inst, Op, Operand};
 use smallvec::SmallVec;
 
@@ -259,12 +259,51 @@ impl Lower<'_> {
             let from = self.any_value(data.args[0]);
             return self.emit(Inst::new(Op::IABS).ops([to, from]));
         }
-        let signed = matches!(data.op, IrOp::Smin | IrOp::Smax);
-        let (a, b) = self.commuted(self.src(data.args[0]), self.src(data.args[1]));
         let least = matches!(data.op, IrOp::Smin | IrOp::Umin);
         let ps = if least { Operand::pt() } else { Operand::pt().not() };
-        let choice = Inst::new(Op::IMNMX).ops([to, a, b, ps]);
+        let choice = match self.minmax_of_three(data) {
+            Some((op, [a, b, c])) => Inst::new(op).ops([to, a, b, c, ps]),
+            None => {
+                let (a, b) = self.commuted(self.src(data.args[0]), self.src(data.args[1]));
+                Inst::new(Op::IMNMX).ops([to, a, b, ps])
+            }
+        };
+        let signed = matches!(data.op, IrOp::Smin | IrOp::Smax);
         self.emit(if signed { choice } else { choice.with(".U32") });
+    }
+
+    /// A minimum or maximum of which one argument is another one of the kind, or a sum, that nothing else
+    /// uses: the instruction that takes all three operands.
+    fn minmax_of_three(&mut self, data: &InstData) -> Option<(Op, [Operand<VReg>; 3])> {
+        for (inner, other) in [(data.args[0], data.args[1]), (data.args[1], data.args[0])] {
+            let Some(below) = self.foldable(inner).filter(|below| below.ty == data.ty) else { continue };
+            let last = self.src(other);
+            let (x, y) = match below.args[..] {
+                [x, y] => (self.src(x), self.src(y)),
+                _ => continue,
+            };
+            if below.op == data.op {
+                // The middle place is the one for other kinds.
+                let (a, y) = if x.claims_slot(y) { (y, x) } else { (x, y) };
+                let (b, c) = if last.claims_slot(y) { (last, y) } else { (y, last) };
+                return Some((Op::VIMNMX3, [self.gpr(a), self.any(b), self.gpr(c)]));
+            }
+            let product = below.args.iter().any(|&arg| self.is_product(arg));
+            let negative = below.op == IrOp::Isub;
+            if !(negative || below.op == IrOp::Iadd) || product {
+                continue;
+            }
+            let (x, y) = if !negative && x.claims_slot(y) { (y, x) } else { (x, y) };
+            let a = self.gpr(x);
+            let b = match (negative, y) {
+                (true, Src::Imm(bits)) => self.any(Src::Imm(bits.wrapping_neg())),
+                (true, y) => self.any(y).neg(),
+                (false, y) => self.any(y),
+            };
+            let c = if y.is_special() { self.gpr(last) } else { self.any(last) };
+            return Some((Op::VIADDMNMX, [a, b, c]));
+        }
+        None
     }
 
     pub(super) fn lower_shift(&mut self, inst: IrInst) {
