@@ -7,16 +7,17 @@
 //! ```
 //!
 //! Every 16-bit value that the rule computes has a 32-bit twin whose low half is the value. The rule keeps
-//! beside the twin how many of its low bits may be set, so that a twin known to be below 2^16 (2^15) is
-//! used as it is where an extension with zeros (by sign) is wanted, and extended only elsewhere. Sums,
+//! beside the twin how many of its low bits may be set and whether it is its own extension by sign, so that a
+//! twin is used as it is where that is the extension that is wanted, and extended only elsewhere. Loads extend
+//! what they load. Sums,
 //! products, logic and left shifts need no extension at all: their low half depends on low halves alone.
 //!
 //! A word taken apart into halves becomes truncations of itself and of its upper half.
 //!
-//! What still has type `b16` afterwards is moved, not computed: loads, stores, selects, block parameters,
+//! What still has type `b16` afterwards is moved, not computed: stores, selects, block parameters,
 //! truncations and extensions.
 
-use ptxc_ir::{Function, Inst, Op, Type, Value};
+use ptxc_ir::{Function, Inst, MemType, Op, Type, Value};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
@@ -27,6 +28,15 @@ struct Twin {
     value: Value,
     /// Bits from this one on are zero; 32 if nothing is known.
     width: u32,
+    /// Whether the upper half repeats bit 15.
+    signs: bool,
+}
+
+impl Twin {
+    /// A value whose bits from `width` on are zero.
+    fn below(width: u32, value: Value) -> Twin {
+        Twin { value, width, signs: width <= 15 }
+    }
 }
 
 /// How the half above a 16-bit operand has to look.
@@ -47,7 +57,7 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
     let data = emitter.func.insts[inst].clone();
     match data.op {
         Op::Trunc if data.ty == Type::B16 && emitter.func.ty(data.args[0]) == Type::B32 => {
-            remember(twins, emitter.func.result(inst), Twin { value: data.args[0], width: 32 });
+            remember(twins, emitter.func.result(inst), Twin::below(32, data.args[0]));
             return false;
         }
         // The low half of a word is the word itself, cut; the high one what a shift leaves of it.
@@ -56,13 +66,23 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
             let word = data.args[0];
             let sixteen = emitter.constant(Type::B32, 16);
             let shifted = emitter.value(Op::Shr, Type::B32, &[word, sixteen]);
-            for (half, twin) in
-                [(low, Twin { value: word, width: 32 }), (high, Twin { value: shifted, width: 16 })]
-            {
+            for (half, twin) in [(low, Twin::below(32, word)), (high, Twin::below(16, shifted))] {
                 let cut = emitter.value(Op::Trunc, Type::B16, &[twin.value]);
                 emitter.rename(half, cut);
                 remember(twins, half, twin);
             }
+            return true;
+        }
+        // Loads extend by themselves.
+        Op::Load(access) if data.ty == Type::B16 && access.lanes == 1 && access.elem.bytes() <= 2 => {
+            let word = emitter.value(data.op, Type::B32, &data.args);
+            let result = emitter.func.result(inst);
+            emitter.become_op(inst, Op::Trunc, Type::B16, &[word]);
+            let twin = match access.elem {
+                MemType::S8 | MemType::S16 => Twin { value: word, width: 32, signs: true },
+                elem => Twin::below(8 * elem.bytes(), word),
+            };
+            remember(twins, result, twin);
             return true;
         }
         Op::Zext | Op::Sext if emitter.func.ty(data.args[0]) == Type::B16 && data.ty != Type::B16 => {
@@ -113,7 +133,7 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
     let shift = matches!(data.op, Op::Shl | Op::Shr | Op::Sar);
     let first = operand(emitter, twins, data.args[0], above);
     let second = match data.args.get(1) {
-        Some(&count) if shift => Some(Twin { value: count, width: 32 }),
+        Some(&count) if shift => Some(Twin::below(32, count)),
         Some(&arg) => Some(operand(emitter, twins, arg, above)),
         None => None,
     };
@@ -125,6 +145,12 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
         (Op::Urem, _) => 16,
         _ => 32,
     };
+    let keeps_signs = match (data.op, second) {
+        (Op::Sar | Op::Not, _) => first.signs,
+        (Op::Smin | Op::Smax | Op::And | Op::Or | Op::Xor, Some(second)) => first.signs && second.signs,
+        _ => false,
+    };
+    let signs = keeps_signs || width <= 15;
     let wide = match (data.op, second) {
         (Op::Umulh | Op::Smulh, Some(second)) => {
             let product = emitter.value(Op::Imul, Type::B32, &[first.value, second.value]);
@@ -136,7 +162,7 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
     };
     let result = emitter.func.result(inst);
     emitter.become_op(inst, Op::Trunc, Type::B16, &[wide]);
-    remember(twins, result, Twin { value: wide, width });
+    remember(twins, result, Twin { value: wide, width, signs });
     true
 }
 
@@ -154,19 +180,22 @@ fn operand(emitter: &mut Emitter, twins: &[Option<Twin>], value: Value, above: A
     if let Some(bits) = emitter.func.constant(value) {
         let wide = if above == Above::Signs { bits as u16 as i16 as i32 as u32 } else { bits as u32 };
         let value = emitter.constant(Type::B32, wide.into());
-        return Twin { value, width: 32 - wide.leading_zeros() };
+        return Twin { value, width: 32 - wide.leading_zeros(), signs: wide == wide as i16 as u32 };
     }
     match known(twins, value) {
         Some(twin) if above == Above::Anything => twin,
         Some(twin) => {
             let wide = extend(emitter, twin, value, above);
-            let width = if above == Above::Zeros { twin.width.min(16) } else { signed_width(twin) };
-            Twin { value: wide, width }
+            match above {
+                Above::Zeros => Twin::below(twin.width.min(16), wide),
+                _ => Twin { value: wide, width: signed_width(twin), signs: true },
+            }
         }
         None => {
             let op = if above == Above::Signs { Op::Sext } else { Op::Zext };
             let width = if above == Above::Signs { 32 } else { 16 };
-            Twin { value: emitter.value(op, Type::B32, &[value]), width }
+            let value = emitter.value(op, Type::B32, &[value]);
+            Twin { value, width, signs: above == Above::Signs }
         }
     }
 }
@@ -178,7 +207,7 @@ fn extend(emitter: &mut Emitter, twin: Twin, value: Value, above: Above) -> Valu
             let mask = emitter.constant(Type::B32, 0xffff);
             emitter.value(Op::And, Type::B32, &[twin.value, mask])
         }
-        Above::Signs if twin.width > 15 => emitter.value(Op::Sext, Type::B32, &[value]),
+        Above::Signs if !twin.signs => emitter.value(Op::Sext, Type::B32, &[value]),
         _ => twin.value,
     }
 }
@@ -206,6 +235,30 @@ mod tests {
         let mut func = b.finish();
         assert!(narrow_integers(&mut func, Arch::Sm90));
         assert!(!ops(&func).iter().any(|op| matches!(op, Op::Sext | Op::Zext)));
+    }
+
+    #[test]
+    fn what_was_loaded_is_extended_already() {
+        for (elem, cond, extensions) in [
+            (MemType::B8, IntCond::Ult, 0),
+            (MemType::B8, IntCond::Slt, 0),
+            (MemType::S8, IntCond::Slt, 0),
+            (MemType::S8, IntCond::Ult, 2),
+            (MemType::B16, IntCond::Ult, 0),
+            (MemType::B16, IntCond::Slt, 2),
+            (MemType::S16, IntCond::Slt, 0),
+        ] {
+            let mut b = Build::new();
+            let address = b.value(Op::Param(0), Type::B64, &[]);
+            let access = ptxc_ir::Access::weak(ptxc_ir::Space::Global, elem);
+            let x = b.value(Op::Load(access), Type::B16, &[address]);
+            let y = b.value(Op::Load(access), Type::B16, &[address]);
+            b.value(Op::Icmp(cond), Type::B16, &[x, y]);
+            let mut func = b.finish();
+            assert!(narrow_integers(&mut func, Arch::Sm90));
+            let made = ops(&func).iter().filter(|op| matches!(op, Op::Sext | Op::And)).count();
+            assert_eq!(made, extensions, "{elem} {cond}");
+        }
     }
 
     #[test]
