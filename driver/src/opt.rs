@@ -190,7 +190,7 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
             Unit::Virtual(mir)
         }
         (Unit::Virtual(mut mir), "schedule-pre-ra") => {
-            pre_ra(&mut mir, arch, &mut *heuristic).map_err(|error| error.to_string())?;
+            pre_ra(&mut mir, arch, args.max_regs, &mut *heuristic).map_err(|error| error.to_string())?;
             Unit::Virtual(mir)
         }
         (Unit::Virtual(mir), "allocate") => {

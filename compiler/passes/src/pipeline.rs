@@ -275,7 +275,7 @@ pub fn code_with(
     let arch = settings.arch;
     observer.before("schedule-pre-ra", &mir);
     if settings.opt > 1 {
-        schedule::pre_ra(&mut mir, arch, heuristic)
+        schedule::pre_ra(&mut mir, arch, settings.max_regs, heuristic)
             .map_err(|error| illegal_order("schedule-pre-ra", &error))?;
     }
     verified_mir("schedule-pre-ra", &mir)?;

@@ -46,18 +46,28 @@ use crate::layout::Code;
 use crate::mir::liveness::for_each_term_use;
 use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, VReg};
 
-/// Orders the blocks of a function before allocation.
+/// Orders the blocks of a function before allocation, for at most `max_regs` general registers.
+///
+/// Where the heuristic's order of a region needs more than those, the source order or that of [`Pressure`]
+/// takes its place if it needs fewer: to spill costs more than any latency.
 ///
 /// # Errors
 /// If the heuristic returns an illegal order; the function is then partly reordered.
-pub fn pre_ra(mir: &mut Mir<VReg>, arch: Arch, heuristic: &mut dyn Heuristic) -> Result<(), IllegalOrder> {
+pub fn pre_ra(
+    mir: &mut Mir<VReg>,
+    arch: Arch,
+    max_regs: u32,
+    heuristic: &mut dyn Heuristic,
+) -> Result<(), IllegalOrder> {
     let liveness = Liveness::new(mir, &Cfg::new(mir));
     let mut point = liveness.point();
     let source_pressure = (mir.layout.iter())
         .map(|&block| liveness.pressure(mir, block, &mut point).of(RegFile::Gpr))
         .max()
         .unwrap_or(0);
-    let pressure_limit = pressure_limit(source_pressure);
+    // Where something may be spilled the stack pointer takes a register too.
+    let most = max_regs.saturating_sub(1);
+    let pressure_limit = pressure_limit(source_pressure).min(most);
     for (number, block) in mir.layout.clone().into_iter().enumerate() {
         let components = liveness.components();
         let mut live: FxHashSet<VReg> =
@@ -72,6 +82,7 @@ pub fn pre_ra(mir: &mut Mir<VReg>, arch: Arch, heuristic: &mut dyn Heuristic) ->
             number,
             frequency,
             pressure_limit,
+            most,
             becomes,
             branch_guard,
             insts: &mut data.insts,
@@ -101,8 +112,17 @@ pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Re
         let frequency = block.frequency;
         let pressure_limit = u32::from(RegFile::Gpr.count());
         let becomes = FxHashMap::default();
-        let block =
-            Block { arch, number, frequency, pressure_limit, becomes, branch_guard, insts: body, live };
+        let block = Block {
+            arch,
+            number,
+            frequency,
+            pressure_limit,
+            most: u32::MAX,
+            becomes,
+            branch_guard,
+            insts: body,
+            live,
+        };
         block.schedule(heuristic, liveness::step_back)?;
     }
     Ok(())
@@ -149,6 +169,8 @@ struct Block<'a, R> {
     number: usize,
     frequency: u64,
     pressure_limit: u32,
+    /// The general registers that there are; more of them means spilling.
+    most: u32,
     becomes: FxHashMap<R, SmallVec<[R; 1]>>,
     branch_guard: Option<R>,
     insts: &'a mut [MInst<R>],
@@ -198,25 +220,31 @@ impl<R: Unit> Block<'_, R> {
             live_before[reg.file() as usize] += 1;
         }
         let insts = &mut self.insts[start..end];
-        let mut region = build::build(
-            insts,
-            &Surroundings {
-                arch: self.arch,
-                live_after,
-                live_before,
-                becomes: &self.becomes,
-                branch_guard: self.branch_guard,
-                frequency: self.frequency,
-                pressure_limit: self.pressure_limit,
-            },
-        );
+        let around = Surroundings {
+            arch: self.arch,
+            live_after,
+            live_before,
+            becomes: &self.becomes,
+            branch_guard: self.branch_guard,
+            frequency: self.frequency,
+            pressure_limit: self.pressure_limit,
+        };
         let illegal = |heuristic: &dyn Heuristic, broken| IllegalOrder {
             heuristic: heuristic.name().to_string(),
             block: self.number,
             broken,
         };
-        let order =
-            list_schedule(&mut region, insts, heuristic).map_err(|broken| illegal(heuristic, broken))?;
+        let (mut order, mut peak) = list_schedule(&mut build::build(insts, &around), insts, heuristic)
+            .map_err(|broken| illegal(heuristic, broken))?;
+        for other in [&mut SourceOrder as &mut dyn Heuristic, &mut Pressure] {
+            if peak > self.most {
+                let (another, lower) = list_schedule(&mut build::build(insts, &around), insts, other)
+                    .map_err(|broken| illegal(other, broken))?;
+                if lower < peak {
+                    (order, peak) = (another, lower);
+                }
+            }
+        }
         legal::check(insts, &order).map_err(|broken| illegal(heuristic, broken))?;
         let mut sorted: Vec<MInst<R>> = order.iter().map(|&index| insts[index].clone()).collect();
         insts.swap_with_slice(&mut sorted);
@@ -224,15 +252,17 @@ impl<R: Unit> Block<'_, R> {
     }
 }
 
-/// Lets the heuristic pick until every node has issued. Picking a node that is not ready is an error.
+/// Lets the heuristic pick until every node has issued. Picking a node that is not ready is an error. Returns
+/// the order, and the greatest number of general registers in use along it.
 fn list_schedule<R: Unit>(
     region: &mut Region,
     insts: &[MInst<R>],
     heuristic: &mut dyn Heuristic,
-) -> Result<Vec<usize>, Broken> {
+) -> Result<(Vec<usize>, u32), Broken> {
     let mut ready: Vec<Node> = region.roots().collect();
     let mut order = Vec::with_capacity(region.len());
     let mut now = 0;
+    let mut peak = region.pressure(RegFile::Gpr);
     while !ready.is_empty() {
         let node = heuristic.pick(region, &ready, now);
         let Ok(at) = ready.binary_search(&node) else {
@@ -253,10 +283,11 @@ fn list_schedule<R: Unit>(
                 ready.insert(at, next);
             }
         });
+        peak = peak.max(region.pressure(RegFile::Gpr));
         order.push(node.index());
         now = issued + 1;
     }
-    Ok(order)
+    Ok((order, peak))
 }
 
 #[cfg(test)]

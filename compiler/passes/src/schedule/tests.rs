@@ -225,7 +225,7 @@ fn virtual_registers_keep_what_a_guarded_definition_leaves() {
     mir.layout.push(block);
     for seed in 0..20 {
         let mut mir = mir.clone();
-        pre_ra(&mut mir, Arch::Sm90, &mut Random::new(seed)).unwrap();
+        pre_ra(&mut mir, Arch::Sm90, 255, &mut Random::new(seed)).unwrap();
         let texts: SmallVec<[String; 8]> =
             mir.blocks[block].insts.iter().map(|minst| minst.inst.to_string()).collect();
         let place = |start: &str| texts.iter().position(|text| text.contains(start)).unwrap();
@@ -277,8 +277,47 @@ fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one()
     mir.layout.extend(mir.blocks.keys());
     for name in ["critical-path", "random:1", "random:2", "random:3"] {
         let mut mir = mir.clone();
-        pre_ra(&mut mir, Arch::Sm90, heuristic_by_name(name).unwrap().as_mut()).unwrap();
+        pre_ra(&mut mir, Arch::Sm90, 255, heuristic_by_name(name).unwrap().as_mut()).unwrap();
         let last = &mir.blocks[body].insts[2].inst;
         assert_eq!(last.op, Op::IADD3, "{name}: {last}");
     }
+}
+
+/// Thirty loads that are summed up one after the other: all of them go first where registers last, and as few
+/// as the limit allows where they do not.
+#[test]
+fn no_order_needs_more_registers_than_there_are_if_another_needs_fewer() {
+    let reg = |v: VReg| Operand::reg(v);
+    let plain = |inst| MInst::new(inst, SourceLoc::NONE);
+    let mut mir = Mir::new("k");
+    let mut sum = mir.new_vreg(RegFile::Gpr, 1);
+    let mut insts = vec![plain(Inst::new(Op::MOV).ops([reg(sum), Operand::imm(0)]))];
+    for n in 0..30 {
+        let (data, next) = (mir.new_vreg(RegFile::Gpr, 1), mir.new_vreg(RegFile::Gpr, 1));
+        let address = Operand::mem(Address::narrow(None, 4 * n));
+        insts.push(plain(Inst::new(Op::LDS).ops([reg(data), address])));
+        insts.push(plain(Inst::new(Op::IADD3).ops([reg(next), reg(sum), reg(data), Operand::rz()])));
+        sum = next;
+    }
+    let address = Operand::mem(Address::narrow(None, 0));
+    insts.push(plain(Inst::new(Op::STS).ops([address, reg(sum)])));
+    let block = mir.blocks.push(MBlock {
+        params: Vec::new(),
+        insts,
+        term: Term::Exit,
+        term_loc: SourceLoc::NONE,
+        frequency: 1024,
+        divergent: false,
+    });
+    mir.layout.push(block);
+    let needed = |name: &str, max_regs: u32| {
+        let mut mir = mir.clone();
+        pre_ra(&mut mir, Arch::Sm90, max_regs, heuristic_by_name(name).unwrap().as_mut()).unwrap();
+        let liveness = Liveness::new(&mir, &Cfg::new(&mir));
+        liveness.pressure(&mir, block, &mut liveness.point()).of(RegFile::Gpr)
+    };
+    for name in ["critical-path", "random:1"] {
+        assert!(needed(name, 255) > 16 && needed(name, 16) < 16, "{name}");
+    }
+    assert!(needed("balanced", 16) < 16);
 }
