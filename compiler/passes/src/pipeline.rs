@@ -247,10 +247,28 @@ pub fn name_unsupported(function: &ast::Function, halt: Halt) -> Halt {
     halt
 }
 
-/// The most registers that a function may use: what the options allow, or less if its `.maxnreg` says so.
-/// Code with fewer than 16 registers can't be made.
+/// The general registers that a function may use: the least of what the options allow, its `.maxnreg`, and
+/// what a thread gets where the CTAs of its launch bounds share a multiprocessor.
+///
+/// An SM has 65,536 registers, which warps get in units of 8 a thread. A CTA of at most `n` threads has
+/// `ceil(n / 32)` warps; `.minnctapersm` of them (1 if it does not say, or if so many warps are more than an SM
+/// holds) leave `65,536 / 32 / warps` registers a thread. ptxas takes these numbers too, but lets `.maxnreg`
+/// and the launch bounds override its option where they are higher; here no limit is ever exceeded. Code with
+/// fewer than 16 registers can't be made.
 pub fn register_limit(func: &Function, max_regs: u32) -> u32 {
-    func.bounds.max_registers.map_or(max_regs, |limit| limit.clamp(16, 255).min(max_regs))
+    const REGISTERS_A_LANE: u64 = 65_536 / 32;
+    const WARPS: u64 = 64;
+    let bounds = &func.bounds;
+    let by_launch = bounds.required_threads.or(bounds.max_threads).map(|shape| {
+        let threads = shape.iter().map(|&n| u64::from(n.max(1))).fold(1, u64::saturating_mul);
+        let warps = threads.div_ceil(32);
+        let ctas = bounds.min_ctas.map_or(1, |count| u64::from(count.max(1)));
+        let resident = Some(warps.saturating_mul(ctas)).filter(|&all| all <= WARPS).unwrap_or(warps);
+        let registers = REGISTERS_A_LANE / resident / 8 * 8;
+        registers.min(255) as u32
+    });
+    let own = bounds.max_registers.into_iter().chain(by_launch).min().unwrap_or(255);
+    own.clamp(16, 255).min(max_regs)
 }
 
 /// Schedules by a built-in heuristic, allocates, lays out and adds control codes.
