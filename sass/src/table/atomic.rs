@@ -18,6 +18,8 @@ const ATOMIC: Row = Row {
 const PD: Slot = Slot::def("pd", Kinds::P).optional();
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size);
 const ADDRESS: Slot = Slot::read("addr", Kinds::MEM);
+/// Shared memory, but for compare-and-swap, has addresses with a uniform part.
+const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
 const COMPARE: Slot = Slot::read("compare", Kinds::R).width(Width::Size);
 const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
@@ -55,7 +57,7 @@ pub(super) static REDG: Row = Row {
 pub(super) static ATOMS: Row = Row {
     mnemonic: "ATOMS",
     summary: "atomic update of shared memory; d is the old value; `.POPC.INC.32` adds 1 and takes no data",
-    slots: &[D, ADDRESS, DATA.optional().hidden_with(".POPC.INC.32")],
+    slots: &[D, SHARED_ADDRESS, DATA.optional().hidden_with(".POPC.INC.32")],
     mods: &[
         Modifier::new(
             ModKind::Atomic,

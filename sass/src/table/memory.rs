@@ -23,6 +23,8 @@ const STORE: Row = Row {
 
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size);
 const ADDRESS: Slot = Slot::read("addr", Kinds::MEM);
+/// Of the spaces only shared memory has addresses with a uniform part.
+const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
 const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
 const SIZE: Modifier = Modifier {
@@ -56,7 +58,7 @@ pub(super) static STG: Row = Row {
 pub(super) static LDS: Row = Row {
     mnemonic: "LDS",
     summary: "load from shared memory",
-    slots: &[D, ADDRESS],
+    slots: &[D, SHARED_ADDRESS],
     mods: &[SIZE],
     opcode: 0x984,
     ..LOAD
@@ -65,7 +67,7 @@ pub(super) static LDS: Row = Row {
 pub(super) static STS: Row = Row {
     mnemonic: "STS",
     summary: "store to shared memory",
-    slots: &[ADDRESS, DATA],
+    slots: &[SHARED_ADDRESS, DATA],
     mods: &[SIZE],
     opcode: 0x388,
     ..STORE

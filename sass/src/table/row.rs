@@ -152,7 +152,7 @@ impl Kinds {
     pub const IMM: Kinds = Kinds(16);
     /// Constant bank words.
     pub const CONST: Kinds = Kinds(32);
-    /// Memory addresses.
+    /// Memory addresses without a uniform part.
     pub const MEM: Kinds = Kinds(64);
     /// Branch targets.
     pub const LABEL: Kinds = Kinds(128);
@@ -164,6 +164,8 @@ impl Kinds {
     pub const CONST_AT_R: Kinds = Kinds(1024);
     /// Constant bank words at an offset in a uniform register.
     pub const CONST_AT_UR: Kinds = Kinds(2048);
+    /// Memory addresses with a uniform part.
+    pub const MEM_AT_UR: Kinds = Kinds(4096);
 
     /// The union.
     pub const fn or(self, other: Kinds) -> Kinds {
@@ -196,6 +198,7 @@ impl Kinds {
                 RegFile::Ugpr => Kinds::CONST_AT_UR,
                 _ => Kinds::CONST_AT_R,
             },
+            OperandKind::Mem(address) if address.uniform.is_some() => Kinds::MEM_AT_UR,
             OperandKind::Mem(_) => Kinds::MEM,
             OperandKind::Label(_) => Kinds::LABEL,
             OperandKind::Special(_) => Kinds::SPECIAL,

@@ -9,6 +9,10 @@ const WORDS: usize = UNITS.div_ceil(64);
 pub(super) struct Units([u64; WORDS]);
 
 impl Units {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
     pub(super) fn insert(&mut self, unit: u16) {
         self.0[usize::from(unit) / 64] |= 1 << (unit % 64);
     }

@@ -21,6 +21,7 @@ use ptxc_ir::Function;
 use ptxc_sass::Arch;
 
 mod address_offsets;
+mod atomic_loops;
 mod bar_to_barrier;
 mod demanded_words;
 mod emitter;
@@ -29,6 +30,7 @@ mod funnel_shifts;
 mod fuse_multiply_add;
 mod global_addresses;
 mod integer_division;
+mod memory_orders;
 mod narrow_integers;
 mod paired_products;
 mod switches;
@@ -36,6 +38,7 @@ mod wide_integers;
 mod wide_multiply_add;
 
 pub use address_offsets::address_offsets;
+pub use atomic_loops::atomic_loops;
 pub use bar_to_barrier::bar_to_barrier;
 pub use demanded_words::demanded_words;
 pub use f32_approximations::f32_approximations;
@@ -43,6 +46,7 @@ pub use funnel_shifts::funnel_shifts;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
 pub use integer_division::integer_division;
+pub use memory_orders::memory_orders;
 pub use narrow_integers::narrow_integers;
 pub use paired_products::paired_products;
 pub use switches::switches;
@@ -60,6 +64,8 @@ pub type Rule = fn(&mut Function, Arch) -> bool;
 pub const RULES: &[(&str, Rule)] = &[
     ("bar-to-barrier", bar_to_barrier),
     ("switches", switches),
+    ("memory-orders", memory_orders),
+    ("atomic-loops", atomic_loops),
     ("global-addresses", global_addresses),
     ("f32-approximations", f32_approximations),
     ("integer-division", integer_division),

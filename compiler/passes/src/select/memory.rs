@@ -1,17 +1,14 @@
-//! Loads, stores and atomics, and their addresses.
+//! Loads and stores, and the addresses of all accesses.
 //!
 //! ```text
 //! v4 = load.global.b32 v3 +8            =>   LDG.E %r4, desc[%ur0][%r3.64+0x8]
 //! v5 = iadd &s, v2; store.shared v5, v4 =>   STS [%r2+%ur1+0x10], %r4        // s lies at offset 0x10
-//! v6 = atomic.add.shared v2, 1          =>   ATOMS.POPC.INC.32 RZ, [%r2]     // nobody reads v6
 //! ```
 //!
 //! Constants that are added to an address go into its 24-bit offset, the base of the shared window into its
 //! uniform part. A global access names the descriptor that the driver leaves in the constant bank.
 
-use ptxc_ir::{
-    Access, AtomicOp, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value,
-};
+use ptxc_ir::{Access, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
 use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{CONST_BANK, Lower, Src, width_of};
@@ -136,7 +133,7 @@ impl Lower<'_> {
     }
 
     /// A value to be stored, in registers.
-    fn stored(&mut self, value: Value) -> Operand<VReg> {
+    pub(super) fn stored(&mut self, value: Value) -> Operand<VReg> {
         let wide_constant = self.func.ty(value).bits() > 32
             && self.func.constant(self.resolve(value)).is_some_and(|bits| bits != 0);
         if wide_constant {
@@ -201,48 +198,7 @@ impl Lower<'_> {
         self.emit(inst);
     }
 
-    pub(super) fn lower_atomic(&mut self, inst: IrInst) {
-        let data = &self.func.insts[inst];
-        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access)) = data.op else { return };
-        let result = self.func.results(inst).first().copied().filter(|&result| self.is_needed(result));
-        if !matches!(access.order, Order::Relaxed | Order::Volatile) {
-            return self.unsupported(&data.op, format!("order {}", access.order));
-        }
-        let Some((name, kind)) = atomic_text(atomic, data.ty) else {
-            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
-        };
-        match access.space {
-            Space::Global => {
-                let content = self.stored(data.args[1]);
-                let address = Operand::mem(self.address(access, data.args[0]));
-                let made = if result.is_none() && atomic != AtomicOp::Exch {
-                    Inst::new(Op::REDG).ops([address, content])
-                } else {
-                    let to = result.map_or(Operand::rz(), |result| self.def(result));
-                    Inst::new(Op::ATOMG).ops([to, address, content])
-                };
-                let made = made.with(name).with_kind(ModKind::DataType, kind);
-                let made = if data.ty.bits() == 64 { made.with(".64") } else { made };
-                self.emit(made.with(".STRONG").with(scope_text(access.scope)));
-            }
-            Space::Shared if data.ty == Type::B32 => {
-                let increment = atomic == AtomicOp::Add && self.src(data.args[1]) == Src::Imm(1);
-                if increment && result.is_none() {
-                    let address = Operand::mem(self.address(access, data.args[0]));
-                    let made = Inst::new(Op::ATOMS).with(".POPC.INC.32").ops([Operand::rz(), address]);
-                    return self.emit(made);
-                }
-                let content = self.stored(data.args[1]);
-                let address = Operand::mem(self.address(access, data.args[0]));
-                let to = result.map_or(Operand::rz(), |result| self.def(result));
-                let made = Inst::new(Op::ATOMS).with(name).ops([to, address]).slot("data", content);
-                self.emit(made.with_kind(ModKind::DataType, kind));
-            }
-            other => self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
-        }
-    }
-
-    fn address(&mut self, access: Access, address: Value) -> Address<VReg> {
+    pub(super) fn address(&mut self, access: Access, address: Value) -> Address<VReg> {
         if access.space.address_type() == Type::B64 {
             self.wide_address(address, access.offset.into())
         } else {
@@ -281,7 +237,7 @@ impl Lower<'_> {
     }
 
     /// `[base+uniform+offset]`.
-    fn narrow_address(&mut self, space: Space, address: Value, offset: i64) -> Address<VReg> {
+    pub(super) fn narrow_address(&mut self, space: Space, address: Value, offset: i64) -> Address<VReg> {
         let (mut at, mut offset) = (Some(self.resolve(address)), offset);
         let limits = if space == Space::Const { CONST_OFFSETS } else { OFFSETS };
         let mut uniform = None;
@@ -336,32 +292,10 @@ impl Lower<'_> {
     }
 }
 
-fn scope_text(scope: Scope) -> &'static str {
+pub(super) fn scope_text(scope: Scope) -> &'static str {
     match scope {
         Scope::Cta => ".SM",
         Scope::Cluster | Scope::Gpu => ".GPU",
         Scope::Sys => ".SYS",
     }
-}
-
-/// The modifiers of an atomic: what it does and the type of its operand.
-fn atomic_text(atomic: AtomicOp, ty: Type) -> Option<(&'static str, &'static str)> {
-    let wide = ty.bits() == 64;
-    let signed = if wide { ".S64" } else { ".S32" };
-    Some(match atomic {
-        AtomicOp::Add => (".ADD", ""),
-        AtomicOp::Fadd if ty == Type::F32 => (".ADD", ".F32.FTZ.RN"),
-        AtomicOp::Fadd if ty == Type::F64 => (".ADD", ".F64.RN"),
-        AtomicOp::Smin => (".MIN", signed),
-        AtomicOp::Smax => (".MAX", signed),
-        AtomicOp::Umin => (".MIN", ""),
-        AtomicOp::Umax => (".MAX", ""),
-        AtomicOp::And => (".AND", ""),
-        AtomicOp::Or => (".OR", ""),
-        AtomicOp::Xor => (".XOR", ""),
-        AtomicOp::Inc if !wide => (".INC", ""),
-        AtomicOp::Dec if !wide => (".DEC", ""),
-        AtomicOp::Exch => (".EXCH", ""),
-        _ => return None,
-    })
 }

@@ -24,6 +24,7 @@
 //! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
 //! short branches.
 
+mod atomic;
 mod compare;
 mod control;
 mod double;
@@ -297,6 +298,7 @@ impl Lower<'_> {
             Op::Load(_) => self.lower_load(inst),
             Op::Store(_) => self.lower_store(inst),
             Op::Atomic(..) | Op::Red(..) => self.lower_atomic(inst),
+            Op::Fence(..) => self.lower_fence(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync => self.lower_warp(inst),
             Op::Barrier(..) => self.lower_barrier(inst),

@@ -3,9 +3,9 @@
 //! The scoreboards of the hardware are counters: an instruction that sets one adds one, its completion takes
 //! one away, a wait is for zero. So several may share one, and a wait ends everything that it protects.
 
-use ptxc_sass::Control;
+use ptxc_sass::{Control, Op};
 
-use super::super::stream::Entry;
+use super::super::stream::{Entry, FENCE};
 use super::super::units::Units;
 
 const COUNT: usize = Control::SCOREBOARDS as usize;
@@ -35,7 +35,7 @@ impl Pending {
     }
 
     /// The scoreboards that an instruction must wait for: those of results that it reads or overwrites, and
-    /// of reads of what it overwrites. Calls `found` with each unit and its scoreboard.
+    /// of reads of what it overwrites; for `CCTL.IVALL` all those of results. Calls `found` with each unit and its scoreboard.
     pub(super) fn waits(&self, entry: &Entry<'_>, mut found: impl FnMut(u16, u8)) -> u8 {
         let mut mask = 0;
         for sb in bits(self.busy) {
@@ -46,6 +46,11 @@ impl Pending {
                     mask |= 1 << sb;
                     found(touch.unit, sb);
                 }
+            }
+            // What is read again after the cache was emptied must come after what was read before.
+            if entry.inst.op == Op::CCTL_IVALL && !self.results[usize::from(sb)].is_empty() {
+                mask |= 1 << sb;
+                found(FENCE, sb);
             }
         }
         mask

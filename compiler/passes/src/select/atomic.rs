@@ -1,0 +1,147 @@
+//! Atomic updates and fences.
+//!
+//! ```text
+//! v6 = atomic.add.shared v2, 1          =>   ATOMS.POPC.INC.32 RZ, [%r2]     // nobody reads v6
+//! v7 = atomic.cas.global v3, v4, v5     =>   ATOMG.E.CAS.STRONG.GPU PT, %r7, [%r3], %r8, %r8.1
+//! fence.acq_rel.gpu                     =>   MEMBAR.ALL.GPU; ERRBAR; CGAERRBAR; CCTL.IVALL
+//! ```
+//!
+//! A compare-and-swap takes the expected and the new value from neighbouring registers: ptxas copies them there on
+//! 64 bits and in shared memory, and whether others would do is not known. Its address has neither a descriptor nor a
+//! uniform part. Orders other than relaxed have become fences before.
+
+use ptxc_ir::{Access, AtomicOp, Inst as IrInst, Op as IrOp, Order, Scope, Space, Type, Value};
+use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
+
+use super::lower::{Lower, Src, width_of};
+use super::memory::scope_text;
+use crate::mir::VReg;
+
+impl Lower<'_> {
+    pub(super) fn lower_atomic(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access)) = data.op else { return };
+        let result = self.func.results(inst).first().copied().filter(|&result| self.is_needed(result));
+        if !matches!(access.order, Order::Relaxed | Order::Volatile) {
+            return self.unsupported(&data.op, format!("order {}", access.order));
+        }
+        if !matches!(data.ty.bits(), 32 | 64) {
+            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        }
+        if atomic == AtomicOp::Cas {
+            return self.lower_compare_and_swap(inst, access, result);
+        }
+        let Some((name, kind)) = atomic_text(atomic, data.ty) else {
+            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        };
+        let is_plain = access.space == Space::Shared && data.ty == Type::B32;
+        if is_plain && result.is_none() && atomic == AtomicOp::Add && self.src(data.args[1]) == Src::Imm(1) {
+            let address = Operand::mem(self.address(access, data.args[0]));
+            let made = Inst::new(Op::ATOMS).with(".POPC.INC.32").ops([Operand::rz(), address]);
+            return self.emit(made);
+        }
+        let content = self.stored(data.args[1]);
+        let address = Operand::mem(self.address(access, data.args[0]));
+        let to = result.map_or(Operand::rz(), |result| self.def(result));
+        let made = match access.space {
+            Space::Global if result.is_none() && atomic != AtomicOp::Exch => {
+                Inst::new(Op::REDG).ops([address, content])
+            }
+            Space::Global => Inst::new(Op::ATOMG).ops([to, address, content]),
+            Space::Generic => Inst::new(Op::ATOM).ops([to, address, content]),
+            Space::Shared => Inst::new(Op::ATOMS).ops([to, address]).slot("data", content),
+            other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
+        };
+        let made = made.with(name).with_kind(ModKind::DataType, kind);
+        let made = if data.ty.bits() == 64 { made.with(".64") } else { made };
+        self.emit(match access.space {
+            Space::Shared => made,
+            _ => made.with(".STRONG").with(scope_text(access.scope)),
+        });
+    }
+
+    fn lower_compare_and_swap(&mut self, inst: IrInst, access: Access, result: Option<Value>) {
+        let data = &self.func.insts[inst];
+        let width = width_of(data.ty);
+        let both = self.mir.new_vreg(RegFile::Gpr, 2 * width);
+        self.place(data.args[1], both);
+        self.place(data.args[2], both.component(width));
+        let values = [Operand::reg(both), Operand::reg(both.component(width))];
+        let address = Operand::mem(self.bare_address(access, data.args[0]));
+        let to = result.map_or(Operand::rz(), |result| self.def(result));
+        let op = match access.space {
+            Space::Global => Op::ATOMG_CAS,
+            Space::Generic => Op::ATOM_CAS,
+            Space::Shared => Op::ATOMS_CAS,
+            other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
+        };
+        let made = Inst::new(op).ops([to, address, values[0], values[1]]);
+        let made = if width == 2 { made.with(".64") } else { made };
+        self.emit(match access.space {
+            Space::Shared => made,
+            _ => made.with(".STRONG").with(scope_text(access.scope)),
+        });
+    }
+
+    /// An address of general registers alone.
+    fn bare_address(&mut self, access: Access, address: Value) -> Address<VReg> {
+        let mut made = self.address(access, address);
+        made.descriptor = None;
+        let Some(uniform) = made.uniform.take() else { return made };
+        made.base = match made.base {
+            // The window is the only uniform part, and has a copy in general registers outside of loops.
+            None => self.gpr(Src::Shared(0)).as_reg(),
+            Some(base) => {
+                let sum = self.temp();
+                let terms = [Operand::reg(sum), Operand::reg(base), Operand::reg(uniform), Operand::rz()];
+                self.emit(Inst::new(Op::IADD3).ops(terms));
+                Some(sum)
+            }
+        };
+        made
+    }
+
+    pub(super) fn lower_fence(&mut self, inst: IrInst) {
+        let IrOp::Fence(order, scope) = self.func.insts[inst].op else { return };
+        let (fence, reach) = match scope {
+            Scope::Cta => (Inst::new(Op::MEMBAR), ".CTA"),
+            Scope::Cluster | Scope::Gpu => (Inst::new(Op::MEMBAR), ".GPU"),
+            Scope::Sys => (Inst::new(Op::MEMBAR), ".SYS"),
+        };
+        let strength = if order == Order::SeqCst { ".SC" } else { ".ALL" };
+        let fence = fence.with(strength).with(reach);
+        if scope == Scope::Cta {
+            return self.emit(fence);
+        }
+        if order != Order::Acquire {
+            self.emit(fence);
+            self.emit(Inst::new(Op::ERRBAR));
+            self.emit(Inst::new(Op::CGAERRBAR));
+        }
+        if order != Order::Release {
+            self.emit(Inst::new(Op::CCTL_IVALL));
+        }
+    }
+}
+
+/// The modifiers of an atomic: what it does and the type of its operand.
+fn atomic_text(atomic: AtomicOp, ty: Type) -> Option<(&'static str, &'static str)> {
+    let wide = ty.bits() == 64;
+    let signed = if wide { ".S64" } else { ".S32" };
+    Some(match atomic {
+        AtomicOp::Add => (".ADD", ""),
+        AtomicOp::Fadd if ty == Type::F32 => (".ADD", ".F32.FTZ.RN"),
+        AtomicOp::Fadd if ty == Type::F64 => (".ADD", ".F64.RN"),
+        AtomicOp::Smin => (".MIN", signed),
+        AtomicOp::Smax => (".MAX", signed),
+        AtomicOp::Umin => (".MIN", ""),
+        AtomicOp::Umax => (".MAX", ""),
+        AtomicOp::And => (".AND", ""),
+        AtomicOp::Or => (".OR", ""),
+        AtomicOp::Xor => (".XOR", ""),
+        AtomicOp::Inc if !wide => (".INC", ""),
+        AtomicOp::Dec if !wide => (".DEC", ""),
+        AtomicOp::Exch => (".EXCH", ""),
+        _ => return None,
+    })
+}
