@@ -33,6 +33,7 @@
 mod assign;
 mod check;
 mod coalesce;
+mod hoist;
 mod isolate;
 mod live;
 mod moves;

@@ -2,7 +2,8 @@
 //!
 //! In: a function and the register of each virtual register. Out: a function without block parameters.
 //! The copies of an edge go to the end of its source where that has one target, to the start of its target
-//! where that has one source, else into a new block on the edge. At the end of a block they stand in front
+//! where that has one source, else in front of the branch where the other edges allow it (`hoist`), else into a new
+//! block on the edge. At the end of a block they stand in front
 //! of a `BSYNC`, since lanes go on at the label of its `BSSY`. Copies from a register to itself vanish.
 //!
 //! A cycle of copies borrows a register that is free on the edge and below the highest one in use, so that
@@ -19,7 +20,7 @@ use super::live::{LiveRanges, diverges_behind};
 use super::parallel_copy::order;
 use super::save::{self, AtCall, Saves};
 use super::work::{Origin, Work};
-use super::{AllocError, moves};
+use super::{AllocError, hoist, moves};
 use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
 
 /// The function with physical registers.
@@ -80,20 +81,29 @@ pub(super) fn rewrite(
         layout.push(id);
         let source = &work.mir.blocks[id];
         let edges = source.term.edges();
+        let mut codes = Vec::with_capacity(edges.len());
+        for edge in &edges {
+            codes.push(rewriter.edge(id, edge)?);
+        }
         for (index, edge) in edges.iter().enumerate() {
             let target = &work.mir.blocks[edge.block];
-            let insts = rewriter.edge(id, edge)?;
+            let alone = cfg.preds(edge.block).len() == 1;
+            let selector = blocks[id].term.selector().map(|(&selector, _)| selector);
+            let moves_up = edges.len() == 1
+                || !alone && hoist::moves_up((work, live, assignment), id, &edges, &codes, selector, index);
+            // What has moved up is no code of the edge any more, when the next edge asks.
+            let insts = if moves_up { std::mem::take(&mut codes[index]) } else { codes[index].clone() };
             if insts.is_empty() {
                 continue;
             }
             let loc = source.term_loc;
             let count = insts.len();
             let insts = insts.into_iter().map(|inst| MInst::new(inst, loc));
-            if edges.len() == 1 {
+            if moves_up {
                 let at = end_of_body(&blocks[id].insts);
                 blocks[id].insts.splice(at..at, insts);
                 origins[id].splice(at..at, std::iter::repeat_n(Origin::Inserted, count));
-            } else if cfg.preds(edge.block).len() == 1 {
+            } else if alone {
                 blocks[edge.block].insts.splice(0..0, insts);
                 origins[edge.block].splice(0..0, std::iter::repeat_n(Origin::Inserted, count));
             } else {
