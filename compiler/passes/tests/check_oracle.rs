@@ -41,8 +41,8 @@ fn find_ptxas() -> Option<PathBuf> {
 }
 
 /// Registers of every type, eight of each.
-const REGISTERS: &str = ".reg .pred p<9>; .reg .b8 b8r<9>; .reg .b16 b16r<9>; .reg .b32 b32r<99>; \
-    .reg .b64 b64r<99>; .reg .u32 u32r<99>; .reg .f32 f32r<99>; .reg .f64 f64r<99>; .reg .u16 u16r<9>; \
+const REGISTERS: &str = ".reg .pred p<9>; .reg .b8 b8r<9>; .reg .b16 b16r<9>; .reg .b32 b32r<299>; \
+    .reg .b64 b64r<99>; .reg .u32 u32r<299>; .reg .f32 f32r<299>; .reg .f64 f64r<99>; .reg .u16 u16r<9>; \
     .reg .u64 u64r<9>; .reg .f16 f16r<3>; \
     .reg .v4 .f32 vector; .shared .align 16 .b8 tile[64];";
 
@@ -90,7 +90,17 @@ impl Sample<'_> {
         let mut next = |ty: Scalar| {
             number += 1;
             // Results and sources of tensor instructions are many; names repeat from there on.
-            register(ty, number % if matches!(ty.bits, 32 | 64) { 60 } else { 8 })
+            register(
+                ty,
+                number
+                    % if ty.bits == 32 {
+                        280
+                    } else if ty.bits == 64 {
+                        60
+                    } else {
+                        8
+                    },
+            )
         };
         let mut operands = Vec::new();
         for operand in &self.row.operands {
@@ -110,6 +120,10 @@ impl Sample<'_> {
                             Some(choice) => self.row.groups[group].choices[choice].text[1..].parse().ok()?,
                             None => 0,
                         },
+                        Lanes::Multiple(group, factor) => {
+                            let choice = self.row.groups[group].choices.get(self.chosen[group]?)?;
+                            factor * choice.text[1..].parse::<u32>().ok()?
+                        }
                     };
                     let mut text = match lanes {
                         0 => next(ty),
@@ -131,6 +145,7 @@ impl Sample<'_> {
                     }
                     _ => "[b64r9]".to_string(),
                 },
+                Kind::Address(AddressSpace::Tensor) => "[b32r9]".to_string(),
                 Kind::Address(_) => "[b64r9]".to_string(),
                 Kind::Pack(ty) => {
                     let half = Scalar::parse(&format!("b{}", self.scalar(*ty)?.bits / 2))?;
@@ -278,7 +293,10 @@ fn the_table_agrees_with_ptxas() {
         (PtxVersion(9, 0), "sm_80"),
         (PtxVersion(9, 0), "sm_90"),
         (PtxVersion(9, 0), "sm_90a"),
+        (PtxVersion(8, 8), "sm_100f"),
         (PtxVersion(9, 0), "sm_100a"),
+        (PtxVersion(9, 0), "sm_103a"),
+        (PtxVersion(9, 0), "sm_110f"),
         (PtxVersion(9, 5), "sm_90"),
         (PtxVersion(9, 5), "sm_120a"),
     ] {

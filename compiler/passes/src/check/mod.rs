@@ -46,7 +46,7 @@ pub mod types;
 
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use env::{ModuleEnv, PtxTarget};
 use forms::{Form, Forms};
 use names::{Names, Thing, Wanted};
@@ -128,13 +128,21 @@ impl Checker<'_> {
         if is_call {
             calls::check(instruction, &self.names, self.env, &mut self.out);
         }
-        // Where several rows have the modifiers, operands decide; the first with the fewest findings counts.
+        // Where several rows have the modifiers, operands decide: a row with as many as there are, then the
+        // fewest that are of another shape, then the fewest findings, then the first row.
         let mut best: Option<(&Form, Vec<Diagnostic>)> = None;
         for form in forms.iter() {
             let mut operands = Operands { names: &self.names, form, instruction, out: Vec::new() };
             operands.check();
             let found = operands.out;
-            if best.as_ref().is_none_or(|(_, least)| found.len() < least.len()) {
+            let count = |found: &[Diagnostic], codes: &[Code]| {
+                found.iter().filter(|finding| codes.contains(&finding.code)).count()
+            };
+            let cost = |found: &[Diagnostic]| {
+                let shapes = count(found, &[codes::OPERAND_KIND, codes::VECTOR_SIZE]);
+                (count(found, &[codes::OPERAND_COUNT]), shapes, found.len())
+            };
+            if best.as_ref().is_none_or(|(_, least)| cost(&found) < cost(least)) {
                 best = Some((form, found));
             }
         }

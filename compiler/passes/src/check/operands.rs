@@ -180,6 +180,9 @@ impl Operands<'_, '_> {
             Lanes::Fixed(count) => Some(count),
             Lanes::Any => operand.elements().map(|list| list.len() as u32),
             Lanes::Group(group) => self.form.choice(group).map(|choice| count_of(choice.text)),
+            Lanes::Multiple(group, factor) => {
+                self.form.choice(group).map(|choice| factor * count_of(choice.text))
+            }
         };
         match (&operand.kind, lanes) {
             (OperandKind::Vector(list), Some(count)) => {
@@ -408,6 +411,7 @@ impl Operands<'_, '_> {
     fn address(&mut self, space: AddressSpace, address: &Address, node: NodeId) {
         let space = match space {
             AddressSpace::Any => None,
+            AddressSpace::Tensor => return self.tensor_address(address, node),
             AddressSpace::Fixed(space) => Some(space),
             AddressSpace::Group(group) => self.form.choice(group).map(|choice| choice.text),
         };
@@ -446,6 +450,19 @@ impl Operands<'_, '_> {
                 let finding = Diagnostic::error(codes::OPERAND_KIND, node, message);
                 self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
             }
+        }
+    }
+
+    /// An address in tensor memory: 32 bits, in a register.
+    fn tensor_address(&mut self, address: &Address, node: NodeId) {
+        let Some(base) = &address.place.base else { return };
+        let Some(thing) = self.names.find(base) else { return };
+        let is_fine = matches!(&thing, Thing::Register(ty, None)
+            if ty.bits == 32 && matches!(ty.class, Class::Bits | Class::Integer));
+        if !is_fine {
+            let message = "an address in tensor memory is a 32-bit integer or untyped register";
+            let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
+            self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
         }
     }
 }

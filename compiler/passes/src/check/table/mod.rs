@@ -43,12 +43,12 @@
 //! | `t_` | `_` may stand there |
 //! | `t.` | a part may be selected, `a.b0`, and `-a` written |
 //! | `!pred` | may be negated |
-//! | `t*v`, `t*4`, `t*` | a vector with as many elements as the modifier `v` says (none without it), of 4, of any size |
+//! | `t*v`, `t*2v`, `t*4`, `t*` | a vector with as many elements as the modifier `v` says (none without it), twice as many, of 4, of any size |
 //! | `t\|pred`, `t\|pred?` | two destinations; the second may be left out |
 //! | `u32:barrier` | a constant there lies in the range `barrier` |
 //! | `#`, `#barrier` | a constant |
 //! | `{t}` | a vector whose elements together are as wide as `t` |
-//! | `[space]`, `[shared]`, `[any]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any; texture and coordinates |
+//! | `[space]`, `[shared]`, `[any]`, `[tensor]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any, in tensor memory; texture and coordinates |
 //! | `label`, `list`, `call` | a label, a `.branchtargets` list, the operands of a call |
 //! | `>_`, `any` | `_` alone, anything |
 //! | `t?`, `t?hint` | may be left out; is there exactly if the modifier `hint` is |
@@ -85,6 +85,7 @@ const FILES: &[(&str, &str)] = &[
     ("control", include_str!("../instructions/control.txt")),
     ("async", include_str!("../instructions/async.txt")),
     ("matrix", include_str!("../instructions/matrix.txt")),
+    ("tensor", include_str!("../instructions/tensor.txt")),
     ("texture", include_str!("../instructions/texture.txt")),
     ("video", include_str!("../instructions/video.txt")),
 ];

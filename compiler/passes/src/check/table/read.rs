@@ -163,6 +163,7 @@ impl Definitions {
             "call" => Kind::Call,
             "[texture]" => Kind::Texture,
             "[any]" => Kind::Address(AddressSpace::Any),
+            "[tensor]" => Kind::Address(AddressSpace::Tensor),
             _ if text.starts_with('[') => {
                 let space = text[1..].strip_suffix(']').ok_or("a bracket is not closed")?;
                 Kind::Address(match Space::ALL.iter().find(|known| known.spelling() == space) {
@@ -208,7 +209,13 @@ impl Definitions {
             Some((text, "")) => (text, Lanes::Any),
             Some((text, lanes)) => match lanes.parse() {
                 Ok(count) => (text, Lanes::Fixed(count)),
-                Err(_) => (text, Lanes::Group(group(lanes)?)),
+                Err(_) => match lanes.trim_start_matches(|c: char| c.is_ascii_digit()) {
+                    label if label.len() == lanes.len() => (text, Lanes::Group(group(label)?)),
+                    label => {
+                        let factor = lanes[..lanes.len() - label.len()].parse();
+                        (text, Lanes::Multiple(group(label)?, factor.map_err(|_| "a factor is too large")?))
+                    }
+                },
             },
             None => (text, Lanes::One),
         };

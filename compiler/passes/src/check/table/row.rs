@@ -148,6 +148,8 @@ pub enum AddressSpace {
     Group(usize),
     /// Always this one.
     Fixed(&'static str),
+    /// Tensor memory, whose addresses have 32 bits and no variables.
+    Tensor,
 }
 
 /// A register or constant, or several.
@@ -182,6 +184,8 @@ pub enum Lanes {
     One,
     /// As many as the modifier of that group ends in: 2 for `v2` or `x2`; no vector without it.
     Group(usize),
+    /// So many times what the modifier of that group ends in.
+    Multiple(usize, u32),
     /// A vector of so many.
     Fixed(u32),
     /// A vector of any size.
