@@ -9,6 +9,7 @@ use std::hint::black_box;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ptxc_compiler::{Database, Options, SourceFile, items, lower, module};
 use ptxc_ir::Function;
+use ptxc_passes::link::Callees;
 use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, Silent};
 use ptxc_sass::Arch;
@@ -141,7 +142,9 @@ fn stages(criterion: &mut Criterion) {
         let mir = machine(ssa);
         let settings = settings();
         group.bench_function(BenchmarkId::new("code", name), |bencher| {
-            let code = |mir| pipeline::code(mir, &settings, &mut Silent).expect("it fits the registers");
+            let code = |mir| {
+                pipeline::code(mir, &Callees::new(), &settings, &mut Silent).expect("it fits the registers")
+            };
             bencher.iter_batched(|| mir.clone(), code, BatchSize::LargeInput);
         });
     }

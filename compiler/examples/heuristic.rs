@@ -3,6 +3,7 @@
 
 use ptxc_compiler::module::{ast, environment};
 use ptxc_compiler::{Database, SourceFile, items::items};
+use ptxc_passes::link::Callees;
 use ptxc_passes::pipeline::{self, CodeSettings, Halt, Silent};
 use ptxc_passes::schedule::{Cycle, Heuristic, Node, Region, heuristic_by_name};
 use ptxc_sass::Arch;
@@ -34,7 +35,7 @@ fn cycles(
         let built = pipeline::build(ast(db, func), environment(db, func))?;
         let ssa = pipeline::ssa(built, settings.arch, settings.opt, true, &mut Silent)?;
         let mir = pipeline::machine(ssa, settings.arch, settings.opt, &mut Silent)?;
-        let code = pipeline::code_with(mir, &settings, heuristic, &mut Silent)?;
+        let code = pipeline::code_with(mir, &Callees::new(), &settings, heuristic, &mut Silent)?;
         let program = &code.program;
         rows.push((program.name.clone(), program.static_cycles(), program.resources.registers));
     }

@@ -13,6 +13,7 @@
 //! assert!(diagnostics(&db, file, options).is_empty());
 //! ```
 
+pub mod callees;
 pub mod db;
 pub mod input;
 pub mod items;

@@ -9,9 +9,10 @@ use ptxc_passes::check::env::{PtxTarget, TargetKind};
 use ptxc_passes::check::{self, codes};
 use ptxc_passes::diagnostic::{Code, Diagnostic, Severity};
 use ptxc_passes::mir::{Mir, VReg};
-use ptxc_passes::pipeline::{self, FuncCode, Silent};
+use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
 use ptxc_sass::Arch;
 
+use crate::callees::callees;
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
 use crate::items::Func;
@@ -27,7 +28,7 @@ pub struct Stage<T> {
 }
 
 impl<T> Stage<T> {
-    fn of(result: Result<T, Vec<Diagnostic>>) -> Arc<Stage<T>> {
+    pub(crate) fn of(result: Result<T, Vec<Diagnostic>>) -> Arc<Stage<T>> {
         Arc::new(match result {
             Ok(value) => Stage { value: Some(value), diagnostics: Vec::new() },
             Err(diagnostics) => Stage { value: None, diagnostics },
@@ -127,7 +128,7 @@ pub fn mir<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
 pub fn code<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<FuncCode>> {
     match &mir(db, func, options).value {
         Some(mir) => {
-            let settings = pipeline::CodeSettings {
+            let settings = CodeSettings {
                 arch: arch(db, func.file(db), options),
                 opt: options.opt(db),
                 heuristic: options.heuristic(db).clone(),
@@ -137,7 +138,9 @@ pub fn code<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stag
                 },
                 serial: options.serial(db),
             };
-            Stage::of(pipeline::code(mir.clone(), &settings, &mut Silent))
+            let code = callees(db, mir, &settings)
+                .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
+            Stage::of(code)
         }
         None => Stage::nothing(),
     }

@@ -290,5 +290,6 @@ fn passes(
         max_regs,
         serial: options.serial(db),
     };
-    pipeline::code(mir, &settings, watcher).map(Some)
+    let callees = pipeline::compile_routines(&mir, &settings)?;
+    pipeline::code(mir, &callees, &settings, watcher).map(Some)
 }

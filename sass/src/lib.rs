@@ -32,8 +32,8 @@ pub mod verify;
 pub use arch::Arch;
 pub use control::Control;
 pub use inst::{Access, AccessRole, Guard, Inst};
-pub use operand::{Address, Label, Operand, OperandFlags, OperandKind};
-pub use program::{Coded, JUMP_TABLE_BANK, JumpTable, Program};
+pub use operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
+pub use program::{Coded, JUMP_TABLE_BANK, JumpTable, Program, ProgramFunction};
 pub use register::{PReg, RegFile, Register};
 pub use table::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op, Pipe, Role, Row, Slot,

@@ -8,6 +8,11 @@ use crate::table::SpecialReg;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(pub u32);
 
+/// A function that code names: an index into the [functions](crate::Program::functions) of its program, of which
+/// the first is the program's own. In machine IR, an index into its list of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionIndex(pub u32);
+
 /// A memory address: `desc[UR4][R2.64+0x10]`, `[R8+UR4]`, `[UR4+-0x8]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address<R> {
@@ -64,6 +69,8 @@ pub enum OperandKind<R> {
     Mem(Address<R>),
     /// A branch target.
     Label(Label),
+    /// A function: where a call goes, or what an address in a register is relative to.
+    Function(FunctionIndex),
     /// A special register, `SR_TID.X`.
     Special(SpecialReg),
     /// A convergence barrier, B0 to B15.
@@ -140,6 +147,11 @@ impl<R: Register> Operand<R> {
         Operand::plain(OperandKind::Label(label))
     }
 
+    /// A function.
+    pub const fn function(function: FunctionIndex) -> Operand<R> {
+        Operand::plain(OperandKind::Function(function))
+    }
+
     /// A special register.
     pub const fn special(reg: SpecialReg) -> Operand<R> {
         Operand::plain(OperandKind::Special(reg))
@@ -194,6 +206,7 @@ impl<R: Register> Operand<R> {
                 descriptor: address.descriptor.map(&mut rename),
             }),
             OperandKind::Label(label) => OperandKind::Label(label),
+            OperandKind::Function(function) => OperandKind::Function(function),
             OperandKind::Special(reg) => OperandKind::Special(reg),
             OperandKind::Convergence(index) => OperandKind::Convergence(index),
         };

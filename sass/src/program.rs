@@ -18,6 +18,15 @@ pub struct Coded {
     pub loc: u32,
 }
 
+/// A function in a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramFunction {
+    /// Its name as a symbol.
+    pub name: String,
+    /// The index of its first instruction; `None` where its code is not part of the program yet.
+    pub start: Option<u32>,
+}
+
 /// A kernel parameter as the header comment shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamInfo {
@@ -59,7 +68,8 @@ pub struct Resources {
     pub spills: u32,
 }
 
-/// A finished kernel.
+/// A finished kernel, with the code of the functions that it calls behind its own; or the code of one function, not
+/// linked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The kernel's name.
@@ -70,6 +80,8 @@ pub struct Program {
     pub insts: Vec<Coded>,
     /// For each [`Label`](crate::Label), the index of its instruction; one past the last is allowed.
     pub labels: Vec<u32>,
+    /// The functions that its code names; the first is its own.
+    pub functions: Vec<ProgramFunction>,
     /// How often each instruction runs for one run of the kernel's entry, in units of 1/1024.
     pub frequency: Vec<u64>,
     /// What it needs.

@@ -118,6 +118,19 @@ impl PReg {
         base + self.index as usize
     }
 
+    /// The register of a [dense](Self::dense) number, if there is one.
+    pub fn from_dense(number: usize) -> Option<PReg> {
+        let (file, base) = match number {
+            0..256 => (RegFile::Gpr, 0),
+            256..320 => (RegFile::Ugpr, 256),
+            320..328 => (RegFile::Pred, 320),
+            328..336 => (RegFile::Upred, 328),
+            _ => return None,
+        };
+        let index = (number - base) as u8;
+        (index < file.count()).then_some(PReg { file, index })
+    }
+
     /// One more than the greatest dense number.
     pub const COUNT: usize = 336;
 

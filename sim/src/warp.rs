@@ -59,7 +59,7 @@ pub(crate) enum Flow {
         /// The target.
         target: u32,
     },
-    /// Each lane to a target of its own.
+    /// Each lane to a target of its own; those with one target stay together.
     Spread([u32; LANES]),
     /// These lanes end, the others go to the next instruction.
     Exit(u32),

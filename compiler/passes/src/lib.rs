@@ -13,6 +13,9 @@ pub mod simplify;
 pub mod frequency;
 pub mod uniformity;
 
+pub mod abi;
+pub mod runtime;
+
 pub mod converge;
 pub mod legalize;
 
@@ -27,5 +30,7 @@ pub mod schedule;
 pub mod layout;
 
 pub mod control;
+
+pub mod link;
 
 pub mod pipeline;

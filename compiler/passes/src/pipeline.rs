@@ -6,16 +6,17 @@
 //! |---|---|---|
 //! | [`ssa`] | fuse-multiply-add, simplify | SSA as built → simplified SSA |
 //! | [`machine`] | legalize, simplify-legal, converge, select, combine | SSA → machine IR |
-//! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, hazard-check | machine IR → program |
+//! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, link, hazard-check | machine IR → program |
 //!
 //! An [`Observer`] sees the code before and after every pass; it is how the driver prints, times and
 //! stops. In debug builds every pass is followed by the verifier of its form; the allocation checker and
 //! the hazard check run in all builds, since wrong code must never be written.
 
 use std::fmt;
+use std::sync::Arc;
 
-use ptxc_ir::Function;
 use ptxc_ir::verify::{Level, verify};
+use ptxc_ir::{Function, FunctionKind};
 use ptxc_sass::text::{Style, write_program};
 use ptxc_sass::{Arch, Program};
 use ptxc_syntax::{NodeId, ast};
@@ -24,11 +25,14 @@ use crate::check::env::ModuleEnv;
 use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
+use crate::link::{self, Callees, Summary};
 use crate::mir::{Mir, VReg};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
-use crate::{allocate, build_ssa, combine, converge, frequency, layout, legalize, mir, schedule, select};
+use crate::{
+    allocate, build_ssa, combine, converge, frequency, layout, legalize, mir, runtime, schedule, select,
+};
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
 pub const INTERNAL: Code = Code(990);
@@ -71,6 +75,7 @@ pub const PASSES: &[&str] = &[
     "layout",
     "schedule-post-ra",
     "control",
+    "link",
     "hazard-check",
 ];
 
@@ -94,17 +99,19 @@ impl Observer for Silent {}
 /// Why a stage has no product: the diagnostics say so; none if the observer stopped it.
 pub type Halt = Vec<Diagnostic>;
 
-/// A finished function.
+/// A finished function: a kernel with what it calls, or a device function or routine alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FuncCode {
     /// The program.
     pub program: Program,
     /// What forced each instruction's control field.
     pub explain: Explain,
+    /// What a caller has to know of a device function or routine; `None` if it calls what is not known.
+    pub summary: Option<Summary>,
 }
 
 /// What decides the code beyond the machine IR.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CodeSettings {
     /// The architecture.
     pub arch: Arch,
@@ -271,10 +278,16 @@ pub fn register_limit(func: &Function, max_regs: u32) -> u32 {
     own.clamp(16, 255).min(max_regs)
 }
 
-/// Schedules by a built-in heuristic, allocates, lays out and adds control codes.
-pub fn code(mir: Mir<VReg>, settings: &CodeSettings, observer: &mut dyn Observer) -> Result<FuncCode, Halt> {
+/// Schedules by a built-in heuristic, allocates, lays out, adds control codes, and links a kernel with the
+/// functions that it calls.
+pub fn code(
+    mir: Mir<VReg>,
+    callees: &Callees,
+    settings: &CodeSettings,
+    observer: &mut dyn Observer,
+) -> Result<FuncCode, Halt> {
     match heuristic_by_name(&settings.heuristic) {
-        Some(mut heuristic) => code_with(mir, settings, &mut *heuristic, observer),
+        Some(mut heuristic) => code_with(mir, callees, settings, &mut *heuristic, observer),
         None => {
             let message = format!("there is no heuristic `{}`", settings.heuristic);
             Err(vec![Diagnostic::error(INTERNAL, NodeId(0), message)])
@@ -282,15 +295,18 @@ pub fn code(mir: Mir<VReg>, settings: &CodeSettings, observer: &mut dyn Observer
     }
 }
 
-/// Schedules by any heuristic, allocates, lays out and adds control codes. An order that breaks a
+/// Schedules by any heuristic, allocates, lays out, adds control codes and links. An order that breaks a
 /// dependence is an error that names it; every other order becomes correct code.
 pub fn code_with(
     mut mir: Mir<VReg>,
+    callees: &Callees,
     settings: &CodeSettings,
     heuristic: &mut dyn Heuristic,
     observer: &mut dyn Observer,
 ) -> Result<FuncCode, Halt> {
     let arch = settings.arch;
+    let is_kernel = mir.kind == FunctionKind::Entry;
+    link::fill_clobbers(&mut mir, callees);
     observer.before("schedule-pre-ra", &mir);
     if settings.opt > 1 {
         schedule::pre_ra(&mut mir, arch, settings.max_regs, heuristic)
@@ -321,14 +337,80 @@ pub fn code_with(
 
     observer.before("control", &laid_out);
     let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
-    let (mut program, explain) = control::assign(&laid_out, arch, control::Options { sync });
+    let (mut program, mut explain) = control::assign(&laid_out, arch, control::Options { sync });
     program.number_labels();
     go_on(observer, "control", &ProgramText(&program))?;
 
+    observer.before("link", &ProgramText(&program));
+    let mut summary = None;
+    if is_kernel {
+        (program, explain) = link::link(program, explain, callees)
+            .map_err(|missing| internal("link", [format!("`{missing}` has no code")]))?;
+    } else {
+        if !link::keeps_warp_registers(&program) {
+            return Err(internal("select", ["a function that is called writes uniform registers"]));
+        }
+        if !program.tables.is_empty() {
+            let message = "a jump table in a function that is called";
+            return Err(vec![Diagnostic::unsupported(NodeId(0), message)]);
+        }
+        summary = link::summary(&program, callees);
+    }
+    go_on(observer, "link", &ProgramText(&program))?;
+
     observer.before("hazard-check", &ProgramText(&program));
-    ptxc_sass::verify::check(&program).map_err(|hazards| contradiction(HAZARD, "control", hazards))?;
+    ptxc_sass::verify::check(&program).map_err(|hazards| internal("control", hazards))?;
     go_on(observer, "hazard-check", &ProgramText(&program))?;
-    Ok(FuncCode { program, explain })
+    Ok(FuncCode { program, explain, summary })
+}
+
+/// Compiles a runtime routine: all stages.
+///
+/// # Errors
+/// As the stages; a name that no routine has.
+pub fn routine(name: &str, callees: &Callees, settings: &CodeSettings) -> Result<FuncCode, Halt> {
+    code(routine_machine(name, settings)?, callees, settings, &mut Silent)
+}
+
+/// Machine IR of a runtime routine. Its functions, but for the first, are the symbols of routines that it calls.
+///
+/// # Errors
+/// As the stages; a name that no routine has.
+pub fn routine_machine(name: &str, settings: &CodeSettings) -> Result<Mir<VReg>, Halt> {
+    let missing = || internal("link", [format!("there is no routine `{name}`")]);
+    let func = runtime::routine(name).ok_or_else(missing)?;
+    let func = ssa(func, settings.arch, settings.opt, false, &mut Silent)?;
+    machine(func, settings.arch, settings.opt, &mut Silent)
+}
+
+/// The routines that machine IR calls, and those that they call, compiled: for callers without a database.
+///
+/// # Errors
+/// As [`routine`].
+pub fn compile_routines(mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Callees, Halt> {
+    let mut callees = Callees::new();
+    // A routine is compiled when those that it calls are.
+    let mut open: Vec<(String, Mir<VReg>)> = Vec::new();
+    let mut wanted: Vec<String> = mir.functions.iter().skip(1).rev().cloned().collect();
+    loop {
+        while let Some(symbol) = wanted.pop() {
+            let Some(name) = runtime::name_of_symbol(&symbol) else { continue };
+            if callees.contains_key(&symbol) || open.iter().any(|(known, _)| *known == symbol) {
+                continue;
+            }
+            let mir = routine_machine(name, settings)?;
+            wanted.extend(mir.functions.iter().skip(1).cloned());
+            open.push((symbol, mir));
+        }
+        let ready = |(_, mir): &(String, Mir<VReg>)| {
+            let compiled = |symbol: &String| callees.contains_key(symbol);
+            mir.functions.iter().skip(1).all(compiled)
+        };
+        let Some(next) = open.iter().position(ready) else { return Ok(callees) };
+        let (symbol, mir) = open.remove(next);
+        let code = code(mir, &callees, settings, &mut Silent)?;
+        callees.insert(symbol, Arc::new(code));
+    }
 }
 
 fn illegal_order(pass: &str, error: &IllegalOrder) -> Halt {

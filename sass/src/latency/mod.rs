@@ -131,6 +131,21 @@ pub fn latency<R: Register>(
     table::lookup(arch, dependence, guard, file, Port::of_producer(producer), Port::of_consumer(consumer))
 }
 
+/// From the issue of an instruction until code of which nothing is known, such as a function that is called, may
+/// read and overwrite the register in a slot (`written`), or overwrite it: the greatest figure of any consumer. What
+/// a scoreboard announces needs none.
+pub fn settled<R: Register>(arch: Arch, producer: Side<'_, R>, written: bool) -> Latency {
+    let file = file_of(producer);
+    let announced = match written {
+        true => producer.inst.completion(arch) == Completion::Variable,
+        false => !reads_at_issue(arch, producer.inst, file),
+    };
+    if announced {
+        return Latency::SCOREBOARD;
+    }
+    table::settled(arch, written, file, Port::of_producer(producer))
+}
+
 /// Whether an instruction reads the register operands in a slot when it issues, so that they may be
 /// overwritten without waiting for a read scoreboard. Variable-latency instructions fetch their general
 /// registers late, but predicates (the guard among them) and uniform registers at issue.

@@ -63,6 +63,26 @@ pub(super) fn lookup(
     of_arch(arch).cells[cell(dependence, guard, file, producer, consumer)]
 }
 
+/// The greatest figures of a producer over all consumers that a file names.
+pub(super) fn settled(arch: Arch, written: bool, file: RegFile, producer: Port) -> Latency {
+    let kinds: &[(Dependence, bool)] = match written {
+        true => &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)],
+        false => &[(Dependence::War, false)],
+    };
+    let cells = &of_arch(arch).cells;
+    let consumers = Port::ALL.iter();
+    let found = kinds.iter().flat_map(|&(dependence, guard)| {
+        consumers.clone().map(move |&consumer| cells[cell(dependence, guard, file, producer, consumer)])
+    });
+    let known = found.filter(|latency| *latency != Latency::UNKNOWN);
+    let most = known.reduce(|a, b| Latency {
+        safe: a.safe.max(b.safe),
+        legal: a.legal.max(b.legal),
+        source: Source::Bound,
+    });
+    most.unwrap_or(Latency::UNKNOWN)
+}
+
 fn cell(dependence: Dependence, guard: bool, file: RegFile, producer: Port, consumer: Port) -> usize {
     let kind = match dependence {
         Dependence::Raw => usize::from(guard),

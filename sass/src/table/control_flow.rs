@@ -1,4 +1,4 @@
-//! Branches, exits and convergence barriers.
+//! Branches, calls, exits and convergence barriers.
 
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
@@ -72,6 +72,44 @@ pub(super) static EXIT: Row = Row {
     summary: "end the thread",
     effects: Effects { exit: true, ..Effects::NONE },
     opcode: 0x94d,
+    ..FLOW
+};
+
+/// What a function that is called may do.
+const CALL_EFFECTS: Effects = Effects {
+    reads_memory: true,
+    writes_memory: true,
+    fence: true,
+    convergent: true,
+    branch: true,
+    exit: false,
+    boundary: true,
+};
+
+pub(super) static CALL: Row = Row {
+    mnemonic: "CALL.REL.NOINC",
+    summary: "go to the function; the return address is in registers by convention",
+    slots: &[Slot::read("target", Kinds::FUNCTION)],
+    effects: CALL_EFFECTS,
+    opcode: 0x944,
+    ..FLOW
+};
+
+pub(super) static CALL_INDIRECT: Row = Row {
+    mnemonic: "CALL.REL.NOINC",
+    summary: "go to the address in the pair, in bytes from the start of the function base",
+    slots: &[Slot::read("a", Kinds::R).width(Width::Fixed(2)), Slot::read("base", Kinds::FUNCTION).spaced()],
+    effects: CALL_EFFECTS,
+    opcode: 0x344,
+    ..FLOW
+};
+
+pub(super) static RET: Row = Row {
+    mnemonic: "RET.REL.NODEC",
+    summary: "return to the address in the pair, in bytes from the start of the function base",
+    slots: &[Slot::read("a", Kinds::R).width(Width::Fixed(2)), Slot::read("base", Kinds::FUNCTION).spaced()],
+    effects: Effects { convergent: true, branch: true, boundary: true, ..Effects::NONE },
+    opcode: 0x950,
     ..FLOW
 };
 

@@ -102,6 +102,8 @@ pub struct Effects {
     pub branch: bool,
     /// It ends the thread (where its guard holds).
     pub exit: bool,
+    /// It leaves the function for another one: a call, which comes back, or a return.
+    pub boundary: bool,
 }
 
 impl Effects {
@@ -113,6 +115,7 @@ impl Effects {
         convergent: false,
         branch: false,
         exit: false,
+        boundary: false,
     };
 
     /// Whether it does nothing but compute registers.
@@ -122,7 +125,8 @@ impl Effects {
             || self.fence
             || self.convergent
             || self.branch
-            || self.exit)
+            || self.exit
+            || self.boundary)
     }
 }
 
@@ -167,6 +171,9 @@ impl Kinds {
     /// Memory addresses with a uniform part.
     pub const MEM_AT_UR: Kinds = Kinds(4096);
 
+    /// Functions.
+    pub const FUNCTION: Kinds = Kinds(4096);
+
     /// The union.
     pub const fn or(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
@@ -201,6 +208,7 @@ impl Kinds {
             OperandKind::Mem(address) if address.uniform.is_some() => Kinds::MEM_AT_UR,
             OperandKind::Mem(_) => Kinds::MEM,
             OperandKind::Label(_) => Kinds::LABEL,
+            OperandKind::Function(_) => Kinds::FUNCTION,
             OperandKind::Special(_) => Kinds::SPECIAL,
             OperandKind::Convergence(_) => Kinds::CONVERGENCE,
         }

@@ -96,6 +96,7 @@ fn sample(op: Op) -> Inst<PReg> {
             (Kinds::CONST, Operand::constant(0, 0x210)),
             (Kinds::MEM, Operand::mem(crate::Address::global(PReg::r(8), 4, None))),
             (Kinds::LABEL, Operand::label(crate::Label(3))),
+            (Kinds::FUNCTION, Operand::function(crate::FunctionIndex(1))),
             (Kinds::SPECIAL, Operand::special(crate::SpecialReg::TidX)),
             (Kinds::CONVERGENCE, Operand::convergence(1)),
         ];

@@ -9,22 +9,29 @@ use std::fmt;
 
 use super::{alias, float};
 use crate::inst::Inst;
-use crate::operand::{Address, Operand, OperandKind};
+use crate::operand::{Address, FunctionIndex, Operand, OperandKind};
+use crate::program::ProgramFunction;
 use crate::register::{RegFile, Register};
 use crate::table::{ImmFormat, Op, Slot};
 
 impl<R: Register> fmt::Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_inst(f, self, 0)
+        write_inst(f, self, 0, &[])
     }
 }
 
 /// Writes an instruction; `reuse` has a bit for each of the operands a, b, c, as in
-/// [`Control::reuse`](crate::Control::reuse).
+/// [`Control::reuse`](crate::Control::reuse). Functions have the names that the list gives them, and `$` with their
+/// number where it is too short.
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_inst<R: Register>(out: &mut impl fmt::Write, inst: &Inst<R>, reuse: u8) -> fmt::Result {
+pub fn write_inst<R: Register>(
+    out: &mut impl fmt::Write,
+    inst: &Inst<R>,
+    reuse: u8,
+    functions: &[ProgramFunction],
+) -> fmt::Result {
     if let Some(guard) = inst.guard {
         write!(out, "@{}{} ", if guard.negated { "!" } else { "" }, guard.reg)?;
     }
@@ -42,7 +49,7 @@ pub fn write_inst<R: Register>(out: &mut impl fmt::Write, inst: &Inst<R>, reuse:
         out.write_str(if slot.spaced { " " } else { separator })?;
         separator = ", ";
         let reused = slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
-        operand_text(out, inst.op, slot, operand, reused)?;
+        operand_text(out, inst.op, slot, operand, reused, functions)?;
     }
     if inst.is_indexed_branch() {
         out.write_str(TARGETS_BEGIN)?;
@@ -69,6 +76,7 @@ fn operand_text<R: Register>(
     slot: &Slot,
     operand: &Operand<R>,
     reused: bool,
+    functions: &[ProgramFunction],
 ) -> fmt::Result {
     let flags = operand.flags;
     if flags.neg {
@@ -103,6 +111,10 @@ fn operand_text<R: Register>(
         // Compare-and-swap has no descriptor, and its 64-bit address no suffix.
         OperandKind::Mem(address) => address_text(out, &address, address.wide && !op.is_compare_and_swap())?,
         OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,
+        OperandKind::Function(FunctionIndex(index)) => match functions.get(index as usize) {
+            Some(function) => write!(out, "`({})", function.name)?,
+            None => write!(out, "`(${index})")?,
+        },
         OperandKind::Special(reg) => write!(out, "{reg}")?,
         OperandKind::Convergence(index) => write!(out, "B{index}")?,
     }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::{alias, float, inst};
 use crate::inst::Inst;
-use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
+use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile};
 use crate::table::{ImmFormat, ModKind, Op, Row, Slot, SpecialReg};
 
@@ -73,7 +73,8 @@ fn first_word(mnemonic: &str) -> &str {
 
 /// Reads an instruction: the instruction, and a bit for each operand a, b, c that is marked `.reuse`.
 ///
-/// Labels are numbered by their text, `` `(.L_x_7) `` being [`Label`] 7.
+/// Labels and functions are numbered by their text, `` `(.L_x_7) `` being [`Label`] 7 and `` `($2) ``
+/// [`FunctionIndex`] 2.
 ///
 /// # Errors
 /// If no row of the table takes the text.
@@ -242,6 +243,7 @@ fn operand(text: &str, slot: &Slot) -> Option<(Operand<PReg>, bool)> {
         .or_else(|| constant(name))
         .or_else(|| address(name).map(OperandKind::Mem))
         .or_else(|| label(name))
+        .or_else(|| function(name))
         .or_else(|| special(name))
         .or_else(|| convergence(name))?;
     Some((Operand { kind, flags }, reused))
@@ -344,6 +346,11 @@ fn targets(rest: &str) -> Result<Vec<Label>, ParseError> {
     list.split(',').map(|name| label_number(name.trim()).ok_or_else(wrong)).collect()
 }
 
+fn function(text: &str) -> Option<OperandKind<PReg>> {
+    let number = text.strip_prefix("`($")?.strip_suffix(')')?.parse().ok()?;
+    Some(OperandKind::Function(FunctionIndex(number)))
+}
+
 fn special(text: &str) -> Option<OperandKind<PReg>> {
     SpecialReg::ALL.iter().find(|reg| reg.name() == text).map(|&reg| OperandKind::Special(reg))
 }
@@ -383,6 +390,9 @@ mod tests {
             "BSSY B1, `(.L_x_2)",
             "@!P2 BRX R4 -0x110 (*\"BRANCH_TARGETS .L_x_20,.L_x_21,.L_x_20\"*)",
             "BRXU UR4 -0xb0 (*\"BRANCH_TARGETS .L_x_7\"*)",
+            "CALL.REL.NOINC `($1)",
+            "@P0 CALL.REL.NOINC R6 `($0)",
+            "RET.REL.NODEC R20 `($0)",
         ] {
             let (inst, reuse) = parse_inst(line).unwrap_or_else(|why| panic!("{line}: {why}"));
             assert_eq!((inst.to_string().as_str(), reuse), (line, 0));

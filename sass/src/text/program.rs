@@ -10,13 +10,13 @@
 //! ```
 //!
 //! Labels are printed where a [`Label`](crate::Label) of the program points, in the order of their
-//! numbers. Cost: linear in the length of the program, and sorting the labels.
+//! numbers, and the name of a function where its code begins. Cost: linear in the length of the program, and sorting the labels.
 
 use std::fmt;
 
 use super::inst::write_inst;
 use super::notation::Notation;
-use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program};
+use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction};
 
 /// How a program is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,14 @@ pub fn write_program(
         program.labels.iter().enumerate().map(|(number, &index)| (index, number)).collect();
     labels.sort_unstable();
     let mut labels = labels.into_iter().peekable();
+    let mut functions: Vec<&ProgramFunction> = program.functions.iter().skip(1).collect();
+    functions.sort_by_key(|function| function.start);
+    let mut functions = functions.into_iter().filter(|function| function.start.is_some()).peekable();
     let mut text = String::new();
     for (index, coded) in program.insts.iter().enumerate() {
+        if let Some(function) = functions.next_if(|function| function.start == Some(index as u32)) {
+            writeln!(out, "{}:", function.name)?;
+        }
         while let Some((_, number)) = labels.next_if(|&(at, _)| at as usize <= index) {
             writeln!(out, ".L_x_{number}:")?;
         }
@@ -72,7 +78,7 @@ pub fn write_program(
             write!(out, "/*{:04x}*/  ", index * 16)?;
         }
         text.clear();
-        write_inst(&mut text, &coded.inst, coded.control.reuse)?;
+        write_inst(&mut text, &coded.inst, coded.control.reuse, &program.functions)?;
         text.push(' ');
         if style.control == Notation::Nv {
             style.control.write(&mut text, &coded.control)?;
@@ -168,6 +174,7 @@ mod tests {
             frequency: vec![1024, 2048, 2048],
             insts,
             labels: vec![1],
+            functions: Vec::new(),
             resources: Resources { registers: 6, barriers: 1, ..Resources::default() },
             params: vec![ParamInfo { name: "n".into(), size: 4, offset: 0 }],
             variables: Vec::new(),

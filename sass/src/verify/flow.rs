@@ -22,6 +22,9 @@ fn next(program: &Program, index: usize) -> Next {
     let inst = &program.insts[index].inst;
     let effects = inst.row().effects;
     let guarded = inst.guard.is_some();
+    if inst.op == Op::RET {
+        return Next { falls: guarded, targets: SmallVec::new() };
+    }
     if effects.exit {
         return Next { falls: guarded, targets: SmallVec::new() };
     }
@@ -53,6 +56,9 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
     if count > 0 {
         starts.insert(0);
     }
+    // Functions are entered with nothing under way, from wherever they are called.
+    let functions = program.functions.iter().skip(1).filter_map(|function| function.start);
+    starts.extend(functions.clone());
     for index in 0..count {
         let next = next(program, index);
         starts.extend(&next.targets);
@@ -69,7 +75,12 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
             targets.filter_map(|target| starts.binary_search(&target).ok()).map(|at| at as u32).collect()
         })
         .collect();
-    let order = reverse_postorder(&successors);
+    let entries: Vec<u32> = std::iter::once(0)
+        .chain(functions)
+        .filter_map(|start| starts.binary_search(&start).ok())
+        .map(|block| block as u32)
+        .collect();
+    let order = reverse_postorder(&successors, &entries);
     let mut rank = vec![0u32; starts.len()];
     for (position, &block) in order.iter().enumerate() {
         rank[block as usize] = position as u32;
@@ -80,9 +91,9 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
     // takes them in at once.
     let mut arrived: Vec<Vec<State>> = vec![Vec::new(); starts.len()];
     let mut queue: BTreeSet<u32> = BTreeSet::new();
-    if count > 0 {
-        arrived[0].push(State::default());
-        queue.insert(0);
+    for &block in &entries {
+        arrived[block as usize].push(State::default());
+        queue.insert(rank[block as usize]);
     }
     // In sweeps of reverse postorder: what a back edge brings waits for the next one, so that all loops of a
     // nest take in what changed at once.
@@ -134,28 +145,29 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
     hazards
 }
 
-/// The blocks that the first one leads to, each before those it leads to but for back edges (Aho, Lam, Sethi
+/// The blocks that the entries lead to, each before those it leads to but for back edges (Aho, Lam, Sethi
 /// and Ullman, "Compilers", 9.6).
-fn reverse_postorder(successors: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
+fn reverse_postorder(successors: &[SmallVec<[u32; 2]>], entries: &[u32]) -> Vec<u32> {
     let mut order = Vec::with_capacity(successors.len());
     let mut seen = vec![false; successors.len()];
     // Blocks that are being visited, each with the number of its successors that have been.
     let mut stack: Vec<(u32, usize)> = Vec::new();
-    if let Some(first) = seen.first_mut() {
-        *first = true;
-        stack.push((0, 0));
-    }
-    while let Some((block, visited)) = stack.last_mut() {
-        match successors[*block as usize].get(*visited) {
-            Some(&next) => {
-                *visited += 1;
-                if !std::mem::replace(&mut seen[next as usize], true) {
-                    stack.push((next, 0));
+    for &entry in entries.iter().rev() {
+        if !std::mem::replace(&mut seen[entry as usize], true) {
+            stack.push((entry, 0));
+        }
+        while let Some((block, visited)) = stack.last_mut() {
+            match successors[*block as usize].get(*visited) {
+                Some(&next) => {
+                    *visited += 1;
+                    if !std::mem::replace(&mut seen[next as usize], true) {
+                        stack.push((next, 0));
+                    }
                 }
-            }
-            None => {
-                order.push(*block);
-                stack.pop();
+                None => {
+                    order.push(*block);
+                    stack.pop();
+                }
             }
         }
     }

@@ -20,6 +20,9 @@
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
 //!   before the next `BAR`.
 //! - **Reuse.** An operand kept in the reuse cache is not overwritten by the instruction that keeps it.
+//! - **Calls.** Where a call goes to its function or a function returns, nothing is under way: all scoreboards have been
+//!   waited for, and each fixed-latency access is as old as any consumer demands when the first instruction on the
+//!   other side issues.
 //! - **Format.** The control field is one that the hardware accepts ([`Control::check`]).
 //!
 //! # How
@@ -54,6 +57,8 @@ pub enum HazardKind {
     StaleReuse,
     /// The control field is not one that the hardware accepts.
     Format,
+    /// An instruction leaves the function for another one while something is under way.
+    Boundary,
     /// Control runs past the last instruction.
     FallsOff,
 }
@@ -93,6 +98,7 @@ impl fmt::Display for Hazard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             HazardKind::Raw => "reads",
+            HazardKind::Boundary => "leaves the function before it is settled with",
             HazardKind::Waw | HazardKind::War => "overwrites",
             HazardKind::AfterBarrier => "follows",
             HazardKind::StaleReuse => "keeps in the reuse cache and overwrites",
@@ -107,6 +113,7 @@ impl fmt::Display for Hazard {
         }
         let of = match self.kind {
             HazardKind::Raw | HazardKind::Waw => " of",
+            HazardKind::Boundary => " of",
             HazardKind::War => ", which is still to be read by",
             _ => "",
         };

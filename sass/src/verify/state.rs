@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{Hazard, HazardKind, Lack};
 use crate::arch::Arch;
 use crate::inst::{Access, AccessRole, Inst};
-use crate::latency::{Dependence, Side, latency, reads_at_issue};
+use crate::latency::{Dependence, Side, latency, reads_at_issue, settled};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
 use crate::table::{Completion, Op, Pipe};
@@ -109,6 +109,9 @@ impl State {
         }
         self.start(program.arch, coded, index, &accesses);
         self.pass(control.stall);
+        if coded.inst.row().effects.boundary {
+            self.leave(program, index, report);
+        }
     }
 
     fn check_access(
@@ -160,6 +163,27 @@ impl State {
             let lack = Lack::Cycles { need, have };
             report(Hazard { consumer: index, producer, kind: HazardKind::AfterBarrier, reg: None, lack });
         }
+    }
+
+    /// Goes to another function, where nothing is known of what is under way, and in the case of a call comes back.
+    fn leave(&mut self, program: &Program, index: u32, report: &mut dyn FnMut(Hazard)) {
+        let kind = HazardKind::Boundary;
+        for fixed in &self.fixed {
+            let inst = &program.insts[fixed.producer as usize].inst;
+            let side = Side { inst, slot: fixed.slot, component: fixed.component };
+            let need = settled(program.arch, side, fixed.write).legal;
+            if fixed.age < need {
+                let lack = Lack::Cycles { need, have: fixed.age };
+                let reg = PReg::from_dense(fixed.reg.into());
+                report(Hazard { consumer: index, producer: fixed.producer, kind, reg, lack });
+            }
+        }
+        for pending in &self.pending {
+            let lack = Lack::Wait(pending.scoreboards);
+            let reg = PReg::from_dense(pending.reg.into());
+            report(Hazard { consumer: index, producer: pending.producer, kind, reg, lack });
+        }
+        *self = State::default();
     }
 
     /// Adds the accesses of an instruction at age 0. A write ends what was known of the register.

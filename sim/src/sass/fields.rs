@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_sass::{Arch, Inst, ModKind, OperandKind, PReg, RegFile, Register, SpecialReg};
+use ptxc_sass::{
+    Arch, FunctionIndex, Inst, ModKind, OperandKind, PReg, Program, RegFile, Register, SpecialReg,
+};
 
 use super::registers::{Dest, Lanes, Origin, PredDest, PredSource, Registers, Source};
 use crate::error::Fault;
@@ -25,8 +27,8 @@ pub(super) struct Fields<'a> {
     pub inst: &'a Inst<PReg>,
     /// The architecture.
     pub arch: Arch,
-    /// For each label, the index of its instruction.
-    pub labels: &'a [u32],
+    /// The program, which knows its labels and functions.
+    pub program: &'a Program,
     /// The constant banks.
     pub constants: &'a BTreeMap<u8, Vec<u8>>,
     /// By how many units in the last place results of `MUFU` may be off.
@@ -182,8 +184,22 @@ impl<'a> Fields<'a> {
     /// The index of the instruction that a label stands for.
     pub fn target(&self, name: &str) -> Result<u32, String> {
         match self.operand(name)?.kind {
-            OperandKind::Label(label) => {
-                self.labels.get(label.0 as usize).copied().ok_or_else(|| format!("no label {}", label.0))
+            OperandKind::Label(label) => self
+                .program
+                .labels
+                .get(label.0 as usize)
+                .copied()
+                .ok_or_else(|| format!("no label {}", label.0)),
+            other => Err(format!("{name} can't be {other:?}")),
+        }
+    }
+
+    /// The index of the first instruction of a function.
+    pub fn function(&self, name: &str) -> Result<u32, String> {
+        match self.operand(name)?.kind {
+            OperandKind::Function(FunctionIndex(index)) => {
+                let function = self.program.functions.get(index as usize);
+                function.and_then(|function| function.start).ok_or_else(|| format!("no function {index}"))
             }
             other => Err(format!("{name} can't be {other:?}")),
         }
@@ -192,7 +208,7 @@ impl<'a> Fields<'a> {
     /// The indices of the instructions that an indexed branch may go to, in ascending order.
     pub fn indexed_targets(&self) -> Result<Vec<u32>, String> {
         let place = |label: ptxc_sass::Label| {
-            self.labels.get(label.0 as usize).copied().ok_or_else(|| format!("no label {}", label.0))
+            self.program.labels.get(label.0 as usize).copied().ok_or_else(|| format!("no label {}", label.0))
         };
         let mut targets = self.inst.labels().map(place).collect::<Result<Vec<u32>, String>>()?;
         targets.sort_unstable();

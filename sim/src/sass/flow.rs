@@ -1,4 +1,4 @@
-//! Branches, exits and convergence barriers.
+//! Branches, calls, exits and convergence barriers.
 
 use ptxc_sass::Program;
 
@@ -45,6 +45,31 @@ pub(super) fn brx(i: &Fields<'_>) -> Decoded {
             };
         }
         Ok(Flow::Spread(places))
+    }))
+}
+
+/// `CALL`: where to come back is in registers, for which the caller has seen.
+pub(super) fn call(i: &Fields<'_>) -> Decoded {
+    let target = i.function("target")?;
+    Ok(Box::new(move |_, step| Ok(Flow::Branch { taken: step.lanes, target })))
+}
+
+/// `CALL` of an address in registers, and `RET`: each lane goes where its own registers say.
+pub(super) fn jump_to_register(i: &Fields<'_>) -> Decoded {
+    let ([low, high], base) = (i.words("a")?, i.function("base")?);
+    let bytes = u64::from(Program::INST_BYTES);
+    Ok(Box::new(move |registers, step| {
+        let (low, high) = (registers.int(low), registers.int(high));
+        let mut targets = [0; LANES];
+        for lane in lanes_of(step.lanes) {
+            let address = u64::from(high[lane as usize]) << 32 | u64::from(low[lane as usize]);
+            let target = u32::try_from(address / bytes).ok().filter(|_| address % bytes == 0);
+            let Some(target) = target.and_then(|target| target.checked_add(base)) else {
+                return Err(Fault::new(lane, format!("goes to {address:#x}, where no instruction lies")));
+            };
+            targets[lane as usize] = target;
+        }
+        Ok(Flow::Spread(targets))
     }))
 }
 

@@ -12,7 +12,7 @@
 //! | `convert` | conversions |
 //! | `memory`, `atomic` | loads, stores, constants; atomics |
 //! | `warp` | shuffles, votes, barriers |
-//! | `flow` | branches, exits, convergence barriers |
+//! | `flow` | branches, calls, exits, convergence barriers |
 //! | `uniform` | special registers |
 //!
 //! A guard narrows the lanes of an instruction, so that no function sees it. Control codes have no effect:
@@ -149,6 +149,8 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::BRA => flow::bra,
         Op::BRA_DIV => flow::bra_div,
         Op::BRX | Op::BRXU => flow::brx,
+        Op::CALL => flow::call,
+        Op::CALL_INDIRECT | Op::RET => flow::jump_to_register,
         Op::EXIT => flow::exit,
         Op::BSSY => flow::bssy,
         Op::BSYNC => flow::bsync,
@@ -219,8 +221,8 @@ struct Node {
 fn decode(program: &Program, memory: &GridMemory, mufu_error: u8) -> Result<Vec<Node>, SimError> {
     let node = |inst: &Inst<PReg>| -> Result<Node, String> {
         inst.check_form()?;
-        let (arch, labels, constants) = (program.arch, &program.labels[..], &memory.constants);
-        let fields = Fields { inst, arch, labels, constants, mufu_error };
+        let (arch, constants) = (program.arch, &memory.constants);
+        let fields = Fields { inst, arch, program, constants, mufu_error };
         let function = function(inst.op).ok_or("the instruction")?;
         let words = |access: Access<PReg>| (0..access.width).filter_map(move |n| access.reg.offset(n));
         let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);

@@ -106,11 +106,14 @@ pub(super) fn store<R: Register>(src: R, width: u8, frame: R, offset: u32) -> In
 
 /// Sets up the stack pointer: the top that the driver gives, less the frame.
 pub(super) fn enter<R: Register>(frame: R, stack_top: u32, bytes: u32) -> [Inst<R>; 2] {
+    let top = Inst::new(Op::LDC).ops([Operand::reg(frame), Operand::constant(0, stack_top)]);
+    [top, move_stack(frame, bytes.wrapping_neg())]
+}
+
+/// Moves the stack pointer by so many bytes.
+pub(super) fn move_stack<R: Register>(frame: R, bytes: u32) -> Inst<R> {
     let r1 = Operand::reg(frame);
-    [
-        Inst::new(Op::LDC).ops([r1, Operand::constant(0, stack_top)]),
-        Inst::new(Op::IADD3).ops([r1, r1, Operand::imm(bytes.wrapping_neg()), Operand::rz()]),
-    ]
+    Inst::new(Op::IADD3).ops([r1, r1, Operand::imm(bytes), Operand::rz()])
 }
 
 /// The operands of a plain copy within one file: `(dst, src)`. Nothing else than registers moves.

@@ -11,7 +11,7 @@
 //! becomes zero takes one `CS2R`.
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
-use ptxc_ir::SourceLoc;
+use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
@@ -126,14 +126,29 @@ pub(super) fn rewrite(
         return Ok(None);
     }
     let bytes = work.frame_bytes(4 * rewriter.saved_words);
-    if work.is_framed() {
-        let entry = work.mir.entry();
-        let frame = moves::enter(PReg::r(1), stack_top, bytes);
-        blocks[entry].insts.splice(0..0, frame.map(|inst| MInst::new(inst, SourceLoc::NONE)));
-        origins[entry].splice(0..0, [Origin::Inserted; 2]);
+    let minst = |inst| MInst::new(inst, SourceLoc::NONE);
+    let entry = work.mir.entry();
+    match work.mir.kind {
+        FunctionKind::Entry if work.is_framed() => {
+            let frame = moves::enter(PReg::r(1), stack_top, bytes);
+            blocks[entry].insts.splice(0..0, frame.map(minst));
+            origins[entry].splice(0..0, [Origin::Inserted; 2]);
+        }
+        FunctionKind::Device if bytes > 0 => {
+            blocks[entry].insts.insert(0, minst(moves::move_stack(PReg::r(1), bytes.wrapping_neg())));
+            origins[entry].insert(0, Origin::Inserted);
+            for (block, data) in blocks.iter_mut().filter(|(_, data)| data.term == Term::Return) {
+                let ret = data.insts.len() - 1;
+                data.insts.insert(ret, minst(moves::move_stack(PReg::r(1), bytes)));
+                origins[block].insert(ret, Origin::Inserted);
+            }
+        }
+        _ => {}
     }
     let mir = Mir {
         name: work.mir.name.clone(),
+        kind: work.mir.kind,
+        functions: work.mir.functions.clone(),
         blocks,
         layout,
         vregs: work.mir.vregs.clone(),
@@ -232,6 +247,7 @@ impl Rewriter<'_> {
                 edges: edges.iter().map(bare).collect(),
             },
             Term::Exit => Term::Exit,
+            Term::Return => Term::Return,
         }
     }
 

@@ -4,7 +4,7 @@
 //! that the checker can match the result with the function that went in.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::SourceLoc;
+use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_sass::{Inst, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
@@ -80,9 +80,13 @@ impl Work {
         self.frame.map(|frame| frame.id)
     }
 
-    /// Whether R1 is the stack pointer: the function has local memory, or calls a routine that has.
+    /// Whether R1 is the stack pointer: the function has local memory, or calls a routine that has, or is itself
+    /// called, so that R1 is its caller's.
     pub fn is_framed(&self) -> bool {
-        self.frame.is_some() || self.mir.local_bytes > 0 || self.calls_with_stack
+        self.frame.is_some()
+            || self.mir.local_bytes > 0
+            || self.calls_with_stack
+            || self.mir.kind == FunctionKind::Device
     }
 
     /// Bytes of the frame: the function's own local memory, spill slots, and so many bytes of saved registers.

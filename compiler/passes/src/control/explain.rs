@@ -93,10 +93,32 @@ pub enum Note {
         /// Its number.
         scoreboard: u8,
     },
+    /// Its stall settles what is under way before another function runs.
+    Settled {
+        /// Cycles from the instruction that needs them.
+        cycles: u32,
+        /// That instruction, by index.
+        from: usize,
+    },
     /// Its stall keeps what follows off a CTA barrier.
     AfterBarrier(u32),
     /// It fills up a stall that is longer than one control field can say.
     Padding,
+}
+
+impl Note {
+    /// The same where the function's code begins at another instruction.
+    pub fn shifted(&self, start: usize) -> Note {
+        let mut note = self.clone();
+        match &mut note {
+            Note::Latency { from, .. } | Note::Overwrite { from, .. } => {
+                *from = from.map(|from| from + start);
+            }
+            Note::Settled { from, .. } => *from += start,
+            _ => {}
+        }
+        note
+    }
 }
 
 impl fmt::Display for Note {
@@ -123,6 +145,9 @@ impl fmt::Display for Note {
                 write!(f, "{cycles}{} until {writer} overwrites {reg}", origin(from))
             }
             Note::Visible { cycles, scoreboard } => write!(f, "{cycles} to the wait for SB{scoreboard}"),
+            Note::Settled { cycles, from } => {
+                write!(f, "{cycles} from {:04x} to another function", from * 16)
+            }
             Note::AfterBarrier(cycles) => write!(f, "{cycles} after BAR"),
             Note::Padding => f.write_str("fills up the stall"),
         }

@@ -27,7 +27,7 @@ mod units;
 
 pub use explain::{Awaited, Explain, Note};
 use ptxc_sass::latency::Dependence;
-use ptxc_sass::program::{ParamInfo, Resources};
+use ptxc_sass::program::{ParamInfo, ProgramFunction, Resources};
 use ptxc_sass::{Arch, Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
 use scoreboards::Scoreboards;
 use stalls::{Cause, Reason, Stalls};
@@ -122,6 +122,7 @@ fn assemble(
         resources: resources(code, &insts),
         insts,
         labels,
+        functions: code.functions.iter().map(|name| unlinked(name)).collect(),
         frequency,
         params: code.params.iter().map(param_info).collect(),
         variables: code.variables.clone(),
@@ -194,6 +195,7 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
     match cause.reason {
         Reason::Scoreboard { scoreboard, .. } => Note::Visible { cycles, scoreboard },
         Reason::Barrier { .. } => Note::AfterBarrier(cycles),
+        Reason::Boundary { producer } => Note::Settled { cycles, from: final_index[producer] },
         Reason::Dependence { dependence, producer, consumer, touch } => {
             let from = (producer != index).then(|| final_index[producer]);
             let row = stream.entries[consumer].inst.row();
@@ -229,6 +231,10 @@ fn resources(code: &Code, insts: &[Coded]) -> Resources {
         }
     }
     resources
+}
+
+fn unlinked(name: &str) -> ProgramFunction {
+    ProgramFunction { name: name.to_string(), start: None }
 }
 
 fn param_info(param: &ptxc_ir::Param) -> ParamInfo {

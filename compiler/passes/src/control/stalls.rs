@@ -20,14 +20,15 @@
 //! block's own length, so the iteration ends; blocks are visited against the flow, so that code without
 //! loops is visited once. Beside registers, three things are kept apart: a scoreboard counts an instruction
 //! that sets it from two cycles after its issue, and a `BAR` is followed by nothing but arithmetic for six
-//! cycles and by no `BAR` for eight.
+//! cycles and by no `BAR` for eight; and where a call or a return leads, everything that was issued before has had its
+//! latency, whoever the consumer is.
 //!
 //! Cost: linear in the instructions for bounded loop nesting; a window holds what fits into [`HORIZON`]
 //! cycles.
 
 use std::collections::BTreeSet;
 
-use ptxc_sass::latency::{Dependence, Latency, Side, Source, latency};
+use ptxc_sass::latency::{Dependence, Latency, Side, Source, latency, settled};
 use ptxc_sass::{Control, Inst, Op, PReg, Pipe};
 use smallvec::SmallVec;
 
@@ -54,6 +55,8 @@ pub(super) enum Reason {
     Scoreboard { setter: usize, scoreboard: u8 },
     /// A `BAR` comes before.
     Barrier { barrier: usize },
+    /// Another function begins, or goes on, with nothing under way.
+    Boundary { producer: usize },
 }
 
 /// A distance that is longer than the row of the instruction demands, and its reason.
@@ -131,6 +134,8 @@ struct Window {
     after_barrier: Option<u32>,
     /// The first `BAR`.
     barrier: Option<u32>,
+    /// The earliest time at which control is in another function.
+    boundary: Option<u32>,
 }
 
 /// An access that was issued in the block.
@@ -199,6 +204,9 @@ impl Pass<'_> {
 
             let row_stall = u32::from(self.stream.entries[index].inst.row().min_stall);
             let mut next = Earliest { time: time + row_stall.max(self.least), cause: None };
+            if self.stream.entries[index].leaves_function() {
+                self.board.demand_settled(self.stream, 0, &mut next);
+            }
             let issued = index + 1 - range.start;
             for way in 0..self.stream.blocks[block].ways.len() {
                 if self.stream.blocks[block].ways[way].issued == issued {
@@ -267,6 +275,9 @@ impl Pass<'_> {
             for sb in bits(self.scoreboards.masks[index]) {
                 window.waits[usize::from(sb)].get_or_insert(time);
             }
+            if entry.leaves_function() {
+                window.boundary.get_or_insert(time + self.stalls.cycles[index]);
+            }
             if entry.inst.op == Op::BAR {
                 window.barrier.get_or_insert(time);
             } else if must_keep_off_barrier(entry.inst) {
@@ -312,6 +323,7 @@ impl Window {
         }
         nearer(&mut self.after_barrier, next.after_barrier);
         nearer(&mut self.barrier, next.barrier);
+        nearer(&mut self.boundary, next.boundary);
     }
 }
 
@@ -355,6 +367,10 @@ impl Board {
         } else if must_keep_off_barrier(entry.inst) {
             self.demand_barrier(AFTER_BARRIER, 0, earliest);
         }
+        if entry.leaves_function() {
+            // Padding would lie on the way back.
+            self.demand_settled(stream, u32::from(Control::MAX_STALL), earliest);
+        }
     }
 
     /// What the code after an entry must keep from the instructions of this block.
@@ -366,6 +382,9 @@ impl Board {
             if let Some(distance) = *distance {
                 self.demand_wait(sb as u8, distance, earliest);
             }
+        }
+        if let Some(distance) = window.boundary {
+            self.demand_settled(stream, distance, earliest);
         }
         if let Some(distance) = window.barrier {
             self.demand_barrier(BETWEEN_BARRIERS, distance, earliest);
@@ -401,6 +420,25 @@ impl Board {
         if touch.write {
             for issued in &self.readers[unit] {
                 demand(issued, Dependence::War);
+            }
+        }
+    }
+
+    /// Another function is entered `distance` cycles after the point whose time is sought.
+    fn demand_settled(&self, stream: &Stream<'_>, distance: u32, earliest: &mut Earliest) {
+        for &unit in &self.used {
+            let unit = usize::from(unit);
+            for (list, written) in [(&self.writers[unit], true), (&self.readers[unit], false)] {
+                for issued in list {
+                    let side = Side {
+                        inst: stream.entries[issued.inst].inst,
+                        slot: issued.touch.slot,
+                        component: issued.touch.component,
+                    };
+                    let cycles = u32::from(settled(stream.arch, side, written).safe);
+                    let time = (issued.time + cycles).saturating_sub(distance);
+                    earliest.demand(time, cycles, Reason::Boundary { producer: issued.inst });
+                }
             }
         }
     }

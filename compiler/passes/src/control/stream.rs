@@ -55,6 +55,11 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// Whether it goes to another function, where nothing may be under way.
+    pub(super) fn leaves_function(&self) -> bool {
+        self.inst.row().effects.boundary
+    }
+
     /// Whether what it writes replaces the old content in every lane.
     pub(super) fn kills(&self) -> bool {
         self.inst.guard.is_none()

@@ -53,6 +53,7 @@ pub(crate) fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
     });
     Code {
         name: "k".into(),
+        functions: vec!["k".into()],
         params: Vec::new(),
         variables: Vec::new(),
         shared_bytes: 0,

@@ -9,6 +9,9 @@ const WORDS: usize = UNITS.div_ceil(64);
 pub(super) struct Units([u64; WORDS]);
 
 impl Units {
+    /// All of them.
+    pub(super) const ALL: Units = Units([u64::MAX; WORDS]);
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }

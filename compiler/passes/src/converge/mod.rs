@@ -24,8 +24,9 @@
 //! goes on exactly at the block which `bssy` names.
 //!
 //! Regions nest, since each is closed under paths to a join that post-dominates it. Of regions with one
-//! join only the outermost is kept. Barriers are numbered by nesting depth; regions deeper than
-//! [`BARRIERS`] get none: their threads meet at the join of an outer region.
+//! join only the outermost is kept. Barriers are numbered by nesting depth, from the first one that the
+//! [ABI](crate::abi) leaves to the function; regions deeper than it leaves barriers get none: their threads meet at
+//! the join of an outer region.
 //!
 //! Cost: the sum of the sizes of the regions, of which at most [`BARRIERS`] hold a block.
 
@@ -35,6 +36,7 @@ mod region;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type};
 
+use crate::abi;
 use preheader::insert_preheaders;
 use region::{Flow, Region, find_regions};
 
@@ -44,16 +46,19 @@ pub const BARRIERS: u32 = 16;
 /// Brackets the divergent regions of a function; whether there are any.
 pub fn converge(func: &mut Function) -> bool {
     insert_preheaders(func);
-    let regions = find_regions(func, &Flow::analyse(func));
+    let barriers = abi::convergence_barriers(func);
+    let mut regions = find_regions(func, &Flow::analyse(func));
+    regions.retain(|region| (region.depth as usize) < barriers.len());
+    let number = |region: &Region| ConvergenceBarrier(barriers.start + region.depth as u8);
     // Several regions, one after the other or in two arms, may have the same join.
     let mut meets: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
     for region in &regions {
-        let meet = add_meet(func, region);
+        let meet = add_meet(func, region, number(region));
         meets[region.join].push(meet);
     }
     // Inner regions open later: where several open at one place, outer ones come first, as they close last.
     for region in &regions {
-        let barrier = ConvergenceBarrier(region.depth as u8);
+        let barrier = number(region);
         let open = func.make_inst(InstData::new(Op::Bssy(barrier, region.join), Type::B32, &[]));
         let end = func.blocks[region.anchor].insts.len().saturating_sub(1);
         func.blocks[region.anchor].insts.insert(end, open);
@@ -67,7 +72,7 @@ pub fn converge(func: &mut Function) -> bool {
 }
 
 /// Makes the block with the `bsync` of a region and leads the region's edges to the join through it.
-fn add_meet(func: &mut Function, region: &Region) -> Block {
+fn add_meet(func: &mut Function, region: &Region, barrier: ConvergenceBarrier) -> Block {
     let join = region.join;
     let meet = func.blocks.push(Default::default());
     let mut params = Vec::new();
@@ -83,7 +88,6 @@ fn add_meet(func: &mut Function, region: &Region) -> Block {
             }
         }
     }
-    let barrier = ConvergenceBarrier(region.depth as u8);
     func.append(meet, InstData::new(Op::Bsync(barrier), Type::B32, &[]));
     let mut jump = InstData::new(Op::Jump, Type::B32, &[]);
     jump.targets.push(BlockCall::new(join, &params));

@@ -1,9 +1,10 @@
 //! Laid-out code: blocks in their final order, with explicit branches.
 //!
 //! A [`Code`] is what [`layout`](super::layout) hands to the post-RA scheduler and to the control codes.
-//! It has no terminators: a block ends in zero to two branch instructions (`BRA`, `BRX` and `EXIT`, guarded or
+//! It has no terminators: a block ends in zero to two branch instructions (`BRA`, `BRX`, `EXIT` and `RET`, guarded or
 //! not) and falls through to the next block if none of them always leaves. A label is the index of a
-//! block.
+//! block. A call ends a block too, so that its return address, which a `MOV` in front of it puts into a register,
+//! is the label of the next block.
 //!
 //! ```text
 //! block 0:  ISETP.GE.AND P0, PT, R0, R2, PT      body
@@ -25,7 +26,7 @@ use crate::mir::MInst;
 pub struct CodeBlock {
     /// The instructions: the body, then the branches.
     pub insts: Vec<MInst<PReg>>,
-    /// How many of them are the body; the rest are `BRA`, `BRX` and `EXIT`.
+    /// How many of them are the body; the rest are `BRA`, `BRX`, `EXIT` and `RET`. A call is the last of its body.
     pub body: usize,
     /// Where the jump table of its `BRX` lies in the constant bank, in bytes, if it ends in one.
     pub table: Option<u32>,
@@ -48,6 +49,8 @@ pub struct Way {
 pub struct Code {
     /// The kernel's name.
     pub name: String,
+    /// The functions that the code names, as symbols; the first is the function's own.
+    pub functions: Vec<String>,
     /// Parameters, for the header.
     pub params: Vec<Param>,
     /// The variables of the module that it names, and those that they point to.
@@ -65,7 +68,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// The ways out of a block in the order in which they are tried. An `EXIT` is none.
+    /// The ways out of a block in the order in which they are tried. An `EXIT` and a `RET` are none, and a call comes
+    /// back.
     pub fn ways(&self, block: usize) -> SmallVec<[Way; 2]> {
         let mut ways = SmallVec::new();
         let insts = &self.blocks[block].insts;

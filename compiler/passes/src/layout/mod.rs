@@ -1,13 +1,14 @@
 //! Block order and the branches that realise it.
 //!
 //! In: `Mir<PReg>`, allocated. Out: [`Code`], in which blocks stand in their final order and every `BRA` and
-//! `EXIT` is an instruction. Four steps:
+//! `EXIT` is an instruction. Five steps:
 //!
 //! 1. Jump threading (`threading`): edges into empty blocks go to where those lead.
 //! 2. Order (`chains`): chains along likely edges; hot edges fall through, cold blocks go last.
 //! 3. Branches: a conditional branch is inverted so that its likelier or following target falls through; a
 //!    branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
 //! 4. Labels of `BSSY` follow their blocks, and name what stands right behind the `BSYNC` (`resume`).
+//! 5. Calls end their blocks and get their return addresses (`calls`).
 //!
 //! ```text
 //! mb0: …; branch P0, mb2, mb1            block 0: …
@@ -17,6 +18,7 @@
 //! Blocks that nothing reaches are dropped. [`check_convergence`] re-checks afterwards that convergence
 //! barriers nest along every path. Cost: `O(e log e)` in the edges.
 
+mod calls;
 mod chains;
 mod code;
 mod convergence_check;
@@ -74,7 +76,9 @@ pub fn layout(mir: Mir<PReg>) -> Code {
                 }
             }
         }
-        let body = insts.len();
+        // A call site of a NOP says where parameters are, and is no code.
+        insts.retain(|minst| minst.inst.op != Op::NOP || minst.call.is_none());
+        let body = insts.len() - usize::from(ends[block] == End::Return);
         let next = order.get(index + 1).copied();
         write_end(&mut insts, &ends[block], next, data.term_loc, &number);
         let table = match ends[block] {
@@ -85,6 +89,7 @@ pub fn layout(mir: Mir<PReg>) -> Code {
     }
     let mut code = Code {
         name: mir.name,
+        functions: mir.functions,
         params: mir.params,
         variables: mir.variables,
         shared_bytes: mir.shared_bytes,
@@ -94,6 +99,7 @@ pub fn layout(mir: Mir<PReg>) -> Code {
         blocks,
     };
     resume::name_resumptions(&mut code);
+    calls::split_at_calls(&mut code);
     code
 }
 
@@ -128,6 +134,7 @@ impl Condition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Exit,
+    Return,
     Jump(MBlockId),
     Branch {
         condition: Condition,
@@ -152,6 +159,7 @@ impl End {
             |block: MBlockId| mir.blocks[block].insts.is_empty() && mir.blocks[block].term == Term::Exit;
         match &block.term {
             Term::Exit => End::Exit,
+            Term::Return => End::Return,
             Term::Jump(edge) => match target(edge.block) {
                 to if only_exits(to) => End::Exit,
                 to => End::Jump(to),
@@ -180,7 +188,7 @@ impl End {
 
     fn targets(&self) -> SmallVec<[MBlockId; 2]> {
         match self {
-            End::Exit => SmallVec::new(),
+            End::Exit | End::Return => SmallVec::new(),
             End::Jump(to) | End::ExitIf { other: to, .. } => SmallVec::from_slice(&[*to]),
             End::Branch { then, other, .. } => SmallVec::from_slice(&[*then, *other]),
             End::Table { targets, .. } => SmallVec::from_slice(targets),
@@ -240,7 +248,7 @@ fn arcs(
             }
         };
         match &ends[block] {
-            End::Exit => {}
+            End::Exit | End::Return => {}
             End::Table { targets, .. } => {
                 targets.iter().for_each(|&to| arc(to, frequency(block) / targets.len() as u64));
             }
@@ -282,6 +290,8 @@ fn write_end(
             let branch = Inst::new(op).ops([Operand::reg(address), Operand::imm(0)]);
             push(branch.targets(targets.iter().map(|&block| label(block))));
         }
+        // The block has its RET.
+        End::Return => {}
         End::Jump(to) => {
             if next != Some(to) {
                 push(branch(None, label(to)));
@@ -355,6 +365,8 @@ pub(crate) mod tests {
         let layout = list.into_iter().map(|block| blocks.push(block)).collect();
         Mir {
             name: "k".into(),
+            kind: ptxc_ir::FunctionKind::Entry,
+            functions: vec!["k".into()],
             blocks,
             layout,
             vregs: PrimaryMap::new(),

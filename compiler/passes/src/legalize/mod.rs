@@ -33,6 +33,7 @@ mod integer_division;
 mod memory_orders;
 mod narrow_integers;
 mod paired_products;
+mod routines;
 mod switches;
 mod wide_integers;
 mod wide_multiply_add;
@@ -49,6 +50,7 @@ pub use integer_division::integer_division;
 pub use memory_orders::memory_orders;
 pub use narrow_integers::narrow_integers;
 pub use paired_products::paired_products;
+pub use routines::routines;
 pub use switches::switches;
 pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
@@ -70,6 +72,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("f32-approximations", f32_approximations),
     ("integer-division", integer_division),
     ("demanded-words", demanded_words),
+    ("routines", routines),
     ("narrow-integers", narrow_integers),
     ("address-offsets", address_offsets),
     ("funnel-shifts", funnel_shifts),

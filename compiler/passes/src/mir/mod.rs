@@ -36,7 +36,7 @@ pub use rename::Renames;
 pub use verify::{MirError, takes_operands, verify};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
-use ptxc_ir::{Param, SourceLoc};
+use ptxc_ir::{FunctionKind, Param, SourceLoc};
 use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, RegFile, Register};
 use smallvec::SmallVec;
@@ -214,6 +214,9 @@ pub enum Term<R> {
     },
     /// End the thread.
     Exit,
+    /// Return to the caller. The last instruction of the block is the `RET`, whose call site has the results as
+    /// arguments.
+    Return,
 }
 
 impl<R> Term<R> {
@@ -223,7 +226,7 @@ impl<R> Term<R> {
             Term::Jump(edge) => SmallVec::from_slice(&[edge]),
             Term::Branch { then, other, .. } => SmallVec::from_slice(&[then, other]),
             Term::Table { edges, .. } => edges.iter().collect(),
-            Term::Exit => SmallVec::new(),
+            Term::Exit | Term::Return => SmallVec::new(),
         }
     }
 
@@ -245,7 +248,7 @@ impl<R> Term<R> {
         match self {
             Term::Branch { pred, .. } => Some((pred, 1)),
             Term::Table { address, .. } => Some((address, 2)),
-            Term::Jump(_) | Term::Exit => None,
+            Term::Jump(_) | Term::Exit | Term::Return => None,
         }
     }
 
@@ -254,7 +257,7 @@ impl<R> Term<R> {
         match self {
             Term::Branch { pred, .. } => Some(pred),
             Term::Table { address, .. } => Some(address),
-            Term::Jump(_) | Term::Exit => None,
+            Term::Jump(_) | Term::Exit | Term::Return => None,
         }
     }
 
@@ -264,7 +267,7 @@ impl<R> Term<R> {
             Term::Jump(edge) => smallvec::smallvec![edge],
             Term::Branch { then, other, .. } => smallvec::smallvec![then, other],
             Term::Table { edges, .. } => edges.iter_mut().collect(),
-            Term::Exit => SmallVec::new(),
+            Term::Exit | Term::Return => SmallVec::new(),
         }
     }
 }
@@ -292,6 +295,11 @@ pub struct MBlock<R> {
 pub struct Mir<R> {
     /// The kernel's name.
     pub name: String,
+    /// Whether it is launched or called. A function that is called begins with a `NOP` whose call site has the
+    /// parameters as results: they are where the caller left them.
+    pub kind: FunctionKind,
+    /// The functions that the code names, as symbols; the first is the function's own.
+    pub functions: Vec<String>,
     /// The blocks.
     pub blocks: PrimaryMap<MBlockId, MBlock<R>>,
     /// The blocks in order; the first is the entry.
@@ -317,8 +325,11 @@ pub struct Mir<R> {
 impl Mir<VReg> {
     /// A function without blocks.
     pub fn new(name: impl Into<String>) -> Mir<VReg> {
+        let name = name.into();
         Mir {
-            name: name.into(),
+            kind: FunctionKind::Entry,
+            functions: vec![name.clone()],
+            name,
             blocks: PrimaryMap::new(),
             layout: Vec::new(),
             vregs: PrimaryMap::new(),

@@ -81,6 +81,7 @@ impl<R: Register> fmt::Display for Term<R> {
                 edges.iter().try_for_each(|edge| write!(f, ", {edge}"))
             }
             Term::Exit => f.write_str("exit"),
+            Term::Return => f.write_str("return"),
         }
     }
 }

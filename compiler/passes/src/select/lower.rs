@@ -83,6 +83,8 @@ pub(super) struct Lower<'a> {
     pub(super) loc: SourceLoc,
     /// Machine instructions of the IR instruction in hand, in order.
     pub(super) seq: Vec<MInst<VReg>>,
+    /// The return address of a device function.
+    pub(super) return_address: VReg,
     regs: SecondaryMap<Value, Option<VReg>>,
     uses: SecondaryMap<Value, u32>,
     home: SecondaryMap<IrInst, Option<MBlockId>>,
@@ -93,7 +95,7 @@ impl<'a> Lower<'a> {
     pub(super) fn new(
         func: &'a Function,
         arch: Arch,
-        mir: Mir<VReg>,
+        mut mir: Mir<VReg>,
         cfg: Cfg,
         block_map: SecondaryMap<Block, Option<MBlockId>>,
     ) -> Lower<'a> {
@@ -114,6 +116,7 @@ impl<'a> Lower<'a> {
             func,
             arch,
             block: mir.entry(),
+            return_address: mir.new_vreg(RegFile::Gpr, 1),
             pool: Pool::new(&mir, &cfg),
             mir,
             cfg,

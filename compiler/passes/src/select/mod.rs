@@ -19,12 +19,13 @@
 //! Constants and parameters have no place of their own: see [`pool`]. One pass, linear in the function.
 //!
 //! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`], [`compare`] with predicates
-//! and selects, [`memory`], [`warp`], [`control`], [`special`]. [`lower`] keeps the state.
+//! and selects, [`memory`], [`warp`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
 //!
 //! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
 //! short branches.
 
 mod atomic;
+mod call;
 mod compare;
 mod control;
 mod double;
@@ -42,7 +43,8 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Block, Function, InitialAddress, Inst as IrInst, Op, SourceLoc, Space, SymbolData, Type, Value,
+    Block, Function, FunctionKind, InitialAddress, Inst as IrInst, Op, SourceLoc, Space, SymbolData, Type,
+    Value,
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Arch, RegFile};
@@ -105,6 +107,7 @@ fn skeleton(
     frequency: &SecondaryMap<Block, u64>,
 ) -> (Mir<VReg>, SecondaryMap<Block, Option<MBlockId>>) {
     let mut mir = Mir::new(func.name.clone());
+    mir.kind = func.kind;
     mir.params = func.params.clone();
     for symbol in func.symbols.values() {
         let end = symbol.offset.unwrap_or(0) + symbol.size;
@@ -213,6 +216,11 @@ impl Lower<'_> {
             backwards.extend(self.seq.drain(..).rev());
         }
         backwards.reverse();
+        if func.kind == FunctionKind::Device && block == func.entry() {
+            backwards.splice(0..0, self.parameters());
+            self.mir.blocks[mblock].insts = backwards;
+            return;
+        }
         let params = func.blocks[block].params.iter();
         let params: Vec<Tuple<VReg>> = params
             .map(|&param| Tuple { reg: self.reg_of(param), width: lower::width_of(func.ty(param)) })
@@ -303,6 +311,8 @@ impl Lower<'_> {
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync => self.lower_warp(inst),
             Op::Barrier(..) => self.lower_barrier(inst),
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => self.lower_convergence(inst),
+            Op::Call(..) => self.lower_call(inst),
+            Op::Return if func.kind == FunctionKind::Device => self.lower_return(inst),
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit => self.lower_terminator(inst),
 
             Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) => {}

@@ -200,16 +200,21 @@ pub(super) fn apply(
         }
         Op::IADD3 => {
             let r1 = PReg::r(1);
-            let expected = Inst::new(Op::IADD3).ops([
-                Operand::reg(r1),
-                Operand::reg(r1),
-                Operand::imm(frame.bytes.wrapping_neg()),
-                Operand::rz(),
-            ]);
-            if *inst != expected || !state.has(Place::register(r1), Value::Stack) {
+            let moved = |bytes: u32| {
+                let (reg, bytes) = (Operand::reg(r1), Operand::imm(bytes));
+                Inst::new(Op::IADD3).ops([reg, reg, bytes, Operand::rz()])
+            };
+            let (from, to) = if *inst == moved(frame.bytes.wrapping_neg()) {
+                (Value::Stack, Value::Frame)
+            } else if *inst == moved(frame.bytes) {
+                (Value::Frame, Value::Stack)
+            } else {
+                return unknown();
+            };
+            if !state.has(Place::register(r1), from) {
                 return unknown();
             }
-            state.write(Place::register(r1), &[Value::Frame]);
+            state.write(Place::register(r1), &[to]);
         }
         _ => return unknown(),
     }

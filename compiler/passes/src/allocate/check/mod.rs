@@ -16,7 +16,8 @@
 //!   in a register that it destroys;
 //! - the old value of a guarded definition is in the register that it defines;
 //! - tuples are aligned and within the limits of their file;
-//! - spill slots lie in the frame behind the function's own local memory, and R1 points to it;
+//! - spill slots lie in the frame behind the function's own local memory, and R1 points to it; a function that is
+//!   called returns with R1 as it got it;
 //! - in blocks whose warp may have diverged, a uniform register has one meaning for all of the blocks that
 //!   are connected by such blocks, since arms may run in any order.
 //!
@@ -32,6 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_ir::FunctionKind;
 use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -227,7 +229,9 @@ impl<'a> Checker<'a> {
                 self.structural(id, "its divergence changed".into());
             }
             let same_kind = match (&original.term, &block.term) {
-                (Term::Jump(_), Term::Jump(_)) | (Term::Exit, Term::Exit) => true,
+                (Term::Jump(_), Term::Jump(_)) | (Term::Exit, Term::Exit) | (Term::Return, Term::Return) => {
+                    true
+                }
                 (
                     Term::Branch { negated: a, pred: before, .. },
                     Term::Branch { negated: b, pred: after, .. },
@@ -287,7 +291,7 @@ impl<'a> Checker<'a> {
             };
             let block = cfg.order()[place as usize];
             let Some(entry) = &entries[block] else { continue };
-            let mut state = State::new(entry);
+            let mut state = self.start(block, entry);
             self.walk(block, &mut state, &mut Watch::Nothing);
             self.leave_region(block, &mut state, writes);
             let edges = self.result.blocks[block].term.edges();
@@ -321,6 +325,16 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+    }
+
+    /// What holds at the start of a block: what its entry says, and in a function that is called, the stack pointer
+    /// of its caller.
+    fn start(&self, block: MBlockId, entry: &Frozen) -> State {
+        let mut state = State::new(entry);
+        if self.input.kind == FunctionKind::Device && block == self.result.entry() {
+            state.write(Place::register(PReg::r(1)), &[Value::Stack]);
+        }
+        state
     }
 
     /// Calls `visit` for each component that the input reads behind the start of a block of the result. A
@@ -385,7 +399,7 @@ impl<'a> Checker<'a> {
         for &block in &self.result.layout {
             let (Some(region), Some(entry)) = (self.region[block], &entries[block]) else { continue };
             let mut list = Vec::new();
-            self.walk(block, &mut State::new(entry), &mut Watch::Writes(&mut list));
+            self.walk(block, &mut self.start(block, entry), &mut Watch::Writes(&mut list));
             for (place, values) in list {
                 agreed
                     .entry((region, place))
@@ -401,7 +415,7 @@ impl<'a> Checker<'a> {
         for &block in &self.result.layout {
             if let Some(entry) = &entries[block] {
                 let mut watch = Watch::Violations(&mut list, writes);
-                self.walk(block, &mut State::new(entry), &mut watch);
+                self.walk(block, &mut self.start(block, entry), &mut watch);
             }
         }
         self.violations.append(&mut list);
@@ -627,6 +641,10 @@ impl<'a> Checker<'a> {
         }
         let at_frame = state.has(Place::register(PReg::r(1)), Value::Frame)
             || self.frame.bytes == 0 && state.has(Place::register(PReg::r(1)), Value::Stack);
+        let at_top = || state.has(Place::register(PReg::r(1)), Value::Stack);
+        if after.inst.op == Op::RET && !at_top() {
+            return Err("R1 is not as the caller left it".into());
+        }
         if old.uses_stack && !at_frame {
             return Err("R1 is not the stack pointer of a call".into());
         }

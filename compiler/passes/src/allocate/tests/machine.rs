@@ -49,7 +49,7 @@ pub(super) fn trace<R: Register>(mir: &Mir<R>, number: impl Fn(R, u8) -> u64, ss
                 steps += 1;
                 &edges[machine.read(*address, 0) as usize % edges.len()]
             }
-            Term::Exit => break,
+            Term::Exit | Term::Return => break,
         };
         let mut values = Vec::new();
         for (param, arg) in mir.blocks[edge.block].params.iter().zip(&edge.args) {

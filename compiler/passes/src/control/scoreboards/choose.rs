@@ -150,6 +150,10 @@ fn look_ahead(stream: &Stream<'_>, block: usize, index: usize) -> Ahead {
             }
         }
         let other = &stream.entries[at];
+        if other.leaves_function() {
+            ahead.result = Some((distance, at));
+            return ahead;
+        }
         let meets = |result: bool| {
             of.touches
                 .iter()

@@ -1,7 +1,7 @@
 //! Which units are accessed, and which overwritten, at some later point.
 //!
 //! In: the stream. Out: for each block the units that some path from its end touches, and those that some
-//! path overwrites. An access never ends anything (whoever comes first or later, the unit *is* touched), so
+//! path overwrites. Another function, where a call or a return leads, touches and overwrites all. An access never ends anything (whoever comes first or later, the unit *is* touched), so
 //! this is a union over what is reachable: a backward dataflow with sets that only grow. It tells which
 //! results and operands need a scoreboard at all.
 //!
@@ -24,6 +24,9 @@ pub(super) struct Later {
 impl Later {
     /// Takes in one more instruction in front.
     pub(super) fn prepend(&mut self, stream: &Stream<'_>, index: usize) {
+        if stream.entries[index].leaves_function() {
+            *self = Later { touched: Units::ALL, written: Units::ALL };
+        }
         for touch in &stream.entries[index].touches {
             self.touched.insert(touch.unit);
             if touch.write {

@@ -11,7 +11,8 @@
 //! 3. **Waits** ([`pending`]), by forward dataflow over the whole graph with the chosen scoreboards fixed. The
 //!    state is, for each of the six, the set of pending results and of pending operand reads; states join by
 //!    union at block entries. An instruction waits for exactly the scoreboards that protect what it needs.
-//!    Nothing waits because it is a branch: what is in flight stays so, over back edges too.
+//!    Nothing waits because it is a branch: what is in flight stays so, over back edges too. A call and a return
+//!    wait for everything.
 //!
 //! ```text
 //! LDG.E R0, desc[UR4][R2.64]     sets SB0; R2 is overwritten before R0 is read: SB1 when read

@@ -35,10 +35,15 @@ impl Pending {
     }
 
     /// The scoreboards that an instruction must wait for: those of results that it reads or overwrites, and
-    /// of reads of what it overwrites; for `CCTL.IVALL` all those of results. Calls `found` with each unit and its scoreboard.
+    /// of reads of what it overwrites; for `CCTL.IVALL` all those of results; for what leaves the function all.
+    /// Calls `found` with each unit and its scoreboard.
     pub(super) fn waits(&self, entry: &Entry<'_>, mut found: impl FnMut(u16, u8)) -> u8 {
         let mut mask = 0;
         for sb in bits(self.busy) {
+            if entry.leaves_function() {
+                mask |= 1 << sb;
+                continue;
+            }
             for touch in &entry.touches {
                 let unfinished = self.results[usize::from(sb)].contains(touch.unit)
                     || (touch.write && self.reads[usize::from(sb)].contains(touch.unit));

@@ -1,0 +1,103 @@
+//! The calling convention, in one place; `docs/abi.md` tells it in words.
+//!
+//! In: the types of a callee's parameters or results. Out: the registers that hold them, and everything else that
+//! caller and callee must agree on. Selection, convergence, layout and linking ask here and know nothing themselves.
+//!
+//! ```text
+//! (b64, f32, b64, pred)  ->  R4-R5, R6, R8-R9, P0
+//! ```
+
+use std::ops::Range;
+
+use ptxc_ir::{CalleeKind, Function, FunctionKind, Type};
+use ptxc_sass::{PReg, RegFile};
+
+use crate::mir::RegSet;
+use crate::runtime;
+
+/// The stack pointer, a byte address in local memory. A callee leaves it as it was.
+pub fn stack_pointer() -> PReg {
+    PReg::r(1)
+}
+
+/// Where a callee finds its return address, in bytes from the start of the program: the low word. The high word,
+/// which is zero, is for the callee to write before it returns by the pair.
+pub fn return_address() -> PReg {
+    PReg::r(2)
+}
+
+/// The first general register for parameters and results.
+const FIRST: u8 = 4;
+
+/// General registers behind the last one that a parameter or result may be in.
+const END: u8 = 64;
+
+/// Predicates for parameters and results.
+const PREDICATES: u8 = 7;
+
+/// Where values of these types are at a call, as parameters or as results: general registers from R4 up, each
+/// value at the next multiple of its size (up to four registers), predicates from P0 up. `None` if there are too
+/// many.
+pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
+    let (mut general, mut predicates) = (FIRST, 0);
+    let place = |ty: &Type| {
+        if *ty == Type::Pred {
+            predicates += 1;
+            return (predicates <= PREDICATES).then(|| PReg::p(predicates - 1));
+        }
+        let width = ty.bits().div_ceil(32) as u8;
+        let at = general.next_multiple_of(width);
+        general = at + width;
+        (general <= END).then(|| PReg::r(at))
+    };
+    types.iter().map(place).collect()
+}
+
+/// What a callee of which nothing is known may destroy: everything but the stack pointer and what exists once a
+/// warp, since part of a warp may call while the rest goes on.
+pub fn unknown_clobbers() -> RegSet {
+    let general = (0..RegFile::Gpr.count()).map(PReg::r).filter(|&reg| reg != stack_pointer());
+    general.chain((0..RegFile::Pred.count()).map(PReg::p)).collect()
+}
+
+/// The convergence barriers of runtime routines.
+const OF_ROUTINES: Range<u8> = 12..16;
+/// Those of device functions that call routines only.
+const OF_LEAVES: Range<u8> = 8..12;
+
+/// The convergence barriers that a function may open. Barriers that are open at a call must not be opened again by
+/// the callee, so that kernels, device functions and routines have their own; device functions that call others
+/// have none, as the chain of calls may have any length.
+pub fn convergence_barriers(func: &Function) -> Range<u8> {
+    let calls_device = func.callees.values().any(|callee| callee.kind == CalleeKind::Device);
+    match func.kind {
+        FunctionKind::Entry if calls_device => 0..OF_LEAVES.start,
+        FunctionKind::Entry if !func.callees.is_empty() => 0..OF_ROUTINES.start,
+        FunctionKind::Entry => 0..OF_ROUTINES.end,
+        FunctionKind::Device if runtime::is_routine(&func.name) => OF_ROUTINES,
+        FunctionKind::Device if calls_device => 0..0,
+        FunctionKind::Device => OF_LEAVES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_aligned_and_end() {
+        let types = [Type::B64, Type::F32, Type::B64, Type::Pred, Type::B16, Type::B128, Type::Pred];
+        let [r4, r6, r8, r10, r12] = [4, 6, 8, 10, 12].map(PReg::r);
+        assert_eq!(places(&types), Some(vec![r4, r6, r8, PReg::p(0), r10, r12, PReg::p(1)]));
+        assert_eq!(places(&[Type::B32; 60]).map(|places| places.len()), Some(60));
+        assert_eq!(places(&[Type::B32; 61]), None);
+        assert_eq!(places(&[Type::Pred; 8]), None);
+    }
+
+    #[test]
+    fn the_stack_and_the_warp_survive_any_call() {
+        let clobbers = unknown_clobbers();
+        assert!(!clobbers.contains(stack_pointer()) && clobbers.contains(return_address()));
+        assert!(!clobbers.contains(PReg::ur(4)) && clobbers.contains(PReg::p(6)));
+    }
+}

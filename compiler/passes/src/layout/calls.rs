@@ -1,0 +1,55 @@
+//! Return addresses: what a caller leaves in the register that a callee returns by.
+//!
+//! In: code in its final order, in which a call is one instruction somewhere in a block. Out: the same, in which
+//! every call ends its block, and a `MOV` in front of it puts the label of the next block, where it comes back,
+//! into the return address register of the [ABI](crate::abi). The call destroys that register, so that it was free.
+//!
+//! ```text
+//! block 0: …                            block 0: …
+//!          CALL.REL.NOINC `($1)    =>            MOV R2, `(.L_x_1)
+//!          IADD3 R0, R4, R5, RZ                  CALL.REL.NOINC `($1)
+//!                                       block 1: IADD3 R0, R4, R5, RZ
+//! ```
+//! The upper half of an address within a program is zero, and for the callee to write. Linear.
+
+use ptxc_sass::{Inst, Label, Op, Operand, OperandKind};
+
+use super::code::{Code, CodeBlock};
+use crate::abi;
+use crate::mir::MInst;
+
+/// Ends blocks at their calls and makes return addresses explicit.
+pub(super) fn split_at_calls(code: &mut Code) {
+    let calls = |block: &CodeBlock| block.insts.iter().filter(|minst| is_call(minst.inst.op)).count();
+    let mut first = Vec::with_capacity(code.blocks.len());
+    let mut next = 0;
+    for block in &code.blocks {
+        first.push(next);
+        next += 1 + calls(block) as u32;
+    }
+    let mut blocks = Vec::with_capacity(next as usize);
+    for mut block in std::mem::take(&mut code.blocks) {
+        for operand in block.insts.iter_mut().flat_map(|minst| &mut minst.inst.operands) {
+            if let OperandKind::Label(label) = &mut operand.kind {
+                label.0 = first[label.0 as usize];
+            }
+        }
+        while let Some(at) = block.insts.iter().position(|minst| is_call(minst.inst.op)) {
+            let rest = block.insts.split_off(at + 1);
+            let back = Operand::label(Label(blocks.len() as u32 + 1));
+            let address = Inst::new(Op::MOV).ops([Operand::reg(abi::return_address()), back]);
+            let loc = block.insts[at].loc;
+            block.insts.insert(at, MInst::new(address, loc));
+            let body = block.body - (at + 1);
+            block.body = block.insts.len();
+            let (table, frequency) = (block.table.take(), block.frequency);
+            blocks.push(std::mem::replace(&mut block, CodeBlock { insts: rest, body, table, frequency }));
+        }
+        blocks.push(block);
+    }
+    code.blocks = blocks;
+}
+
+fn is_call(op: Op) -> bool {
+    matches!(op, Op::CALL | Op::CALL_INDIRECT)
+}

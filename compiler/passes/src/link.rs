@@ -1,0 +1,191 @@
+//! Linking: a kernel and the functions that it calls become one program.
+//!
+//! In: the code of each function by itself ([`FuncCode`]). Out: one [`Program`] with the kernel's code first, so that
+//! addresses count from it, and each callee's behind it, once, under its name. A [`Summary`] of what compiled code
+//! destroys replaces, at the [call sites](fill_clobbers) of its callers, what the [ABI](crate::abi) would have to assume.
+//!
+//! ```text
+//! kernel:   MOV R2, `(.L_x_0)          MOV R2, 0x20
+//!           CALL `($1)            =>   CALL `($u64.div)
+//! .L_x_0:   EXIT                       EXIT
+//!                                  $u64.div:
+//!                                      …
+//!                                      RET R2 `(kernel)
+//! ```
+//! Return addresses, which were labels, become numbers. Linear in the code.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ptxc_sass::{
+    FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile, Register,
+};
+
+use crate::control::Explain;
+use crate::mir::{Mir, RegSet, VReg};
+use crate::pipeline::FuncCode;
+
+/// Compiled functions by symbol: those that a function calls, those that they call, and so on.
+pub type Callees = BTreeMap<String, Arc<FuncCode>>;
+
+/// What a caller must know of a compiled function, with all that it calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The registers that it may write.
+    pub clobbers: RegSet,
+    /// Bytes of local memory that it needs below the stack pointer.
+    pub stack: u32,
+}
+
+/// What a function destroys and needs: itself, and what it calls. `None` if one of those is not known.
+pub fn summary(program: &Program, callees: &Callees) -> Option<Summary> {
+    let mut clobbers = RegSet::default();
+    for coded in &program.insts {
+        for def in coded.inst.defs() {
+            clobbers.insert_tuple(def.reg, def.width);
+        }
+    }
+    let mut below = 0;
+    for function in program.functions.iter().skip(1) {
+        let callee = callees.get(&function.name)?.summary?;
+        clobbers = clobbers.union(callee.clobbers);
+        below = below.max(callee.stack);
+    }
+    clobbers.remove(crate::abi::stack_pointer());
+    Some(Summary { clobbers, stack: program.resources.local_bytes + below })
+}
+
+/// Lets the call sites of a function know what their callees really destroy, as far as they are known.
+pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Callees) {
+    let summaries: Vec<Option<Summary>> =
+        mir.functions.iter().map(|symbol| callees.get(symbol).and_then(|code| code.summary)).collect();
+    for block in mir.blocks.values_mut() {
+        for minst in &mut block.insts {
+            let function = minst.inst.get("target").map(|target| target.kind);
+            let (Some(site), Some(OperandKind::Function(FunctionIndex(index)))) = (&mut minst.call, function)
+            else {
+                continue;
+            };
+            if let Some(summary) = summaries.get(index as usize).copied().flatten() {
+                site.clobbers = summary.clobbers;
+                site.clobbers.insert(crate::abi::return_address());
+                site.uses_stack = summary.stack > 0;
+            }
+        }
+    }
+}
+
+/// Puts a kernel and its callees together.
+///
+/// # Errors
+/// The name of a callee that is not there.
+pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Program, Explain), String> {
+    let mut linked = Linked { functions: kernel.functions.clone(), program: kernel, notes: explain.notes };
+    linked.functions.truncate(1);
+    let own = std::mem::take(&mut linked.program.insts);
+    let labels = std::mem::take(&mut linked.program.labels);
+    let frequency = std::mem::take(&mut linked.program.frequency);
+    let names = std::mem::take(&mut linked.program.functions);
+    linked.functions[0].start = Some(0);
+    // The functions to come, in the order in which they are first named.
+    linked.append(own.into_iter(), labels, frequency, &names);
+    let mut next = 1;
+    let mut below = 0;
+    while next < linked.functions.len() {
+        let symbol = linked.functions[next].name.clone();
+        let code = callees.get(&symbol).ok_or(symbol)?;
+        linked.functions[next].start = Some(linked.program.insts.len() as u32);
+        let program = &code.program;
+        linked.append(
+            program.insts.iter().cloned(),
+            program.labels.clone(),
+            program.frequency.clone(),
+            &program.functions,
+        );
+        let start = linked.functions[next].start.unwrap_or(0) as usize;
+        let notes = code.explain.notes.iter();
+        linked.notes.extend(notes.map(|notes| notes.iter().map(|note| note.shifted(start)).collect()));
+        let needs = &mut linked.program.resources;
+        needs.registers = needs.registers.max(program.resources.registers);
+        needs.uniform_registers = needs.uniform_registers.max(program.resources.uniform_registers);
+        needs.spills += program.resources.spills;
+        below = below.max(code.summary.map_or(0, |summary| summary.stack));
+        next += 1;
+    }
+    linked.program.resources.local_bytes += below;
+    let Linked { mut program, functions, notes } = linked;
+    program.functions = functions;
+    resolve_return_addresses(&mut program);
+    Ok((program, Explain { notes }))
+}
+
+/// A program as far as it is put together.
+struct Linked {
+    program: Program,
+    functions: Vec<ProgramFunction>,
+    notes: Vec<Vec<crate::control::Note>>,
+}
+
+impl Linked {
+    /// Adds the code of a function at the end, with new numbers for its labels and functions.
+    fn append(
+        &mut self,
+        insts: impl Iterator<Item = ptxc_sass::Coded>,
+        labels: Vec<u32>,
+        frequency: Vec<u64>,
+        names: &[ProgramFunction],
+    ) {
+        let start = self.program.insts.len() as u32;
+        let first_label = self.program.labels.len() as u32;
+        let own = self.functions.iter().position(|function| function.start == Some(start)).unwrap_or(0);
+        let numbers: Vec<u32> = names
+            .iter()
+            .enumerate()
+            .map(|(index, function)| {
+                let known = match index {
+                    0 => Some(own),
+                    _ => self.functions.iter().position(|known| known.name == function.name),
+                };
+                known.unwrap_or_else(|| {
+                    self.functions.push(ProgramFunction { name: function.name.clone(), start: None });
+                    self.functions.len() - 1
+                }) as u32
+            })
+            .collect();
+        for mut coded in insts {
+            let returns = coded.inst.op != Op::CALL;
+            for operand in &mut coded.inst.operands {
+                match &mut operand.kind {
+                    OperandKind::Label(label) => label.0 += first_label,
+                    // Addresses count from the start of the program.
+                    OperandKind::Function(function) if returns => function.0 = 0,
+                    OperandKind::Function(function) => function.0 = numbers[function.0 as usize],
+                    _ => {}
+                }
+            }
+            self.program.insts.push(coded);
+        }
+        self.program.labels.extend(labels.into_iter().map(|label| label + start));
+        self.program.frequency.extend(frequency);
+    }
+}
+
+/// Labels in `MOV` become the byte addresses of their instructions.
+fn resolve_return_addresses(program: &mut Program) {
+    let labels = &program.labels;
+    for coded in program.insts.iter_mut().filter(|coded| coded.inst.op == Op::MOV) {
+        for operand in &mut coded.inst.operands {
+            if let OperandKind::Label(Label(label)) = operand.kind {
+                *operand = Operand::imm(16 * labels[label as usize]);
+            }
+        }
+    }
+    program.number_labels();
+}
+
+/// Whether code leaves alone what exists once a warp: it may run while the rest of the warp is elsewhere.
+pub fn keeps_warp_registers(program: &Program) -> bool {
+    let is_uniform = |file: RegFile| file.is_uniform();
+    let writes = |inst: &Inst<PReg>| inst.defs().any(|def| is_uniform(def.reg.file()));
+    !program.insts.iter().any(|coded| writes(&coded.inst))
+}

@@ -1,0 +1,112 @@
+//! Runtime routines: slow paths that kernels call.
+//!
+//! A routine is a function in the IR's own text, one file each beside this one, that computes its results from its
+//! parameters and does nothing else: no memory, nothing convergent. Legalization replaces an operation by a call of
+//! a routine ([`callee`]); the pipeline compiles each routine that a program calls once ([`routine`]), and puts its
+//! code behind the kernel's.
+//!
+//! ```text
+//! v3 = udiv.b64 v1, v2      =>      callee @u64.div routine (b64, b64) -> (b64)
+//!                                   v3 = call.pure @u64.div, v1, v2
+//! ```
+//!
+//! To add one: its file, and a line in [`ROUTINES`]. Names have a dot, which no name in PTX has.
+
+use ptxc_ir::text::parse_function;
+use ptxc_ir::{Callee, CalleeKind, Function};
+
+/// Every routine: its name, and its text.
+const ROUTINES: &[(&str, &str)] = &[("u64.div", include_str!("u64.div.ir"))];
+
+/// The names of all routines.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ROUTINES.iter().map(|&(name, _)| name)
+}
+
+/// Whether a function of that name is a routine.
+pub fn is_routine(name: &str) -> bool {
+    names().any(|known| known == name)
+}
+
+/// The symbol of a routine in a program.
+pub fn symbol(name: &str) -> String {
+    format!("${name}")
+}
+
+/// The name of the routine that a symbol stands for.
+pub fn name_of_symbol(symbol: &str) -> Option<&str> {
+    symbol.strip_prefix('$').filter(|name| is_routine(name))
+}
+
+/// The routine of that name, as it is written.
+///
+/// # Panics
+/// If its text is malformed, which a test of the crate excludes: the texts are part of it.
+pub fn routine(name: &str) -> Option<Function> {
+    let (_, text) = ROUTINES.iter().find(|(known, _)| *known == name)?;
+    Some(parse_function(text).unwrap_or_else(|errors| panic!("routine {name}: {errors:?}")))
+}
+
+/// What a caller of a routine declares.
+///
+/// # Panics
+/// If there is no such routine.
+pub fn callee(name: &str) -> Callee {
+    let func = routine(name).unwrap_or_else(|| panic!("there is no routine {name}"));
+    let params = func.blocks[func.entry()].params.iter().map(|&param| func.ty(param)).collect();
+    Callee { name: func.name, kind: CalleeKind::Routine, params, results: func.returns }
+}
+
+/// All routines that a function calls, directly or not, each once, in the order in which they are found. As
+/// they are written, they are callees of the function at any stage.
+pub fn callees(func: &Function) -> Vec<Function> {
+    let mut found: Vec<Function> = Vec::new();
+    let mut next = 0;
+    let mut names: Vec<String> = Vec::new();
+    let mut take = |func: &Function, found: &mut Vec<Function>| {
+        for callee in func.callees.values().filter(|callee| callee.kind == CalleeKind::Routine) {
+            if !names.contains(&callee.name) {
+                names.push(callee.name.clone());
+                found.extend(routine(&callee.name));
+            }
+        }
+    };
+    take(func, &mut found);
+    while next < found.len() {
+        let func = found[next].clone();
+        take(&func, &mut found);
+        next += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_ir::{FunctionKind, Level, Op, verify};
+
+    use super::*;
+
+    #[test]
+    fn routines_are_sound_and_pure() {
+        for name in names() {
+            let func = routine(name).unwrap();
+            assert!(name.contains('.') && func.name == name && func.kind == FunctionKind::Device, "{name}");
+            assert_eq!(verify(&func, Level::Built), Ok(()), "{name}");
+            for &block in &func.layout {
+                for &inst in &func.blocks[block].insts {
+                    let op = func.insts[inst].op;
+                    let flow = op.effects().terminator && !matches!(op, Op::Exit | Op::Trap);
+                    assert!(flow || op.effects().is_pure(), "{name}: {op:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_routine_calls_itself() {
+        for name in names() {
+            let callees = callees(&routine(name).unwrap());
+            assert!(callees.iter().all(|callee| callee.name != name), "{name}");
+        }
+    }
+}
