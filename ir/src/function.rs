@@ -8,6 +8,7 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
+use crate::memory::Space;
 use crate::op::{Op, Results};
 use crate::symbol::SymbolData;
 use crate::types::Type;
@@ -199,6 +200,12 @@ impl Function {
             results: SecondaryMap::new(),
             values: PrimaryMap::new(),
         }
+    }
+
+    /// Bytes of local memory that the variables of the function take, up to the last one's end.
+    pub fn local_bytes(&self) -> u32 {
+        let local = self.symbols.values().filter(|symbol| symbol.space == Space::Local);
+        local.map(|symbol| symbol.offset.unwrap_or(0) + symbol.size).max().unwrap_or(0)
     }
 
     /// The entry block. Panics on a function without blocks, which the verifier rejects.

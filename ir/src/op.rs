@@ -156,6 +156,19 @@ spelled! {
         ClusterCtaRank = "cluster_ctarank",
         /// The low half of the cycle counter.
         Clock = "clock",
+        /// The address behind the thread's local memory; made by legalization.
+        LocalTop = "local_top",
+        /// The low word of the generic address of the local window; made by legalization.
+        LocalWindow = "local_window",
+        /// Its high word.
+        LocalWindowHigh = "local_window_high",
+        /// The low word of the generic address of the module's constant variables; made by legalization.
+        ConstWindow = "const_window",
+        /// Its high word.
+        ConstWindowHigh = "const_window_high",
+        /// The high word of the generic address of the shared window, whose low word is zero; made by
+        /// legalization.
+        SharedWindowHigh = "shared_window_high",
     }
 }
 

@@ -55,6 +55,11 @@ impl Arch {
         0x28
     }
 
+    /// Byte offset in constant bank 0 of the generic address of the local window.
+    pub const fn local_window(self) -> u32 {
+        0x20
+    }
+
     /// Byte offset in constant bank 0 of the generic address of constant bank 3, where the module's constant
     /// variables lie: ptxas loads it for `cvta.const` on sm_90 (other targets have not been looked at).
     pub const fn constant_window(self) -> u32 {

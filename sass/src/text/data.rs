@@ -71,10 +71,12 @@ fn content(variable: &Variable, column: usize, out: &mut impl fmt::Write) -> fmt
 fn bytes(variable: &Variable, start: u32, end: u32, out: &mut impl fmt::Write) -> fmt::Result {
     let known = variable.bytes.len().clamp(start as usize, end as usize);
     let slice = variable.bytes.get(start as usize..known).unwrap_or(&[]);
-    // A line of zeros is worth its words only between others.
+    // Zeros at the end are a number of bytes; what precedes them is whole words where there is room.
+    let mut slice = slice.to_vec();
     let used = slice.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    let used = used.next_multiple_of(4).min(slice.len());
-    for line in slice[..used].chunks(LINE) {
+    let used = used.next_multiple_of(4).min(end as usize - start as usize);
+    slice.resize(used, 0);
+    for line in slice.chunks(LINE) {
         let (words, rest) = line.as_chunks::<4>();
         list(".word", words.iter().map(|&word| u32::from_le_bytes(word)), 10, out)?;
         list(".byte", rest.iter().map(|&byte| byte.into()), 4, out)?;
@@ -156,8 +158,7 @@ mod tests {
             ".word 0x00000001",
             ".dword generic(other)-0x4",
             ".word 0x00000000",
-            ".byte 0x02",
-            ".zero 1",
+            ".byte 0x02, 0x00",
             ".byte (other) >> 8 & 0xff",
             ".zero 5",
         ];

@@ -37,7 +37,7 @@ use smallvec::SmallVec;
 use crate::case::Case;
 use crate::error::{Fault, SimError};
 use crate::grid::{self, Engine, Options, Shape, Step};
-use crate::memory::{CONSTANT_WINDOW, GridMemory, write_le};
+use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, write_le};
 use crate::module;
 use crate::random::Random;
 use crate::report::Report;
@@ -201,6 +201,7 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
         put(0xc + 4 * n, 4, grid.into());
     }
     put(program.arch.stack_top() as usize, 4, shape.local_bytes.into());
+    put(program.arch.local_window() as usize, 8, LOCAL_WINDOW);
     put(program.arch.constant_window() as usize, 8, CONSTANT_WINDOW);
     if let Some(offset) = program.arch.global_descriptor() {
         put(offset as usize, 8, memory::DESCRIPTOR);

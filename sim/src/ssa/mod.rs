@@ -488,5 +488,11 @@ fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Faul
         SpecialReg::LanemaskGe => !below,
         SpecialReg::ClusterCtaRank => 0,
         SpecialReg::Clock => step.clock as u32,
+        SpecialReg::LocalTop => step.shape.local_bytes,
+        SpecialReg::LocalWindow => memory::LOCAL_WINDOW as u32,
+        SpecialReg::LocalWindowHigh => (memory::LOCAL_WINDOW >> 32) as u32,
+        SpecialReg::ConstWindow => memory::CONSTANT_WINDOW as u32,
+        SpecialReg::ConstWindowHigh => (memory::CONSTANT_WINDOW >> 32) as u32,
+        SpecialReg::SharedWindowHigh => (memory::SHARED_WINDOW >> 32) as u32,
     })
 }

@@ -227,7 +227,7 @@ impl Rewriter<'_> {
             results: site.result_places().mask(RegFile::Gpr),
             used: self.used[RegFile::Gpr as usize],
             limit: self.budget[RegFile::Gpr as usize],
-            frame: self.work.frame_bytes(0).next_multiple_of(16),
+            frame: self.work.spill_bytes.next_multiple_of(16),
         })
     }
 

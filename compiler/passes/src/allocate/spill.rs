@@ -122,13 +122,7 @@ fn place_slots(work: &mut Work, live: &LiveRanges, homes: &mut [Option<Home>]) {
         });
         *offset = (origin as i64 + 4 * i64::from(classes.offset(vreg))) as u32;
     }
-    // Behind the function's own local memory, in multiples of the widest access.
-    let base = work.mir.local_bytes.next_multiple_of(16);
-    for home in homes.iter_mut().flatten() {
-        if let Home::Slot(offset) = home {
-            *offset += base;
-        }
-    }
+    // The function's own local memory begins at a multiple of the widest access.
     work.spill_bytes = work.spill_bytes.next_multiple_of(16);
 }
 

@@ -89,11 +89,12 @@ impl Work {
             || self.mir.kind == FunctionKind::Device
     }
 
-    /// Bytes of the frame: the function's own local memory, spill slots, and so many bytes of saved registers.
+    /// Bytes of the frame: spill slots, so many bytes of saved registers, and on top of them the function's own
+    /// local memory, which the caller of a function and the top of the stack of a kernel place.
     pub fn frame_bytes(&self, saved: u32) -> u32 {
-        match self.spill_bytes + saved {
-            0 => self.mir.local_bytes,
-            more => self.mir.local_bytes.next_multiple_of(16) + more,
+        match self.mir.local_bytes {
+            0 => self.spill_bytes + saved,
+            own => (self.spill_bytes + saved).next_multiple_of(16) + own.next_multiple_of(16),
         }
     }
 

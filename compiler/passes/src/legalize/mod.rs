@@ -37,6 +37,7 @@ mod routines;
 mod switches;
 mod wide_integers;
 mod wide_multiply_add;
+mod window_addresses;
 
 pub use address_offsets::address_offsets;
 pub use atomic_loops::atomic_loops;
@@ -54,6 +55,7 @@ pub use routines::routines;
 pub use switches::switches;
 pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
+pub use window_addresses::window_addresses;
 
 /// A rule: rewrites what it knows, and tells whether there was anything.
 pub type Rule = fn(&mut Function, Arch) -> bool;
@@ -69,6 +71,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("memory-orders", memory_orders),
     ("atomic-loops", atomic_loops),
     ("global-addresses", global_addresses),
+    ("window-addresses", window_addresses),
     ("f32-approximations", f32_approximations),
     ("integer-division", integer_division),
     ("demanded-words", demanded_words),

@@ -229,7 +229,7 @@ impl<'a> Lower<'a> {
                     return self.bank_place(value).map_or(Src::Word(value, 0), Src::Bank);
                 }
                 IrOp::SpecialReg(reg) => {
-                    return super::special::bank_offset(reg)
+                    return super::special::bank_offset(reg, self.arch)
                         .map_or(Src::Word(value, 0), |offset| Src::Bank(BankPlace::launch(offset)));
                 }
                 IrOp::SymbolAddr(symbol) => {

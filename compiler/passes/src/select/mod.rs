@@ -109,11 +109,12 @@ fn skeleton(
     let mut mir = Mir::new(func.name.clone());
     mir.kind = func.kind;
     mir.params = func.params.clone();
+    mir.local_bytes = func.local_bytes();
     for symbol in func.symbols.values() {
         let end = symbol.offset.unwrap_or(0) + symbol.size;
         match symbol.space {
             Space::Shared => mir.shared_bytes = mir.shared_bytes.max(end),
-            Space::Local => mir.local_bytes = mir.local_bytes.max(end),
+            Space::Local => {}
             _ => mir.variables.extend(variable(symbol)),
         }
     }

@@ -5,13 +5,13 @@
 //! with `S2R`.
 
 use ptxc_ir::{Inst as IrInst, Op as IrOp, SpecialReg as IrReg};
-use ptxc_sass::{Inst, Op, Operand, SpecialReg};
+use ptxc_sass::{Arch, Inst, Op, Operand, SpecialReg};
 
 use super::lower::Lower;
 use super::pool::Pooled;
 
 /// The byte offset in constant bank 0 of a special register that lies there.
-pub(super) fn bank_offset(reg: IrReg) -> Option<u32> {
+pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
     Some(match reg {
         IrReg::NtidX => 0x0,
         IrReg::NtidY => 0x4,
@@ -19,6 +19,11 @@ pub(super) fn bank_offset(reg: IrReg) -> Option<u32> {
         IrReg::NctaidX => 0xc,
         IrReg::NctaidY => 0x10,
         IrReg::NctaidZ => 0x14,
+        IrReg::LocalTop => arch.stack_top(),
+        IrReg::LocalWindow => arch.local_window(),
+        IrReg::LocalWindowHigh => arch.local_window() + 4,
+        IrReg::ConstWindow => arch.constant_window(),
+        IrReg::ConstWindowHigh => arch.constant_window() + 4,
         _ => return None,
     })
 }
@@ -37,6 +42,7 @@ fn special_register(reg: IrReg) -> Option<SpecialReg> {
         IrReg::LanemaskLe => SpecialReg::LeMask,
         IrReg::LanemaskGt => SpecialReg::GtMask,
         IrReg::LanemaskGe => SpecialReg::GeMask,
+        IrReg::SharedWindowHigh => SpecialReg::SharedWindowHigh,
         _ => return None,
     })
 }

@@ -12,8 +12,8 @@ pub(super) struct Frame {
     pub stack_top: u32,
     /// Bytes of the frame.
     pub bytes: u32,
-    /// Spill slots begin here; what is below belongs to the function.
-    pub first_slot: u32,
+    /// Bytes at its end that belong to the function, not to spilled registers.
+    pub own: u32,
 }
 
 fn plain(inst: &Inst<PReg>, name: &str) -> Option<OperandKind<PReg>> {
@@ -42,7 +42,7 @@ fn slot(inst: &Inst<PReg>, state: &State, frame: Frame) -> Result<SmallVec<[Plac
         other => return Err(format!("a spill of size {other}")),
     };
     let offset = address.offset as u32;
-    if address.offset < 0 || offset < frame.first_slot || offset + 4 * words > frame.bytes {
+    if address.offset < 0 || offset + 4 * words + frame.own > frame.bytes {
         return Err(format!("slot {offset:#x} is outside of the frame"));
     }
     if !offset.is_multiple_of(4 * words) {

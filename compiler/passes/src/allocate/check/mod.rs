@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
         let frame = Frame {
             stack_top: options.arch.stack_top(),
             bytes: result.local_bytes,
-            first_slot: input.local_bytes,
+            own: input.local_bytes.next_multiple_of(16),
         };
         let mut checker = Checker {
             input,

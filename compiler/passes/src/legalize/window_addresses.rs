@@ -1,0 +1,81 @@
+//! Addresses in windows: of local variables, and the generic ones of shared, local and constant memory.
+//!
+//! | space | generic address |
+//! |---|---|
+//! | shared | the address in the window as low word, the window's high word as high word |
+//! | local, constant | the window's generic address plus the address in the window |
+//!
+//! ```text
+//! v1 = symbol.b32 @array                   v4 = sreg.b32 local_top
+//!                                    =>    v1 = iadd.b32 v4, -64             // 64 bytes in all
+//! v2 = to_generic.shared v0          =>    v5 = sreg.b32 shared_window_high
+//!                                          v2 = pack.b64 v0, v5
+//! v3 = from_generic.local v2         =>    v6 = trunc.b32 v2
+//!                                          v7 = sreg.b32 local_window
+//!                                          v3 = isub.b32 v6, v7
+//! ```
+//!
+//! The local variables of a kernel lie at the end of the thread's local memory, with spilled registers in front of
+//! them, so that where they are does not depend on how many are spilled. Those of a device function lie wherever
+//! its caller's frame ends; their symbols stay. ptxas uses the same windows on sm_90. Linear.
+
+use ptxc_ir::{Function, FunctionKind, Op, Space, SpecialReg, Type, Value};
+use ptxc_sass::Arch;
+
+use super::emitter::{Emitter, rewrite};
+
+/// The widest access to local memory, in bytes: frames are multiples of it.
+const FRAME_ALIGN: u32 = 16;
+
+/// Makes addresses in windows sums with what says where the windows are.
+pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
+    let local_bytes = func.local_bytes().next_multiple_of(FRAME_ALIGN);
+    let is_kernel = func.kind == FunctionKind::Entry;
+    rewrite(func, |emitter, inst| {
+        let data = emitter.func.insts[inst].clone();
+        match data.op {
+            Op::SymbolAddr(symbol) if is_kernel => {
+                let symbol = &emitter.func.symbols[symbol];
+                let (Space::Local, Some(offset)) = (symbol.space, symbol.offset) else { return false };
+                let top = special(emitter, SpecialReg::LocalTop);
+                let below = emitter.constant(Type::B32, u64::from(offset.wrapping_sub(local_bytes)));
+                emitter.become_op(inst, Op::Iadd, Type::B32, &[top, below]);
+            }
+            Op::ToGeneric(Space::Shared) => {
+                let high = special(emitter, SpecialReg::SharedWindowHigh);
+                emitter.become_op(inst, Op::Pack, Type::B64, &[data.args[0], high]);
+            }
+            Op::ToGeneric(space) => {
+                let Some([low, high]) = window(space) else { return false };
+                let (low, high) = (special(emitter, low), special(emitter, high));
+                let start = emitter.value(Op::Pack, Type::B64, &[low, high]);
+                let offset = emitter.value(Op::Zext, Type::B64, &[data.args[0]]);
+                emitter.become_op(inst, Op::Iadd, Type::B64, &[start, offset]);
+            }
+            Op::FromGeneric(Space::Shared) => {
+                emitter.become_op(inst, Op::Trunc, Type::B32, &[data.args[0]]);
+            }
+            Op::FromGeneric(space) => {
+                let Some([low, _]) = window(space) else { return false };
+                let address = emitter.value(Op::Trunc, Type::B32, &[data.args[0]]);
+                let start = special(emitter, low);
+                emitter.become_op(inst, Op::Isub, Type::B32, &[address, start]);
+            }
+            _ => return false,
+        }
+        true
+    })
+}
+
+fn special(emitter: &mut Emitter, register: SpecialReg) -> Value {
+    emitter.value(Op::SpecialReg(register), Type::B32, &[])
+}
+
+/// The words of a window's generic address.
+fn window(space: Space) -> Option<[SpecialReg; 2]> {
+    match space {
+        Space::Local => Some([SpecialReg::LocalWindow, SpecialReg::LocalWindowHigh]),
+        Space::Const => Some([SpecialReg::ConstWindow, SpecialReg::ConstWindowHigh]),
+        _ => None,
+    }
+}
