@@ -1,12 +1,13 @@
 //! What the IR's types and modes are in the arithmetic of `ptxc-semantics`: for whoever computes operations,
 //! be it to fold them or to run them.
 
+use ptxc_semantics::bits::PrmtMode;
 use ptxc_semantics::float::FloatCmp;
 use ptxc_semantics::int::IntCmp;
 use ptxc_semantics::{Format, IntType, Mode};
 
 use crate::condition::{FloatCond, IntCond};
-use crate::op::{FloatMode, Rounding};
+use crate::op::{BytePick, FloatMode, Rounding};
 use crate::types::Type;
 
 impl Type {
@@ -29,6 +30,20 @@ impl From<Rounding> for ptxc_semantics::Rounding {
             Rounding::Zero => ptxc_semantics::Rounding::Zero,
             Rounding::Down => ptxc_semantics::Rounding::Down,
             Rounding::Up => ptxc_semantics::Rounding::Up,
+        }
+    }
+}
+
+impl From<BytePick> for PrmtMode {
+    fn from(pick: BytePick) -> Self {
+        match pick {
+            BytePick::Index => PrmtMode::Index,
+            BytePick::Upwards => PrmtMode::F4e,
+            BytePick::Downwards => PrmtMode::B4e,
+            BytePick::Byte => PrmtMode::Rc8,
+            BytePick::ClampLeft => PrmtMode::Ecl,
+            BytePick::ClampRight => PrmtMode::Ecr,
+            BytePick::Half => PrmtMode::Rc16,
         }
     }
 }

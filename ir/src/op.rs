@@ -42,6 +42,58 @@ spelled! {
 }
 
 spelled! {
+    /// Which of the eight bytes of a pair of words become the four of a result (PTX `prmt`).
+    BytePick {
+        /// One nibble of the selector a byte: its number, and with bit 3 its sign instead of it.
+        Index = "index",
+        /// Four bytes upwards from the selected one.
+        Upwards = "f4e",
+        /// Four bytes downwards from the selected one.
+        Downwards = "b4e",
+        /// The selected byte of the first word, four times.
+        Byte = "rc8",
+        /// Each byte of the first word, but none below the selected one.
+        ClampLeft = "ecl",
+        /// Each byte of the first word, but none above the selected one.
+        ClampRight = "ecr",
+        /// The selected half of the first word, twice.
+        Half = "rc16",
+    }
+}
+
+spelled! {
+    /// Which lanes a match finds.
+    MatchMode {
+        /// Those with the same value.
+        Any = "any",
+        /// All, if they have the same value, else none.
+        All = "all",
+    }
+}
+
+spelled! {
+    /// What a reduction over the lanes of a warp computes.
+    ReduxOp {
+        /// The sum.
+        Add = "add",
+        /// The least signed number.
+        Smin = "smin",
+        /// The greatest signed number.
+        Smax = "smax",
+        /// The least unsigned number.
+        Umin = "umin",
+        /// The greatest unsigned number.
+        Umax = "umax",
+        /// Bitwise and.
+        And = "and",
+        /// Bitwise or.
+        Or = "or",
+        /// Bitwise exclusive or.
+        Xor = "xor",
+    }
+}
+
+spelled! {
     /// A hardware approximation (PTX `.approx`, SASS `MUFU`).
     Approx {
         /// `1 / x`.
@@ -304,9 +356,27 @@ pub enum Op {
     Clz,
     /// `(a: T) -> T`: bits in reverse order.
     Brev,
-    /// `(a: b32, b: b32, c: b32) -> b32`: four bytes of `b:a` (`a` is bytes 0 to 3) chosen by the nibbles
-    /// of `c`; bit 3 of a nibble spreads the byte's sign. PTX `prmt` in its default mode.
-    Prmt,
+    /// `(a: T) -> b32`: position of the highest one (with the first flag and a negative number, of the highest
+    /// zero), or with the second flag the left shift that brings it to the top; all ones if there is none.
+    /// PTX `bfind`.
+    Bfind(bool, bool),
+    /// `(a: b32, b: b32) -> b32`: `b` ones from bit `a` on. Both are at most 32, or with the flag taken modulo
+    /// 32. PTX `bmsk`.
+    Bmsk(bool),
+    /// `(a: b32, b: b32) -> b32`: the low `b` bits of `a`, extended by their sign (first flag) or zeros. A
+    /// length from 32 on means all bits, or with the second flag counts modulo 32. PTX `szext`.
+    Szext(bool, bool),
+    /// `(a: b32, b: b32, c: b32) -> b32`: four bytes of `b:a` (`a` is bytes 0 to 3) chosen by `c`. PTX `prmt`.
+    Prmt(BytePick),
+    /// `(a: b32, b: b32, c: b32) -> b32`: the bitwise function with this truth table: what it gives for 0xf0,
+    /// 0xcc and 0xaa. PTX `lop3`.
+    Lop3(u8),
+    /// `(a: b32, b: b32, c: b32) -> b32`: `c` plus the products of the four bytes of `a` and of `b`; the flags
+    /// say whether those of `a`, those of `b` have signs. PTX `dp4a`.
+    Dp4a(bool, bool),
+    /// `(a: b32, b: b32, c: b32) -> b32`: `c` plus the products of the halves of `a` and the two lower (with
+    /// the third flag upper) bytes of `b`; flags as in [`Op::Dp4a`]. PTX `dp2a`.
+    Dp2a(bool, bool, bool),
 
     /// `(a: b32, b: b32, c: b32) -> b32`: the high word of `b:a` (`a` is the low word) shifted left by `c`.
     FunnelShl(Funnel),
@@ -399,6 +469,15 @@ pub enum Op {
     Shfl(ShflMode),
     /// `() -> b32`: the lanes that execute this together.
     ActiveMask,
+    /// `(a: T, m: b32) -> b32`, and `pred` for all: the threads of the mask `m` with the same value, and
+    /// whether all have it.
+    Match(MatchMode),
+    /// `(a: b32, m: b32) -> b32`: the reduction of the values of the threads in the mask `m`.
+    Redux(ReduxOp),
+    /// `(m: b32) -> b32, pred`: the lane of one thread of the mask `m`, and whether it is this one.
+    Elect,
+    /// `(a: b32)`: the thread sleeps for about so many nanoseconds.
+    Nanosleep,
     /// `(m: b32)`: wait for the threads in the mask (`bar.warp.sync`).
     WarpSync,
     /// `(name: b32 [, count: b32] [, p: pred])`, reductions `-> b32` or `pred`: PTX `bar`, which every
@@ -480,7 +559,9 @@ impl Op {
         match self {
             Op::Const(_) | Op::Undef | Op::Param(_) | Op::SymbolAddr(_) => Results::One(ty),
             Op::SpecialReg(_) | Op::ActiveMask => Results::One(Type::B32),
-            Op::Popc | Op::Clz => Results::One(Type::B32),
+            Op::Popc | Op::Clz | Op::Bfind(..) => Results::One(Type::B32),
+            Op::Match(MatchMode::Any) => Results::One(Type::B32),
+            Op::Match(MatchMode::All) | Op::Elect => Results::Two(Type::B32, Type::Pred),
             Op::UmulWide | Op::SmulWide => match Type::int(ty.bits() * 2) {
                 Some(wide) if ty.is_int() => Results::One(wide),
                 _ => Results::Invalid,
@@ -507,7 +588,7 @@ impl Op {
                 BarrierKind::RedAnd | BarrierKind::RedOr => Results::One(Type::Pred),
             },
             Op::Call(callee, _) => Results::OfCallee(*callee),
-            Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync => Results::None,
+            Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::Nanosleep => Results::None,
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Results::None,
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
             _ => Results::One(ty),
@@ -551,9 +632,10 @@ impl Op {
                 side_effect: true,
                 ..none
             },
-            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask => {
+            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {
                 Effects { convergent: true, side_effect: true, ..none }
             }
+            Op::Nanosleep => Effects { side_effect: true, ..none },
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => {
                 Effects { convergent: true, side_effect: true, ..none }
             }

@@ -105,6 +105,8 @@ impl Types {
     pub const MEMORY: Types = Types(Types::ANY.0 & !Types::of(&[Type::Pred]).0);
     /// Addresses.
     pub const ADDRESS: Types = Types::of(&[Type::B32, Type::B64]);
+    /// Integers of one or two registers.
+    pub const WORDS: Types = Types::of(&[Type::B32, Type::B64]);
     /// `b32` alone.
     pub const B32: Types = Types::of(&[Type::B32]);
     /// Integers that have a product of twice their width.
@@ -260,7 +262,13 @@ op_table! {
     Popc = "popc" [T] [] INT (T);
     Clz = "clz" [T] [] INT (T);
     Brev = "brev" [T] [] INT (T);
-    Prmt = "prmt" [T] [] B32 (T, T, T);
+    Bfind(signed, shift) = "bfind" [T (signed) (shift)] [] WORDS (T);
+    Bmsk(wrap) = "bmsk" [T (wrap)] [] B32 (T, T);
+    Szext(signed, wrap) = "szext" [T (signed) (wrap)] [] B32 (T, T);
+    Prmt(pick) = "prmt" [pick T] [] B32 (T, T, T);
+    Lop3(table) = "lop3" [T] [table] B32 (T, T, T);
+    Dp4a(a_signed, b_signed) = "dp4a" [T (a_signed) (b_signed)] [] B32 (T, T, T);
+    Dp2a(a_signed, b_signed, high) = "dp2a" [T (a_signed) (b_signed) (high)] [] B32 (T, T, T);
     FunnelShl(limit) = "funnel_shl" [limit T] [] B32 (T, T, T);
     FunnelShr(limit) = "funnel_shr" [limit T] [] B32 (T, T, T);
 
@@ -306,6 +314,10 @@ op_table! {
     Vote(mode) = "vote" [mode] [] NONE (Pred, B32);
     Shfl(mode) = "shfl" [mode] [] NONE (B32, B32, B32, B32);
     ActiveMask = "activemask" [] [] NONE ();
+    Match(mode) = "match" [mode T] [] WORDS (T, B32);
+    Redux(op) = "redux" [op] [] NONE (B32, B32);
+    Elect = "elect" [] [] NONE (B32);
+    Nanosleep = "nanosleep" [] [] NONE (B32);
     WarpSync = "warpsync" [] [] NONE (B32);
     Bar(kind) = "bar" [kind] [] NONE (B32);
     Barrier(kind, aligned) = "barrier" [kind (aligned)] [] NONE (B32);

@@ -25,6 +25,7 @@
 
 mod barrier;
 pub mod case;
+mod collective;
 mod error;
 mod grid;
 pub mod memory;

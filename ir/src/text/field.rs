@@ -7,7 +7,8 @@ use crate::entities::{Block, FuncRef, Symbol};
 use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
-    Approx, BarrierKind, ConvergenceBarrier, FloatMode, Funnel, Rounding, ShflMode, SpecialReg, VoteMode,
+    Approx, BarrierKind, BytePick, ConvergenceBarrier, FloatMode, Funnel, MatchMode, ReduxOp, Rounding,
+    ShflMode, SpecialReg, VoteMode,
 };
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
@@ -196,6 +197,9 @@ spelled_modifiers!(
     Funnel,
     VoteMode,
     ShflMode,
+    BytePick,
+    MatchMode,
+    ReduxOp,
     BarrierKind,
     AtomicOp,
     Order,
@@ -284,6 +288,19 @@ impl Operand for u64 {
 
     fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
         input.parser.number()
+    }
+}
+
+/// A truth table.
+impl Operand for u8 {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        let _ = write!(out.out, "{self:#x}");
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        let number = input.parser.number()?;
+        let wrong = || input.parser.error_here(format!("a truth table has 8 bits, unlike {number:#x}"));
+        u8::try_from(number).map_err(|_| wrong())
     }
 }
 

@@ -64,7 +64,18 @@ block0:
     v44 = popc.b64 v2
     v45 = clz.b32 v1
     v46 = brev.b32 v1
-    v47 = prmt.b32 v1, v7, v46
+    v47 = prmt.index.b32 v1, v7, v46
+    v147 = lop3.b32 0x96, v1, v7, v46
+    v148 = bfind.b32.signed.shift v1
+    v149 = bmsk.b32.wrap v1, v7
+    v150 = szext.b32.signed v1, v7
+    v151 = dp4a.b32.a_signed v1, v7, v46
+    v152 = dp2a.b32.b_signed.high v1, v7, v46
+    v153 = match.any.b32 v1, v7
+    v154, v155 = match.all.b32 v1, v7
+    v156 = redux.smin v1, v7
+    v157, v158 = elect v7
+    nanosleep v7
     v48 = funnel_shl.wrap.b32 v1, v7, v46
     v49 = funnel_shr.clamp.b32 v1, v7, v46
     v50 = icmp.slt.b32 v1, v7

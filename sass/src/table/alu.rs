@@ -205,9 +205,9 @@ pub(super) static VABSDIFF: Row = Row {
 
 pub(super) static SGXT: Row = Row {
     mnemonic: "SGXT",
-    summary: "d = the lowest b bits of a, extended by their sign, or by zeros (`.U32`)",
+    summary: "d = the lowest b bits of a, extended by their sign, or by zeros (`.U32`); `.W` takes b modulo 32",
     slots: &[D, A, B],
-    mods: &[UNSIGNED],
+    mods: &[Modifier::new(ModKind::Variant, &["", ".W"]), UNSIGNED],
     opcode: 0x21a,
     ..ALU
 };

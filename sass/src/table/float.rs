@@ -225,6 +225,19 @@ pub(super) static IDP_4A: Row = Row {
     ..FMA
 };
 
+pub(super) static IDP_2A: Row = Row {
+    mnemonic: "IDP.2A",
+    summary: "d = the products of the halves of a and two bytes of b, plus c",
+    slots: &[D, A, B, C],
+    mods: &[
+        Modifier::new(ModKind::Variant, &[".LO", ".HI"]),
+        Modifier::new(ModKind::SourceType, &[".U16", ".S16"]),
+        Modifier::new(ModKind::DataType, &[".U8", ".S8"]),
+    ],
+    opcode: 0x226,
+    ..FMA
+};
+
 pub(super) static HFMA2_MMA: Row = Row {
     mnemonic: "HFMA2.MMA",
     summary: "d = a * b + c on two halves, rounded once each; with a = -RZ, b = RZ it moves the constant c",

@@ -1,6 +1,6 @@
 //! Exchange between the lanes of a warp.
 
-use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 
 const CONVERGENT: Effects = Effects { convergent: true, ..Effects::NONE };
 
@@ -70,6 +70,24 @@ pub(super) static MATCH_ANY: Row = Row {
     slots: &[Slot::def("d", Kinds::R), Slot::read("a", Kinds::R)],
     opcode: 0x3a1,
     ..EXCHANGE
+};
+
+pub(super) static MATCH_ANY_64: Row = Row {
+    mnemonic: "MATCH.ANY.U64",
+    summary: "d = a bit for each active lane with the same 64-bit a",
+    slots: &[Slot::def("d", Kinds::R), Slot::read("a", Kinds::R).width(Width::Fixed(2))],
+    ..MATCH_ANY
+};
+
+pub(super) static MATCH_ALL_64: Row = Row {
+    mnemonic: "MATCH.ALL.U64",
+    summary: "d = the active lanes if all have the same 64-bit a, else 0; pd = whether they have",
+    slots: &[
+        Slot::def("pd", Kinds::P),
+        Slot::def("d", Kinds::R),
+        Slot::read("a", Kinds::R).width(Width::Fixed(2)),
+    ],
+    ..MATCH_ANY
 };
 
 pub(super) static MATCH_ALL: Row = Row {

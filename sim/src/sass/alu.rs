@@ -343,8 +343,9 @@ pub(super) fn vabsdiff(i: &Fields<'_>) -> Decoded {
 /// `SGXT`.
 pub(super) fn sgxt(i: &Fields<'_>) -> Decoded {
     let signed = sign(i).is_signed();
+    let limit = if i.modifier(ModKind::Variant) == ".W" { Limit::Wrap } else { Limit::Clamp };
     let sources = [i.word("a")?, i.word("b")?];
-    map2(i.dest("d")?, Registers::int, sources, move |a, b| bits::szext(signed, a, b, Limit::Clamp))
+    map2(i.dest("d")?, Registers::int, sources, move |a, b| bits::szext(signed, a, b, limit))
 }
 
 /// `BMSK`.

@@ -220,6 +220,15 @@ pub(super) fn idp_4a(i: &Fields<'_>) -> Decoded {
     map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::dp4a(a_signed, b_signed, a, b, c))
 }
 
+/// `IDP.2A`.
+pub(super) fn idp_2a(i: &Fields<'_>) -> Decoded {
+    let (a_signed, b_signed) =
+        (i.modifier(ModKind::SourceType) == ".S16", i.modifier(ModKind::DataType) == ".S8");
+    let high = i.modifier(ModKind::Variant) == ".HI";
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::dp2a(a_signed, b_signed, high, a, b, c))
+}
+
 /// `HFMA2.MMA`.
 pub(super) fn hfma2_mma(i: &Fields<'_>) -> Decoded {
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];

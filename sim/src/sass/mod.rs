@@ -87,6 +87,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::IMAD_X => fma::imad_x,
         Op::IMAD_HI => fma::imad_hi,
         Op::IDP_4A => fma::idp_4a,
+        Op::IDP_2A => fma::idp_2a,
         Op::HFMA2_MMA => fma::hfma2_mma,
 
         Op::DADD => double::dadd,
@@ -135,8 +136,10 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,
-        Op::MATCH_ANY => warp::match_any,
-        Op::MATCH_ALL => warp::match_all,
+        Op::MATCH_ANY => warp::match_any::<1>,
+        Op::MATCH_ANY_64 => warp::match_any::<2>,
+        Op::MATCH_ALL => warp::match_all::<1>,
+        Op::MATCH_ALL_64 => warp::match_all::<2>,
         Op::REDUX => warp::redux,
         Op::ELECT => warp::elect,
         Op::BAR => warp::bar,

@@ -2,13 +2,13 @@
 //!
 //! A vote or shuffle sees the lanes that execute it together and no others, as the hardware does.
 
-use ptxc_ir::op::ShflMode;
+use ptxc_ir::op::{ReduxOp, ShflMode};
 use ptxc_sass::ModKind;
 
-use super::alu::set_where;
 use super::fields::{Decoded, Fields};
 use super::registers::{Origin, Registers, Source};
 use crate::barrier::Reduction;
+use crate::collective::{matching, reduce};
 use crate::error::Fault;
 use crate::shuffle::source_lane;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
@@ -60,23 +60,28 @@ pub(super) fn vote(i: &Fields<'_>) -> Decoded {
     }))
 }
 
+/// The lanes' values of an operand of one or two words.
+fn values<const N: usize>(registers: &Registers, sources: [Source; N]) -> [u64; LANES] {
+    let words = sources.map(|source| registers.int(source));
+    std::array::from_fn(|n| words.iter().rev().fold(0, |value, word| value << 32 | u64::from(word[n])))
+}
+
 /// `MATCH.ANY`.
-pub(super) fn match_any(i: &Fields<'_>) -> Decoded {
-    let (d, a) = (i.dest("d")?, i.word("a")?);
+pub(super) fn match_any<const N: usize>(i: &Fields<'_>) -> Decoded {
+    let (d, a) = (i.dest("d")?, i.words::<N>("a")?);
     Ok(Box::new(move |registers, step| {
-        let (a, lanes) = (registers.int(a), step.lanes);
-        registers.write(d, lanes, |n| set_where(|other| a[other] == a[n]) & lanes);
+        let found = matching(&values(registers, a), step.lanes);
+        registers.write(d, step.lanes, |lane| found[lane]);
         Ok(Flow::Next)
     }))
 }
 
 /// `MATCH.ALL`.
-pub(super) fn match_all(i: &Fields<'_>) -> Decoded {
-    let (d, pd, a) = (i.dest("d")?, i.pred_dest("pd")?, i.word("a")?);
+pub(super) fn match_all<const N: usize>(i: &Fields<'_>) -> Decoded {
+    let (d, pd, a) = (i.dest("d")?, i.pred_dest("pd")?, i.words::<N>("a")?);
     Ok(Box::new(move |registers, step| {
-        let (a, lanes) = (registers.int(a), step.lanes);
-        let first = a[lanes.trailing_zeros() as usize];
-        let all = lanes_of(lanes).all(|lane| a[lane as usize] == first);
+        let lanes = step.lanes;
+        let all = matching(&values(registers, a), lanes)[lanes.trailing_zeros() as usize] == lanes;
         registers.write(d, lanes, |_| if all { lanes } else { 0 });
         registers.write_pred(pd, lanes, if all { u32::MAX } else { 0 });
         Ok(Flow::Next)
@@ -87,21 +92,19 @@ pub(super) fn match_all(i: &Fields<'_>) -> Decoded {
 pub(super) fn redux(i: &Fields<'_>) -> Decoded {
     let (d, a) = (i.dest("d")?, i.word("a")?);
     let signed = i.modifier(ModKind::Sign) == ".S32";
-    let combine: fn(u32, u32) -> u32 = match (i.modifier(ModKind::Reduction), signed) {
-        (".AND", _) => |a, b| a & b,
-        (".OR", _) => |a, b| a | b,
-        (".XOR", _) => |a, b| a ^ b,
-        (".SUM", _) => u32::wrapping_add,
-        (".MIN", false) => |a, b| a.min(b),
-        (".MAX", false) => |a, b| a.max(b),
-        (".MIN", true) => |a, b| (a as i32).min(b as i32) as u32,
-        (".MAX", true) => |a, b| (a as i32).max(b as i32) as u32,
+    let op = match (i.modifier(ModKind::Reduction), signed) {
+        (".AND", _) => ReduxOp::And,
+        (".OR", _) => ReduxOp::Or,
+        (".XOR", _) => ReduxOp::Xor,
+        (".SUM", _) => ReduxOp::Add,
+        (".MIN", false) => ReduxOp::Umin,
+        (".MAX", false) => ReduxOp::Umax,
+        (".MIN", true) => ReduxOp::Smin,
+        (".MAX", true) => ReduxOp::Smax,
         _ => return i.unknown(ModKind::Reduction),
     };
     Ok(Box::new(move |registers, step| {
-        let a = registers.int(a);
-        let values = lanes_of(step.lanes).map(|lane| a[lane as usize]);
-        let result = values.reduce(combine).unwrap_or(0);
+        let result = reduce(op, &registers.int(a), step.lanes);
         registers.write(d, step.lanes, |_| result);
         Ok(Flow::Next)
     }))

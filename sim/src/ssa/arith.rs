@@ -6,7 +6,7 @@
 
 use ptxc_ir::op::{Approx, FloatMode, Funnel};
 use ptxc_ir::{AtomicOp, Op, Type};
-use ptxc_semantics::bits::{self, Limit, PrmtMode};
+use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::int;
 use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, U64, convert, mufu, packed};
@@ -76,7 +76,20 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         Op::Popc => one(move |a| bits::popc(u, a).into()),
         Op::Clz => one(move |a| bits::clz(u, a).into()),
         Op::Brev => one(move |a| bits::brev(u, a)),
-        Op::Prmt => three(|a, b, c| bits::prmt(PrmtMode::Index, a as u32, b as u32, c as u32).into()),
+        Op::Bfind(signed, shift) => {
+            let ty = IntType::new(ty.bits(), signed);
+            one(move |a| bits::bfind(ty, a, shift).into())
+        }
+        Op::Bmsk(wrap) => two(move |a, b| bits::bmsk(a as u32, b as u32, limit(wrap)).into()),
+        Op::Szext(signed, wrap) => {
+            two(move |a, b| bits::szext(signed, a as u32, b as u32, limit(wrap)).into())
+        }
+        Op::Prmt(pick) => three(move |a, b, c| bits::prmt(pick.into(), a as u32, b as u32, c as u32).into()),
+        Op::Lop3(table) => three(move |a, b, c| bits::lop3(a as u32, b as u32, c as u32, table).into()),
+        Op::Dp4a(x, y) => three(move |a, b, c| bits::dp4a(x, y, a as u32, b as u32, c as u32).into()),
+        Op::Dp2a(x, y, high) => {
+            three(move |a, b, c| bits::dp2a(x, y, high, a as u32, b as u32, c as u32).into())
+        }
         Op::FunnelShl(kind) => three(move |a, b, c| funnel_left(kind, a as u32, b as u32, c as u32).into()),
         Op::FunnelShr(kind) => three(move |a, b, c| funnel_right(kind, a as u32, b as u32, c as u32).into()),
 
@@ -197,6 +210,10 @@ fn packed_float(op: &Op, format: Format) -> Option<Lane> {
         }
         _ => None,
     }
+}
+
+fn limit(wrap: bool) -> Limit {
+    if wrap { Limit::Wrap } else { Limit::Clamp }
 }
 
 fn join(low: u32, high: u32) -> u64 {

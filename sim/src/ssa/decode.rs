@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_ir::op::{BarrierKind, ShflMode, SpecialReg, VoteMode};
+use ptxc_ir::op::{BarrierKind, ReduxOp, ShflMode, SpecialReg, VoteMode};
 use ptxc_ir::{Block, FuncRef, Function, Inst, MemType, Op, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -67,6 +67,12 @@ pub(super) enum Action {
     Vote { d: SlotIndex, mode: VoteMode, p: SlotIndex, mask: SlotIndex },
     /// Shuffle among the lanes of a mask.
     Shfl { d: SlotIndex, p: SlotIndex, mode: ShflMode, args: [SlotIndex; 4] },
+    /// The lanes of a mask with the same value; with a second slot whether all have it, else nobody.
+    Match { d: SlotIndex, all: Option<SlotIndex>, a: SlotIndex, mask: SlotIndex },
+    /// Reduction among the lanes of a mask.
+    Redux { d: SlotIndex, op: ReduxOp, a: SlotIndex, mask: SlotIndex },
+    /// The least lane of a mask, and whether it is this one.
+    Elect { d: SlotIndex, p: SlotIndex, mask: SlotIndex },
     /// The lanes that are here.
     ActiveMask { d: SlotIndex },
     /// Wait for the lanes of a mask.
@@ -314,6 +320,10 @@ impl Decoder<'_> {
                 Action::Shfl { d, p: results[1], mode, args: [args[0], args[1], args[2], args[3]] }
             }
             Op::ActiveMask => Action::ActiveMask { d },
+            Op::Match(_) => Action::Match { d, all: results.get(1).copied(), a: args[0], mask: args[1] },
+            Op::Redux(op) => Action::Redux { d, op, a: args[0], mask: args[1] },
+            Op::Elect => Action::Elect { d, p: results[1], mask: args[0] },
+            Op::Nanosleep => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
             Op::Bar(kind) | Op::Barrier(kind, _) => {
                 let reduction = nodes_of(&data.op) == 2;

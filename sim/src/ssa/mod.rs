@@ -22,6 +22,7 @@ use ptxc_ir::{Function, MemType};
 
 use crate::barrier::Reduction;
 use crate::case::Case;
+use crate::collective::{matching, reduce};
 use crate::error::{Fault, SimError};
 use crate::grid::{self, Engine, Options, Shape, Step};
 use crate::memory;
@@ -241,6 +242,39 @@ impl Engine for Ssa<'_> {
                         };
                         values.set(*d, lane, value);
                         values.set(*p, lane, in_range.into());
+                    }
+                });
+            }
+            Action::Match { d, all, a, mask } => {
+                return gather(values, step, *mask, |values, together, _| {
+                    let found = matching(&values.words[*a as usize], together);
+                    for lane in lanes_of(together) {
+                        let same = found[lane as usize];
+                        match all {
+                            None => values.set(*d, lane, same.into()),
+                            Some(all) => {
+                                let complete = same == together;
+                                values.set(*d, lane, if complete { same.into() } else { 0 });
+                                values.set(*all, lane, complete.into());
+                            }
+                        }
+                    }
+                });
+            }
+            Action::Redux { d, op, a, mask } => {
+                return gather(values, step, *mask, |values, together, _| {
+                    let result = reduce(*op, &values.words[*a as usize].map(|word| word as u32), together);
+                    for lane in lanes_of(together) {
+                        values.set(*d, lane, result.into());
+                    }
+                });
+            }
+            Action::Elect { d, p, mask } => {
+                return gather(values, step, *mask, |values, together, _| {
+                    let elected = together.trailing_zeros();
+                    for lane in lanes_of(together) {
+                        values.set(*d, lane, elected.into());
+                        values.set(*p, lane, (lane == elected).into());
                     }
                 });
             }

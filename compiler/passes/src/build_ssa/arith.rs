@@ -1,14 +1,14 @@
-//! Integer arithmetic: `add` to `max`, `popc`, `clz`, bit fields.
+//! Integer arithmetic: `add` to `max`, `popc`, `clz`, 24-bit products.
 
-use ptxc_ir::{IntCond, Op, Type, Value};
+use ptxc_ir::{Funnel, IntCond, Op, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::scalar::Scalar;
-use super::translator::{Translator, integer};
+use super::translator::Translator;
 
 /// Which part of a product an instruction gives.
 #[derive(Clone, Copy, PartialEq)]
-enum Half {
+pub(super) enum Half {
     Low,
     High,
     Wide,
@@ -21,8 +21,8 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         return None;
     }
     Some(match form.mnemonic {
-        "add" => binary(t, form, Op::Iadd, Op::Iadd),
-        "sub" => binary(t, form, Op::Isub, Op::Isub),
+        "add" => add_or_subtract(t, form, Op::Iadd),
+        "sub" => add_or_subtract(t, form, Op::Isub),
         "div" => binary(t, form, Op::Sdiv, Op::Udiv),
         "rem" => binary(t, form, Op::Srem, Op::Urem),
         "min" => binary(t, form, Op::Smin, Op::Umin),
@@ -35,8 +35,8 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "popc" => unary(t, form, Op::Popc),
         "clz" => unary(t, form, Op::Clz),
         "brev" => unary(t, form, Op::Brev),
-        "bfe" => extract_field(t, form),
-        "bfi" => insert_field(t, form),
+        "mul24" => multiply_24(t, form, false),
+        "mad24" => multiply_24(t, form, true),
         _ => return None,
     })
 }
@@ -60,8 +60,8 @@ fn binary(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Tran
     t.write(form.operand(0)?, value)
 }
 
-fn multiply(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
-    form.expect_operands(if add { 4 } else { 3 })?;
+/// The product of operands 1 and 2, and which part of it that is.
+pub(super) fn product(t: &mut Translator, form: &mut Form) -> Translated<(Value, Half)> {
     let scalar = form.ty()?;
     let half = form.choose(HALVES).ok_or(Unsupported)?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -76,14 +76,40 @@ fn multiply(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
         Half::Wide if signed => Op::SmulWide,
         Half::Wide => Op::UmulWide,
     };
-    let mut value = t.emit(op, ty, &[a, b]);
+    Ok((t.emit(op, ty, &[a, b]), half))
+}
+
+fn multiply(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
+    form.expect_operands(if add { 4 } else { 3 })?;
+    let scalar = form.ty()?;
+    let saturate = add && form.take("sat");
+    let (mut value, half) = product(t, form)?;
     if add {
         let bits = if half == Half::Wide { 2 * scalar.bits } else { scalar.bits };
         let sum = Scalar { bits, ..scalar };
         let c = t.read(form.operand(3)?, sum)?;
+        if saturate {
+            let saturates = half == Half::High && scalar.bits == 32 && scalar.is_signed();
+            return if saturates { saturating(t, form, Op::Iadd, value, c) } else { Err(Unsupported) };
+        }
         value = t.emit(Op::Iadd, sum.ir().ok_or(Unsupported)?, &[value, c]);
     }
     t.write(form.operand(0)?, value)
+}
+
+/// A sum or difference; `.sat` exists for 32 bits with sign alone.
+fn add_or_subtract(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
+    if !form.take("sat") {
+        return binary(t, form, op, op);
+    }
+    form.expect_operands(3)?;
+    let scalar = form.ty()?;
+    if scalar.bits != 32 || !scalar.is_signed() {
+        return Err(Unsupported);
+    }
+    let a = t.read(form.operand(1)?, scalar)?;
+    let b = t.read(form.operand(2)?, scalar)?;
+    saturating(t, form, op, a, b)
 }
 
 /// `|a - b| + c`
@@ -102,48 +128,56 @@ fn sum_of_difference(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// Position and length of a bit field, where both are constants and the field lies within the word.
-fn field(form: &Form, position: usize, bits: u32) -> Translated<(u64, u64)> {
-    let value = |index| integer(form.operand(index)?.as_immediate().ok_or(Unsupported)?);
-    let (start, length) = (value(position)? & 0xff, value(position + 1)? & 0xff);
-    if length == 0 || start + length > u64::from(bits) { Err(Unsupported) } else { Ok((start, length)) }
-}
-
-fn count(t: &mut Translator, n: u64) -> Value {
-    t.constant(Type::B32, n)
-}
-
-/// A constant field is two shifts.
-fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(4)?;
-    let scalar = form.ty()?;
-    let ty = scalar.ir().ok_or(Unsupported)?;
-    let (start, length) = field(form, 2, scalar.bits)?;
-    let a = t.read(form.operand(1)?, scalar)?;
-    let width = u64::from(scalar.bits);
-    let left = count(t, width - start - length);
-    let right = count(t, width - length);
-    let shifted = t.emit(Op::Shl, ty, &[a, left]);
-    let op = if scalar.is_signed() { Op::Sar } else { Op::Shr };
-    let value = t.emit(op, ty, &[shifted, right]);
+/// `.sat`: a signed sum that overflows has the sign of `a` wrong, and becomes the number of that sign that is
+/// farthest from zero.
+fn saturating(t: &mut Translator, form: &Form, op: Op, a: Value, b: Value) -> Translated {
+    let ty = Type::B32;
+    let sum = t.emit(op, ty, &[a, b]);
+    // It overflows where the operands' signs agree (of a difference: differ) and the result's differs.
+    let differ = t.emit(Op::Xor, ty, &[a, b]);
+    let may = if op == Op::Isub { differ } else { t.emit(Op::Not, ty, &[differ]) };
+    let turned = t.emit(Op::Xor, ty, &[a, sum]);
+    let over = t.emit(Op::And, ty, &[may, turned]);
+    let (zero, count, greatest) = (t.constant(ty, 0), t.constant(ty, 31), t.constant(ty, 0x7fff_ffff));
+    let overflows = t.emit(Op::Icmp(IntCond::Slt), ty, &[over, zero]);
+    let sign = t.emit(Op::Sar, ty, &[a, count]);
+    let limit = t.emit(Op::Xor, ty, &[sign, greatest]);
+    let value = t.emit(Op::Select, ty, &[overflows, limit, sum]);
     t.write(form.operand(0)?, value)
 }
 
-/// `(b & !mask) | (a << start & mask)`
-fn insert_field(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(5)?;
+/// Products of the low 24 bits of each factor: the low 32 or the high 32 of their 48 bits.
+fn multiply_24(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
+    form.expect_operands(if add { 4 } else { 3 })?;
     let scalar = form.ty()?;
-    let ty = scalar.ir().ok_or(Unsupported)?;
-    let (start, length) = field(form, 3, scalar.bits)?;
-    let a = t.read(form.operand(1)?, scalar)?;
-    let b = t.read(form.operand(2)?, scalar)?;
-    let mask = (u64::MAX >> (64 - length)) << start;
-    let (inside, outside) = (t.constant(ty, mask), t.constant(ty, !mask));
-    let start = count(t, start);
-    let shifted = t.emit(Op::Shl, ty, &[a, start]);
-    let field = t.emit(Op::And, ty, &[shifted, inside]);
-    let rest = t.emit(Op::And, ty, &[b, outside]);
-    let value = t.emit(Op::Or, ty, &[field, rest]);
+    let high = form.choose(&[("hi", true), ("lo", false)]).ok_or(Unsupported)?;
+    let saturate = form.take("sat");
+    let (ty, signed) = (Type::B32, scalar.is_signed());
+    if scalar.bits != 32 || (saturate && !(signed && high && add)) {
+        return Err(Unsupported);
+    }
+    let length = t.constant(ty, 24);
+    let factor = |t: &mut Translator, index| {
+        let value = t.read(form.operand(index)?, scalar)?;
+        Ok(t.emit(Op::Szext(signed, false), ty, &[value, length]))
+    };
+    let (a, b) = (factor(t, 1)?, factor(t, 2)?);
+    let product = if high {
+        let wide = t.emit(if signed { Op::SmulWide } else { Op::UmulWide }, ty, &[a, b]);
+        let (low, high) = t.emit_pair(Op::Unpack, Type::B64, &[wide]);
+        let by = t.constant(ty, 16);
+        t.emit(Op::FunnelShr(Funnel::Wrap), ty, &[low, high, by])
+    } else {
+        t.emit(Op::Imul, ty, &[a, b])
+    };
+    if !add {
+        return t.write(form.operand(0)?, product);
+    }
+    let c = t.read(form.operand(3)?, scalar)?;
+    if saturate {
+        return saturating(t, form, Op::Iadd, product, c);
+    }
+    let value = t.emit(Op::Iadd, ty, &[product, c]);
     t.write(form.operand(0)?, value)
 }
 

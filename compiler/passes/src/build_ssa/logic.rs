@@ -1,4 +1,4 @@
-//! Logic, shifts, permutations, comparisons and selections.
+//! Logic, shifts, comparisons and selections.
 
 use ptxc_ir::{FloatCond, Funnel, IntCond, Op, Type, Value};
 use ptxc_syntax::ast::{Operand, OperandKind};
@@ -20,7 +20,6 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "shl" => shift(t, form, Op::Shl, Op::Shl),
         "shr" => shift(t, form, Op::Sar, Op::Shr),
         "shf" => funnel(t, form),
-        "prmt" => permute(t, form),
         "setp" => set_predicate(t, form),
         "set" => set(t, form),
         "selp" => select(t, form),
@@ -82,18 +81,6 @@ fn funnel(t: &mut Translator, form: &mut Form) -> Translated {
     let high = t.read(form.operand(2)?, Scalar::B32)?;
     let count = t.read(form.operand(3)?, Scalar::U32)?;
     let value = t.emit(op, Type::B32, &[low, high, count]);
-    t.write(form.operand(0)?, value)
-}
-
-fn permute(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(4)?;
-    if form.ty()? != Scalar::B32 {
-        return Err(Unsupported);
-    }
-    let a = t.read(form.operand(1)?, Scalar::B32)?;
-    let b = t.read(form.operand(2)?, Scalar::B32)?;
-    let selector = t.read(form.operand(3)?, Scalar::B32)?;
-    let value = t.emit(Op::Prmt, Type::B32, &[a, b, selector]);
     t.write(form.operand(0)?, value)
 }
 

@@ -23,6 +23,8 @@
 //! Cost: linear in the statements plus the block parameters that SSA needs, times their edges.
 
 mod arith;
+mod bits;
+mod carry;
 mod control;
 mod convert;
 mod float;

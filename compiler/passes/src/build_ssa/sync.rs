@@ -1,6 +1,6 @@
 //! What threads do together: barriers, fences, votes and shuffles.
 
-use ptxc_ir::{BarrierKind, Op, Order, Scope, ShflMode, Type, Value, VoteMode};
+use ptxc_ir::{BarrierKind, MatchMode, Op, Order, ReduxOp, Scope, ShflMode, Type, Value, VoteMode};
 use ptxc_syntax::ast::OperandKind;
 use smallvec::SmallVec;
 
@@ -16,6 +16,10 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "vote" => vote(t, form),
         "shfl" => shuffle(t, form),
         "activemask" => active_mask(t, form),
+        "match" => match_lanes(t, form),
+        "redux" => reduce(t, form),
+        "elect" => elect(t, form),
+        "nanosleep" => sleep(t, form),
         _ => return None,
     })
 }
@@ -120,13 +124,84 @@ fn shuffle(t: &mut Translator, form: &mut Form) -> Translated {
         args.push(t.read(form.operand(index)?, Scalar::B32)?);
     }
     let (value, in_range) = t.emit_pair(Op::Shfl(mode), Type::B32, &args);
+    write_both(t, form, value, in_range)
+}
+
+/// Writes a value and a predicate to `d|p`, or the value alone to `d`.
+fn write_both(t: &mut Translator, form: &Form, value: Value, holds: Value) -> Translated {
     match &form.operand(0)?.kind {
         OperandKind::Pair(pair) => {
             t.write(&pair.0, value)?;
-            t.write(&pair.1, in_range)
+            t.write(&pair.1, holds)
         }
         _ => t.write(form.operand(0)?, value),
     }
+}
+
+fn match_lanes(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(3)?;
+    let mode: MatchMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+    if !form.take("sync") {
+        return Err(Unsupported);
+    }
+    let scalar = form.ty()?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let mask = t.read(form.operand(2)?, Scalar::B32)?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    match mode {
+        MatchMode::Any => {
+            let value = t.emit(Op::Match(mode), ty, &[a, mask]);
+            t.write(form.operand(0)?, value)
+        }
+        MatchMode::All => {
+            let (value, all) = t.emit_pair(Op::Match(mode), ty, &[a, mask]);
+            write_both(t, form, value, all)
+        }
+    }
+}
+
+fn reduce(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(3)?;
+    let scalar = form.ty()?;
+    if !form.take("sync") || scalar.bits != 32 || !scalar.is_int() {
+        return Err(Unsupported);
+    }
+    let (min, max) = match scalar.is_signed() {
+        true => (ReduxOp::Smin, ReduxOp::Smax),
+        false => (ReduxOp::Umin, ReduxOp::Umax),
+    };
+    let op = form.choose(&[
+        ("add", ReduxOp::Add),
+        ("min", min),
+        ("max", max),
+        ("and", ReduxOp::And),
+        ("or", ReduxOp::Or),
+        ("xor", ReduxOp::Xor),
+    ]);
+    let a = t.read(form.operand(1)?, scalar)?;
+    let mask = t.read(form.operand(2)?, Scalar::B32)?;
+    let value = t.emit(Op::Redux(op.ok_or(Unsupported)?), Type::B32, &[a, mask]);
+    t.write(form.operand(0)?, value)
+}
+
+fn elect(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    if !form.take("sync") {
+        return Err(Unsupported);
+    }
+    let mask = t.read(form.operand(1)?, Scalar::B32)?;
+    let (lane, elected) = t.emit_pair(Op::Elect, Type::B32, &[mask]);
+    write_both(t, form, lane, elected)
+}
+
+fn sleep(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(1)?;
+    if form.ty()? != Scalar::U32 {
+        return Err(Unsupported);
+    }
+    let time = t.read(form.operand(0)?, Scalar::U32)?;
+    t.inst(Op::Nanosleep, Type::B32, &[time]);
+    Ok(())
 }
 
 fn active_mask(t: &mut Translator, form: &mut Form) -> Translated {

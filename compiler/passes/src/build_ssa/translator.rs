@@ -17,7 +17,7 @@ use super::form::{Form, Translated, Unsupported};
 use super::scalar::Scalar;
 use super::ssa::{Above, Ssa};
 use super::symbols::{self, Owner, Symbols};
-use super::{arith, control, convert, float, logic, memory, moves, sync};
+use super::{arith, bits, carry, control, convert, float, logic, memory, moves, sync};
 use crate::check::env::ModuleEnv;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
@@ -26,7 +26,9 @@ use crate::diagnostic::{Diagnostic, source_loc};
 type Family = fn(&mut Translator, &mut Form) -> Option<Translated>;
 
 const FAMILIES: &[Family] = &[
+    carry::translate,
     arith::translate,
+    bits::translate,
     logic::translate,
     float::translate,
     convert::translate,
@@ -474,6 +476,20 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
+    /// The carry flag.
+    pub fn carry(&mut self) -> Value {
+        self.ssa.read(&mut self.function, self.block, Register::CARRY, Type::Pred)
+    }
+
+    /// Writes the carry flag.
+    pub fn set_carry(&mut self, mut value: Value) {
+        if let Some(guard) = self.guard {
+            let old = self.carry();
+            value = self.emit(Op::Select, Type::Pred, &[guard, value, old]);
+        }
+        self.ssa.write(self.block, Register::CARRY, value);
+    }
+
     /// The type that a destination is declared with; none for `_`.
     pub fn destination_type(&self, operand: &Operand) -> Translated<Option<Type>> {
         let name = match &operand.kind {
@@ -527,7 +543,9 @@ fn is_speculable(instruction: &Instruction) -> bool {
     match instruction.opcode.mnemonic().as_str() {
         "ld" => instruction.opcode.has("param"),
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad" => true,
-        "popc" | "clz" | "brev" | "bfe" | "bfi" | "prmt" | "shf" => true,
+        "addc" | "subc" | "madc" | "mul24" | "mad24" | "dp4a" | "dp2a" => true,
+        "popc" | "clz" | "brev" | "bfe" | "bfi" | "bfind" | "bmsk" | "szext" | "fns" => true,
+        "prmt" | "shf" | "lop3" => true,
         "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => true,
         "setp" | "set" | "selp" | "slct" => true,
         "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => true,

@@ -15,6 +15,11 @@ use super::env::{Variable, constant_u32, parameter_layout, variables};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Register(pub u32);
 
+impl Register {
+    /// The carry flag, which no name stands for: declared registers have the numbers from 1 on.
+    pub const CARRY: Register = Register(0);
+}
+
 /// The greatest number of registers that one function may declare; a range `%r<N>` beyond it is an error.
 pub const MAX_REGISTERS: u32 = 1 << 24;
 
@@ -88,7 +93,7 @@ impl Scopes {
         let body = function.body.as_deref().unwrap_or(&[]);
         let mut scopes = Scopes {
             stack: vec![Scope::default()],
-            registers: 0,
+            registers: 1,
             variables: Vec::new(),
             parameters: Vec::new(),
             errors: Vec::new(),

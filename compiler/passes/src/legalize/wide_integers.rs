@@ -101,6 +101,48 @@ fn split(emitter: &mut Emitter, halves: &mut Halves, inst: Inst) -> bool {
             emitter.become_op(inst, Op::Select, Type::B32, &[none, low, high]);
             return true;
         }
+        Op::Bfind(signed, shift) if data.ty == Type::B64 => {
+            let (mut low, mut high) = halves.of(emitter, data.args[0]);
+            if signed {
+                // The highest bit unlike the sign is the highest one of the number less its signs.
+                let sign = signs(emitter, high);
+                low = emitter.value(Op::Xor, Type::B32, &[low, sign]);
+                high = emitter.value(Op::Xor, Type::B32, &[high, sign]);
+            }
+            let zero = emitter.constant(Type::B32, 0);
+            let word = emitter.constant(Type::B32, 32);
+            let in_high = emitter.value(Op::Icmp(IntCond::Ne), Type::B32, &[high, zero]);
+            let high = emitter.value(Op::Bfind(false, shift), Type::B32, &[high]);
+            let low = emitter.value(Op::Bfind(false, shift), Type::B32, &[low]);
+            // Positions grow with the word, shifts the other way; all ones stay all ones.
+            let (high, low) = if shift {
+                let none = emitter.value(Op::Icmp(IntCond::Slt), Type::B32, &[low, zero]);
+                let beyond = emitter.value(Op::Iadd, Type::B32, &[low, word]);
+                (high, emitter.value(Op::Select, Type::B32, &[none, low, beyond]))
+            } else {
+                (emitter.value(Op::Iadd, Type::B32, &[high, word]), low)
+            };
+            emitter.become_op(inst, Op::Select, Type::B32, &[in_high, high, low]);
+            return true;
+        }
+        Op::IaddCarryOut
+        | Op::IaddCarryIn
+        | Op::IaddCarryInOut
+        | Op::IsubCarryOut
+        | Op::IsubCarryIn
+        | Op::IsubCarryInOut
+            if data.ty == Type::B64 =>
+        {
+            let results: Vec<Value> = emitter.func.results(inst).to_vec();
+            let (words, carry) = long_sum(emitter, halves, data.op, &data.args);
+            halves.known[results[0].as_u32() as usize] = Some(words);
+            let packed = emitter.value(Op::Pack, Type::B64, &[words.0, words.1]);
+            emitter.rename(results[0], packed);
+            if let (Some(&result), Some(carry)) = (results.get(1), carry) {
+                emitter.rename(result, carry);
+            }
+            return true;
+        }
         _ if data.ty != Type::B64 => return false,
         _ => {}
     }
@@ -185,6 +227,28 @@ fn words(emitter: &mut Emitter, halves: &mut Halves, op: Op, args: &[Value]) -> 
         }
         _ => return None,
     })
+}
+
+/// A sum or difference of 64 bits with a carry in or out: the carry goes through both words.
+fn long_sum(emitter: &mut Emitter, halves: &mut Halves, op: Op, args: &[Value]) -> (Words, Option<Value>) {
+    let (a, b) = (halves.of(emitter, args[0]), halves.of(emitter, args[1]));
+    let (first, second) = match op {
+        Op::IaddCarryOut => (Op::IaddCarryOut, Op::IaddCarryInOut),
+        Op::IaddCarryIn => (Op::IaddCarryInOut, Op::IaddCarryIn),
+        Op::IaddCarryInOut => (op, op),
+        Op::IsubCarryOut => (Op::IsubCarryOut, Op::IsubCarryInOut),
+        Op::IsubCarryIn => (Op::IsubCarryInOut, Op::IsubCarryIn),
+        _ => (Op::IsubCarryInOut, Op::IsubCarryInOut),
+    };
+    let (low, carry) = match args.get(2) {
+        Some(&carry) => emitter.pair(first, Type::B32, &[a.0, b.0, carry]),
+        None => emitter.pair(first, Type::B32, &[a.0, b.0]),
+    };
+    if matches!(second, Op::IaddCarryIn | Op::IsubCarryIn) {
+        return ((low, emitter.value(second, Type::B32, &[a.1, b.1, carry])), None);
+    }
+    let (high, carry) = emitter.pair(second, Type::B32, &[a.1, b.1, carry]);
+    ((low, high), Some(carry))
 }
 
 fn add(emitter: &mut Emitter, a: Words, b: Words) -> Words {

@@ -12,8 +12,8 @@
 //! v5 = select p, 1, 0; v6 = iadd v1, v5          =>   IADD3.X %r6, %r1, RZ, RZ, %p, !PT
 //! ```
 
-use ptxc_ir::{Funnel, Inst as IrInst, InstData, Op as IrOp, Type, Value};
-use ptxc_sass::{Inst, Op, Operand};
+use ptxc_ir::{BytePick, Funnel, Inst as IrInst, InstData, Op as IrOp, Type, Value};
+use ptxc_sass::{Inst, ModKind, Op, Operand};
 use smallvec::SmallVec;
 
 use super::lower::{Lower, Src};
@@ -356,15 +356,62 @@ impl Lower<'_> {
                 let b = self.any_value(data.args[0]);
                 self.emit(Inst::new(Op::BREV).ops([to, b]));
             }
-            IrOp::Prmt => {
+            IrOp::Bfind(signed, shift) => {
+                let b = self.any_value(data.args[0]);
+                let found = Inst::new(Op::FLO).ops([to, b]);
+                let found = if signed { found } else { found.with(".U32") };
+                self.emit(if shift { found.with(".SH") } else { found });
+            }
+            IrOp::Bmsk(wrap) => {
+                let (a, b) = (self.gpr_value(data.args[0]), self.any_value(data.args[1]));
+                let mask = Inst::new(Op::BMSK).ops([to, a, b]);
+                self.emit(if wrap { mask.with(".W") } else { mask });
+            }
+            IrOp::Szext(signed, wrap) => {
+                let (a, b) = (self.gpr_value(data.args[0]), self.any_value(data.args[1]));
+                let extended = Inst::new(Op::SGXT).ops([to, a, b]);
+                let extended = if wrap { extended.with(".W") } else { extended };
+                self.emit(if signed { extended } else { extended.with(".U32") });
+            }
+            IrOp::Prmt(pick) => {
                 let selector = self.src(data.args[2]);
                 let a = self.gpr_value(data.args[0]);
                 let c = self.gpr_value(data.args[1]);
                 let b = self.any(selector);
-                self.emit(Inst::new(Op::PRMT).ops([to, a, b, c]));
+                let permuted = Inst::new(Op::PRMT).ops([to, a, b, c]);
+                self.emit(match pick {
+                    BytePick::Index => permuted,
+                    BytePick::Upwards => permuted.with(".F4E"),
+                    BytePick::Downwards => permuted.with(".B4E"),
+                    BytePick::Byte => permuted.with(".RC8"),
+                    BytePick::ClampLeft => permuted.with(".ECL"),
+                    BytePick::ClampRight => permuted.with(".ECR"),
+                    BytePick::Half => permuted.with(".RC16"),
+                });
             }
             other => self.unsupported(&other, format!("no instruction for it at type {}", data.ty)),
         }
+    }
+
+    /// Products of parts of two words, added up; one operand may be something else than a general register.
+    pub(super) fn lower_dot_product(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        let a = self.gpr_value(data.args[0]);
+        let b = self.any_value(data.args[1]);
+        let c = if is_general(b) { self.any_value(data.args[2]) } else { self.gpr_value(data.args[2]) };
+        let byte = |signed| if signed { ".S8" } else { ".U8" };
+        let made = match data.op {
+            IrOp::Dp4a(x, y) => Inst::new(Op::IDP_4A)
+                .with_kind(ModKind::SourceType, byte(x))
+                .with_kind(ModKind::DataType, byte(y)),
+            IrOp::Dp2a(x, y, high) => Inst::new(Op::IDP_2A)
+                .with(if high { ".HI" } else { ".LO" })
+                .with(if x { ".S16" } else { ".U16" })
+                .with(byte(y)),
+            _ => return,
+        };
+        self.emit(made.ops([to, a, b, c]));
     }
 
     pub(super) fn lower_extension(&mut self, inst: IrInst) {

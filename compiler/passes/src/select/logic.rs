@@ -1,4 +1,4 @@
-//! Bitwise logic: trees of `and`, `or`, `xor`, `not` over up to three inputs in one `LOP3`.
+//! Bitwise logic: trees of `and`, `or`, `xor`, `not`, `lop3` over up to three inputs in one `LOP3`.
 //!
 //! ```text
 //! v4 = and v1, v2;  v5 = not v3;  v6 = xor v4, v5   =>   LOP3.LUT %r6, %r1, %r2, %r3, 0x95, !PT
@@ -10,6 +10,7 @@
 
 use ptxc_ir::{Inst as IrInst, Op as IrOp, Type, Value};
 use ptxc_sass::{Inst, Op, Operand};
+use ptxc_semantics::bits;
 use smallvec::SmallVec;
 
 use super::lower::{Lower, Src};
@@ -125,6 +126,10 @@ impl Lower<'_> {
                 IrOp::And => table(data.args[0]) & table(data.args[1]),
                 IrOp::Or => table(data.args[0]) | table(data.args[1]),
                 IrOp::Xor => table(data.args[0]) ^ table(data.args[1]),
+                IrOp::Lop3(own) => {
+                    let [a, b, c] = [0, 1, 2].map(|n| table(data.args[n]).into());
+                    bits::lop3(a, b, c, own) as u8
+                }
                 _ => !table(data.args[0]),
             };
             known.push((node, result));
@@ -136,7 +141,7 @@ impl Lower<'_> {
 
 /// Whether an operation is bitwise logic on registers.
 pub(super) fn is_logic(data: &ptxc_ir::InstData) -> bool {
-    matches!(data.op, IrOp::And | IrOp::Or | IrOp::Xor | IrOp::Not) && data.ty == Type::B32
+    matches!(data.op, IrOp::And | IrOp::Or | IrOp::Xor | IrOp::Not | IrOp::Lop3(_)) && data.ty == Type::B32
 }
 
 fn is_trivial(src: Src) -> bool {

@@ -252,12 +252,15 @@ impl Lower<'_> {
                 self.lower_minmax(inst);
             }
             Op::Shl | Op::Shr | Op::Sar if ty == Type::B32 => self.lower_shift(inst),
-            Op::Popc | Op::Clz | Op::Brev | Op::Prmt if ty == Type::B32 => self.lower_bits(inst),
+            Op::Popc | Op::Clz | Op::Brev | Op::Bfind(..) if ty == Type::B32 => self.lower_bits(inst),
+            Op::Prmt(_) | Op::Bmsk(_) | Op::Szext(..) => self.lower_bits(inst),
+            Op::Dp4a(..) | Op::Dp2a(..) => self.lower_dot_product(inst),
             Op::FunnelShl(_) | Op::FunnelShr(_) => self.lower_funnel(inst),
             Op::Zext | Op::Sext | Op::Trunc => self.lower_extension(inst),
 
             Op::And | Op::Or | Op::Xor | Op::Not if ty == Type::Pred => self.lower_pred_logic(inst),
             Op::And | Op::Or | Op::Xor | Op::Not if ty == Type::B32 => self.lower_logic(inst),
+            Op::Lop3(_) => self.lower_logic(inst),
 
             Op::IaddCarryOut
             | Op::IaddCarryIn
@@ -310,6 +313,7 @@ impl Lower<'_> {
             Op::Fence(..) => self.lower_fence(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync => self.lower_warp(inst),
+            Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
             Op::Barrier(..) => self.lower_barrier(inst),
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => self.lower_convergence(inst),
             Op::Call(..) => self.lower_call(inst),

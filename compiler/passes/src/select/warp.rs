@@ -8,8 +8,8 @@
 //! v3 = vote.all v1, 0x55555555        =>   WARPSYNC %r2; VOTE.ALL %p3, %p1      // in a divergent block
 //! ```
 
-use ptxc_ir::{Inst as IrInst, Op as IrOp, ShflMode, Value, VoteMode};
-use ptxc_sass::{Inst, Op, Operand};
+use ptxc_ir::{Inst as IrInst, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode};
+use ptxc_sass::{Inst, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
@@ -52,6 +52,62 @@ impl Lower<'_> {
                 let clamp = self.shuffle_operand(data.args[2], 0x1fff);
                 let shuffle = Inst::new(Op::SHFL).with(text).ops([to, from, lane, clamp]);
                 self.emit(shuffle.slot("pd", in_range));
+            }
+            IrOp::Match(mode) => {
+                let to = self.def(results[0]);
+                self.gather_lanes(data.args[1]);
+                let wide = data.ty == Type::B64;
+                let a = self.tuple(data.args[0]);
+                match mode {
+                    MatchMode::Any => {
+                        let op = if wide { Op::MATCH_ANY_64 } else { Op::MATCH_ANY };
+                        self.emit(Inst::new(op).ops([to, a]));
+                    }
+                    MatchMode::All => {
+                        let op = if wide { Op::MATCH_ALL_64 } else { Op::MATCH_ALL };
+                        let all = self.def(results[1]);
+                        self.emit(Inst::new(op).ops([all, to, a]));
+                    }
+                }
+            }
+            IrOp::Redux(op) => {
+                let to = self.def(results[0]);
+                self.gather_lanes(data.args[1]);
+                let (mode, signed) = match op {
+                    ReduxOp::Add => (".SUM", true),
+                    ReduxOp::Smin => (".MIN", true),
+                    ReduxOp::Smax => (".MAX", true),
+                    ReduxOp::Umin => (".MIN", false),
+                    ReduxOp::Umax => (".MAX", false),
+                    ReduxOp::And => (".AND", false),
+                    ReduxOp::Or => (".OR", false),
+                    ReduxOp::Xor => (".XOR", false),
+                };
+                let a = self.gpr_value(data.args[0]);
+                let result = Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1));
+                let reduced = Inst::new(Op::REDUX).with(mode).ops([result, a]);
+                self.emit(if signed { reduced.with(".S32") } else { reduced });
+                self.emit(Inst::new(Op::MOV).ops([to, result]));
+            }
+            IrOp::Elect => {
+                let (lane, elected) = (results[0], self.def(results[1]));
+                self.gather_lanes(data.args[0]);
+                let elect = Inst::new(Op::ELECT);
+                if self.is_needed(lane) {
+                    let number = Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1));
+                    self.emit(elect.ops([elected, number, Operand::pt()]));
+                    let to = self.def(lane);
+                    self.emit(Inst::new(Op::MOV).ops([to, number]));
+                } else {
+                    self.emit(elect.ops([elected, Operand::zero(RegFile::Ugpr), Operand::pt()]));
+                }
+            }
+            IrOp::Nanosleep => {
+                let time = match self.src(data.args[0]) {
+                    Src::Imm(time) => Operand::imm(time),
+                    other => self.gpr(other),
+                };
+                self.emit(Inst::new(Op::NANOSLEEP).ops([time]));
             }
             _ => {}
         }

@@ -6,7 +6,7 @@
 //! and 128 bits.
 
 use ptxc_ir::{Funnel, IntCond, Op, Type};
-use ptxc_semantics::bits::{self, Limit, PrmtMode};
+use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::int;
 use ptxc_semantics::{IntType, Mode, convert};
@@ -72,7 +72,13 @@ fn integer(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
         (Op::Popc, &[a]) => bits::popc(unsigned, a).into(),
         (Op::Clz, &[a]) => bits::clz(unsigned, a).into(),
         (Op::Brev, &[a]) => bits::brev(unsigned, a),
-        (Op::Prmt, &[a, b, c]) => bits::prmt(PrmtMode::Index, a as u32, b as u32, c as u32).into(),
+        (Op::Bfind(signed, shift), &[a]) => bits::bfind(IntType::new(ty.bits(), *signed), a, *shift).into(),
+        (Op::Bmsk(wrap), &[a, b]) => bits::bmsk(a as u32, b as u32, limit(*wrap)).into(),
+        (Op::Szext(signed, wrap), &[a, b]) => bits::szext(*signed, a as u32, b as u32, limit(*wrap)).into(),
+        (Op::Prmt(pick), &[a, b, c]) => bits::prmt((*pick).into(), a as u32, b as u32, c as u32).into(),
+        (Op::Lop3(table), &[a, b, c]) => bits::lop3(a as u32, b as u32, c as u32, *table).into(),
+        (Op::Dp4a(x, y), &[a, b, c]) => bits::dp4a(*x, *y, a as u32, b as u32, c as u32).into(),
+        (Op::Dp2a(x, y, high), &[a, b, c]) => bits::dp2a(*x, *y, *high, a as u32, b as u32, c as u32).into(),
         (Op::FunnelShl(limit), &[a, b, count]) => {
             bits::shf_l(a as u32, b as u32, count as u32, funnel_limit(*limit)?).into()
         }
@@ -82,6 +88,10 @@ fn integer(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
         (Op::Icmp(condition), &[a, b]) => u64::from(compare(*condition, ty, a, b)),
         _ => return None,
     })
+}
+
+fn limit(wrap: bool) -> Limit {
+    if wrap { Limit::Wrap } else { Limit::Clamp }
 }
 
 fn funnel_limit(limit: Funnel) -> Option<Limit> {

@@ -311,7 +311,7 @@ impl Solver<'_> {
 fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
-        Op::Atomic(..) | Op::Shfl(_) | Op::Call(_, false) => true,
+        Op::Atomic(..) | Op::Shfl(_) | Op::Elect | Op::Call(_, false) => true,
         Op::Load(access) => {
             !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
         }
@@ -334,7 +334,7 @@ fn is_shared_space(space: Space) -> bool {
 /// Whether results of uniform arguments are uniform only where the whole warp executes the operation.
 fn needs_whole_warp(op: &Op) -> bool {
     match op {
-        Op::Vote(_) | Op::ActiveMask => true,
+        Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => true,
         Op::Load(_) => !is_read_only(op),
         _ => false,
     }

@@ -1,0 +1,150 @@
+//! What an instruction computes, straight from `ptxc-semantics`, for the instructions that are defined there
+//! as a whole. The compiler makes many of them of simpler operations, which both engines would compute alike.
+
+use ptxc_semantics::bits::{self, Limit, PrmtMode};
+use ptxc_semantics::int::{self, IntCmp};
+use ptxc_semantics::{IntType, U32};
+
+/// The result of the instruction with these modifiers on these sources; none where there is no reference.
+pub fn expected(parts: &[&str], sources: &[u64], carry: bool) -> Option<Vec<u64>> {
+    let has = |name: &str| parts.contains(&name);
+    let ty = parts.iter().rev().find_map(|part| integer(part))?;
+    let word = |index: usize| sources[index] as u32;
+    let limit = if has("wrap") { Limit::Wrap } else { Limit::Clamp };
+    let one = |value: u64| Some(vec![value]);
+    match parts[0] {
+        "bfe" => one(bits::bfe(ty, sources[0], word(1), word(2))),
+        "bfi" => one(bits::bfi(ty, sources[0], sources[1], word(2), word(3))),
+        "bfind" => one(bits::bfind(ty, sources[0], has("shiftamt")).into()),
+        "brev" => one(bits::brev(ty, sources[0])),
+        "popc" => one(bits::popc(ty, sources[0]).into()),
+        "clz" => one(bits::clz(ty, sources[0]).into()),
+        "bmsk" => one(bits::bmsk(word(0), word(1), limit).into()),
+        "szext" => one(bits::szext(ty.is_signed(), word(0), word(1), limit).into()),
+        "fns" => one(bits::fns(word(0), word(1), word(2) as i32).into()),
+        "lop3" if !has("or") && !has("and") => {
+            one(bits::lop3(word(0), word(1), word(2), word(3) as u8).into())
+        }
+        "prmt" => {
+            let modes = [
+                ("f4e", PrmtMode::F4e),
+                ("b4e", PrmtMode::B4e),
+                ("rc8", PrmtMode::Rc8),
+                ("ecl", PrmtMode::Ecl),
+                ("ecr", PrmtMode::Ecr),
+                ("rc16", PrmtMode::Rc16),
+            ];
+            let mode = modes.iter().find(|(name, _)| has(name)).map_or(PrmtMode::Index, |&(_, mode)| mode);
+            one(bits::prmt(mode, word(0), word(1), word(2)).into())
+        }
+        "shl" => one(bits::shl(ty, sources[0], word(1))),
+        "shr" => one(bits::shr(ty, sources[0], word(1))),
+        "shf" if has("l") => one(bits::shf_l(word(0), word(1), word(2), limit).into()),
+        "shf" => one(bits::shf_r(word(0), word(1), word(2), limit).into()),
+        "cnot" => one(u64::from(sources[0] & ty.mask() == 0)),
+        "dp4a" | "dp2a" => {
+            let signs: Vec<bool> =
+                parts.iter().filter_map(|part| integer(part)).map(IntType::is_signed).collect();
+            let (a, b, c) = (word(0), word(1), word(2));
+            one(match parts[0] {
+                "dp4a" => bits::dp4a(signs[0], signs[1], a, b, c),
+                _ => bits::dp2a(signs[0], signs[1], has("hi"), a, b, c),
+            }
+            .into())
+        }
+        "sad" => one(int::sad(ty, sources[0], sources[1], sources[2])),
+        "mul24" | "mad24" => {
+            let multiply = if has("hi") { int::mul24_hi } else { int::mul24_lo };
+            let product = u64::from(multiply(ty.is_signed(), word(0), word(1)));
+            one(match sources.get(2) {
+                None => product,
+                Some(&c) if has("sat") => int::add_sat(ty, product, c),
+                Some(&c) => int::add(ty, product, c),
+            })
+        }
+        "mul" if has("hi") => one(int::mul_hi(ty, sources[0], sources[1])),
+        "mul" if has("lo") => one(int::mul_lo(ty, sources[0], sources[1])),
+        "mul" if has("wide") => one(int::mul_wide(ty, sources[0], sources[1])),
+        "mad" | "madc" if !has("wide") => {
+            let multiply = if has("hi") { int::mul_hi } else { int::mul_lo };
+            let product = multiply(ty, sources[0], sources[1]);
+            if has("sat") {
+                return one(int::add_sat(ty, product, sources[2]));
+            }
+            let carry = parts[0] == "madc" && carry;
+            let (sum, carry) = int::add_carry(ty, product, sources[2], carry);
+            Some(if has("cc") { vec![sum, carry.into()] } else { vec![sum] })
+        }
+        "mad" => one(int::mad_wide(ty, sources[0], sources[1], sources[2])),
+        "add" | "addc" if parts.last().is_none_or(|part| !part.ends_with("x2")) => {
+            if has("sat") {
+                return one(int::add_sat(ty, sources[0], sources[1]));
+            }
+            let (sum, carry) = int::add_carry(ty, sources[0], sources[1], parts[0] == "addc" && carry);
+            Some(if has("cc") { vec![sum, carry.into()] } else { vec![sum] })
+        }
+        "sub" | "subc" => {
+            if has("sat") {
+                return one(int::sub_sat(ty, sources[0], sources[1]));
+            }
+            // The carry flag is set where nothing is borrowed.
+            let (sum, carry) =
+                int::add_carry(ty, sources[0], !sources[1] & ty.mask(), parts[0] == "sub" || carry);
+            Some(if has("cc") { vec![sum, carry.into()] } else { vec![sum] })
+        }
+        "min" | "max" if has("relu") && ty == IntType::new(32, true) => {
+            let choose = if parts[0] == "min" { int::min } else { int::max };
+            one(int::max(ty, choose(ty, sources[0], sources[1]), 0))
+        }
+        "slct" => None,
+        "setp" | "set" if parts.len() >= 3 => compared(parts, ty, sources),
+        _ => None,
+    }
+}
+
+/// Comparisons of integers, with predicates as results or with masks.
+fn compared(parts: &[&str], ty: IntType, sources: &[u64]) -> Option<Vec<u64>> {
+    let signed = ty.is_signed();
+    let cmp = match parts[1] {
+        "eq" => IntCmp::Eq,
+        "ne" => IntCmp::Ne,
+        "lt" | "lo" => IntCmp::Lt,
+        "le" | "ls" => IntCmp::Le,
+        "gt" | "hi" => IntCmp::Gt,
+        "ge" | "hs" => IntCmp::Ge,
+        _ => return None,
+    };
+    if integer(parts[parts.len() - 1]).is_none() {
+        return None;
+    }
+    let ty = IntType::new(ty.bits(), signed);
+    let holds = int::compare(ty, cmp, sources[0], sources[1]);
+    let join = |value: bool| match (parts[2], sources.get(2).map(|bits| bits & 1 == 1)) {
+        ("and", Some(other)) => value & other,
+        ("or", Some(other)) => value | other,
+        ("xor", Some(other)) => value ^ other,
+        _ => value,
+    };
+    if parts[0] == "setp" {
+        return Some(vec![join(holds).into(), join(!holds).into()]);
+    }
+    let yes = match parts[parts.len() - 2] {
+        "u32" | "s32" => U32.mask(),
+        "f32" => 0x3f80_0000,
+        "f16" => 0x3c00,
+        "bf16" => 0x3f80,
+        _ => return None,
+    };
+    Some(vec![if join(holds) { yes } else { 0 }])
+}
+
+/// The integer that a modifier names; untyped bits are without sign.
+fn integer(part: &str) -> Option<IntType> {
+    let (kind, bits) = part.split_at_checked(1)?;
+    let bits: u32 = bits.parse().ok().filter(|bits| matches!(bits, 8 | 16 | 32 | 64))?;
+    match kind {
+        "s" => Some(IntType::new(bits, true)),
+        "u" | "b" => Some(IntType::new(bits, false)),
+        _ => None,
+    }
+}

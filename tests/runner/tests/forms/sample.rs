@@ -1,0 +1,246 @@
+//! Instructions made from the rows of the checker's table: one for each choice of modifiers.
+
+use ptxc_passes::check::env::{PtxTarget, PtxVersion};
+use ptxc_passes::check::table::{Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf};
+use ptxc_passes::check::types::{Class, Scalar};
+
+/// The version and target that the instructions have to exist in.
+pub const VERSION: PtxVersion = PtxVersion(9, 0);
+/// See [`VERSION`].
+pub const TARGET: &str = "sm_90";
+
+/// The instructions that are tried: what computes in registers and among the lanes of a warp.
+const MNEMONICS: &[&str] = &[
+    "add",
+    "addc",
+    "sub",
+    "subc",
+    "mul",
+    "mad",
+    "madc",
+    "mul24",
+    "mad24",
+    "sad",
+    "abs",
+    "neg",
+    "min",
+    "max",
+    "dp4a",
+    "dp2a",
+    "and",
+    "or",
+    "xor",
+    "not",
+    "cnot",
+    "lop3",
+    "shl",
+    "shr",
+    "shf",
+    "popc",
+    "clz",
+    "brev",
+    "bfind",
+    "bfe",
+    "bfi",
+    "bmsk",
+    "szext",
+    "fns",
+    "prmt",
+    "setp",
+    "set",
+    "selp",
+    "slct",
+    "shfl",
+    "vote",
+    "match",
+    "redux",
+    "activemask",
+    "elect",
+    "mov",
+    "cvt",
+    "fma",
+    "sin",
+    "cos",
+    "lg2",
+    "ex2",
+    "tanh",
+    "copysign",
+    "testp",
+    "nanosleep",
+];
+
+/// An operand of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand {
+    /// A register that is written, and one behind `|`.
+    Dest(Scalar, Option<Scalar>),
+    /// A register or constant.
+    Source(Scalar),
+    /// A constant from 0 to this number.
+    Constant(u64),
+    /// Two registers that are written together.
+    DestPair(Scalar),
+    /// Two registers that are read together.
+    SourcePair(Scalar),
+}
+
+/// An instruction without names for its operands.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The opcode with its modifiers.
+    pub opcode: String,
+    /// The operands in order.
+    pub operands: Vec<Operand>,
+}
+
+impl Sample {
+    /// The opcode taken apart.
+    pub fn parts(&self) -> Vec<&str> {
+        self.opcode.split('.').collect()
+    }
+
+    /// The mnemonic.
+    pub fn mnemonic(&self) -> &str {
+        self.opcode.split('.').next().unwrap_or_default()
+    }
+}
+
+/// Every instruction, in the order of the table, without repetitions.
+pub fn all() -> Vec<Sample> {
+    let mut seen = std::collections::HashSet::new();
+    let mut samples = Vec::new();
+    for row in TABLE.rows() {
+        if MNEMONICS.contains(&row.mnemonic) && exists(row) {
+            choices(row, &mut samples);
+        }
+    }
+    samples.retain(|sample| {
+        seen.insert(format!("{} {}", sample.opcode, sample.operands.len()) + second(sample))
+    });
+    samples
+}
+
+/// Tells the form with a destination behind `|` from that without.
+fn second(sample: &Sample) -> &'static str {
+    match sample.operands.first() {
+        Some(Operand::Dest(_, Some(_))) => "|",
+        Some(Operand::DestPair(_)) => "{",
+        Some(_) if sample.operands.iter().any(|operand| matches!(operand, Operand::SourcePair(_))) => "}",
+        _ => "",
+    }
+}
+
+fn target() -> PtxTarget {
+    PtxTarget::parse(TARGET).expect("a target")
+}
+
+fn exists(row: &Row) -> bool {
+    let gone = row.until.is_some_and(|(version, number)| VERSION >= version && target().number >= number);
+    row.needs.has_version(VERSION) && row.needs.has_target(target()) && !gone
+}
+
+/// Goes through all choices of a row's modifiers as through the digits of a number, and takes those in which two
+/// modifiers stand together that did not before: every pair is tried, but not every combination.
+fn choices(row: &Row, samples: &mut Vec<Sample>) {
+    let digits = |group: &ptxc_passes::check::table::Group| match group.presence {
+        Presence::Required | Presence::Default(_) => group.choices.len(),
+        Presence::Optional | Presence::With(_) => group.choices.len() + 1,
+    };
+    let count: usize = row.groups.iter().map(digits).product();
+    let mut pairs = std::collections::HashSet::new();
+    for number in 0..count {
+        let mut left = number;
+        let mut chosen = Vec::new();
+        for group in &row.groups {
+            let digit = left % digits(group);
+            left /= digits(group);
+            chosen.push(if digits(group) == group.choices.len() {
+                Some(digit)
+            } else {
+                digit.checked_sub(1)
+            });
+        }
+        let exists = row.groups.iter().zip(&chosen).all(|(group, &choice)| {
+            let paired = match group.presence {
+                Presence::With(other) => chosen[other].is_some() == choice.is_some(),
+                _ => true,
+            };
+            let choice = choice.map(|choice| &group.choices[choice].needs);
+            paired && choice.is_none_or(|needs| needs.has_version(VERSION) && needs.has_target(target()))
+        });
+        let new = |pairs: &mut std::collections::HashSet<_>| {
+            let all = (0..chosen.len()).flat_map(|a| (0..=a).map(move |b| (a, b)));
+            all.fold(false, |new, (a, b)| pairs.insert((a, chosen[a], b, chosen[b])) | new)
+        };
+        if exists && new(&mut pairs) {
+            samples.extend(sample(row, &chosen, false));
+            samples.extend(sample(row, &chosen, true));
+        }
+    }
+}
+
+/// The instruction of one choice; none where it has 64-bit floats, which `tests` of their own try, or
+/// vectors.
+fn sample(row: &Row, chosen: &[Option<usize>], with_second: bool) -> Option<Sample> {
+    let mut opcode = row.mnemonic.to_string();
+    for (group, choice) in row.groups.iter().zip(chosen) {
+        if let Some(choice) = choice {
+            opcode = format!("{opcode}.{}", group.choices[*choice].text);
+        }
+    }
+    if opcode.split('.').any(|part| part == "f64" || part == "b128") {
+        return None;
+    }
+    let scalar = |ty: TypeOf| {
+        let named = |group: usize| Scalar::parse(row.groups[group].choices[chosen[group]?].text);
+        match ty {
+            TypeOf::Fixed(scalar) => Some(scalar),
+            TypeOf::Group(group) => named(group),
+            TypeOf::Wide(group) => named(group)?.wide(),
+        }
+    };
+    let mut operands = Vec::new();
+    for operand in &row.operands {
+        match operand.presence {
+            OperandPresence::Always => {}
+            OperandPresence::With(group) if chosen[group].is_some() => {}
+            _ => continue,
+        }
+        operands.push(match &operand.kind {
+            Kind::Value(value) if operand.written => {
+                if value.lanes != Lanes::One {
+                    return None;
+                }
+                let second = match value.second {
+                    Some((ty, optional)) if with_second || !optional => Some(scalar(ty)?),
+                    None if with_second => return None,
+                    _ => None,
+                };
+                Operand::Dest(scalar(value.ty)?, second)
+            }
+            Kind::Value(value) if value.lanes == Lanes::One => Operand::Source(scalar(value.ty)?),
+            Kind::Constant(range) => Operand::Constant(range.map_or(31, |range| range.greatest as u64)),
+            Kind::Pack(ty) if with_second => return scalar(*ty).and(None),
+            Kind::Pack(ty) => {
+                let half = Scalar::parse(&format!("b{}", scalar(*ty)?.bits / 2))?;
+                if half.bits < 16 {
+                    return None;
+                }
+                if operand.written { Operand::DestPair(half) } else { Operand::SourcePair(half) }
+            }
+            _ => return None,
+        });
+    }
+    if with_second && !matches!(operands.first(), Some(Operand::Dest(_, Some(_)))) {
+        return None;
+    }
+    Some(Sample { opcode, operands })
+}
+
+/// The declared type of a register for an operand.
+pub fn register_type(ty: Scalar) -> String {
+    match ty.class {
+        Class::Predicate => ".pred".to_string(),
+        _ => format!(".b{}", ty.bits.max(16)),
+    }
+}
