@@ -61,9 +61,12 @@ const ATOMICS: &[(&str, AtomicOp)] = &[
 pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
     Some(match form.mnemonic {
         "ld" => load(t, form),
+        // A load whose address all threads of the warp share; machines since sm_70 gain nothing by that.
+        "ldu" => load(t, form),
         "st" => store(t, form),
         "atom" => atomic(t, form, true),
         "red" => atomic(t, form, false),
+        "prefetch" | "prefetchu" | "applypriority" | "discard" => advice(form),
         _ => return None,
     })
 }
@@ -148,6 +151,16 @@ fn lanes(operand: &Operand, count: u8) -> Translated<&[Operand]> {
         _ => std::slice::from_ref(operand),
     };
     if operands.len() == usize::from(count) { Ok(operands) } else { Err(Unsupported) }
+}
+
+/// Advice to caches that may be ignored: what `discard` destroys is left as it is. The checker has looked at the
+/// operands.
+fn advice(form: &mut Form) -> Translated {
+    form.choose(SPACES);
+    for level in ["L1", "L2", "L2::evict_last", "L2::evict_normal", "tensormap"] {
+        form.take(level);
+    }
+    Ok(())
 }
 
 fn load(t: &mut Translator, form: &mut Form) -> Translated {

@@ -32,6 +32,7 @@ mod global_addresses;
 mod integer_division;
 mod memory_orders;
 mod narrow_integers;
+mod narrow_vectors;
 mod paired_products;
 mod routines;
 mod switches;
@@ -50,6 +51,7 @@ pub use global_addresses::global_addresses;
 pub use integer_division::integer_division;
 pub use memory_orders::memory_orders;
 pub use narrow_integers::narrow_integers;
+pub use narrow_vectors::narrow_vectors;
 pub use paired_products::paired_products;
 pub use routines::routines;
 pub use switches::switches;
@@ -70,6 +72,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("switches", switches),
     ("memory-orders", memory_orders),
     ("atomic-loops", atomic_loops),
+    ("narrow-vectors", narrow_vectors),
     ("global-addresses", global_addresses),
     ("window-addresses", window_addresses),
     ("f32-approximations", f32_approximations),
