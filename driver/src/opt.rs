@@ -13,6 +13,7 @@ use ptxc_ir::{Function, Op};
 use ptxc_passes::diagnostic::Severity;
 use ptxc_passes::layout::{Code, check_convergence, layout};
 use ptxc_passes::mir::{Mir, VReg, verify as verify_mir};
+use ptxc_passes::pipeline::PASSES;
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
 use ptxc_passes::simplify::Effort;
 use ptxc_passes::uniformity::Uniformity;
@@ -124,32 +125,17 @@ fn level_of(func: &Function) -> Level {
     if brackets { Level::Converged } else { Level::Built }
 }
 
-/// Passes that stand for several others or change the form of the code.
-const STEPS: &[&str] = &[
-    "verify",
-    "verify-legal",
-    "verify-converged",
-    "fuse-multiply-add",
-    "simplify",
-    "legalize",
-    "simplify-legal",
-    "converge",
-    "select",
-    "combine",
-    "schedule-pre-ra",
-    "allocate",
-    "layout",
-    "schedule-post-ra",
-    "control",
-    "control-serial",
-];
+/// What is no pass of the pipeline: verifiers, and another mode of the control codes.
+const OTHERS: &[&str] = &["verify", "verify-legal", "verify-converged", "control-serial"];
 
-/// All names, the rules of simplification and legalization among them.
+/// All names, the rules of simplification, legalization and combining among them. `control` checks what it makes,
+/// so that the check of hazards has nothing left to do.
 fn names() -> Vec<&'static str> {
+    let pipeline = PASSES.iter().filter(|&&name| name != "hazard-check");
     let rules = simplify::PASSES.iter().map(|(name, _)| *name);
     let legal = legalize::RULES.iter().map(|(name, _)| *name);
     let machine = combine::RULES.iter().map(|(name, _)| *name);
-    STEPS.iter().copied().chain(rules).chain(legal).chain(machine).collect()
+    OTHERS.iter().chain(pipeline).copied().chain(rules).chain(legal).chain(machine).collect()
 }
 
 fn errors(list: Vec<impl Display>) -> String {

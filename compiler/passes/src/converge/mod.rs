@@ -38,16 +38,16 @@ use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type
 
 use crate::abi;
 use preheader::insert_preheaders;
-use region::{Flow, Region, find_regions};
+use region::{Region, find_regions};
 
 /// The number of convergence barriers.
 pub const BARRIERS: u32 = 16;
 
 /// Brackets the divergent regions of a function; whether there are any.
 pub fn converge(func: &mut Function) -> bool {
-    insert_preheaders(func);
+    let flow = insert_preheaders(func);
     let barriers = abi::convergence_barriers(func);
-    let mut regions = find_regions(func, &Flow::analyse(func));
+    let mut regions = find_regions(func, &flow);
     regions.retain(|region| (region.depth as usize) < barriers.len());
     let number = |region: &Region| ConvergenceBarrier(barriers.start + region.depth as u8);
     // Several regions, one after the other or in two arms, may have the same join.

@@ -8,8 +8,9 @@ use super::region::{Cycle, Flow, Place, for_each_place};
 
 /// Gives each cycle that a region must begin in front of a block that all ways into the cycle lead through
 /// and that goes nowhere else. Two cycles may share a header, such as a spin loop at the start of the body
-/// of another loop: then the front of the outer one leads to the front of the inner one.
-pub(super) fn insert_preheaders(func: &mut Function) {
+/// of another loop: then the front of the outer one leads to the front of the inner one. The flow of control
+/// as it is then is returned; it is analysed again only if a block was added.
+pub(super) fn insert_preheaders(func: &mut Function) -> Flow {
     let flow = Flow::analyse(func);
     let cfg = &flow.cfg;
     let mut cycles: BTreeMap<Block, Vec<Cycle>> = BTreeMap::new();
@@ -37,13 +38,14 @@ pub(super) fn insert_preheaders(func: &mut Function) {
         fronts.insert(header, outer);
     }
     if fronts.is_empty() {
-        return;
+        return flow;
     }
     let layout = std::mem::take(&mut func.layout);
     for block in layout {
         func.layout.extend(fronts.remove(&block).unwrap_or_default());
         func.layout.push(block);
     }
+    Flow::analyse(func)
 }
 
 /// Leads the edges from `sources` to a header through a new block.
