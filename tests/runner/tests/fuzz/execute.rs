@@ -79,6 +79,24 @@ pub fn case(random: &mut Random) -> Case {
     Case::parse(&text, Path::new("")).expect("the case is well-formed")
 }
 
+/// A random launch of a kernel of `tests/flow`.
+pub fn flow_case(random: &mut Random) -> Case {
+    let mut hex = String::new();
+    for _ in 0..4096 {
+        for byte in (random.word(32) as u32).to_le_bytes() {
+            // Writing to a string can't fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+    }
+    let (threads, n) = (random.pick(&[32u32, 64, 96]), random.below(100));
+    let text = format!(
+        r#"{{"ptx": "flow.ptx", "entry": "k", "grid": [1, 1, 1], "block": [{threads}, 1, 1], "args": [
+            {{"kind": "buffer", "name": "p", "elem": "u32", "init": {{"hex": "{hex}"}}, "expect": null, "tolerance": "exact"}},
+            {{"kind": "scalar", "elem": "u32", "value": {n}}}]}}"#
+    );
+    Case::parse(&text, Path::new("")).expect("the case is well-formed")
+}
+
 /// Where two executions leave different bytes.
 fn difference(expected: &Report, got: &Report) -> Option<String> {
     for (expected, got) in expected.outcomes.iter().zip(&got.outcomes) {

@@ -2,7 +2,8 @@
 //!
 //! The SSA form as built from a kernel's text is executed as the reference; the simplified SSA and the
 //! final SASS, at random settings, must leave every byte of memory the same. A kernel that does not is cut
-//! down to the least statements that still fail, and shown.
+//! down to the least statements that still fail, and shown. The kernels of `tests/flow`, whose control flow is what
+//! no compiler makes, are put to the same test.
 //!
 //! `PTXC_FUZZ_CASES` sets how many kernels are tried, `PTXC_FUZZ_SEED` the number of the first.
 
@@ -80,4 +81,27 @@ fn random_kernels_compute_the_same_before_and_after() {
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     let failures = failures.into_inner().expect("no thread panics");
     assert!(failures.is_empty(), "{} of {cases} kernels went wrong", failures.len());
+}
+
+/// Kernels of `tests/flow`, written by hand: `k(p, n)` with a word of `p` for each thread.
+#[test]
+fn irregular_flow_computes_the_same_before_and_after() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../flow");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("tests/flow").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let mut failures = Vec::new();
+    for file in &files {
+        let text = std::fs::read_to_string(file).expect("a kernel");
+        for seed in 0..12u64 {
+            let mut random = Random::new(seed);
+            let case = execute::flow_case(&mut random);
+            let settings = Settings { opt: seed as u8 % 4, ..Settings::random(&mut random) };
+            if let Verdict::Wrong(what) = execute::verdict(&text, &case, &settings) {
+                failures.push(format!("{}: {what}\n{settings:?}", file.display()));
+            }
+        }
+    }
+    assert!(files.len() >= 7, "only {} kernels", files.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
