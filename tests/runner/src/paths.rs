@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue};
+use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Pipe, Program, Register};
 
 /// The instruction that is too early, the one that it is too early after, and the register (none after a
@@ -70,7 +70,7 @@ fn search_from(program: &Program, producer: usize, found: &mut BTreeSet<Culprit>
             if cycles < need {
                 found.insert((index, producer, None));
             }
-            program.insts[index].inst.op != Op::BAR
+            program.insts[index].inst.op != Op::BAR && !program.insts[index].inst.row().effects.boundary
         });
     }
 }
@@ -113,6 +113,7 @@ impl Watch<'_> {
 
     /// Looks for dependents before the fixed latency has passed.
     fn distance(&self, found: &mut BTreeSet<Culprit>) {
+        self.settles(self.producer, 0, found);
         walk(self.program, self.producer, LONG_AGO, &mut |index, cycles| {
             for (dependence, slot, component) in self.dependents(index) {
                 let producer = &self.program.insts[self.producer].inst;
@@ -122,8 +123,24 @@ impl Watch<'_> {
                     found.insert((index, self.producer, Some(self.reg)));
                 }
             }
-            !self.ends_at(index)
+            !self.ends_at(index) && !self.settles(index, cycles, found)
         });
+    }
+
+    /// Whether an instruction that issues after so many cycles goes to another function; the access must be over when
+    /// that begins, whoever its dependents are.
+    fn settles(&self, index: usize, cycles: u32, found: &mut BTreeSet<Culprit>) -> bool {
+        let there = &self.program.insts[index];
+        if !there.inst.row().effects.boundary {
+            return false;
+        }
+        let inst = &self.program.insts[self.producer].inst;
+        let side = Side { inst, slot: self.slot, component: self.component };
+        let need = settled(self.program.arch, side, self.writes).legal;
+        if cycles + u32::from(there.control.stall) < u32::from(need) {
+            found.insert((index, self.producer, Some(self.reg)));
+        }
+        true
     }
 
     /// Looks for dependents before a wait for one of the scoreboards.
@@ -134,10 +151,11 @@ impl Watch<'_> {
             if waits {
                 return false;
             }
-            if !self.dependents(index).is_empty() {
+            let leaves = self.program.insts[index].inst.row().effects.boundary;
+            if leaves || !self.dependents(index).is_empty() {
                 found.insert((index, self.producer, Some(self.reg)));
             }
-            !self.ends_at(index)
+            !self.ends_at(index) && !leaves
         });
     }
 }
@@ -166,7 +184,7 @@ fn successors(program: &Program, index: usize) -> Vec<usize> {
     let mut next = Vec::new();
     let mut always = inst.guard.is_none();
     match inst.op {
-        Op::EXIT => {}
+        Op::EXIT | Op::RET => {}
         Op::BRA => {
             for operand in &inst.operands {
                 match operand.kind {

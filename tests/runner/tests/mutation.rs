@@ -98,7 +98,7 @@ fn count(name: &str, program: &Program) -> (usize, usize) {
     (all, matter)
 }
 
-/// The kernel of this repository, and those of tier 1 if the corpus is there.
+/// Two kernels of this repository, one of them with a call, and those of tier 1 if the corpus is there.
 fn files() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let entries = std::fs::read_dir(root.join("../../../shared/corpus/ptx/t1")).into_iter().flatten();
@@ -109,6 +109,7 @@ fn files() -> Vec<PathBuf> {
         println!("SKIPPED: the kernels of the corpus, which is absent");
     }
     files.push(root.join("../lit/kernels/saxpy.ptx"));
+    files.push(root.join("../lit/kernels/division64.ptx"));
     files.sort();
     files
 }
