@@ -12,6 +12,7 @@
 //!
 //! A vector is aligned to its size, so that the words are aligned, too. One of two bytes is a halfword. Linear.
 
+use ptxc_ir::op::BytePick;
 use ptxc_ir::{Access, Function, Inst, MemType, Op, Type, Value};
 use ptxc_sass::Arch;
 
@@ -55,7 +56,7 @@ fn load(emitter: &mut Emitter, inst: Inst, access: Access) -> bool {
         let nibble = |n: u32| if n < bytes { low + n } else { above };
         let selector = (0..4).fold(0, |selector, n| selector | nibble(n) << (4 * n));
         let selector = emitter.constant(Type::B32, selector.into());
-        let wide = emitter.value(Op::Prmt, Type::B32, &[word, zero, selector]);
+        let wide = emitter.value(Op::Prmt(BytePick::Index), Type::B32, &[word, zero, selector]);
         let value = if data.ty.bits() == 16 { emitter.value(Op::Trunc, Type::B16, &[wide]) } else { wide };
         let value = match data.ty == emitter.func.ty(value) {
             true => value,
@@ -89,7 +90,7 @@ fn store(emitter: &mut Emitter, inst: Inst, access: Access) -> bool {
         for four in pairs.chunks(2) {
             let low = four[0];
             let high = four.get(1).copied().unwrap_or(low);
-            args.push(emitter.value(Op::Prmt, Type::B32, &[low, high, selector]));
+            args.push(emitter.value(Op::Prmt(BytePick::Index), Type::B32, &[low, high, selector]));
         }
     }
     emitter.inst(Op::Store(in_words(access)), Type::B32, &args);
