@@ -174,3 +174,24 @@ fn threads_do_not_change_what_comes_out() {
     ptxc_compiler::compile_in_parallel(&db, file, options);
     assert_eq!(lower(&db, file, options, &Style::default(), false), one);
 }
+
+#[test]
+fn a_routine_is_compiled_once_for_all_kernels_and_edits() {
+    let divides = |name: &str, addend: u32| {
+        kernel(name, addend).replace(
+            "\tcvta.to",
+            "\tcvt.u64.u32 %rd3, %r2;\n\tdiv.u64 %rd3, %rd1, %rd3;\n\tcvt.u32.u64 %r2, %rd3;\n\tcvta.to",
+        )
+    };
+    let text = |addend| format!("{HEADER}\n{}{}", divides("a", 1), divides("b", addend));
+    let db = Database::default();
+    let file = SourceFile::new(&db, "k.ptx".into(), text(2));
+    let options = Options::defaults(&db);
+    let mut session = Session { db, file, options };
+    session.db.start_log();
+    let first = session.recompile();
+    assert_eq!((of(&first, "routine_code"), of(&first, "code")), (1, 2), "{first:?}");
+    assert_eq!(session.compile().matches("$u64.div:").count(), 2);
+    let after = session.edit(&text(3));
+    assert_eq!((of(&after, "routine_code"), of(&after, "code")), (0, 1), "{after:?}");
+}

@@ -68,7 +68,8 @@ fn values_do_not_depend_on_how_calls_are_compiled() {
         let options = Options::new(&db, None, opt, true, heuristic.clone(), max_regs, serial);
         assert_eq!(diagnostics(&db, file, options), [], "{who}");
         let [(func, Some(code))] = kernels(&db, file, options)[..] else { panic!("{who}: no code") };
-        let report = run_sass(&case, &code.program, &settings).unwrap_or_else(|error| panic!("{who}: {error}"));
+        let report =
+            run_sass(&case, &code.program, &settings).unwrap_or_else(|error| panic!("{who}: {error}"));
         assert!(report.passed(), "{who}: {report}");
 
         // With the calls and the routines as the SSA engine sees them.
@@ -76,7 +77,8 @@ fn values_do_not_depend_on_how_calls_are_compiled() {
         legalize::legalize(&mut called, Arch::Sm90);
         let callees = runtime::callees(&called);
         assert!(!callees.is_empty(), "{who}: there is no call");
-        let report = run_ssa(&case, &called, &callees, &settings).unwrap_or_else(|error| panic!("{who}: {error}"));
+        let report =
+            run_ssa(&case, &called, &callees, &settings).unwrap_or_else(|error| panic!("{who}: {error}"));
         assert!(report.passed(), "{who}: {report}");
     }
 }

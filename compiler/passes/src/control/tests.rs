@@ -474,3 +474,28 @@ fn long_code_takes_linear_time() {
     let (program, _) = assign(&code(blocks), Arch::Sm90, Options::default());
     assert!(program.insts.len() > 22_000);
 }
+
+#[test]
+fn nothing_is_under_way_where_another_function_begins() {
+    let r = |n| Operand::reg(PReg::r(n));
+    let load = Inst::new(Op::S2R).ops([r(4), Operand::special(SpecialReg::TidX)]);
+    let compare = Inst::new(Op::ISETP).ops([Operand::reg(PReg::p(0)), r(6), r(7)]);
+    let call = Inst::new(Op::CALL).ops([Operand::function(ptxc_sass::FunctionIndex(0))]);
+    let code = code(vec![vec![load, compare, call], vec![exit()]]);
+    let (serial, _) = assign(&code, Arch::Sm90, Options { sync: Sync::Serial });
+    assert_eq!(ptxc_sass::verify::check(&serial), Ok(()));
+    let (program, _) = assign(&code, Arch::Sm90, Options::default());
+    assert_eq!(ptxc_sass::verify::check(&program), Ok(()));
+    let at = program.insts.iter().position(|coded| coded.inst.op == Op::CALL).unwrap();
+    let control = program.insts[at].control;
+    assert!(control.wait_mask != 0 && control.stall > 5, "{control:?}");
+    for weakened in [Control { wait_mask: 0, ..control }, Control { stall: control.stall - 1, ..control }] {
+        let mut mutant = program.clone();
+        mutant.insts[at].control = weakened;
+        let found = ptxc_sass::verify::check(&mutant).unwrap_err();
+        let is_boundary = |hazard: &ptxc_sass::verify::Hazard| {
+            hazard.kind == ptxc_sass::verify::HazardKind::Boundary && hazard.consumer == at as u32
+        };
+        assert!(found.iter().all(is_boundary), "{found:?}");
+    }
+}
