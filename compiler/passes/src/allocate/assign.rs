@@ -17,6 +17,10 @@
 //! comes back and is spilled; the next attempt goes by what spilling would cost, as Chaitin's and Briggs's
 //! allocators do, so that the values that spilling cannot shorten are placed first.
 //!
+//! A class that has a choice takes the register of what a copy connects it with, the most frequent copy first, if
+//! that does not take a register more (biased colouring, Briggs, Cooper and Torczon, "Improvements to graph
+//! coloring register allocation", TOPLAS 1994), else the lowest.
+//!
 //! What must be in certain registers comes before all others. A value that lives across a call avoids what the
 //! call destroys. General registers may also be saved around the call ([`save`](super::save)); a class takes
 //! such a place only where the calls are rare and any other place would make the function need more registers
@@ -27,11 +31,11 @@ use std::cmp::Reverse;
 use cranelift_entity::EntityRef;
 use ptxc_sass::{RegFile, Register};
 
-use super::coalesce::{Class, Classes};
+use super::coalesce::{Affinity, Class, Classes};
 use super::live::{LiveRanges, Segment};
 use super::pressure::destroys_for_good;
 use super::work::Work;
-use crate::mir::VRegId;
+use crate::mir::{VReg, VRegId};
 
 /// The registers of a file, a bit each.
 type Mask = [u64; 4];
@@ -93,6 +97,8 @@ pub(super) struct Assignment {
     /// By virtual register: the first register, if any component is ever live.
     pub first: Vec<Option<u8>>,
     pub occupancy: Occupancy,
+    /// One more than the highest register taken so far, by file.
+    top: [u8; 4],
     /// The number of general registers that the function needs anyway.
     floor: i16,
     /// How often the entry runs.
@@ -111,29 +117,65 @@ pub(super) enum Priority<'a> {
     Cost(&'a [u128]),
 }
 
+/// For each virtual register its affinities: where its origin would be, given the other's.
+struct Wishes {
+    /// By virtual register, the range of its entries.
+    starts: Vec<u32>,
+    /// The other virtual register, and the distance from it.
+    entries: Vec<(u32, i16)>,
+}
+
+impl Wishes {
+    fn new(affinities: &[Affinity], count: usize) -> Wishes {
+        let ends =
+            |a: VReg, b: VReg| (a.id.index(), (b.id.as_u32(), b.component as i16 - a.component as i16));
+        let both = affinities.iter().flat_map(|&(_, a, b)| [ends(a, b), ends(b, a)]);
+        let mut starts = vec![0u32; count + 1];
+        both.clone().for_each(|(vreg, _)| starts[vreg + 1] += 1);
+        for vreg in 0..count {
+            starts[vreg + 1] += starts[vreg];
+        }
+        let mut next = starts.clone();
+        let mut entries = vec![(0, 0); starts[count] as usize];
+        for (vreg, entry) in both {
+            entries[next[vreg] as usize] = entry;
+            next[vreg] += 1;
+        }
+        Wishes { starts, entries }
+    }
+
+    /// The most frequent first.
+    fn of(&self, vreg: u32) -> &[(u32, i16)] {
+        let vreg = vreg as usize;
+        &self.entries[self.starts[vreg] as usize..self.starts[vreg + 1] as usize]
+    }
+}
+
 /// Places every class, or returns the virtual registers that found no place. `cores` has the classes
-/// without optional merges. `reserve_r1` keeps R1 free.
+/// without optional merges. R1 stays free where it is the stack pointer.
 pub(super) fn assign(
     work: &Work,
     live: &LiveRanges,
     cores: &Classes,
     classes: &Classes,
     priority: Priority<'_>,
+    affinities: &[Affinity],
     budget: &Budget,
-    reserve_r1: bool,
 ) -> Result<Assignment, Vec<VRegId>> {
     let mut assignment = Assignment {
         first: vec![None; work.mir.vregs.len()],
         occupancy: Occupancy::new(live.points.total()),
+        top: [0; 4],
         floor: floor(work, live),
         entry_frequency: work.mir.blocks[work.mir.entry()].frequency,
     };
-    if reserve_r1 {
+    if work.is_framed() {
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
     }
+    let wishes = Wishes::new(affinities, work.mir.vregs.len());
     let mut failed = Vec::new();
     for class in in_order(live, classes, priority) {
-        if assignment.place(live, &classes.list[class], budget) {
+        if assignment.place(live, &classes.list[class], &wishes, budget) {
             continue;
         }
         let mut parts: Vec<usize> =
@@ -142,7 +184,7 @@ pub(super) fn assign(
         parts.dedup();
         parts.sort_by_key(|&part| Reverse(cores.list[part].high - cores.list[part].low));
         for part in parts {
-            if !assignment.place(live, &cores.list[part], budget) {
+            if !assignment.place(live, &cores.list[part], &wishes, budget) {
                 failed.extend(cores.list[part].members.iter().map(|&(vreg, _)| VRegId::new(vreg as usize)));
             }
         }
@@ -191,7 +233,7 @@ fn in_order(live: &LiveRanges, classes: &Classes, priority: Priority<'_>) -> Vec
 
 impl Assignment {
     /// Gives a class the lowest place that is free throughout; whether there is one.
-    fn place(&mut self, live: &LiveRanges, class: &Class, budget: &Budget) -> bool {
+    fn place(&mut self, live: &LiveRanges, class: &Class, wishes: &Wishes, budget: &Budget) -> bool {
         let file = class.file;
         let mut blocked: Mask = [0; 4];
         // What calls destroy while the class is alive, and how many registers of it they would.
@@ -238,7 +280,18 @@ impl Assignment {
         };
         let first = |mask: &Mask| (lowest..=highest).find(|&origin| fits(origin, mask));
         let clear = std::array::from_fn(|word| blocked[word] | destroyed[word]);
-        let origin = match first(&clear) {
+        // Where a copy would vanish, among the registers in use.
+        let top = i16::from(self.top[file as usize]);
+        let wished = class.members.iter().flat_map(|&(vreg, offset)| {
+            wishes.of(vreg).iter().map(move |&(other, distance)| (other, distance - offset))
+        });
+        let wished = wished
+            .filter_map(|(other, distance)| Some(i16::from(self.first[other as usize]?) + distance))
+            .find(|&origin| {
+                let inside = (lowest..=highest).contains(&origin) && origin + class.high <= top;
+                inside && fits(origin, &clear)
+            });
+        let origin = match wished.or_else(|| first(&clear)) {
             _ if class.fixed => first(&blocked),
             None if destroys_for_good(file) => None,
             None => first(&blocked),
@@ -257,6 +310,7 @@ impl Assignment {
         for &(vreg, offset) in &class.members {
             self.first[vreg as usize] = Some((origin + offset) as u8);
         }
+        self.top[file as usize] = self.top[file as usize].max((origin + class.high) as u8);
         true
     }
 }

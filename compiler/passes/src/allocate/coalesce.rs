@@ -243,9 +243,12 @@ fn overlaps(segments: &BTreeMap<u32, u32>, segment: Segment) -> bool {
     segments.range(..segment.end).next_back().is_some_and(|(_, &end)| end > segment.start)
 }
 
-/// Merges along affinities: edges and copies, the most frequent first.
-pub(super) fn coalesce(work: &Work, live: &LiveRanges, classes: &mut Classes) {
-    let mut affinities: Vec<(u64, VReg, VReg)> = Vec::new();
+/// What would rather share a register: how often it would save a copy, and two components.
+pub(super) type Affinity = (u64, VReg, VReg);
+
+/// What edges and copies connect, the most frequent first.
+pub(super) fn affinities(work: &Work) -> Vec<Affinity> {
+    let mut affinities: Vec<Affinity> = Vec::new();
     for &block in &work.mir.layout {
         let data = &work.mir.blocks[block];
         for inst in &data.insts {
@@ -264,7 +267,12 @@ pub(super) fn coalesce(work: &Work, live: &LiveRanges, classes: &mut Classes) {
         }
     }
     affinities.sort_by_key(|&(weight, ..)| std::cmp::Reverse(weight));
-    for (_, a, b) in affinities {
+    affinities
+}
+
+/// Merges along affinities.
+pub(super) fn coalesce(affinities: &[Affinity], live: &LiveRanges, classes: &mut Classes) {
+    for &(_, a, b) in affinities {
         classes.merge(live, a, b);
     }
 }

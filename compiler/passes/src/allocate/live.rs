@@ -268,6 +268,26 @@ impl LiveRanges {
         self.calls.sort_unstable_by_key(|call| call.point);
     }
 
+    /// Whether a component is live at a point.
+    pub fn covers(&self, component: u32, point: u32) -> bool {
+        let range = &self.ranges[component as usize];
+        let index = range.partition_point(|segment| segment.end <= point);
+        range.get(index).is_some_and(|segment| segment.start <= point)
+    }
+
+    /// Whether a component that is live before `point` is not read at or behind it.
+    pub fn ends_by(&self, component: u32, point: u32) -> bool {
+        let range = &self.ranges[component as usize];
+        let index = range.partition_point(|segment| segment.start < point);
+        index == 0 || range[index - 1].end <= point
+    }
+
+    /// The greatest number of registers of a file that are live at once in each block.
+    pub fn block_pressures(&self, mir: &Mir<VReg>, file: RegFile) -> Vec<(MBlockId, u32)> {
+        let mut point = self.sets.point();
+        mir.layout.iter().map(|&block| (block, self.sets.pressure(mir, block, &mut point).of(file))).collect()
+    }
+
     /// The calls at points of a segment.
     pub fn calls_in(&self, segment: Segment) -> &[Call] {
         let first = self.calls.partition_point(|call| call.point < segment.start);

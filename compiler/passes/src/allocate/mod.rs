@@ -17,16 +17,18 @@
 //! 1. [`isolate`]: old values of guarded definitions get copies of their own.
 //! 2. [`live`]: live ranges by component. Uniform registers follow the warp's path, not the lane's.
 //! 3. [`pressure`], [`spill`]: until no point needs more registers than there are. Uniform registers and
-//!    predicates go first, since they are put away in general registers.
+//!    predicates go first, since they are put away in general registers. Those have their live ranges split
+//!    ([`next_use`], [`residence`], [`names`], [`split`]), or are put away everywhere, whichever costs less.
 //! 4. [`coalesce`]: what edges and copies connect shares a register where it can.
 //! 5. [`assign`]: aligned places for tuples and values, out of the way of calls where that costs no register.
 //! 6. [`rewrite`], [`parallel_copy`], [`save`]: physical registers, copies on edges, what calls would destroy
 //!    saved around them.
 //!
 //! Spilling before assigning means that assigning fails only where free registers are too scattered for an
-//! aligned tuple or the order of choice was unlucky. Then what found no place is spilled too and everything
-//! is done again; from the fourth attempt on without optional coalescing. Each attempt spills more, and in
-//! the end each value lives only around its definition and uses, where
+//! aligned tuple or the order of choice was unlucky. Then it is tried again by the cost of spilling, and without
+//! optional merges, where copies still wish for common registers. If that fails too, live ranges are split for
+//! fewer registers, twice; and then what found no place is put away everywhere and everything is done again. Each
+//! such attempt spills more, and in the end each value lives only around its definition and uses, where
 //! placing the widest first always succeeds. Limits: R0–R254 or [`Options::max_regs`], UR0–UR62, P0–P6,
 //! UP0–UP6. R1 is the stack pointer where a function uses local memory, and an ordinary register elsewhere.
 
@@ -37,11 +39,15 @@ mod hoist;
 mod isolate;
 mod live;
 mod moves;
+mod names;
+mod next_use;
 mod parallel_copy;
 mod pressure;
+mod residence;
 mod rewrite;
 mod save;
 mod spill;
+mod split;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -179,22 +185,25 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     let mut retries = 0;
     loop {
         let mut work = isolated.clone();
-        let (spilled, live) = spill_all(&mut work, &budget, &forced)?;
+        // In the end what fails is put away everywhere, which always succeeds.
+        let splits = (retries < 3).then_some(retries);
+        let Spilling { spilled, live, is_split } = spill_all(&mut work, &budget, &forced, splits)?;
         let mut cores = Classes::new(&work, &live, &budget)?;
         coalesce::join_ties(&work, &live, &mut cores)?;
+        let affinities = coalesce::affinities(&work);
         let mut classes = cores.clone();
-        if retries < 3 {
-            coalesce::coalesce(&work, &live, &mut classes);
-        }
-        let costs;
-        let priority = if retries == 0 {
-            Priority::Compact
-        } else {
-            costs = all_costs(&work, &live);
-            Priority::Cost(&costs)
+        coalesce::coalesce(&affinities, &live, &mut classes);
+        let assign = |classes: &Classes, priority: Priority<'_>| {
+            assign::assign(&work, &live, &cores, classes, priority, &affinities, &budget)
         };
-        let framed = work.is_framed();
-        match assign::assign(&work, &live, &cores, &classes, priority, &budget, framed) {
+        // Merged classes are harder to place; without them only wishes are left of the affinities.
+        let assignment = assign(&classes, Priority::Compact).or_else(|_| {
+            let costs = all_costs(&work, &live);
+            assign(&classes, Priority::Cost(&costs))
+                .or_else(|_| assign(&cores, Priority::Compact))
+                .or_else(|_| assign(&cores, Priority::Cost(&costs)))
+        });
+        match assignment {
             Ok(assignment) => {
                 let stack_top = options.arch.stack_top();
                 let Some(rewritten) = rewrite::rewrite(&work, &live, &assignment, &budget, stack_top)? else {
@@ -216,6 +225,9 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
             }
             Err(failed) => {
                 retries += 1;
+                if is_split {
+                    continue;
+                }
                 let found_more = forced.add(&isolated, &work, &failed);
                 // What was spilled stays so; else it would take the room that was made.
                 forced.add(&isolated, &work, &spilled);
@@ -273,14 +285,27 @@ fn all_costs(work: &Work, live: &LiveRanges) -> Vec<u128> {
     costs
 }
 
-/// Spills until every point needs at most so many registers of each file; returns what was spilled, and the
-/// live ranges that remain.
+/// What was spilled.
+struct Spilling {
+    /// Everywhere.
+    spilled: Vec<VRegId>,
+    /// The live ranges that remain.
+    live: LiveRanges,
+    /// Whether live ranges of general registers were split.
+    is_split: bool,
+}
+
+/// Spills until every point needs at most so many registers of each file. General registers have their live
+/// ranges split if `splits` says which attempt that is (each leaves more room for tuples) and that is cheaper than
+/// putting the cheapest away everywhere.
 fn spill_all(
     work: &mut Work,
     limits: &assign::Budget,
     forced: &Forced,
-) -> Result<(Vec<VRegId>, LiveRanges), AllocError> {
+    splits: Option<u32>,
+) -> Result<Spilling, AllocError> {
     let mut all = Vec::new();
+    let mut split = None;
     let mut live = LiveRanges::new(&work.mir, work.frame);
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
         let limit = u32::from(limits[file as usize]);
@@ -289,9 +314,20 @@ fn spill_all(
         let forced = forced.of(work, file);
         let called =
             pressure::destroys_for_good(file) && live.calls.iter().any(|call| call.clobbers.count(file) > 0);
-        if forced.is_empty() && !called && pressure::maximum(work, &live, file) <= limit {
+        let fits = |work: &Work, live: &LiveRanges, limit: u32| {
+            forced.is_empty() && !called && pressure::maximum(work, live, file) <= limit
+        };
+        if fits(work, &live, limit) {
             continue;
         }
+        let everywhere = work.clone();
+        if let Some(attempt) = splits.filter(|_| file == RegFile::Gpr && forced.is_empty())
+            && let Some(now) = split_ranges(work, &live, limit, attempt)
+            && fits(work, &now, u32::from(limits[file as usize]) - u32::from(work.is_framed()))
+        {
+            split = Some((work.clone(), now));
+        }
+        *work = everywhere;
         let mut spilled = pressure::choose(work, &live, file, limit, &forced)?;
         let to_memory = file == RegFile::Gpr && spilled.contains(&Some(pressure::Plan::Store));
         if to_memory && !framed {
@@ -304,5 +340,40 @@ fn spill_all(
         all.extend(ids.map(|(vreg, _)| VRegId::new(vreg)));
         live = LiveRanges::new(&work.mir, work.frame);
     }
-    Ok((all, live))
+    if let Some((other, now)) = split
+        && added_cost(&other) <= added_cost(work)
+    {
+        *work = other;
+        return Ok(Spilling { spilled: all, live: now, is_split: true });
+    }
+    Ok(Spilling { spilled: all, live, is_split: false })
+}
+
+/// What the instructions that were added cost, by frequency: an access to memory counts as four others.
+fn added_cost(work: &Work) -> u128 {
+    let block = |&block: &MBlockId| {
+        let data = &work.mir.blocks[block];
+        let added = data.insts.iter().zip(&work.origins[block]);
+        let added = added.filter(|(_, origin)| !matches!(origin, Origin::Inst(_)));
+        let cost = added.map(|(inst, _)| if inst.inst.row().effects.is_none() { 1 } else { 4 });
+        u128::from(data.frequency.max(1)) * cost.sum::<u128>()
+    };
+    work.mir.layout.iter().map(block).sum()
+}
+
+/// Splits the live ranges of general registers so that at most `limit` are needed, or fewer in later attempts;
+/// `None` if that is too tight.
+fn split_ranges(work: &mut Work, live: &LiveRanges, limit: u32, attempt: u32) -> Option<LiveRanges> {
+    let cfg = crate::mir::Cfg::new(&work.mir);
+    if cfg.order().len() != work.mir.layout.len() {
+        return None;
+    }
+    let limit = limit.saturating_sub([0, 1, 3][attempt.min(2) as usize]);
+    let mut residence = residence::reside(work, live, &cfg, limit).ok()?;
+    if !work.is_framed() && split::stores(&residence, work, &cfg) {
+        // The stack pointer takes R1.
+        residence = residence::reside(work, live, &cfg, limit - 1).ok()?;
+    }
+    work.mir.spills += split::split(work, live, &cfg, &residence);
+    Some(LiveRanges::new(&work.mir, work.frame))
 }

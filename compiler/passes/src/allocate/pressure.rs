@@ -335,13 +335,6 @@ impl<'a> Chooser<'a> {
         seen.iter().map(width).sum()
     }
 
-    /// Whether a component that is used up to `point` lives on behind it.
-    fn ends(&self, component: u32, point: u32) -> bool {
-        let range = &self.live.ranges[component as usize];
-        let index = range.partition_point(|segment| segment.start < point);
-        index == 0 || range[index - 1].end <= point
-    }
-
     fn block(&mut self, block: MBlockId) -> Result<(), AllocError> {
         let (work, live) = (self.work, self.live);
         let data = &work.mir.blocks[block];
@@ -359,7 +352,7 @@ impl<'a> Chooser<'a> {
         if !extended {
             for param in &data.params {
                 for component in live.of((param.reg, param.width)) {
-                    if self.ends(component, entry + 1) {
+                    if self.live.ends_by(component, entry + 1) {
                         self.remove(component);
                     }
                 }
@@ -371,7 +364,7 @@ impl<'a> Chooser<'a> {
             self.fit(self.spilled_width(&uses), &uses, inst.loc)?;
             if !extended {
                 for component in uses.iter().flat_map(|&operand| live.of(operand)) {
-                    if self.ends(component, late) {
+                    if self.live.ends_by(component, late) {
                         self.remove(component);
                     }
                 }
@@ -387,7 +380,7 @@ impl<'a> Chooser<'a> {
             };
             self.fit_in(self.limit.saturating_sub(lost), self.spilled_width(&defs), &defs, inst.loc)?;
             for component in defs.iter().flat_map(|&operand| live.of(operand)) {
-                if !extended && self.ends(component, late + 1) {
+                if !extended && self.live.ends_by(component, late + 1) {
                     self.remove(component);
                 }
             }

@@ -37,7 +37,7 @@ use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Term, Tuple, VReg, VReg
 
 /// Where a spilled virtual register lives.
 #[derive(Clone)]
-enum Home {
+pub(super) enum Home {
     /// Bytes above the stack pointer of its first component.
     Slot(u32),
     /// General registers.
@@ -90,7 +90,7 @@ pub(super) fn spill(work: &mut Work, live: &LiveRanges, file: RegFile, spilled: 
 }
 
 /// Gives each stored virtual register its slot: one slot for parameters and arguments that do not interfere.
-fn place_slots(work: &mut Work, live: &LiveRanges, homes: &mut [Option<Home>]) {
+pub(super) fn place_slots(work: &mut Work, live: &LiveRanges, homes: &mut [Option<Home>]) {
     let in_memory = |homes: &[Option<Home>], reg: VReg| matches!(homes[reg.id.index()], Some(Home::Slot(_)));
     let mut classes = Classes::separate(work, &RegFile::ALL.map(|file| u16::from(file.count())));
     for &block in &work.mir.layout {
@@ -319,9 +319,16 @@ impl Rewriter<'_> {
                 (_, arg) => args.push(arg),
             }
         }
-        self.copy_slots(&between_slots, loc, code);
+        copy_slots(self.work, &between_slots, loc, code);
         for (to, width, arg) in to_slots {
-            self.fill_slot(to, width, arg, loc, code);
+            match arg {
+                EdgeArg::Reg(reg) => {
+                    let from = self.reload(reg, width, loc, code);
+                    fill_slot_with(self.work, to, width, from, loc, code);
+                }
+                EdgeArg::Imm(bits) => fill_slot(self.work, to, width, bits, loc, code),
+                EdgeArg::Undef => {}
+            }
         }
     }
 
@@ -338,58 +345,6 @@ impl Rewriter<'_> {
         to
     }
 
-    /// Copies words between slots, all at once.
-    fn copy_slots(&mut self, copies: &[(u32, u32)], loc: SourceLoc, code: &mut Rebuilt) {
-        let order = order(copies);
-        if copies.is_empty() {
-            return;
-        }
-        let frame = self.work.frame();
-        for (to, from) in order.moves {
-            let temp = self.work.new_short(RegFile::Gpr, 1);
-            code.insert(moves::load(temp, 1, frame, from), loc);
-            code.insert(moves::store(temp, 1, frame, to), loc);
-        }
-        for cycle in order.cycles {
-            let first = self.work.new_short(RegFile::Gpr, 1);
-            code.insert(moves::load(first, 1, frame, cycle[0]), loc);
-            for pair in cycle.windows(2) {
-                let temp = self.work.new_short(RegFile::Gpr, 1);
-                code.insert(moves::load(temp, 1, frame, pair[1]), loc);
-                code.insert(moves::store(temp, 1, frame, pair[0]), loc);
-            }
-            code.insert(moves::store(first, 1, frame, cycle[cycle.len() - 1]), loc);
-        }
-    }
-
-    /// Stores an argument that is not in memory into the slot of a parameter.
-    fn fill_slot(&mut self, to: u32, width: u8, arg: EdgeArg<VReg>, loc: SourceLoc, code: &mut Rebuilt) {
-        let frame = self.work.frame();
-        match arg {
-            EdgeArg::Reg(reg) => {
-                let from = self.reload(reg, width, loc, code);
-                for (component, size) in pieces(from.component, width) {
-                    let at = to + 4 * component as u32;
-                    // A wide store needs its slot aligned too; arguments may be parts of wider tuples.
-                    let words = if at.is_multiple_of(4 * u32::from(size)) { size } else { 1 };
-                    for word in (0..size).step_by(words as usize) {
-                        let at = at + 4 * word as u32;
-                        code.insert(moves::store(from.component(component + word), words, frame, at), loc);
-                    }
-                }
-            }
-            EdgeArg::Imm(bits) => {
-                for word in 0..width {
-                    let value = if word < 2 { (bits >> (32 * word)) as u32 } else { 0 };
-                    let temp = self.work.new_short(RegFile::Gpr, 1);
-                    code.insert(moves::constant(temp, value), loc);
-                    code.insert(moves::store(temp, 1, frame, to + 4 * word as u32), loc);
-                }
-            }
-            EdgeArg::Undef => {}
-        }
-    }
-
     fn params(&mut self, block: MBlockId) {
         let homes = &self.homes;
         self.work.mir.blocks[block].params.retain_mut(|param| {
@@ -402,6 +357,62 @@ impl Rewriter<'_> {
                 _ => true,
             }
         });
+    }
+}
+
+/// Copies words between slots, all at once.
+pub(super) fn copy_slots(work: &mut Work, copies: &[(u32, u32)], loc: SourceLoc, code: &mut Rebuilt) {
+    let order = order(copies);
+    if copies.is_empty() {
+        return;
+    }
+    let frame = work.frame();
+    for (to, from) in order.moves {
+        let temp = work.new_short(RegFile::Gpr, 1);
+        code.insert(moves::load(temp, 1, frame, from), loc);
+        code.insert(moves::store(temp, 1, frame, to), loc);
+    }
+    for cycle in order.cycles {
+        let first = work.new_short(RegFile::Gpr, 1);
+        code.insert(moves::load(first, 1, frame, cycle[0]), loc);
+        for pair in cycle.windows(2) {
+            let temp = work.new_short(RegFile::Gpr, 1);
+            code.insert(moves::load(temp, 1, frame, pair[1]), loc);
+            code.insert(moves::store(temp, 1, frame, pair[0]), loc);
+        }
+        code.insert(moves::store(first, 1, frame, cycle[cycle.len() - 1]), loc);
+    }
+}
+
+/// Stores a register into the slot of a parameter.
+pub(super) fn fill_slot_with(
+    work: &mut Work,
+    to: u32,
+    width: u8,
+    from: VReg,
+    loc: SourceLoc,
+    code: &mut Rebuilt,
+) {
+    let frame = work.frame();
+    for (component, size) in pieces(from.component, width) {
+        let at = to + 4 * component as u32;
+        // A wide store needs its slot aligned too; arguments may be parts of wider tuples.
+        let words = if at.is_multiple_of(4 * u32::from(size)) { size } else { 1 };
+        for word in (0..size).step_by(words as usize) {
+            let at = at + 4 * word as u32;
+            code.insert(moves::store(from.component(component + word), words, frame, at), loc);
+        }
+    }
+}
+
+/// Stores a constant into the slot of a parameter.
+pub(super) fn fill_slot(work: &mut Work, to: u32, width: u8, bits: u64, loc: SourceLoc, code: &mut Rebuilt) {
+    let frame = work.frame();
+    for word in 0..width {
+        let value = if word < 2 { (bits >> (32 * word)) as u32 } else { 0 };
+        let temp = work.new_short(RegFile::Gpr, 1);
+        code.insert(moves::constant(temp, value), loc);
+        code.insert(moves::store(temp, 1, frame, to + 4 * word as u32), loc);
     }
 }
 

@@ -1,0 +1,379 @@
+//! Decides where each general register is in a register and where in memory.
+//!
+//! In: a function with more live general registers than there are. Out: the [`Residence`]: what is in registers
+//! at the start and the end of each block, and before which instructions something comes back.
+//!
+//! ```text
+//! 3 registers     mb0: %r0 … %r3 = …        %r1 is evicted: its next use is behind the loop
+//!                 mb1: … reads %r0 %r2 %r3  start: %r0 %r2 %r3
+//!                 mb2: … reads %r1          before instruction 0: %r1
+//! ```
+//!
+//! This is Braun and Hack's algorithm ("Register spilling and live-range splitting for SSA-form programs", CC
+//! 2009): Belady's rule, evict what is needed last, from instruction to instruction, with distances that reach
+//! across blocks. What a block begins with is what its predecessors end with where they agree; a loop begins with what
+//! it reads first, so that reloads stand before it rather than in it, and with what only passes through if there is
+//! room all the way. Values whose definition can be repeated are evicted earlier than others, since they need no
+//! memory. Registers that the allocator made for an instruction stay. A tuple that is defined piece by piece
+//! stays until it is complete; if that is too much the caller falls back to
+//! [`pressure::choose`](super::pressure::choose).
+//!
+//! Cost: linear in the function and its liveness sets, and at an eviction the number of registers.
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_sass::RegFile;
+use smallvec::SmallVec;
+
+use super::live::LiveRanges;
+use super::next_use::{LEAVING, NEVER, NextUses, distance};
+use super::pressure::{Plan, Spilled, plans};
+use super::work::{self, Operand, Work};
+use crate::mir::{Cfg, EdgeArg, MBlockId};
+
+/// A virtual register that comes back, with its components that are live then.
+pub(super) type Reload = (u32, SmallVec<[u8; 4]>);
+
+/// Where values are.
+pub(super) struct Residence {
+    /// Virtual registers in registers at the start of each block, parameters included, ascending.
+    pub entry: SecondaryMap<MBlockId, Vec<u32>>,
+    /// Those at the end, ascending.
+    pub exit: SecondaryMap<MBlockId, Vec<u32>>,
+    /// What comes back before an instruction of a block, in the order of the instructions.
+    pub reloads: SecondaryMap<MBlockId, Vec<(u32, Reload)>>,
+    /// How each may come back.
+    pub plans: Spilled,
+}
+
+/// It cannot be done within the limit.
+#[derive(Debug)]
+pub(super) struct TooTight;
+
+struct Resident<'a> {
+    work: &'a Work,
+    live: &'a LiveRanges,
+    uses: NextUses,
+    limit: u32,
+    plans: Spilled,
+    /// Components that are yet to be defined, by virtual register.
+    undefined: Vec<u32>,
+    /// The greatest pressure in the loop of a header.
+    loop_pressure: SecondaryMap<MBlockId, u32>,
+    /// Whether a component is live here.
+    alive: Vec<bool>,
+    /// Live components by virtual register.
+    count: Vec<u32>,
+    /// The virtual registers in registers here, in no particular order; some may have died.
+    list: Vec<u32>,
+    inside: Vec<bool>,
+    /// How many registers they take.
+    pressure: u32,
+    /// Where in the present block each is read next, by virtual register.
+    next: Vec<u32>,
+}
+
+/// Finds out where to keep what, for so many registers.
+pub(super) fn reside(work: &Work, live: &LiveRanges, cfg: &Cfg, limit: u32) -> Result<Residence, TooTight> {
+    let count = work.mir.vregs.len();
+    let uses = NextUses::new(work, live, cfg);
+    let mut loop_pressure: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
+    for (block, pressure) in live.block_pressures(&work.mir, RegFile::Gpr) {
+        for header in uses.headers(block) {
+            loop_pressure[header] = loop_pressure[header].max(pressure);
+        }
+    }
+    let mut undefined: Vec<u32> = work.mir.vregs.values().map(|data| u32::from(data.width)).collect();
+    for component in 0..live.ranges.len() {
+        // What is never live need not be defined either.
+        if live.ranges[component].is_empty() {
+            undefined[live.owner(component as u32)] -= 1;
+        }
+    }
+    let mut resident = Resident {
+        work,
+        live,
+        uses,
+        limit,
+        plans: plans(work, RegFile::Gpr),
+        undefined,
+        loop_pressure,
+        alive: vec![false; live.ranges.len()],
+        count: vec![0; count],
+        list: Vec::new(),
+        inside: vec![false; count],
+        pressure: 0,
+        next: vec![NEVER; count],
+    };
+    let mut residence = Residence {
+        entry: SecondaryMap::new(),
+        exit: SecondaryMap::new(),
+        reloads: SecondaryMap::new(),
+        plans: Spilled::new(),
+    };
+    for &block in cfg.order() {
+        resident.block(block, cfg, &mut residence)?;
+    }
+    residence.plans = resident.plans;
+    Ok(residence)
+}
+
+impl Resident<'_> {
+    fn block(&mut self, block: MBlockId, cfg: &Cfg, residence: &mut Residence) -> Result<(), TooTight> {
+        let (work, live) = (self.work, self.live);
+        let data = &work.mir.blocks[block];
+        // What is live at the start.
+        let mut touched: Vec<u32> =
+            live.live_in(block).filter(|&component| self.is_ours(component)).collect();
+        let params = data.params.iter().flat_map(|param| live.of((param.reg, param.width)));
+        let entry_point = live.points.entry(block);
+        touched.extend(params.filter(|&component| self.is_ours(component)));
+        for &component in &touched {
+            self.alive[component as usize] = true;
+            self.count[live.owner(component)] += 1;
+        }
+        let mut vregs: Vec<u32> = touched.iter().map(|&component| live.owner(component) as u32).collect();
+        vregs.sort_unstable();
+        vregs.dedup();
+        for param in data.params.iter().filter(|param| param.reg.file == RegFile::Gpr) {
+            self.undefined[param.reg.id.index()] = 0;
+        }
+
+        let mut entry = self.entry(block, &vregs, cfg, residence);
+        entry.sort_unstable();
+        for &vreg in &entry {
+            self.take(vreg);
+        }
+        if self.pressure > self.limit {
+            return Err(TooTight);
+        }
+        residence.entry[block] = entry;
+        for param in &data.params {
+            self.end(&[(param.reg, param.width)], entry_point + 1);
+        }
+
+        // Where each operand is read next, from behind.
+        let length = data.insts.len() as u32;
+        for &(vreg, far) in &self.uses.at_end[block] {
+            self.next[vreg as usize] = far.saturating_add(length);
+        }
+        let mut after: Vec<SmallVec<[(u32, u32); 4]>> = Vec::with_capacity(data.insts.len());
+        for (index, inst) in data.insts.iter().enumerate().rev() {
+            let operands: SmallVec<[Operand; 8]> = work::uses(inst)
+                .into_iter()
+                .chain(work::defs(inst))
+                .filter(|(reg, _)| reg.file == RegFile::Gpr)
+                .collect();
+            after
+                .push(operands.iter().map(|(reg, _)| (reg.id.as_u32(), self.next[reg.id.index()])).collect());
+            for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file == RegFile::Gpr) {
+                self.next[reg.id.index()] = index as u32;
+            }
+        }
+        after.reverse();
+
+        for (index, inst) in data.insts.iter().enumerate() {
+            let ours = |list: SmallVec<[Operand; 8]>| -> SmallVec<[Operand; 8]> {
+                list.into_iter()
+                    .filter(|(reg, _)| reg.file == RegFile::Gpr && Some(reg.id) != work.frame_id())
+                    .collect()
+            };
+            let uses = ours(work::uses(inst));
+            let defs = ours(work::defs(inst).into_iter().collect());
+            for (reg, _) in &uses {
+                let vreg = reg.id.as_u32();
+                if !self.inside[vreg as usize] {
+                    if self.plans[vreg as usize].is_none() || self.undefined[vreg as usize] > 0 {
+                        return Err(TooTight);
+                    }
+                    residence.reloads[block].push((index as u32, (vreg, self.live_components(vreg))));
+                    self.take(vreg);
+                }
+            }
+            self.fit(&uses, index as u32)?;
+            let late = live.points.late(block, index);
+            self.end(&uses, late);
+            for &(vreg, next) in &after[index] {
+                self.next[vreg as usize] = next;
+            }
+            for &(reg, width) in &defs {
+                let vreg = reg.id.index();
+                if self.count[vreg] > 0 && !self.inside[vreg] {
+                    return Err(TooTight);
+                }
+                self.take(vreg as u32);
+                for component in live.of((reg, width)) {
+                    self.undefined[vreg] = self.undefined[vreg]
+                        .saturating_sub(u32::from(!live.ranges[component as usize].is_empty()));
+                    if !std::mem::replace(&mut self.alive[component as usize], true) {
+                        self.count[vreg] += 1;
+                        self.pressure += 1;
+                        touched.push(component);
+                    }
+                }
+            }
+            self.fit(&defs, index as u32 + 1)?;
+            self.end(&defs, late + 1);
+        }
+
+        let mut exit: Vec<u32> =
+            self.list.iter().copied().filter(|&vreg| self.inside[vreg as usize]).collect();
+        exit.sort_unstable();
+        for &vreg in &exit {
+            self.inside[vreg as usize] = false;
+        }
+        exit.retain(|&vreg| self.count[vreg as usize] > 0);
+        residence.exit[block] = exit;
+        self.list.clear();
+        self.pressure = 0;
+        for component in touched {
+            self.alive[component as usize] = false;
+            self.count[live.owner(component)] = 0;
+        }
+        for &(vreg, _) in self.uses.at_end[block].iter().chain(&self.uses.at_start[block]) {
+            self.next[vreg as usize] = NEVER;
+        }
+        Ok(())
+    }
+
+    fn is_ours(&self, component: u32) -> bool {
+        self.live.file(component) == RegFile::Gpr
+    }
+
+    fn live_components(&self, vreg: u32) -> SmallVec<[u8; 4]> {
+        let all = self.live.all(vreg as usize).enumerate();
+        all.filter(|&(_, component)| self.alive[component as usize]).map(|(n, _)| n as u8).collect()
+    }
+
+    /// Puts a virtual register into registers.
+    fn take(&mut self, vreg: u32) {
+        if !std::mem::replace(&mut self.inside[vreg as usize], true) {
+            self.list.push(vreg);
+            self.pressure += self.count[vreg as usize];
+        }
+    }
+
+    /// Ends the components of operands that nothing reads behind a point.
+    fn end(&mut self, operands: &[Operand], point: u32) {
+        for component in operands.iter().flat_map(|&operand| self.live.of(operand)) {
+            let vreg = self.live.owner(component);
+            if self.alive[component as usize] && self.live.ends_by(component, point) {
+                self.alive[component as usize] = false;
+                self.count[vreg] -= 1;
+                self.pressure -= u32::from(self.inside[vreg]);
+            }
+        }
+    }
+
+    /// Evicts until the limit is kept; not what is in `keep`.
+    fn fit(&mut self, keep: &[Operand], now: u32) -> Result<(), TooTight> {
+        if self.pressure <= self.limit {
+            return Ok(());
+        }
+        let mut list = std::mem::take(&mut self.list);
+        list.retain(|&vreg| {
+            self.inside[vreg as usize] && self.count[vreg as usize] > 0 || {
+                self.inside[vreg as usize] = false;
+                false
+            }
+        });
+        self.list = list;
+        while self.pressure > self.limit {
+            let may_go = |&vreg: &u32| {
+                self.inside[vreg as usize]
+                    && self.undefined[vreg as usize] == 0
+                    && !keep.iter().any(|(reg, _)| reg.id.as_u32() == vreg)
+            };
+            // Among equals the lowest number, so that the order of the list does not matter.
+            let candidates = self.list.iter().copied().filter(may_go);
+            let far = |vreg: u32| self.next[vreg as usize].saturating_sub(now);
+            let worth = |vreg: u32| match self.plans[vreg as usize] {
+                None => None,
+                Some(Plan::Remat(..)) => Some(u64::from(far(vreg)) * 4),
+                Some(Plan::Store) => Some(u64::from(far(vreg))),
+            };
+            let victim = candidates.filter_map(|vreg| Some((worth(vreg)?, std::cmp::Reverse(vreg)))).max();
+            let Some((_, std::cmp::Reverse(victim))) = victim else { return Err(TooTight) };
+            self.inside[victim as usize] = false;
+            self.pressure -= self.count[victim as usize];
+        }
+        Ok(())
+    }
+
+    /// What is in registers at the start of a block, of what is live there.
+    fn entry(&self, block: MBlockId, vregs: &[u32], cfg: &Cfg, residence: &Residence) -> Vec<u32> {
+        let width = |vreg: u32| self.count[vreg as usize];
+        let mut limit = self.limit;
+        let all: u32 = vregs.iter().map(|&vreg| width(vreg)).sum();
+        if block == self.work.mir.entry() || cfg.preds(block).is_empty() {
+            return vregs.to_vec();
+        }
+        if all > limit && !self.work.mir.blocks[block].params.is_empty() {
+            // Copies between slots take a register, a cycle of them another one.
+            limit = limit.saturating_sub(2);
+        }
+        let done: SmallVec<[MBlockId; 4]> = cfg
+            .preds(block)
+            .iter()
+            .copied()
+            .filter(|&pred| cfg.rank(pred).is_some_and(|rank| Some(rank) < cfg.rank(block)))
+            .collect();
+        let is_loop = self.uses.is_header(block);
+        let starts = &self.uses.at_start[block];
+        let mut chosen = Vec::new();
+        let mut candidates: Vec<(u32, u32, u32)> = Vec::new();
+        let mut through: Vec<(u32, u32)> = Vec::new();
+        let mut room = limit;
+        let mut passing = 0;
+        for &vreg in vregs {
+            let far = distance(starts, vreg);
+            if self.plans[vreg as usize].is_none() || self.undefined[vreg as usize] > 0 {
+                chosen.push(vreg);
+                room = room.saturating_sub(width(vreg));
+                continue;
+            }
+            let present = done.iter().filter(|&&pred| self.is_handed(vreg, pred, block, residence)).count();
+            if is_loop && far >= LEAVING {
+                passing += width(vreg);
+                if present == done.len() {
+                    through.push((far, vreg));
+                }
+            } else if is_loop || present > 0 {
+                let missing = (done.len() - present) as u32;
+                candidates.push((if is_loop { 0 } else { missing }, far, vreg));
+            }
+        }
+        candidates.sort_unstable();
+        for (_, _, vreg) in candidates {
+            if width(vreg) <= room {
+                room -= width(vreg);
+                chosen.push(vreg);
+            }
+        }
+        // What only passes through stays if the loop has room for it all the way.
+        let inner = self.loop_pressure[block].saturating_sub(passing);
+        let mut room = room.min(limit.saturating_sub(inner));
+        through.sort_unstable();
+        for (_, vreg) in through {
+            if width(vreg) <= room {
+                room -= width(vreg);
+                chosen.push(vreg);
+            }
+        }
+        chosen
+    }
+
+    /// Whether a predecessor has in a register what a virtual register is at the start of a block: itself, or the
+    /// argument of the parameter that it is.
+    fn is_handed(&self, vreg: u32, pred: MBlockId, block: MBlockId, residence: &Residence) -> bool {
+        let mir = &self.work.mir;
+        let held = |vreg: u32| residence.exit[pred].binary_search(&vreg).is_ok();
+        let param = mir.blocks[block].params.iter().position(|param| param.reg.id.as_u32() == vreg);
+        let Some(number) = param else { return held(vreg) };
+        mir.blocks[pred].term.edges().iter().filter(|edge| edge.block == block).all(|edge| {
+            match edge.args[number] {
+                EdgeArg::Reg(reg) => held(reg.id.as_u32()),
+                EdgeArg::Imm(_) | EdgeArg::Undef => true,
+            }
+        })
+    }
+}
