@@ -109,12 +109,15 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         needs.registers = needs.registers.max(program.resources.registers);
         needs.uniform_registers = needs.uniform_registers.max(program.resources.uniform_registers);
         needs.spills += program.resources.spills;
+        linked.program.variables.extend(program.variables.iter().cloned());
         below = below.max(code.summary.map_or(0, |summary| summary.stack));
         next += 1;
     }
     linked.program.resources.local_bytes += below;
     let Linked { mut program, functions, notes } = linked;
     program.functions = functions;
+    program.variables.sort_unstable();
+    program.variables.dedup();
     resolve_return_addresses(&mut program);
     Ok((program, Explain { notes }))
 }

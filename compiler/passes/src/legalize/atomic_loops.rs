@@ -32,8 +32,7 @@ pub fn atomic_loops(func: &mut Function, _arch: Arch) -> bool {
     for first in func.layout.clone() {
         let mut block = first;
         layout.push(block);
-        let mut insts = std::mem::take(&mut func.blocks[block].insts).into_iter();
-        while let Some(inst) = insts.next() {
+        for inst in std::mem::take(&mut func.blocks[block].insts) {
             let Some(access) = needs_loop(func, inst) else {
                 func.blocks[block].insts.push(inst);
                 continue;
