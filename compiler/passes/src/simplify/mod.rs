@@ -10,6 +10,7 @@
 //! | [`branches`](mod@branches) | empty blocks, straight lines |
 //! | [`if_convert`](mod@if_convert) | short arms become choices |
 //! | [`licm`](mod@licm) | loop invariants |
+//! | [`strength`](mod@strength) | products of induction variables become sums |
 //! | [`dead_atomics`](mod@dead_atomics) | atomics without a used result |
 //! | [`dce`](mod@dce) | dead code |
 //!
@@ -27,6 +28,7 @@ pub mod licm;
 pub mod params;
 #[cfg(test)]
 mod properties;
+pub mod strength;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -40,6 +42,7 @@ pub use gvn::gvn;
 pub use if_convert::if_convert;
 pub use licm::licm;
 pub use params::params;
+pub use strength::strength;
 
 /// Name of the whole.
 pub const NAME: &str = "simplify";
@@ -67,6 +70,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     (branches::NAME, branches),
     (if_convert::NAME, if_convert),
     (licm::NAME, licm),
+    (strength::NAME, strength),
     (dead_atomics::NAME, dead_atomics),
     (dce::NAME, dce),
 ];
@@ -88,7 +92,9 @@ pub fn simplify(func: &mut Function, effort: Effort) -> bool {
     let passes: &[Pass] = match effort {
         Effort::Clean => &[dce],
         Effort::Light => &[params, fold_legal, gvn, dce],
-        Effort::Full => &[params, fold_any, gvn, dce, branches, if_convert, licm, dead_atomics, dce],
+        Effort::Full => {
+            &[params, fold_any, gvn, dce, branches, if_convert, licm, strength, dead_atomics, dce]
+        }
     };
     let mut any = false;
     for _ in 0..MOST_ROUNDS {
