@@ -206,8 +206,18 @@ spelled! {
         LanemaskGe = "lanemask_ge",
         /// Rank of the CTA in its cluster.
         ClusterCtaRank = "cluster_ctarank",
-        /// The low half of the cycle counter.
+        /// The cycle counter, or as 32 bits its low half.
         Clock = "clock",
+        /// The high half of the cycle counter.
+        ClockHi = "clock_hi",
+        /// The wall clock in nanoseconds, or as 32 bits its low half.
+        GlobalTimer = "globaltimer",
+        /// The high half of the wall clock.
+        GlobalTimerHi = "globaltimer_hi",
+        /// The multiprocessor.
+        SmId = "smid",
+        /// How many warps the multiprocessor has room for.
+        NumWarps = "nwarpid",
         /// The address behind the thread's local memory; made by legalization.
         LocalTop = "local_top",
         /// The low word of the generic address of the local window; made by legalization.
@@ -238,13 +248,15 @@ impl SpecialReg {
                 | SpecialReg::LanemaskLe
                 | SpecialReg::LanemaskGt
                 | SpecialReg::LanemaskGe
-                | SpecialReg::Clock
-        )
+        ) && !self.is_volatile()
     }
 
     /// Whether two reads by one thread may differ.
     pub const fn is_volatile(self) -> bool {
-        matches!(self, SpecialReg::Clock)
+        matches!(
+            self,
+            SpecialReg::Clock | SpecialReg::ClockHi | SpecialReg::GlobalTimer | SpecialReg::GlobalTimerHi
+        )
     }
 }
 
@@ -282,7 +294,7 @@ pub enum Op {
     Param(u32),
     /// `() -> T`: the address of a variable in its space.
     SymbolAddr(Symbol),
-    /// `() -> b32`: a special register.
+    /// `() -> T`: a special register; all have 32 bits, and the clocks also 64.
     SpecialReg(SpecialReg),
 
     /// `(a: T, b: T) -> T`: sum.
@@ -402,10 +414,11 @@ pub enum Op {
     Fneg(bool),
     /// `(a: T) -> T`: the sign cleared; the flag flushes a subnormal.
     Fabs(bool),
-    /// `(a: T, b: T) -> T`: the lesser; a NaN loses against a number. The flag flushes subnormals.
-    Fmin(bool),
-    /// `(a: T, b: T) -> T`: the greater; a NaN loses against a number. The flag flushes subnormals.
-    Fmax(bool),
+    /// `(a: T, b: T) -> T`: the lesser; a NaN loses against a number, or with the second flag wins. The first
+    /// flag flushes subnormals.
+    Fmin(bool, bool),
+    /// `(a: T, b: T) -> T`: the greater; flags as in [`Op::Fmin`].
+    Fmax(bool, bool),
     /// `(a: T, b: T) -> T`: quotient, rounded once; with `a` = 1 a reciprocal.
     Fdiv(FloatMode),
     /// `(a: T) -> T`: square root, rounded once.
@@ -558,7 +571,7 @@ impl Op {
     pub const fn results(&self, ty: Type) -> Results {
         match self {
             Op::Const(_) | Op::Undef | Op::Param(_) | Op::SymbolAddr(_) => Results::One(ty),
-            Op::SpecialReg(_) | Op::ActiveMask => Results::One(Type::B32),
+            Op::ActiveMask => Results::One(Type::B32),
             Op::Popc | Op::Clz | Op::Bfind(..) => Results::One(Type::B32),
             Op::Match(MatchMode::Any) => Results::One(Type::B32),
             Op::Match(MatchMode::All) | Op::Elect => Results::Two(Type::B32, Type::Pred),

@@ -224,7 +224,7 @@ op_table! {
     Undef = "undef" [T] [] ANY ();
     Param(offset) = "param" [T] [offset] MEMORY ();
     SymbolAddr(symbol) = "symbol" [T] [symbol] ADDRESS ();
-    SpecialReg(register) = "sreg" [T] [register] B32 ();
+    SpecialReg(register) = "sreg" [T] [register] WORDS ();
 
     Iadd = "iadd" [T] [] INT (T, T);
     Isub = "isub" [T] [] INT (T, T);
@@ -282,8 +282,8 @@ op_table! {
     Ffma(mode) = "ffma" [T mode] [] FLOATS (T, T, T);
     Fneg(ftz) = "fneg" [T (ftz)] [] FLOATS (T);
     Fabs(ftz) = "fabs" [T (ftz)] [] FLOATS (T);
-    Fmin(ftz) = "fmin" [T (ftz)] [] FLOATS (T, T);
-    Fmax(ftz) = "fmax" [T (ftz)] [] FLOATS (T, T);
+    Fmin(ftz, nan) = "fmin" [T (ftz) (nan)] [] FLOATS (T, T);
+    Fmax(ftz, nan) = "fmax" [T (ftz) (nan)] [] FLOATS (T, T);
     Fdiv(mode) = "fdiv" [T mode] [] FLOAT (T, T);
     Fsqrt(mode) = "fsqrt" [T mode] [] FLOAT (T);
     FdivApprox(full, ftz) = "fdiv_approx" [T (full) (ftz)] [] F32 (T, T);

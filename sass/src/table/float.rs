@@ -206,6 +206,7 @@ pub(super) static F2FP: Row = Row {
         Modifier::new(ModKind::DataType, &[".F16", ".BF16"]),
         Modifier::new(ModKind::SourceType, &[".F32"]),
         Modifier::new(ModKind::Mode, &[".PACK_AB"]),
+        Modifier::new(ModKind::Round, &["", ".RZ"]),
     ],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,
@@ -235,6 +236,16 @@ pub(super) static IDP_2A: Row = Row {
         Modifier::new(ModKind::DataType, &[".U8", ".S8"]),
     ],
     opcode: 0x226,
+    ..FMA
+};
+
+pub(super) static HADD2_F32: Row = Row {
+    mnemonic: "HADD2.F32",
+    summary: "d = a plus the lower half of b, in single precision; with a = -RZ it widens",
+    slots: &[D, A.neg(), Slot::read("b", Kinds::R).neg().reuse(1).suffix(".H0_H0")],
+    pipe: Pipe::Half,
+    latency: LatencyClass::Half,
+    opcode: 0x230,
     ..FMA
 };
 

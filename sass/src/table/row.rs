@@ -286,6 +286,8 @@ pub struct Slot {
     pub default_not: bool,
     /// How an immediate is printed.
     pub imm: ImmFormat,
+    /// What stands behind a register there, `.H0_H0`: which halves of it count.
+    pub suffix: &'static str,
     /// Whether a space alone, no comma, parts it from the slot in front.
     pub spaced: bool,
     /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
@@ -311,6 +313,7 @@ impl Slot {
             hidden_with: None,
             default_not: false,
             imm: ImmFormat::Hex,
+            suffix: "",
             spaced: false,
             repeated: false,
             bits: Bits { lo: 0, len: 0 },
@@ -330,6 +333,12 @@ impl Slot {
     /// The same, covering that many registers.
     pub const fn width(mut self, width: Width) -> Slot {
         self.width = width;
+        self
+    }
+
+    /// The same with a suffix behind the register.
+    pub const fn suffix(mut self, suffix: &'static str) -> Slot {
+        self.suffix = suffix;
         self
     }
 

@@ -59,10 +59,24 @@ special_registers! {
     SharedSize = "SR_SMEMSZ",
     /// Low half of the wall clock, in nanoseconds.
     GlobalTimerLo = "SR_GLOBALTIMERLO",
+    /// High half of the wall clock.
+    GlobalTimerHi = "SR_GLOBALTIMERHI",
+    /// High half of the cycle counter.
+    ClockHi = "SR_CLOCKHI",
     /// Low half of the cycle counter.
     ClockLo = "SR_CLOCKLO",
     /// Zero.
     Zero = "SRZ",
+}
+
+impl SpecialReg {
+    /// Whether it is a clock, which two reads by one thread find at different values.
+    pub const fn is_clock(self) -> bool {
+        matches!(
+            self,
+            SpecialReg::ClockLo | SpecialReg::ClockHi | SpecialReg::GlobalTimerLo | SpecialReg::GlobalTimerHi
+        )
+    }
 }
 
 impl fmt::Display for SpecialReg {

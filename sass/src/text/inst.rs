@@ -124,7 +124,7 @@ fn operand_text<R: Register>(
     if reused && is_general {
         out.write_str(".reuse")?;
     }
-    Ok(())
+    out.write_str(slot.suffix)
 }
 
 fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Result {

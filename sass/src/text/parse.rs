@@ -218,7 +218,7 @@ fn operand(text: &str, slot: &Slot) -> Option<(Operand<PReg>, bool)> {
         return Some((Operand::imm(bits), false));
     }
     let mut flags = OperandFlags::default();
-    let mut rest = text;
+    let mut rest = text.strip_suffix(slot.suffix)?;
     if let Some(tail) = rest.strip_prefix('-') {
         flags.neg = true;
         rest = tail;

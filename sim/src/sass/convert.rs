@@ -4,9 +4,9 @@ use ptxc_sass::ModKind;
 use ptxc_semantics::convert::{self, NanToInt};
 use ptxc_semantics::{BF16, F16, F32, F64, IntType, Mode, S32, S64, U32, U64};
 
-use super::fields::{Action, Decoded, Fields, map2};
+use super::fields::{Action, Decoded, Fields, map1, map2};
 use super::fma::{ftz, rounding};
-use super::registers::{Registers, Source};
+use super::registers::{Origin, Registers, Source};
 use crate::warp::{Flow, LANES};
 
 /// A source operand as 64 bits a lane.
@@ -161,6 +161,18 @@ pub(super) fn f2fp(i: &Fields<'_>) -> Decoded {
         ".BF16" => BF16,
         _ => return i.unknown(ModKind::DataType),
     };
-    let half = move |a: u32| convert::float_to_float(F32, to, a.into(), Mode::IEEE) as u32;
+    let mode = Mode::new(rounding(i)?);
+    let half = move |a: u32| convert::float_to_float(F32, to, a.into(), mode) as u32;
     map2(i.dest("d")?, Registers::float, [i.word("a")?, i.word("b")?], move |a, b| half(a) << 16 | half(b))
+}
+
+/// `HADD2.F32` of `-RZ`, which widens the lower half of `b`. Other sums are not known to the bit.
+pub(super) fn hadd2_f32(i: &Fields<'_>) -> Decoded {
+    let a = i.word("a")?;
+    if !(matches!(a.origin, Origin::Value(0)) && a.neg) {
+        return Err("a sum".to_string());
+    }
+    map1(i.dest("d")?, Registers::halves, i.word("b")?, |b| {
+        convert::float_to_float(F16, F32, (b & 0xffff).into(), Mode::IEEE) as u32
+    })
 }

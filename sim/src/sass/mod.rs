@@ -88,6 +88,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::IMAD_HI => fma::imad_hi,
         Op::IDP_4A => fma::idp_4a,
         Op::IDP_2A => fma::idp_2a,
+        Op::HADD2_F32 => convert::hadd2_f32,
         Op::HFMA2_MMA => fma::hfma2_mma,
 
         Op::DADD => double::dadd,

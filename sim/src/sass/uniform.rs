@@ -7,6 +7,7 @@ use ptxc_sass::SpecialReg;
 use super::fields::{Decoded, Fields};
 use crate::grid::Step;
 use crate::memory::SHARED_WINDOW;
+use crate::ssa::WARP_SLOTS;
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// The value of a special register in a lane.
@@ -22,14 +23,17 @@ fn special(register: SpecialReg) -> Option<Read> {
         SpecialReg::CtaidY => |step, _| step.cta[1],
         SpecialReg::CtaidZ => |step, _| step.cta[2],
         SpecialReg::LaneId => |_, lane| lane,
-        SpecialReg::WarpId => |step, _| step.warp,
+        // The number of the warp and of warps stand above the low byte.
+        SpecialReg::WarpId => |step, _| step.warp << 8,
+        SpecialReg::VirtCfg => |_, _| WARP_SLOTS << 8,
         SpecialReg::EqMask => |_, lane| 1 << lane,
         SpecialReg::LtMask => |_, lane| (1 << lane) - 1,
         SpecialReg::LeMask => |_, lane| u32::MAX >> (31 - lane),
         SpecialReg::GtMask => |_, lane| !(u32::MAX >> (31 - lane)),
         SpecialReg::GeMask => |_, lane| !((1 << lane) - 1),
-        SpecialReg::CgaCtaId | SpecialReg::Zero => |_, _| 0,
-        SpecialReg::ClockLo => |step, _| step.clock as u32,
+        SpecialReg::CgaCtaId | SpecialReg::Zero | SpecialReg::VirtualSmId => |_, _| 0,
+        SpecialReg::ClockHi | SpecialReg::GlobalTimerHi => |_, _| 0,
+        SpecialReg::ClockLo | SpecialReg::GlobalTimerLo => |step, _| step.clock as u32,
         SpecialReg::SharedWindowHigh => |_, _| (SHARED_WINDOW >> 32) as u32,
         _ => return None,
     })

@@ -159,8 +159,8 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Ffma(mode) => three(move |a, b, c| float::fma(format, a, b, c, mode.into())),
         Op::Fneg(ftz) => one(move |a| flush(ftz, float::neg(format, a))),
         Op::Fabs(ftz) => one(move |a| flush(ftz, float::abs(format, a))),
-        Op::Fmin(ftz) => two(move |a, b| float::min(format, a, b, NanRule::Number, ftz)),
-        Op::Fmax(ftz) => two(move |a, b| float::max(format, a, b, NanRule::Number, ftz)),
+        Op::Fmin(ftz, nan) => two(move |a, b| float::min(format, a, b, nan_rule(nan), ftz)),
+        Op::Fmax(ftz, nan) => two(move |a, b| float::max(format, a, b, nan_rule(nan), ftz)),
         Op::Fdiv(mode) => two(move |a, b| float::div(format, a, b, mode.into())),
         Op::Fsqrt(mode) => one(move |a| float::sqrt(format, a, mode.into())),
         Op::FdivApprox(full, ftz) if format == F32 => {
@@ -202,14 +202,18 @@ fn packed_float(op: &Op, format: Format) -> Option<Lane> {
         }
         Op::Fneg(false) => one(move |a| packed::neg(format, a as u32).into()),
         Op::Fabs(false) => one(move |a| packed::abs(format, a as u32).into()),
-        Op::Fmin(ftz) => {
-            two(move |a, b| packed::min(format, a as u32, b as u32, NanRule::Number, ftz).into())
+        Op::Fmin(ftz, nan) => {
+            two(move |a, b| packed::min(format, a as u32, b as u32, nan_rule(nan), ftz).into())
         }
-        Op::Fmax(ftz) => {
-            two(move |a, b| packed::max(format, a as u32, b as u32, NanRule::Number, ftz).into())
+        Op::Fmax(ftz, nan) => {
+            two(move |a, b| packed::max(format, a as u32, b as u32, nan_rule(nan), ftz).into())
         }
         _ => None,
     }
+}
+
+fn nan_rule(nan: bool) -> NanRule {
+    if nan { NanRule::Propagate } else { NanRule::Number }
 }
 
 fn limit(wrap: bool) -> Limit {

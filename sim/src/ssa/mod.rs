@@ -496,6 +496,9 @@ fn store(
     Ok(())
 }
 
+/// Warps that a multiprocessor has room for.
+pub(crate) const WARP_SLOTS: u32 = 64;
+
 fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Fault> {
     let below = (1u32 << lane) - 1;
     let own = 1u32 << lane;
@@ -521,7 +524,9 @@ fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Faul
         SpecialReg::LanemaskGt => !(below | own),
         SpecialReg::LanemaskGe => !below,
         SpecialReg::ClusterCtaRank => 0,
-        SpecialReg::Clock => step.clock as u32,
+        SpecialReg::Clock | SpecialReg::GlobalTimer => step.clock as u32,
+        SpecialReg::ClockHi | SpecialReg::GlobalTimerHi | SpecialReg::SmId => 0,
+        SpecialReg::NumWarps => WARP_SLOTS,
         SpecialReg::LocalTop => step.shape.local_bytes,
         SpecialReg::LocalWindow => memory::LOCAL_WINDOW as u32,
         SpecialReg::LocalWindowHigh => (memory::LOCAL_WINDOW >> 32) as u32,

@@ -40,9 +40,7 @@ pub(super) type Spilled = Vec<Option<Plan>>;
 /// changes.
 pub(super) fn is_rematerialisable(inst: &MInst<VReg>) -> bool {
     let row = inst.inst.row();
-    let steady = |kind: &OperandKind<VReg>| {
-        !matches!(kind, OperandKind::Special(SpecialReg::ClockLo | SpecialReg::WarpId))
-    };
+    let steady = |kind: &OperandKind<VReg>| !matches!(kind, OperandKind::Special(sr) if sr.is_clock() || *sr == SpecialReg::WarpId);
     inst.inst.guard.is_none()
         && inst.call.is_none()
         && row.effects.is_none()

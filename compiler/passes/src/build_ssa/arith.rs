@@ -25,8 +25,8 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "sub" => add_or_subtract(t, form, Op::Isub),
         "div" => binary(t, form, Op::Sdiv, Op::Udiv),
         "rem" => binary(t, form, Op::Srem, Op::Urem),
-        "min" => binary(t, form, Op::Smin, Op::Umin),
-        "max" => binary(t, form, Op::Smax, Op::Umax),
+        "min" => extreme(t, form, Op::Smin, Op::Umin),
+        "max" => extreme(t, form, Op::Smax, Op::Umax),
         "mul" => multiply(t, form, false),
         "mad" => multiply(t, form, true),
         "sad" => sum_of_difference(t, form),
@@ -57,6 +57,22 @@ fn binary(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Tran
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let value = t.emit(if scalar.is_signed() { signed } else { unsigned }, ty, &[a, b]);
+    t.write(form.operand(0)?, value)
+}
+
+/// A minimum or maximum; with `.relu` zero instead of a negative number.
+fn extreme(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
+    if !form.take("relu") {
+        return binary(t, form, signed, unsigned);
+    }
+    form.expect_operands(3)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().filter(|_| scalar.is_signed()).ok_or(Unsupported)?;
+    let a = t.read(form.operand(1)?, scalar)?;
+    let b = t.read(form.operand(2)?, scalar)?;
+    let chosen = t.emit(signed, ty, &[a, b]);
+    let zero = t.constant(ty, 0);
+    let value = t.emit(Op::Smax, ty, &[chosen, zero]);
     t.write(form.operand(0)?, value)
 }
 

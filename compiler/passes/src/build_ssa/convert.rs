@@ -20,8 +20,11 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
 }
 
 fn convert(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(2)?;
     let &[to, from] = &form.types[..] else { return Err(Unsupported) };
+    if to.packed && form.operands.len() == 3 {
+        return pack_halves(t, form, to, from);
+    }
+    form.expect_operands(2)?;
     let value = match (to.is_float(), from.is_float()) {
         (false, false) => integer_to_integer(t, form, to, from)?,
         (true, false) => integer_to_float(t, form, to, from)?,
@@ -116,7 +119,15 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
     }
     let value = integer(t, form, from)?;
     let op = if from.is_signed() { Op::SintToFloat(round) } else { Op::UintToFloat(round) };
-    Ok(t.emit(op, to.ir().ok_or(Unsupported)?, &[value]))
+    let ty = to.ir().ok_or(Unsupported)?;
+    // No integer is subnormal as a float of single precision.
+    let flushes = form.take("ftz") && ty != Type::F32;
+    let saturates = form.take("sat");
+    if flushes || (saturates && ty != Type::F32) {
+        return Err(Unsupported);
+    }
+    let value = t.emit(op, ty, &[value]);
+    Ok(if saturates { adjusted(t, value, false, true) } else { value })
 }
 
 /// Conversions to integers saturate; to fewer than 32 bits they saturate once more.
@@ -156,13 +167,10 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
         if ty == Type::F64 && sat {
             // Double precision has no such modifier. A NaN becomes zero.
             let (zero, one) = (t.constant(ty, 0), t.constant(ty, ptxc_semantics::F64.one()));
-            let least = t.emit(Op::Fmax(false), ty, &[value, zero]);
-            value = t.emit(Op::Fmin(false), ty, &[least, one]);
+            let least = t.emit(Op::Fmax(false, false), ty, &[value, zero]);
+            value = t.emit(Op::Fmin(false, false), ty, &[least, one]);
         } else if sat || (ftz && integral.is_none()) {
-            // Adding minus zero leaves every number as it is, for the modifiers to work on.
-            let zero = t.constant(ty, 1 << (ty.bits() - 1));
-            let mode = FloatMode { ftz, sat, ..FloatMode::RN };
-            value = t.emit(Op::Fadd(mode), ty, &[value, zero]);
+            value = adjusted(t, value, ftz, sat);
         }
         return Ok(value);
     }
@@ -172,6 +180,31 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
     }
     let mode = FloatMode { round: round.unwrap_or(Rounding::Nearest), ftz, sat, contract: false };
     Ok(t.emit(Op::FloatToFloat(mode), ty, &[value]))
+}
+
+/// `cvt.rn.f16x2.f32 d, a, b`: two numbers rounded to halves, `a` the upper one.
+fn pack_halves(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated {
+    let round = form.choose(ROUNDINGS).ok_or(Unsupported)?;
+    let half = Scalar { bits: 16, packed: false, ..to };
+    let ty = half.ir().ok_or(Unsupported)?;
+    let mode = FloatMode { round, ..FloatMode::RN };
+    let mut halves = smallvec::SmallVec::<[Value; 2]>::new();
+    for index in [2, 1] {
+        let value = t.read(form.operand(index)?, from)?;
+        let rounded = t.emit(Op::FloatToFloat(mode), ty, &[value]);
+        halves.push(t.emit(Op::Bitcast, Type::B16, &[rounded]));
+    }
+    let value = t.emit(Op::Pack, Type::B32, &halves);
+    t.write(form.operand(0)?, value)
+}
+
+/// A float flushed and clamped.
+fn adjusted(t: &mut Translator, value: Value, ftz: bool, sat: bool) -> Value {
+    // Adding minus zero leaves every number as it is, for the modifiers to work on.
+    let ty = t.ty(value);
+    let zero = t.constant(ty, 1 << (ty.bits() - 1));
+    let mode = FloatMode { ftz, sat, ..FloatMode::RN };
+    t.emit(Op::Fadd(mode), ty, &[value, zero])
 }
 
 fn convert_address(t: &mut Translator, form: &mut Form) -> Translated {

@@ -23,8 +23,8 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "fma" | "mad" => arithmetic(t, form, Op::Ffma, 3),
         "neg" => simple(t, form, Op::Fneg, 1),
         "abs" => simple(t, form, Op::Fabs, 1),
-        "min" => simple(t, form, Op::Fmin, 2),
-        "max" => simple(t, form, Op::Fmax, 2),
+        "min" => extreme(t, form, Op::Fmin),
+        "max" => extreme(t, form, Op::Fmax),
         "div" => divide(t, form),
         "rcp" => reciprocal(t, form),
         "rsqrt" => approximate(t, form, Approx::Rsq),
@@ -54,6 +54,11 @@ fn arithmetic(t: &mut Translator, form: &mut Form, op: fn(FloatMode) -> Op, sour
 fn simple(t: &mut Translator, form: &mut Form, op: fn(bool) -> Op, sources: usize) -> Translated {
     let ftz = form.take("ftz");
     compute(t, form, op(ftz), sources)
+}
+
+fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool) -> Op) -> Translated {
+    let (ftz, nan) = (form.take("ftz"), form.take("NaN"));
+    compute(t, form, op(ftz, nan), 2)
 }
 
 /// The rounding mode of an exact operation, if the instruction has one.

@@ -371,7 +371,7 @@ impl<'a> Translator<'a> {
             Some(Meaning::Variable(_)) => self.address_of(name),
             Some(_) => Err(Unsupported),
             None => match special(name) {
-                Some(register) => Ok(self.emit(Op::SpecialReg(register), Type::B32, &[])),
+                Some((register, ty)) => Ok(self.emit(Op::SpecialReg(register), ty, &[])),
                 None => self.address_of(name),
             },
         }
@@ -533,8 +533,14 @@ fn lane(part: &str) -> Option<u32> {
     }
 }
 
-fn special(name: &str) -> Option<SpecialReg> {
-    name.strip_prefix('%')?.parse().ok()
+/// The special register of that name, and its type.
+fn special(name: &str) -> Option<(SpecialReg, Type)> {
+    match name.strip_prefix('%')? {
+        "clock64" => Some((SpecialReg::Clock, Type::B64)),
+        "globaltimer" => Some((SpecialReg::GlobalTimer, Type::B64)),
+        "globaltimer_lo" => Some((SpecialReg::GlobalTimer, Type::B32)),
+        name => Some((name.parse().ok()?, Type::B32)),
+    }
 }
 
 /// Whether an instruction may run where its guard fails, if its result is not used then: it computes

@@ -19,7 +19,7 @@
 use petgraph::graph::DiGraph;
 use ptxc_sass::latency::{Dependence, Side, Source, latency, reads_at_issue};
 use ptxc_sass::memory_order::{may_swap, may_swap_if_disjoint};
-use ptxc_sass::{AccessRole, Arch, Completion, Inst, OperandKind, RegFile, SpecialReg};
+use ptxc_sass::{AccessRole, Arch, Completion, Inst, OperandKind, RegFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -317,5 +317,5 @@ fn cycles<R: Unit>(
 
 /// Whether it reads the clock, which must not move against other readings.
 pub(super) fn reads_clock<R: Unit>(inst: &Inst<R>) -> bool {
-    inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Special(SpecialReg::ClockLo)))
+    inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Special(sr) if sr.is_clock()))
 }

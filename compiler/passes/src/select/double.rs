@@ -15,10 +15,11 @@
 //! `DSETP.MIN` tells by its first predicate whether the first operand is the result, and by its second whether both
 //! are NaNs; then the result is the second one, made quiet.
 
-use ptxc_ir::{Approx, FloatCond, FloatMode, Inst as IrInst, InstData, Op as IrOp, Rounding, Type, Value};
+use ptxc_ir::{Approx, FloatCond, FloatMode, Inst as IrInst, InstData, Op as IrOp, Type, Value};
 use ptxc_sass::{Inst, Op, Operand, RegFile};
 
 use super::compare::Combine;
+use super::convert::with_integral;
 use super::float::{with_ftz, with_round};
 use super::lower::{Lower, Src};
 use super::pool::{BankPlace, Pooled};
@@ -175,7 +176,7 @@ impl Lower<'_> {
                 let c = self.double_operand(x, true);
                 self.emit(Inst::new(Op::DADD).ops([Operand::reg(to), Operand::rz().neg(), c]));
             }
-            IrOp::Fmin(_) | IrOp::Fmax(_) => self.double_extreme(to, data),
+            IrOp::Fmin(..) | IrOp::Fmax(..) => self.double_extreme(to, data),
             IrOp::Fapprox(function @ (Approx::Rcp | Approx::Rsq), _) => {
                 let mode = if function == Approx::Rcp { ".RCP64H" } else { ".RSQ64H" };
                 let high = self.half(data.args[0], 1);
@@ -194,7 +195,7 @@ impl Lower<'_> {
 
     fn double_extreme(&mut self, to: VReg, data: &InstData) {
         let [a, b] = [data.args[0], data.args[1]];
-        let mode = if matches!(data.op, IrOp::Fmin(_)) { ".MIN" } else { ".MAX" };
+        let mode = if matches!(data.op, IrOp::Fmin(..)) { ".MIN" } else { ".MAX" };
         let first = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
         let undefined = self.mir.new_vreg(RegFile::Pred, 1);
         let high = self.temp();
@@ -336,14 +337,5 @@ impl Lower<'_> {
             let made = with_ftz(made, mode.ftz);
             self.emit(if mode.sat { made.with(".SAT") } else { made });
         }
-    }
-}
-
-fn with_integral(inst: Inst<VReg>, round: Rounding) -> Inst<VReg> {
-    match round {
-        Rounding::Nearest => inst,
-        Rounding::Zero => inst.with(".TRUNC"),
-        Rounding::Down => inst.with(".FLOOR"),
-        Rounding::Up => inst.with(".CEIL"),
     }
 }

@@ -1,4 +1,4 @@
-//! Single-precision arithmetic and conversions.
+//! Single-precision arithmetic.
 //!
 //! Signs and magnitudes of operands are free: `fneg` and `fabs` become flags of the operand that reads them.
 //!
@@ -134,12 +134,13 @@ impl Lower<'_> {
                 let a = self.float_operand(x, false);
                 self.emit(with_ftz(Inst::new(Op::FADD).ops([to, a, Operand::rz().neg()]), ftz));
             }
-            IrOp::Fmin(ftz) | IrOp::Fmax(ftz) => {
+            IrOp::Fmin(ftz, nan) | IrOp::Fmax(ftz, nan) => {
                 let y = self.float_src(data.args[1]);
                 let (a, b) = self.float_pair(x, y);
-                let least = matches!(data.op, IrOp::Fmin(_));
+                let least = matches!(data.op, IrOp::Fmin(..));
                 let ps = if least { Operand::pt() } else { Operand::pt().not() };
-                self.emit(with_ftz(Inst::new(Op::FMNMX).ops([to, a, b, ps]), ftz));
+                let chosen = with_ftz(Inst::new(Op::FMNMX).ops([to, a, b, ps]), ftz);
+                self.emit(if nan { chosen.with(".NAN") } else { chosen });
             }
             IrOp::Fapprox(function, ftz) => {
                 let mode = match function {
@@ -161,51 +162,6 @@ impl Lower<'_> {
                 }
                 let b = self.float_operand(x, true);
                 self.emit(Inst::new(Op::MUFU).with(mode).ops([to, b]));
-            }
-            _ => {}
-        }
-    }
-
-    pub(super) fn lower_conversion(&mut self, inst: IrInst) {
-        let data = &self.func.insts[inst];
-        let to = self.def(self.func.result(inst));
-        let from_ty = self.func.ty(data.args[0]);
-        match data.op {
-            IrOp::SintToFloat(round) | IrOp::UintToFloat(round) => {
-                if data.ty != Type::F32 || from_ty.bits() > 32 {
-                    let why = format!("from {from_ty} to {}", data.ty);
-                    return self.unsupported(&data.op, why);
-                }
-                let signed = matches!(data.op, IrOp::SintToFloat(_));
-                let b = self.any_value(data.args[0]);
-                // The arithmetic pipe rounds to nearest and towards zero only.
-                let made = match (round, signed) {
-                    (Rounding::Down | Rounding::Up, true) => Inst::new(Op::I2F),
-                    (Rounding::Down | Rounding::Up, false) => Inst::new(Op::I2F).with(".U32"),
-                    (_, true) => Inst::new(Op::I2FP).with(".S32"),
-                    (_, false) => Inst::new(Op::I2FP).with(".U32"),
-                };
-                self.emit(with_round(made.ops([to, b]), round));
-            }
-            IrOp::FloatToSint(round, ftz) | IrOp::FloatToUint(round, ftz) => {
-                if data.ty.bits() > 32 || from_ty != Type::F32 {
-                    let why = format!("from {from_ty} to {}", data.ty);
-                    return self.unsupported(&data.op, why);
-                }
-                if data.ty.bits() < 32 {
-                    return self.unsupported(&data.op, "it saturates at 32 bits, not at 16");
-                }
-                let x = self.float_src(data.args[0]);
-                let b = self.float_operand(x, true);
-                let made = Inst::new(Op::F2I).with(".NTZ").ops([to, b]);
-                let made = if matches!(data.op, IrOp::FloatToUint(..)) { made.with(".U32") } else { made };
-                let made = match round {
-                    Rounding::Nearest => made,
-                    Rounding::Zero => made.with(".TRUNC"),
-                    Rounding::Down => made.with(".FLOOR"),
-                    Rounding::Up => made.with(".CEIL"),
-                };
-                self.emit(with_ftz(made, ftz));
             }
             _ => {}
         }

@@ -28,6 +28,7 @@ mod atomic;
 mod call;
 mod compare;
 mod control;
+mod convert;
 mod double;
 mod float;
 mod integer;
@@ -278,7 +279,7 @@ impl Lower<'_> {
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F32 => {
                 self.lower_float_arithmetic(inst);
             }
-            Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(_) | Op::Fmax(_) | Op::Fapprox(..) if ty == Type::F32 => {
+            Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(..) | Op::Fmax(..) | Op::Fapprox(..) if ty == Type::F32 => {
                 self.lower_float_unary(inst);
             }
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F64 => {
@@ -286,8 +287,8 @@ impl Lower<'_> {
             }
             Op::Fneg(_)
             | Op::Fabs(_)
-            | Op::Fmin(_)
-            | Op::Fmax(_)
+            | Op::Fmin(..)
+            | Op::Fmax(..)
             | Op::Fapprox(..)
             | Op::RoundToIntegral(..)
                 if ty == Type::F64 =>
@@ -306,6 +307,8 @@ impl Lower<'_> {
             Op::SintToFloat(_) | Op::UintToFloat(_) | Op::FloatToSint(..) | Op::FloatToUint(..) => {
                 self.lower_conversion(inst);
             }
+            Op::FloatToFloat(_) => self.lower_conversion(inst),
+            Op::RoundToIntegral(..) if ty == Type::F32 => self.lower_conversion(inst),
 
             Op::Load(_) => self.lower_load(inst),
             Op::Store(_) => self.lower_store(inst),

@@ -4,9 +4,10 @@
 //! of their users (`ULDC`, `LDC`), as is the address of a variable in shared memory. What is left is read
 //! with `S2R`.
 
-use ptxc_ir::{Inst as IrInst, Op as IrOp, SpecialReg as IrReg};
+use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, SpecialReg as IrReg, Type, Value};
 use ptxc_sass::{Arch, Inst, Op, Operand, SpecialReg};
 
+use super::integer::shift_right;
 use super::lower::Lower;
 use super::pool::Pooled;
 
@@ -42,6 +43,7 @@ fn special_register(reg: IrReg) -> Option<SpecialReg> {
         IrReg::LanemaskLe => SpecialReg::LeMask,
         IrReg::LanemaskGt => SpecialReg::GtMask,
         IrReg::LanemaskGe => SpecialReg::GeMask,
+        IrReg::SmId => SpecialReg::VirtualSmId,
         IrReg::SharedWindowHigh => SpecialReg::SharedWindowHigh,
         _ => return None,
     })
@@ -55,13 +57,7 @@ impl Lower<'_> {
             return;
         }
         match data.op {
-            IrOp::SpecialReg(reg) => match special_register(reg) {
-                Some(reg) => {
-                    let to = self.def(result);
-                    self.emit(Inst::new(Op::S2R).ops([to, Operand::special(reg)]));
-                }
-                None => self.unsupported(&data.op, format!("%{reg} is not read by S2R alone")),
-            },
+            IrOp::SpecialReg(reg) => self.lower_special_register(reg, data, result),
             IrOp::Param(offset) if data.ty.bits() == 16 => {
                 let at = self.param(offset);
                 let from = self.pooled(Pooled::NarrowBank { at, bytes: 2 });
@@ -76,4 +72,36 @@ impl Lower<'_> {
             _ => self.unsupported(&data.op, format!("a parameter of type {}", data.ty)),
         }
     }
+
+    fn lower_special_register(&mut self, reg: IrReg, data: &InstData, result: Value) {
+        let to = self.def(result);
+        if let Some(clock) = clock(reg) {
+            let op = if data.ty == Type::B64 { Op::CS2R } else { Op::CS2R_32 };
+            return self.emit(Inst::new(op).ops([to, Operand::special(clock)]));
+        }
+        let (from, bits) = match reg {
+            IrReg::WarpId => (SpecialReg::WarpId, 7),
+            IrReg::NumWarps => (SpecialReg::VirtCfg, 8),
+            _ => match special_register(reg) {
+                Some(reg) => return self.emit(Inst::new(Op::S2R).ops([to, Operand::special(reg)])),
+                None => return self.unsupported(&data.op, format!("%{reg} is not read by S2R alone")),
+            },
+        };
+        // A field above the low byte.
+        let [whole, above] = [self.temp(), self.temp()].map(Operand::reg);
+        self.emit(Inst::new(Op::S2R).ops([whole, Operand::special(from)]));
+        self.emit(shift_right(above, whole, Operand::imm(8), false));
+        self.emit(Inst::new(Op::SGXT).with(".U32").ops([to, above, Operand::imm(bits)]));
+    }
+}
+
+/// The clock that a special register is, or is the low half of.
+fn clock(reg: IrReg) -> Option<SpecialReg> {
+    Some(match reg {
+        IrReg::Clock => SpecialReg::ClockLo,
+        IrReg::ClockHi => SpecialReg::ClockHi,
+        IrReg::GlobalTimer => SpecialReg::GlobalTimerLo,
+        IrReg::GlobalTimerHi => SpecialReg::GlobalTimerHi,
+        _ => return None,
+    })
 }

@@ -136,6 +136,9 @@ impl Lower<'_> {
                 self.place(data.args[1], to.component(2));
             }
             _ => {
+                if self.lower_packed_halves(data, Operand::reg(to)) {
+                    return;
+                }
                 // Two halves in one register: bytes 0 and 1 of each.
                 let a = self.gpr_value(data.args[0]);
                 let c = self.gpr_value(data.args[1]);

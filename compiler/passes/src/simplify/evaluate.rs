@@ -90,6 +90,10 @@ fn integer(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
     })
 }
 
+fn nan_rule(nan: bool) -> NanRule {
+    if nan { NanRule::Propagate } else { NanRule::Number }
+}
+
 fn limit(wrap: bool) -> Limit {
     if wrap { Limit::Wrap } else { Limit::Clamp }
 }
@@ -147,8 +151,8 @@ fn floating(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
         // The sign of a NaN is not specified.
         (Op::Fneg(ftz), &[a]) if !format.is_nan(a) => float::neg(format, flush(*ftz, a)),
         (Op::Fabs(ftz), &[a]) if !format.is_nan(a) => float::abs(format, flush(*ftz, a)),
-        (Op::Fmin(ftz), &[a, b]) => float::min(format, a, b, NanRule::Number, *ftz),
-        (Op::Fmax(ftz), &[a, b]) => float::max(format, a, b, NanRule::Number, *ftz),
+        (Op::Fmin(ftz, nan), &[a, b]) => float::min(format, a, b, nan_rule(*nan), *ftz),
+        (Op::Fmax(ftz, nan), &[a, b]) => float::max(format, a, b, nan_rule(*nan), *ftz),
         (Op::Fcmp(condition, ftz), &[a, b]) => {
             u64::from(float::compare(format, (*condition).into(), a, b, *ftz))
         }

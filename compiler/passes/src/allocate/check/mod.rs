@@ -712,7 +712,7 @@ fn gives_the_same(inst: &MInst<VReg>) -> bool {
         && inst.inst.uses().next().is_none()
         && inst.tied.is_empty()
         && inst.inst.operands.iter().all(|operand| match operand.kind {
-            OperandKind::Special(sr) => !matches!(sr, SpecialReg::ClockLo | SpecialReg::WarpId),
+            OperandKind::Special(sr) => !(sr.is_clock() || sr == SpecialReg::WarpId),
             _ => true,
         })
 }
