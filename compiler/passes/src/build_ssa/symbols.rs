@@ -25,6 +25,9 @@ pub(super) fn ir_space(space: ast::Space) -> Option<Space> {
     }
 }
 
+/// Bytes of a constant bank.
+const BANK_BYTES: u32 = 1 << 16;
+
 /// What a variable belongs to.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
@@ -42,7 +45,8 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// The symbol of a variable; none if it lies in no addressable space, or nothing fits its initialiser.
+    /// The symbol of a variable; none if it lies in no addressable space or beyond its constant bank, or nothing
+    /// fits its initialiser.
     pub fn get(
         &mut self,
         func: &mut Function,
@@ -52,6 +56,16 @@ impl Symbols {
     ) -> Option<Symbol> {
         if let Some(&symbol) = self.made.get(&owner) {
             return Some(symbol);
+        }
+        // What lies beyond a constant bank, or where only a linker knows, can't be named.
+        let end = |bytes: u32| variable.place.and_then(|place| place.checked_add(bytes));
+        let end = match variable.space {
+            ast::Space::Const => end(variable.size)?,
+            ast::Space::Global => end(8)?,
+            _ => 0,
+        };
+        if end > BANK_BYTES {
+            return None;
         }
         // A variable of the function may have the name of one of the module, or of another block of it.
         let mut unique = name.to_string();
