@@ -6,7 +6,8 @@
 //! [`TRIPS`]; edges out of the loop share one in [`TRIPS`] of their block's frequency, so that about as much
 //! leaves as enters. Other heuristics, after Wu and Larus (*Static Branch Frequency and Program Profile
 //! Analysis*, 1994): a branch to a block that only ends the thread is taken one time in four, since an
-//! early exit guards against the ragged end of the data; all else is even.
+//! early exit guards against the ragged end of the data; a block that calls a runtime routine runs one time in
+//! forty, since fast sequences cover what is usual; all else is even.
 //!
 //! Frequencies are integers in units of 1/1024, saturate, and are at least 1: deep nests and irreducible
 //! flow are harmless. Linear.
@@ -15,7 +16,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::cfg::Cfg;
 use ptxc_ir::dominators::Dominators;
 use ptxc_ir::loops::Loops;
-use ptxc_ir::{Block, Function};
+use ptxc_ir::{Block, Function, Op};
 
 use crate::uniformity::is_exit;
 
@@ -49,6 +50,8 @@ pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
         let weight = |target: Block| {
             if leaves(target) {
                 4
+            } else if is_slow_path(func, target) {
+                1
             } else if is_exit(func, target) {
                 TRIPS
             } else {
@@ -65,6 +68,13 @@ pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
         }
     }
     frequency
+}
+
+/// Whether a block is there for what a fast sequence cannot do: it calls a runtime routine and goes on.
+fn is_slow_path(func: &Function, block: Block) -> bool {
+    let calls = |&inst| matches!(func.insts[inst].op, Op::Call(_, true));
+    func.blocks[block].insts.iter().any(calls)
+        && func.terminator(block).is_some_and(|inst| func.insts[inst].op == Op::Jump)
 }
 
 #[cfg(test)]

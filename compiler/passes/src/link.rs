@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! kernel:   MOV R2, `(.L_x_0)          MOV R2, 0x20
-//!           CALL `($1)            =>   CALL `($u64.div)
+//!           CALL `($1)            =>   CALL `($u64.divrem)
 //! .L_x_0:   EXIT                       EXIT
-//!                                  $u64.div:
+//!                                  $u64.divrem:
 //!                                      …
 //!                                      RET R2 `(kernel)
 //! ```

@@ -2,11 +2,12 @@
 //!
 //! [`rewrite`] walks the blocks in layout order and hands every instruction to a rule, which either keeps
 //! it or emits others in its place through the [`Emitter`]. New instructions take the source location of
-//! the one they stand for. Constants are made once a block.
+//! the one they stand for. Constants are made once a block. A rule may put a part of its work aside, in a block
+//! that rarely runs ([`Emitter::slow_path`]).
 
 use std::collections::BTreeMap;
 
-use ptxc_ir::{Block, Function, Inst, InstData, Op, SourceLoc, Type, Value};
+use ptxc_ir::{Block, BlockCall, BlockData, Function, Inst, InstData, Op, SourceLoc, Type, Value};
 
 /// Where a rule puts what it makes.
 pub(super) struct Emitter<'a> {
@@ -18,6 +19,8 @@ pub(super) struct Emitter<'a> {
     loc: SourceLoc,
     constants: BTreeMap<(Type, u64), Value>,
     renames: &'a mut Vec<(Value, Value)>,
+    /// The blocks so far, in their new order.
+    order: &'a mut Vec<Block>,
 }
 
 impl Emitter<'_> {
@@ -63,6 +66,47 @@ impl Emitter<'_> {
         self.renames.push((result, value));
     }
 
+    /// Ends the block in hand by a branch: where `condition` holds, `slow` computes the instruction's result in a
+    /// block of its own; elsewhere the result is `fast`. What comes next goes to the block where both meet again.
+    ///
+    /// ```text
+    /// block0: …                          block0: …
+    ///     v3 = fdiv v1, v2                   brif condition, block1, block2(fast)
+    ///     …                      =>      block1: …
+    ///                                        jump block2(slow)
+    ///                                    block2(v3):
+    ///                                        …
+    /// ```
+    pub fn slow_path(
+        &mut self,
+        inst: Inst,
+        condition: Value,
+        fast: Value,
+        slow: impl FnOnce(&mut Emitter) -> Value,
+    ) {
+        let result = self.func.result(inst);
+        let ty = self.func.ty(result);
+        let [aside, join] = [(); 2].map(|()| self.func.blocks.push(BlockData::default()));
+        let param = self.func.add_block_param(join, ty);
+        let branch = self.inst(Op::Branch(false), Type::B32, &[condition]);
+        self.func.insts[branch].targets.extend([BlockCall::new(aside, &[]), BlockCall::new(join, &[fast])]);
+        self.begin(aside);
+        let value = slow(self);
+        let jump = self.inst(Op::Jump, Type::B32, &[]);
+        self.func.insts[jump].targets.push(BlockCall::new(join, &[value]));
+        // Constants that were made aside do not dominate what follows.
+        self.constants.clear();
+        self.begin(join);
+        self.rename(result, param);
+    }
+
+    /// Closes the block in hand and goes on with another one.
+    fn begin(&mut self, block: Block) {
+        self.func.blocks[self.block].insts = std::mem::take(&mut self.out);
+        self.block = block;
+        self.order.push(block);
+    }
+
     /// Turns an instruction into another one with the same result and puts it: its users see the new
     /// value without being touched.
     pub fn become_op(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {
@@ -76,8 +120,10 @@ impl Emitter<'_> {
 pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, Inst) -> bool) -> bool {
     let mut changed = false;
     let mut renames = Vec::new();
+    let mut order = Vec::with_capacity(func.layout.len());
     for index in 0..func.layout.len() {
         let block = func.layout[index];
+        order.push(block);
         let insts = std::mem::take(&mut func.blocks[block].insts);
         let mut emitter = Emitter {
             out: Vec::with_capacity(insts.len()),
@@ -85,6 +131,7 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
             loc: SourceLoc::NONE,
             constants: BTreeMap::new(),
             renames: &mut renames,
+            order: &mut order,
             func,
         };
         for inst in insts {
@@ -95,9 +142,10 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
                 emitter.keep(inst);
             }
         }
-        let out = emitter.out;
-        func.blocks[block].insts = out;
+        let (last, out) = (emitter.block, emitter.out);
+        func.blocks[last].insts = out;
     }
+    func.layout = order;
     apply(func, &renames);
     changed
 }

@@ -26,6 +26,8 @@ mod bar_to_barrier;
 mod demanded_words;
 mod emitter;
 mod f32_approximations;
+mod f32_divide;
+mod f32_square_root;
 mod funnel_shifts;
 mod fuse_multiply_add;
 mod global_addresses;
@@ -34,8 +36,8 @@ mod memory_orders;
 mod narrow_integers;
 mod narrow_vectors;
 mod paired_products;
-mod routines;
 mod switches;
+mod wide_division;
 mod wide_integers;
 mod wide_multiply_add;
 mod window_addresses;
@@ -45,6 +47,8 @@ pub use atomic_loops::atomic_loops;
 pub use bar_to_barrier::bar_to_barrier;
 pub use demanded_words::demanded_words;
 pub use f32_approximations::f32_approximations;
+pub use f32_divide::f32_divide;
+pub use f32_square_root::f32_square_root;
 pub use funnel_shifts::funnel_shifts;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
@@ -53,8 +57,8 @@ pub use memory_orders::memory_orders;
 pub use narrow_integers::narrow_integers;
 pub use narrow_vectors::narrow_vectors;
 pub use paired_products::paired_products;
-pub use routines::routines;
 pub use switches::switches;
+pub use wide_division::wide_division;
 pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
 pub use window_addresses::window_addresses;
@@ -76,9 +80,11 @@ pub const RULES: &[(&str, Rule)] = &[
     ("global-addresses", global_addresses),
     ("window-addresses", window_addresses),
     ("f32-approximations", f32_approximations),
+    ("f32-divide", f32_divide),
+    ("f32-square-root", f32_square_root),
+    ("wide-division", wide_division),
     ("integer-division", integer_division),
     ("demanded-words", demanded_words),
-    ("routines", routines),
     ("narrow-integers", narrow_integers),
     ("address-offsets", address_offsets),
     ("funnel-shifts", funnel_shifts),

@@ -13,7 +13,7 @@
 //! 64-bit operations never goes through the pair.
 //!
 //! What stays whole is what the machine does on pairs: comparisons, multiply-adds, memory, and moving
-//! values about. Division has no rule.
+//! values about. Division was taken care of before.
 
 use ptxc_ir::{Block, Function, Funnel, Inst, IntCond, Op, Type, Value};
 use ptxc_sass::Arch;

@@ -6,17 +6,21 @@
 //! code behind the kernel's.
 //!
 //! ```text
-//! v3 = udiv.b64 v1, v2      =>      callee @u64.div routine (b64, b64) -> (b64)
-//!                                   v3 = call.pure @u64.div, v1, v2
+//! v3 = udiv.b64 v1, v2      =>      callee @u64.divrem routine (b64, b64) -> (b64, b64)
+//!                                   v3, v4 = call.pure @u64.divrem, v1, v2
 //! ```
 //!
 //! To add one: its file, and a line in [`ROUTINES`]. Names have a dot, which no name in PTX has.
 
 use ptxc_ir::text::parse_function;
-use ptxc_ir::{Callee, CalleeKind, Function};
+use ptxc_ir::{Callee, CalleeKind, Function, Rounding};
 
 /// Every routine: its name, and its text.
-const ROUTINES: &[(&str, &str)] = &[("u64.div", include_str!("u64.div.ir"))];
+const ROUTINES: &[(&str, &str)] = &[
+    ("f32.div", include_str!("f32.div.ir")),
+    ("f32.sqrt", include_str!("f32.sqrt.ir")),
+    ("u64.divrem", include_str!("u64.divrem.ir")),
+];
 
 /// The names of all routines.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -55,6 +59,16 @@ pub fn callee(name: &str) -> Callee {
     let func = routine(name).unwrap_or_else(|| panic!("there is no routine {name}"));
     let params = func.blocks[func.entry()].params.iter().map(|&param| func.ty(param)).collect();
     Callee { name: func.name, kind: CalleeKind::Routine, params, results: func.returns }
+}
+
+/// How routines take a rounding mode as their last argument.
+pub const fn rounding_argument(round: Rounding) -> u64 {
+    match round {
+        Rounding::Nearest => 0,
+        Rounding::Zero => 1,
+        Rounding::Down => 2,
+        Rounding::Up => 3,
+    }
 }
 
 /// All routines that a function calls, directly or not, each once, in the order in which they are found. As

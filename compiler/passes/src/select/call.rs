@@ -5,7 +5,7 @@
 //! [linking](crate::link) knows better.
 //!
 //! ```text
-//! v3 = call.pure @u64.div, v1, v2     =>   CALL.REL.NOINC `($1) args(%r1:2 in R4, %r2:2 in R6) results(%r3:2 in R4) …
+//! v3 = call.pure @u64.divrem, v1, v2     =>   CALL.REL.NOINC `($1) args(%r1:2 in R4, %r2:2 in R6) results(%r3:2 in R4) …
 //! block0(v0: b64):                    =>   mb0: NOP results(%r0:2 in R4, %r9 in R2)
 //! ret v4                              =>   MOV %r9.1, RZ
 //!                                          RET.REL.NODEC %r9 `($0) args(%r4:2 in R4)

@@ -166,6 +166,14 @@ impl Lower<'_> {
             _ => {}
         }
     }
+
+    pub(super) fn lower_division_check(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        let (x, y) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
+        let (a, b) = (self.float_operand(x, false), self.float_operand(y, true));
+        self.emit(Inst::new(Op::FCHK).ops([to, a, b]));
+    }
 }
 
 fn with_mode(inst: Inst<VReg>, mode: FloatMode) -> Inst<VReg> {

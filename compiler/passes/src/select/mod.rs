@@ -279,6 +279,7 @@ impl Lower<'_> {
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F32 => {
                 self.lower_float_arithmetic(inst);
             }
+            Op::FdivCheck => self.lower_division_check(inst),
             Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(..) | Op::Fmax(..) | Op::Fapprox(..) if ty == Type::F32 => {
                 self.lower_float_unary(inst);
             }

@@ -5,7 +5,7 @@ use ptxc_semantics::{IntType, int};
 use crate::kernel::Instruction;
 use crate::operands::{Random, integer_edges, integer_pairs, random_cases};
 
-const WIDTHS: [u32; 2] = [16, 32];
+const WIDTHS: [u32; 3] = [16, 32, 64];
 
 /// The operation's name, its reference and whether its operands are signed.
 type Operation = (&'static str, fn(IntType, u64, u64) -> u64, bool);

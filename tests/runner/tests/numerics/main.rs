@@ -8,6 +8,8 @@
 //! `PTXC_NUMERICS_CASES` sets how many random operands each test takes.
 
 mod doubles;
+mod floats;
 mod integers;
 mod kernel;
 mod operands;
+mod routines;
