@@ -52,14 +52,13 @@ fn sum(t: &mut Translator, form: &mut Form, carries: bool, writes: bool) -> Tran
         (true, true, false) => Op::IsubCarryIn,
         (true, true, true) => Op::IsubCarryInOut,
     };
-    let value = if carries {
+    let inst = if carries {
         let carry = t.carry();
-        let inst = t.inst(op, ty, &[a, b, carry]);
-        inst
+        t.inst(op, ty, &[a, b, carry])
     } else {
         t.inst(op, ty, &[a, b])
     };
-    let results = t.function.results(value);
+    let results = t.function.results(inst);
     let (value, carry) = (results[0], results.get(1).copied());
     if let Some(carry) = carry {
         debug_assert_eq!(t.ty(carry), Type::Pred);
