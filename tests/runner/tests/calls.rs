@@ -27,7 +27,7 @@ fn case() -> Case {
     let hex = |words: &[u64]| {
         words.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect::<String>()
     };
-    let quotient = |a: u64, b: u64| if b == 0 { u64::MAX } else { a / b };
+    let quotient = |a: u64, b: u64| a.checked_div(b).unwrap_or(u64::MAX);
     let (a, b): (Vec<u64>, Vec<u64>) = PAIRS.iter().copied().unzip();
     let expected = PAIRS.map(|(a, b)| {
         let q = quotient(a, b);
