@@ -12,7 +12,9 @@ use std::process::Command;
 
 use ptxc_passes::check::check_function;
 use ptxc_passes::check::env::{ModuleEnv, PtxTarget, PtxVersion};
-use ptxc_passes::check::table::{AddressSpace, Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf};
+use ptxc_passes::check::table::{
+    AddressSpace, Group, Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf, columns_of,
+};
 use ptxc_passes::check::types::{Class, Scalar};
 use ptxc_syntax::ast::Function;
 
@@ -62,15 +64,32 @@ const EXCEPTIONS: &[&str] = &[
     "st.bulk.shared::cta [tile],",
 ];
 
-/// A row with one choice for some of its groups.
+/// A row with a modifier for some of its groups.
+#[derive(Clone)]
 struct Sample<'a> {
     row: &'a Row,
-    chosen: Vec<Option<usize>>,
+    chosen: Vec<Option<&'static str>>,
+    /// Whether the modifiers that may stand anywhere are written backwards, and behind them those that keep
+    /// their order.
+    backwards: bool,
 }
 
-impl Sample<'_> {
+impl<'a> Sample<'a> {
+    /// The row with its required modifiers, the first of each group.
+    fn least(row: &'a Row) -> Sample<'a> {
+        let first = |group: &Group| (group.presence == Presence::Required).then(|| group.choices[0].text);
+        Sample { row, chosen: row.groups.iter().map(first).collect(), backwards: false }
+    }
+
+    /// The same with another modifier in a group.
+    fn with(&self, group: usize, text: Option<&'static str>) -> Sample<'a> {
+        let mut sample = self.clone();
+        sample.chosen[group] = text;
+        sample
+    }
+
     fn scalar(&self, ty: TypeOf) -> Option<Scalar> {
-        let named = |group: usize| Scalar::parse(self.row.groups[group].choices[self.chosen[group]?].text);
+        let named = |group: usize| Scalar::parse(self.chosen[group]?);
         match ty {
             TypeOf::Fixed(scalar) => Some(scalar),
             TypeOf::Group(group) => named(group),
@@ -78,29 +97,35 @@ impl Sample<'_> {
         }
     }
 
+    fn opcode(&self) -> String {
+        let (leading, free) = self.chosen.split_at(self.row.leading);
+        let groups = &self.row.groups[self.row.leading..];
+        let mut free: Vec<(&Group, &str)> =
+            groups.iter().zip(free).filter_map(|(group, text)| Some((group, (*text)?))).collect();
+        if self.backwards {
+            free.reverse();
+            let (in_order, mut others): (Vec<_>, Vec<_>) =
+                free.into_iter().partition(|(group, _)| group.keeps_order);
+            others.extend(in_order.into_iter().rev());
+            free = others;
+        }
+        let parts = std::iter::once(self.row.mnemonic).chain(leading.iter().flatten().copied());
+        parts.chain(free.into_iter().map(|(_, text)| text)).collect::<Vec<_>>().join(".")
+    }
+
     /// The instruction; none where an operand depends on what a sample does not know.
     fn text(&self) -> Option<String> {
-        let mut text = self.row.mnemonic.to_string();
-        for (group, chosen) in self.row.groups.iter().zip(&self.chosen) {
-            if let Some(choice) = chosen {
-                write!(text, ".{}", group.choices[*choice].text).ok()?;
-            }
-        }
+        let text = self.opcode();
         let mut number = 0;
         let mut next = |ty: Scalar| {
             number += 1;
             // Results and sources of tensor instructions are many; names repeat from there on.
-            register(
-                ty,
-                number
-                    % if ty.bits == 32 {
-                        280
-                    } else if ty.bits == 64 {
-                        60
-                    } else {
-                        8
-                    },
-            )
+            let names = match ty.bits {
+                32 => 280,
+                64 => 60,
+                _ => 8,
+            };
+            register(ty, number % names)
         };
         let mut operands = Vec::new();
         for operand in &self.row.operands {
@@ -117,12 +142,12 @@ impl Sample<'_> {
                         Lanes::Fixed(count) => count,
                         Lanes::Any => return None,
                         Lanes::Group(group) => match self.chosen[group] {
-                            Some(choice) => self.row.groups[group].choices[choice].text[1..].parse().ok()?,
+                            Some(choice) => choice.get(1..)?.parse().ok()?,
                             None => 0,
                         },
+                        Lanes::Columns(group, divisor) => columns_of(self.chosen[group]?)? / divisor,
                         Lanes::Multiple(group, factor) => {
-                            let choice = self.row.groups[group].choices.get(self.chosen[group]?)?;
-                            factor * choice.text[1..].parse::<u32>().ok()?
+                            factor * self.chosen[group]?.get(1..)?.parse::<u32>().ok()?
                         }
                     };
                     let mut text = match lanes {
@@ -137,12 +162,8 @@ impl Sample<'_> {
                 Kind::Constant(range) => range.map_or(1, |range| range.greatest).to_string(),
                 Kind::Address(AddressSpace::Fixed("shared")) => "[tile]".to_string(),
                 Kind::Address(AddressSpace::Group(group)) => match self.chosen[*group] {
-                    Some(choice) if self.row.groups[*group].choices[choice].text.starts_with("shared") => {
-                        "[tile]".to_string()
-                    }
-                    Some(choice) if self.row.groups[*group].choices[choice].text.starts_with("param") => {
-                        "[n]".to_string()
-                    }
+                    Some(choice) if choice.starts_with("shared") => "[tile]".to_string(),
+                    Some(choice) if choice.starts_with("param") => "[n]".to_string(),
                     _ => "[b64r9]".to_string(),
                 },
                 Kind::Address(AddressSpace::Tensor) => "[b32r9]".to_string(),
@@ -161,26 +182,25 @@ impl Sample<'_> {
 }
 
 /// Samples of a row: its required modifiers, and each alternative in turn.
-fn samples(row: &Row, out: &mut BTreeSet<String>) {
-    let least: Vec<Option<usize>> =
-        row.groups.iter().map(|group| (group.presence == Presence::Required).then_some(0)).collect();
-    out.extend(Sample { row, chosen: least.clone() }.text());
+fn samples(row: &Row) -> Vec<Sample<'_>> {
+    let least = Sample::least(row);
+    let mut list = vec![least.clone()];
     for (index, group) in row.groups.iter().enumerate() {
-        for choice in 0..group.choices.len() {
-            let mut chosen = least.clone();
-            chosen[index] = Some(choice);
+        for choice in &group.choices {
+            let mut sample = least.with(index, Some(choice.text));
             // What comes only with another modifier comes with its first one, and the other way round.
             for (other, row_group) in row.groups.iter().enumerate() {
                 if let Presence::With(with) = row_group.presence
                     && (with == index || other == index)
                 {
-                    chosen[with].get_or_insert(0);
-                    chosen[other].get_or_insert(0);
+                    sample.chosen[with].get_or_insert(row.groups[with].choices[0].text);
+                    sample.chosen[other].get_or_insert(row_group.choices[0].text);
                 }
             }
-            out.extend(Sample { row, chosen }.text());
+            list.push(sample);
         }
     }
+    list
 }
 
 fn module(version: PtxVersion, target: &str, lines: &[&str]) -> (String, usize) {
@@ -276,7 +296,7 @@ fn the_table_agrees_with_ptxas() {
     let Some(ptxas) = ptxas() else { return };
     let mut texts = BTreeSet::new();
     for row in TABLE.rows() {
-        samples(row, &mut texts);
+        texts.extend(samples(row).iter().filter_map(Sample::text));
     }
     let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
     let kernels = kernels(&lines);
@@ -377,5 +397,25 @@ fn types_agree_as_in_ptxas() {
     let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut found = String::new();
     differences(&ptxas, PtxVersion(9, 0), "sm_90", &lines, &kernels(&lines), &mut found);
+    report(lines.len(), &found);
+}
+
+/// Modifiers that may stand anywhere are written backwards.
+#[test]
+fn modifiers_stand_in_any_order_as_in_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let mut texts = BTreeSet::new();
+    for row in TABLE.rows() {
+        let backwards = samples(row).into_iter().map(|sample| Sample { backwards: true, ..sample });
+        // Products of bits take `.and.popc` in this order alone; the other way round it means nothing else.
+        let is_known = |text: &String| text.contains(".popc.and") || text.contains(".popc.xor");
+        texts.extend(backwards.filter_map(|sample| sample.text()).filter(|text| !is_known(text)));
+    }
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let kernels = kernels(&lines);
+    let mut found = String::new();
+    for target in ["sm_90a", "sm_100a", "sm_120a"] {
+        differences(&ptxas, PtxVersion::NEWEST, target, &lines, &kernels, &mut found);
+    }
     report(lines.len(), &found);
 }

@@ -105,13 +105,21 @@ fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
             parts.next();
         }
     }
+    let mut last_in_order = 0;
     for (part, text) in parts {
         let free = row.groups.iter().enumerate().skip(row.leading);
         let place = free
-            .filter(|(group, _)| chosen[*group].is_none())
+            .filter(|(group, row_group)| {
+                chosen[*group].is_none() && !(row_group.keeps_order && *group < last_in_order)
+            })
             .find_map(|(group, row_group)| position(row_group, text).map(|choice| (group, choice)));
         match place {
-            Some((group, choice)) => chosen[group] = Some((choice, part.min(255) as u8)),
+            Some((group, choice)) => {
+                chosen[group] = Some((choice, part.min(255) as u8));
+                if row.groups[group].keeps_order {
+                    last_in_order = group;
+                }
+            }
             None => left.push(part),
         }
     }

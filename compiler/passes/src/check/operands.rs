@@ -180,6 +180,9 @@ impl Operands<'_, '_> {
             Lanes::Fixed(count) => Some(count),
             Lanes::Any => operand.elements().map(|list| list.len() as u32),
             Lanes::Group(group) => self.form.choice(group).map(|choice| count_of(choice.text)),
+            Lanes::Columns(group, divisor) => {
+                self.form.choice(group).and_then(|choice| table::columns_of(choice.text)).map(|n| n / divisor)
+            }
             Lanes::Multiple(group, factor) => {
                 self.form.choice(group).map(|choice| factor * count_of(choice.text))
             }

@@ -16,7 +16,7 @@
 //! A row has up to three columns: opcode, operands, conditions.
 //!
 //! **Opcode.** The mnemonic, or several with the same forms as in `{vmin,vmax}`; modifiers attached to it stand directly behind it in that order; the others,
-//! behind a space, in any order, as ptxas takes them.
+//! behind a space, in any order, as ptxas takes them (types, state spaces and layouts among themselves in theirs).
 //!
 //! | written | means |
 //! |---|---|
@@ -29,8 +29,8 @@
 //! | `$set` inside braces | the members of the set |
 //! | `x@7.8@sm_90a/sm_100f` | `.x` needs PTX 7.8, and sm_90a or the family of sm_100 |
 //!
-//! Modifiers of one group exclude each other. Two groups with the same members, such as the two types of
-//! `cvt`, are filled from left to right.
+//! Modifiers of one group exclude each other. Types, state spaces and layouts keep their order; of two groups with the same members, such
+//! as the two types of `cvt`, the left one is filled first.
 //!
 //! **Operands**, separated by commas.
 //!
@@ -43,6 +43,7 @@
 //! | `t_` | `_` may stand there |
 //! | `t.` | a part may be selected, `a.b0`, and `-a` written |
 //! | `!pred` | may be negated |
+//! | `t*shape/2` | a vector with half as many elements as the shape `shape` has columns |
 //! | `t*v`, `t*2v`, `t*4`, `t*` | a vector with as many elements as the modifier `v` says (none without it), twice as many, of 4, of any size |
 //! | `t\|pred`, `t\|pred?` | two destinations; the second may be left out |
 //! | `u32:barrier` | a constant there lies in the range `barrier` |
@@ -68,7 +69,7 @@ use rustc_hash::FxHashMap;
 
 pub use row::{
     AddressSpace, Choice, Group, Kind, Lanes, Needs, Operand, OperandPresence, Presence, Range, Row, TypeOf,
-    Value,
+    Value, columns_of,
 };
 
 /// The files of the table with their names.

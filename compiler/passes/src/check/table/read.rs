@@ -9,6 +9,11 @@ use super::row::{
     Value,
 };
 
+/// Modifiers other than types and state spaces that keep their order: layouts of the first and the second
+/// matrix, formats in registers and in memory, types that no register has.
+const ORDERED: [&str; 10] =
+    ["row", "col", "b8x16", "b6x16_p32", "b4x16_p64", "e3m2", "e2m3", "e2m1", "ue8m0", "ue4m3"];
+
 /// What is wrong with a line of the table.
 pub type Wrong = String;
 
@@ -137,7 +142,11 @@ impl Definitions {
             } else {
                 (Presence::Required, behind)
             };
-            groups.push(Group { label, choices, presence });
+            let is_space = |text: &str| ["global", "shared"].contains(&text.split("::").next().unwrap_or(""));
+            let keeps_order =
+                |text| Scalar::parse(text).is_some() || is_space(text) || ORDERED.contains(&text);
+            let keeps_order = choices.iter().all(|choice| keeps_order(choice.text));
+            groups.push(Group { keeps_order, label, choices, presence });
             text = behind;
         }
         Ok(())
@@ -209,6 +218,10 @@ impl Definitions {
             Some((text, "")) => (text, Lanes::Any),
             Some((text, lanes)) => match lanes.parse() {
                 Ok(count) => (text, Lanes::Fixed(count)),
+                Err(_) if lanes.contains('/') => {
+                    let (label, divisor) = lanes.split_once('/').ok_or("a slash")?;
+                    (text, Lanes::Columns(group(label)?, number(divisor)? as u32))
+                }
                 Err(_) => match lanes.trim_start_matches(|c: char| c.is_ascii_digit()) {
                     label if label.len() == lanes.len() => (text, Lanes::Group(group(label)?)),
                     label => {

@@ -26,6 +26,9 @@ pub struct Row {
 /// Modifiers of which an instruction has at most one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
+    /// Whether its members are types, state spaces or layouts: they keep their order, since `cvt.f16.u16` is
+    /// not `cvt.u16.f16`.
+    pub keeps_order: bool,
     /// The name by which operands refer to the group.
     pub label: Option<&'static str>,
     /// At least one.
@@ -186,10 +189,18 @@ pub enum Lanes {
     Group(usize),
     /// So many times what the modifier of that group ends in.
     Multiple(usize, u32),
+    /// The columns of the shape that the modifier of that group is, divided by a number: 32 for
+    /// `m64n128k16` by 4.
+    Columns(usize, u32),
     /// A vector of so many.
     Fixed(u32),
     /// A vector of any size.
     Any,
+}
+
+/// The columns of a shape such as `m64n128k16`: the number behind the `n`.
+pub fn columns_of(shape: &str) -> Option<u32> {
+    shape.split_once('n')?.1.split_once('k')?.0.parse().ok()
 }
 
 /// The type of an operand.
