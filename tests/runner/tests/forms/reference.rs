@@ -114,9 +114,7 @@ fn compared(parts: &[&str], ty: IntType, sources: &[u64]) -> Option<Vec<u64>> {
         "ge" | "hs" => IntCmp::Ge,
         _ => return None,
     };
-    if integer(parts[parts.len() - 1]).is_none() {
-        return None;
-    }
+    integer(parts[parts.len() - 1])?;
     let ty = IntType::new(ty.bits(), signed);
     let holds = int::compare(ty, cmp, sources[0], sources[1]);
     let join = |value: bool| match (parts[2], sources.get(2).map(|bits| bits & 1 == 1)) {
