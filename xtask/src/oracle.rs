@@ -19,8 +19,9 @@ pub(crate) struct Theirs {
     pub(crate) code: Listing,
     /// Registers a thread as ptxas reports them.
     pub(crate) registers: u32,
-    /// Bytes of spill stores and loads as ptxas reports them.
-    pub(crate) spill_bytes: u32,
+    /// Registers that it stores to local memory for want of registers: the bytes of spill stores that ptxas
+    /// reports, in words.
+    pub(crate) spilled_words: u32,
 }
 
 impl Oracle {
@@ -87,9 +88,8 @@ fn read_report(report: &str, kernels: &mut HashMap<String, Theirs>) {
             current = rest.split('\'').next().unwrap_or("").to_string();
         }
         let Some(kernel) = kernels.get_mut(&current) else { continue };
-        if line.contains("bytes spill stores") {
-            let numbers = line.split(", ").filter(|part| part.contains("spill"));
-            kernel.spill_bytes = numbers.filter_map(first_number).sum();
+        if let Some(stores) = line.split(", ").find(|part| part.contains("bytes spill stores")) {
+            kernel.spilled_words = first_number(stores).unwrap_or(0).div_ceil(4);
         }
         if let Some((_, rest)) = line.split_once("Used ") {
             kernel.registers = first_number(rest).unwrap_or(0);
@@ -114,6 +114,6 @@ mod tests {
                       ptxas info    : Used 12 registers, 352 bytes cmem[0]\n";
         read_report(report, &mut kernels);
         let code = Listing { instructions: 1, ..Listing::default() };
-        assert_eq!(kernels["k"], Theirs { code, registers: 12, spill_bytes: 12 });
+        assert_eq!(kernels["k"], Theirs { code, registers: 12, spilled_words: 2 });
     }
 }
