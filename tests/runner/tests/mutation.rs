@@ -121,9 +121,6 @@ fn check_file(path: &Path, heuristic: &str) -> (String, usize, usize) {
     let file = SourceFile::new(&db, path.display().to_string(), text);
     let options = Options::new(&db, None, 3, true, heuristic.to_string(), 255, false);
     let found = diagnostics(&db, file, options);
-    if let Some(first) = found.first().filter(|first| first.code == "E0900") {
-        return (format!("SKIPPED {}: {}", path.display(), first.message), 0, 0);
-    }
     assert_eq!(found, [], "{}", path.display());
     let (mut said, mut all, mut matter) = (Vec::new(), 0, 0);
     for (func, code) in kernels(&db, file, options) {
