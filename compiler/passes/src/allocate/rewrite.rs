@@ -225,7 +225,6 @@ impl Rewriter<'_> {
             early: self.assignment.occupancy.at(RegFile::Gpr, self.live.points.early(block, index)),
             late: self.assignment.occupancy.at(RegFile::Gpr, late),
             results: site.result_places().mask(RegFile::Gpr),
-            used: self.used[RegFile::Gpr as usize],
             limit: self.budget[RegFile::Gpr as usize],
             frame: self.work.spill_bytes.next_multiple_of(16),
         })

@@ -10,9 +10,10 @@
 //! ```
 //!
 //! So the copies stand where the call is, mostly in a slow path that hardly ever runs, and the value is in one
-//! register everywhere else (the caller-save pass of GCC, `caller-save.cc`, places them likewise). Registers
-//! below the highest that the function uses anyway are preferred, then those up to the next multiple of 8,
-//! which a thread gets in any case. Calls share their words of the frame. Cost: linear in the registers.
+//! register everywhere else (the caller-save pass of GCC, `caller-save.cc`, places them likewise). The lowest
+//! free registers are taken, so those that the function uses anyway come before others; a few more registers
+//! cost less than local memory and a stack pointer, so memory is for when the budget has none left. Calls share
+//! their words of the frame. Cost: linear in the registers.
 
 use ptxc_sass::{Inst, PReg, RegFile};
 
@@ -37,8 +38,6 @@ pub(super) struct AtCall<'a> {
     pub late: [u64; 4],
     /// Its results.
     pub results: [u64; 4],
-    /// One more than the highest register in use.
-    pub used: u8,
     /// The number of registers.
     pub limit: u16,
     /// Where the words of the frame begin, in bytes above the stack pointer.
@@ -52,12 +51,10 @@ pub(super) fn saves(at: &AtCall<'_>) -> Saves {
     let limit = at.limit.min(RegFile::Gpr.count().into()) as u8;
     let lost = (0..RegFile::Gpr.count())
         .filter(|&index| has(&at.late, index) && has(&clobbers, index) && !has(&at.results, index));
-    let top = (0..limit).rev().find(|&index| has(&clobbers, index)).map_or(0, |index| index + 1);
-    let cap = at.used.max(top).checked_next_multiple_of(8).unwrap_or(limit).min(limit);
     let free = |&index: &u8| {
         !(has(&at.early, index) || has(&at.late, index) || has(&clobbers, index) || has(&at.results, index))
     };
-    let mut places = (0..cap).filter(free).map(PReg::r);
+    let mut places = (0..limit).filter(free).map(PReg::r);
     let mut saves = Saves::default();
     let mut to_memory = Vec::new();
     for reg in lost.map(PReg::r) {
@@ -95,23 +92,40 @@ mod tests {
     use super::*;
     use crate::mir::RegSet;
 
-    #[test]
-    fn registers_first_then_words_of_the_frame() {
+    /// The saves around a call that destroys R2 to R13, with R3 and R7 to R11 needed behind it.
+    fn around(limit: u16) -> (Vec<String>, Vec<String>, u32) {
         let clobbers = (2..14).map(PReg::r).collect::<RegSet>();
         let call = Call { point: 7, clobbers, frequency: 1 };
-        let at = AtCall {
+        let saves = saves(&AtCall {
             call: &call,
             early: [1 << 1 | 1 << 4 | 1 << 15, 0, 0, 0],
             late: [1 << 1 | 1 << 2 | 1 << 3 | 1 << 7 | 0xf << 8 | 1 << 14, 0, 0, 0],
             results: [1 << 2, 0, 0, 0],
-            used: 16,
-            limit: 16,
+            limit,
             frame: 32,
-        };
-        let saves = saves(&at);
+        });
         let text = |list: &[Inst<PReg>]| list.iter().map(Inst::to_string).collect::<Vec<_>>();
-        assert_eq!(text(&saves.before), ["MOV R0, R3", "STL [R1+0x20], R7", "STL.128 [R1+0x30], R8"]);
-        assert_eq!(text(&saves.behind), ["MOV R3, R0", "LDL R7, [R1+0x20]", "LDL.128 R8, [R1+0x30]"]);
-        assert_eq!(saves.words, 8);
+        (text(&saves.before), text(&saves.behind), saves.words)
+    }
+
+    #[test]
+    fn registers_first_then_words_of_the_frame() {
+        let (before, behind, words) = around(16);
+        assert_eq!(before, ["MOV R0, R3", "STL [R1+0x20], R7", "STL.128 [R1+0x30], R8"]);
+        assert_eq!(behind, ["MOV R3, R0", "LDL R7, [R1+0x20]", "LDL.128 R8, [R1+0x30]"]);
+        assert_eq!(words, 8);
+    }
+
+    #[test]
+    fn no_memory_while_the_budget_has_registers() {
+        let (before, behind, words) = around(255);
+        let places = ["R0", "R16", "R17", "R18", "R19", "R20"];
+        let lost = ["R3", "R7", "R8", "R9", "R10", "R11"];
+        let moves = |to: [&str; 6], from: [&str; 6]| {
+            to.iter().zip(from).map(|(to, from)| format!("MOV {to}, {from}")).collect::<Vec<_>>()
+        };
+        assert_eq!(before, moves(places, lost));
+        assert_eq!(behind, moves(lost, places));
+        assert_eq!(words, 0);
     }
 }
