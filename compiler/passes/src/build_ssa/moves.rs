@@ -59,7 +59,7 @@ fn mov(t: &mut Translator, form: &mut Form) -> Translated {
 /// The type of one of `count` elements that fill `scalar`.
 fn element(scalar: Scalar, count: usize) -> Translated<Scalar> {
     let bits = match count {
-        2 | 4 => scalar.bits / count as u32,
+        1 | 2 | 4 => scalar.bits / count as u32,
         _ => return Err(Unsupported),
     };
     if scalar.is_float() || !matches!(bits, 16 | 32 | 64) {
@@ -68,7 +68,7 @@ fn element(scalar: Scalar, count: usize) -> Translated<Scalar> {
     Ok(Scalar { bits, ..Scalar::B32 })
 }
 
-/// Two or four values side by side, the first in the low bits.
+/// One, two or four values side by side, the first in the low bits.
 fn pack(t: &mut Translator, mut values: Vec<Value>) -> Translated<Value> {
     while values.len() > 1 {
         let wide = Type::int(2 * t.ty(values[0]).bits()).ok_or(Unsupported)?;

@@ -395,8 +395,8 @@ impl Operands<'_, '_> {
             return self.wrong_kind(operand, "a vector in braces");
         };
         let count = list.len() as u32;
-        if !(2..=8).contains(&count) || !ty.bits.is_multiple_of(count) {
-            let message = format!("`{}` packs 2, 4 or 8 equal parts of {} bits", self.opcode(), ty.bits);
+        if !(1..=8).contains(&count) || !ty.bits.is_multiple_of(count) {
+            let message = format!("`{}` packs 1, 2, 4 or 8 equal parts of {} bits", self.opcode(), ty.bits);
             let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
             self.out.push(finding.label(format!("these are {count} elements")));
             return;
