@@ -27,7 +27,7 @@ pub(super) struct Combine {
 }
 
 impl Combine {
-    fn none() -> Combine {
+    pub(super) fn none() -> Combine {
         Combine { mode: ".AND", ps: Operand::pt() }
     }
 }
@@ -240,7 +240,7 @@ pub(super) fn plop3(to: VReg, a: Operand<VReg>, b: Operand<VReg>, table: u8) -> 
     Inst::new(Op::PLOP3).ops([Operand::reg(to), a, b, Operand::pt(), table, Operand::imm(0)])
 }
 
-fn isetp(
+pub(super) fn isetp(
     to: Operand<VReg>,
     cond: IntCond,
     a: Operand<VReg>,

@@ -19,6 +19,7 @@ use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
 use super::Unsupported;
 use super::pool::{BankPlace, Pool, Pooled};
 use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
+use crate::uniformity::Uniformity;
 
 /// The constant bank of the module's constant variables.
 pub(super) const CONST_BANK: u8 = 3;
@@ -67,6 +68,8 @@ pub(super) struct Lower<'a> {
     pub(super) func: &'a Function,
     /// The target.
     pub(super) arch: Arch,
+    /// Which values all threads of a warp agree on.
+    pub(super) uniformity: &'a Uniformity,
     /// What has been made so far.
     pub(super) mir: Mir<VReg>,
     /// The graph of `mir`.
@@ -95,6 +98,7 @@ impl<'a> Lower<'a> {
     pub(super) fn new(
         func: &'a Function,
         arch: Arch,
+        uniformity: &'a Uniformity,
         mut mir: Mir<VReg>,
         cfg: Cfg,
         block_map: SecondaryMap<Block, Option<MBlockId>>,
@@ -115,6 +119,7 @@ impl<'a> Lower<'a> {
         Lower {
             func,
             arch,
+            uniformity,
             block: mir.entry(),
             return_address: mir.new_vreg(RegFile::Gpr, 1),
             pool: Pool::new(&mir, &cfg),

@@ -85,7 +85,7 @@ pub fn select(
             source[mblock] = Some(block);
         }
     }
-    let mut lower = Lower::new(func, arch, mir, cfg, block_map);
+    let mut lower = Lower::new(func, arch, uniformity, mir, cfg, block_map);
     for &mblock in order.iter().rev() {
         if let Some(block) = source[mblock] {
             lower.lower_block(block, mblock);
