@@ -27,13 +27,13 @@ use ptxc_sass::{Inst, RegFile};
 use smallvec::SmallVec;
 
 use super::coalesce::{Classes, alignment};
-use super::live::{LiveRanges, diverges_behind};
+use super::live::LiveRanges;
 use super::moves;
 use super::parallel_copy::order;
 use super::pressure::{Plan, Spilled};
 use super::rewrite::end_of_body;
 use super::work::{self, Origin, Rebuilt, Work};
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Term, Tuple, VReg, VRegId};
+use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Tuple, VReg, VRegId};
 
 /// Where a spilled virtual register lives.
 #[derive(Clone)]
@@ -241,8 +241,6 @@ impl Rewriter<'_> {
         let data = &self.work.mir.blocks[block];
         let loc = data.term_loc;
         let mut term = data.term.clone();
-        let frequency = data.frequency;
-        let divergent = diverges_behind(&self.work.mir, block);
         let single = term.edges().len() == 1;
         let mut at_end = Rebuilt::default();
         if let Some((&selector, width)) = term.selector()
@@ -260,19 +258,7 @@ impl Rewriter<'_> {
             } else if code.insts.is_empty() {
                 edge.args = args;
             } else {
-                let target = &self.work.mir.blocks[edge.block];
-                let split = MBlock {
-                    params: Vec::new(),
-                    insts: code.insts,
-                    frequency: frequency.min(target.frequency),
-                    divergent,
-                    term: Term::Jump(Edge { block: edge.block, args }),
-                    term_loc: loc,
-                };
-                let split = self.work.mir.blocks.push(split);
-                self.work.origins[split] = code.origins;
-                layout.push(split);
-                *edge = Edge { block: split, args: SmallVec::new() };
+                layout.push(self.work.split_edge(block, edge, args, code));
             }
         }
         let data = &mut self.work.mir.blocks[block];

@@ -29,7 +29,7 @@ use ptxc_sass::RegFile;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::live::{LiveRanges, diverges_behind};
+use super::live::LiveRanges;
 use super::moves;
 use super::names::{Names, missing_values};
 use super::pressure::Plan;
@@ -37,7 +37,7 @@ use super::residence::Residence;
 use super::rewrite::end_of_body;
 use super::spill::{Home, copy_slots, fill_slot, fill_slot_with, place_slots};
 use super::work::{self, Origin, Rebuilt, Work};
-use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, MInst, Term, Tuple, VReg, VRegId};
+use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Tuple, VReg, VRegId};
 
 /// Where a value is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -366,9 +366,8 @@ impl Splitter<'_> {
     /// The edges of a block; blocks on edges join the layout.
     fn end(&mut self, block: MBlockId, layout: &mut Vec<MBlockId>) {
         let data = &self.work.mir.blocks[block];
-        let (loc, frequency) = (data.term_loc, data.frequency);
+        let loc = data.term_loc;
         let mut term = data.term.clone();
-        let divergent = diverges_behind(&self.work.mir, block);
         let single = term.edges().len() == 1;
         for (number, edge) in term.edges_mut().into_iter().enumerate() {
             let mut code = Rebuilt::default();
@@ -382,19 +381,7 @@ impl Splitter<'_> {
                 data.insts.splice(at..at, code.insts);
                 self.work.origins[block].splice(at..at, code.origins);
             } else {
-                let target = &self.work.mir.blocks[edge.block];
-                let between = MBlock {
-                    params: Vec::new(),
-                    insts: code.insts,
-                    frequency: frequency.min(target.frequency),
-                    divergent,
-                    term: Term::Jump(Edge { block: edge.block, args }),
-                    term_loc: loc,
-                };
-                let between = self.work.mir.blocks.push(between);
-                self.work.origins[between] = code.origins;
-                layout.push(between);
-                *edge = Edge { block: between, args: SmallVec::new() };
+                layout.push(self.work.split_edge(block, edge, args, code));
             }
         }
         self.work.mir.blocks[block].term = term;

@@ -8,7 +8,11 @@ use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_sass::{Inst, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
-use crate::mir::{MBlockId, MInst, Mir, VReg, VRegId};
+use super::live::diverges_behind;
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg, VRegId};
+
+/// What an edge hands on.
+type EdgeArgs = SmallVec<[EdgeArg<VReg>; 2]>;
 
 /// Where an instruction of the result came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,29 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// Makes a block on an edge out of `block`, with code, that goes on where the edge went; the edge goes to it.
+    pub fn split_edge(
+        &mut self,
+        block: MBlockId,
+        edge: &mut Edge<VReg>,
+        args: EdgeArgs,
+        code: Rebuilt,
+    ) -> MBlockId {
+        let (from, target) = (&self.mir.blocks[block], &self.mir.blocks[edge.block]);
+        let between = MBlock {
+            params: Vec::new(),
+            insts: code.insts,
+            frequency: from.frequency.min(target.frequency),
+            divergent: diverges_behind(&self.mir, block),
+            term_loc: from.term_loc,
+            term: Term::Jump(Edge { block: edge.block, args }),
+        };
+        let between = self.mir.blocks.push(between);
+        self.origins[between] = code.origins;
+        *edge = Edge { block: between, args: SmallVec::new() };
+        between
+    }
+
     pub fn new(mir: Mir<VReg>) -> Work {
         let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::new();
         for (id, block) in mir.blocks.iter() {
