@@ -37,17 +37,22 @@ use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
 
+/// Whether an operation that divides integers takes them as signed, and whether it gives the remainder.
+pub(super) fn division(op: Op) -> Option<(bool, bool)> {
+    match op {
+        Op::Udiv => Some((false, false)),
+        Op::Urem => Some((false, true)),
+        Op::Sdiv => Some((true, false)),
+        Op::Srem => Some((true, true)),
+        _ => None,
+    }
+}
+
 /// Rewrites division and remainder of at most 32 bits.
 pub fn integer_division(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();
-        let (signed, remainder) = match data.op {
-            Op::Udiv => (false, false),
-            Op::Urem => (false, true),
-            Op::Sdiv => (true, false),
-            Op::Srem => (true, true),
-            _ => return false,
-        };
+        let Some((signed, remainder)) = division(data.op) else { return false };
         let &[a, b] = &data.args[..] else { return false };
         let (value, divisor) = match data.ty {
             Type::B16 => halves(emitter, a, b, signed, remainder),

@@ -14,6 +14,7 @@ use ptxc_ir::{Function, IntCond, Op, Type, Value};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
+use super::integer_division::division;
 use crate::runtime;
 
 const TY: Type = Type::B64;
@@ -22,13 +23,7 @@ const TY: Type = Type::B64;
 pub fn wide_division(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();
-        let (signed, remainder) = match data.op {
-            Op::Udiv => (false, false),
-            Op::Urem => (false, true),
-            Op::Sdiv => (true, false),
-            Op::Srem => (true, true),
-            _ => return false,
-        };
+        let Some((signed, remainder)) = division(data.op) else { return false };
         let (TY, &[a, b]) = (data.ty, &data.args[..]) else { return false };
         if !signed {
             let (quotient, rest) = divide(emitter, a, b);

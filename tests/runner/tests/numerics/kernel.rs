@@ -20,8 +20,24 @@ pub struct Instruction<'a> {
     pub to: u32,
 }
 
-/// Threads in a CTA.
-const THREADS: u32 = 128;
+/// Threads in a CTA of a launch.
+pub const THREADS: u32 = 128;
+
+/// The launch of `k(in, out)` by that many threads, a multiple of [`THREADS`], on the input and zeroed bytes of output.
+pub fn launch(threads: u32, input: Vec<u8>, output_bytes: usize) -> Case {
+    let buffer = |name: &str, init: Vec<u8>| {
+        let (elem, tolerance) = (Elem::U8, Tolerance::Exact);
+        Argument::Buffer(Buffer { name: name.to_string(), elem, init, expect: None, tolerance })
+    };
+    Case {
+        ptx: PathBuf::new(),
+        entry: "k".to_string(),
+        grid: [threads / THREADS, 1, 1],
+        block: [THREADS, 1, 1],
+        dynamic_smem: 0,
+        args: vec![buffer("in", input), buffer("out", vec![0; output_bytes])],
+    }
+}
 
 impl Instruction<'_> {
     fn text(&self) -> String {
@@ -80,18 +96,7 @@ impl Instruction<'_> {
         let bytes = |value: u64, bits: u32| value.to_le_bytes().into_iter().take(bits as usize / 8);
         let padded = || (0..count).map(|n| operands.get(n).copied().unwrap_or([1; 3]));
         let input: Vec<u8> = padded().flatten().flat_map(|a| bytes(a, self.from)).collect();
-        let buffer = |name: &str, init: Vec<u8>| {
-            let (elem, tolerance) = (Elem::U8, Tolerance::Exact);
-            Argument::Buffer(Buffer { name: name.to_string(), elem, init, expect: None, tolerance })
-        };
-        let case = Case {
-            ptx: PathBuf::new(),
-            entry: "k".to_string(),
-            grid: [count as u32 / THREADS, 1, 1],
-            block: [THREADS, 1, 1],
-            dynamic_smem: 0,
-            args: vec![buffer("in", input), buffer("out", vec![0; count * self.to as usize / 8])],
-        };
+        let case = launch(count as u32, input, count * self.to as usize / 8);
         let expected: Vec<u64> = operands.iter().map(|&a| reference(a)).collect();
         let compare = |who: &str, report: Report| {
             let words = report.outcomes[1].content.chunks(self.to as usize / 8);

@@ -1,13 +1,11 @@
 //! The runtime routines as functions, on operands of all kinds and not only those that the fast paths leave to them.
 
-use std::path::PathBuf;
-
 use ptxc_ir::text::parse_function;
 use ptxc_semantics::{F32, Format, Mode, float};
-use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
-use ptxc_sim::{Case, Options, run_ssa};
+use ptxc_sim::{Options, run_ssa};
 
 use crate::doubles::ROUNDINGS;
+use crate::kernel::{THREADS, launch};
 use crate::operands::float_triples;
 
 /// The number of a rounding mode as routines take it: its place in [`ROUNDINGS`].
@@ -26,7 +24,7 @@ fn check(
     for (number, (_, rounding)) in ROUNDINGS.into_iter().enumerate() {
         let text = format!(
             "func @k entry {{\n    callee @{name} routine ({types}, b32) -> ({ty})\n    param \"in\" 8 +0\n    param \"out\" 8 +8\n\
-             block0:\n    tid = sreg.b32 tid.x\n    cta = sreg.b32 ctaid.x\n    n = const.b32 0x80\n    base = imul.b32 cta, n\n    \
+             block0:\n    tid = sreg.b32 tid.x\n    cta = sreg.b32 ctaid.x\n    n = const.b32 {THREADS:#x}\n    base = imul.b32 cta, n\n    \
              i = iadd.b32 base, tid\n    w = const.b32 {step:#x}\n    in_offset = umul_wide.b32 i, w\n    in = param.b64 +0\n    \
              out = param.b64 +8\n    from = iadd.b64 in, in_offset\n    o = const.b32 {bytes:#x}\n    out_offset = umul_wide.b32 i, o\n    \
              to = iadd.b64 out, out_offset\n    a = load.global.{elem} [from]\n    b = load.global.{elem} [from + {bytes}]\n    \
@@ -36,21 +34,10 @@ fn check(
             step = 2 * bytes,
         );
         let func = parse_function(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
-        let count = operands.len().next_multiple_of(128);
+        let count = operands.len().next_multiple_of(THREADS as usize);
         let input = (0..count).flat_map(|n| operands.get(n).copied().unwrap_or_default()[..2].to_vec());
         let input = input.flat_map(|a| a.to_le_bytes().into_iter().take(bytes)).collect();
-        let buffer = |name: &str, init: Vec<u8>| {
-            let (elem, tolerance) = (Elem::U8, Tolerance::Exact);
-            Argument::Buffer(Buffer { name: name.to_string(), elem, init, expect: None, tolerance })
-        };
-        let case = Case {
-            ptx: PathBuf::new(),
-            entry: "k".to_string(),
-            grid: [count as u32 / 128, 1, 1],
-            block: [128, 1, 1],
-            dynamic_smem: 0,
-            args: vec![buffer("in", input), buffer("out", vec![0; count * bytes])],
-        };
+        let case = launch(count as u32, input, count * bytes);
         let options = Options { step_limit: u64::MAX, ..Options::default() };
         let report = run_ssa(&case, &func, std::slice::from_ref(&callee), &options).expect("it runs");
         for (&operands, word) in operands.iter().zip(report.outcomes[1].content.chunks(bytes)) {
