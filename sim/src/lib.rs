@@ -20,14 +20,20 @@
 //! codes say. Equal seeds give equal runs; other seeds interleave warps in other ways and fill what nobody
 //! has written with other garbage.
 //!
-//! The rooms: [`case`] and [`report`] are the outside; `grid` runs threads, `warp` keeps their control flow,
-//! `barrier` counts them, [`memory`] has their data; `ssa` and `sass` know instructions.
+//! The rooms: [`case`] and [`report`] are the outside; `launch` says what runs, `grid` has the state of
+//! all threads and executes one instruction, `interleave` decides whose turn it is, `warp` keeps control flow,
+//! `barrier` counts threads, [`memory`] has their data, `access` says which of it an instruction touches;
+//! `engine` is what `ssa` and `sass` have in common, who know instructions.
 
+mod access;
 mod barrier;
 pub mod case;
 mod collective;
+mod engine;
 mod error;
 mod grid;
+mod interleave;
+mod launch;
 pub mod memory;
 mod module;
 mod random;
@@ -39,7 +45,7 @@ mod warp;
 
 pub use case::Case;
 pub use error::{SimError, Thread, Waiting};
-pub use grid::Options;
+pub use launch::Options;
 pub use report::Report;
 pub use sass::{UNSUPPORTED, run_sass};
 pub use ssa::run_ssa;

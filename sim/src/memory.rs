@@ -167,15 +167,7 @@ impl Memory<'_> {
         if !address.is_multiple_of(u64::from(bytes)) {
             return Err(fault("misaligned"));
         }
-        let (space, offset) = match space {
-            Space::Generic if in_window(address, SHARED_WINDOW) => (Space::Shared, address - SHARED_WINDOW),
-            Space::Generic if in_window(address, LOCAL_WINDOW) => (Space::Local, address - LOCAL_WINDOW),
-            Space::Generic if in_window(address, CONSTANT_WINDOW) => {
-                (Space::Constant(MODULE_BANK), address - CONSTANT_WINDOW)
-            }
-            Space::Generic => (Space::Global, address),
-            other => (other, address),
-        };
+        let (space, offset) = resolve(space, address);
         let (what, memory) = match space {
             Space::Global | Space::Generic => {
                 return self.grid.global.slice(offset, bytes).map_err(|why| fault(&why));
@@ -202,6 +194,19 @@ impl Memory<'_> {
             Some(slice) => Ok(slice),
             None => Err(fault(&format!("outside of {what}, which has {size:#x} bytes"))),
         }
+    }
+}
+
+/// The space that a generic address is in, and its address there; other spaces as they are.
+pub(crate) fn resolve(space: Space, address: u64) -> (Space, u64) {
+    match space {
+        Space::Generic if in_window(address, SHARED_WINDOW) => (Space::Shared, address - SHARED_WINDOW),
+        Space::Generic if in_window(address, LOCAL_WINDOW) => (Space::Local, address - LOCAL_WINDOW),
+        Space::Generic if in_window(address, CONSTANT_WINDOW) => {
+            (Space::Constant(MODULE_BANK), address - CONSTANT_WINDOW)
+        }
+        Space::Generic => (Space::Global, address),
+        other => (other, address),
     }
 }
 

@@ -6,6 +6,7 @@ use ptxc_semantics::{F32, F64, Mode, S32, S64, U32, U64, float, int};
 use super::fields::{Action, Decoded, Fields};
 use super::memory::Place;
 use super::registers::{Registers, Source};
+use crate::access::AccessKind;
 use crate::memory::{Space, read_le, write_le};
 use crate::warp::{Flow, LANES, lanes_of};
 
@@ -68,6 +69,7 @@ fn atomic(
     let d = if i.inst.get("d").is_some() { i.dests("d", (bytes / 4) as u8)? } else { Vec::new() };
     let action: Action = Box::new(move |registers: &mut Registers, step| {
         let addresses = place.resolve(registers, step)?;
+        step.log_access(AccessKind::Atomic, place.space, bytes, &addresses);
         let [a, b] = operands.map(|pair| registers.wide(pair));
         let mut old = [0; LANES];
         for lane in lanes_of(step.lanes) {

@@ -10,8 +10,8 @@ use ptxc_sass::{
 };
 
 use super::registers::{Dest, Lanes, Origin, PredDest, PredSource, Registers, Source};
+use crate::engine::Step;
 use crate::error::Fault;
-use crate::grid::Step;
 use crate::memory::read_le;
 use crate::warp::Flow;
 

@@ -9,8 +9,9 @@ use ptxc_semantics::IntType;
 
 use super::fields::{Address, Decoded, Fields};
 use super::registers::{Dest, Origin, Registers, Source};
+use crate::access::AccessKind;
+use crate::engine::Step;
 use crate::error::Fault;
-use crate::grid::Step;
 use crate::memory::{SHARED_WINDOW, Space, WINDOW_BYTES, read_le, write_le};
 use crate::warp::{Flow, LANES, lanes_of};
 
@@ -118,6 +119,7 @@ fn load_from(i: &Fields<'_>, space: Space) -> Decoded {
     let d = i.dests("d", element.bytes.div_ceil(4) as u8)?;
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
+        step.log_access(AccessKind::Read, place.space, element.bytes, &addresses);
         let mut words = [[0; LANES]; 4];
         for lane in lanes_of(step.lanes) {
             let n = lane as usize;
@@ -150,6 +152,7 @@ fn store_to(i: &Fields<'_>, space: Space) -> Decoded {
     let sources = data(i, element.bytes)?;
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
+        step.log_access(AccessKind::Write, place.space, element.bytes, &addresses);
         let mut words = [[0; LANES]; 4];
         for (word, &source) in words.iter_mut().zip(&sources) {
             *word = registers.int(source);
@@ -240,12 +243,13 @@ pub(super) fn ldc(i: &Fields<'_>) -> Decoded {
 /// A load from a constant bank at an offset in a register.
 fn ldc_at(element: Element, d: Vec<Dest>, bank: u8, index: Source, offset: i32) -> Decoded {
     Ok(Box::new(move |registers, step| {
-        let base = registers.int(index);
+        let addresses = registers.int(index).map(|base| u64::from(base.wrapping_add_signed(offset)));
+        step.log_access(AccessKind::Read, Space::Constant(bank), element.bytes, &addresses);
         let mut words = [[0; LANES]; 2];
         for lane in lanes_of(step.lanes) {
             let n = lane as usize;
-            let address = u64::from(base[n].wrapping_add_signed(offset));
-            let slice = step.memory.access(Space::Constant(bank), lane, address, element.bytes, false)?;
+            let slice =
+                step.memory.access(Space::Constant(bank), lane, addresses[n], element.bytes, false)?;
             for (word, bytes) in words.iter_mut().zip(slice.chunks(4)) {
                 word[n] = read_le(bytes) as u32;
             }

@@ -35,8 +35,10 @@ use ptxc_sass::{Access, AccessRole, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
 use smallvec::SmallVec;
 
 use crate::case::Case;
+use crate::engine::{Engine, Step};
 use crate::error::{Fault, SimError};
-use crate::grid::{self, Engine, Options, Shape, Step};
+use crate::interleave;
+use crate::launch::{Options, Shape};
 use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, write_le};
 use crate::module;
 use crate::random::Random;
@@ -190,7 +192,7 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
         code: decode(program, &memory, options.mufu_error)?,
         check: options.check_uninitialised,
     };
-    let steps = grid::run(&engine, &shape, &mut memory, options)?;
+    let steps = interleave::run(&engine, &shape, &mut memory, options)?;
     Ok(Report::new(case, &memory.global, steps))
 }
 

@@ -5,7 +5,7 @@
 use ptxc_sass::SpecialReg;
 
 use super::fields::{Decoded, Fields};
-use crate::grid::Step;
+use crate::engine::Step;
 use crate::memory::SHARED_WINDOW;
 use crate::ssa::WARP_SLOTS;
 use crate::warp::{Flow, LANES, lanes_of};

@@ -23,8 +23,10 @@ use ptxc_ir::{Function, MemType};
 use crate::barrier::Reduction;
 use crate::case::Case;
 use crate::collective::{matching, reduce};
+use crate::engine::{Engine, Step};
 use crate::error::{Fault, SimError};
-use crate::grid::{self, Engine, Options, Shape, Step};
+use crate::interleave;
+use crate::launch::{Options, Shape};
 use crate::memory;
 use crate::module;
 use crate::random::Random;
@@ -65,7 +67,7 @@ pub fn run_ssa(
         shared_bytes: layouts[0].shared_bytes,
         local_bytes: layouts[0].local_bytes + stack,
     };
-    let steps = grid::run(&Ssa { functions, code }, &shape, &mut memory, options)?;
+    let steps = interleave::run(&Ssa { functions, code }, &shape, &mut memory, options)?;
     Ok(Report::new(case, &memory.global, steps))
 }
 

@@ -1,0 +1,87 @@
+//! What an instruction touches in memory, for models of time.
+//!
+//! In: for each memory instruction its kind, space and the address of each lane. Out: [`Access`]es, one for
+//! each space that the lanes touch: generic addresses are told apart here. Nothing is recorded, and nothing
+//! costs time, unless a scheduler hands a log to [`Grid::execute`](crate::grid::Grid::execute).
+
+use crate::memory::{Space, resolve};
+use crate::warp::{LANES, lanes_of};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessKind {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It reads and writes at once.
+    Atomic,
+}
+
+/// What the lanes of one instruction touch in one space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// What it does.
+    pub kind: AccessKind,
+    /// The space; never [`Space::Generic`].
+    pub space: Space,
+    /// Bytes that each lane touches.
+    pub bytes: u32,
+    /// The lanes that touch this space, a bit each.
+    pub lanes: u32,
+    /// The address of each of these lanes in that space; those of other lanes mean nothing.
+    pub addresses: [u64; LANES],
+}
+
+/// The accesses of one instruction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AccessLog {
+    /// They, in the order in which the instruction makes them.
+    pub accesses: Vec<Access>,
+}
+
+impl AccessLog {
+    /// Adds what `lanes` touch.
+    pub fn record(
+        &mut self,
+        kind: AccessKind,
+        space: Space,
+        bytes: u32,
+        lanes: u32,
+        addresses: &[u64; LANES],
+    ) {
+        if space != Space::Generic {
+            self.accesses.push(Access { kind, space, bytes, lanes, addresses: *addresses });
+            return;
+        }
+        let first = self.accesses.len();
+        for lane in lanes_of(lanes) {
+            let (space, address) = resolve(space, addresses[lane as usize]);
+            let known = self.accesses[first..].iter().position(|access| access.space == space);
+            let index = first + known.unwrap_or(self.accesses.len() - first);
+            if known.is_none() {
+                self.accesses.push(Access { kind, space, bytes, lanes: 0, addresses: [0; LANES] });
+            }
+            let access = &mut self.accesses[index];
+            access.lanes |= 1 << lane;
+            access.addresses[lane as usize] = address;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::SHARED_WINDOW;
+
+    #[test]
+    fn generic_addresses_are_told_apart() {
+        let mut addresses = [0; LANES];
+        addresses[..3].copy_from_slice(&[SHARED_WINDOW + 8, 0x4_0000_0000, SHARED_WINDOW + 16]);
+        let mut log = AccessLog::default();
+        log.record(AccessKind::Read, Space::Generic, 4, 0b111, &addresses);
+        let seen: Vec<_> = log.accesses.iter().map(|access| (access.space, access.lanes)).collect();
+        assert_eq!(seen, [(Space::Shared, 0b101), (Space::Global, 0b010)]);
+        assert_eq!(log.accesses[0].addresses[2], 16);
+    }
+}

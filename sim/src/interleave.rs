@@ -1,0 +1,96 @@
+//! The order of a run without time: all CTAs are resident, all warps make progress.
+//!
+//! Warps take turns in a fixed order; each turn has a random length, and some are skipped, so that different
+//! seeds give different interleavings and equal seeds the same. Since every warp gets a turn again and
+//! again, and every ready group of a warp its share, spinning threads can't starve others.
+//!
+//! ```text
+//! loop: for each warp: maybe skip it; else choose a ready group, execute 1 to 32 instructions of it
+//! ```
+//!
+//! A round in which nobody was ready is a deadlock; the report says who waits for what.
+
+use crate::engine::Engine;
+use crate::error::SimError;
+use crate::grid::Grid;
+use crate::launch::{Options, Shape};
+use crate::memory::GridMemory;
+use crate::random::Random;
+use crate::warp::{Control, Joining, Wait};
+
+/// Instructions that a group executes at most before others get a turn.
+const TURN: u32 = 32;
+
+/// Runs all threads to their end; the number of warp instructions executed.
+///
+/// # Errors
+/// A fault of the program, a deadlock, more instructions than the options allow.
+pub(crate) fn run<E: Engine>(
+    engine: &E,
+    shape: &Shape,
+    memory: &mut GridMemory,
+    options: &Options,
+) -> Result<u64, SimError> {
+    let mut random = Random::new(options.seed);
+    let mut grid = Grid::new(engine, shape, memory);
+    for cta in 0..shape.grid.iter().product() {
+        grid.start(cta, &mut random);
+    }
+    loop {
+        let (mut alive, mut ready) = (false, false);
+        for cta in 0..grid.ctas.len() {
+            for warp in 0..grid.ctas[cta].warps.len() {
+                let control = &grid.ctas[cta].warps[warp].control;
+                alive |= control.live != 0;
+                if !control.groups.iter().any(|group| group.wait == Wait::Ready) {
+                    continue;
+                }
+                ready = true;
+                if random.below(4) != 0 {
+                    turn(&mut grid, cta, warp, &mut random)?;
+                }
+            }
+        }
+        if !alive {
+            return Ok(grid.steps);
+        }
+        if !ready {
+            return Err(SimError::Deadlock(grid.waiting()));
+        }
+        if grid.steps > options.step_limit {
+            return Err(SimError::StepLimit { limit: options.step_limit, waiting: grid.waiting() });
+        }
+    }
+}
+
+/// Chooses a ready group of the warp and executes some instructions of it.
+fn turn<E: Engine>(
+    grid: &mut Grid<'_, E>,
+    cta: usize,
+    warp: usize,
+    random: &mut Random,
+) -> Result<(), SimError> {
+    let mut next = choose(&grid.ctas[cta].warps[warp].control, E::JOINING, random);
+    for _ in 0..=random.below(TURN) {
+        let Some(group) = next else { return Ok(()) };
+        let clock = grid.steps;
+        let executed = grid.execute(cta, warp, group, clock, None)?;
+        next = executed.group.or_else(|| choose(&grid.ctas[cta].warps[warp].control, E::JOINING, random));
+    }
+    Ok(())
+}
+
+/// A ready group of the warp. Lanes that should meet again do so soonest if those that are behind go first,
+/// which is mostly what happens where meeting is left to chance.
+fn choose(control: &Control, joining: Joining, random: &mut Random) -> Option<usize> {
+    let ready = || control.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
+    let count = match control.groups.len() {
+        1 => ready().count(),
+        _ if joining == Joining::Anywhere && random.below(8) != 0 => {
+            return ready().min_by_key(|(_, group)| group.pc).map(|(index, _)| index);
+        }
+        _ => ready().count(),
+    };
+    let nth = if count > 1 { random.below(count as u32) as usize } else { 0 };
+    ready().nth(nth).map(|(index, _)| index)
+}
