@@ -19,6 +19,7 @@
 pub mod arch;
 pub mod control;
 pub mod inst;
+pub mod issue;
 pub mod latency;
 pub mod memory_order;
 pub mod operand;

@@ -3,6 +3,7 @@
 use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
+use crate::issue;
 use crate::operand::OperandKind;
 use crate::register::PReg;
 use crate::variable::Variable;
@@ -95,13 +96,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// Cycles that a warp spends issuing if nothing waits: every stall, weighted with how often its
-    /// instruction runs, rounded down. Instructions without a frequency count once.
+    /// Cycles that a warp takes alone if it waits for no scoreboard and no data: for each instruction the cycles
+    /// until the next one issues, by stall counts, pipes and register ports as in [`issue`], weighted with how often
+    /// it runs; rounded down. Instructions without a frequency count once. Code is taken in the order in which it
+    /// lies: what a pipe is busy with where a branch arrives is not looked at.
     pub fn static_cycles(&self) -> u64 {
         let frequencies = self.frequency.iter().copied().chain(std::iter::repeat(Self::ONCE));
-        let weighted = self.insts.iter().zip(frequencies);
-        let total: u128 =
-            weighted.map(|(coded, times)| u128::from(coded.control.stall) * u128::from(times)).sum();
+        let weighted = issue::distances(self.arch, &self.insts).into_iter().zip(frequencies);
+        let total: u128 = weighted.map(|(cycles, times)| u128::from(cycles) * u128::from(times)).sum();
         u64::try_from(total / u128::from(Self::ONCE)).unwrap_or(u64::MAX)
     }
 

@@ -140,6 +140,7 @@ pub(super) static IMAD: Row = Row {
     summary: "d = the low word of a * b + c",
     slots: &[D, A, B.imm(SIGNED), C.neg().imm(SIGNED)],
     mods: &[UNSIGNED],
+    pipe: Pipe::FmaHeavy,
     opcode: 0x224,
     ..FMA
 };
@@ -149,6 +150,7 @@ pub(super) static IMAD_WIDE: Row = Row {
     summary: "d = the 64-bit a * b + c; pd is the carry",
     slots: &[D.width(Width::Fixed(2)), Slot::def("pd", Kinds::P).hidden(), A, B.imm(SIGNED), WIDE_C.neg()],
     mods: &[UNSIGNED],
+    pipe: Pipe::FmaHeavy,
     latency: LatencyClass::ImadWide,
     opcode: 0x225,
     ..FMA
@@ -166,6 +168,7 @@ pub(super) static IMAD_WIDE_X: Row = Row {
         Slot::read("ps", Kinds::P).not(),
     ],
     mods: &[UNSIGNED, Modifier::new(ModKind::Variant, &[".X"])],
+    pipe: Pipe::FmaHeavy,
     latency: LatencyClass::ImadWide,
     opcode: 0x225,
     ..FMA
@@ -176,6 +179,7 @@ pub(super) static IMAD_X: Row = Row {
     summary: "d = the low word of a * b + c + ps",
     slots: &[D, A, B.imm(SIGNED), C.not().imm(SIGNED), Slot::read("ps", Kinds::P).not()],
     mods: &[UNSIGNED],
+    pipe: Pipe::FmaHeavy,
     opcode: 0x224,
     ..FMA
 };
@@ -185,6 +189,7 @@ pub(super) static IMAD_HI: Row = Row {
     summary: "d = the high word of the 64-bit a * b + c; pd is the carry",
     slots: &[D, Slot::def("pd", Kinds::P).hidden(), A, B.imm(SIGNED), WIDE_C],
     mods: &[UNSIGNED],
+    pipe: Pipe::FmaHeavy,
     latency: LatencyClass::ImadWide,
     opcode: 0x227,
     ..FMA
@@ -194,6 +199,7 @@ pub(super) static VIADD: Row = Row {
     mnemonic: "VIADD",
     summary: "d = a + b on the multiply-add pipe",
     slots: &[D, A.neg(), B.neg()],
+    pipe: Pipe::FmaHeavy,
     opcode: 0x236,
     ..FMA
 };
@@ -222,6 +228,7 @@ pub(super) static IDP_4A: Row = Row {
         Modifier::new(ModKind::SourceType, &[".U8", ".S8"]),
         Modifier::new(ModKind::DataType, &[".U8", ".S8"]),
     ],
+    pipe: Pipe::FmaHeavy,
     opcode: 0x226,
     ..FMA
 };
@@ -235,6 +242,7 @@ pub(super) static IDP_2A: Row = Row {
         Modifier::new(ModKind::SourceType, &[".U16", ".S16"]),
         Modifier::new(ModKind::DataType, &[".U8", ".S8"]),
     ],
+    pipe: Pipe::FmaHeavy,
     opcode: 0x226,
     ..FMA
 };

@@ -14,29 +14,48 @@ pub struct Bits {
     pub len: u8,
 }
 
-/// The functional unit that executes an instruction; it limits the issue rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Pipe {
+macro_rules! pipes {
+    ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
+        /// The functional unit that executes an instruction; it limits the issue rate, see
+        /// [`issue`](crate::issue).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Pipe { $($(#[$meta])* $name,)* }
+
+        impl Pipe {
+            /// Every pipe.
+            pub const ALL: &'static [Pipe] = &[$(Pipe::$name,)*];
+
+            /// Its name in the data files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Pipe::$name => $text,)* }
+            }
+        }
+    };
+}
+
+pipes! {
     /// Integer and logic.
-    Alu,
-    /// Single-precision multiply-add, and integer multiply-add.
-    Fma,
+    Alu = "alu",
+    /// Single-precision multiply-add.
+    Fma = "fma",
+    /// Integer multiply-add.
+    FmaHeavy = "fma-heavy",
     /// Half precision.
-    Half,
+    Half = "half",
     /// Double precision.
-    Fp64,
+    Fp64 = "fp64",
     /// Transcendentals, conversions, bit counts.
-    Xu,
+    Xu = "xu",
     /// Loads, stores, atomics, shuffles.
-    Lsu,
+    Lsu = "lsu",
     /// Constant loads through the memory pipe.
-    Ldc,
+    Ldc = "ldc",
     /// The uniform datapath.
-    Udp,
+    Udp = "udp",
     /// Branches and barriers.
-    Control,
+    Control = "control",
     /// Tensor cores.
-    Tensor,
+    Tensor = "tensor",
 }
 
 /// The row and column of the latency table in which an instruction stands; see `docs/facts`.

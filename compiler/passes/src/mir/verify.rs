@@ -292,7 +292,7 @@ impl Verifier<'_> {
 /// count.
 pub fn takes_operands(inst: &Inst<VReg>) -> bool {
     let row = inst.row();
-    let arithmetic = matches!(row.pipe, Pipe::Alu | Pipe::Fma | Pipe::Half | Pipe::Fp64)
+    let arithmetic = matches!(row.pipe, Pipe::Alu | Pipe::Fma | Pipe::FmaHeavy | Pipe::Half | Pipe::Fp64)
         && !matches!(inst.op, Op::PLOP3 | Op::R2UR | Op::CS2R);
     if !arithmetic {
         return true;

@@ -1,0 +1,223 @@
+//! When a sub-core can issue an instruction: pipes, queues and register ports.
+//!
+//! In: instructions with their control fields, in the order of their issue. Out: the earliest cycle of each, as
+//! far as that follows from the instructions alone: stall counts, the pipe that an instruction needs, and the
+//! ports through which its operands are read. What depends on data (caches, other warps, scoreboards) is the
+//! business of who calls: [`Program::static_cycles`](crate::Program::static_cycles) has one warp and nothing that
+//! waits; the simulator has the rest. So both count the same cycles.
+//!
+//! ```
+//! use ptxc_sass::{Arch, Coded, Control, Inst, Op, Operand, PReg, issue};
+//!
+//! let r = |n| Operand::reg(PReg::r(n));
+//! let add = |d| Inst::new(Op::IADD3).ops([r(d), r(1), r(2), Operand::rz()]);
+//! let coded = |inst| Coded { inst, control: Control::plain(), loc: u32::MAX };
+//! // Both stall for one cycle only, but the integer unit takes a warp in two halves.
+//! assert_eq!(issue::distances(Arch::Sm90, &[coded(add(3)), coded(add(4))]), [2, 1]);
+//! ```
+//!
+//! **Pipes.** The figures stand in `data/issue_sm_*.csv`. A unit that is half a warp wide is taken for two cycles
+//! by each instruction. Where there are two units (single precision), the one that is free first is taken. In
+//! front of the memory pipe and its like is a queue: an instruction enters it at issue and leaves it after
+//! `delay` cycles, `interval` cycles after the one before it; issue goes on until the queue is full.
+//!
+//! **Register ports.** The model is that of Huerta et al., "Analyzing Modern NVIDIA GPU cores" (arXiv 2503.20481),
+//! sections 5.1.1 and 5.3. The general registers lie in two banks, even and odd, each with one port that reads one
+//! register of a warp in a cycle. An instruction of fixed latency takes one cycle in stage Control and then stays in
+//! stage Allocate until all its operands can be read within the three cycles that follow. An instruction can issue
+//! when Control is free. A register that a reuse flag has kept from an earlier instruction of the same warp, in the
+//! same operand slot and bank, is not read again. Instructions of variable latency read through what is left of the
+//! ports; that is not modelled.
+//!
+//! Cost: constant time an instruction.
+
+mod ports;
+mod table;
+
+use smallvec::SmallVec;
+
+use crate::arch::Arch;
+use crate::control::Control;
+use crate::inst::AccessRole;
+use crate::program::Coded;
+use crate::register::{RegFile, Register};
+use crate::table::{Completion, Pipe};
+use ports::Ports;
+
+pub use table::{PipeTiming, pipe_timing, pipes};
+
+/// The number of register banks.
+pub const BANKS: usize = 2;
+
+/// Most units that an architecture has.
+const UNITS: usize = 16;
+/// The longest queue.
+const QUEUE: usize = 8;
+
+/// A stall count of 0 with the yield hint drains the warp, for this many cycles. Source: Huerta et al. 2025, section
+/// 4; measured on sm_86.
+pub const DRAIN: u8 = 45;
+
+/// Cycles from the issue of an instruction to the earliest issue of the next one of the warp, by the control field
+/// alone. A yield hint leaves the next cycle to other warps; a stall count of 0 with it drains.
+pub const fn stall(control: &Control) -> u8 {
+    match (control.stall, control.yield_hint) {
+        (0, _) => DRAIN,
+        (1, true) => 2,
+        (stall, _) => stall,
+    }
+}
+
+/// A register that an instruction reads through a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Read {
+    register: u8,
+    /// The operand slot of the reuse cache, if it has one.
+    slot: Option<u8>,
+    /// Whether the register is kept there.
+    keep: bool,
+}
+
+/// What an instruction demands from the sub-core that issues it.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    pipe: Pipe,
+    timing: &'static PipeTiming,
+    /// Whether it goes through stage Allocate.
+    fixed: bool,
+    reads: SmallVec<[Read; 6]>,
+    /// See [`stall`].
+    pub stall: u8,
+}
+
+impl Demand {
+    /// The demands of an instruction.
+    pub fn new(arch: Arch, coded: &Coded) -> Demand {
+        let inst = &coded.inst;
+        let row = inst.row();
+        let fixed = inst.completion(arch) == Completion::Fixed;
+        let mut reads = SmallVec::new();
+        if fixed {
+            let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
+            for access in uses.filter(|access| access.reg.file() == RegFile::Gpr) {
+                let slot = row.slots.get(usize::from(access.slot)).and_then(|slot| slot.reuse);
+                let keep = slot.is_some_and(|slot| coded.control.reuse >> slot & 1 != 0);
+                let registers = (0..access.width).filter_map(|n| access.reg.offset(n));
+                reads.extend(registers.map(|register| Read { register: register.index(), slot, keep }));
+            }
+        }
+        Demand {
+            pipe: row.pipe,
+            timing: pipe_timing(arch, row.pipe),
+            fixed,
+            reads,
+            stall: stall(&coded.control),
+        }
+    }
+
+    /// The figures of its pipe.
+    pub fn pipe(&self) -> &'static PipeTiming {
+        self.timing
+    }
+}
+
+/// Why a sub-core can't issue an instruction yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Its unit is taken.
+    Pipe,
+    /// The queue in front of its unit is full.
+    Queue,
+    /// Operands of earlier instructions wait for a register port.
+    Port,
+}
+
+/// The last instructions of a queue: when they leave it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    leaves: [u64; QUEUE],
+    next: u8,
+    last: u64,
+}
+
+/// The state of a sub-core, as far as issue needs it.
+#[derive(Clone, Debug)]
+pub struct Front {
+    free: [u64; UNITS],
+    queues: [Queue; Pipe::ALL.len()],
+    ports: Ports,
+}
+
+impl Default for Front {
+    fn default() -> Front {
+        Front { free: [0; UNITS], queues: [Queue::default(); Pipe::ALL.len()], ports: Ports::default() }
+    }
+}
+
+impl Front {
+    /// The earliest cycle, not before `at`, in which the instruction can issue, and what holds it until then.
+    pub fn earliest(&self, demand: &Demand, at: u64) -> (u64, Option<Hold>) {
+        let mut found = (at, None);
+        let mut demand_cycle = |cycle: u64, hold| {
+            if cycle > found.0 {
+                found = (cycle, Some(hold));
+            }
+        };
+        demand_cycle(self.ports.next_issue(), Hold::Port);
+        match demand.timing.queue {
+            0 => {
+                let free = demand.timing.units.iter().map(|&unit| self.free[usize::from(unit)]).min();
+                demand_cycle(free.unwrap_or(0), Hold::Pipe);
+            }
+            _ => {
+                // The oldest of those that may be in the queue.
+                let queue = &self.queues[demand.pipe as usize];
+                demand_cycle(queue.leaves[usize::from(queue.next)], Hold::Queue);
+            }
+        }
+        found
+    }
+
+    /// Issues an instruction of a warp; when it leaves the queue in front of its unit, or the cycle itself where
+    /// there is none. `port` is the first cycle in which the port of the SM takes it, where it goes through that.
+    pub fn issue(&mut self, warp: u32, demand: &Demand, at: u64, port: u64) -> u64 {
+        if demand.fixed {
+            self.ports.allocate(warp, &demand.reads, at);
+        }
+        let timing = demand.timing;
+        if timing.queue == 0 {
+            let free = |unit: &&u8| self.free[usize::from(**unit)];
+            if let Some(&unit) = timing.units.iter().min_by_key(free) {
+                self.free[usize::from(unit)] = at + u64::from(timing.interval);
+            }
+            return at;
+        }
+        let queue = &mut self.queues[demand.pipe as usize];
+        let turn = queue.last + u64::from(timing.interval);
+        let leaves = turn.max(at + u64::from(timing.delay)).max(port);
+        queue.last = leaves;
+        queue.leaves[usize::from(queue.next)] = leaves;
+        queue.next = (queue.next + 1) % timing.queue;
+        leaves
+    }
+}
+
+/// For each instruction of a sequence that one warp runs through alone, without waiting for scoreboards, the cycles
+/// from its issue to that of the next one; for the last, its stall count.
+pub fn distances(arch: Arch, insts: &[Coded]) -> Vec<u64> {
+    let mut front = Front::default();
+    let mut next = 0;
+    let mut times = Vec::with_capacity(insts.len() + 1);
+    for coded in insts {
+        let demand = Demand::new(arch, coded);
+        let (at, _) = front.earliest(&demand, next);
+        front.issue(0, &demand, at, 0);
+        times.push(at);
+        next = at + u64::from(demand.stall);
+    }
+    times.push(next);
+    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+#[cfg(test)]
+mod tests;
