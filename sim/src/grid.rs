@@ -19,7 +19,7 @@ use crate::error::{SimError, Thread, Waiting};
 use crate::launch::{Shape, unflatten};
 use crate::memory::{CtaMemory, GridMemory, Memory};
 use crate::random::Random;
-use crate::warp::{Control, Flow, LANES, Wait};
+use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
 
 /// A CTA that has started.
 pub(crate) struct Cta<R> {
@@ -91,7 +91,12 @@ impl<'a, E: Engine> Grid<'a, E> {
                 }
             })
             .collect();
-        let mut garbage = |bytes: usize| (0..bytes).map(|_| random.next() as u8).collect();
+        let mut garbage = |bytes: usize| {
+            let words = std::iter::repeat_with(|| random.next().to_le_bytes()).take(bytes.div_ceil(8));
+            let mut memory: Vec<u8> = words.flatten().collect();
+            memory.truncate(bytes);
+            memory
+        };
         self.ctas.push(Cta {
             id: unflatten(cta, self.shape.grid),
             memory: CtaMemory {
@@ -117,13 +122,44 @@ impl<'a, E: Engine> Grid<'a, E> {
         clock: u64,
         log: Option<&mut AccessLog>,
     ) -> Result<Executed, SimError> {
+        self.run(cta, warp, group, clock, 1, log)
+    }
+
+    /// Executes instructions of a group until it may no longer be alone in its place in the warp, or something
+    /// else than its own lanes is concerned, or it has executed `most`, at least one. The clock ticks with each.
+    /// What is returned is about the last one.
+    ///
+    /// # Errors
+    /// A fault of the program.
+    pub fn execute_some(
+        &mut self,
+        cta: usize,
+        warp: usize,
+        group: usize,
+        most: u32,
+    ) -> Result<Executed, SimError> {
+        let clock = self.steps;
+        self.run(cta, warp, group, clock, most, None)
+    }
+
+    #[inline]
+    fn run(
+        &mut self,
+        cta: usize,
+        warp: usize,
+        group: usize,
+        clock: u64,
+        most: u32,
+        log: Option<&mut AccessLog>,
+    ) -> Result<Executed, SimError> {
         let cta = &mut self.ctas[cta];
         let warps = cta.warps.len();
         let Warp { control, registers } = &mut cta.warps[warp];
-        let before = control.groups[group];
+        let Group { pc, lanes, .. } = control.groups[group];
+        let alone = control.groups.len() == 1 || E::JOINING == Joining::Barriers;
         let mut step = Step {
-            pc: before.pc,
-            lanes: before.lanes,
+            pc,
+            lanes,
             shape: self.shape,
             cta: cta.id,
             warp: warp as u32,
@@ -135,37 +171,61 @@ impl<'a, E: Engine> Grid<'a, E> {
             warps,
             arrived: false,
         };
-        let flow = self.engine.step(registers, &mut step).map_err(|fault| SimError::Fault {
-            thread: Thread { cta: cta.id, tid: self.shape.tid((warp * LANES) as u32 + fault.lane) },
-            at: self.engine.describe(before.pc),
-            what: fault.what,
-        })?;
-        let (lanes, arrived) = (step.lanes, step.arrived);
-        self.steps += 1;
+        let mut left = most;
+        let flow = loop {
+            let flow = match self.engine.step(registers, &mut step) {
+                Ok(flow) => flow,
+                Err(fault) => {
+                    return Err(SimError::Fault {
+                        thread: Thread {
+                            cta: cta.id,
+                            tid: self.shape.tid((warp * LANES) as u32 + fault.lane),
+                        },
+                        at: self.engine.describe(step.pc),
+                        what: fault.what,
+                    });
+                }
+            };
+            left -= 1;
+            let next = match flow {
+                Flow::Next | Flow::Branch { taken: 0, .. } => step.pc + 1,
+                Flow::Branch { taken, target } if taken == lanes => target,
+                _ => break flow,
+            };
+            if left == 0 || step.arrived || !alone {
+                break flow;
+            }
+            step.pc = next;
+            step.lanes = lanes;
+            step.clock += 1;
+        };
+        self.steps += u64::from(most - left);
+        let (pc, executing, arrived) = (step.pc, step.lanes, step.arrived);
         let outcome = match flow {
             Flow::Next => Outcome::Next,
             Flow::Branch { .. } | Flow::Spread(_) => Outcome::Jumped,
             Flow::Exit(_) => Outcome::Exited,
             Flow::Wait(..) => Outcome::Waited,
         };
-        let control = &mut cta.warps[warp].control;
         // BREAK may have regrouped the others; this group is still the one with its lanes.
         let same = |control: &Control| {
-            let is_same = |other: &crate::warp::Group| other.lanes == before.lanes;
+            let is_same = |other: &Group| other.lanes == lanes;
             match control.groups.get(group) {
                 Some(other) if is_same(other) => Some(group),
                 _ => control.groups.iter().position(is_same),
             }
         };
+        let control = &mut cta.warps[warp].control;
         let index = same(control).unwrap_or(group);
+        control.groups[index].pc = pc;
         control.apply(index, flow);
         if arrived || outcome == Outcome::Exited {
             complete_barriers(cta);
         }
         let control = &cta.warps[warp].control;
-        let group = same(control)
-            .filter(|&index| outcome == Outcome::Next && control.groups[index].pc == before.pc + 1);
-        Ok(Executed { lanes, outcome, group })
+        let straight = outcome == Outcome::Next;
+        let group = same(control).filter(|&index| straight && control.groups[index].pc == pc + 1);
+        Ok(Executed { lanes: executing, outcome, group })
     }
 
     /// Where everybody is and who waits on what.

@@ -5,7 +5,7 @@
 //! again, and every ready group of a warp its share, spinning threads can't starve others.
 //!
 //! ```text
-//! loop: for each warp: maybe skip it; else choose a ready group, execute 1 to 32 instructions of it
+//! loop: for each warp: maybe skip it; else choose a ready group, execute 1 to 256 instructions of it
 //! ```
 //!
 //! A round in which nobody was ready is a deadlock; the report says who waits for what.
@@ -18,8 +18,8 @@ use crate::memory::GridMemory;
 use crate::random::Random;
 use crate::warp::{Control, Joining, Wait};
 
-/// Instructions that a group executes at most before others get a turn.
-const TURN: u32 = 32;
+/// A turn has at most 2 to this power instructions.
+const TURN_BITS: u32 = 8;
 
 /// Runs all threads to their end; the number of warp instructions executed.
 ///
@@ -70,11 +70,14 @@ fn turn<E: Engine>(
     warp: usize,
     random: &mut Random,
 ) -> Result<(), SimError> {
+    // Most turns are short, so that all orders of close instructions occur; most instructions are in long ones.
+    let longest = 2 << random.below(TURN_BITS);
+    let end = grid.steps + 1 + u64::from(random.below(longest));
     let mut next = choose(&grid.ctas[cta].warps[warp].control, E::JOINING, random);
-    for _ in 0..=random.below(TURN) {
-        let Some(group) = next else { return Ok(()) };
-        let clock = grid.steps;
-        let executed = grid.execute(cta, warp, group, clock, None)?;
+    while let Some(group) = next
+        && grid.steps < end
+    {
+        let executed = grid.execute_some(cta, warp, group, (end - grid.steps) as u32)?;
         next = executed.group.or_else(|| choose(&grid.ctas[cta].warps[warp].control, E::JOINING, random));
     }
     Ok(())

@@ -48,7 +48,7 @@ pub(crate) struct Group {
 }
 
 /// Where the lanes of a group go after an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// To the next instruction.
     Next,
@@ -60,7 +60,7 @@ pub(crate) enum Flow {
         target: u32,
     },
     /// Each lane to a target of its own; those with one target stay together.
-    Spread([u32; LANES]),
+    Spread(Box<[u32; LANES]>),
     /// These lanes end, the others go to the next instruction.
     Exit(u32),
     /// These lanes wait; the others go to the next instruction. Who waits in [`Wait::Gather`] executes this
@@ -99,7 +99,26 @@ struct Meeting {
     target: u32,
 }
 
+/// The bit of each lane. A table, because loading from it makes vector code where shifting by the number of the
+/// lane does not.
+pub(crate) const BIT: [u32; LANES] = {
+    let mut bits = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        bits[lane] = 1 << lane;
+        lane += 1;
+    }
+    bits
+};
+
+/// Whether a mask has a lane.
+#[inline]
+pub(crate) fn has(mask: u32, lane: usize) -> bool {
+    mask & BIT[lane] != 0
+}
+
 /// The lanes of a mask, lowest first.
+#[inline]
 pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
     let mut rest = mask;
     std::iter::from_fn(move || {

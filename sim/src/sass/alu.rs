@@ -10,7 +10,7 @@ use ptxc_semantics::{IntType, S32, S64, U32, U64};
 
 use super::fields::{Action, Decoded, Fields, map1, map2, map3};
 use super::registers::{Lanes, PredSource, Registers, Source};
-use crate::warp::{Flow, LANES, lanes_of};
+use crate::warp::{BIT, Flow, LANES, has};
 
 /// Signed unless the modifier says otherwise.
 pub(super) fn sign(i: &Fields<'_>) -> IntType {
@@ -37,46 +37,42 @@ fn addend(source: Source) -> (Source, u32) {
 }
 
 /// `a + b + c` with carries in; the carries out in `pd` (one or more) and `pe` (two or more).
-fn add3(i: &Fields<'_>, carries: &'static [&'static str]) -> Decoded {
+fn add3<const N: usize>(i: &Fields<'_>, carries: [PredSource; N]) -> Decoded {
     let d = i.dest("d")?;
     let (pd, pe) = (i.pred_dest("pd")?, i.pred_dest("pe")?);
     let (a, more_a) = addend(i.word("a")?);
     let (b, more_b) = addend(i.word("b")?);
     let (c, more_c) = addend(i.word("c")?);
     let more = more_a + more_b + more_c;
-    let carries = carries.iter().map(|name| i.pred(name)).collect::<Result<Vec<_>, _>>()?;
     Ok(Box::new(move |registers, step| {
         let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
-        let mut carry_in = [more; LANES];
-        for &carry in &carries {
-            for lane in lanes_of(registers.pred(carry)) {
-                carry_in[lane as usize] += 1;
-            }
+        let carries = carries.map(|carry| registers.pred(carry));
+        let mut sums = [0; LANES];
+        let mut carry_out = [0; LANES];
+        for n in 0..LANES {
+            let carry_in = carries.iter().fold(more, |sum, &carry| sum + u32::from(has(carry, n)));
+            let (low, carry) = int::add3_carry(U32, a[n].into(), b[n].into(), c[n].into(), carry_in);
+            (sums[n], carry_out[n]) = (low as u32, carry);
         }
-        let (mut one, mut two) = (0, 0);
-        let mut sum = [0; LANES];
-        for lane in lanes_of(step.lanes) {
-            let n = lane as usize;
-            let (low, carry) = int::add3_carry(U32, a[n].into(), b[n].into(), c[n].into(), carry_in[n]);
-            sum[n] = low as u32;
-            one |= u32::from(carry >= 1) << lane;
-            two |= u32::from(carry >= 2) << lane;
+        registers.write(d, step.lanes, |lane| sums[lane]);
+        if pd.is_some() {
+            registers.write_pred(pd, step.lanes, set_where(|n| carry_out[n] >= 1));
         }
-        registers.write(d, step.lanes, |lane| sum[lane]);
-        registers.write_pred(pd, step.lanes, one);
-        registers.write_pred(pe, step.lanes, two);
+        if pe.is_some() {
+            registers.write_pred(pe, step.lanes, set_where(|n| carry_out[n] >= 2));
+        }
         Ok(Flow::Next)
     }))
 }
 
 /// `IADD3`, `UIADD3`.
 pub(super) fn iadd3(i: &Fields<'_>) -> Decoded {
-    add3(i, &[])
+    add3(i, [])
 }
 
 /// `IADD3.X`, `UIADD3.X`.
 pub(super) fn iadd3_x(i: &Fields<'_>) -> Decoded {
-    add3(i, &["ps", "pt"])
+    add3(i, [i.pred("ps")?, i.pred("pt")?])
 }
 
 /// `LOP3.LUT`, `ULOP3.LUT`.
@@ -95,8 +91,9 @@ pub(super) fn lop3(i: &Fields<'_>) -> Decoded {
 }
 
 /// The lanes in which a condition holds.
+#[inline]
 pub(super) fn set_where(holds: impl Fn(usize) -> bool) -> u32 {
-    (0..LANES).fold(0, |set, lane| set | u32::from(holds(lane)) << lane)
+    (0..LANES).fold(0, |set, n| set | if holds(n) { BIT[n] } else { 0 })
 }
 
 /// Two predicates from a comparison: it and its complement, each combined with `ps`.
@@ -146,7 +143,7 @@ pub(super) fn isetp_ex(i: &Fields<'_>) -> Decoded {
         Ok(cmp) => set_predicates(i, move |registers| {
             let (a, b, below) = (registers.int(a), registers.int(b), registers.pred(below));
             set_where(|n| match a[n] == b[n] {
-                true => below >> n & 1 == 1,
+                true => has(below, n),
                 false => int::compare(ty, cmp, a[n].into(), b[n].into()),
             })
         }),
@@ -240,13 +237,13 @@ pub(super) fn mov(i: &Fields<'_>) -> Decoded {
 /// Chooses between two vectors by a predicate.
 pub(super) fn select(
     i: &Fields<'_>,
-    read: fn(&Registers, Source) -> Lanes,
+    read: impl Fn(&Registers, Source) -> Lanes + 'static,
     f: impl Fn(bool, u32, u32) -> u32 + 'static,
 ) -> Decoded {
     let (d, a, b, ps) = (i.dest("d")?, i.word("a")?, i.word("b")?, i.pred("ps")?);
     let action: Action = Box::new(move |registers, step| {
         let (a, b, holds) = (read(registers, a), read(registers, b), registers.pred(ps));
-        registers.write(d, step.lanes, |lane| f(holds >> lane & 1 == 1, a[lane], b[lane]));
+        registers.write(d, step.lanes, |lane| f(has(holds, lane), a[lane], b[lane]));
         Ok(Flow::Next)
     });
     Ok(action)
@@ -324,7 +321,7 @@ fn choose_extreme(
         let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
         let least = registers.pred(ps);
         registers.write(d, step.lanes, |n| {
-            let choose: Extreme = if least >> n & 1 == 1 { int::min } else { int::max };
+            let choose: Extreme = if has(least, n) { int::min } else { int::max };
             choose(ty, made(ty, choose, a[n].into(), b[n].into()), c[n].into()) as u32
         });
         Ok(Flow::Next)

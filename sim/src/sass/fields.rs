@@ -9,7 +9,7 @@ use ptxc_sass::{
     Arch, FunctionIndex, Inst, ModKind, OperandKind, PReg, Program, RegFile, Register, SpecialReg,
 };
 
-use super::registers::{Dest, Lanes, Origin, PredDest, PredSource, Registers, Source};
+use super::registers::{Dest, Lanes, Origin, PredDest, PredIndex, PredSource, Registers, Source};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::read_le;
@@ -157,20 +157,26 @@ impl<'a> Fields<'a> {
         self.dests(name, 1).map(|dests| dests[0])
     }
 
-    /// A predicate operand.
-    pub fn pred(&self, name: &str) -> Result<PredSource, String> {
+    /// The register of a predicate operand; `None` for PT.
+    fn pred_register(&self, name: &str) -> Result<Option<PReg>, String> {
         let operand = self.operand(name)?;
         let register = match operand.kind {
             OperandKind::Zero(file) if file.is_predicate() => None,
             OperandKind::Reg(register) if register.file().is_predicate() => Some(register),
             other => return Err(format!("{name} can't be {other:?}")),
         };
-        Ok(PredSource { register, not: operand.flags.not })
+        Ok(register)
+    }
+
+    /// A predicate operand.
+    pub fn pred(&self, name: &str) -> Result<PredSource, String> {
+        let not = self.operand(name)?.flags.not;
+        self.pred_register(name).map(|register| PredSource::new(register, not))
     }
 
     /// A predicate result.
     pub fn pred_dest(&self, name: &str) -> Result<PredDest, String> {
-        self.pred(name).map(|pred| pred.register)
+        self.pred_register(name).map(|register| register.map(PredIndex::new))
     }
 
     /// An immediate.
@@ -269,7 +275,7 @@ impl<'a> Fields<'a> {
 /// `d = f(a)`, lane by lane.
 pub(super) fn map1(
     d: Dest,
-    read: fn(&Registers, Source) -> Lanes,
+    read: impl Fn(&Registers, Source) -> Lanes + 'static,
     a: Source,
     f: impl Fn(u32) -> u32 + 'static,
 ) -> Decoded {
@@ -283,7 +289,7 @@ pub(super) fn map1(
 /// `d = f(a, b)`, lane by lane.
 pub(super) fn map2(
     d: Dest,
-    read: fn(&Registers, Source) -> Lanes,
+    read: impl Fn(&Registers, Source) -> Lanes + 'static,
     [a, b]: [Source; 2],
     f: impl Fn(u32, u32) -> u32 + 'static,
 ) -> Decoded {
@@ -297,7 +303,7 @@ pub(super) fn map2(
 /// `d = f(a, b, c)`, lane by lane.
 pub(super) fn map3(
     d: Dest,
-    read: fn(&Registers, Source) -> Lanes,
+    read: impl Fn(&Registers, Source) -> Lanes + 'static,
     [a, b, c]: [Source; 3],
     f: impl Fn(u32, u32, u32) -> u32 + 'static,
 ) -> Decoded {

@@ -44,7 +44,7 @@ pub(super) fn brx(i: &Fields<'_>) -> Decoded {
                 _ => return Err(Fault::new(lane, format!("goes to {address:#x}, which is no target of it"))),
             };
         }
-        Ok(Flow::Spread(places))
+        Ok(Flow::Spread(Box::new(places)))
     }))
 }
 
@@ -69,7 +69,7 @@ pub(super) fn jump_to_register(i: &Fields<'_>) -> Decoded {
             };
             targets[lane as usize] = target;
         }
-        Ok(Flow::Spread(targets))
+        Ok(Flow::Spread(Box::new(targets)))
     }))
 }
 

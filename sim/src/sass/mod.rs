@@ -190,7 +190,10 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
     let engine = Sass {
         program,
         code: decode(program, &memory, options.mufu_error)?,
-        check: options.check_uninitialised,
+        touched: match options.check_uninitialised {
+            true => program.insts.iter().map(|coded| Touched::new(&coded.inst)).collect(),
+            false => Vec::new(),
+        },
     };
     let steps = interleave::run(&engine, &shape, &mut memory, options)?;
     Ok(Report::new(case, &memory.global, steps))
@@ -219,10 +222,26 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
 /// A decoded instruction.
 struct Node {
     action: Action,
-    guard: Option<PredSource>,
-    /// The registers that it reads and writes, for the check of uninitialised ones.
+    guard: PredSource,
+}
+
+/// The registers of an instruction, for the check of uninitialised ones.
+struct Touched {
+    guard: Option<PReg>,
     uses: SmallVec<[PReg; 6]>,
     defs: SmallVec<[PReg; 4]>,
+}
+
+impl Touched {
+    fn new(inst: &Inst<PReg>) -> Touched {
+        let words = |access: Access<PReg>| (0..access.width).filter_map(move |n| access.reg.offset(n));
+        let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
+        Touched {
+            guard: inst.guard.map(|guard| guard.reg),
+            uses: uses.flat_map(words).collect(),
+            defs: inst.defs().flat_map(words).collect(),
+        }
+    }
 }
 
 fn decode(program: &Program, memory: &GridMemory, mufu_error: u8) -> Result<Vec<Node>, SimError> {
@@ -231,11 +250,11 @@ fn decode(program: &Program, memory: &GridMemory, mufu_error: u8) -> Result<Vec<
         let (arch, constants) = (program.arch, &memory.constants);
         let fields = Fields { inst, arch, program, constants, mufu_error };
         let function = function(inst.op).ok_or("the instruction")?;
-        let words = |access: Access<PReg>| (0..access.width).filter_map(move |n| access.reg.offset(n));
-        let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
-        let (uses, defs) = (uses.flat_map(words).collect(), inst.defs().flat_map(words).collect());
-        let guard = inst.guard.map(|guard| PredSource { register: Some(guard.reg), not: guard.negated });
-        Ok(Node { action: function(&fields)?, guard, uses, defs })
+        let guard = match inst.guard {
+            Some(guard) => PredSource::new(Some(guard.reg), guard.negated),
+            None => PredSource::new(None, false),
+        };
+        Ok(Node { action: function(&fields)?, guard })
     };
     let unsupported = |inst: &Inst<PReg>, what| SimError::Unsupported { at: inst.to_string(), what };
     program
@@ -248,7 +267,8 @@ fn decode(program: &Program, memory: &GridMemory, mufu_error: u8) -> Result<Vec<
 struct Sass<'a> {
     program: &'a Program,
     code: Vec<Node>,
-    check: bool,
+    /// What each instruction touches, if reads of what nobody wrote are faults; else empty.
+    touched: Vec<Touched>,
 }
 
 impl Engine for Sass<'_> {
@@ -271,30 +291,40 @@ impl Engine for Sass<'_> {
         let Some(node) = self.code.get(step.pc as usize) else {
             return Err(Fault::new(step.lanes.trailing_zeros(), "runs past the end of the program"));
         };
-        if let Some(guard) = node.guard {
-            if self.check
-                && let Some(register) = guard.register
-            {
-                written(registers, register, step.lanes)?;
-            }
-            step.lanes &= registers.pred(guard);
-            if step.lanes == 0 {
-                return Ok(Flow::Next);
-            }
+        if let Some(touched) = self.touched.get(step.pc as usize) {
+            return checked(node, touched, registers, step);
         }
-        if !self.check {
-            return (node.action)(registers, step);
+        step.lanes &= registers.pred(node.guard);
+        match step.lanes {
+            0 => Ok(Flow::Next),
+            _ => (node.action)(registers, step),
         }
-        for &register in &node.uses {
-            written(registers, register, step.lanes)?;
-        }
-        let lanes = step.lanes;
-        let flow = (node.action)(registers, step)?;
-        for &register in &node.defs {
-            registers.mark_written(register, lanes);
-        }
-        Ok(flow)
     }
+}
+
+/// Executes an instruction whose registers must have been written.
+fn checked(
+    node: &Node,
+    touched: &Touched,
+    registers: &mut Registers,
+    step: &mut Step<'_>,
+) -> Result<Flow, Fault> {
+    if let Some(guard) = touched.guard {
+        written(registers, guard, step.lanes)?;
+    }
+    step.lanes &= registers.pred(node.guard);
+    let lanes = step.lanes;
+    if lanes == 0 {
+        return Ok(Flow::Next);
+    }
+    for &register in &touched.uses {
+        written(registers, register, lanes)?;
+    }
+    let flow = (node.action)(registers, step)?;
+    for &register in &touched.defs {
+        registers.mark_written(register, lanes);
+    }
+    Ok(flow)
 }
 
 /// Faults where a lane reads a register that it has not written.

@@ -1,4 +1,8 @@
 //! The registers of a warp, and operands as the engine reads and writes them.
+//!
+//! What runs for each instruction is short loops over all lanes, without calls and without conditions that
+//! depend on the lane, so that the compiler makes vector code of them when they are inlined where the
+//! operation is known.
 
 use ptxc_sass::{PReg, RegFile, Register};
 use ptxc_semantics::{F32, F64, float};
@@ -44,28 +48,48 @@ pub(super) enum Dest {
     Uniform(u8),
 }
 
-/// A predicate operand; `register` is `None` for PT.
+/// A predicate operand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PredSource {
-    /// The register.
-    pub register: Option<PReg>,
-    /// `!`.
-    pub not: bool,
+    index: PredIndex,
+    /// All ones for `!`.
+    flip: u32,
 }
 
+impl PredSource {
+    /// A predicate register, or PT, with `!` or without.
+    pub fn new(register: Option<PReg>, not: bool) -> PredSource {
+        PredSource { index: register.map_or(ALWAYS, PredIndex::new), flip: if not { u32::MAX } else { 0 } }
+    }
+}
+
+/// A predicate register: P0 to P6 from 0, UP0 to UP6 from 8.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PredIndex(u8);
+
+impl PredIndex {
+    /// That of a predicate register.
+    pub fn new(register: PReg) -> PredIndex {
+        PredIndex(register.index() | if register.file() == RegFile::Upred { UNIFORM } else { 0 })
+    }
+}
+
+/// The bit that tells a uniform predicate.
+const UNIFORM: u8 = 8;
+/// The place of PT.
+const ALWAYS: PredIndex = PredIndex(7);
+
 /// Where a predicate result goes; `None` is PT.
-pub(super) type PredDest = Option<PReg>;
+pub(super) type PredDest = Option<PredIndex>;
 
 /// The registers of a warp.
 pub(super) struct Registers {
     /// R0 to R254.
-    r: Vec<Lanes>,
-    /// P0 to P6, a bit each lane.
-    p: [u32; 7],
+    r: Box<[Lanes; 256]>,
     /// UR0 to UR62.
-    u: [u32; 63],
-    /// UP0 to UP6.
-    up: [bool; 7],
+    u: [u32; 256],
+    /// The predicates by their index, a bit each lane; a uniform one has all bits or none.
+    p: [u32; 16],
     /// For each register, by its dense number, the lanes that have written it; all lanes for uniform ones.
     written: Vec<u32>,
     /// Source of what the hardware leaves open.
@@ -76,18 +100,27 @@ impl Registers {
     /// Registers with random content, of which nothing counts as written.
     pub fn new(random: &mut Random) -> Registers {
         let mut random = Random::new(random.next());
-        let mut word = || random.next() as u32;
+        let mut r = Box::new([[0; LANES]; 256]);
+        for pair in r.as_flattened_mut().chunks_exact_mut(2) {
+            let bits = random.next();
+            pair.copy_from_slice(&[bits as u32, (bits >> 32) as u32]);
+        }
+        let mut p: [u32; 16] = std::array::from_fn(|_| random.next() as u32);
+        for uniform in &mut p[usize::from(UNIFORM)..] {
+            *uniform = if *uniform & 1 == 1 { u32::MAX } else { 0 };
+        }
+        p[ALWAYS.0 as usize] = u32::MAX;
         Registers {
-            r: (0..RegFile::Gpr.count()).map(|_| std::array::from_fn(|_| word())).collect(),
-            p: std::array::from_fn(|_| word()),
-            u: std::array::from_fn(|_| word()),
-            up: std::array::from_fn(|_| word() & 1 == 1),
+            r,
+            u: std::array::from_fn(|_| random.next() as u32),
+            p,
             written: vec![0; PReg::COUNT],
             random,
         }
     }
 
     /// An operand without its signs.
+    #[inline]
     fn raw(&self, source: Source) -> Lanes {
         match source.origin {
             Origin::Lane(index) => self.r[index as usize],
@@ -97,18 +130,19 @@ impl Registers {
     }
 
     /// An operand read as an integer.
+    #[inline]
     pub fn int(&self, source: Source) -> Lanes {
-        let mut lanes = self.raw(source);
-        if source.not {
-            lanes = lanes.map(|a| !a);
+        let lanes = self.raw(source);
+        match (source.not, source.neg) {
+            (false, false) => lanes,
+            (false, true) => lanes.map(u32::wrapping_neg),
+            (true, false) => lanes.map(|a| !a),
+            (true, true) => lanes.map(|a| a.wrapping_add(1)),
         }
-        if source.neg {
-            lanes = lanes.map(u32::wrapping_neg);
-        }
-        lanes
     }
 
     /// An operand read as a binary32.
+    #[inline]
     pub fn float(&self, source: Source) -> Lanes {
         let mut lanes = self.raw(source);
         if source.abs {
@@ -127,12 +161,14 @@ impl Registers {
     }
 
     /// A register pair as 64 bits a lane, without its signs.
+    #[inline]
     fn pair(&self, [low, high]: [Source; 2]) -> [u64; LANES] {
         let (low, high) = (self.raw(low), self.raw(high));
         std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
     }
 
     /// A register pair read as a 64-bit integer.
+    #[inline]
     pub fn wide(&self, pair: [Source; 2]) -> [u64; LANES] {
         let mut lanes = self.pair(pair);
         if pair[0].not {
@@ -157,6 +193,7 @@ impl Registers {
     }
 
     /// Writes a 64-bit result lane by lane.
+    #[inline]
     pub fn write_wide(&mut self, dests: &[Dest], lanes: u32, value: impl Fn(usize) -> u64) {
         for (word, &dest) in dests.iter().enumerate() {
             self.write(dest, lanes, |lane| (value(lane) >> (32 * word)) as u32);
@@ -164,11 +201,18 @@ impl Registers {
     }
 
     /// Writes a result lane by lane; into a uniform register the value of the first lane.
+    #[inline]
     pub fn write(&mut self, dest: Dest, lanes: u32, mut value: impl FnMut(usize) -> u32) {
         match dest {
             Dest::Zero => {}
             Dest::Lane(index) => {
                 let register = &mut self.r[index as usize];
+                if lanes == u32::MAX {
+                    for (lane, word) in register.iter_mut().enumerate() {
+                        *word = value(lane);
+                    }
+                    return;
+                }
                 for lane in lanes_of(lanes) {
                     register[lane as usize] = value(lane as usize);
                 }
@@ -178,31 +222,21 @@ impl Registers {
     }
 
     /// The lanes in which a predicate holds; all or none for a uniform one.
+    #[inline]
     pub fn pred(&self, source: PredSource) -> u32 {
-        let holds = match source.register {
-            None => u32::MAX,
-            Some(register) if register.file() == RegFile::Pred => self.p[register.index() as usize],
-            Some(register) => {
-                if self.up[register.index() as usize] {
-                    u32::MAX
-                } else {
-                    0
-                }
-            }
-        };
-        if source.not { !holds } else { holds }
+        self.p[usize::from(source.index.0 & 15)] ^ source.flip
     }
 
     /// Writes a predicate: those of `lanes` in which it holds; into a uniform one that of the first lane.
+    #[inline]
     pub fn write_pred(&mut self, dest: PredDest, lanes: u32, holds: u32) {
-        match dest {
-            None => {}
-            Some(register) if register.file() == RegFile::Pred => {
-                let register = &mut self.p[register.index() as usize];
-                *register = *register & !lanes | holds & lanes;
-            }
-            Some(register) => self.up[register.index() as usize] = holds >> lanes.trailing_zeros() & 1 == 1,
-        }
+        let Some(PredIndex(index)) = dest else { return };
+        let register = &mut self.p[usize::from(index & 15)];
+        *register = match index & UNIFORM {
+            0 => *register & !lanes | holds & lanes,
+            _ if holds >> lanes.trailing_zeros() & 1 == 1 => u32::MAX,
+            _ => 0,
+        };
     }
 
     /// Remembers that lanes have written a register.

@@ -306,7 +306,7 @@ impl Engine for Ssa<'_> {
                 values.move_words(moves, lanes);
                 return Ok(Flow::Branch { taken: lanes, target: self.code.functions[*callee].start });
             }
-            Action::Return { words } => return Ok(Flow::Spread(self.leave(values, lanes, words))),
+            Action::Return { words } => return Ok(Flow::Spread(Box::new(self.leave(values, lanes, words)))),
             Action::Jump(edge) => {
                 values.follow(edge, lanes);
                 return Ok(Flow::Branch { taken: lanes, target: edge.pc });
@@ -325,7 +325,7 @@ impl Engine for Ssa<'_> {
                 for lane in lanes_of(holds) {
                     targets[lane as usize] = yes.pc;
                 }
-                return Ok(Flow::Spread(targets));
+                return Ok(Flow::Spread(Box::new(targets)));
             }
             Action::Switch(selector, edges) => {
                 let mut targets = [0; LANES];
@@ -339,7 +339,7 @@ impl Engine for Ssa<'_> {
                     values.follow(edge, 1 << lane);
                     targets[lane as usize] = edge.pc;
                 }
-                return Ok(Flow::Spread(targets));
+                return Ok(Flow::Spread(Box::new(targets)));
             }
             Action::Exit => return Ok(Flow::Exit(lanes)),
             Action::Trap => return Err(Fault::new(lanes.trailing_zeros(), "trap")),
