@@ -153,7 +153,7 @@ block1(a: b32, b: b32, left: b32):
     r = iadd.b32 q, l
     next = isub.b32 left, one
     done = icmp.eq.b32 next, zero
-    br done, block2, block1(q, r, next)
+    brif done, block2, block1(q, r, next)
 block2:
     four = const.b32 0x4
     offset = umul_wide.b32 id, four
