@@ -429,8 +429,9 @@ pub enum Op {
     /// `(a: T, b: T) -> pred`: whether `a / b` may need more than one reciprocal, a quotient and one remainder,
     /// because an operand or an intermediate result is no normal number (SASS `FCHK`); made by legalization.
     FdivCheck,
-    /// `(a: T) -> T`: a hardware approximation; the flag flushes subnormals. For `f64` it takes the upper word
-    /// of `a` and gives the upper word of the result, zeros below.
+    /// `(a: T) -> T`: a hardware approximation; the flag flushes subnormals. For `f64` with the flag it takes the
+    /// upper word of `a` and gives the upper word of the result, zeros below; without it `rsq` alone exists, and is
+    /// rounded to nearest.
     Fapprox(Approx, bool),
 
     /// `(a: narrower integer) -> T`: extended with zeros.

@@ -99,6 +99,22 @@ pub fn sqrt(format: Format, a: u64, mode: Mode) -> u64 {
     mode.output(format, root)
 }
 
+/// The reciprocal of the square root, correctly rounded; to nearest, what PTX `rsqrt.approx.f64` approximates. A zero
+/// gives the infinity of its sign, any other negative NaN.
+pub fn rsqrt(format: Format, a: u64, mode: Mode) -> u64 {
+    let a = mode.input(format, a);
+    let root = if format.is_zero(a) {
+        format.infinity(format.is_negative(a))
+    } else if format.is_nan(a) || format.is_negative(a) {
+        format.nan()
+    } else if format.is_infinite(a) {
+        format.zero(false)
+    } else {
+        Exact::unpack(format, a).rsqrt().round(format, mode.rounding)
+    };
+    mode.output(format, root)
+}
+
 fn add_exactly(format: Format, a: u64, b: u64, rounding: Rounding) -> u64 {
     if format.is_nan(a) || format.is_nan(b) {
         return format.nan();

@@ -120,6 +120,31 @@ impl Exact {
         }
     }
 
+    /// The reciprocal of the square root of a positive value of at most 54 bits: the greatest `r` with `r^2 m <= 2^180`,
+    /// found bit by bit, for a significand `m` of 55 or 56 bits and an even exponent. It has 63 bits or is 2^63.
+    pub fn rsqrt(self) -> Exact {
+        let up = self.significand.leading_zeros() as i32 - 73;
+        let odd = (self.exponent - up) & 1;
+        let (m, exponent) = (self.significand << (up + odd), self.exponent - up - odd);
+        // How `r^2 m` compares, which takes 184 bits.
+        let compare = |root: u128| {
+            let square = root * root;
+            let low = (square & u128::from(u64::MAX)) * m;
+            let high = (square >> 64) * m + (low >> 64);
+            high.cmp(&(1 << (180 - 64))).then((low as u64).cmp(&0))
+        };
+        let mut root = 0;
+        let mut exact = false;
+        for bit in (0..64).rev() {
+            let tried = root | 1 << bit;
+            let order = compare(tried);
+            if order.is_le() {
+                (root, exact) = (tried, order.is_eq());
+            }
+        }
+        Exact { negative: false, exponent: -(exponent + 180) / 2, significand: root, sticky: !exact }
+    }
+
     /// The value of `format` that `rounding` selects: the nearest one, or the neighbour on the given side.
     /// Beyond the largest finite value this is an infinity, or the largest finite value if the direction
     /// points inwards.

@@ -141,6 +141,50 @@ fn square_roots_bracket_the_radicand() {
     }
 }
 
+/// How the product of `a` and the square of a point near `root` compares with 1.
+fn compare_reciprocal_square(format: Format, root: u64, half_units: i64, a: u64) -> std::cmp::Ordering {
+    let (significand, exponent) = decode(format, root);
+    let point = BigUint::from((2 * significand).wrapping_add_signed(half_units));
+    let (operand, operand_exponent) = decode(format, a);
+    let product = &point * &point * BigUint::from(operand);
+    (product << (2 * exponent + operand_exponent)).cmp(&(BigUint::from(1u32) << (2 + 3 * 1100)))
+}
+
+#[test]
+fn reciprocals_of_roots_bracket_the_exact_ones() {
+    let mut random = Random(31);
+    for format in FORMATS {
+        let mut operands: Vec<u64> = (0..700).map(|_| random.next() & format.mask() >> 1).collect();
+        // Powers of four have exact results.
+        let exponents = format.one() >> format.fraction_bits();
+        operands.extend((exponents - 10..exponents + 10).map(|exponent| exponent << format.fraction_bits()));
+        operands.extend(specials(format));
+        for a in operands {
+            for rounding in Rounding::ALL {
+                let root = float::rsqrt(format, a, Mode::new(rounding));
+                if format.is_zero(a) {
+                    assert_eq!(root, format.infinity(format.is_negative(a)));
+                } else if format.is_nan(a) || format.is_negative(a) {
+                    assert_eq!(root, format.nan());
+                } else if format.is_infinite(a) {
+                    assert_eq!(root, 0);
+                } else {
+                    let (below, above) = match rounding {
+                        Rounding::Nearest => (-1, 1),
+                        Rounding::Zero | Rounding::Down => (0, 2),
+                        Rounding::Up => (-2, 0),
+                    };
+                    let compare = |half_units| compare_reciprocal_square(format, root, half_units, a);
+                    assert!(compare(below).is_le(), "{format:?} {a:x} {rounding:?}: {root:x}");
+                    assert!(compare(above).is_ge(), "{format:?} {a:x} {rounding:?}: {root:x}");
+                    let open = if rounding == Rounding::Up { below } else { above };
+                    assert!(compare(open).is_ne(), "{format:?} {a:x} {rounding:?}: {root:x}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn comparisons_follow_the_order() {
     use FloatCmp::*;

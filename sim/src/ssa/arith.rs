@@ -182,8 +182,9 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
             };
             one(move |a| function(a as u32, ftz).into())
         }
-        Op::Fapprox(Approx::Rcp, _) if format == F64 => one(|a| join(0, mufu::rcp64h((a >> 32) as u32))),
-        Op::Fapprox(Approx::Rsq, _) if format == F64 => one(|a| join(0, mufu::rsqrt64h((a >> 32) as u32))),
+        Op::Fapprox(Approx::Rcp, true) if format == F64 => one(|a| join(0, mufu::rcp64h((a >> 32) as u32))),
+        Op::Fapprox(Approx::Rsq, true) if format == F64 => one(|a| join(0, mufu::rsqrt64h((a >> 32) as u32))),
+        Op::Fapprox(Approx::Rsq, false) if format == F64 => one(|a| float::rsqrt(F64, a, Mode::IEEE)),
         _ => None,
     }
 }

@@ -98,12 +98,13 @@ fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
-/// The hardware's approximations: all of them in single precision, two in double.
+/// The hardware's approximations: all of them in single precision, two in double. Of these the reciprocal has to
+/// flush.
 fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
     let ftz = form.take("approx") && form.take("ftz");
     match form.ty()?.ir() {
         Some(Type::F32) => {}
-        Some(Type::F64) if matches!(function, Approx::Rcp | Approx::Rsq) && ftz => {}
+        Some(Type::F64) if function == Approx::Rsq || (function == Approx::Rcp && ftz) => {}
         _ => return Err(Unsupported),
     }
     compute(t, form, Op::Fapprox(function, ftz), 1)

@@ -28,6 +28,9 @@ mod emitter;
 mod f32_approximations;
 mod f32_divide;
 mod f32_square_root;
+mod f64_divide;
+mod f64_reciprocal_root;
+mod f64_square_root;
 mod funnel_shifts;
 mod fuse_multiply_add;
 mod global_addresses;
@@ -49,6 +52,9 @@ pub use demanded_words::demanded_words;
 pub use f32_approximations::f32_approximations;
 pub use f32_divide::f32_divide;
 pub use f32_square_root::f32_square_root;
+pub use f64_divide::f64_divide;
+pub use f64_reciprocal_root::f64_reciprocal_root;
+pub use f64_square_root::f64_square_root;
 pub use funnel_shifts::funnel_shifts;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
@@ -82,6 +88,9 @@ pub const RULES: &[(&str, Rule)] = &[
     ("f32-approximations", f32_approximations),
     ("f32-divide", f32_divide),
     ("f32-square-root", f32_square_root),
+    ("f64-divide", f64_divide),
+    ("f64-square-root", f64_square_root),
+    ("f64-reciprocal-root", f64_reciprocal_root),
     ("wide-division", wide_division),
     ("integer-division", integer_division),
     ("demanded-words", demanded_words),

@@ -19,6 +19,9 @@ use ptxc_ir::{Callee, CalleeKind, Function, Rounding};
 const ROUTINES: &[(&str, &str)] = &[
     ("f32.div", include_str!("f32.div.ir")),
     ("f32.sqrt", include_str!("f32.sqrt.ir")),
+    ("f64.div", include_str!("f64.div.ir")),
+    ("f64.rsqrt", include_str!("f64.rsqrt.ir")),
+    ("f64.sqrt", include_str!("f64.sqrt.ir")),
     ("u64.divrem", include_str!("u64.divrem.ir")),
 ];
 

@@ -177,7 +177,7 @@ impl Lower<'_> {
                 self.emit(Inst::new(Op::DADD).ops([Operand::reg(to), Operand::rz().neg(), c]));
             }
             IrOp::Fmin(..) | IrOp::Fmax(..) => self.double_extreme(to, data),
-            IrOp::Fapprox(function @ (Approx::Rcp | Approx::Rsq), _) => {
+            IrOp::Fapprox(function @ (Approx::Rcp | Approx::Rsq), true) => {
                 let mode = if function == Approx::Rcp { ".RCP64H" } else { ".RSQ64H" };
                 let high = self.half(data.args[0], 1);
                 let b = self.any(high);

@@ -7,6 +7,7 @@
 //!
 //! `PTXC_NUMERICS_CASES` sets how many random operands each test takes.
 
+mod double_quotients;
 mod doubles;
 mod floats;
 mod integers;

@@ -1,7 +1,7 @@
 //! The runtime routines as functions, on operands of all kinds and not only those that the fast paths leave to them.
 
 use ptxc_ir::text::parse_function;
-use ptxc_semantics::{F32, Format, Mode, float};
+use ptxc_semantics::{F32, F64, Format, Mode, float};
 use ptxc_sim::{Options, run_ssa};
 
 use crate::doubles::ROUNDINGS;
@@ -63,4 +63,20 @@ fn roots_in_single_precision() {
     operands.extend(operands.clone().iter().map(|[a, ..]| [a % least; 3]));
     operands.retain(|&[a, ..]| a < least || a >= F32.infinity(false));
     check(text, F32, 1, &operands, |[a, ..], mode| float::sqrt(F32, a, mode));
+}
+
+#[test]
+fn quotients_in_double_precision() {
+    let text = include_str!("../../../../compiler/passes/src/runtime/f64.div.ir");
+    check(text, F64, 2, &float_triples(F64), |[a, b, _], mode| float::div(F64, a, b, mode));
+}
+
+#[test]
+fn roots_in_double_precision() {
+    let text = include_str!("../../../../compiler/passes/src/runtime/f64.sqrt.ir");
+    let least = 2f64.powi(-960).to_bits();
+    let mut operands = float_triples(F64);
+    operands.extend(operands.clone().iter().map(|[a, ..]| [a % least; 3]));
+    operands.retain(|&[a, ..]| a < least || a >= F64.infinity(false));
+    check(text, F64, 1, &operands, |[a, ..], mode| float::sqrt(F64, a, mode));
 }
