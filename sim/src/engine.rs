@@ -6,9 +6,9 @@
 
 use crate::access::{AccessKind, AccessLog};
 use crate::barrier::{Arrival, Barrier, Reduction};
-use crate::error::Fault;
+use crate::error::{Fault, SimError};
 use crate::launch::Shape;
-use crate::memory::{Memory, Space};
+use crate::memory::{GridMemory, Memory, Space};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Joining, LANES};
 
@@ -31,6 +31,15 @@ pub(crate) trait Engine {
 
     /// The instruction as text, for messages.
     fn describe(&self, pc: u32) -> String;
+}
+
+/// Decides whose turn it is.
+pub(crate) trait Scheduler {
+    /// Runs all threads of a grid to their end; the number of warp instructions executed.
+    ///
+    /// # Errors
+    /// A fault of the program, a deadlock, more instructions than allowed.
+    fn run<E: Engine>(self, engine: &E, shape: &Shape, memory: &mut GridMemory) -> Result<u64, SimError>;
 }
 
 /// What an instruction sees besides registers.

@@ -10,7 +10,7 @@
 //!
 //! A round in which nobody was ready is a deadlock; the report says who waits for what.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Scheduler};
 use crate::error::SimError;
 use crate::grid::Grid;
 use crate::launch::{Options, Shape};
@@ -21,44 +21,44 @@ use crate::warp::{Control, Joining, Wait};
 /// A turn has at most 2 to this power instructions.
 const TURN_BITS: u32 = 8;
 
-/// Runs all threads to their end; the number of warp instructions executed.
-///
-/// # Errors
-/// A fault of the program, a deadlock, more instructions than the options allow.
-pub(crate) fn run<E: Engine>(
-    engine: &E,
-    shape: &Shape,
-    memory: &mut GridMemory,
-    options: &Options,
-) -> Result<u64, SimError> {
-    let mut random = Random::new(options.seed);
-    let mut grid = Grid::new(engine, shape, memory);
-    for cta in 0..shape.grid.iter().product() {
-        grid.start(cta, &mut random);
-    }
-    loop {
-        let (mut alive, mut ready) = (false, false);
-        for cta in 0..grid.ctas.len() {
-            for warp in 0..grid.ctas[cta].warps.len() {
-                let control = &grid.ctas[cta].warps[warp].control;
-                alive |= control.live != 0;
-                if !control.groups.iter().any(|group| group.wait == Wait::Ready) {
-                    continue;
-                }
-                ready = true;
-                if random.below(4) != 0 {
-                    turn(&mut grid, cta, warp, &mut random)?;
+/// The scheduler of a run without time.
+pub(crate) struct Interleaved<'a> {
+    /// The seed, and when to give up.
+    pub options: &'a Options,
+}
+
+impl Scheduler for Interleaved<'_> {
+    fn run<E: Engine>(self, engine: &E, shape: &Shape, memory: &mut GridMemory) -> Result<u64, SimError> {
+        let options = self.options;
+        let mut random = Random::new(options.seed);
+        let mut grid = Grid::new(engine, shape, memory);
+        for cta in 0..shape.grid.iter().product() {
+            grid.start(cta, &mut random);
+        }
+        loop {
+            let (mut alive, mut ready) = (false, false);
+            for cta in 0..grid.ctas.len() {
+                for warp in 0..grid.ctas[cta].warps.len() {
+                    let control = &grid.ctas[cta].warps[warp].control;
+                    alive |= control.live != 0;
+                    if !control.groups.iter().any(|group| group.wait == Wait::Ready) {
+                        continue;
+                    }
+                    ready = true;
+                    if random.below(4) != 0 {
+                        turn(&mut grid, cta, warp, &mut random)?;
+                    }
                 }
             }
-        }
-        if !alive {
-            return Ok(grid.steps);
-        }
-        if !ready {
-            return Err(SimError::Deadlock(grid.waiting()));
-        }
-        if grid.steps > options.step_limit {
-            return Err(SimError::StepLimit { limit: options.step_limit, waiting: grid.waiting() });
+            if !alive {
+                return Ok(grid.steps);
+            }
+            if !ready {
+                return Err(SimError::Deadlock(grid.waiting()));
+            }
+            if grid.steps > options.step_limit {
+                return Err(SimError::StepLimit { limit: options.step_limit, waiting: grid.waiting() });
+            }
         }
     }
 }

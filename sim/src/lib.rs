@@ -41,6 +41,7 @@ pub mod report;
 mod sass;
 mod shuffle;
 mod ssa;
+pub mod timing;
 mod warp;
 
 pub use case::Case;

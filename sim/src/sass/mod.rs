@@ -35,7 +35,7 @@ use ptxc_sass::{Access, AccessRole, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
 use smallvec::SmallVec;
 
 use crate::case::Case;
-use crate::engine::{Engine, Step};
+use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::interleave;
 use crate::launch::{Options, Shape};
@@ -176,6 +176,16 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
 
 /// Runs a program on a case.
 pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Report, SimError> {
+    launch(case, program, options, interleave::Interleaved { options })
+}
+
+/// Prepares a launch, lets a scheduler run it, and compares what it left.
+pub(crate) fn launch(
+    case: &Case,
+    program: &Program,
+    options: &Options,
+    scheduler: impl Scheduler,
+) -> Result<Report, SimError> {
     let params = program.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
     let shape = Shape {
@@ -195,7 +205,7 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
             false => Vec::new(),
         },
     };
-    let steps = interleave::run(&engine, &shape, &mut memory, options)?;
+    let steps = scheduler.run(&engine, &shape, &mut memory)?;
     Ok(Report::new(case, &memory.global, steps))
 }
 

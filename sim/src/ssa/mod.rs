@@ -23,7 +23,7 @@ use ptxc_ir::{Function, MemType};
 use crate::barrier::Reduction;
 use crate::case::Case;
 use crate::collective::{matching, reduce};
-use crate::engine::{Engine, Step};
+use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::interleave;
 use crate::launch::{Options, Shape};
@@ -67,7 +67,7 @@ pub fn run_ssa(
         shared_bytes: layouts[0].shared_bytes,
         local_bytes: layouts[0].local_bytes + stack,
     };
-    let steps = interleave::run(&Ssa { functions, code }, &shape, &mut memory, options)?;
+    let steps = interleave::Interleaved { options }.run(&Ssa { functions, code }, &shape, &mut memory)?;
     Ok(Report::new(case, &memory.global, steps))
 }
 

@@ -1,0 +1,140 @@
+//! The program as the model of time sees it: what each instruction demands, and how long it takes.
+
+use ptxc_sass::issue::Demand;
+use ptxc_sass::{Arch, Coded, Completion, ModKind, Op, OperandKind, PReg, Pipe, Program};
+
+use super::memory::Policy;
+use super::params::{Params, Range};
+
+/// An instruction.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// What it needs from the sub-core.
+    pub demand: Demand,
+    /// The scoreboards that it waits for, a bit each.
+    pub waits: u8,
+    /// The scoreboard that its result releases.
+    pub write_barrier: Option<u8>,
+    /// The scoreboard that the reading of its operands releases.
+    pub read_barrier: Option<u8>,
+    /// From issue to its result, where memory does not tell.
+    pub latency: Range,
+    /// From issue to the reading of its operands.
+    pub read: u64,
+    /// What it does besides.
+    pub kind: Kind,
+    /// How it treats caches.
+    pub policy: Policy,
+    /// The line of a constant bank that it reads as an operand of fixed latency.
+    pub constant: Option<(u8, u32)>,
+    /// Whether it may touch memory, so that its addresses matter.
+    pub touches_memory: bool,
+}
+
+/// What holds up the warp behind an instruction, besides its control field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing.
+    Plain,
+    /// It may end a phase of a CTA barrier.
+    Barrier,
+    /// Earlier accesses must be seen by the CTA.
+    FenceCta,
+    /// Earlier accesses must be seen by everybody.
+    FenceGpu,
+    /// The first-level cache is emptied.
+    Invalidate,
+    /// It sleeps for so many cycles, or for how long a register says.
+    Sleep(Option<u32>),
+}
+
+/// The instructions of a program.
+pub(super) fn nodes(program: &Program, params: &Params) -> Vec<Node> {
+    program.insts.iter().map(|coded| node(program.arch, coded, params)).collect()
+}
+
+fn node(arch: Arch, coded: &Coded, params: &Params) -> Node {
+    let inst = &coded.inst;
+    let row = inst.row();
+    let effects = row.effects;
+    let fixed = inst.completion(arch) == Completion::Fixed;
+    let touches = effects.reads_memory || effects.writes_memory;
+    Node {
+        demand: Demand::new(arch, coded),
+        waits: coded.control.wait_mask,
+        write_barrier: coded.control.write_barrier,
+        read_barrier: coded.control.read_barrier,
+        latency: latency(arch, coded, params),
+        read: operand_read(coded, params),
+        kind: kind(coded, params),
+        policy: Policy {
+            coherent: inst.modifier(ModKind::Order) == ".STRONG"
+                && matches!(inst.modifier(ModKind::Scope), ".GPU" | ".SYS"),
+        },
+        constant: fixed.then(|| constant_line(coded, params)).flatten(),
+        touches_memory: match row.pipe {
+            Pipe::Lsu => touches && !effects.fence,
+            Pipe::Ldc => true,
+            _ => false,
+        },
+    }
+}
+
+fn latency(arch: Arch, coded: &Coded, params: &Params) -> Range {
+    let inst = &coded.inst;
+    if inst.completion(arch) == Completion::Fixed {
+        return params.fixed;
+    }
+    let reads_special = inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Special(_)));
+    match inst.row().pipe {
+        _ if reads_special => params.special_register,
+        Pipe::Lsu => params.shuffle,
+        Pipe::Ldc => params.constant_load,
+        Pipe::Xu => params.special,
+        Pipe::Fp64 => params.double,
+        Pipe::Tensor => params.tensor,
+        Pipe::Control => params.control,
+        Pipe::Alu | Pipe::Fma | Pipe::FmaHeavy | Pipe::Half | Pipe::Udp => params.fixed,
+    }
+}
+
+/// From issue until operands have been read.
+fn operand_read(coded: &Coded, params: &Params) -> u64 {
+    let effects = coded.inst.row().effects;
+    let cycles = match effects.writes_memory && !effects.fence {
+        true => {
+            params.store_read
+                + match coded.inst.modifier(ModKind::Size) {
+                    ".64" => params.store_read_64,
+                    ".128" => params.store_read_128,
+                    _ => 0,
+                }
+        }
+        false => params.load_read,
+    };
+    cycles.into()
+}
+
+fn kind(coded: &Coded, params: &Params) -> Kind {
+    let inst = &coded.inst;
+    match inst.op {
+        Op::BAR => Kind::Barrier,
+        Op::MEMBAR if inst.modifier(ModKind::Scope) == ".CTA" => Kind::FenceCta,
+        Op::MEMBAR => Kind::FenceGpu,
+        Op::CCTL_IVALL => Kind::Invalidate,
+        Op::NANOSLEEP => Kind::Sleep(match inst.get("a").map(|operand| operand.kind) {
+            Some(OperandKind::Imm(nanoseconds)) => Some(nanoseconds.saturating_mul(params.sleep_cycles)),
+            _ => None,
+        }),
+        _ => Kind::Plain,
+    }
+}
+
+/// The line of constants that an instruction of fixed latency reads. Bank 0 is filled by the launch, and there.
+fn constant_line(coded: &Coded, params: &Params) -> Option<(u8, u32)> {
+    let operand = |operand: &ptxc_sass::Operand<PReg>| match operand.kind {
+        OperandKind::Const { bank, offset } if bank != 0 => Some((bank, offset / params.constant_line)),
+        _ => None,
+    };
+    coded.inst.operands.iter().find_map(operand)
+}

@@ -1,0 +1,386 @@
+//! The way of a memory instruction behind the sub-core: the port of the SM, shared memory, caches, device memory.
+//!
+//! In: when an instruction leaves its sub-core, and what its lanes touch. Out: when its result is there, how long
+//! it keeps the port. Nothing waits here; requests find the cycle in which each part has room for them, in the order in
+//! which they come. So the time of a result is known when the instruction issues.
+//!
+//! ```text
+//! sub-core -> port -> shared memory                              passes by bank conflicts
+//!                  -> first-level cache -> second-level -> DRAM  sectors; latency and bandwidth each
+//! ```
+//!
+//! The first-level cache is written through and keeps what is in flight, so that a second load of a sector waits for the
+//! first. Local memory is its own: stores stay in it. What asks for coherence beyond the CTA goes past it. Atomics
+//! are done at the second level. Constants have a cache of their own.
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use super::cache::{Cache, Found};
+use super::coalesce::{self, Sectors};
+use super::params::{Draw, Params};
+use crate::access::{Access, AccessKind};
+use crate::memory::Space;
+
+/// What memory has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryCounts {
+    /// Instructions that touched shared memory.
+    pub shared_accesses: u64,
+    /// Passes over shared memory.
+    pub shared_passes: u64,
+    /// Passes beyond those that the width of the accesses needs.
+    pub bank_conflicts: u64,
+    /// Instructions that touched global or local memory.
+    pub accesses: u64,
+    /// Lines of 128 bytes that they touched.
+    pub lines: u64,
+    /// Sectors of 32 bytes that they touched.
+    pub sectors: u64,
+    /// Sectors that loads found in the first-level cache, or on their way there.
+    pub l1_hits: u64,
+    /// Sectors that loads did not find there.
+    pub l1_misses: u64,
+    /// Sectors that were found in the second-level cache, or on their way there.
+    pub l2_hits: u64,
+    /// Sectors that were not found there.
+    pub l2_misses: u64,
+    /// Operations of atomics on global memory that had to wait for another lane of their warp.
+    pub atomic_conflicts: u64,
+}
+
+/// How an access treats caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Policy {
+    /// It must see what other SMs wrote: it goes past the first-level cache.
+    pub coherent: bool,
+}
+
+/// How memory answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// When the result is there, or the store done.
+    pub done: u64,
+    /// Cycles that the port is taken.
+    pub port: u64,
+}
+
+/// Something that passes on bytes at a limited rate.
+#[derive(Debug, Default)]
+struct Channel {
+    /// When it is free, in bytes passed since the beginning.
+    free: u64,
+}
+
+impl Channel {
+    /// Passes bytes on, not before `at`; the cycle in which that begins.
+    fn pass(&mut self, at: u64, bytes: u64, bandwidth: u32) -> u64 {
+        let bandwidth = u64::from(bandwidth.max(1));
+        let begins = self.free.max(at * bandwidth);
+        self.free = begins + bytes;
+        begins / bandwidth
+    }
+}
+
+/// The memory of an SM and what lies behind it.
+#[derive(Debug)]
+pub(super) struct MemorySystem {
+    params: &'static Params,
+    l1: Cache,
+    l2: Cache,
+    to_l2: Channel,
+    to_dram: Channel,
+    constants: FxHashSet<(u8, u64)>,
+    /// What it has done.
+    pub counts: MemoryCounts,
+}
+
+impl MemorySystem {
+    /// Empty caches; `shared_bytes` of the SM are shared memory.
+    pub fn new(params: &'static Params, shared_bytes: u32) -> MemorySystem {
+        let carved = shared_bytes.next_multiple_of(params.carve_unit);
+        let l1_bytes = params.data_bytes.saturating_sub(carved).max(params.cache_line * params.l1_ways);
+        let sectors = params.cache_line / params.sector;
+        MemorySystem {
+            params,
+            l1: Cache::new(l1_bytes, params.cache_line, sectors, params.l1_ways),
+            l2: Cache::new(params.l2_bytes, params.cache_line, sectors, params.l2_ways),
+            to_l2: Channel::default(),
+            to_dram: Channel::default(),
+            constants: FxHashSet::default(),
+            counts: MemoryCounts::default(),
+        }
+    }
+
+    /// Cycles that a request without an address takes the port.
+    pub fn least_port(&self) -> u64 {
+        u64::from(self.params.port_least)
+    }
+
+    /// Forgets what the first-level cache holds.
+    pub fn invalidate_l1(&mut self) {
+        self.l1.clear();
+    }
+
+    /// Serves what an instruction touches in one space. It enters the port at `at`; latencies count from `issued`,
+    /// which is `at` less what every instruction takes to get there. `local` is the first byte of the warp's local
+    /// memory.
+    pub fn serve(
+        &mut self,
+        access: &Access,
+        policy: Policy,
+        issued: u64,
+        at: u64,
+        local: u64,
+        draw: &mut Draw,
+    ) -> Answer {
+        match access.space {
+            Space::Shared => self.shared(access, issued, draw),
+            Space::Constant(bank) => self.constant(bank, access, issued, draw),
+            // Parameters lie in constant bank 0.
+            Space::Param => self.constant(0, access, issued, draw),
+            Space::Global | Space::Local | Space::Generic => {
+                self.cached(access, policy, issued, at, local, draw)
+            }
+        }
+    }
+
+    fn shared(&mut self, access: &Access, issued: u64, draw: &mut Draw) -> Answer {
+        let params = self.params;
+        let atomic = access.kind == AccessKind::Atomic;
+        let banks = [params.banks, params.bank_bytes];
+        let passes = coalesce::passes(&access.addresses, access.lanes, access.bytes, atomic, banks);
+        self.counts.shared_accesses += 1;
+        self.counts.shared_passes += u64::from(passes.taken);
+        self.counts.bank_conflicts += u64::from(passes.taken - passes.ideal);
+        let width = u64::from((params.banks * params.bank_bytes).div_ceil(params.port_bytes));
+        let port = (u64::from(passes.taken) * width).max(u64::from(params.port_least));
+        let latency = if atomic { params.shared_atomic } else { params.shared_load };
+        Answer { done: issued + draw.pick(latency) + (port - u64::from(params.port_least)), port }
+    }
+
+    /// Constants at addresses that lanes compute: different ones take turns.
+    fn constant(&mut self, bank: u8, access: &Access, issued: u64, draw: &mut Draw) -> Answer {
+        let params = self.params;
+        let sectors = coalesce::sectors(&access.addresses, access.lanes, access.bytes, access.bytes.max(1));
+        let mut done = issued + draw.pick(params.constant_load) + sectors.len() as u64 - 1;
+        let per_line = u64::from(params.constant_line / access.bytes.max(1)).max(1);
+        for number in &sectors {
+            if self.constants.insert((bank, number / per_line)) {
+                done += draw.pick(params.constant_miss);
+            }
+        }
+        Answer { done, port: sectors.len() as u64 }
+    }
+
+    fn cached(
+        &mut self,
+        access: &Access,
+        policy: Policy,
+        issued: u64,
+        at: u64,
+        local: u64,
+        draw: &mut Draw,
+    ) -> Answer {
+        let params = self.params;
+        let is_local = access.space == Space::Local;
+        let Access { addresses, lanes, bytes, .. } = access;
+        let sectors = match is_local {
+            true => coalesce::local_sectors(local, addresses, *lanes, *bytes, params.sector),
+            false => coalesce::sectors(addresses, *lanes, *bytes, params.sector),
+        };
+        let per_line = u64::from(params.cache_line / params.sector);
+        let lines = sectors.chunk_by(|a, b| a / per_line == b / per_line).count() as u64;
+        self.counts.accesses += 1;
+        self.counts.lines += lines;
+        self.counts.sectors += sectors.len() as u64;
+        let moved = sectors.len() as u64 * u64::from(params.sector);
+        let port = lines
+            .div_ceil(u64::from(params.tags))
+            .max(moved.div_ceil(u64::from(params.port_bytes)))
+            .max(u64::from(params.port_least));
+        let late = port - u64::from(params.port_least);
+        let done = match access.kind {
+            AccessKind::Read => {
+                let hit = issued + draw.pick(params.l1_hit);
+                self.load(&sectors, policy, issued, at, hit, draw)
+            }
+            AccessKind::Write => self.store(&sectors, is_local, issued, at, draw),
+            AccessKind::Atomic => {
+                let waiting = u64::from(coalesce::sharers(addresses, *lanes).saturating_sub(1));
+                self.counts.atomic_conflicts += waiting;
+                let latency = draw.pick(params.l2_hit);
+                let mut done = issued;
+                for &sector in &sectors {
+                    done = done.max(self.from_l2(sector, issued, at, latency, draw));
+                }
+                done + waiting * u64::from(params.atomic_same)
+            }
+        };
+        Answer { done: done + late, port }
+    }
+
+    fn load(
+        &mut self,
+        sectors: &Sectors,
+        policy: Policy,
+        issued: u64,
+        at: u64,
+        hit: u64,
+        draw: &mut Draw,
+    ) -> u64 {
+        let per_line = u64::from(self.params.cache_line / self.params.sector);
+        let mut done = hit;
+        let mut l2_latency = None;
+        for &sector in sectors {
+            let (line, part) = (sector / per_line, (sector % per_line) as usize);
+            let found = if policy.coherent { Found::Missing } else { self.l1.look_up(line, part) };
+            let arrival = match found {
+                Found::At(cycle) => {
+                    self.counts.l1_hits += 1;
+                    cycle
+                }
+                Found::Missing => {
+                    self.counts.l1_misses += 1;
+                    let latency = *l2_latency.get_or_insert_with(|| draw.pick(self.params.l2_hit));
+                    let arrival = self.from_l2(sector, issued, at, latency, draw);
+                    if !policy.coherent {
+                        self.l1.fill(line, part, arrival);
+                    }
+                    arrival
+                }
+            };
+            done = done.max(arrival);
+        }
+        done
+    }
+
+    /// Stores go through to the second level; those to local memory stay in the first.
+    fn store(&mut self, sectors: &Sectors, is_local: bool, issued: u64, at: u64, draw: &mut Draw) -> u64 {
+        let params = self.params;
+        let per_line = u64::from(params.cache_line / params.sector);
+        if is_local {
+            for &sector in sectors {
+                self.l1.fill(sector / per_line, (sector % per_line) as usize, issued);
+            }
+            return issued + draw.pick(params.l1_hit);
+        }
+        let mut begins = at;
+        for &sector in sectors {
+            begins = self.to_l2.pass(at, params.sector.into(), params.l2_bandwidth);
+            self.l2.fill(sector / per_line, (sector % per_line) as usize, begins);
+        }
+        issued + draw.pick(params.l2_hit) + (begins - at)
+    }
+
+    /// Brings a sector from the second level, or from behind it; when it arrives.
+    fn from_l2(&mut self, sector: u64, issued: u64, at: u64, latency: u64, draw: &mut Draw) -> u64 {
+        let params = self.params;
+        let per_line = u64::from(params.cache_line / params.sector);
+        let (line, part) = (sector / per_line, (sector % per_line) as usize);
+        let begins = self.to_l2.pass(at, params.sector.into(), params.l2_bandwidth);
+        let late = begins - at;
+        match self.l2.look_up(line, part) {
+            Found::At(cycle) => {
+                self.counts.l2_hits += 1;
+                (issued + latency + late).max(cycle)
+            }
+            Found::Missing => {
+                self.counts.l2_misses += 1;
+                let served = self.to_dram.pass(begins, params.sector.into(), params.dram_bandwidth);
+                let arrival = issued + draw.pick(params.dram).max(latency) + (served - at);
+                self.l2.fill(line, part, arrival);
+                arrival
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_sass::Arch;
+
+    use super::super::params::{Latencies, params};
+    use super::*;
+    use crate::warp::LANES;
+
+    fn system() -> (MemorySystem, Draw) {
+        (MemorySystem::new(params(Arch::Sm90), 0), Draw::new(Latencies::Typical))
+    }
+
+    fn access(kind: AccessKind, space: Space, address: impl Fn(u64) -> u64) -> Access {
+        let addresses = std::array::from_fn(|lane| address(lane as u64));
+        Access { kind, space, bytes: 4, lanes: u32::MAX, addresses }
+    }
+
+    fn at(issue: u64, access: &Access, system: &mut MemorySystem, draw: &mut Draw) -> u64 {
+        system.serve(access, Policy::default(), issue, issue + 11, 0, draw).done - issue
+    }
+
+    #[test]
+    fn each_level_has_its_latency() {
+        let (mut system, mut draw) = system();
+        let params = params(Arch::Sm90);
+        let load = access(AccessKind::Read, Space::Global, |lane| 0x10000 + 4 * lane);
+        let first = at(0, &load, &mut system, &mut draw);
+        // Four sectors at 14 bytes a cycle.
+        assert!(
+            (u64::from(params.dram.typical)..=u64::from(params.dram.typical) + 9).contains(&first),
+            "{first}"
+        );
+        assert_eq!(at(10, &load, &mut system, &mut draw), first - 10, "waits for the one under way");
+        assert_eq!(at(2000, &load, &mut system, &mut draw), params.l1_hit.typical.into());
+        system.invalidate_l1();
+        let l2 = at(4000, &load, &mut system, &mut draw);
+        assert!(
+            (u64::from(params.l2_hit.typical)..=u64::from(params.l2_hit.typical) + 2).contains(&l2),
+            "{l2}"
+        );
+        assert_eq!((system.counts.l1_hits, system.counts.l1_misses), (8, 8));
+        assert_eq!((system.counts.l2_hits, system.counts.l2_misses), (4, 4));
+    }
+
+    #[test]
+    fn bank_conflicts_take_the_port() {
+        let (mut system, mut draw) = system();
+        let load = access(AccessKind::Read, Space::Shared, |lane| lane * 128);
+        let answer = system.serve(&load, Policy::default(), 0, 11, 0, &mut draw);
+        assert_eq!((answer.port, answer.done), (32, 29 + 31));
+        assert_eq!(system.counts.bank_conflicts, 31);
+        let stored = access(AccessKind::Write, Space::Shared, |lane| lane * 4);
+        assert_eq!(system.serve(&stored, Policy::default(), 0, 11, 0, &mut draw).port, 1);
+    }
+
+    #[test]
+    fn bandwidth_limits_scattered_loads() {
+        let (mut system, mut draw) = system();
+        let mut last = 0;
+        for n in 0..100 {
+            let load = access(AccessKind::Read, Space::Global, |lane| n << 20 | lane << 10);
+            last = at(0, &load, &mut system, &mut draw);
+        }
+        let bytes = 100 * LANES as u64 * 32;
+        assert!(last > bytes / 14, "{last} cycles for {bytes} bytes");
+    }
+
+    #[test]
+    fn coherent_loads_go_past_the_first_level() {
+        let (mut system, mut draw) = system();
+        let load = access(AccessKind::Read, Space::Global, |lane| 4 * lane);
+        for issue in [0, 1000, 2000] {
+            system.serve(&load, Policy { coherent: true }, issue, issue + 11, 0, &mut draw);
+        }
+        assert_eq!((system.counts.l1_hits, system.counts.l2_hits, system.counts.l2_misses), (0, 8, 4));
+    }
+
+    #[test]
+    fn lanes_at_one_address_wait_for_each_other() {
+        let (mut system, mut draw) = system();
+        let one = access(AccessKind::Atomic, Space::Global, |_| 0x100);
+        let many = access(AccessKind::Atomic, Space::Global, |lane| 0x100 + 4 * lane);
+        at(0, &many, &mut system, &mut draw);
+        let together = at(10_000, &one, &mut system, &mut draw);
+        let apart = at(20_000, &many, &mut system, &mut draw);
+        assert!(together > apart + 20, "{together} {apart}");
+    }
+}

@@ -1,0 +1,154 @@
+//! A model of one SM in time.
+//!
+//! In: a [`Case`], a [`Program`] with its control codes, options. Out: the values that the launch left behind, as from
+//! [`run_sass`](crate::run_sass), and a [`Timing`]: cycles, and where each cycle of each warp went.
+//!
+//! ```no_run
+//! use ptxc_sim::timing::{TimingOptions, run_timed};
+//! use ptxc_sim::{Case, Options};
+//! # fn lower(_: &ptxc_sim::Case) -> ptxc_sass::Program { unreachable!() }
+//! let case = Case::load("corpus/exec/saxpy.json")?;
+//! let (report, timing) = run_timed(&case, &lower(&case), &Options::default(), &TimingOptions::default())?;
+//! assert!(report.passed());
+//! println!("{timing}");
+//! # Ok::<(), ptxc_sim::SimError>(())
+//! ```
+//!
+//! Instructions take effect when they issue, one after the other, in the order in which the model issues them. So values
+//! don't depend on latencies, except through the order of warps. One SM runs the whole grid; CTAs that don't fit wait
+//! for a place.
+//!
+//! A warp issues its next instruction when the stall count of the one before has passed, the scoreboards of its wait mask
+//! are free, the instruction is there, and the sub-core has room for it ([`ptxc_sass::issue`]); of several warps the one
+//! that issued last goes on, else the youngest begins. The order in which these count is that of [`Cause`]. The book
+//! describes the model, its figures, and what it leaves out (`docs/timing.md`).
+//!
+//! The rooms: `sm` is the machine, `warp` one warp in it, `code` the program; `memory` with `coalesce` and `cache`
+//! answers when data come, `fetch` when instructions do; `params` has the figures, [`report`] the results,
+//! [`observe`] tells traces what happens.
+//!
+//! Cost: an instruction costs what the functional engine needs, and a look at the warps of one sub-core.
+
+mod cache;
+mod coalesce;
+mod code;
+mod fetch;
+mod memory;
+pub mod observe;
+mod params;
+pub mod report;
+mod residency;
+mod sm;
+mod stalls;
+mod warp;
+
+use ptxc_sass::Program;
+
+use crate::case::Case;
+use crate::engine::{Engine, Scheduler};
+use crate::error::SimError;
+use crate::grid::Grid;
+use crate::launch::{Options, Shape};
+use crate::memory::GridMemory;
+use crate::report::Report;
+use crate::sass;
+pub use memory::MemoryCounts;
+pub use observe::{Observer, Silent};
+pub use params::{Latencies, Param, Range, parameters};
+pub use report::Timing;
+pub use stalls::{Cause, Stalls};
+
+/// How time is modelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimingOptions {
+    /// Which of the possible latencies instructions of variable latency have.
+    pub latencies: Latencies,
+}
+
+/// Runs a program on a case, in time.
+///
+/// # Errors
+/// As [`run_sass`](crate::run_sass); and if a CTA does not fit on an SM.
+pub fn run_timed(
+    case: &Case,
+    program: &Program,
+    options: &Options,
+    timing: &TimingOptions,
+) -> Result<(Report, Timing), SimError> {
+    run_observed(case, program, options, timing, &mut Silent)
+}
+
+/// The same, telling an observer what happens.
+///
+/// # Errors
+/// As [`run_timed`].
+pub fn run_observed(
+    case: &Case,
+    program: &Program,
+    options: &Options,
+    timing: &TimingOptions,
+    observer: &mut impl Observer,
+) -> Result<(Report, Timing), SimError> {
+    let mut found = None;
+    let scheduler = Timed { program, options, latencies: timing.latencies, observer, found: &mut found };
+    let report = sass::launch(case, program, options, scheduler)?;
+    let timing = found.ok_or_else(|| SimError::Case("nothing ran".to_string()))?;
+    Ok((report, timing))
+}
+
+/// The scheduler of a run in time.
+struct Timed<'a, O> {
+    program: &'a Program,
+    options: &'a Options,
+    latencies: Latencies,
+    observer: &'a mut O,
+    found: &'a mut Option<Timing>,
+}
+
+impl<O: Observer> Scheduler for Timed<'_, O> {
+    fn run<E: Engine>(self, engine: &E, shape: &Shape, memory: &mut GridMemory) -> Result<u64, SimError> {
+        let Timed { program, options, latencies, observer, found } = self;
+        let params = params::params(program.arch);
+        let residency = residency::residency(program, shape, params)?;
+        let code = code::nodes(program, params);
+        let draw = params::Draw::new(latencies);
+        let setup = sm::Setup { code: &code, params, residency, shape, options, draw };
+        let mut sm = sm::Sm::new(Grid::new(engine, shape, memory), setup, observer);
+        let steps = sm.run()?;
+        *found = Some(summary(program, residency, sm));
+        Ok(steps)
+    }
+}
+
+fn summary<E: Engine, O: Observer>(
+    program: &Program,
+    residency: report::Residency,
+    mut sm: sm::Sm<'_, E, O>,
+) -> Timing {
+    sm.warps.sort_by_key(|warp| (warp.start, warp.cta, warp.warp));
+    let mut stalls = Stalls::default();
+    for warp in &sm.warps {
+        stalls += &warp.stalls;
+    }
+    let insts =
+        program.insts.iter().zip(&sm.insts).enumerate().map(|(index, (coded, counts))| report::InstTiming {
+            offset: index as u32 * Program::INST_BYTES,
+            text: coded.inst.to_string(),
+            issued: counts.issued,
+            threads: counts.threads,
+            stalls: counts.stalls,
+        });
+    Timing {
+        arch: program.arch.to_string(),
+        cycles: sm.cycles,
+        static_cycles: program.static_cycles(),
+        issued: sm.insts.iter().map(|inst| inst.issued).sum(),
+        threads: sm.insts.iter().map(|inst| inst.threads).sum(),
+        residency,
+        sub_cores: sm.sub_cores(),
+        stalls,
+        memory: sm.memory.counts,
+        insts: insts.collect(),
+        warps: sm.warps,
+    }
+}

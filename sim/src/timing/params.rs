@@ -1,0 +1,302 @@
+//! The figures of the model, from one data file an architecture.
+
+use std::sync::LazyLock;
+
+use ptxc_sass::Arch;
+
+use crate::random::Random;
+
+/// A figure in its best, typical and worst case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The best case.
+    pub best: u32,
+    /// What to expect.
+    pub typical: u32,
+    /// The worst case.
+    pub worst: u32,
+}
+
+/// A line of a data file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its figures.
+    pub range: Range,
+    /// What it counts; empty for a plain number.
+    pub unit: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Which of the possible latencies instructions of variable latency have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Latencies {
+    /// The best case, always.
+    Best,
+    /// The typical case, always.
+    #[default]
+    Typical,
+    /// The worst case, always.
+    Worst,
+    /// Anything from best to worst, from a stream of random numbers with that seed.
+    Random(u64),
+}
+
+/// Draws figures from their ranges.
+#[derive(Clone, Debug)]
+pub(super) struct Draw {
+    latencies: Latencies,
+    random: Random,
+}
+
+impl Draw {
+    pub fn new(latencies: Latencies) -> Draw {
+        let seed = if let Latencies::Random(seed) = latencies { seed } else { 0 };
+        Draw { latencies, random: Random::new(seed) }
+    }
+
+    /// A figure.
+    pub fn pick(&mut self, range: Range) -> u64 {
+        u64::from(match self.latencies {
+            Latencies::Best => range.best,
+            Latencies::Typical => range.typical,
+            Latencies::Worst => range.worst,
+            Latencies::Random(_) if range.best == range.worst => range.best,
+            Latencies::Random(_) => range.best + self.random.below(range.worst - range.best + 1),
+        })
+    }
+}
+
+macro_rules! params {
+    (ranges { $($(#[$meta:meta])* $field:ident = $name:literal,)* }
+     numbers { $($(#[$number_meta:meta])* $number:ident = $number_name:literal,)* }) => {
+        /// The figures of an architecture.
+        #[derive(Clone, Debug)]
+        pub(super) struct Params {
+            $($(#[$meta])* pub $field: Range,)*
+            $($(#[$number_meta])* pub $number: u32,)*
+        }
+
+        impl Params {
+            /// The names of all figures.
+            #[cfg(test)]
+            const NAMES: &'static [&'static str] = &[$($name,)* $($number_name,)*];
+
+            fn read(params: &[Param]) -> Params {
+                let find = |name: &str| {
+                    let found = params.iter().find(|param| param.name == name);
+                    found.unwrap_or_else(|| panic!("timing data: {name} is missing")).range
+                };
+                Params {
+                    $($field: find($name),)*
+                    $($number: find($number_name).typical,)*
+                }
+            }
+        }
+    };
+}
+
+params! {
+    ranges {
+        /// Instruction lines from the cache that sub-cores share, in cycles.
+        fetch_l1 = "fetch-l1",
+        /// Instruction lines from the second-level cache, in cycles.
+        fetch_l2 = "fetch-l2",
+        /// An operand that the constant cache lacks, in cycles.
+        constant_miss = "constant-miss",
+        /// From issue to the result of a load from shared memory, in cycles; so are the next ones.
+        shared_load = "shared-load",
+        /// An atomic of shared memory.
+        shared_atomic = "shared-atomic",
+        /// A load that the first-level cache has.
+        l1_hit = "l1-hit",
+        /// A load that the second-level cache has.
+        l2_hit = "l2-hit",
+        /// A load from device memory.
+        dram = "dram",
+        /// `LDC`.
+        constant_load = "constant-load",
+        /// What else the memory pipe does: shuffles, matches, reductions.
+        shuffle = "shuffle",
+        /// Conversions and approximations.
+        special = "special",
+        /// `S2R`.
+        special_register = "special-register",
+        /// Double precision where a scoreboard announces it.
+        double = "double",
+        /// Fixed-latency instructions, where they name a scoreboard.
+        fixed = "fixed",
+        /// Results of control instructions.
+        control = "control",
+        /// Matrix instructions.
+        tensor = "tensor",
+        /// From the last arrival at a CTA barrier to the first issue behind it.
+        barrier_release = "barrier-release",
+        /// From the last arrival at `BSYNC` or `WARPSYNC` to the first issue behind it.
+        converge_release = "converge-release",
+        /// A fence of the CTA.
+        fence_cta = "fence-cta",
+        /// A wider fence.
+        fence_gpu = "fence-gpu",
+        /// A sleep of unknown length.
+        sleep = "sleep",
+    }
+    numbers {
+        /// Sub-cores.
+        sub_cores = "sub-cores",
+        /// Warps at once.
+        warps = "warps",
+        /// CTAs at once.
+        ctas = "ctas",
+        /// Registers, 32 bits each.
+        registers = "registers",
+        /// The unit in which a warp gets registers.
+        register_unit = "register-unit",
+        /// Shared memory, in bytes.
+        shared_bytes = "shared-bytes",
+        /// What the system keeps of it for each CTA, in bytes.
+        shared_reserved = "shared-reserved",
+        /// The unit in which a CTA gets it, in bytes.
+        shared_unit = "shared-unit",
+        /// Shared memory and first-level cache together, in bytes.
+        data_bytes = "data-bytes",
+        /// The unit in which they are divided, in bytes.
+        carve_unit = "carve-unit",
+        /// A line of instructions, in bytes.
+        fetch_line = "fetch-line",
+        /// The instruction cache of a sub-core, in bytes.
+        fetch_l0_bytes = "fetch-l0-bytes",
+        /// The instruction cache of the SM, in bytes.
+        fetch_l1_bytes = "fetch-l1-bytes",
+        /// Ways of both.
+        fetch_ways = "fetch-ways",
+        /// Lines that are fetched ahead.
+        fetch_stream = "fetch-stream",
+        /// A line of constants, in bytes.
+        constant_line = "constant-line",
+        /// Cycles of sleep for a nanosecond.
+        sleep_cycles = "sleep-cycles",
+        /// Cycles until a load has read its operands.
+        load_read = "load-read",
+        /// Cycles until a store has.
+        store_read = "store-read",
+        /// More cycles for 64 bits.
+        store_read_64 = "store-read-64",
+        /// More cycles for 128 bits.
+        store_read_128 = "store-read-128",
+        /// What passes between sub-cores and memory, in bytes a cycle.
+        port_bytes = "port-bytes",
+        /// Cycles that a request takes at least.
+        port_least = "port-least",
+        /// Banks of shared memory.
+        banks = "banks",
+        /// Their width, in bytes.
+        bank_bytes = "bank-bytes",
+        /// Ways of the first-level cache.
+        l1_ways = "l1-ways",
+        /// A line of the data caches, in bytes.
+        cache_line = "cache-line",
+        /// A sector of a line, in bytes.
+        sector = "sector",
+        /// Lines that the first-level cache looks up in a cycle.
+        tags = "tags",
+        /// The second-level cache, in bytes.
+        l2_bytes = "l2-bytes",
+        /// Its ways.
+        l2_ways = "l2-ways",
+        /// What it sends to one SM, in bytes a cycle.
+        l2_bandwidth = "l2-bandwidth",
+        /// What device memory sends to one SM, in bytes a cycle.
+        dram_bandwidth = "dram-bandwidth",
+        /// Cycles for each further lane of an atomic at one address.
+        atomic_same = "atomic-same",
+        /// Instructions after which another path of a diverged warp gets a turn.
+        divergence_turn = "divergence-turn",
+    }
+}
+
+struct Data {
+    lines: Vec<Param>,
+    params: Params,
+}
+
+static SM_75: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_75.csv")));
+static SM_80: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_80.csv")));
+static SM_86: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_86.csv")));
+static SM_90: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_90.csv")));
+
+fn data(arch: Arch) -> &'static Data {
+    match arch {
+        Arch::Sm75 => &SM_75,
+        Arch::Sm80 => &SM_80,
+        Arch::Sm86 | Arch::Sm89 => &SM_86,
+        Arch::Sm90 => &SM_90,
+    }
+}
+
+/// The figures of an architecture.
+pub(super) fn params(arch: Arch) -> &'static Params {
+    &data(arch).params
+}
+
+/// Every figure of an architecture with its source, in the order of its file.
+pub fn parameters(arch: Arch) -> &'static [Param] {
+    &data(arch).lines
+}
+
+impl Data {
+    /// Reads a file.
+    ///
+    /// # Panics
+    /// If a line is malformed or a figure is missing, which a test of the crate excludes: the files are part of it.
+    fn read(text: &str) -> Data {
+        let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+        let lines: Vec<Param> =
+            lines.map(|line| param(line).unwrap_or_else(|| panic!("timing data: {line}"))).collect();
+        let params = Params::read(&lines);
+        Data { lines, params }
+    }
+}
+
+fn param(line: &str) -> Option<Param> {
+    let mut fields = line.splitn(6, ',');
+    let name = fields.next()?.to_string();
+    let mut figure = || fields.next()?.parse().ok();
+    let range = Range { best: figure()?, typical: figure()?, worst: figure()? };
+    let (unit, source) = (fields.next()?.to_string(), fields.next()?.to_string());
+    Some(Param { name, range, unit, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_every_figure_once_with_a_source() {
+        for arch in Arch::ALL {
+            let mut names: Vec<&str> = parameters(arch).iter().map(|param| param.name.as_str()).collect();
+            let mut known = Params::NAMES.to_vec();
+            names.sort_unstable();
+            known.sort_unstable();
+            assert_eq!(names, known, "{arch}");
+            for Param { name, range, source, .. } in parameters(arch) {
+                assert!(range.best <= range.typical && range.typical <= range.worst, "{arch} {name}");
+                assert!(!source.is_empty(), "{arch} {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn latencies_come_from_their_range() {
+        let range = Range { best: 3, typical: 5, worst: 9 };
+        assert_eq!(Draw::new(Latencies::Best).pick(range), 3);
+        assert_eq!(Draw::new(Latencies::Worst).pick(range), 9);
+        let mut draw = Draw::new(Latencies::Random(1));
+        let drawn: Vec<u64> = (0..200).map(|_| draw.pick(range)).collect();
+        assert!(
+            (3..=9).all(|value| drawn.contains(&value)) && drawn.iter().all(|value| (3..=9).contains(value))
+        );
+    }
+}

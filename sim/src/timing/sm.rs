@@ -1,0 +1,582 @@
+//! One SM in time: CTAs come and go, sub-cores issue, warps wait.
+//!
+//! Each sub-core knows the next cycle in which it may issue; time jumps to the least of them. What a warp waits for is
+//! known as soon as its last instruction has issued, since memory tells at once when it will be done; only barriers
+//! depend on others, and release by name. A sub-core that has a turn looks at its warps (at most 16), so an
+//! instruction costs a time that does not depend on how long anyone waits.
+
+use ptxc_sass::issue::{Front, Hold};
+use rustc_hash::FxHashSet;
+
+use super::code::{Kind, Node};
+use super::fetch::Fetch;
+use super::memory::MemorySystem;
+use super::observe::{Issue, MemoryEvent, Observer, Stall, WarpId};
+use super::params::{Draw, Params};
+use super::report::{Residency, SubCoreTiming, WarpTiming};
+use super::stalls::{Cause, Stalls};
+use super::warp::{NEVER, Warp, choose_path, waits_for};
+use crate::access::AccessLog;
+use crate::engine::Engine;
+use crate::error::SimError;
+use crate::grid::{Executed, Grid, Outcome};
+use crate::launch::{Options, Shape};
+use crate::random::Random;
+use crate::warp::LANES;
+
+/// Where local memory begins among addresses; global memory is far below.
+const LOCAL_BASE: u64 = 1 << 56;
+
+/// A sub-core.
+#[derive(Debug)]
+struct Core {
+    front: Front,
+    /// The slots of its warps, oldest first.
+    members: Vec<usize>,
+    /// The warp that issued last.
+    last: usize,
+    /// The next cycle in which it may issue.
+    next: u64,
+    /// The lines of constants that its fixed-latency instructions have.
+    constants: FxHashSet<(u8, u32)>,
+    /// Since when it has had warps.
+    active_since: u64,
+    /// When the last of its warps that has ended did.
+    last_end: u64,
+    timing: SubCoreTiming,
+}
+
+/// An instruction's share of the statistics.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InstCounts {
+    /// How often it was issued.
+    pub issued: u64,
+    /// Lanes that it had an effect for.
+    pub threads: u64,
+    /// Cycles that warps waited to issue it.
+    pub stalls: Stalls,
+}
+
+/// What the model is made of.
+pub(super) struct Setup<'a> {
+    /// The program.
+    pub code: &'a [Node],
+    /// The figures.
+    pub params: &'static Params,
+    /// How many CTAs at once.
+    pub residency: Residency,
+    /// What is launched.
+    pub shape: &'a Shape,
+    /// The options of the run.
+    pub options: &'a Options,
+    /// Where latencies come from.
+    pub draw: Draw,
+}
+
+/// One SM.
+pub(super) struct Sm<'a, E: Engine, O> {
+    grid: Grid<'a, E>,
+    setup: Setup<'a>,
+    random: Random,
+    next_cta: u32,
+    /// For each CTA of the grid that is there, the slots of its warps.
+    ctas: Vec<Vec<usize>>,
+    /// When the last warp that has ended so far did, for each of them.
+    cta_ends: Vec<u64>,
+    slots: Vec<Option<Warp>>,
+    cores: Vec<Core>,
+    /// When the port of the SM takes another request.
+    port: u64,
+    /// The memory.
+    pub memory: MemorySystem,
+    fetch: Fetch,
+    log: AccessLog,
+    observer: &'a mut O,
+    /// The cycle behind the last one.
+    pub cycles: u64,
+    /// The warps that have ended.
+    pub warps: Vec<WarpTiming>,
+    /// The instructions.
+    pub insts: Vec<InstCounts>,
+}
+
+impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
+    /// An SM with nothing on it.
+    pub fn new(grid: Grid<'a, E>, setup: Setup<'a>, observer: &'a mut O) -> Sm<'a, E, O> {
+        let params = setup.params;
+        let cores = (0..params.sub_cores).map(|_| Core {
+            front: Front::default(),
+            members: Vec::new(),
+            last: usize::MAX,
+            next: NEVER,
+            constants: FxHashSet::default(),
+            active_since: 0,
+            last_end: 0,
+            timing: SubCoreTiming::default(),
+        });
+        let shared = (setup.shape.shared_bytes + params.shared_reserved) * setup.residency.ctas;
+        Sm {
+            grid,
+            random: Random::new(setup.options.seed),
+            next_cta: 0,
+            ctas: Vec::new(),
+            cta_ends: Vec::new(),
+            slots: (0..params.warps).map(|_| None).collect(),
+            cores: cores.collect(),
+            port: 0,
+            memory: MemorySystem::new(params, shared),
+            fetch: Fetch::new(params),
+            log: AccessLog::default(),
+            observer,
+            cycles: 0,
+            warps: Vec::new(),
+            insts: vec![InstCounts::default(); setup.code.len()],
+            setup,
+        }
+    }
+
+    /// Runs the whole grid; the number of warp instructions.
+    ///
+    /// # Errors
+    /// A fault of the program, a deadlock, more instructions than the options allow.
+    pub fn run(&mut self) -> Result<u64, SimError> {
+        for _ in 0..self.setup.residency.ctas {
+            self.launch(0);
+        }
+        loop {
+            let now = self.cores.iter().map(|core| core.next).min().unwrap_or(NEVER);
+            if now == NEVER {
+                break;
+            }
+            for core in 0..self.cores.len() {
+                if self.cores[core].next <= now {
+                    self.turn(core, now)?;
+                }
+            }
+        }
+        if !self.ctas.is_empty() {
+            return Err(SimError::Deadlock(self.grid.waiting()));
+        }
+        Ok(self.grid.steps)
+    }
+
+    /// The sub-cores.
+    pub fn sub_cores(&self) -> Vec<SubCoreTiming> {
+        self.cores.iter().map(|core| core.timing).collect()
+    }
+
+    /// Starts the next CTA, if there is one.
+    fn launch(&mut self, start: u64) {
+        let cta = self.next_cta;
+        if cta >= self.setup.shape.grid.iter().product() {
+            return;
+        }
+        self.next_cta += 1;
+        self.grid.start(cta, &mut self.random);
+        let index = self.ctas.len();
+        let mut slots = Vec::new();
+        for warp in 0..self.setup.shape.threads().div_ceil(LANES as u32) {
+            // Residency leaves a slot for each.
+            let Some(slot) = self.slots.iter().position(Option::is_none) else { break };
+            let id = WarpId { cta, warp };
+            self.slots[slot] = Some(Warp::new(id, index, start));
+            slots.push(slot);
+            let core = slot % self.cores.len();
+            if O::LISTENS {
+                self.observer.start(start, core as u32, id);
+            }
+            let Core { members, active_since, next, .. } = &mut self.cores[core];
+            if members.is_empty() {
+                *active_since = start;
+            }
+            members.push(slot);
+            *next = (*next).min(start);
+            self.settle(slot, start);
+        }
+        self.ctas.push(slots);
+        self.cta_ends.push(start);
+    }
+
+    /// Gives a sub-core its turn: it issues for one of its warps that can, if any.
+    fn turn(&mut self, core: usize, now: u64) -> Result<(), SimError> {
+        let mut chosen: Option<usize> = None;
+        let mut next = NEVER;
+        for position in (0..self.cores[core].members.len()).rev() {
+            let Core { members, front, last, .. } = &self.cores[core];
+            let slot = members[position];
+            let Some(warp) = &self.slots[slot] else { continue };
+            if warp.ready > now {
+                next = next.min(warp.ready);
+                continue;
+            }
+            let (accounted, hold) = (warp.accounted, warp.hold);
+            let (at, held) = match self.setup.code.get(warp.pc as usize) {
+                Some(node) => front.earliest(&node.demand, now),
+                None => (now, None),
+            };
+            let is_last = slot == *last;
+            self.charge(slot, accounted, now, hold);
+            if at > now {
+                self.hold(slot, held);
+                next = next.min(at);
+                continue;
+            }
+            let rejected = match chosen {
+                Some(other) if !is_last => {
+                    debug_assert_ne!(other, slot);
+                    Some(slot)
+                }
+                other => {
+                    chosen = Some(slot);
+                    other
+                }
+            };
+            if let Some(rejected) = rejected {
+                self.charge(rejected, now, now + 1, Cause::NotSelected);
+                next = now + 1;
+            }
+        }
+        self.cores[core].next = next;
+        let Some(slot) = chosen else { return Ok(()) };
+        self.cores[core].last = slot;
+        self.issue(core, slot, now)
+    }
+
+    fn hold(&mut self, slot: usize, held: Option<Hold>) {
+        if let Some(warp) = &mut self.slots[slot] {
+            warp.hold = match held {
+                Some(Hold::Pipe) => Cause::Pipe,
+                Some(Hold::Queue) => Cause::Queue,
+                Some(Hold::Port) => Cause::Port,
+                None => Cause::NotSelected,
+            };
+        }
+    }
+
+    /// Accounts for cycles in which a warp did not issue.
+    fn charge(&mut self, slot: usize, from: u64, to: u64, cause: Cause) {
+        let Some(warp) = &mut self.slots[slot] else { return };
+        if to <= from {
+            return;
+        }
+        warp.stalls[cause] += to - from;
+        warp.accounted = to;
+        if let Some(inst) = self.insts.get_mut(warp.pc as usize) {
+            inst.stalls[cause] += to - from;
+        }
+        if O::LISTENS {
+            if warp.told.1 != cause {
+                self.tell(slot, from);
+            }
+            if let Some(warp) = &mut self.slots[slot] {
+                warp.told.1 = cause;
+            }
+        }
+    }
+
+    /// Tells the observer of the stall that ends at `to`, if there is one.
+    fn tell(&mut self, slot: usize, to: u64) {
+        let sub_core = (slot % self.cores.len()) as u32;
+        let Some(warp) = &mut self.slots[slot] else { return };
+        let (from, cause) = warp.told;
+        warp.told.0 = to;
+        if from < to {
+            self.observer.stall(&Stall { from, to, sub_core, warp: warp.id, pc: warp.pc, cause });
+        }
+    }
+
+    /// Issues the next instruction of a warp.
+    fn issue(&mut self, core: usize, slot: usize, now: u64) -> Result<(), SimError> {
+        if O::LISTENS {
+            self.tell(slot, now);
+        }
+        let Some(warp) = &mut self.slots[slot] else { return Ok(()) };
+        let (id, cta, group, pc) = (warp.id, warp.cta, warp.group, warp.pc);
+        let index = id.warp as usize;
+        let lanes = self.grid.ctas[cta].warps[index].control.groups[group].lanes;
+        let code = self.setup.code;
+        let Some(node) = code.get(pc as usize) else {
+            // Past the end: the engine says so.
+            self.grid.execute(cta, index, group, now, None)?;
+            return Ok(());
+        };
+        let timing = node.demand.pipe();
+        let leaves = self.cores[core].front.issue(
+            slot as u32,
+            &node.demand,
+            now,
+            if timing.shared { self.port } else { 0 },
+        );
+        self.log.accesses.clear();
+        let log = node.touches_memory.then_some(&mut self.log);
+        let executed = self.grid.execute(cta, index, group, now, log)?;
+        if self.grid.steps > self.setup.options.step_limit {
+            let waiting = self.grid.waiting();
+            return Err(SimError::StepLimit { limit: self.setup.options.step_limit, waiting });
+        }
+
+        // What was issued then and met no queue would be where this one is now.
+        let issued = leaves - u64::from(timing.delay).min(leaves - now);
+        let read = issued + node.read;
+        let done = self.complete(node, id, pc, now, issued, leaves, read);
+
+        let Some(warp) = &mut self.slots[slot] else { return Ok(()) };
+        warp.issued += 1;
+        warp.issued_at = now;
+        warp.accounted = now + 1;
+        warp.told.0 = now + 1;
+        warp.stalled = now + u64::from(node.demand.stall);
+        if let Some(scoreboard) = node.write_barrier {
+            warp.take(scoreboard, now, done);
+        }
+        if node.touches_memory {
+            warp.outstanding = warp.outstanding.max(done);
+        }
+        let mut read_done = read;
+        let params = self.setup.params;
+        let fence = match node.kind {
+            Kind::FenceCta => Some(params.fence_cta),
+            Kind::FenceGpu => Some(params.fence_gpu),
+            _ => None,
+        };
+        if let Some(latency) = fence {
+            let until = warp.outstanding.max(now) + self.setup.draw.pick(latency);
+            warp.blocked = (until, Cause::Fence);
+            read_done = read_done.max(until);
+        }
+        if let Kind::Sleep(cycles) = node.kind {
+            let cycles = cycles.map(u64::from).unwrap_or_else(|| self.setup.draw.pick(params.sleep));
+            warp.blocked = (now + cycles, Cause::Sleep);
+        }
+        if let Some(scoreboard) = node.read_barrier {
+            warp.take(scoreboard, now, read_done);
+        }
+        if node.kind == Kind::Invalidate {
+            self.memory.invalidate_l1();
+        }
+        let threads = executed.lanes.count_ones();
+        self.insts[pc as usize].issued += 1;
+        self.insts[pc as usize].threads += u64::from(threads);
+        self.cores[core].timing.issued += 1;
+        if O::LISTENS {
+            let announced = node.write_barrier.is_some().then_some(done);
+            let issue = Issue {
+                cycle: now,
+                sub_core: core as u32,
+                warp: id,
+                pc,
+                lanes: executed.lanes,
+                done: announced,
+            };
+            self.observer.issue(&issue);
+        }
+        self.proceed(slot, lanes, node, executed, now);
+        Ok(())
+    }
+
+    /// When the result of an instruction is there; takes the port for what it moves.
+    #[allow(clippy::too_many_arguments)]
+    fn complete(
+        &mut self,
+        node: &Node,
+        id: WarpId,
+        pc: u32,
+        now: u64,
+        issued: u64,
+        leaves: u64,
+        read: u64,
+    ) -> u64 {
+        let draw = &mut self.setup.draw;
+        let mut port = self.memory.least_port();
+        let mut done = read;
+        if !self.log.accesses.is_empty() {
+            let warps = self.setup.shape.threads().div_ceil(LANES as u32);
+            let number = u64::from(id.cta) * u64::from(warps) + u64::from(id.warp);
+            let local = LOCAL_BASE + number * u64::from(self.setup.shape.local_bytes) * LANES as u64;
+            port = 0;
+            for access in &self.log.accesses {
+                let answer = self.memory.serve(access, node.policy, issued, leaves, local, draw);
+                done = done.max(answer.done + port);
+                port += answer.port;
+            }
+            if O::LISTENS {
+                self.observer.memory(&MemoryEvent { issued: now, sent: leaves, done, warp: id, pc });
+            }
+        } else if node.write_barrier.is_some() {
+            done = done.max(issued + draw.pick(node.latency));
+        }
+        if node.demand.pipe().shared {
+            self.port = leaves + port;
+        }
+        done
+    }
+
+    /// Finds out how a warp goes on after an instruction, and lets go whom that released.
+    fn proceed(&mut self, slot: usize, lanes: u32, node: &Node, executed: Executed, now: u64) {
+        let Some(warp) = &mut self.slots[slot] else { return };
+        let (cta, index) = (warp.cta, warp.id.warp as usize);
+        let control = &self.grid.ctas[cta].warps[index].control;
+        if control.live == 0 {
+            self.finish(slot);
+            return self.release(cta, now);
+        }
+        let mut resumes = now + 1;
+        let mut cause = Cause::Dependence;
+        match executed.group {
+            Some(group) if control.groups.len() == 1 => {
+                warp.group = group;
+                warp.pc += 1;
+            }
+            next => {
+                warp.turn += 1;
+                let rotate = warp.turn > self.setup.params.divergence_turn;
+                let path = if rotate { None } else { next };
+                if rotate {
+                    warp.turn = 0;
+                }
+                match path.or_else(|| choose_path(control, lanes, rotate)) {
+                    Some(group) => {
+                        warp.group = group;
+                        warp.pc = control.groups[group].pc;
+                        let waited = executed.outcome == Outcome::Waited;
+                        let met = waited && control.groups[group].lanes != lanes;
+                        let latency = match node.kind {
+                            Kind::Barrier if waited => {
+                                Some((self.setup.params.barrier_release, Cause::Barrier))
+                            }
+                            _ if met => Some((self.setup.params.converge_release, Cause::Convergence)),
+                            _ => None,
+                        };
+                        if let Some((latency, why)) = latency {
+                            resumes = now + self.setup.draw.pick(latency);
+                            cause = why;
+                        }
+                    }
+                    None => {
+                        warp.ready = NEVER;
+                        warp.hold = waits_for(control);
+                    }
+                }
+            }
+        }
+        if warp.ready != NEVER {
+            self.charge(slot, now + 1, resumes, cause);
+            self.settle(slot, resumes.max(now + 1));
+        }
+        if node.kind == Kind::Barrier || matches!(executed.outcome, Outcome::Waited | Outcome::Exited) {
+            self.release(cta, now);
+        }
+    }
+
+    /// Lets the warps of a CTA go on that waited for others and do no more.
+    fn release(&mut self, cta: usize, now: u64) {
+        for position in 0..self.ctas.get(cta).map_or(0, Vec::len) {
+            let slot = self.ctas[cta][position];
+            let Some(warp) = &mut self.slots[slot] else { continue };
+            if warp.ready != NEVER {
+                continue;
+            }
+            let control = &self.grid.ctas[cta].warps[warp.id.warp as usize].control;
+            let Some(group) = choose_path(control, u32::MAX, false) else { continue };
+            let (from, cause) = (warp.accounted, warp.hold);
+            let latency = match cause {
+                Cause::Barrier => self.setup.params.barrier_release,
+                _ => self.setup.params.converge_release,
+            };
+            let resumes = (now + self.setup.draw.pick(latency)).max(now + 1);
+            warp.group = group;
+            warp.pc = control.groups[group].pc;
+            self.charge(slot, from, resumes, cause);
+            self.settle(slot, resumes);
+        }
+    }
+
+    /// Computes when a warp is ready that has nobody to wait for from cycle `from` on, and accounts for the time until
+    /// then.
+    fn settle(&mut self, slot: usize, from: u64) {
+        let core = slot % self.cores.len();
+        let Some(warp) = &mut self.slots[slot] else { return };
+        let mut spans = [(0, Cause::Dependence); 5];
+        let (stalled, blocked) = (warp.stalled, warp.blocked);
+        let mut ready = from.max(stalled);
+        spans[0] = (stalled, Cause::Dependence);
+        spans[1] = blocked;
+        ready = ready.max(blocked.0);
+        if let Some(node) = self.setup.code.get(warp.pc as usize) {
+            if node.waits != 0 {
+                let free = warp.scoreboards_free(node.waits, ready);
+                spans[2] = (free, Cause::Scoreboard);
+                ready = ready.max(free);
+            }
+            let line = u64::from(warp.pc / self.fetch.line_insts());
+            if warp.line != Some(line) {
+                let at = from.min(warp.issued_at + 1);
+                let there = self.fetch.fetch(core, warp.line, line, at, &mut self.setup.draw);
+                spans[3] = (there, Cause::Fetch);
+                ready = ready.max(there);
+                warp.line = Some(line);
+            }
+            if let Some(constant) = node.constant
+                && self.cores[core].constants.insert(constant)
+            {
+                ready += self.setup.draw.pick(self.setup.params.constant_miss);
+                spans[4] = (ready, Cause::Constant);
+            }
+        }
+        warp.ready = ready;
+        warp.hold = Cause::NotSelected;
+        let mut cursor = from;
+        for (until, cause) in spans {
+            self.charge(slot, cursor, until, cause);
+            cursor = cursor.max(until);
+        }
+        let next = &mut self.cores[core].next;
+        *next = (*next).min(ready);
+    }
+
+    /// Ends a warp, and its CTA if it was the last one of it: the next CTA takes its place.
+    fn finish(&mut self, slot: usize) {
+        let core = slot % self.cores.len();
+        let Some(warp) = &self.slots[slot] else { return };
+        let (from, end, cta) = (warp.accounted, warp.stalled.max(warp.accounted), warp.cta);
+        self.charge(slot, from, end, Cause::Dependence);
+        if O::LISTENS {
+            self.tell(slot, end);
+        }
+        let Some(warp) = self.slots[slot].take() else { return };
+        if O::LISTENS {
+            self.observer.end(end, core as u32, warp.id);
+        }
+        let WarpId { cta: number, warp: index } = warp.id;
+        self.warps.push(WarpTiming {
+            cta: number,
+            warp: index,
+            sub_core: core as u32,
+            start: warp.start,
+            end,
+            issued: warp.issued,
+            stalls: warp.stalls,
+        });
+        self.cycles = self.cycles.max(end);
+        let Core { members, active_since, last_end, timing, .. } = &mut self.cores[core];
+        members.retain(|&other| other != slot);
+        *last_end = (*last_end).max(end);
+        if members.is_empty() {
+            timing.active += *last_end - *active_since;
+            timing.no_eligible_warp = timing.active - timing.issued;
+        }
+        self.cta_ends[cta] = self.cta_ends[cta].max(end);
+        self.ctas[cta].retain(|&other| other != slot);
+        if self.ctas[cta].is_empty() {
+            let end = self.cta_ends.swap_remove(cta);
+            self.ctas.swap_remove(cta);
+            self.grid.ctas.swap_remove(cta);
+            for &moved in self.ctas.get(cta).into_iter().flatten() {
+                if let Some(warp) = &mut self.slots[moved] {
+                    warp.cta = cta;
+                }
+            }
+            self.launch(end);
+        }
+    }
+}
