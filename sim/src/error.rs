@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::hazard::Hazard;
+use crate::report::show_hazards;
+
 /// A thread of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
@@ -74,6 +77,13 @@ pub enum SimError {
         /// Where everybody was.
         waiting: Vec<Waiting>,
     },
+    /// The run failed after instructions had come too early by the control codes, which may be why.
+    AfterHazards {
+        /// What came too early.
+        hazards: Vec<Hazard>,
+        /// What happened then.
+        error: Box<SimError>,
+    },
 }
 
 impl fmt::Display for SimError {
@@ -92,6 +102,10 @@ impl fmt::Display for SimError {
             SimError::StepLimit { limit, waiting } => {
                 write!(f, "no end after {limit} warp instructions")?;
                 list(f, waiting)
+            }
+            SimError::AfterHazards { hazards, error } => {
+                show_hazards(f, hazards)?;
+                write!(f, "then {error}")
             }
         }
     }

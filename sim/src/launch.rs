@@ -16,6 +16,9 @@ pub struct Options {
     /// in a direction and by an amount chosen at random. The hardware's last bits are not known; code that wants
     /// exact results must not depend on them.
     pub mufu_error: u8,
+    /// Whether control codes count (SASS only): an instruction that reads a register before they guarantee that it may
+    /// gets a random value, and the [report](crate::Report::hazards) says so.
+    pub hazards: bool,
 }
 
 impl Default for Options {
@@ -26,6 +29,7 @@ impl Default for Options {
             check_uninitialised: false,
             constants: Vec::new(),
             mufu_error: 0,
+            hazards: false,
         }
     }
 }

@@ -17,7 +17,8 @@
 //! ```
 //!
 //! The engines are functional: an instruction takes effect before the next one starts, whatever its control
-//! codes say. Equal seeds give equal runs; other seeds interleave warps in other ways and fill what nobody
+//! codes say. With [`Options::hazards`] one that its control codes let come too early sees poison instead, and the
+//! report lists it: see [`hazard`]. Equal seeds give equal runs; other seeds interleave warps in other ways and fill what nobody
 //! has written with other garbage.
 //!
 //! The rooms: [`case`] and [`report`] are the outside; `launch` says what runs, `grid` has the state of
@@ -32,6 +33,7 @@ mod collective;
 mod engine;
 mod error;
 mod grid;
+pub mod hazard;
 mod interleave;
 mod launch;
 pub mod memory;
@@ -46,7 +48,8 @@ mod warp;
 
 pub use case::Case;
 pub use error::{SimError, Thread, Waiting};
+pub use hazard::Hazard;
 pub use launch::Options;
 pub use report::Report;
-pub use sass::{UNSUPPORTED, run_sass};
+pub use sass::{Executed, UNSUPPORTED, run_sass, run_sass_observed};
 pub use ssa::run_ssa;

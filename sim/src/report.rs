@@ -5,10 +5,13 @@ use std::fmt;
 use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
 
 use crate::case::{Buffer, Case, Elem, Tolerance};
+use crate::hazard::Hazard;
 use crate::memory::{Global, read_le};
 
 /// How many wrong elements of a buffer a report shows.
 const SHOWN: usize = 4;
+/// How many hazards a report shows.
+const SHOWN_HAZARDS: usize = 16;
 
 /// A wrong element.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,12 +48,14 @@ pub struct Report {
     pub outcomes: Vec<Outcome>,
     /// Warp instructions executed.
     pub steps: u64,
+    /// What came too early by the control codes, if [that](crate::Options::hazards) was looked for.
+    pub hazards: Vec<Hazard>,
 }
 
 impl Report {
-    /// Whether everything is as expected.
+    /// Whether everything is as expected, and there was no hazard.
     pub fn passed(&self) -> bool {
-        self.outcomes.iter().all(|outcome| outcome.wrong == 0)
+        self.hazards.is_empty() && self.outcomes.iter().all(|outcome| outcome.wrong == 0)
     }
 
     /// Compares memory after the launch with the case. The buffers are the first allocations.
@@ -60,7 +65,7 @@ impl Report {
             .zip(&global.allocations)
             .map(|(buffer, allocation)| compare(buffer, &allocation.data))
             .collect();
-        Report { outcomes, steps }
+        Report { outcomes, steps, hazards: Vec::new() }
     }
 }
 
@@ -147,7 +152,17 @@ impl fmt::Display for Report {
                 writeln!(f, "  [{index}] is {got}, expected {expected}")?;
             }
         }
+        show_hazards(f, &self.hazards)?;
         write!(f, "{} warp instructions", self.steps)
+    }
+}
+
+/// Lists hazards, a line each.
+pub(crate) fn show_hazards(f: &mut fmt::Formatter<'_>, hazards: &[Hazard]) -> fmt::Result {
+    hazards.iter().take(SHOWN_HAZARDS).try_for_each(|hazard| writeln!(f, "hazard: {hazard}"))?;
+    match hazards.len().saturating_sub(SHOWN_HAZARDS) {
+        0 => Ok(()),
+        more => writeln!(f, "and {more} more hazards"),
     }
 }
 

@@ -13,9 +13,9 @@
 //! compilation in a fresh database gives the same bytes as the first, which reuses whatever the change of an
 //! option left valid; and the expected values.
 //!
-//! The simulator executes instructions in order, whatever their control codes say, and the SSA form depends on
-//! the level alone. So each engine runs once for each different sequence of instructions, not once for each
-//! setting: a second run could only repeat the first.
+//! All code runs with its control codes: an instruction that comes too early by them reads poison, and fails the case
+//! whatever it computes. The SSA form depends on the level alone, so that engine runs once a level; the other once for
+//! each different program, not once for each setting: a second run could only repeat the first.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -216,7 +216,7 @@ enum Trouble {
 }
 
 fn simulator() -> ptxc_sim::Options {
-    ptxc_sim::Options { check_uninitialised: true, ..ptxc_sim::Options::default() }
+    ptxc_sim::Options { check_uninitialised: true, hazards: true, ..ptxc_sim::Options::default() }
 }
 
 fn passed(engine: &str, result: Result<Report, SimError>) -> Result<(), Trouble> {
@@ -315,16 +315,16 @@ fn check_setting(
     if full && is_default && bench.options.max_regs(&bench.db) == 255 && program.resources.spills > 0 {
         return Err(Trouble::Wrong(format!("{} spills with 255 registers", program.resources.spills)));
     }
-    if seen.insert(instructions(&program)) {
+    if seen.insert(text_of(&program)) {
         verdict.runs += 1;
         passed("SASS", run_sass(bench.case, &program, &simulator()))?;
     }
     Ok(())
 }
 
-/// What of a program decides what the simulator does: all but its control codes.
-fn instructions(program: &Program) -> String {
-    let style = Style { control: Notation::None, header: false, offsets: false };
+/// What of a program decides what the simulator does: its instructions with their control codes.
+fn text_of(program: &Program) -> String {
+    let style = Style { control: Notation::Bracket, header: false, offsets: false };
     let mut text = format!("{} bytes local\n", program.resources.local_bytes);
     // Writing to a string fails only if a formatter does, and these do not.
     let written = write_program(program, &style, None, &mut text);

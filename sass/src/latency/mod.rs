@@ -37,7 +37,7 @@ use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
-use crate::table::{Completion, LatencyClass};
+use crate::table::{Completion, LatencyClass, Op, Pipe};
 
 pub use port::Port;
 pub use table::{Entry, entries};
@@ -165,6 +165,20 @@ impl<R: Register> Inst<R> {
         } else {
             row.completion
         }
+    }
+}
+
+/// The greatest distance that [`after_barrier`] demands.
+pub const AFTER_BARRIER_MOST: u8 = 8;
+
+/// The least distance in cycles from the issue of a `BAR` to that of an instruction behind it: 6 to what is no
+/// arithmetic, 8 to another `BAR`. So NVIDIA's assembler keeps them; see `docs/facts/latency.md`.
+pub fn after_barrier<R: Register>(inst: &Inst<R>) -> u8 {
+    match (inst.op, inst.row().pipe) {
+        (Op::BAR, _) => AFTER_BARRIER_MOST,
+        (Op::NOP, _) => 0,
+        (Op::S2R | Op::S2UR | Op::B2R, _) | (_, Pipe::Lsu | Pipe::Ldc | Pipe::Control) => 6,
+        _ => 0,
     }
 }
 

@@ -4,11 +4,11 @@ use smallvec::SmallVec;
 
 use super::{Hazard, HazardKind, Lack};
 use crate::arch::Arch;
-use crate::inst::{Access, AccessRole, Inst};
-use crate::latency::{Dependence, Side, latency, reads_at_issue, settled};
+use crate::inst::{Access, AccessRole};
+use crate::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
-use crate::table::{Completion, Op, Pipe};
+use crate::table::{Completion, Op};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
 /// entry of the latency tables.
@@ -158,7 +158,7 @@ impl State {
 
     fn check_barrier(&self, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
         let Some((producer, have)) = self.barrier else { return };
-        let need = distance_after_barrier(&coded.inst);
+        let need = after_barrier(&coded.inst);
         if have < need {
             let lack = Lack::Cycles { need, have };
             report(Hazard { consumer: index, producer, kind: HazardKind::AfterBarrier, reg: None, lack });
@@ -261,19 +261,6 @@ impl State {
             *age = age.saturating_add(cycles);
         }
         self.barrier = self.barrier.filter(|&(_, age)| age < HORIZON);
-    }
-}
-
-/// The least distance in cycles from a `BAR` to this instruction; see section 1.1 of the facts: 6 for what
-/// is no arithmetic, 8 for another `BAR`.
-fn distance_after_barrier(inst: &Inst<PReg>) -> u8 {
-    let row = inst.row();
-    match (inst.op, row.pipe) {
-        (Op::BAR, _) => 8,
-        (Op::NOP, _) => 0,
-        (Op::S2R | Op::S2UR | Op::B2R, _) => 6,
-        (_, Pipe::Lsu | Pipe::Ldc | Pipe::Control) => 6,
-        _ => 0,
     }
 }
 

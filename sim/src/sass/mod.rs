@@ -15,8 +15,9 @@
 //! | `flow` | branches, calls, exits, convergence barriers |
 //! | `uniform` | special registers |
 //!
-//! A guard narrows the lanes of an instruction, so that no function sees it. Control codes have no effect:
-//! instructions complete in program order. Registers start with random content.
+//! A guard narrows the lanes of an instruction, so that no function sees it. Instructions complete in program
+//! order, whatever their control codes say; with [`Options::hazards`] those that come too early by the control codes
+//! get poison (`watched`). Registers start with random content.
 
 mod alu;
 mod atomic;
@@ -29,7 +30,10 @@ mod memory;
 mod registers;
 mod uniform;
 mod warp;
+mod watched;
 mod xu;
+
+use std::cell::RefCell;
 
 use ptxc_sass::{Access, AccessRole, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
 use smallvec::SmallVec;
@@ -37,6 +41,7 @@ use smallvec::SmallVec;
 use crate::case::Case;
 use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
+use crate::hazard::Hazards;
 use crate::interleave;
 use crate::launch::{Options, Shape};
 use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, write_le};
@@ -46,6 +51,7 @@ use crate::report::Report;
 use crate::warp::{Flow, Joining};
 use fields::{Action, Decoded, Fields};
 use registers::{PredSource, Registers};
+pub use watched::Executed;
 
 /// Rows that have no function here yet.
 pub const UNSUPPORTED: &[Op] = &[];
@@ -179,12 +185,32 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
     launch(case, program, options, interleave::Interleaved { options })
 }
 
+/// The same, with somebody who sees each instruction that a warp executes, also those before an error.
+pub fn run_sass_observed(
+    case: &Case,
+    program: &Program,
+    options: &Options,
+    observer: &mut dyn FnMut(Executed),
+) -> Result<Report, SimError> {
+    launch_observed(case, program, options, interleave::Interleaved { options }, Some(observer))
+}
+
 /// Prepares a launch, lets a scheduler run it, and compares what it left.
 pub(crate) fn launch(
     case: &Case,
     program: &Program,
     options: &Options,
     scheduler: impl Scheduler,
+) -> Result<Report, SimError> {
+    launch_observed(case, program, options, scheduler, None)
+}
+
+fn launch_observed<'a>(
+    case: &Case,
+    program: &'a Program,
+    options: &Options,
+    scheduler: impl Scheduler,
+    observer: Option<Observer<'a>>,
 ) -> Result<Report, SimError> {
     let params = program.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
@@ -197,16 +223,25 @@ pub(crate) fn launch(
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());
     module::load(&program.variables, &options.constants, &mut memory)?;
+    let watched = options.check_uninitialised || options.hazards || observer.is_some();
     let engine = Sass {
         program,
         code: decode(program, &memory, options.mufu_error)?,
-        touched: match options.check_uninitialised {
+        touched: match watched {
             true => program.insts.iter().map(|coded| Touched::new(&coded.inst)).collect(),
             false => Vec::new(),
         },
+        check: options.check_uninitialised,
+        hazards: options.hazards.then(|| Hazards::new(program)),
+        observer: observer.map(RefCell::new),
     };
-    let steps = scheduler.run(&engine, &shape, &mut memory)?;
-    Ok(Report::new(case, &memory.global, steps))
+    let result = scheduler.run(&engine, &shape, &mut memory);
+    let hazards = engine.hazards.as_ref().map(Hazards::report).unwrap_or_default();
+    match result {
+        Ok(steps) => Ok(Report { hazards, ..Report::new(case, &memory.global, steps) }),
+        Err(error) if hazards.is_empty() => Err(error),
+        Err(error) => Err(SimError::AfterHazards { hazards, error: Box::new(error) }),
+    }
 }
 
 /// Constant bank 0: launch shape, stack top, descriptor, parameters; what nobody should read is a pattern.
@@ -235,7 +270,7 @@ struct Node {
     guard: PredSource,
 }
 
-/// The registers of an instruction, for the check of uninitialised ones.
+/// The registers of an instruction, for those who watch it.
 struct Touched {
     guard: Option<PReg>,
     uses: SmallVec<[PReg; 6]>,
@@ -277,9 +312,16 @@ fn decode(program: &Program, memory: &GridMemory, mufu_error: u8) -> Result<Vec<
 struct Sass<'a> {
     program: &'a Program,
     code: Vec<Node>,
-    /// What each instruction touches, if reads of what nobody wrote are faults; else empty.
+    /// What each instruction touches, if the run is watched in any way; else empty.
     touched: Vec<Touched>,
+    /// Whether reads of what nobody wrote are faults.
+    check: bool,
+    hazards: Option<Hazards<'a>>,
+    observer: Option<RefCell<Observer<'a>>>,
 }
+
+/// Sees each instruction of each warp.
+type Observer<'a> = &'a mut dyn FnMut(Executed);
 
 impl Engine for Sass<'_> {
     type Registers = Registers;
@@ -287,7 +329,9 @@ impl Engine for Sass<'_> {
     const JOINING: Joining = Joining::Barriers;
 
     fn registers(&self, random: &mut Random) -> Registers {
-        Registers::new(random)
+        let mut registers = Registers::new(random);
+        registers.tracks = self.hazards.as_ref().map(|_| Box::default());
+        registers
     }
 
     fn describe(&self, pc: u32) -> String {
@@ -302,46 +346,13 @@ impl Engine for Sass<'_> {
             return Err(Fault::new(step.lanes.trailing_zeros(), "runs past the end of the program"));
         };
         if let Some(touched) = self.touched.get(step.pc as usize) {
-            return checked(node, touched, registers, step);
+            return self.step_watched(node, touched, registers, step);
         }
         step.lanes &= registers.pred(node.guard);
         match step.lanes {
             0 => Ok(Flow::Next),
             _ => (node.action)(registers, step),
         }
-    }
-}
-
-/// Executes an instruction whose registers must have been written.
-fn checked(
-    node: &Node,
-    touched: &Touched,
-    registers: &mut Registers,
-    step: &mut Step<'_>,
-) -> Result<Flow, Fault> {
-    if let Some(guard) = touched.guard {
-        written(registers, guard, step.lanes)?;
-    }
-    step.lanes &= registers.pred(node.guard);
-    let lanes = step.lanes;
-    if lanes == 0 {
-        return Ok(Flow::Next);
-    }
-    for &register in &touched.uses {
-        written(registers, register, lanes)?;
-    }
-    let flow = (node.action)(registers, step)?;
-    for &register in &touched.defs {
-        registers.mark_written(register, lanes);
-    }
-    Ok(flow)
-}
-
-/// Faults where a lane reads a register that it has not written.
-fn written(registers: &Registers, register: PReg, lanes: u32) -> Result<(), Fault> {
-    match registers.unwritten(register, lanes) {
-        Some(lane) => Err(Fault::new(lane, format!("reads {register}, which it has not written"))),
-        None => Ok(()),
     }
 }
 

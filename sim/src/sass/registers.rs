@@ -7,6 +7,7 @@
 use ptxc_sass::{PReg, RegFile, Register};
 use ptxc_semantics::{F32, F64, float};
 
+use crate::hazard::Tracks;
 use crate::random::Random;
 use crate::warp::{LANES, lanes_of};
 
@@ -94,6 +95,17 @@ pub(super) struct Registers {
     written: Vec<u32>,
     /// Source of what the hardware leaves open.
     pub random: Random,
+    /// What the warp has under way, where hazards are looked for.
+    pub tracks: Option<Box<Tracks>>,
+}
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content {
+    /// A general register.
+    Lanes(Lanes),
+    /// A uniform register, or a predicate with a bit for each lane.
+    Word(u32),
 }
 
 impl Registers {
@@ -116,7 +128,47 @@ impl Registers {
             p,
             written: vec![0; PReg::COUNT],
             random,
+            tracks: None,
         }
+    }
+
+    /// What a register holds.
+    pub fn content(&self, register: PReg) -> Content {
+        match register.file() {
+            RegFile::Gpr => Content::Lanes(self.r[register.index() as usize]),
+            RegFile::Ugpr => Content::Word(self.u[register.index() as usize]),
+            RegFile::Pred | RegFile::Upred => Content::Word(self.p[PredIndex::new(register).0 as usize]),
+        }
+    }
+
+    /// Gives a register what [`content`](Self::content) said of it.
+    pub fn set_content(&mut self, register: PReg, content: Content) {
+        match content {
+            Content::Lanes(lanes) => self.r[register.index() as usize] = lanes,
+            Content::Word(word) if register.file() == RegFile::Ugpr => {
+                self.u[register.index() as usize] = word
+            }
+            Content::Word(word) => self.p[PredIndex::new(register).0 as usize] = word,
+        }
+    }
+
+    /// Gives random content to a register, in some lanes unless it is uniform.
+    pub fn scramble(&mut self, register: PReg, lanes: u32) {
+        let mut content = self.content(register);
+        let bits = self.random.next() as u32;
+        match &mut content {
+            Content::Lanes(values) => {
+                for lane in lanes_of(lanes) {
+                    values[lane as usize] = self.random.next() as u32;
+                }
+            }
+            Content::Word(word) => match register.file() {
+                RegFile::Upred => *word = if bits & 1 == 1 { u32::MAX } else { 0 },
+                RegFile::Ugpr => *word = bits,
+                _ => *word = *word & !lanes | bits & lanes,
+            },
+        }
+        self.set_content(register, content);
     }
 
     /// An operand without its signs.

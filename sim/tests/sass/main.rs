@@ -2,5 +2,6 @@
 
 mod agree;
 mod assemble;
+mod hazards;
 mod oracle;
 mod programs;

@@ -1,0 +1,146 @@
+//! What there is to know of an instruction before it executes.
+
+use ptxc_sass::latency::{Dependence, Latency, Side, after_barrier, reads_at_issue, settled};
+use ptxc_sass::verify::HazardKind;
+use ptxc_sass::{Access, AccessRole, Arch, Coded, Completion, Op, PReg, Register};
+use smallvec::SmallVec;
+
+/// A register that an instruction reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    /// [`PReg::dense`].
+    pub register: u16,
+    pub writes: bool,
+    pub slot: u8,
+    pub component: u8,
+}
+
+/// An access that is still under way when the next instruction may issue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub touch: Touch,
+    pub end: End,
+    /// Whether it is the reading of the guard, which all lanes do.
+    pub guard: bool,
+}
+
+/// What ends an access.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum End {
+    /// So many cycles from issue nobody can come too early for it any more.
+    After(u8),
+    /// A wait for one of these scoreboards; none if there are none.
+    Wait(u8),
+}
+
+/// An instruction as the tracker sees it.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// The scoreboards that it waits for, a bit each.
+    pub waits: u8,
+    /// Cycles until the next instruction.
+    pub stall: u8,
+    pub guard: Option<Touch>,
+    /// Operands and results.
+    pub touches: SmallVec<[Touch; 8]>,
+    /// Of these and the guard, what outlives the stall.
+    pub starts: SmallVec<[Start; 4]>,
+    /// The registers that it writes.
+    pub written: SmallVec<[u16; 4]>,
+    /// Cycles that must lie between a `BAR` and it.
+    pub after_barrier: u8,
+    /// Whether it is a `BAR`.
+    pub barrier: bool,
+    /// Whether it leaves the function.
+    pub boundary: bool,
+    /// Rules that it breaks by itself.
+    pub broken: SmallVec<[(HazardKind, Option<PReg>); 1]>,
+}
+
+/// The hazard of a dependence that is not kept.
+pub(super) fn kind(dependence: Dependence) -> HazardKind {
+    match dependence {
+        Dependence::Raw => HazardKind::Raw,
+        Dependence::War => HazardKind::War,
+        Dependence::Waw => HazardKind::Waw,
+    }
+}
+
+impl Facts {
+    pub fn new(arch: Arch, coded: &Coded) -> Facts {
+        let (inst, control) = (&coded.inst, &coded.control);
+        let mut facts = Facts {
+            waits: control.wait_mask,
+            stall: control.stall,
+            guard: None,
+            touches: SmallVec::new(),
+            starts: SmallVec::new(),
+            written: SmallVec::new(),
+            after_barrier: after_barrier(inst),
+            barrier: inst.op == Op::BAR,
+            boundary: inst.row().effects.boundary,
+            broken: SmallVec::new(),
+        };
+        for access in inst.accesses() {
+            for component in 0..access.width {
+                let Some(register) = access.reg.offset(component) else { continue };
+                let writes = access.role == AccessRole::Def;
+                let register = register.dense() as u16;
+                let touch = Touch { register, writes, slot: access.slot, component };
+                let guard = access.role == AccessRole::Guard;
+                match guard {
+                    true => facts.guard = Some(touch),
+                    false => facts.touches.push(touch),
+                }
+                if writes {
+                    facts.written.push(register);
+                }
+                let end = end(arch, coded, &access, component);
+                if !matches!(end, End::After(cycles) if cycles <= control.stall) {
+                    facts.starts.push(Start { touch, end, guard });
+                }
+            }
+        }
+        if control.check().is_err() {
+            facts.broken.push((HazardKind::Format, None));
+        }
+        facts.broken.extend(stale(coded).map(|register| (HazardKind::StaleReuse, Some(register))));
+        facts
+    }
+}
+
+/// What ends an access. A scoreboard announces results of unknown latency and the reading of operands that are
+/// fetched late; a result is there only when the operands have been read.
+fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8) -> End {
+    let (inst, control) = (&coded.inst, &coded.control);
+    let bit =
+        |scoreboard: Option<u8>| scoreboard.map_or(0, |number| 1u8.checked_shl(number.into()).unwrap_or(0));
+    let (results, operands) = (bit(control.write_barrier), bit(control.read_barrier));
+    match access.role {
+        AccessRole::Def if inst.completion(arch) == Completion::Variable => End::Wait(results),
+        AccessRole::Use if !reads_at_issue(arch, inst, access.reg.file()) => End::Wait(results | operands),
+        role => {
+            let side = Side { inst, slot: access.slot, component };
+            let most = settled(arch, side, role == AccessRole::Def).legal;
+            End::After(most.max(Latency::UNKNOWN.legal))
+        }
+    }
+}
+
+/// The operands that the reuse cache keeps although the instruction overwrites them.
+fn stale(coded: &Coded) -> impl Iterator<Item = PReg> + '_ {
+    let inst = &coded.inst;
+    let kept = inst.accesses().into_iter().filter(|access| {
+        let flag = inst.row().slots.get(usize::from(access.slot)).and_then(|slot| slot.reuse);
+        access.role == AccessRole::Use && flag.is_some_and(|bit| coded.control.reuse >> bit & 1 == 1)
+    });
+    kept.filter(|kept| {
+        let overlaps = |def: Access<PReg>| {
+            let first = def.reg.dense().max(kept.reg.dense());
+            let end = |access: &Access<PReg>| access.reg.dense() + usize::from(access.width);
+            first < end(&def).min(end(kept))
+        };
+        inst.defs().any(overlaps)
+    })
+    .map(|kept| kept.reg)
+}

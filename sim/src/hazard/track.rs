@@ -1,0 +1,323 @@
+//! The past of some lanes: what they have under way, by a clock that counts the stalls of their path.
+
+use std::cmp::Ordering;
+
+use ptxc_sass::latency::{AFTER_BARRIER_MOST, Dependence, Latency};
+use ptxc_sass::verify::{HazardKind, Lack};
+use ptxc_sass::{PReg, Register};
+
+use super::facts::{End, Facts, Touch};
+use super::{Earlies, Early};
+
+/// An access under way.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    touch: Touch,
+    end: End,
+    producer: u32,
+    /// Those whose register it is; all for a uniform one.
+    lanes: u32,
+    /// When it issued, by the clock.
+    issue: u64,
+}
+
+/// A `BAR` that not everybody may follow yet.
+#[derive(Clone, Copy, Debug)]
+struct Barrier {
+    producer: u32,
+    lanes: u32,
+    issue: u64,
+}
+
+/// An access that meets one under way, on the same register.
+pub(super) struct Touched {
+    pub dependence: Dependence,
+    pub register: u16,
+    /// The operand of the one that comes.
+    pub slot: u8,
+    pub component: u8,
+    /// The lanes that both are of.
+    pub lanes: u32,
+    pub producer: u32,
+    pub since: Since,
+}
+
+/// What there is between two accesses.
+pub(super) enum Since {
+    /// So many cycles since the operand of the first.
+    Issue { slot: u8, component: u8, age: u8 },
+    /// No wait for one of these scoreboards.
+    Announced(u8),
+}
+
+/// A set of registers.
+#[derive(Clone, Debug, Default)]
+struct Registers([u64; PReg::COUNT.div_ceil(64)]);
+
+impl Registers {
+    fn has(&self, register: u16) -> bool {
+        self.0[usize::from(register / 64)] >> (register % 64) & 1 == 1
+    }
+
+    fn set(&mut self, register: u16, holds: bool) {
+        let word = &mut self.0[usize::from(register / 64)];
+        *word = *word & !(1 << (register % 64)) | u64::from(holds) << (register % 64);
+    }
+}
+
+/// Lanes with a common past.
+#[derive(Clone, Debug)]
+pub(super) struct Track {
+    /// The lanes, a bit each.
+    pub lanes: u32,
+    clock: u64,
+    /// What ends by itself; it may have.
+    fixed: Vec<Access>,
+    /// What ends with a wait.
+    announced: Vec<Access>,
+    barriers: Vec<Barrier>,
+    /// Registers that are being written; some may be so no more.
+    writing: Registers,
+    /// Registers that are being read; some may be so no more.
+    reading: Registers,
+}
+
+/// Whether a register exists once a warp.
+fn is_uniform(register: u16) -> bool {
+    PReg::from_dense(register.into()).is_some_and(|register| register.file().is_uniform())
+}
+
+/// The lanes that an access of a register concerns.
+fn concerned(register: u16, lanes: u32) -> u32 {
+    if is_uniform(register) { u32::MAX } else { lanes }
+}
+
+impl Track {
+    /// Lanes without a past.
+    pub fn new(lanes: u32) -> Track {
+        Track {
+            lanes,
+            clock: 0,
+            fixed: Vec::new(),
+            announced: Vec::new(),
+            barriers: Vec::new(),
+            writing: Registers::default(),
+            reading: Registers::default(),
+        }
+    }
+
+    /// Takes lanes out onto a track of their own, with the past that is theirs.
+    pub fn split(&mut self, lanes: u32) -> Track {
+        let mut other = self.clone();
+        other.keep(lanes);
+        self.keep(!lanes);
+        other
+    }
+
+    fn keep(&mut self, lanes: u32) {
+        self.lanes &= lanes;
+        for list in [&mut self.fixed, &mut self.announced] {
+            list.retain_mut(|access| {
+                access.lanes &= concerned(access.touch.register, lanes);
+                access.lanes != 0
+            });
+        }
+        self.barriers.retain_mut(|barrier| {
+            barrier.lanes &= lanes;
+            barrier.lanes != 0
+        });
+    }
+
+    /// Takes in the lanes of another track with their past.
+    pub fn join(&mut self, mut other: Track) {
+        // The clock of the one that has counted more becomes that of both: no age changes.
+        if other.clock > self.clock {
+            std::mem::swap(self, &mut other);
+        }
+        let ahead = self.clock - other.clock;
+        self.lanes |= other.lanes;
+        for access in other.fixed.into_iter().chain(other.announced) {
+            self.add(Access { issue: access.issue + ahead, ..access });
+        }
+        for barrier in other.barriers {
+            self.barriers.push(Barrier { issue: barrier.issue + ahead, ..barrier });
+        }
+    }
+
+    /// Lets go what is over by now, and waits for scoreboards, which hold what issued two cycles ago or earlier.
+    pub fn wait(&mut self, scoreboards: u8) {
+        let clock = self.clock;
+        let age = |issue: u64| clock - issue;
+        self.fixed
+            .retain(|access| !matches!(access.end, End::After(life) if age(access.issue) >= life.into()));
+        self.barriers.retain(|barrier| age(barrier.issue) < AFTER_BARRIER_MOST.into());
+        if scoreboards != 0 {
+            let visible = u64::from(Latency::SCOREBOARD.legal);
+            self.announced.retain(|access| match access.end {
+                End::Wait(by) => by & scoreboards == 0 || age(access.issue) < visible,
+                End::After(_) => true,
+            });
+        }
+    }
+
+    /// Looks for accesses under way that an access depends on, with lanes in common.
+    pub fn check(&mut self, touch: &Touch, lanes: u32, mut meets: impl FnMut(Touched)) {
+        let Touch { register, writes, slot, component } = *touch;
+        let busy = self.writing.has(register) || (writes && self.reading.has(register));
+        if !busy {
+            return;
+        }
+        let (mut writing, mut reading) = (false, false);
+        let mut meet = |first_writes: bool, first_lanes: u32, producer: u32, since: Since| {
+            writing |= first_writes;
+            reading |= !first_writes;
+            let dependence = match (first_writes, writes) {
+                (true, false) => Dependence::Raw,
+                (true, true) => Dependence::Waw,
+                (false, true) => Dependence::War,
+                (false, false) => return,
+            };
+            let lanes = lanes & first_lanes;
+            if lanes != 0 {
+                meets(Touched { dependence, register, slot, component, lanes, producer, since });
+            }
+        };
+        for access in self.fixed.iter().chain(&self.announced) {
+            if access.touch.register != register {
+                continue;
+            }
+            let Touch { slot, component, writes, .. } = access.touch;
+            let since = match access.end {
+                End::After(_) => Since::Issue { slot, component, age: self.age(access.issue) },
+                End::Wait(scoreboards) => Since::Announced(scoreboards),
+            };
+            meet(writes, access.lanes, access.producer, since);
+        }
+        self.writing.set(register, writing);
+        self.reading.set(register, reading);
+    }
+
+    /// Cycles since an issue.
+    fn age(&self, issue: u64) -> u8 {
+        u8::try_from(self.clock - issue).unwrap_or(u8::MAX)
+    }
+
+    /// Looks for a `BAR` that is not `need` cycles ago.
+    pub fn check_barrier(&self, need: u8, lanes: u32, early: &mut Earlies) {
+        for barrier in &self.barriers {
+            let have = self.age(barrier.issue);
+            let lanes = lanes & barrier.lanes;
+            if have < need && lanes != 0 {
+                let (kind, lack) = (HazardKind::AfterBarrier, Lack::Cycles { need, have });
+                early.push(Early { producer: barrier.producer, kind, register: None, lanes, lack });
+            }
+        }
+    }
+
+    /// Starts what an instruction starts that does something for the lanes of `active`, and lets its stall pass.
+    pub fn start(&mut self, facts: &Facts, producer: u32, active: u32) {
+        if active != 0 {
+            // Whoever touches such a register later depends on this instruction, which has itself been checked
+            // against what was under way.
+            for &register in &facts.written {
+                if self.writing.has(register) || self.reading.has(register) {
+                    self.forget(register, concerned(register, active));
+                }
+            }
+            if facts.barrier {
+                self.barriers.retain_mut(|barrier| {
+                    barrier.lanes &= !active;
+                    barrier.lanes != 0
+                });
+                self.barriers.push(Barrier { producer, lanes: active, issue: self.clock });
+            }
+        }
+        for start in &facts.starts {
+            let by = if start.guard { self.lanes } else { active };
+            if by == 0 {
+                continue;
+            }
+            let (touch, end, issue) = (start.touch, start.end, self.clock);
+            self.add(Access { touch, end, producer, lanes: concerned(touch.register, by), issue });
+        }
+        self.clock += u64::from(facts.stall);
+    }
+
+    /// Lanes go to another function, where nothing is known of what they have under way.
+    pub fn leave_function(&mut self, lanes: u32, early: &mut Earlies) {
+        let clock = self.clock;
+        for list in [&mut self.fixed, &mut self.announced] {
+            list.retain_mut(|access| {
+                let gone = access.lanes & lanes;
+                let have = u8::try_from(clock - access.issue).unwrap_or(u8::MAX);
+                let lack = match access.end {
+                    End::After(need) if have >= need => return false,
+                    End::After(need) => Lack::Cycles { need, have },
+                    End::Wait(scoreboards) => Lack::Wait(scoreboards),
+                };
+                if gone != 0 {
+                    let (producer, kind) = (access.producer, HazardKind::Boundary);
+                    let register = PReg::from_dense(access.touch.register.into());
+                    early.push(Early { producer, kind, register, lanes: gone, lack });
+                }
+                access.lanes &= !concerned(access.touch.register, lanes);
+                access.lanes != 0
+            });
+        }
+        self.barriers.retain_mut(|barrier| {
+            barrier.lanes &= !lanes;
+            barrier.lanes != 0
+        });
+    }
+
+    /// Forgets what lanes have under way on a register.
+    fn forget(&mut self, register: u16, lanes: u32) {
+        let (mut writing, mut reading) = (false, false);
+        for list in [&mut self.fixed, &mut self.announced] {
+            list.retain_mut(|access| {
+                if access.touch.register != register {
+                    return true;
+                }
+                access.lanes &= !lanes;
+                writing |= access.touch.writes && access.lanes != 0;
+                reading |= !access.touch.writes && access.lanes != 0;
+                access.lanes != 0
+            });
+        }
+        self.writing.set(register, writing);
+        self.reading.set(register, reading);
+    }
+
+    /// Adds an access. An older one by the same operand in the same lanes is too early for nobody for whom this one is
+    /// not, so it goes.
+    fn add(&mut self, mut new: Access) {
+        let Touch { register, writes, .. } = new.touch;
+        let list = match new.end {
+            End::After(_) => &mut self.fixed,
+            End::Wait(_) => &mut self.announced,
+        };
+        let under_way = if writes { &mut self.writing } else { &mut self.reading };
+        if under_way.has(register) {
+            let lanes = new.lanes;
+            list.retain_mut(|old| {
+                if old.touch != new.touch || old.producer != new.producer {
+                    return true;
+                }
+                match old.issue.cmp(&new.issue) {
+                    Ordering::Less => old.lanes &= !lanes,
+                    Ordering::Equal => {
+                        new.lanes |= old.lanes;
+                        return false;
+                    }
+                    Ordering::Greater => new.lanes &= !old.lanes,
+                }
+                old.lanes != 0
+            });
+            if new.lanes == 0 {
+                return;
+            }
+        }
+        under_way.set(register, true);
+        list.push(new);
+    }
+}

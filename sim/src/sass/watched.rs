@@ -1,0 +1,157 @@
+//! An instruction under watch: by the check of registers that nobody has written, by the judge of hazards, who gives
+//! it poison for what it reads too early, and by an observer of the path.
+//!
+//! What the judge finds changes what the instruction computes, and nothing else: a register that is read too early
+//! holds its right value again behind the instruction. One that is overwritten too early is left with poison, since
+//! the earlier result may come last. For an operand that is overwritten before it is read, it is too late to do
+//! anything but report it: its reader has read.
+
+use ptxc_sass::PReg;
+use ptxc_sass::verify::HazardKind;
+use smallvec::SmallVec;
+
+use super::registers::{Content, Registers};
+use super::{Node, Sass, Touched};
+use crate::engine::Step;
+use crate::error::Fault;
+use crate::hazard::{Earlies, Early, Place};
+use crate::warp::Flow;
+
+/// An instruction that a warp executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Executed {
+    /// The instruction.
+    pub pc: u32,
+    /// Where; the lanes are those that came to it.
+    pub place: Place,
+    /// The lanes for which its guard holds.
+    pub active: u32,
+}
+
+/// What registers held before they were poisoned.
+type Saved = SmallVec<[(PReg, Content); 2]>;
+
+impl Sass<'_> {
+    pub(super) fn step_watched(
+        &self,
+        node: &Node,
+        touched: &Touched,
+        registers: &mut Registers,
+        step: &mut Step<'_>,
+    ) -> Result<Flow, Fault> {
+        let (pc, lanes) = (step.pc, step.lanes);
+        let place = Place { cta: step.cta, warp: step.warp, lanes };
+        let mut early = Earlies::new();
+        let mut tracks = registers.tracks.take();
+        if let (Some(hazards), Some(tracks)) = (&self.hazards, &mut tracks) {
+            hazards.enter(tracks, pc, lanes, &mut early);
+        }
+        let saved = poison(registers, &early);
+        let active = self.active(node, touched, registers, lanes);
+        restore(registers, saved, &[]);
+        let (active, unwritten) = match active {
+            Ok(active) => (active, None),
+            Err(fault) => (0, Some(fault)),
+        };
+        if let Some(observer) = &self.observer {
+            (observer.borrow_mut())(Executed { pc, place, active });
+        }
+
+        let of_guard = early.len();
+        if let (Some(hazards), Some(tracks)) = (&self.hazards, &mut tracks) {
+            hazards.check(tracks, pc, active, &mut early);
+        }
+        let saved = poison(registers, &early[of_guard..]);
+        step.lanes = active;
+        let flow = match (unwritten, active) {
+            (Some(fault), _) => Err(fault),
+            (None, 0) => Ok(Flow::Next),
+            _ => self.execute(node, touched, registers, step),
+        };
+        restore(registers, saved, &touched.defs);
+        for overwritten in early.iter().filter(|early| early.kind == HazardKind::Waw) {
+            if let Some(register) = overwritten.register {
+                registers.scramble(register, overwritten.lanes);
+            }
+        }
+        if let (Some(hazards), Some(tracks)) = (&self.hazards, &mut tracks) {
+            hazards.leave(tracks, pc, active, &mut early);
+            if let Ok(Flow::Exit(lanes)) = flow {
+                tracks.end(lanes);
+            }
+            if !early.is_empty() {
+                hazards.record(pc, place, &early);
+            }
+        }
+        registers.tracks = tracks;
+        flow
+    }
+}
+
+impl Sass<'_> {
+    /// The lanes for which the guard of an instruction holds.
+    fn active(
+        &self,
+        node: &Node,
+        touched: &Touched,
+        registers: &Registers,
+        lanes: u32,
+    ) -> Result<u32, Fault> {
+        if let Some(guard) = touched.guard.filter(|_| self.check) {
+            written(registers, guard, lanes)?;
+        }
+        Ok(lanes & registers.pred(node.guard))
+    }
+
+    /// Executes an instruction for the lanes for which its guard holds.
+    fn execute(
+        &self,
+        node: &Node,
+        touched: &Touched,
+        registers: &mut Registers,
+        step: &mut Step<'_>,
+    ) -> Result<Flow, Fault> {
+        if !self.check {
+            return (node.action)(registers, step);
+        }
+        for &register in &touched.uses {
+            written(registers, register, step.lanes)?;
+        }
+        let lanes = step.lanes;
+        let flow = (node.action)(registers, step)?;
+        for &register in &touched.defs {
+            registers.mark_written(register, lanes);
+        }
+        Ok(flow)
+    }
+}
+
+/// Faults where a lane reads a register that it has not written.
+fn written(registers: &Registers, register: PReg, lanes: u32) -> Result<(), Fault> {
+    match registers.unwritten(register, lanes) {
+        Some(lane) => Err(Fault::new(lane, format!("reads {register}, which it has not written"))),
+        None => Ok(()),
+    }
+}
+
+/// Gives random content to registers that are read too early, in the lanes for which it is too early.
+fn poison(registers: &mut Registers, early: &[Early]) -> Saved {
+    let mut saved = Saved::new();
+    for early in early.iter().filter(|early| early.kind == HazardKind::Raw) {
+        let Some(register) = early.register else { continue };
+        if !saved.iter().any(|&(other, _)| other == register) {
+            saved.push((register, registers.content(register)));
+        }
+        registers.scramble(register, early.lanes);
+    }
+    saved
+}
+
+/// Gives registers back what they held, but for those that the instruction has written.
+fn restore(registers: &mut Registers, saved: Saved, written: &[PReg]) {
+    for (register, content) in saved {
+        if !written.contains(&register) {
+            registers.set_content(register, content);
+        }
+    }
+}
