@@ -76,7 +76,7 @@ mod tests {
         let params = params(Arch::Sm90);
         let (mut fetch, mut draw) = (Fetch::new(params), Draw::new(Latencies::Typical));
         let mut wait = |core, from, line| fetch.fetch(core, from, line, 100, &mut draw) - 100;
-        for line in 0..1000 {
+        for line in 0..1000u64 {
             assert_eq!(wait(0, line.checked_sub(1), line), 0, "straight on");
         }
         assert_eq!(wait(0, Some(999), 990), 0, "back in a loop");

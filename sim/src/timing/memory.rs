@@ -329,7 +329,7 @@ mod tests {
             "{first}"
         );
         assert_eq!(at(10, &load, &mut system, &mut draw), first - 10, "waits for the one under way");
-        assert_eq!(at(2000, &load, &mut system, &mut draw), params.l1_hit.typical.into());
+        assert_eq!(at(2000, &load, &mut system, &mut draw), u64::from(params.l1_hit.typical));
         system.invalidate_l1();
         let l2 = at(4000, &load, &mut system, &mut draw);
         assert!(
