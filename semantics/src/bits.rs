@@ -22,6 +22,7 @@ pub enum Limit {
 }
 
 impl Limit {
+    #[inline]
     const fn apply(self, count: u32, width: u32) -> u32 {
         match self {
             Limit::Wrap => count % width,
@@ -32,22 +33,26 @@ impl Limit {
 }
 
 /// `a << count`; a count of at least the width gives 0: PTX `shl`.
+#[inline]
 pub const fn shl(ty: IntType, a: u64, count: u32) -> u64 {
     if count >= ty.bits() { 0 } else { (a << count) & ty.mask() }
 }
 
 /// `a >> count`, filled with the sign of a signed type or with zeros; a count of at least the width leaves
 /// only the filling: PTX `shr`.
+#[inline]
 pub const fn shr(ty: IntType, a: u64, count: u32) -> u64 {
     ty.wrap(ty.value(a) >> Limit::Clamp.apply(count, ty.bits()))
 }
 
 /// The upper word of `high:low << count`: PTX `shf.l`.
+#[inline]
 pub const fn shf_l(low: u32, high: u32, count: u32, limit: Limit) -> u32 {
     ((join(low, high) << limit.apply(count, 32)) >> 32) as u32
 }
 
 /// The lower word of `high:low >> count`: PTX `shf.r`.
+#[inline]
 pub const fn shf_r(low: u32, high: u32, count: u32, limit: Limit) -> u32 {
     (join(low, high) >> limit.apply(count, 32)) as u32
 }
@@ -68,6 +73,7 @@ pub struct Funnel {
 /// SASS `SHF Rd, low, count, high`: the pair `high:low` is shifted by a count limited to the type's width,
 /// and one word of the 64-bit result is kept. So `SHF.R.S32.HI Rd, RZ, n, Ra` is `shr.s32` and `SHF.L.U32 Rd,
 /// Ra, n, RZ` is `shl.b32`.
+#[inline]
 pub const fn shf(funnel: Funnel, low: u32, count: u32, high: u32) -> u32 {
     let count = funnel.limit.apply(count, funnel.ty.bits());
     let pair = join(low, high);
@@ -77,6 +83,7 @@ pub const fn shf(funnel: Funnel, low: u32, count: u32, high: u32) -> u32 {
 }
 
 /// The 64-bit value of a register pair.
+#[inline]
 const fn join(low: u32, high: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
@@ -84,6 +91,7 @@ const fn join(low: u32, high: u32) -> u64 {
 /// The field of `length` bits at `position`, extended to the width by zeros or, for a signed type, by its top
 /// bit: PTX `bfe`. Only the low 8 bits of position and length count; a field that reaches past the width is
 /// filled with the top bit of `a` (signed) or zeros; length 0 gives 0.
+#[inline]
 pub const fn bfe(ty: IntType, a: u64, position: u32, length: u32) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     if length == 0 {
@@ -98,27 +106,32 @@ pub const fn bfe(ty: IntType, a: u64, position: u32, length: u32) -> u64 {
 
 /// `b` with the low `length` bits of `a` put at `position`: PTX `bfi`. Only the low 8 bits of position and
 /// length count; what would go past the width is dropped.
+#[inline]
 pub const fn bfi(ty: IntType, a: u64, b: u64, position: u32, length: u32) -> u64 {
     let field = shl(ty, low_ones(length & 0xff), position & 0xff);
     (b & ty.mask() & !field) | (shl(ty, a, position & 0xff) & field)
 }
 
 /// `count` ones at the bottom; 64 or more give all.
+#[inline]
 const fn low_ones(count: u32) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
 /// The bits in reverse order: PTX `brev`.
+#[inline]
 pub const fn brev(ty: IntType, a: u64) -> u64 {
     a.reverse_bits() >> (64 - ty.bits())
 }
 
 /// The number of ones: PTX `popc`.
+#[inline]
 pub const fn popc(ty: IntType, a: u64) -> u32 {
     (a & ty.mask()).count_ones()
 }
 
 /// The number of zeros above the leading one; the width for 0: PTX `clz`.
+#[inline]
 pub const fn clz(ty: IntType, a: u64) -> u32 {
     (a & ty.mask()).leading_zeros() - (64 - ty.bits())
 }
@@ -126,6 +139,7 @@ pub const fn clz(ty: IntType, a: u64) -> u32 {
 /// The position of the leading one or, in a negative number of a signed type, of the leading zero;
 /// `0xffffffff` if there is none: PTX `bfind`, SASS `FLO`. With `shift_amount`, the shift that would bring it
 /// to the top bit instead.
+#[inline]
 pub const fn bfind(ty: IntType, a: u64, shift_amount: bool) -> u32 {
     let value = ty.value(a);
     let distinct = if value < 0 { !value } else { value } as u64;
@@ -166,22 +180,28 @@ pub const fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     }
 }
 
+/// Bitwise function of two inputs: bit `2a + b` of `table` is the result for input bits `a`, `b`.
+#[inline]
+const fn lop2(a: u32, b: u32, table: u8) -> u32 {
+    let (zero, one) = (lop1(b, table), lop1(b, table >> 2));
+    zero ^ (a & (zero ^ one))
+}
+
+/// Bitwise function of one input: bit `a` of `table` is the result for input bit `a`.
+#[inline]
+const fn lop1(a: u32, table: u8) -> u32 {
+    let (zero, one) = (0u32.wrapping_sub(table as u32 & 1), 0u32.wrapping_sub(table as u32 >> 1 & 1));
+    zero ^ (a & (zero ^ one))
+}
+
 /// Bitwise function of three inputs: bit `4a + 2b + c` of `table` is the result for input bits `a`, `b`, `c`:
 /// PTX `lop3`, SASS `LOP3.LUT`. The table of a function is what it gives for `a` = 0xf0, `b` = 0xcc, `c` =
 /// 0xaa.
+#[inline]
 pub const fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
-    let mut result = 0;
-    let mut row = 0;
-    while row < 8 {
-        if table >> row & 1 == 1 {
-            let a = if row & 4 != 0 { a } else { !a };
-            let b = if row & 2 != 0 { b } else { !b };
-            let c = if row & 1 != 0 { c } else { !c };
-            result |= a & b & c;
-        }
-        row += 1;
-    }
-    result
+    // The input that is 1 chooses the upper half of the table, `a` first.
+    let (zero, one) = (lop2(b, c, table), lop2(b, c, table >> 4));
+    zero ^ (a & (zero ^ one))
 }
 
 /// The modes of PTX `prmt`: which byte of the eight bytes `b:a` each result byte takes.
@@ -207,6 +227,7 @@ pub enum PrmtMode {
 
 /// Byte permutation: PTX `prmt.b32 d, a, b, selector`. All modes but [`PrmtMode::Index`] read selector bits
 /// 1:0 only.
+#[inline]
 pub const fn prmt(mode: PrmtMode, a: u32, b: u32, selector: u32) -> u32 {
     let pair = join(a, b);
     let chosen = selector & 3;
@@ -245,6 +266,7 @@ pub const fn prmt(mode: PrmtMode, a: u32, b: u32, selector: u32) -> u32 {
 
 /// The low `length` bits of `a`, extended to 32 by zeros or (signed) by the top one of them: PTX `szext`,
 /// SASS `SGXT`. Length 0 gives 0; a length of 32 or more keeps `a` (clamp) or counts modulo 32 (wrap).
+#[inline]
 pub const fn szext(signed: bool, a: u32, length: u32, limit: Limit) -> u32 {
     match limit.apply(length, 32) {
         0 => 0,
@@ -254,17 +276,20 @@ pub const fn szext(signed: bool, a: u32, length: u32, limit: Limit) -> u32 {
 
 /// `length` ones at `position`, what goes past bit 31 dropped: PTX `bmsk`, SASS `BMSK`. Both numbers are
 /// limited to 32 (clamp) or taken modulo 32 (wrap).
+#[inline]
 pub const fn bmsk(position: u32, length: u32, limit: Limit) -> u32 {
     (low_ones(limit.apply(length, 32)) << limit.apply(position, 32)) as u32
 }
 
 /// `a` if `condition` holds, else `b`: PTX `selp`, SASS `SEL`.
+#[inline]
 pub const fn sel(condition: bool, a: u64, b: u64) -> u64 {
     if condition { a } else { b }
 }
 
 /// `c` plus the four products of the bytes of `a` and `b`, modulo 2^32: PTX `dp4a`. Each operand's bytes are
 /// signed or not.
+#[inline]
 pub const fn dp4a(a_signed: bool, b_signed: bool, a: u32, b: u32, c: u32) -> u32 {
     let (a_type, b_type) = (IntType::new(8, a_signed), IntType::new(8, b_signed));
     let mut sum = c as i128;
@@ -278,6 +303,7 @@ pub const fn dp4a(a_signed: bool, b_signed: bool, a: u32, b: u32, c: u32) -> u32
 
 /// `c` plus the two products of the halves of `a` with the two lower (or, if `high`, upper) bytes of `b`,
 /// modulo 2^32: PTX `dp2a.lo`, `dp2a.hi`.
+#[inline]
 pub const fn dp2a(a_signed: bool, b_signed: bool, high: bool, a: u32, b: u32, c: u32) -> u32 {
     let (a_type, b_type) = (IntType::new(16, a_signed), IntType::new(8, b_signed));
     let b = if high { b >> 16 } else { b };

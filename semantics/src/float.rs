@@ -18,6 +18,7 @@ use crate::{BF16, F16, F32, F64, Format, Mode, Rounding};
 
 /// The host's round-to-nearest result of an operation, for the two formats that the host has. The NaN that
 /// the host chooses is not the GPU's, so its payload must be replaced.
+#[inline]
 fn host(
     format: Format,
     operands: [u64; 3],
@@ -34,6 +35,7 @@ fn host(
 
 /// `a + b`. Opposite infinities give NaN; an exact zero sum of opposite signs is `+0`, or `-0` when rounding
 /// down.
+#[inline]
 pub fn add(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     let (a, b) = (mode.input(format, a), mode.input(format, b));
     let nearest = mode.rounding == Rounding::Nearest;
@@ -42,11 +44,13 @@ pub fn add(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
 }
 
 /// `a - b`: [`add`] with the sign of `b` changed.
+#[inline]
 pub fn sub(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     add(format, a, neg(format, b), mode)
 }
 
 /// `a * b`. Zero times infinity gives NaN.
+#[inline]
 pub fn mul(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     let (a, b) = (mode.input(format, a), mode.input(format, b));
     let nearest = mode.rounding == Rounding::Nearest;
@@ -56,15 +60,34 @@ pub fn mul(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
 
 /// `a * b + c` with one rounding. Zero times infinity gives NaN, even if `c` is a NaN or an infinity; so does
 /// an infinite product and the opposite infinity.
+#[inline]
 pub fn fma(format: Format, a: u64, b: u64, c: u64, mode: Mode) -> u64 {
     let [a, b, c] = [a, b, c].map(|operand| mode.input(format, operand));
     let fast = match mode.rounding {
-        Rounding::Nearest => {
-            host(format, [a, b, c], |[a, b, c]| a.mul_add(b, c), |[a, b, c]| a.mul_add(b, c))
-        }
+        Rounding::Nearest => host(format, [a, b, c], fma_single, |[a, b, c]| a.mul_add(b, c)),
         _ => None,
     };
     mode.output(format, fast.unwrap_or_else(|| fma_exactly(format, a, b, c, mode.rounding)))
+}
+
+/// `a * b + c` in binary32 by arithmetic in binary64, where the product is exact and the sum is rounded to odd:
+/// if it is not exact, its last bit is set. Rounding that again, to 24 bits, gives what one rounding of the exact
+/// sum gives (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
+/// rounding to odd", IEEE Transactions on Computers 57(4), 2008). The error of the sum is exact by Knuth's TwoSum.
+/// Unlike the host's function this is no call where the host's processor may lack the instruction.
+#[inline]
+fn fma_single([a, b, c]: [f32; 3]) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let rest = sum - product;
+    let error = (product - (sum - rest)) + (c - rest);
+    // Towards the exact sum, if that is not the even neighbour already. The error of an infinity or NaN is a NaN.
+    let inexact = error < 0.0 || error > 0.0;
+    let away = (error > 0.0) == (sum > 0.0);
+    let bits = sum.to_bits();
+    let step = if away { 1 } else { u64::MAX };
+    let odd = if inexact && bits & 1 == 0 { bits.wrapping_add(step) } else { bits };
+    f64::from_bits(odd) as f32
 }
 
 /// `a / b`, correctly rounded: PTX `div.{rn,rz,rm,rp}`, and with `a` = 1 `rcp.{rn,rz,rm,rp}`. `0/0` and
@@ -157,21 +180,25 @@ fn fma_exactly(format: Format, a: u64, b: u64, c: u64, rounding: Rounding) -> u6
 }
 
 /// `a` with the sign changed, of zeros and NaNs too (PTX `neg`, the SASS operand modifier `-`).
+#[inline]
 pub fn neg(format: Format, a: u64) -> u64 {
     (a ^ format.sign_bit()) & format.mask()
 }
 
 /// `a` with the sign cleared, of zeros and NaNs too (PTX `abs`, the SASS operand modifier `|a|`).
+#[inline]
 pub fn abs(format: Format, a: u64) -> u64 {
     format.magnitude(a)
 }
 
 /// `b` with the sign of `a`: PTX `copysign`.
+#[inline]
 pub fn copysign(format: Format, a: u64, b: u64) -> u64 {
     (a & format.sign_bit()) | format.magnitude(b)
 }
 
 /// `a` with a negative value or `-0` replaced by `+0`: PTX `.relu`. A NaN becomes the format's NaN.
+#[inline]
 pub fn relu(format: Format, a: u64) -> u64 {
     if format.is_nan(a) {
         format.nan()
@@ -194,16 +221,19 @@ pub enum NanRule {
 
 /// The smaller operand; `-0` is smaller than `+0`. With `ftz`, subnormal operands count, and are returned, as
 /// zeros.
+#[inline]
 pub fn min(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
     select_extreme(format, a, b, nan, ftz, |a, b| a < b)
 }
 
 /// The larger operand; `+0` is larger than `-0`. With `ftz`, subnormal operands count, and are returned, as
 /// zeros.
+#[inline]
 pub fn max(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
     select_extreme(format, a, b, nan, ftz, |a, b| a > b)
 }
 
+#[inline]
 fn select_extreme(
     format: Format,
     a: u64,
@@ -225,6 +255,7 @@ fn select_extreme(
 }
 
 /// A key that orders all values but NaNs, `-0` below `+0`.
+#[inline]
 fn total_order(format: Format, a: u64) -> i64 {
     let magnitude = format.magnitude(a) as i64;
     if format.is_negative(a) { -1 - magnitude } else { magnitude }
@@ -265,6 +296,7 @@ pub enum FloatCmp {
 }
 
 /// Whether `a cmp b` holds. Zeros of both signs are equal; with `ftz`, subnormal operands count as zeros.
+#[inline]
 pub fn compare(format: Format, cmp: FloatCmp, a: u64, b: u64, ftz: bool) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let mode = Mode::IEEE.with_ftz(ftz);

@@ -34,108 +34,129 @@ pub const F64: Format = Format { exponent_bits: 11, fraction_bits: 52, nan: 0xff
 
 impl Format {
     /// Width of the whole value, in bits: 16, 32 or 64.
+    #[inline]
     pub const fn bits(self) -> u32 {
         1 + self.exponent_bits + self.fraction_bits
     }
 
     /// Width of the trailing significand, in bits; the precision is one more.
+    #[inline]
     pub const fn fraction_bits(self) -> u32 {
         self.fraction_bits
     }
 
     /// The exponent bias.
+    #[inline]
     pub const fn bias(self) -> i32 {
         (1 << (self.exponent_bits - 1)) - 1
     }
 
     /// The exponent of the least significant bit of every subnormal: the smallest power of two that the
     /// format holds.
+    #[inline]
     pub(crate) const fn least_exponent(self) -> i32 {
         1 - self.bias() - self.fraction_bits as i32
     }
 
     /// The largest biased exponent, that of infinities and NaNs.
+    #[inline]
     pub(crate) const fn special_exponent(self) -> i32 {
         (1 << self.exponent_bits) - 1
     }
 
     /// All bits of a value: what a wider word is masked with.
+    #[inline]
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
 
     /// The sign bit.
+    #[inline]
     pub const fn sign_bit(self) -> u64 {
         1 << (self.bits() - 1)
     }
 
     /// The bits of the trailing significand.
+    #[inline]
     pub const fn fraction_mask(self) -> u64 {
         (1 << self.fraction_bits) - 1
     }
 
     /// The NaN that arithmetic returns: payloads of operands are not propagated.
+    #[inline]
     pub const fn nan(self) -> u64 {
         self.nan
     }
 
     /// Zero of the given sign.
+    #[inline]
     pub const fn zero(self, negative: bool) -> u64 {
         if negative { self.sign_bit() } else { 0 }
     }
 
     /// Infinity of the given sign.
+    #[inline]
     pub const fn infinity(self, negative: bool) -> u64 {
         self.zero(negative) | ((self.special_exponent() as u64) << self.fraction_bits)
     }
 
     /// The finite value of greatest magnitude with the given sign.
+    #[inline]
     pub const fn largest(self, negative: bool) -> u64 {
         self.infinity(negative) - 1
     }
 
     /// The value `1.0`.
+    #[inline]
     pub const fn one(self) -> u64 {
         (self.bias() as u64) << self.fraction_bits
     }
 
     /// The value without its sign.
+    #[inline]
     pub const fn magnitude(self, a: u64) -> u64 {
         a & self.mask() & !self.sign_bit()
     }
 
     /// Whether the sign bit is set (of zeros and NaNs too).
+    #[inline]
     pub const fn is_negative(self, a: u64) -> bool {
         a & self.sign_bit() != 0
     }
 
     /// Whether `a` is a NaN, quiet or signalling.
+    #[inline]
     pub const fn is_nan(self, a: u64) -> bool {
         self.magnitude(a) > self.infinity(false)
     }
 
     /// Whether `a` is an infinity of either sign.
+    #[inline]
     pub const fn is_infinite(self, a: u64) -> bool {
         self.magnitude(a) == self.infinity(false)
     }
 
     /// Whether `a` is a zero of either sign.
+    #[inline]
     pub const fn is_zero(self, a: u64) -> bool {
         self.magnitude(a) == 0
     }
 
     /// Whether `a` is neither infinite nor NaN.
+    #[inline]
     pub const fn is_finite(self, a: u64) -> bool {
         self.magnitude(a) < self.infinity(false)
     }
 
     /// Whether `a` is subnormal: not zero and of magnitude below the least normal value.
+    #[inline]
     pub const fn is_subnormal(self, a: u64) -> bool {
         let magnitude = self.magnitude(a);
         magnitude != 0 && magnitude <= self.fraction_mask()
     }
 
     /// `a` with a subnormal replaced by the zero of its sign: what `.ftz` does to inputs and results.
+    #[inline]
     pub const fn flush(self, a: u64) -> u64 {
         if self.is_subnormal(a) { a & self.sign_bit() } else { a & self.mask() }
     }
@@ -184,26 +205,31 @@ impl Mode {
     pub const IEEE: Mode = Mode::new(Rounding::Nearest);
 
     /// A mode with the given rounding that keeps subnormals and does not clamp.
+    #[inline]
     pub const fn new(rounding: Rounding) -> Mode {
         Mode { rounding, ftz: false, sat: false }
     }
 
     /// The same mode with flushing of subnormals on or off.
+    #[inline]
     pub const fn with_ftz(self, ftz: bool) -> Mode {
         Mode { ftz, ..self }
     }
 
     /// The same mode with clamping to `[0, 1]` on or off.
+    #[inline]
     pub const fn with_sat(self, sat: bool) -> Mode {
         Mode { sat, ..self }
     }
 
     /// What the operation reads where it is given `a`.
+    #[inline]
     pub(crate) const fn input(self, format: Format, a: u64) -> u64 {
         if self.ftz { format.flush(a) } else { a & format.mask() }
     }
 
     /// What the operation writes where rounding gave `a`.
+    #[inline]
     pub(crate) const fn output(self, format: Format, a: u64) -> u64 {
         let a = if self.ftz { format.flush(a) } else { a };
         if !self.sat {

@@ -47,19 +47,16 @@ fn add3<const N: usize>(i: &Fields<'_>, carries: [PredSource; N]) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
         let carries = carries.map(|carry| registers.pred(carry));
-        let mut sums = [0; LANES];
-        let mut carry_out = [0; LANES];
-        for n in 0..LANES {
+        let sum = |n: usize| {
             let carry_in = carries.iter().fold(more, |sum, &carry| sum + u32::from(has(carry, n)));
-            let (low, carry) = int::add3_carry(U32, a[n].into(), b[n].into(), c[n].into(), carry_in);
-            (sums[n], carry_out[n]) = (low as u32, carry);
-        }
-        registers.write(d, step.lanes, |lane| sums[lane]);
+            int::add3_carry(U32, a[n].into(), b[n].into(), c[n].into(), carry_in)
+        };
+        registers.write(d, step.lanes, |n| sum(n).0 as u32);
         if pd.is_some() {
-            registers.write_pred(pd, step.lanes, set_where(|n| carry_out[n] >= 1));
+            registers.write_pred(pd, step.lanes, set_where(|n| sum(n).1 >= 1));
         }
         if pe.is_some() {
-            registers.write_pred(pe, step.lanes, set_where(|n| carry_out[n] >= 2));
+            registers.write_pred(pe, step.lanes, set_where(|n| sum(n).1 >= 2));
         }
         Ok(Flow::Next)
     }))
@@ -80,6 +77,9 @@ pub(super) fn lop3(i: &Fields<'_>) -> Decoded {
     let (d, pd, ps) = (i.dest("d")?, i.pred_dest("pd")?, i.pred("ps")?);
     let (a, b, c) = (i.word("a")?, i.word("b")?, i.word("c")?);
     let lut = i.imm("lut")? as u8;
+    if pd.is_none() {
+        return map3(d, Registers::int, [a, b, c], move |a, b, c| bits::lop3(a, b, c, lut));
+    }
     Ok(Box::new(move |registers, step| {
         let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
         let result: Lanes = std::array::from_fn(|n| bits::lop3(a[n], b[n], c[n], lut));
@@ -123,6 +123,26 @@ fn comparison(i: &Fields<'_>) -> Result<Result<IntCmp, bool>, String> {
     })
 }
 
+/// The lanes in which `a cmp b` holds: a loop for each comparison, so that each is vector code.
+fn compare_lanes(ty: IntType, cmp: IntCmp, a: &Lanes, b: &Lanes) -> u32 {
+    #[inline(always)]
+    fn lanes(ty: IntType, cmp: IntCmp, a: &Lanes, b: &Lanes) -> u32 {
+        set_where(|n| int::compare(ty, cmp, a[n].into(), b[n].into()))
+    }
+    #[inline(always)]
+    fn signed(cmp: IntCmp, ty: IntType, a: &Lanes, b: &Lanes) -> u32 {
+        if ty.is_signed() { lanes(S32, cmp, a, b) } else { lanes(U32, cmp, a, b) }
+    }
+    match cmp {
+        IntCmp::Eq => lanes(U32, IntCmp::Eq, a, b),
+        IntCmp::Ne => lanes(U32, IntCmp::Ne, a, b),
+        IntCmp::Lt => signed(IntCmp::Lt, ty, a, b),
+        IntCmp::Le => signed(IntCmp::Le, ty, a, b),
+        IntCmp::Gt => signed(IntCmp::Gt, ty, a, b),
+        IntCmp::Ge => signed(IntCmp::Ge, ty, a, b),
+    }
+}
+
 /// `ISETP`, `UISETP`.
 pub(super) fn isetp(i: &Fields<'_>) -> Decoded {
     let (a, b, ty) = (i.word("a")?, i.word("b")?, sign(i));
@@ -130,7 +150,7 @@ pub(super) fn isetp(i: &Fields<'_>) -> Decoded {
         Err(always) => set_predicates(i, move |_| if always { u32::MAX } else { 0 }),
         Ok(cmp) => set_predicates(i, move |registers| {
             let (a, b) = (registers.int(a), registers.int(b));
-            set_where(|n| int::compare(ty, cmp, a[n].into(), b[n].into()))
+            compare_lanes(ty, cmp, &a, &b)
         }),
     }
 }
@@ -142,10 +162,8 @@ pub(super) fn isetp_ex(i: &Fields<'_>) -> Decoded {
         Err(always) => set_predicates(i, move |_| if always { u32::MAX } else { 0 }),
         Ok(cmp) => set_predicates(i, move |registers| {
             let (a, b, below) = (registers.int(a), registers.int(b), registers.pred(below));
-            set_where(|n| match a[n] == b[n] {
-                true => has(below, n),
-                false => int::compare(ty, cmp, a[n].into(), b[n].into()),
-            })
+            let equal = compare_lanes(ty, IntCmp::Eq, &a, &b);
+            equal & below | !equal & compare_lanes(ty, cmp, &a, &b)
         }),
     }
 }
@@ -166,7 +184,21 @@ pub(super) fn shf(i: &Fields<'_>) -> Decoded {
         limit: if i.modifier(ModKind::Combine) == ".W" { Limit::Wrap } else { Limit::Clamp },
     };
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
-    map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::shf(funnel, a, b, c))
+    // The shifts of words and the usual ones of pairs as constants: vector code.
+    const WORD: Funnel = Funnel { left: true, ty: U32, high: false, limit: Limit::Clamp };
+    const LEFT: Funnel = Funnel { left: true, ty: U64, high: true, limit: Limit::Clamp };
+    const LOGICAL: Funnel = Funnel { left: false, ty: U32, high: true, limit: Limit::Clamp };
+    const ARITHMETIC: Funnel = Funnel { left: false, ty: S32, high: true, limit: Limit::Clamp };
+    const RIGHT: Funnel = Funnel { left: false, ty: U64, high: false, limit: Limit::Clamp };
+    let d = i.dest("d")?;
+    match funnel {
+        WORD => map3(d, Registers::int, sources, |a, b, c| bits::shf(WORD, a, b, c)),
+        LEFT => map3(d, Registers::int, sources, |a, b, c| bits::shf(LEFT, a, b, c)),
+        LOGICAL => map3(d, Registers::int, sources, |a, b, c| bits::shf(LOGICAL, a, b, c)),
+        ARITHMETIC => map3(d, Registers::int, sources, |a, b, c| bits::shf(ARITHMETIC, a, b, c)),
+        RIGHT => map3(d, Registers::int, sources, |a, b, c| bits::shf(RIGHT, a, b, c)),
+        other => map3(d, Registers::int, sources, move |a, b, c| bits::shf(other, a, b, c)),
+    }
 }
 
 /// Adds `b` to a shifted value; `pd` is the carry.
@@ -180,12 +212,14 @@ fn shifted_add(
     Ok(Box::new(move |registers, step| {
         let (a, b) = (shifted(registers), registers.int(b));
         let carry_in = carry.map_or(0, |carry| registers.pred(carry));
-        let sums: [(u64, u32); LANES] = std::array::from_fn(|n| {
-            let more = u32::from(complete) + (carry_in >> n & 1);
+        let sum = |n: usize| {
+            let more = u32::from(complete) + u32::from(has(carry_in, n));
             int::add3_carry(U32, a[n].into(), b[n].into(), 0, more)
-        });
-        registers.write(d, step.lanes, |lane| sums[lane].0 as u32);
-        registers.write_pred(pd, step.lanes, set_where(|n| sums[n].1 != 0));
+        };
+        registers.write(d, step.lanes, |n| sum(n).0 as u32);
+        if pd.is_some() {
+            registers.write_pred(pd, step.lanes, set_where(|n| sum(n).1 != 0));
+        }
         Ok(Flow::Next)
     }))
 }
@@ -256,11 +290,15 @@ pub(super) fn sel(i: &Fields<'_>) -> Decoded {
 
 /// `VIMNMX`.
 pub(super) fn imnmx(i: &Fields<'_>) -> Decoded {
-    let ty = sign(i);
-    select(i, Registers::int, move |least, a, b| {
-        let choose = if least { int::min } else { int::max };
-        choose(ty, a.into(), b.into()) as u32
-    })
+    #[inline(always)]
+    fn extreme(ty: IntType, least: bool, a: u32, b: u32) -> u32 {
+        let (min, max) = (int::min(ty, a.into(), b.into()), int::max(ty, a.into(), b.into()));
+        (if least { min } else { max }) as u32
+    }
+    match sign(i).is_signed() {
+        true => select(i, Registers::int, |least, a, b| extreme(S32, least, a, b)),
+        false => select(i, Registers::int, |least, a, b| extreme(U32, least, a, b)),
+    }
 }
 
 /// `PRMT`, `UPRMT`; its selector is the second operand.
@@ -276,7 +314,13 @@ pub(super) fn prmt(i: &Fields<'_>) -> Decoded {
         _ => return i.unknown(ModKind::Mode),
     };
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
-    map3(i.dest("d")?, Registers::int, sources, move |a, selector, c| bits::prmt(mode, a, c, selector))
+    let d = i.dest("d")?;
+    match mode {
+        PrmtMode::Index => {
+            map3(d, Registers::int, sources, |a, selector, c| bits::prmt(PrmtMode::Index, a, c, selector))
+        }
+        _ => map3(d, Registers::int, sources, move |a, selector, c| bits::prmt(mode, a, c, selector)),
+    }
 }
 
 /// `IABS`.

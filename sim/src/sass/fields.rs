@@ -272,6 +272,11 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Whether an operand is the same for all lanes.
+fn is_uniform(source: Source) -> bool {
+    !matches!(source.origin, Origin::Lane(_))
+}
+
 /// `d = f(a)`, lane by lane.
 pub(super) fn map1(
     d: Dest,
@@ -286,13 +291,20 @@ pub(super) fn map1(
     }))
 }
 
-/// `d = f(a, b)`, lane by lane.
+/// `d = f(a, b)`, lane by lane. With one value of `b` for all lanes, a shift by `b` is vector code.
 pub(super) fn map2(
     d: Dest,
     read: impl Fn(&Registers, Source) -> Lanes + 'static,
     [a, b]: [Source; 2],
     f: impl Fn(u32, u32) -> u32 + 'static,
 ) -> Decoded {
+    if is_uniform(b) {
+        return Ok(Box::new(move |registers, step| {
+            let (a, [b, ..]) = (read(registers, a), read(registers, b));
+            registers.write(d, step.lanes, |lane| f(a[lane], b));
+            Ok(Flow::Next)
+        }));
+    }
     Ok(Box::new(move |registers, step| {
         let (a, b) = (read(registers, a), read(registers, b));
         registers.write(d, step.lanes, |lane| f(a[lane], b[lane]));
@@ -300,13 +312,20 @@ pub(super) fn map2(
     }))
 }
 
-/// `d = f(a, b, c)`, lane by lane.
+/// `d = f(a, b, c)`, lane by lane. With one value of `b` for all lanes, a shift by `b` is vector code.
 pub(super) fn map3(
     d: Dest,
     read: impl Fn(&Registers, Source) -> Lanes + 'static,
     [a, b, c]: [Source; 3],
     f: impl Fn(u32, u32, u32) -> u32 + 'static,
 ) -> Decoded {
+    if is_uniform(b) {
+        return Ok(Box::new(move |registers, step| {
+            let (a, [b, ..], c) = (read(registers, a), read(registers, b), read(registers, c));
+            registers.write(d, step.lanes, |lane| f(a[lane], b, c[lane]));
+            Ok(Flow::Next)
+        }));
+    }
     Ok(Box::new(move |registers, step| {
         let (a, b, c) = (read(registers, a), read(registers, b), read(registers, c));
         registers.write(d, step.lanes, |lane| f(a[lane], b[lane], c[lane]));

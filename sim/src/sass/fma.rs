@@ -6,8 +6,8 @@ use ptxc_semantics::{F16, F32, Mode, Rounding, S32, U32, U64, bits, convert, int
 
 use super::alu::{combine, select, set_predicates, set_where, sign};
 use super::fields::{Decoded, Fields, map1, map2, map3};
-use super::registers::{PredSource, Registers, Source};
-use crate::warp::{Flow, LANES};
+use super::registers::{PredDest, PredSource, Registers, Source};
+use crate::warp::{Flow, LANES, has};
 
 /// The rounding of arithmetic: `.RN` is not written.
 pub(super) fn rounding(i: &Fields<'_>) -> Result<Rounding, String> {
@@ -29,31 +29,40 @@ fn mode(i: &Fields<'_>) -> Result<Mode, String> {
     Ok(Mode::new(rounding(i)?).with_ftz(ftz(i)).with_sat(i.modifier(ModKind::Sat) == ".SAT"))
 }
 
+/// The mode of code that flushes subnormals.
+const FLUSHING: Mode = Mode::IEEE.with_ftz(true);
+
+/// `d = f(a, b)` on binary32. The usual modes are constants where `f` is called, so that it becomes vector code.
+fn float2(i: &Fields<'_>, f: impl Fn(u64, u64, Mode) -> u64 + Copy + 'static) -> Decoded {
+    let (d, mode, sources) = (i.dest("d")?, mode(i)?, [i.word("a")?, i.word("b")?]);
+    match mode {
+        Mode::IEEE => {
+            map2(d, Registers::float, sources, move |a, b| f(a.into(), b.into(), Mode::IEEE) as u32)
+        }
+        FLUSHING => map2(d, Registers::float, sources, move |a, b| f(a.into(), b.into(), FLUSHING) as u32),
+        _ => map2(d, Registers::float, sources, move |a, b| f(a.into(), b.into(), mode) as u32),
+    }
+}
+
 /// `FADD`.
 pub(super) fn fadd(i: &Fields<'_>) -> Decoded {
-    let mode = mode(i)?;
-    let sources = [i.word("a")?, i.word("b")?];
-    map2(i.dest("d")?, Registers::float, sources, move |a, b| {
-        float::add(F32, a.into(), b.into(), mode) as u32
-    })
+    float2(i, |a, b, mode| float::add(F32, a, b, mode))
 }
 
 /// `FMUL`.
 pub(super) fn fmul(i: &Fields<'_>) -> Decoded {
-    let mode = mode(i)?;
-    let sources = [i.word("a")?, i.word("b")?];
-    map2(i.dest("d")?, Registers::float, sources, move |a, b| {
-        float::mul(F32, a.into(), b.into(), mode) as u32
-    })
+    float2(i, |a, b, mode| float::mul(F32, a, b, mode))
 }
 
 /// `FFMA`.
 pub(super) fn ffma(i: &Fields<'_>) -> Decoded {
-    let mode = mode(i)?;
-    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
-    map3(i.dest("d")?, Registers::float, sources, move |a, b, c| {
-        float::fma(F32, a.into(), b.into(), c.into(), mode) as u32
-    })
+    let (d, mode, sources) = (i.dest("d")?, mode(i)?, [i.word("a")?, i.word("b")?, i.word("c")?]);
+    let fma = |a: u32, b: u32, c: u32, mode| float::fma(F32, a.into(), b.into(), c.into(), mode) as u32;
+    match mode {
+        Mode::IEEE => map3(d, Registers::float, sources, move |a, b, c| fma(a, b, c, Mode::IEEE)),
+        FLUSHING => map3(d, Registers::float, sources, move |a, b, c| fma(a, b, c, FLUSHING)),
+        _ => map3(d, Registers::float, sources, move |a, b, c| fma(a, b, c, mode)),
+    }
 }
 
 /// A float comparison, or the result of one that ignores its operands.
@@ -101,7 +110,7 @@ pub(super) fn fset(i: &Fields<'_>) -> Decoded {
     let (d, ps, compared, combine) = (i.dest("d")?, i.pred("ps")?, compared(i)?, combine(i)?);
     Ok(Box::new(move |registers, step| {
         let holds = combine(compared(registers), registers.pred(ps));
-        registers.write(d, step.lanes, |n| if holds >> n & 1 == 1 { F32.one() as u32 } else { 0 });
+        registers.write(d, step.lanes, |n| if has(holds, n) { F32.one() as u32 } else { 0 });
         Ok(Flow::Next)
     }))
 }
@@ -145,12 +154,13 @@ pub(super) fn imad(i: &Fields<'_>) -> Decoded {
     })
 }
 
-/// The 64-bit `a * b + c`, plus one where the carry holds; and its carry out.
+/// The 64-bit `a * b + c`, plus one where the carry holds; and the lanes where `pd` gets a carry out.
 fn wide_sums(
     i: &Fields<'_>,
     carry: Option<PredSource>,
-) -> Result<impl Fn(&Registers) -> [(u64, bool); LANES] + use<>, String> {
-    let (a, b, c, ty) = (i.word("a")?, i.word("b")?, i.words::<2>("c")?, sign(i));
+    pd: PredDest,
+) -> Result<impl Fn(&Registers) -> ([u64; LANES], u32) + use<>, String> {
+    let (a, b, c, signed) = (i.word("a")?, i.word("b")?, i.words::<2>("c")?, sign(i).is_signed());
     // A negated addend is its complement and one more, which counts in the carry.
     let (c, more) = match c[0].neg {
         true => (c.map(|word| Source { neg: false, not: true, ..word }), true),
@@ -159,19 +169,24 @@ fn wide_sums(
     Ok(move |registers: &Registers| {
         let (a, b, c) = (registers.int(a), registers.int(b), registers.wide(c));
         let carry = carry.map_or(0, |carry| registers.pred(carry));
-        std::array::from_fn(|n| {
-            let product = int::mul_wide(ty, a[n].into(), b[n].into());
-            int::add_carry(U64, product, c[n], more || carry >> n & 1 == 1)
-        })
+        let product = |ty, n: usize| int::mul_wide(ty, a[n].into(), b[n].into());
+        let products: [u64; LANES] = match signed {
+            true => std::array::from_fn(|n| product(S32, n)),
+            false => std::array::from_fn(|n| product(U32, n)),
+        };
+        let sum = |n: usize| int::add_carry(U64, products[n], c[n], more || has(carry, n));
+        let carries = if pd.is_some() { set_where(|n| sum(n).1) } else { 0 };
+        (std::array::from_fn(|n| sum(n).0), carries)
     })
 }
 
 fn wide_multiply_add(i: &Fields<'_>, carry: Option<PredSource>) -> Decoded {
-    let (d, pd, sums) = (i.dests("d", 2)?, i.pred_dest("pd")?, wide_sums(i, carry)?);
+    let (d, pd) = (i.dests("d", 2)?, i.pred_dest("pd")?);
+    let sums = wide_sums(i, carry, pd)?;
     Ok(Box::new(move |registers, step| {
-        let sums = sums(registers);
-        registers.write_wide(&d, step.lanes, |n| sums[n].0);
-        registers.write_pred(pd, step.lanes, set_where(|n| sums[n].1));
+        let (sums, carries) = sums(registers);
+        registers.write_wide(&d, step.lanes, |n| sums[n]);
+        registers.write_pred(pd, step.lanes, carries);
         Ok(Flow::Next)
     }))
 }
@@ -195,7 +210,7 @@ pub(super) fn imad_x(i: &Fields<'_>) -> Decoded {
         let carry = registers.pred(ps);
         registers.write(d, step.lanes, |n| {
             let sum = int::mad_lo(U32, a[n].into(), b[n].into(), c[n].into());
-            int::add(U32, sum, (carry >> n & 1).into()) as u32
+            int::add(U32, sum, has(carry, n).into()) as u32
         });
         Ok(Flow::Next)
     }))
@@ -203,11 +218,12 @@ pub(super) fn imad_x(i: &Fields<'_>) -> Decoded {
 
 /// `IMAD.HI`.
 pub(super) fn imad_hi(i: &Fields<'_>) -> Decoded {
-    let (d, pd, sums) = (i.dest("d")?, i.pred_dest("pd")?, wide_sums(i, None)?);
+    let (d, pd) = (i.dest("d")?, i.pred_dest("pd")?);
+    let sums = wide_sums(i, None, pd)?;
     Ok(Box::new(move |registers, step| {
-        let sums = sums(registers);
-        registers.write(d, step.lanes, |n| (sums[n].0 >> 32) as u32);
-        registers.write_pred(pd, step.lanes, set_where(|n| sums[n].1));
+        let (sums, carries) = sums(registers);
+        registers.write(d, step.lanes, |n| (sums[n] >> 32) as u32);
+        registers.write_pred(pd, step.lanes, carries);
         Ok(Flow::Next)
     }))
 }
