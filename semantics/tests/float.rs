@@ -72,6 +72,24 @@ fn fma_matches_the_reference() {
 }
 
 #[test]
+fn what_lies_far_below_a_tie_decides_it() {
+    // (1 + 2^-n) (1 + 2^-(p - n)) lies halfway between two values of p bits; rounding twice would forget the addend.
+    for format in FORMATS {
+        let (digits, one) = (format.fraction_bits() + 1, format.one());
+        for n in 1..digits {
+            let [a, b] = [n, digits - n].map(|n| one | 1 << (format.fraction_bits() + 1 - n) >> 1);
+            let least = 1 << (format.fraction_bits() / 2);
+            for c in [0, 1, least, format.fraction_mask() + 1, one >> 1] {
+                for sign in [0, format.sign_bit()] {
+                    check(format, Op::Fma, [a, b, c | sign], Mode::IEEE);
+                    check(format, Op::Fma, [a | format.sign_bit(), b, c | sign], Mode::IEEE);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn subtraction_of_neighbours_is_exact() {
     // From x - y = 0 with either sign of zero to one unit in the last place, at each end of the exponent
     // range.
