@@ -69,6 +69,24 @@ pub struct Resources {
     pub spills: u32,
 }
 
+impl Resources {
+    /// The names of the fields in the text of a program, in its order.
+    pub const NAMES: [&'static str; 6] = ["registers", "uniform", "shared", "local", "barriers", "spills"];
+
+    /// The field of a name in the text of a program.
+    pub fn by_name(&mut self, name: &str) -> Option<&mut u32> {
+        let fields = [
+            &mut self.registers,
+            &mut self.uniform_registers,
+            &mut self.shared_bytes,
+            &mut self.local_bytes,
+            &mut self.barriers,
+            &mut self.spills,
+        ];
+        Self::NAMES.iter().zip(fields).find(|(known, _)| **known == name).map(|(_, field)| field)
+    }
+}
+
 /// A finished kernel, with the code of the functions that it calls behind its own; or the code of one function, not
 /// linked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]

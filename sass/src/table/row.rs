@@ -189,9 +189,8 @@ impl Kinds {
     pub const CONST_AT_UR: Kinds = Kinds(2048);
     /// Memory addresses with a uniform part.
     pub const MEM_AT_UR: Kinds = Kinds(4096);
-
     /// Functions.
-    pub const FUNCTION: Kinds = Kinds(4096);
+    pub const FUNCTION: Kinds = Kinds(8192);
 
     /// The union.
     pub const fn or(self, other: Kinds) -> Kinds {

@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! .nv.constant3:                                  // constant bank 3
-//! /*0010*/  weight:                               // 100 bytes, aligned to 4
+//!         .align 4
+//! /*0010*/  weight:                               // 100 bytes
 //!         .word 0x3f800000, 0x40800000, 0x40c00000, 0x40800000
 //!         .zero 84
 //! .nv.constant4:                                  // constant bank 4: addresses of global variables
 //! /*0000*/  .dword counter
 //! .nv.global:                                     // global memory
-//! counter:                                        // 4 bytes, aligned to 4
+//!         .align 4
+//! counter:                                        // 4 bytes
 //!         .zero 4
-//! list:                                           // 16 bytes, aligned to 8
+//!         .align 8
+//! list:                                           // 16 bytes
 //!         .dword generic(counter)+0x8
 //!         .zero 8
 //! ```
@@ -35,6 +38,7 @@ pub fn write_variables(variables: &[&Variable], out: &mut impl fmt::Write) -> fm
     if !constants.is_empty() {
         writeln!(out, "{:<48}// constant bank 3", ".nv.constant3:")?;
         for variable in constants {
+            writeln!(out, "        .align {}", variable.align)?;
             write!(out, "/*{:04x}*/  ", variable.place)?;
             content(variable, 38, out)?;
         }
@@ -46,6 +50,7 @@ pub fn write_variables(variables: &[&Variable], out: &mut impl fmt::Write) -> fm
         }
         writeln!(out, "{:<48}// global memory", ".nv.global:")?;
         for variable in globals {
+            writeln!(out, "        .align {}", variable.align)?;
             content(variable, 48, out)?;
         }
     }
@@ -55,9 +60,9 @@ pub fn write_variables(variables: &[&Variable], out: &mut impl fmt::Write) -> fm
 /// A variable's name, size and content.
 fn content(variable: &Variable, column: usize, out: &mut impl fmt::Write) -> fmt::Result {
     let label = format!("{}:", variable.name);
-    let (size, align) = (variable.size, variable.align);
+    let size = variable.size;
     let unit = if size == 1 { "byte" } else { "bytes" };
-    writeln!(out, "{label:<column$}// {size} {unit}, aligned to {align}")?;
+    writeln!(out, "{label:<column$}// {size} {unit}")?;
     let mut at = 0;
     for pointer in &variable.pointers {
         bytes(variable, at, pointer.at, out)?;
@@ -148,12 +153,14 @@ mod tests {
         let lines: Vec<_> = out.lines().map(|line| line.split("//").next().unwrap().trim()).collect();
         let expected = [
             ".nv.constant3:",
+            ".align 4",
             "/*0008*/  table:",
             ".word 0x04030201",
             ".byte 0x05, 0x06, 0x07",
             ".nv.constant4:",
             "/*0008*/  .dword list",
             ".nv.global:",
+            ".align 4",
             "list:",
             ".word 0x00000001",
             ".dword generic(other)-0x4",

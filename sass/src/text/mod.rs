@@ -1,5 +1,4 @@
-//! The text of instructions and programs, as NVIDIA's disassembler spells it, and the way back for
-//! single instructions.
+//! The text of instructions and programs, as NVIDIA's disassembler spells it, and the way back.
 //!
 //! ```
 //! use ptxc_sass::text::parse_inst;
@@ -13,14 +12,23 @@
 
 mod alias;
 mod data;
+mod data_read;
+mod error;
 mod float;
+mod forms;
 mod inst;
+mod kernel;
 mod notation;
 mod parse;
 mod program;
+mod read;
+mod source;
 
 pub use data::write_variables;
+pub use error::{ErrorCode, TextError};
 pub use inst::write_inst;
+pub use kernel::Kernel;
 pub use notation::{Notation, NotationError};
 pub use parse::{ParseError, parse_inst};
 pub use program::{Style, write_program};
+pub use read::{ReadOptions, parse_programs};

@@ -15,7 +15,7 @@ use super::{alias, float, inst};
 use crate::inst::Inst;
 use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile};
-use crate::table::{ImmFormat, ModKind, Op, Row, Slot, SpecialReg};
+use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg};
 
 /// Why a line is no instruction that the table knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 /// The rows by the first word of their mnemonic, longest mnemonic first.
-static ROWS: LazyLock<FxHashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
+pub(super) static ROWS: LazyLock<FxHashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
     let mut rows: FxHashMap<&'static str, Vec<Op>> = FxHashMap::default();
     for &op in Op::ALL {
         rows.entry(first_word(op.row().mnemonic)).or_default().push(op);
@@ -67,8 +67,30 @@ static ROWS: LazyLock<FxHashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
     rows
 });
 
-fn first_word(mnemonic: &str) -> &str {
+pub(super) fn first_word(mnemonic: &str) -> &str {
     mnemonic.split('.').next().unwrap_or(mnemonic)
+}
+
+/// Gives numbers to the places that instructions name.
+pub(super) trait Names {
+    /// A place in the code: `.L_x_7`, or `0x130`, its offset in bytes. `None` if that can't be one.
+    fn label(&mut self, name: &str) -> Option<Label>;
+
+    /// A function. `None` if that can't be one.
+    fn function(&mut self, name: &str) -> Option<FunctionIndex>;
+}
+
+/// Names that are numbers.
+struct Numbered;
+
+impl Names for Numbered {
+    fn label(&mut self, name: &str) -> Option<Label> {
+        Some(Label(name.strip_prefix(".L_x_")?.parse().ok()?))
+    }
+
+    fn function(&mut self, name: &str) -> Option<FunctionIndex> {
+        Some(FunctionIndex(name.strip_prefix('$')?.parse().ok()?))
+    }
 }
 
 /// Reads an instruction: the instruction, and a bit for each operand a, b, c that is marked `.reuse`.
@@ -79,6 +101,11 @@ fn first_word(mnemonic: &str) -> &str {
 /// # Errors
 /// If no row of the table takes the text.
 pub fn parse_inst(line: &str) -> Result<(Inst<PReg>, u8), ParseError> {
+    parse_named(line, &mut Numbered)
+}
+
+/// The same with other names.
+pub(super) fn parse_named(line: &str, names: &mut dyn Names) -> Result<(Inst<PReg>, u8), ParseError> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let (guard, line) = match line.strip_prefix('@') {
         Some(rest) => {
@@ -96,7 +123,7 @@ pub fn parse_inst(line: &str) -> Result<(Inst<PReg>, u8), ParseError> {
         None => (None, line),
     };
     let (line, targets) = match line.split_once(inst::TARGETS_BEGIN.trim_start()) {
-        Some((line, rest)) => (line.trim_end(), Some(targets(rest)?)),
+        Some((line, rest)) => (line.trim_end(), Some(targets(rest, names)?)),
         None => (line, None),
     };
     let (mnemonic, operands) = line.split_once(' ').unwrap_or((line, ""));
@@ -114,7 +141,7 @@ pub fn parse_inst(line: &str) -> Result<(Inst<PReg>, u8), ParseError> {
         if !modifiers(op.row(), rest, &mut inst) {
             continue;
         }
-        match fill(&mut inst, &mnemonic, &operands) {
+        match fill(&mut inst, &mnemonic, &operands, names) {
             Ok(_) if inst.is_indexed_branch() != targets.is_some() => {
                 error = ParseError::Count(mnemonic.clone());
             }
@@ -149,7 +176,12 @@ fn modifiers(row: &Row, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
     rest.is_empty()
 }
 
-fn fill(inst: &mut Inst<PReg>, mnemonic: &str, texts: &[&str]) -> Result<u8, ParseError> {
+fn fill(
+    inst: &mut Inst<PReg>,
+    mnemonic: &str,
+    texts: &[&str],
+    names: &mut dyn Names,
+) -> Result<u8, ParseError> {
     let row = inst.row();
     // `R4 -0x110` is two operands.
     let parted: Vec<&str>;
@@ -175,7 +207,7 @@ fn fill(inst: &mut Inst<PReg>, mnemonic: &str, texts: &[&str]) -> Result<u8, Par
             let low = texts.next().ok_or_else(|| ParseError::Count(mnemonic.to_string()))?;
             half_pair(text, low).map(|bits| (Operand::imm(bits), false))
         } else {
-            operand(text, slot)
+            operand(text, slot, names)
         };
         let read = read.and_then(|(operand, reused)| Some((complete_address(inst, operand)?, reused)));
         match read.filter(|(operand, _)| slot.check(operand).is_ok()) {
@@ -213,7 +245,10 @@ fn complete_address(inst: &Inst<PReg>, mut operand: Operand<PReg>) -> Option<Ope
 }
 
 /// Reads an operand for a slot; with it, whether it is marked `.reuse`.
-fn operand(text: &str, slot: &Slot) -> Option<(Operand<PReg>, bool)> {
+fn operand(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<(Operand<PReg>, bool)> {
+    if let Some(kind) = place(text, slot, names) {
+        return Some((Operand { kind, flags: OperandFlags::default() }, false));
+    }
     if let Some(bits) = immediate(text, slot.imm) {
         return Some((Operand::imm(bits), false));
     }
@@ -242,8 +277,6 @@ fn operand(text: &str, slot: &Slot) -> Option<(Operand<PReg>, bool)> {
     let kind = register(name)
         .or_else(|| constant(name))
         .or_else(|| address(name).map(OperandKind::Mem))
-        .or_else(|| label(name))
-        .or_else(|| function(name))
         .or_else(|| special(name))
         .or_else(|| convergence(name))?;
     Some((Operand { kind, flags }, reused))
@@ -327,28 +360,32 @@ fn address(text: &str) -> Option<Address<PReg>> {
     Some(address)
 }
 
-fn label(text: &str) -> Option<OperandKind<PReg>> {
-    label_number(text.strip_prefix("`(")?.strip_suffix(')')?).map(OperandKind::Label)
-}
-
-fn label_number(text: &str) -> Option<Label> {
-    Some(Label(text.strip_prefix(".L_x_")?.parse().ok()?))
+/// A place in the code, or a function, where the slot takes one: `` `(.L_x_3) ``, or an offset in bytes.
+fn place(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<OperandKind<PReg>> {
+    let is_label = slot.kinds.contains(Kinds::LABEL);
+    if !is_label && !slot.kinds.contains(Kinds::FUNCTION) {
+        return None;
+    }
+    let name = match text.strip_prefix("`(") {
+        Some(rest) => rest.strip_suffix(')')?,
+        None => hexadecimal(text).map(|_| text)?,
+    };
+    if is_label {
+        names.label(name).map(OperandKind::Label)
+    } else {
+        names.function(name).map(OperandKind::Function)
+    }
 }
 
 /// The targets of an indexed branch, given what follows the beginning of the annotation.
-fn targets(rest: &str) -> Result<Vec<Label>, ParseError> {
+fn targets(rest: &str, names: &mut dyn Names) -> Result<Vec<Label>, ParseError> {
     let wrong = || ParseError::Operand {
         mnemonic: "an indexed branch".to_string(),
         slot: "targets",
         text: rest.to_string(),
     };
     let list = rest.strip_suffix(inst::TARGETS_END).ok_or_else(wrong)?;
-    list.split(',').map(|name| label_number(name.trim()).ok_or_else(wrong)).collect()
-}
-
-fn function(text: &str) -> Option<OperandKind<PReg>> {
-    let number = text.strip_prefix("`($")?.strip_suffix(')')?.parse().ok()?;
-    Some(OperandKind::Function(FunctionIndex(number)))
+    list.split(',').map(|name| names.label(name.trim()).ok_or_else(wrong)).collect()
 }
 
 fn special(text: &str) -> Option<OperandKind<PReg>> {

@@ -2,21 +2,23 @@
 //!
 //! ```text
 //! // saxpy: sm_90, 10 registers, 0 bytes shared, 0 barriers, 0 spills; 61 static cycles a warp
-//! // parameters at c[0x0][0x210]: n b32 +0, a b32 +4, x b64 +8, y b64 +16
+//! .target sm_90
+//! .resources registers=10, uniform=4
+//! .parameters n b32 +0, a b32 +4, x b64 +8, y b64 +16     // at c[0x0][0x210]
 //! .text.saxpy:
 //! [B------:R-:W0:-:S07]  /*0000*/  S2R R5, SR_TID.X ;           // sets SB0
 //! .L_x_0:
 //! [B0-----:R-:W-:Y:S05]  /*0010*/  IMAD R5, R0, R2, R5 ;
 //! ```
 //!
-//! Labels are printed where a [`Label`](crate::Label) of the program points, in the order of their
+//! The first line is for people; [`parse_programs`](super::parse_programs) reads the rest back. Labels are printed where a [`Label`](crate::Label) of the program points, in the order of their
 //! numbers, and the name of a function where its code begins. Cost: linear in the length of the program, and sorting the labels.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use super::inst::write_inst;
 use super::notation::Notation;
-use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction};
+use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources};
 
 /// How a program is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub fn write_program(
     let mut functions = functions.into_iter().filter(|function| function.start.is_some()).peekable();
     let mut text = String::new();
     for (index, coded) in program.insts.iter().enumerate() {
-        if let Some(function) = functions.next_if(|function| function.start == Some(index as u32)) {
+        while let Some(function) = functions.next_if(|function| function.start <= Some(index as u32)) {
             writeln!(out, "{}:", function.name)?;
         }
         while let Some((_, number)) = labels.next_if(|&(at, _)| at as usize <= index) {
@@ -90,6 +92,9 @@ pub fn write_program(
             None => writeln!(out, "{text}")?,
         }
     }
+    for function in functions {
+        writeln!(out, "{}:", function.name)?;
+    }
     for (_, number) in labels {
         writeln!(out, ".L_x_{number}:")?;
     }
@@ -103,12 +108,13 @@ fn tables(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     }
     let what = format!(".nv.constant{JUMP_TABLE_BANK}.{}:", program.name);
     writeln!(out, "{what:<COMMENT_COLUMN$}// constant bank {JUMP_TABLE_BANK}: jump tables")?;
-    for &table in &program.tables {
+    for (number, &table) in program.tables.iter().enumerate() {
+        writeln!(out, "/*{:04x}*/  .L_table_{number}:", table.offset)?;
         let branch = program.insts.get(table.branch as usize);
         let labels = branch.into_iter().flat_map(|coded| coded.inst.labels());
-        for (index, (word, label)) in program.table_words(table).zip(labels).enumerate() {
-            let offset = table.offset as usize + 4 * index;
-            writeln!(out, "/*{offset:04x}*/  .word {word:#x}  // .L_x_{}", label.0)?;
+        for (word, label) in program.table_words(table).zip(labels) {
+            let text = format!("        .word .L_x_{}-.text.{}", label.0, program.name);
+            writeln!(out, "{text:<COMMENT_COLUMN$}// {word:#x}")?;
         }
     }
     Ok(())
@@ -121,16 +127,33 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     if needs.local_bytes != 0 {
         write!(out, ", {} bytes local", needs.local_bytes)?;
     }
-    writeln!(out, ", {}; {} static cycles a warp", count(needs.spills, "spill"), program.static_cycles())?;
-    if !program.params.is_empty() {
-        write!(out, "// parameters at c[0x0][{:#x}]: ", program.arch.param_base())?;
-        for (position, param) in program.params.iter().enumerate() {
-            let separator = if position == 0 { "" } else { ", " };
-            write!(out, "{separator}{} {} +{}", param.name, type_by_size(param), param.offset)?;
-        }
-        out.write_str("\n")?;
+    write!(out, ", {}", count(needs.spills, "spill"))?;
+    if program.frequency.is_empty() {
+        // Read from text, which does not say how often an instruction runs.
+        writeln!(out)?;
+    } else {
+        writeln!(out, "; {} static cycles a warp", program.static_cycles())?;
     }
-    Ok(())
+    writeln!(out, ".target {}", program.arch)?;
+    let mut needs = needs.clone();
+    let mut separator = ".resources ";
+    for name in Resources::NAMES {
+        if let Some(number) = needs.by_name(name).filter(|number| **number != 0) {
+            write!(out, "{separator}{name}={number}")?;
+            separator = ", ";
+        }
+    }
+    // Nothing at all is said, too: what is not said is counted by the reader.
+    writeln!(out, "{}", if separator == ", " { "" } else { separator.trim_end() })?;
+    let mut line = String::from(".parameters");
+    for (position, param) in program.params.iter().enumerate() {
+        let separator = if position == 0 { " " } else { ", " };
+        write!(line, "{separator}{} {} +{}", param.name, type_by_size(param), param.offset)?;
+    }
+    if program.params.is_empty() {
+        return writeln!(out, "{line}");
+    }
+    writeln!(out, "{line:<COMMENT_COLUMN$}  // at c[0x0][{:#x}]", program.arch.param_base())
 }
 
 fn count(number: u32, noun: &str) -> String {
@@ -194,7 +217,9 @@ mod tests {
         assert_eq!(
             text(Style::default(), Some(&comments)),
             "// k: sm_90, 6 registers, 0 bytes shared, 1 barrier, 0 spills; 27 static cycles a warp\n\
-             // parameters at c[0x0][0x210]: n b32 +0\n\
+             .target sm_90\n\
+             .resources registers=6, barriers=1\n\
+             .parameters n b32 +0                              // at c[0x0][0x210]\n\
              .text.k:\n\
              [B------:R-:W0:-:S07]  /*0000*/  S2R R5, SR_TID.X ;                                // sets SB0\n\
              .L_x_0:\n\
@@ -216,7 +241,9 @@ mod tests {
         write_program(&program, &Style { offsets: false, ..Style::default() }, None, &mut text).unwrap();
         let tail = "BRX R2 -0x40 (*\"BRANCH_TARGETS .L_x_0,.L_x_1\"*) ;\n\
                     .nv.constant2.k:                                // constant bank 2: jump tables\n\
-                    /*0008*/  .word 0x10  // .L_x_0\n/*000c*/  .word 0x0  // .L_x_1\n";
+                    /*0008*/  .L_table_0:\n\
+                    \x20       .word .L_x_0-.text.k                    // 0x10\n\
+                    \x20       .word .L_x_1-.text.k                    // 0x0\n";
         assert!(text.ends_with(tail), "{text}");
     }
 

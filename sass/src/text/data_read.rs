@@ -1,0 +1,216 @@
+//! Variables read back from the data of constant bank 3, constant bank 4 and global memory.
+//!
+//! In: the lines of such sections, as [`write_variables`](super::write_variables) makes them or as
+//! `nvdisasm` prints them. Out: [`Variable`]s. A section has a location, which labels name, `/*0010*/` sets,
+//! `.align` rounds up and data moves on. A variable ends where the next label stands, which may be a local one
+//! (`.L_3:`). Linear in the text.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::error::{ErrorCode, TextError};
+use super::source::Line;
+use crate::variable::{Pointer, Section, Variable};
+
+/// The most bytes of content that a text may give, beyond zeros at the ends of variables.
+const MOST_CONTENT: usize = 1 << 26;
+
+/// The variables as far as they are read.
+#[derive(Default)]
+pub(super) struct DataReader {
+    variables: Vec<(Variable, Range<usize>)>,
+    /// Whether the last variable goes on.
+    is_open: bool,
+    /// Where the next byte lies, in bytes from the beginning of the section.
+    location: u32,
+    /// The alignment of the next variable.
+    align: u32,
+    /// Bytes of content so far.
+    content: usize,
+    /// The place of the next address in constant bank 4.
+    next_address: u32,
+    /// For each global variable the place of its address.
+    places: FxHashMap<String, u32>,
+}
+
+/// One thing in a list of data.
+enum Item {
+    /// A number of the size of the directive.
+    Number(u64),
+    /// An address.
+    Pointer(Pointer),
+}
+
+impl DataReader {
+    /// Leaves the section.
+    pub(super) fn leave(&mut self) {
+        self.is_open = false;
+        self.location = 0;
+        self.align = 0;
+        self.next_address = 0;
+    }
+
+    /// A line of constant bank 3 or global memory.
+    pub(super) fn line(&mut self, line: &Line<'_>, section: Section, errors: &mut Vec<TextError>) {
+        if let Err(message) = self.data(line, section) {
+            errors.push(TextError::new(ErrorCode::Data, line.span(), message));
+        }
+    }
+
+    fn data(&mut self, line: &Line<'_>, section: Section) -> Result<(), String> {
+        let code = line.code;
+        if let Some(name) = code.strip_suffix(':').filter(|name| !name.contains(char::is_whitespace)) {
+            self.is_open = !name.starts_with('.');
+            if !self.is_open {
+                return Ok(());
+            }
+            self.location = line.offset.unwrap_or(self.location);
+            let align = match std::mem::take(&mut self.align) {
+                // Nobody said; the location says what it can't be more than.
+                0 => 1 << self.location.trailing_zeros().min(4),
+                align => align,
+            };
+            let place = if section == Section::Constant { self.location } else { 0 };
+            let (name, bytes, pointers) = (name.to_string(), Vec::new(), Vec::new());
+            let variable = Variable { section, place, name, size: 0, align, bytes, pointers };
+            self.variables.push((variable, line.span()));
+            return Ok(());
+        }
+        let (word, rest) = code.split_once([' ', '\t']).unwrap_or((code, ""));
+        let rest = rest.trim();
+        match word {
+            ".type" | ".size" | ".sectionflags" | ".global" | ".weak" | ".other" => Ok(()),
+            ".align" => {
+                let align = number(rest).and_then(|align| u32::try_from(align).ok());
+                let align = align.filter(|align| align.is_power_of_two() && *align <= 1 << 16);
+                self.align = align.ok_or_else(|| format!("`{rest}` is no alignment"))?;
+                let location = self.location.checked_next_multiple_of(self.align);
+                self.location = location.ok_or("the section is too large")?;
+                Ok(())
+            }
+            ".zero" => {
+                let count = number(rest).and_then(|count| u32::try_from(count).ok());
+                self.advance(count.ok_or_else(|| format!("`{rest}` is no number of bytes"))?)
+            }
+            ".byte" => self.list(rest, 1),
+            ".short" => self.list(rest, 2),
+            ".word" => self.list(rest, 4),
+            ".dword" => self.list(rest, 8),
+            _ => Err(format!("`{word}` is no directive for data")),
+        }
+    }
+
+    /// Zeros, in the variable if one is open.
+    fn advance(&mut self, bytes: u32) -> Result<(), String> {
+        self.location = self.location.checked_add(bytes).ok_or("the section is too large")?;
+        if let Some((variable, _)) = self.variables.last_mut().filter(|_| self.is_open) {
+            variable.size = variable.size.checked_add(bytes).ok_or("the variable is too large")?;
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, list: &str, size: u8) -> Result<(), String> {
+        for text in list.split(',').map(str::trim) {
+            let item = item(text, size).ok_or_else(|| format!("`{text}` is no {size}-byte number or address"))?;
+            let Some((variable, _)) = self.variables.last_mut().filter(|_| self.is_open) else {
+                return Err("the data belongs to no variable".to_string());
+            };
+            let at = variable.size as usize;
+            match item {
+                Item::Number(0) => {}
+                Item::Number(bits) => {
+                    let end = at + usize::from(size);
+                    self.content += end - variable.bytes.len().min(end);
+                    if self.content > MOST_CONTENT {
+                        return Err(format!("there are more than {MOST_CONTENT} bytes of data"));
+                    }
+                    variable.bytes.resize(end, 0);
+                    variable.bytes[at..].copy_from_slice(&bits.to_le_bytes()[..usize::from(size)]);
+                }
+                Item::Pointer(pointer) => variable.pointers.push(Pointer { at: variable.size, ..pointer }),
+            }
+            self.advance(size.into())?;
+        }
+        Ok(())
+    }
+
+    /// A line of constant bank 4: the name of the variable whose address lies there.
+    pub(super) fn address(&mut self, line: &Line<'_>, errors: &mut Vec<TextError>) {
+        let code = line.code;
+        if code.ends_with(':') || code.starts_with(".align") || code.starts_with(".sectionflags") {
+            return;
+        }
+        let place = line.offset.unwrap_or(self.next_address);
+        let name = code.strip_prefix(".dword").map(str::trim);
+        let Some(name) = name.filter(|name| !name.is_empty() && !name.contains(char::is_whitespace)) else {
+            let message = "constant bank 4 has lines `.dword VARIABLE`";
+            return errors.push(TextError::new(ErrorCode::Data, line.span(), message));
+        };
+        self.next_address = place.saturating_add(8);
+        self.places.insert(name.to_string(), place);
+    }
+
+    /// All variables, by section and place.
+    pub(super) fn finish(self, errors: &mut Vec<TextError>) -> Vec<Variable> {
+        let mut variables = Vec::with_capacity(self.variables.len());
+        for (mut variable, span) in self.variables {
+            while variable.bytes.last() == Some(&0) {
+                variable.bytes.pop();
+            }
+            if variable.section == Section::Global {
+                match self.places.get(&variable.name) {
+                    Some(&place) => variable.place = place,
+                    None => {
+                        let message = format!("the address of `{}` is not in constant bank 4", variable.name);
+                        let error = TextError::new(ErrorCode::Data, span, message);
+                        errors.push(error.help(format!("`.dword {}` in the section `.nv.constant4:`", variable.name)));
+                    }
+                }
+            }
+            variables.push(variable);
+        }
+        variables.sort_unstable();
+        variables
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// A number, or an address: `x`, `generic(x)+0x8`, `fun@R_CUDA_G64(x)`, `(x) >> 8 & 0xff`.
+fn item(text: &str, size: u8) -> Option<Item> {
+    if let Some(number) = number(text) {
+        let fits = size == 8 || number >> (8 * size) == 0;
+        return fits.then_some(Item::Number(number));
+    }
+    let (text, shift) = match text.strip_suffix(" & 0xff").filter(|_| size == 1) {
+        Some(rest) => {
+            let (text, shift) = rest.strip_prefix('(')?.rsplit_once(") >> ")?;
+            (text, shift.parse().ok().filter(|shift| *shift < 64)?)
+        }
+        None => (text, 0),
+    };
+    let inside = |prefix| text.strip_prefix(prefix).and_then(|rest: &str| rest.split_once(')'));
+    let (generic, name, rest) = match inside("generic(").or_else(|| inside("fun@R_CUDA_G64(")) {
+        Some((name, rest)) => (true, name, rest),
+        None => {
+            let end = text.find(['+', '-']).unwrap_or(text.len());
+            (false, &text[..end], &text[end..])
+        }
+    };
+    let addend = match rest.as_bytes().first() {
+        None => 0,
+        Some(b'+') => i64::try_from(number(&rest[1..])?).ok()?,
+        Some(b'-') => 0i64.checked_sub_unsigned(number(&rest[1..])?)?,
+        Some(_) => return None,
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.');
+    let fits = matches!(size, 1 | 4 | 8) && !name.is_empty() && name.chars().all(is_name);
+    let target = name.to_string();
+    fits.then_some(Item::Pointer(Pointer { at: 0, bytes: size, shift, target, generic, addend }))
+}

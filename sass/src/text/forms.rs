@@ -1,0 +1,113 @@
+//! The forms of an instruction in words, for messages: `FADD{.FTZ} Rd, [-|]Ra, …`.
+//!
+//! In: a mnemonic. Out: a line for each row that it may mean, every modifier between braces, every operand
+//! by its name and the kinds of operands that fit.
+
+use std::fmt::Write;
+
+use super::parse::{ROWS, first_word};
+use crate::table::{Kinds, Op, Slot};
+
+/// The most rows that are shown.
+const MOST: usize = 8;
+
+/// A line for each row whose mnemonic has the same first word.
+pub(super) fn forms(mnemonic: &str) -> Vec<String> {
+    let rows = ROWS.get(first_word(mnemonic)).map_or(&[][..], Vec::as_slice);
+    rows.iter().rev().take(MOST).map(|&op| form(op)).collect()
+}
+
+/// A row in words.
+fn form(op: Op) -> String {
+    let row = op.row();
+    let mut text = row.mnemonic.to_string();
+    for modifier in row.mods {
+        let values: Vec<&str> = modifier.values.iter().copied().filter(|value| !value.is_empty()).collect();
+        let is_optional = values.len() < modifier.values.len();
+        let (open, close) = if is_optional { ('{', '}') } else { ('(', ')') };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{open}{}{close}", values.join("|"));
+    }
+    for (position, slot) in row.slots.iter().enumerate() {
+        let separator = match (position, slot.spaced) {
+            (0, _) | (_, true) => " ",
+            _ => ", ",
+        };
+        let shown = operand(slot);
+        let _ = match slot.hidden || slot.hidden_with.is_some() {
+            true => write!(text, "{{{separator}{shown}}}"),
+            false => write!(text, "{separator}{shown}"),
+        };
+    }
+    text
+}
+
+/// A slot in words: `b:R|UR|imm`, with the signs that it takes in front.
+fn operand(slot: &Slot) -> String {
+    const NAMES: &[(Kinds, &str)] = &[
+        (Kinds::R, "R"),
+        (Kinds::UR, "UR"),
+        (Kinds::P, "P"),
+        (Kinds::UP, "UP"),
+        (Kinds::IMM, "immediate"),
+        (Kinds::CONST, "c[][]"),
+        (Kinds::CONST_AT_R, "c[][R]"),
+        (Kinds::CONST_AT_UR, "c[][UR]"),
+        (Kinds::MEM, "[address]"),
+        (Kinds::MEM_AT_UR, "[address+UR]"),
+        (Kinds::LABEL, "label"),
+        (Kinds::FUNCTION, "function"),
+        (Kinds::SPECIAL, "SR"),
+        (Kinds::CONVERGENCE, "B"),
+    ];
+    let kinds = NAMES.iter().filter(|(kind, _)| slot.kinds.contains(*kind)).map(|(_, name)| *name);
+    let mut signs = String::new();
+    for (is_taken, sign) in [(slot.neg, '-'), (slot.not, '!'), (slot.abs, '|')] {
+        signs.extend(is_taken.then_some(sign));
+    }
+    let signs = if signs.is_empty() { signs } else { format!("[{signs}]") };
+    format!("{}:{signs}{}{}", slot.name, kinds.collect::<Vec<_>>().join("|"), slot.suffix)
+}
+
+/// The mnemonic in the table that is most like another; `None` if none is much like it.
+pub(super) fn similar(mnemonic: &str) -> Option<&'static str> {
+    let word = first_word(mnemonic);
+    if word.len() > 16 {
+        return None;
+    }
+    let candidates = ROWS.keys().map(|&known| (distance(word, known), known));
+    candidates.min().filter(|&(distance, _)| distance <= word.len() / 3).map(|(_, known)| known)
+}
+
+/// The number of letters to insert, delete or replace to get from one word to the other (Wagner and
+/// Fischer, 1974).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_name_modifiers_and_operands() {
+        let list = forms("BSSY.X");
+        assert_eq!(list, ["BSSY barrier:B, target:label"]);
+        let add = &forms("FADD")[0];
+        assert!(add.starts_with("FADD{.FTZ}") && add.contains(" d:R, a:[-|]R, b:[-|]R|UR|immediate"), "{add}");
+    }
+
+    #[test]
+    fn misspelled_words_have_a_neighbour() {
+        assert_eq!((similar("FAD.FTZ"), similar("IADD33"), similar("HGMMA")), (Some("FADD"), Some("IADD3"), None));
+    }
+}

@@ -1,0 +1,365 @@
+//! One kernel while its text is read, and what becomes of it at its end.
+//!
+//! Instructions come with names of labels and functions, and control fields that may stand in the text, in
+//! the comment that has the encoding, or nowhere. At the end each name has its place, each instruction its
+//! field, and what the text does not say of registers is counted. Linear in the text, and sorting the labels.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::error::{ErrorCode, TextError};
+use super::parse::Names;
+use crate::arch::Arch;
+use crate::control::Control;
+use crate::inst::Inst;
+use crate::operand::{FunctionIndex, Label, OperandKind};
+use crate::program::{Coded, JumpTable, ParamInfo, Program, ProgramFunction, Resources};
+use crate::register::{PReg, RegFile, Register};
+use crate::table::Completion;
+
+/// A kernel and where its instructions stand in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The program. Its instructions have no frequencies and no source locations.
+    pub program: Program,
+    /// For each instruction its bytes in the text, from the guard or mnemonic to the last operand.
+    pub spans: Vec<Range<usize>>,
+    /// Whether the text says what parameters there are; where it does not, the program has none.
+    pub has_parameters: bool,
+}
+
+/// An instruction as its lines give it.
+pub(super) struct Read {
+    pub inst: Inst<PReg>,
+    /// The reuse flags of its operands.
+    pub reuse: u8,
+    /// The control field, and whether its notation has the reuse flags.
+    pub control: Option<(Control, bool)>,
+    /// The encoding, as far as comments have it.
+    pub words: SmallVec<[u64; 2]>,
+    pub span: Range<usize>,
+    /// The span of the whole line's code, control field included.
+    pub line: Range<usize>,
+}
+
+/// What stands in front of the code.
+#[derive(Default)]
+pub(super) struct Head {
+    pub resources: Option<Resources>,
+    pub parameters: Option<Vec<ParamInfo>>,
+}
+
+/// A kernel as far as it is read.
+pub(super) struct Reading {
+    pub name: String,
+    pub arch: Option<Arch>,
+    pub head: Head,
+    pub insts: Vec<Read>,
+    /// Labels and functions in the order of the text: name, place, span.
+    pub places: Vec<(String, u32, Range<usize>)>,
+    /// Each jump table: its offset in the bank, the names of its targets, its span.
+    pub tables: Vec<(u32, Vec<String>, Range<usize>)>,
+    /// The instruction of an offset that a comment gives.
+    pub offsets: FxHashMap<u32, u32>,
+    pub names: Interned,
+}
+
+/// Names of places, by numbers in the order of their first use.
+#[derive(Default)]
+pub(super) struct Interned {
+    list: Vec<String>,
+    numbers: FxHashMap<String, u32>,
+}
+
+impl Interned {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(name.to_string());
+        self.numbers.insert(name.to_string(), number);
+        number
+    }
+}
+
+impl Names for Interned {
+    fn label(&mut self, name: &str) -> Option<Label> {
+        Some(Label(self.number(name)))
+    }
+
+    fn function(&mut self, name: &str) -> Option<FunctionIndex> {
+        Some(FunctionIndex(self.number(name)))
+    }
+}
+
+impl Reading {
+    pub(super) fn new(name: &str, arch: Option<Arch>, head: Head) -> Reading {
+        Reading {
+            name: name.to_string(),
+            arch,
+            head,
+            insts: Vec::new(),
+            places: Vec::new(),
+            tables: Vec::new(),
+            offsets: FxHashMap::default(),
+            names: Interned::default(),
+        }
+    }
+
+    /// The place of a name that no line defines: the kernel itself, or an offset in bytes.
+    fn place_of(&self, name: &str) -> Option<u32> {
+        if name == self.name {
+            return Some(0);
+        }
+        let offset = u32::from_str_radix(name.strip_prefix("0x")?, 16).ok()?;
+        let counted = || (offset % Program::INST_BYTES == 0).then_some(offset / Program::INST_BYTES);
+        let place = self.offsets.get(&offset).copied().or_else(counted)?;
+        (place as usize <= self.insts.len()).then_some(place)
+    }
+
+    /// Finishes the kernel. Where an instruction has no control field, that is an error, or else the
+    /// instruction gets one that waits for everything.
+    pub(super) fn finish(self, arch: Arch, needs_control: bool, errors: &mut Vec<TextError>) -> Kernel {
+        let numbers = self.number_names(errors);
+        let mut insts = Vec::with_capacity(self.insts.len());
+        for read in &self.insts {
+            let mut inst = read.inst.clone();
+            for operand in &mut inst.operands {
+                let number = match &mut operand.kind {
+                    OperandKind::Label(Label(name)) => Some((name, &numbers.label_of)),
+                    OperandKind::Function(FunctionIndex(name)) => Some((name, &numbers.function_of)),
+                    _ => None,
+                };
+                let Some((name, table)) = number else { continue };
+                match table[*name as usize] {
+                    Some(number) => *name = number,
+                    None => errors.push(undefined(&self.names.list[*name as usize], read.span.clone())),
+                }
+            }
+            let control = read.field(arch, needs_control).unwrap_or_else(|error| {
+                errors.push(error);
+                Control::plain()
+            });
+            insts.push(Coded { inst, control, loc: u32::MAX });
+        }
+        let tables = self.match_tables(&insts, &numbers, errors);
+        let has_parameters = self.head.parameters.is_some();
+        let resources = self.head.resources.clone().unwrap_or_else(|| counted(&insts));
+        let program = Program {
+            name: self.name.clone(),
+            arch,
+            insts,
+            labels: numbers.labels,
+            functions: numbers.functions,
+            frequency: Vec::new(),
+            resources,
+            params: self.head.parameters.clone().unwrap_or_default(),
+            variables: Vec::new(),
+            tables,
+        };
+        let spans = self.insts.iter().map(|read| read.span.clone()).collect();
+        Kernel { program, spans, has_parameters }
+    }
+
+    /// Numbers labels and functions. Labels that are `.L_x_0`, `.L_x_1` and so on keep their numbers; others
+    /// are numbered in the order of their places.
+    fn number_names(&self, errors: &mut Vec<TextError>) -> Numbers<'_> {
+        let mut defined: FxHashMap<&str, (u32, &Range<usize>)> = FxHashMap::default();
+        let mut labels: Vec<(u32, &str)> = Vec::new();
+        let mut functions: Vec<(u32, &str)> = vec![(0, &self.name)];
+        for (name, place, span) in &self.places {
+            if let Some((_, first)) = defined.insert(name, (*place, span)) {
+                let error = TextError::new(ErrorCode::Name, span.clone(), format!("`{name}` is defined twice"));
+                errors.push(error.label("again here").also(first.clone(), "first here"));
+            } else if name.starts_with(".L") {
+                labels.push((*place, name));
+            } else {
+                functions.push((*place, name));
+            }
+        }
+        let keep_numbers = are_numbered(&labels);
+        let mut uses = vec![(false, false); self.names.list.len()];
+        for operand in self.insts.iter().flat_map(|read| &read.inst.operands) {
+            match operand.kind {
+                OperandKind::Label(Label(name)) => uses[name as usize].0 = true,
+                OperandKind::Function(FunctionIndex(name)) => uses[name as usize].1 = true,
+                _ => {}
+            }
+        }
+        // What is used as one and defined as the other, or not defined but known, is listed too.
+        for (name, (as_label, as_function)) in self.names.list.iter().zip(uses) {
+            let place = defined.get(name.as_str()).map(|(place, _)| *place).or_else(|| self.place_of(name));
+            let Some(place) = place else { continue };
+            let is_label = name.starts_with(".L");
+            if as_label && !is_label {
+                labels.push((place, name));
+            }
+            if as_function && (is_label || (!defined.contains_key(name.as_str()) && *name != self.name)) {
+                functions.push((place, name));
+            }
+        }
+        if keep_numbers && are_numbered(&labels) {
+            labels.sort_by_key(|(_, name)| number_in(name));
+        } else {
+            labels.sort_by_key(|&(place, _)| place);
+        }
+        functions[1..].sort_by_key(|&(place, _)| place);
+        let numbers_of = |list: &[(u32, &str)]| {
+            let by_name: FxHashMap<&str, u32> = list.iter().map(|&(_, name)| name).zip(0..).collect();
+            self.names.list.iter().map(|name| by_name.get(name.as_str()).copied()).collect::<Vec<_>>()
+        };
+        Numbers {
+            label_of: numbers_of(&labels),
+            function_of: numbers_of(&functions),
+            place_of: defined.iter().map(|(&name, &(place, _))| (name, place)).collect(),
+            labels: labels.into_iter().map(|(place, _)| place).collect(),
+            functions: functions
+                .into_iter()
+                .map(|(place, name)| ProgramFunction { name: name.to_string(), start: Some(place) })
+                .collect(),
+        }
+    }
+
+    /// Finds the branch that goes by each table: one that nobody has yet and that has the same targets.
+    fn match_tables(
+        &self,
+        insts: &[Coded],
+        numbers: &Numbers<'_>,
+        errors: &mut Vec<TextError>,
+    ) -> Vec<JumpTable> {
+        let mut branches: FxHashMap<Vec<u32>, Vec<u32>> = FxHashMap::default();
+        for (index, coded) in insts.iter().enumerate().rev().filter(|_| !self.tables.is_empty()) {
+            if coded.inst.is_indexed_branch() {
+                let place = |label: Label| numbers.labels.get(label.0 as usize).copied().unwrap_or(u32::MAX);
+                branches.entry(coded.inst.labels().map(place).collect()).or_default().push(index as u32);
+            }
+        }
+        let mut tables = Vec::new();
+        for (offset, targets, span) in &self.tables {
+            let places: Vec<Option<u32>> =
+                targets.iter().map(|name| numbers.place_of.get(name.as_str()).copied()).collect();
+            if let Some(at) = places.iter().position(Option::is_none) {
+                errors.push(undefined(&targets[at], span.clone()));
+                continue;
+            }
+            let places: Vec<u32> = places.into_iter().flatten().collect();
+            match branches.get_mut(&places).and_then(Vec::pop) {
+                Some(branch) => tables.push(JumpTable { offset: *offset, branch }),
+                None => {
+                    let message = "no indexed branch has the targets of this table";
+                    let error = TextError::new(ErrorCode::Contradiction, span.clone(), message);
+                    errors.push(error.note("each table belongs to a BRX whose BRANCH_TARGETS are its words, in order"));
+                }
+            }
+        }
+        tables.sort_by_key(|table| table.offset);
+        tables
+    }
+}
+
+/// Labels and functions with their numbers.
+struct Numbers<'a> {
+    /// For each interned name, its number as a label.
+    label_of: Vec<Option<u32>>,
+    /// For each interned name, its number as a function.
+    function_of: Vec<Option<u32>>,
+    place_of: FxHashMap<&'a str, u32>,
+    labels: Vec<u32>,
+    functions: Vec<ProgramFunction>,
+}
+
+fn number_in(label: &str) -> Option<u32> {
+    label.strip_prefix(".L_x_")?.parse().ok()
+}
+
+/// Whether labels are `.L_x_0` to `.L_x_(n-1)`, each once.
+fn are_numbered(labels: &[(u32, &str)]) -> bool {
+    let mut seen = vec![false; labels.len()];
+    labels.iter().all(|(_, name)| {
+        let place = number_in(name).and_then(|number| seen.get_mut(number as usize));
+        place.is_some_and(|seen| !std::mem::replace(seen, true))
+    })
+}
+
+fn undefined(name: &str, span: Range<usize>) -> TextError {
+    let message = format!("`{name}` is not defined in this kernel");
+    let error = TextError::new(ErrorCode::Name, span, message);
+    match name.starts_with("0x") {
+        true => error.note("an offset names an instruction of the kernel, 16 bytes each"),
+        false => error.note(format!("a line `{name}:` in front of an instruction defines it")),
+    }
+}
+
+impl Read {
+    /// The control field, from the text or the encoding.
+    fn field(&self, arch: Arch, needs_control: bool) -> Result<Control, TextError> {
+        let wrong = |code, message: String| TextError::new(code, self.line.clone(), message);
+        let encoded = match self.words[..] {
+            [_, high] => {
+                let field = Control::of_word(high).map_err(|why| {
+                    let error = wrong(ErrorCode::Control, format!("the encoding has an illegal control field: {why}"));
+                    error.note("the control field is bits 105 to 125 of the encoding")
+                })?;
+                Some((field, true))
+            }
+            [] | [_] => None,
+            _ => {
+                let message = "more than two words of 64 bits follow the instruction".to_string();
+                return Err(wrong(ErrorCode::Line, message));
+            }
+        };
+        let field = match (self.control, encoded) {
+            (Some((written, _)), Some((encoded, _))) if (Control { reuse: encoded.reuse, ..written }) != encoded => {
+                let message = "the control field in front differs from that of the encoding";
+                return Err(wrong(ErrorCode::Contradiction, message.to_string()));
+            }
+            (_, Some(encoded)) => Some(encoded),
+            (written, None) => written,
+        };
+        let Some((mut control, has_reuse)) = field else {
+            if !needs_control {
+                return Ok(waiting(&self.inst, arch));
+            }
+            let error = wrong(ErrorCode::NoControl, "the instruction has no control field".to_string());
+            let kinds = "a field is `[B------:R-:W-:-:S01]` or `[0x0007f1]` in front, `?trans1` behind, or part of the encoding";
+            return Err(error.note(kinds).help("`nvdisasm -hex` and `cuobjdump -sass` print encodings"));
+        };
+        if has_reuse && control.reuse != self.reuse {
+            let message = "the reuse flags of the operands differ from those of the control field";
+            return Err(wrong(ErrorCode::Contradiction, message.to_string()));
+        }
+        control.reuse = self.reuse;
+        control.check().map_err(|why| wrong(ErrorCode::Control, format!("illegal control field: {why}")))?;
+        Ok(control)
+    }
+}
+
+/// The control field of an instruction that waits for all before it and is waited for by all behind it.
+fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
+    let completion = inst.completion(arch);
+    Control {
+        stall: Control::MAX_STALL,
+        yield_hint: true,
+        write_barrier: (completion == Completion::Variable).then_some(0),
+        read_barrier: (completion == Completion::LateRead).then_some(0),
+        wait_mask: (1 << Control::SCOREBOARDS) - 1,
+        reuse: 0,
+    }
+}
+
+/// What can be counted of the resources: registers.
+fn counted(insts: &[Coded]) -> Resources {
+    let mut resources = Resources::default();
+    for access in insts.iter().flat_map(|coded| coded.inst.accesses()) {
+        let count = match access.reg.file() {
+            RegFile::Gpr => &mut resources.registers,
+            RegFile::Ugpr => &mut resources.uniform_registers,
+            RegFile::Pred | RegFile::Upred => continue,
+        };
+        *count = (*count).max(u32::from(access.reg.index()) + u32::from(access.width));
+    }
+    resources
+}

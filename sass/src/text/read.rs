@@ -1,0 +1,437 @@
+//! Reads whole programs.
+//!
+//! In: SASS text as [`write_program`](super::write_program) makes it, in any notation of control fields, or
+//! as `nvdisasm -c`, `nvdisasm` and `cuobjdump -sass` print it, with `-hex` for the encodings that have the
+//! control fields. Out: its kernels, each with the bytes of the text that its instructions take; or every
+//! error that there is.
+//!
+//! ```
+//! use ptxc_sass::text::{ReadOptions, parse_programs};
+//!
+//! let text = "
+//! .target sm_90
+//! .text.stop:
+//! .L_x_0:
+//! [B------:R-:W-:-:S05]  /*0000*/  @P0 BRA `(.L_x_0) ;
+//! [B------:R-:W-:-:S05]  /*0010*/  EXIT ;
+//! ";
+//! let kernels = parse_programs(text, &ReadOptions::default()).unwrap();
+//! assert_eq!((kernels[0].program.name.as_str(), kernels[0].program.labels.as_slice()), ("stop", &[0][..]));
+//! ```
+//!
+//! A section begins with `.text.NAME:`, `.section NAME` or another of the names in `docs/sass-text.md`. Lines of
+//! sections that carry nothing for the machine are skipped; in all others every line must make sense. Time
+//! and memory are linear in the text but for sorting.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::data_read::DataReader;
+use super::error::{ErrorCode, TextError};
+use super::forms::{forms, similar};
+use super::kernel::{Head, Kernel, Read, Reading};
+use super::notation::{Notation, NotationError};
+use super::parse::{ParseError, parse_named};
+use super::source::{Line, Source};
+use crate::arch::Arch;
+use crate::control::Control;
+use crate::inst::Inst;
+use crate::program::{JUMP_TABLE_BANK, ParamInfo, Resources};
+use crate::table::Op;
+use crate::variable::Section as Memory;
+
+/// What a text does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The architecture, where no `.target` names it.
+    pub arch: Option<Arch>,
+    /// Whether instructions may lack a control field: then each such instruction waits for all before it. That
+    /// is enough to run a program, and says nothing about its timing.
+    pub without_control: bool,
+}
+
+/// What the lines belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// Nothing yet.
+    Outside,
+    /// Something without meaning here.
+    Skipped,
+    /// The code of the last kernel.
+    Text,
+    /// The jump tables of a kernel, by its number.
+    Tables(usize),
+    /// Variables.
+    Data(Memory),
+    /// The addresses of global variables.
+    Addresses,
+}
+
+struct Reader<'o> {
+    options: &'o ReadOptions,
+    section: Section,
+    arch: Option<Arch>,
+    head: Head,
+    kernels: Vec<Reading>,
+    by_name: FxHashMap<String, usize>,
+    data: DataReader,
+    errors: Vec<TextError>,
+}
+
+/// Reads the kernels of a text. The variables of the text are those of each of its kernels.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the text; at least one error.
+pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, Vec<TextError>> {
+    let source = Source::new(text);
+    let mut reader = Reader {
+        options,
+        section: Section::Outside,
+        arch: None,
+        head: Head::default(),
+        kernels: Vec::new(),
+        by_name: FxHashMap::default(),
+        data: DataReader::default(),
+        errors: Vec::new(),
+    };
+    if let Some(span) = source.unclosed() {
+        reader.errors.push(TextError::new(ErrorCode::Line, span, "the comment has no end"));
+    }
+    for line in source.lines() {
+        reader.line(&line);
+    }
+    reader.finish(text)
+}
+
+impl Reader<'_> {
+    fn fail(&mut self, error: TextError) {
+        self.errors.push(error);
+    }
+
+    fn line(&mut self, line: &Line<'_>) {
+        let is_new = self.header(line);
+        if line.code.is_empty() {
+            if let (Section::Text, Some(last)) = (self.section, self.last_inst()) {
+                last.words.extend(line.words.iter().copied());
+            }
+        } else if !is_new {
+            match self.section {
+                Section::Skipped => {}
+                Section::Outside => self.outside(line),
+                Section::Text => self.text(line),
+                Section::Tables(kernel) => self.table(line, kernel),
+                Section::Data(memory) => self.data.line(line, memory, &mut self.errors),
+                Section::Addresses => self.data.address(line, &mut self.errors),
+            }
+        }
+    }
+
+    fn last_inst(&mut self) -> Option<&mut Read> {
+        self.kernels.last_mut()?.insts.last_mut()
+    }
+
+    /// Whether the line begins a section; if so, goes there.
+    fn header(&mut self, line: &Line<'_>) -> bool {
+        let code = line.code;
+        let label = code.strip_suffix(':').filter(|name| !name.contains(char::is_whitespace));
+        let directive = || {
+            let rest = code.strip_prefix(".section")?.strip_prefix([' ', '\t'])?;
+            rest.trim_start().split([',', ' ', '\t']).next()
+        };
+        let function = || code.strip_prefix("Function :").map(str::trim);
+        if let Some(name) = function() {
+            self.kernel(name, line.span());
+            return true;
+        }
+        let Some(name) = label.filter(|name| name.starts_with('.')).or_else(directive) else { return false };
+        if let Some(kernel) = name.strip_prefix(".text.") {
+            // The name of a section stands behind it once more.
+            let is_here = self.section == Section::Text
+                && self.kernels.last().is_some_and(|last| last.name == kernel && last.insts.is_empty());
+            if !is_here {
+                self.kernel(kernel, line.span());
+            }
+            return true;
+        }
+        let table_bank = format!(".nv.constant{JUMP_TABLE_BANK}.");
+        self.section = match name {
+            ".nv.constant3" => Section::Data(Memory::Constant),
+            ".nv.constant4" => Section::Addresses,
+            ".nv.global" | ".nv.global.init" => Section::Data(Memory::Global),
+            // Among them tables as bare bytes, which do not say what branch they belong to.
+            _ if label.is_none() => Section::Skipped,
+            _ => match name.strip_prefix(&*table_bank).map(|kernel| self.by_name.get(kernel).copied()) {
+                Some(Some(kernel)) => Section::Tables(kernel),
+                Some(None) => {
+                    let message = "jump tables come after the kernel that they belong to";
+                    self.fail(TextError::new(ErrorCode::Name, line.span(), message));
+                    Section::Skipped
+                }
+                None => return false,
+            },
+        };
+        self.data.leave();
+        true
+    }
+
+    fn kernel(&mut self, name: &str, span: Range<usize>) {
+        self.section = Section::Text;
+        if self.by_name.insert(name.to_string(), self.kernels.len()).is_some() {
+            self.fail(TextError::new(ErrorCode::Name, span, format!("there are two kernels `{name}`")));
+        }
+        self.kernels.push(Reading::new(name, self.arch, std::mem::take(&mut self.head)));
+    }
+
+    fn outside(&mut self, line: &Line<'_>) {
+        /// What `cuobjdump` writes in front of the code.
+        const PREAMBLE: &[&str] = &[
+            "Fatbin ", "code for ", "arch =", "code version", "host =", "compile_size", "producer", "identifier",
+            "compressed", "has debug info", "ptxasOptions", "=====",
+        ];
+        let code = line.code;
+        if code.starts_with('.') && !code.ends_with(':') {
+            self.directive(line);
+        } else if !PREAMBLE.iter().any(|word| code.starts_with(word)) {
+            let error = TextError::new(ErrorCode::Line, line.span(), "this stands in no section");
+            self.fail(error.help("code follows a line `.text.NAME:`"));
+            // One such line is enough to say so.
+            self.section = Section::Skipped;
+        }
+    }
+
+    fn text(&mut self, line: &Line<'_>) {
+        let code = line.code;
+        if let Some(name) = code.strip_suffix(':').filter(|name| !name.contains(char::is_whitespace)) {
+            let Some(kernel) = self.kernels.last_mut() else { return };
+            let place = kernel.insts.len() as u32;
+            if name != kernel.name || place != 0 {
+                kernel.places.push((name.to_string(), place, line.span()));
+            }
+        } else if code.starts_with(['[', '@']) || code.starts_with(|c: char| c.is_ascii_uppercase()) {
+            self.instruction(line);
+        } else if code.starts_with('.') {
+            self.directive(line);
+        } else if !code.bytes().all(|byte| byte == b'.') {
+            // A line of dots ends a function of cuobjdump.
+            let message = "this is neither an instruction nor a label nor a directive";
+            self.fail(TextError::new(ErrorCode::Line, line.span(), message));
+        }
+    }
+
+    fn directive(&mut self, line: &Line<'_>) {
+        /// Of other assemblers; what they say is not needed here.
+        const KNOWN: &[&str] = &[
+            ".align", ".global", ".type", ".size", ".other", ".elftype", ".headerflags", ".sectioninfo",
+            ".sectionflags", ".sectionentsize", ".weak", ".file", ".loc", ".nv_debug_ptx_txt", ".local",
+        ];
+        let (word, rest) = line.code.split_once([' ', '\t']).unwrap_or((line.code, ""));
+        let result = match word {
+            ".target" => target(rest).map(|arch| {
+                self.arch = Some(arch);
+                // cuobjdump names it behind the beginning of the text.
+                if let Some(kernel) = self.kernels.last_mut().filter(|kernel| kernel.insts.is_empty()) {
+                    kernel.arch = Some(arch);
+                }
+            }),
+            ".resources" => resources(rest).map(|resources| self.head.resources = Some(resources)),
+            ".parameters" => parameters(rest).map(|list| self.head.parameters = Some(list)),
+            _ if KNOWN.contains(&word) => Ok(()),
+            _ => Err(format!("there is no directive `{word}`")),
+        };
+        if let Err(message) = result {
+            self.fail(TextError::new(ErrorCode::Directive, line.span(), message));
+        }
+    }
+
+    fn instruction(&mut self, line: &Line<'_>) {
+        let Some(kernel) = self.kernels.last_mut() else { return };
+        let parts = Parts::of(line);
+        let index = kernel.insts.len() as u32;
+        if let Some(offset) = line.offset {
+            kernel.offsets.entry(offset).or_insert(index);
+        }
+        let (inst, reuse) = parse_named(parts.inst, &mut kernel.names).unwrap_or_else(|why| {
+            self.errors.push(unknown_inst(&why, parts.inst, parts.span.clone()));
+            // Something has to take its place, so that those behind keep theirs.
+            (Inst::new(Op::NOP), 0)
+        });
+        let control = match parts.control {
+            None => None,
+            Some((notation, text, span)) => match notation.parse(text) {
+                Ok(control) => Some((control, notation == Notation::Hex)),
+                Err(why) => {
+                    self.errors.push(wrong_control(&why, notation, span));
+                    // Any legal field will do; there is no program to come.
+                    Some((Control { reuse, ..Control::plain() }, true))
+                }
+            },
+        };
+        if let Some(span) = parts.rest {
+            self.errors.push(TextError::new(ErrorCode::Line, span, "nothing may follow the semicolon"));
+        }
+        let words = line.words.iter().copied().collect::<SmallVec<[u64; 2]>>();
+        kernel.insts.push(Read { inst, reuse, control, words, span: parts.span, line: line.span() });
+    }
+
+    fn table(&mut self, line: &Line<'_>, kernel: usize) {
+        let Some(kernel) = self.kernels.get_mut(kernel) else { return };
+        let code = line.code;
+        if code.starts_with(".L_table_") && code.ends_with(':') {
+            let Some(offset) = line.offset else {
+                let message = "the offset of the table in its bank is missing";
+                return self.fail(TextError::new(ErrorCode::Data, line.span(), message).help("`/*0000*/` in front of it"));
+            };
+            kernel.tables.push((offset, Vec::new(), line.span()));
+            return;
+        }
+        let base = format!("-.text.{}", kernel.name);
+        let word = code.strip_prefix(".word").map(str::trim).and_then(|word| word.strip_suffix(&*base));
+        match (word, kernel.tables.last_mut()) {
+            (Some(label), Some((_, targets, _))) => targets.push(label.to_string()),
+            _ => {
+                let error = TextError::new(ErrorCode::Data, line.span(), "this is no part of a jump table");
+                self.fail(error.note(format!("a table is a line `/*0000*/ .L_table_0:` and lines `.word .L_x_0{base}`")));
+            }
+        }
+    }
+
+    fn finish(mut self, text: &str) -> Result<Vec<Kernel>, Vec<TextError>> {
+        if self.kernels.is_empty() && self.errors.is_empty() {
+            let message = "there is no kernel in this text";
+            let error = TextError::new(ErrorCode::Line, text.len()..text.len(), message);
+            self.fail(error.help("code follows a line `.text.NAME:`"));
+        }
+        let variables = self.data.finish(&mut self.errors);
+        let mut kernels = Vec::new();
+        for kernel in self.kernels {
+            let arch = kernel.arch.or(self.options.arch).unwrap_or_else(|| {
+                let span = kernel.insts.first().map_or(0..0, |read| read.line.clone());
+                let message = format!("the text does not say for which architecture `{}` is", kernel.name);
+                let error = TextError::new(ErrorCode::NoArch, span, message);
+                self.errors.push(error.help("a line `.target sm_90` in front, or the option --arch"));
+                Arch::Sm90
+            });
+            let mut kernel = kernel.finish(arch, !self.options.without_control, &mut self.errors);
+            kernel.program.variables.clone_from(&variables);
+            kernels.push(kernel);
+        }
+        if self.errors.is_empty() {
+            return Ok(kernels);
+        }
+        self.errors.sort_by_key(|error| (error.span.start, error.span.end));
+        Err(self.errors)
+    }
+}
+
+/// The parts of a line that has an instruction.
+struct Parts<'a> {
+    /// The control field in the text: its notation, text and bytes.
+    control: Option<(Notation, &'a str, Range<usize>)>,
+    inst: &'a str,
+    span: Range<usize>,
+    /// What follows the semicolon.
+    rest: Option<Range<usize>>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(line: &Line<'a>) -> Parts<'a> {
+        let code = line.code;
+        let place = |part: &str| {
+            let start = line.start + (part.as_ptr() as usize - code.as_ptr() as usize);
+            start..start + part.len()
+        };
+        let (code, rest) = code.split_once(';').unwrap_or((code, ""));
+        let rest = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(place);
+        let mut control = None;
+        let mut inst = code.trim_end();
+        if inst.starts_with('[') {
+            let end = inst.find(']').map_or(inst.len(), |end| end + 1);
+            let notation = if inst.starts_with("[0x") { Notation::Hex } else { Notation::Bracket };
+            control = Some((notation, &inst[..end], place(&inst[..end])));
+            inst = inst[end..].trim_start();
+        }
+        if let Some(at) = [" &", " ?", "\t&", "\t?"].iter().filter_map(|mark| inst.find(mark)).min() {
+            let behind = inst[at..].trim_start();
+            // Two fields are one too many; the one in front is reported with what does not fit to it.
+            control = control.or(Some((Notation::Nv, behind, place(behind))));
+            inst = inst[..at].trim_end();
+        }
+        Parts { control, inst, span: place(inst), rest }
+    }
+}
+
+fn target(text: &str) -> Result<Arch, String> {
+    let name = text.trim().trim_end_matches(['a', 'f']);
+    name.parse().map_err(|()| {
+        let known: Vec<String> = Arch::ALL.iter().map(Arch::to_string).collect();
+        format!("`{}` is no architecture that is known here: {}", text.trim(), known.join(", "))
+    })
+}
+
+fn resources(text: &str) -> Result<Resources, String> {
+    let mut resources = Resources::default();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=NUMBER"))?;
+        let number = number.parse().map_err(|_| format!("`{number}` is no number"))?;
+        let place = resources.by_name(name).ok_or_else(|| format!("there is no resource `{name}`"))?;
+        *place = number;
+    }
+    Ok(resources)
+}
+
+/// `n b32 +0, block b8[12] +4`.
+fn parameters(text: &str) -> Result<Vec<ParamInfo>, String> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let read = |part: &str| {
+        let mut words = part.split_whitespace();
+        let (name, kind, offset) = (words.next()?, words.next()?, words.next()?.strip_prefix('+')?);
+        let size = match kind.strip_prefix("b8[").and_then(|kind| kind.strip_suffix(']')) {
+            Some(bytes) => bytes.parse().ok()?,
+            None => kind.strip_prefix('b')?.parse::<u32>().ok().filter(|bits| bits % 8 == 0)? / 8,
+        };
+        let param = ParamInfo { name: name.to_string(), size, offset: offset.parse().ok()? };
+        // The whole block has to fit its constant bank.
+        let fits = param.size <= 1 << 16 && param.offset <= 1 << 16;
+        (words.next().is_none() && fits).then_some(param)
+    };
+    parts.map(|part| read(part).ok_or_else(|| format!("`{part}` is no parameter such as `n b32 +0`"))).collect()
+}
+
+fn unknown_inst(why: &ParseError, inst: &str, span: Range<usize>) -> TextError {
+    match why {
+        ParseError::Mnemonic(mnemonic) => {
+            let word = mnemonic.split('.').next().unwrap_or(mnemonic);
+            let message = format!("`{word}` is no instruction that the table has");
+            let error = TextError::new(ErrorCode::Mnemonic, span, message).label("not in the table");
+            match similar(mnemonic) {
+                Some(known) => error.help(format!("there is `{known}`")),
+                None => error,
+            }
+        }
+        ParseError::Guard(_) => TextError::new(ErrorCode::Form, span, why.to_string())
+            .note("a guard is `@P0` to `@P6` or `@UP0` to `@UP6`, negated `@!P0`"),
+        _ => {
+            let mnemonic = inst.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or(inst);
+            let error = TextError::new(ErrorCode::Form, span, why.to_string()).label("no such form");
+            forms(mnemonic).into_iter().fold(error, |error, form| error.note(format!("there is {form}")))
+        }
+    }
+}
+
+fn wrong_control(why: &NotationError, notation: Notation, span: Range<usize>) -> TextError {
+    let example = match notation {
+        Notation::Bracket => "`[B01----:R0:W2:Y:S05]`",
+        Notation::Nv => "`&req={0,1} &rd=0x0 &wr=0x2 ?trans5`",
+        Notation::Hex | Notation::None => "`[0x0007f1]`, bits 105 to 125",
+    };
+    let (message, note) = match why {
+        NotationError::Malformed(_) => ("this is no control field".to_string(), format!("a control field looks like {example}")),
+        NotationError::Illegal(why) => (
+            format!("illegal control field: {why}"),
+            "a stall of 0, or of 12 and more, needs the yield hint; reuse flags exclude it; scoreboards are 0 to 5".to_string(),
+        ),
+    };
+    TextError::new(ErrorCode::Control, span, message).note(note)
+}

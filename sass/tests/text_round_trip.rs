@@ -1,0 +1,173 @@
+//! Whole programs survive being written and read, in every notation, and what is wrong in a text is found.
+
+use proptest::prelude::*;
+use ptxc_sass::text::{
+    ErrorCode, Kernel, Notation, ReadOptions, Style, TextError, parse_programs, write_program, write_variables,
+};
+use ptxc_sass::variable::{Pointer, Section, Variable};
+use ptxc_sass::{
+    Arch, Coded, Control, FunctionIndex, Inst, JumpTable, Kinds, Label, Op, Operand, PReg, Program,
+    ProgramFunction, Register, Role,
+};
+
+fn written(program: &Program, control: Notation) -> String {
+    let mut text = String::new();
+    write_program(program, &Style { control, ..Style::default() }, None, &mut text).unwrap();
+    write_variables(&ptxc_sass::variable::union([&program.variables[..]]), &mut text).unwrap();
+    text
+}
+
+fn read(text: &str) -> Result<Vec<Kernel>, Vec<TextError>> {
+    parse_programs(text, &ReadOptions::default())
+}
+
+/// Operands that may fill a slot, chosen by a number.
+fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
+    let slot = &op.row().slots[slot];
+    let index = (choice >> 8) as u8;
+    let address = |uniform| ptxc_sass::Address {
+        base: Some(PReg::r(index & 0xfe)),
+        wide: false,
+        uniform,
+        offset: (choice >> 4) as i32 % (1 << 20) - (1 << 19),
+        descriptor: None,
+    };
+    let candidates = [
+        (Kinds::R, Operand::reg(PReg::r(index % 248))),
+        (Kinds::UR, Operand::reg(PReg::ur(index % 56))),
+        (Kinds::P, Operand::reg(PReg::p(index % 7))),
+        (Kinds::UP, Operand::reg(PReg::up(index % 7))),
+        (Kinds::IMM, Operand::imm(if op == Op::BAR { choice % 16 } else { 0x3f80_0000 })),
+        (Kinds::CONST, Operand::constant(0, choice >> 8 & 0xfffc)),
+        (Kinds::CONST_AT_R, Operand::indexed_constant(3, PReg::r(index % 255), choice as i32 >> 20)),
+        (Kinds::MEM, Operand::mem(address(None))),
+        (Kinds::MEM_AT_UR, Operand::mem(address(Some(PReg::ur(index % 63))))),
+        (Kinds::LABEL, Operand::label(Label((choice >> 8) % labels))),
+        (Kinds::FUNCTION, Operand::function(FunctionIndex(choice >> 8 & 1))),
+        (Kinds::SPECIAL, Operand::special(ptxc_sass::SpecialReg::ALL[index as usize % ptxc_sass::SpecialReg::ALL.len()])),
+        (Kinds::CONVERGENCE, Operand::convergence(index % 16)),
+    ];
+    let fitting: Vec<_> = candidates.iter().filter(|(kind, _)| slot.kinds.contains(*kind)).collect();
+    let mut operand = fitting[choice as usize % fitting.len()].1;
+    let is_register = operand.as_reg().is_some();
+    if slot.role == Role::Use && is_register {
+        let is_predicate = operand.as_reg().is_some_and(|reg| reg.file().is_predicate());
+        operand.flags.neg = slot.neg && choice & 1 << 20 != 0;
+        operand.flags.abs = slot.abs && choice & 1 << 21 != 0;
+        operand.flags.not = slot.not && choice & 1 << 22 != 0 && (is_predicate || !operand.flags.neg);
+    }
+    operand
+}
+
+prop_compose! {
+    fn control()(
+        stall in 1u8..=15, yields: bool, write in 0u8..=6, read in 0u8..=6, wait_mask in 0u8..64,
+    ) -> Control {
+        let scoreboard = |n| (n < 6).then_some(n);
+        Control {
+            stall,
+            yield_hint: yields || stall > Control::MAX_STALL_WITHOUT_YIELD,
+            write_barrier: scoreboard(write),
+            read_barrier: scoreboard(read),
+            wait_mask,
+            reuse: 0,
+        }
+    }
+}
+
+/// Instructions without addresses, which depend on modifiers in ways that the table's own tests cover.
+fn inst(labels: u32) -> impl Strategy<Value = Coded> {
+    let ops: Vec<Op> = Op::ALL
+        .iter()
+        .copied()
+        .filter(|op| !op.row().slots.iter().any(|slot| slot.kinds.contains(Kinds::MEM) || slot.repeated))
+        .collect();
+    let parts = (
+        prop::sample::select(ops),
+        prop::collection::vec(any::<u32>(), 10),
+        any::<u64>(),
+        prop::option::of((0u8..7, any::<bool>())),
+        control(),
+    );
+    parts.prop_map(move |(op, choices, mods, guard, mut control)| {
+        let mut inst: Inst<PReg> = Inst::new(op);
+        for (position, modifier) in op.row().mods.iter().enumerate() {
+            inst.mods.set(position, (mods >> (8 * position) & 0xff) as u8 % modifier.values.len() as u8);
+        }
+        for (index, choice) in choices.into_iter().enumerate().take(op.row().slots.len()) {
+            if op.row().slots[index].hidden_with.is_none() {
+                inst.operands[index] = operand(op, index, choice, labels);
+            }
+        }
+        if let Some((index, negated)) = guard {
+            inst = inst.guarded(PReg::p(index), negated);
+        }
+        // A flag for the first operand that can have one.
+        let first = op.row().slots.iter().zip(&inst.operands).find_map(|(slot, operand)| {
+            let general = operand.as_reg().filter(|reg| reg.file() == ptxc_sass::RegFile::Gpr);
+            slot.reuse.filter(|_| general.is_some())
+        });
+        if let Some(bit) = first.filter(|_| !control.yield_hint) {
+            control.reuse = 1 << bit;
+        }
+        Coded { inst, control, loc: u32::MAX }
+    })
+}
+
+fn program() -> impl Strategy<Value = Program> {
+    let labels = 4u32;
+    (prop::collection::vec(inst(labels), 1..12), prop::collection::vec(0u32..12, labels as usize), 0u32..12).prop_map(
+        |(insts, labels, second)| {
+            let end = insts.len() as u32;
+            let mut program = sample();
+            program.labels = labels.into_iter().map(|place| place.min(end)).collect();
+            program.functions[1].start = Some(second.min(end));
+            program.insts = insts;
+            program
+        },
+    )
+}
+
+/// A program with something of everything but code.
+fn sample() -> Program {
+    let function = |name: &str, start| ProgramFunction { name: name.into(), start: Some(start) };
+    let mut program = parse_programs(".target sm_90\n.resources registers=9, barriers=2, local=8\n.parameters n b32 +0, p b8[12] +4\n.text.k:\n", &ReadOptions::default()).unwrap().remove(0).program;
+    program.functions = vec![function("k", 0), function("$f.g", 0)];
+    let variable = |section, place, name: &str, size, bytes: &[u8]| Variable {
+        section, place, name: name.into(), size, align: 8, bytes: bytes.to_vec(), pointers: Vec::new(),
+    };
+    let mut list = variable(Section::Global, 8, "list", 32, &[1, 2, 3, 4, 0, 0, 7]);
+    let pointer = |at, bytes, shift, generic, addend| Pointer { at, bytes, shift, target: "t".into(), generic, addend };
+    list.pointers = vec![pointer(8, 8, 0, true, -4), pointer(16, 4, 0, false, 8), pointer(21, 1, 16, false, 1), pointer(22, 1, 0, true, 0)];
+    program.variables = vec![variable(Section::Constant, 16, "t", 7, &[9; 7]), variable(Section::Constant, 64, "u", 100, &[]), list];
+    program
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn programs_survive(program in program()) {
+        for notation in [Notation::Bracket, Notation::Nv, Notation::Hex] {
+            let text = written(&program, notation);
+            let kernels = read(&text).map_err(|errors| TestCaseError::fail(format!("{text}\n{errors:?}")))?;
+            let back = &kernels[0].program;
+            for (got, expected) in back.insts.iter().zip(&program.insts) {
+                prop_assert_eq!(got, expected, "{}", text);
+            }
+            prop_assert_eq!(&kernels[0].program, &program, "{}", text);
+            prop_assert_eq!(&written(&kernels[0].program, notation), &text);
+            for (span, coded) in kernels[0].spans.iter().zip(&program.insts) {
+                prop_assert!(text[span.clone()].contains(coded.inst.row().mnemonic));
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "(\\.text\\.k:|\\.L_x_0:|BRA `\\(\\.L_x_0\\)|\\[B------:R-:W-:-:S01\\]|FADD R1, R2, |;|\n|[ -~]|/\\*0010\\*/|\\.nv\\.constant3:|\\.zero 9|x:|\\.word 4){0,40}") {
+        if let Err(errors) = read(&text) {
+            prop_assert!(!errors.is_empty());
+            prop_assert!(errors.iter().all(|error| error.span.start <= error.span.end && error.span.end <= text.len()));
+        }
+    }
+}
