@@ -21,7 +21,9 @@ pub enum Command {
     Check(CheckArgs),
     /// Run passes alone on IR text.
     Opt(OptArgs),
-    /// Run an execution case on a simulator.
+    /// Check the control codes of SASS text for hazards.
+    Verify(VerifyArgs),
+    /// Run a kernel or an execution case on a simulator.
     Run(RunArgs),
 }
 
@@ -175,7 +177,21 @@ pub struct OptArgs {
     pub max_regs: u32,
 }
 
-/// What executes a case.
+/// `ptxc verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// SASS text with control codes: of ptxc, `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
+    #[arg(required = true)]
+    pub files: Vec<String>,
+    /// The architecture, where the text does not say it.
+    #[arg(long, value_name = "ARCH")]
+    pub arch: Option<String>,
+    /// How diagnostics are printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub message_format: MessageFormat,
+}
+
+/// What executes a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     /// The SSA IR, simplified.
@@ -183,16 +199,67 @@ pub enum Engine {
     /// The final SASS program.
     #[default]
     Sass,
+    /// One after the other; they must agree.
+    Both,
 }
+
+impl std::fmt::Display for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Engine::Ssa => "ssa",
+            Engine::Sass => "sass",
+            Engine::Both => "both",
+        })
+    }
+}
+
+/// How a run's numbers are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StatsFormat {
+    /// One JSON object on standard output, in place of everything else there.
+    Json,
+}
+
+/// How many elements of a buffer are printed, unless told otherwise.
+pub const PRINTED: usize = 8;
 
 /// `ptxc run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A case: kernel, launch, inputs and expected outputs as JSON.
-    pub case: PathBuf,
+    /// A case (CASE.json): kernel, launch, inputs and expected outputs; or a kernel as PTX or SASS text
+    /// (FILE.sass).
+    pub input: String,
     /// What executes it.
     #[arg(long, value_enum, default_value_t)]
     pub engine: Engine,
+    /// Run a case on the SASS text of this file in place of what its PTX compiles to.
+    #[arg(long, value_name = "FILE")]
+    pub sass: Option<String>,
+    /// Take SASS text without control codes: each instruction waits for all before it.
+    #[arg(long)]
+    pub without_control: bool,
+    /// The kernel of a file with several.
+    #[arg(long, value_name = "NAME", help_heading = "Launch of a kernel")]
+    pub entry: Option<String>,
+    /// CTAs in the grid (default: 1).
+    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a kernel")]
+    pub grid: Option<String>,
+    /// Threads in a CTA (default: 1).
+    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a kernel")]
+    pub block: Option<String>,
+    /// Dynamic shared memory, in bytes.
+    #[arg(long, value_name = "BYTES", help_heading = "Launch of a kernel")]
+    pub smem: Option<u32>,
+    /// An argument, in the order of the parameters: TYPE:VALUE, or buf:TYPE:COUNT:INIT for a buffer, where INIT
+    /// is zero, iota, rand, rand:SEED, a number or @FILE.
+    #[arg(long, value_name = "ARG", help_heading = "Launch of a kernel")]
+    pub arg: Vec<String>,
+    /// How many elements of each changed buffer are printed.
+    #[arg(long, value_name = "N", default_value_t = PRINTED, help_heading = "Launch of a kernel")]
+    pub print: usize,
+    /// Print one JSON object about the run.
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub stats: Option<StatsFormat>,
     /// Options of the code.
     #[command(flatten)]
     pub code: CodeArgs,

@@ -7,7 +7,9 @@ mod messages;
 mod opt;
 mod output;
 mod passes;
-mod run_case;
+mod run;
+mod sass_text;
+mod verify;
 
 use std::io::{Read, Write};
 
@@ -64,7 +66,8 @@ pub fn run(args: &[String], stdin: &mut dyn Read, out: &mut dyn Write, err: &mut
         Command::Lower(args) => lower::run(args, &mut streams),
         Command::Check(args) => check::run(args, &mut streams),
         Command::Opt(args) => opt::run(args, &mut streams),
-        Command::Run(args) => run_case::run(args, &mut streams),
+        Command::Verify(args) => verify::run(args, &mut streams),
+        Command::Run(args) => run::run(args, &mut streams),
     };
     let flushed = streams.out.flush();
     match (outcome, flushed) {

@@ -11,7 +11,6 @@ use ptxc_compiler::stages::{arch, built, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, SourceFile, compile_in_parallel, diagnostics, output};
 use ptxc_passes::pipeline::{self, CodeSettings, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
-use ptxc_sass::Arch;
 use ptxc_sass::text::{Notation, Style};
 use ptxc_syntax::items::ItemKind;
 
@@ -23,15 +22,7 @@ use crate::{Outcome, Streams};
 
 /// Makes the compiler's options from the command line's; the message says what is wrong with them.
 pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String> {
-    let arch = match &args.arch {
-        Some(name) => {
-            let known = Arch::ALL.map(|arch| arch.to_string()).join(", ");
-            // `sm_90a` is compiled for the architecture that it is a variant of.
-            let name = name.trim_end_matches(['a', 'f']);
-            Some(name.parse::<Arch>().map_err(|()| format!("no architecture `{name}`; there are {known}"))?)
-        }
-        None => None,
-    };
+    let arch = crate::sass_text::arch(args.arch.as_deref())?;
     if heuristic_by_name(&args.heuristic).is_none() {
         return Err(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", ")));
     }

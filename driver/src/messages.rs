@@ -3,7 +3,8 @@
 use ptxc_compiler::Located;
 use ptxc_compiler::render::{Lines, human};
 use ptxc_passes::diagnostic::Severity;
-use serde_json::json;
+use ptxc_syntax::Span;
+use serde_json::{Map, Value, json};
 
 use crate::cli::MessageFormat;
 use crate::{Outcome, Streams};
@@ -17,34 +18,64 @@ pub(crate) fn report(
     streams: &mut Streams<'_>,
 ) -> Outcome {
     let errors = found.iter().filter(|located| located.severity == Severity::Error).count();
+    let printed = print(path, text, found, format, streams);
+    if errors > 0 {
+        let errors = if errors == 1 { "1 error".to_string() } else { format!("{errors} errors") };
+        sum(&format!("{errors} in {path}; nothing written"), format, streams);
+    }
+    if errors > 0 { Outcome::Failed } else { printed }
+}
+
+/// Prints the line that sums findings up, for people.
+pub(crate) fn sum(line: &str, format: MessageFormat, streams: &mut Streams<'_>) {
+    if format == MessageFormat::Human {
+        // There is nowhere to report that reports can't be written.
+        let _ = writeln!(streams.err, "{line}");
+    }
+}
+
+/// Prints the findings in a file; [`Outcome::Failed`] if that is not possible.
+pub(crate) fn print(
+    path: &str,
+    text: &str,
+    found: &[Located],
+    format: MessageFormat,
+    streams: &mut Streams<'_>,
+) -> Outcome {
     let lines = Lines::new(text);
     let written = match format {
-        MessageFormat::Human => {
-            let sum = match errors {
-                0 => String::new(),
-                1 => format!("1 error in {path}; nothing written\n"),
-                _ => format!("{errors} errors in {path}; nothing written\n"),
-            };
-            write!(streams.err, "{}{sum}", human(path, text, found))
-        }
+        MessageFormat::Human => write!(streams.err, "{}", human(path, text, found)),
         MessageFormat::Json => found.iter().try_for_each(|located| {
-            let (line, column) = lines.line_column(located.primary.0.start);
+            let mut object = place(&lines, located.primary.0, &located.primary.1);
             let severity = if located.severity == Severity::Error { "error" } else { "warning" };
-            let object = json!({
-                "file": path,
-                "line": line,
-                "column": column,
-                "start": located.primary.0.start,
-                "end": located.primary.0.end,
-                "severity": severity,
-                "code": located.code,
-                "message": located.message,
-                "label": located.primary.1,
-                "notes": located.notes,
-                "help": located.help,
-            });
-            writeln!(streams.err, "{object}")
+            let others: Vec<Value> =
+                located.secondary.iter().map(|(span, label)| place(&lines, *span, label).into()).collect();
+            for (name, value) in [
+                ("file", json!(path)),
+                ("severity", json!(severity)),
+                ("code", json!(located.code)),
+                ("message", json!(located.message)),
+                ("secondary", json!(others)),
+                ("notes", json!(located.notes)),
+                ("help", json!(located.help)),
+            ] {
+                object.insert(name.to_string(), value);
+            }
+            writeln!(streams.err, "{}", Value::from(object))
         }),
     };
-    if errors > 0 || written.is_err() { Outcome::Failed } else { Outcome::Done }
+    if written.is_err() { Outcome::Failed } else { Outcome::Done }
+}
+
+/// A place and what is said about it.
+fn place(lines: &Lines<'_>, span: Span, label: &str) -> Map<String, Value> {
+    let (line, column) = lines.line_column(span.start);
+    let parts = [
+        ("line", json!(line)),
+        ("column", json!(column)),
+        ("start", json!(span.start)),
+        ("end", json!(span.end)),
+        ("label", json!(label)),
+    ];
+    parts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }

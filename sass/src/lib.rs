@@ -34,7 +34,7 @@ pub use arch::Arch;
 pub use control::Control;
 pub use inst::{Access, AccessRole, Guard, Inst};
 pub use operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
-pub use program::{Coded, JUMP_TABLE_BANK, JumpTable, Program, ProgramFunction};
+pub use program::{Coded, JUMP_TABLE_BANK, JumpTable, ParamInfo, Program, ProgramFunction, Resources};
 pub use register::{PReg, RegFile, Register};
 pub use table::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op, Pipe, Role, Row, Slot,

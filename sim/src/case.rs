@@ -52,6 +52,40 @@ pub enum Elem {
 }
 
 impl Elem {
+    /// Every type, small ones first.
+    pub const ALL: [Elem; 12] = [
+        Elem::U8,
+        Elem::S8,
+        Elem::U16,
+        Elem::S16,
+        Elem::U32,
+        Elem::S32,
+        Elem::U64,
+        Elem::S64,
+        Elem::F16,
+        Elem::Bf16,
+        Elem::F32,
+        Elem::F64,
+    ];
+
+    /// Its name in a case: `u32`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Elem::U8 => "u8",
+            Elem::S8 => "s8",
+            Elem::U16 => "u16",
+            Elem::S16 => "s16",
+            Elem::U32 => "u32",
+            Elem::S32 => "s32",
+            Elem::U64 => "u64",
+            Elem::S64 => "s64",
+            Elem::F16 => "f16",
+            Elem::Bf16 => "bf16",
+            Elem::F32 => "f32",
+            Elem::F64 => "f64",
+        }
+    }
+
     /// Size in bytes.
     pub const fn bytes(self) -> u32 {
         match self {

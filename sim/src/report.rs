@@ -131,12 +131,20 @@ fn integer(elem: Elem, bits: u64) -> i128 {
     ptxc_semantics::IntType::new(elem.bytes() * 8, signed).value(bits)
 }
 
-fn show(elem: Elem, bits: u64) -> String {
-    let number = match format(elem) {
+/// An element of a buffer as a decimal number, given its bytes.
+pub fn element(elem: Elem, bytes: &[u8]) -> String {
+    number(elem, read_le(bytes))
+}
+
+fn number(elem: Elem, bits: u64) -> String {
+    match format(elem) {
         Some(format) => float(format, bits).to_string(),
         None => integer(elem, bits).to_string(),
-    };
-    format!("{number} ({bits:#0width$x})", width = 2 + 2 * elem.bytes() as usize)
+    }
+}
+
+fn show(elem: Elem, bits: u64) -> String {
+    format!("{} ({bits:#0width$x})", number(elem, bits), width = 2 + 2 * elem.bytes() as usize)
 }
 
 impl fmt::Display for Report {

@@ -1,6 +1,6 @@
 //! Any bytes may come in: every command answers with an exit code and clear errors.
 //!
-//! PTX of the tests and of the corpus, IR text and execution cases are damaged at random: bytes, words and
+//! PTX of the tests and of the corpus, SASS that is made of it, IR text and execution cases are damaged at random: bytes, words and
 //! lines are deleted, doubled, swapped and replaced by huge numbers and deep nesting. The commands must not
 //! panic, must return 0, 1 or 2, must say something whenever they fail, and must never blame themselves.
 //!
@@ -60,6 +60,17 @@ const TROUBLE: &[&str] = &[
     "block0",
     "v0",
     "const.b64",
+    "RZ",
+    "R254",
+    "UP6",
+    ".L_x_0",
+    "[B------:R-:W-:-:S01]",
+    "?WAIT15_END_GROUP",
+    "/*0010*/",
+    "/* 0x000fe20000000800 */",
+    ".text.k:",
+    ".zero 4294967295",
+    "*/",
     "jump block0",
     "\u{0}",
     "\u{7f}",
@@ -254,6 +265,34 @@ fn damaged_ptx() {
             2 => &["lower", "-", "-o", "-", "--max-regs=16", "--explain"],
             3 => &["lower", "-", "-o", "-", "-O0", "--message-format=json"],
             _ => &["lower", "-", "-o", "-"],
+        };
+        command.iter().map(ToString::to_string).collect()
+    });
+}
+
+/// SASS text of the tests' kernels, in the notations that `lower` writes.
+fn sass() -> Vec<Vec<u8>> {
+    let kernels = texts("../lit/kernels", "ptx").into_iter().chain(texts("../lit/select", "ptx"));
+    let kernels = kernels.chain(texts("../lit/memory", "ptx"));
+    let mut seeds = texts("../lit", "sass");
+    for (number, kernel) in kernels.enumerate() {
+        let control = format!("--control={}", ["cuasm", "nv", "hex"][number % 3]);
+        let args = ["ptxc", "lower", "-", "-o", "-", &control].map(String::from);
+        let mut out = Vec::new();
+        if ptxc::run(&args, &mut &kernel[..], &mut out, &mut Vec::new()) == 0 {
+            seeds.push(out);
+        }
+    }
+    seeds
+}
+
+#[test]
+fn damaged_sass() {
+    try_all(&sass(), 800, |random| {
+        let command: &[&str] = match random.below(4) {
+            0 => &["verify", "-", "--arch=sm_90", "--message-format=json"],
+            1 => &["verify", "-", "--arch=sm_80"],
+            _ => &["verify", "-"],
         };
         command.iter().map(ToString::to_string).collect()
     });

@@ -1,0 +1,149 @@
+//! What `ptxc run` executes: one kernel, compiled from PTX or read from SASS text.
+
+use std::path::Path;
+
+use ptxc_compiler::items::items;
+use ptxc_compiler::output::{check, kernels, locate};
+use ptxc_compiler::stages::{built, ssa};
+use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
+use ptxc_ir::Function;
+use ptxc_sass::text::ReadOptions;
+use ptxc_sass::{ParamInfo, Program};
+use ptxc_sim::{Case, Options, Report, SimError, run_sass, run_ssa};
+use ptxc_syntax::items::ItemKind;
+
+use super::launch::assumed;
+use crate::cli::{Engine, MessageFormat, RunArgs};
+use crate::messages::report;
+use crate::output::read;
+use crate::{Outcome, Streams, lower, sass_text};
+
+/// A kernel that can be run.
+pub(crate) struct Code {
+    /// Its name.
+    pub(crate) entry: String,
+    /// Its parameters; `None` where SASS text does not tell them.
+    pub(crate) params: Option<Vec<ParamInfo>>,
+    /// The simplified SSA of the kernel and of the functions of its module, if an engine needs it.
+    ssa: Option<(Function, Vec<Function>)>,
+    /// The program, if an engine needs it.
+    program: Option<Program>,
+}
+
+impl Code {
+    /// Compiles or reads a kernel of a file: the one of that name, else the only one. What stands in the way
+    /// is printed.
+    pub(crate) fn load(
+        path: &str,
+        entry: Option<&str>,
+        args: &RunArgs,
+        streams: &mut Streams<'_>,
+    ) -> Result<Code, Outcome> {
+        let is_sass = args.sass.is_some() || Path::new(path).extension().is_some_and(|it| it == "sass");
+        if is_sass { from_sass(path, entry, args, streams) } else { from_ptx(path, entry, args, streams) }
+    }
+
+    /// Runs it.
+    pub(crate) fn run(&self, engine: Engine, case: &Case, seed: u64) -> Result<Report, SimError> {
+        let options = Options { seed, ..Options::default() };
+        let absent = || SimError::Case(format!("`{}` has no {engine} here", self.entry));
+        match engine {
+            Engine::Ssa => {
+                let (func, callees) = self.ssa.as_ref().ok_or_else(absent)?;
+                run_ssa(case, func, callees, &options)
+            }
+            Engine::Sass | Engine::Both => {
+                let program = self.program.as_ref().ok_or_else(absent)?;
+                if self.params.is_some() {
+                    return run_sass(case, program, &options);
+                }
+                run_sass(case, &Program { params: assumed(&case.args), ..program.clone() }, &options)
+            }
+        }
+    }
+}
+
+/// The kernel that is meant among those of a file.
+fn choose<'n>(path: &str, entry: Option<&str>, names: impl Iterator<Item = &'n str>) -> Result<usize, String> {
+    let names: Vec<&str> = names.collect();
+    let list = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match entry {
+        Some(entry) => names
+            .iter()
+            .position(|name| *name == entry)
+            .ok_or_else(|| format!("{path} has no kernel `{entry}`; there are {list}")),
+        None if names.len() == 1 => Ok(0),
+        None if names.is_empty() => Err(format!("{path} has no kernel")),
+        None => Err(format!("--entry says which kernel of {path} is meant: {list}")),
+    }
+}
+
+fn from_sass(path: &str, entry: Option<&str>, args: &RunArgs, streams: &mut Streams<'_>) -> Result<Code, Outcome> {
+    if args.engine != Engine::Sass {
+        return Err(streams.usage(format!("--engine={} needs PTX; SASS text runs with --engine=sass", args.engine)));
+    }
+    let arch = sass_text::arch(args.code.arch.as_deref()).map_err(|message| streams.usage(message))?;
+    let options = ReadOptions { arch, without_control: args.without_control };
+    let mut file = sass_text::load(path, &options, MessageFormat::Human, streams)?;
+    let names = file.kernels.iter().map(|kernel| kernel.program.name.as_str());
+    let index = choose(path, entry, names).map_err(|message| streams.failed(message))?;
+    let kernel = file.kernels.swap_remove(index);
+    Ok(Code {
+        entry: kernel.program.name.clone(),
+        params: kernel.has_parameters.then(|| kernel.program.params.clone()),
+        ssa: None,
+        program: Some(kernel.program),
+    })
+}
+
+fn from_ptx(path: &str, entry: Option<&str>, args: &RunArgs, streams: &mut Streams<'_>) -> Result<Code, Outcome> {
+    if args.without_control {
+        return Err(streams.usage("--without-control is for SASS text"));
+    }
+    let text = read(path, streams.stdin).map_err(|error| streams.failed(format!("{path}: {error}")))?;
+    let db = Database::default();
+    let file = SourceFile::new(&db, path.to_string(), text);
+    let options = lower::options(&db, &args.code).map_err(|message| streams.usage(message))?;
+    let functions: Vec<_> =
+        items(&db, file).functions.iter().copied().filter(|func| func.has_body(&db)).collect();
+    let entries: Vec<_> = functions.iter().copied().filter(|func| func.kind(&db) == ItemKind::Entry).collect();
+    let devices: Vec<_> = functions.iter().copied().filter(|func| func.kind(&db) != ItemKind::Entry).collect();
+    let names = entries.iter().map(|func| func.name(&db).as_str());
+    let chosen = choose(path, entry, names);
+
+    // What can't be lowered yet does not keep the SSA from running.
+    let needs_sass = args.engine != Engine::Ssa;
+    let mut found: Vec<Located> = if needs_sass { diagnostics(&db, file, options) } else { check(&db, file) };
+    if let (Ok(index), false) = (&chosen, needs_sass) {
+        for &func in devices.iter().chain([&entries[*index]]) {
+            let stages = built(&db, func).diagnostics.iter().chain(&ssa(&db, func, options).diagnostics);
+            found.extend(stages.map(|diagnostic| locate(&db, func, diagnostic)));
+        }
+    }
+    if report(path, file.text(&db), &found, MessageFormat::Human, streams) != Outcome::Done {
+        return Err(Outcome::Failed);
+    }
+    let func = entries[chosen.map_err(|message| streams.failed(message))?];
+    let entry = func.name(&db).to_string();
+    let program = match needs_sass {
+        true => {
+            let mut compiled = kernels(&db, file, options).into_iter();
+            compiled.find(|(kernel, _)| *kernel == func).and_then(|(_, code)| Some(code?.program.clone()))
+        }
+        false => None,
+    };
+    let Some(simplified) = ssa(&db, func, options).value.clone() else {
+        return Err(streams.failed(format!("`{entry}` has no code")));
+    };
+    let callees = devices.iter().filter_map(|&device| ssa(&db, device, options).value.clone()).collect();
+    let params = simplified.params.iter();
+    let param = |param: &ptxc_ir::Param| {
+        ParamInfo { name: param.name.clone(), size: param.size, offset: param.offset }
+    };
+    Ok(Code {
+        entry,
+        params: Some(params.map(param).collect()),
+        ssa: Some((simplified, callees)),
+        program,
+    })
+}

@@ -1,0 +1,155 @@
+//! A launch from the command line: `--grid 4 --block 256 --arg buf:f32:1024:rand --arg u32:1024`.
+//!
+//! In: the options and the kernel's parameters. Out: a [`Case`] that expects nothing. An argument is a scalar
+//! `TYPE:VALUE`, or a buffer `buf:TYPE:COUNT:INIT` (see [`content`](super::content)). Number and sizes must be
+//! those of the parameters; where SASS text does not tell them, the arguments lie behind each other, each
+//! aligned to its size.
+
+use std::path::PathBuf;
+
+use ptxc_sass::ParamInfo;
+use ptxc_sim::Case;
+use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
+
+use super::code::Code;
+use super::content::{Init, scalar};
+use crate::cli::RunArgs;
+
+/// The most bytes of a buffer.
+const MOST_BYTES: usize = 1 << 30;
+
+/// An option of a launch that is given, if there is one.
+pub(crate) fn given(args: &RunArgs) -> Option<&'static str> {
+    let options = [
+        ("--entry", args.entry.is_some()),
+        ("--grid", args.grid.is_some()),
+        ("--block", args.block.is_some()),
+        ("--smem", args.smem.is_some()),
+        ("--arg", !args.arg.is_empty()),
+        ("--print", args.print != crate::cli::PRINTED),
+    ];
+    options.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
+}
+
+/// The launch of a kernel.
+pub(crate) fn case(code: &Code, args: &RunArgs) -> Result<Case, String> {
+    let grid = size("--grid", args.grid.as_deref(), 65536)?;
+    let block = size("--block", args.block.as_deref(), 1024)?;
+    let mut arguments = Vec::new();
+    for (index, text) in args.arg.iter().enumerate() {
+        let name = match code.params.as_ref().and_then(|params| params.get(index)) {
+            Some(param) => param.name.clone(),
+            None => format!("argument {}", index + 1),
+        };
+        arguments.push(argument(text, name).map_err(|why| format!("--arg {text}: {why}"))?);
+    }
+    if let Some(params) = &code.params {
+        fit(params, &arguments, &args.arg).map_err(|why| format!("{why}\n{}", list(code, params)))?;
+    }
+    Ok(Case {
+        ptx: PathBuf::from(&args.input),
+        entry: code.entry.clone(),
+        grid,
+        block,
+        dynamic_smem: args.smem.unwrap_or(0),
+        args: arguments,
+    })
+}
+
+/// `4`, `4,2`, `4,2,1`.
+fn size(option: &str, text: Option<&str>, most: u32) -> Result<[u32; 3], String> {
+    let Some(text) = text else { return Ok([1; 3]) };
+    let wrong = || format!("{option} {text}: one to three numbers with commas between them are a size");
+    let mut size = [1; 3];
+    for (index, part) in text.split(',').enumerate() {
+        *size.get_mut(index).ok_or_else(wrong)? = part.trim().parse().map_err(|_| wrong())?;
+    }
+    let product = size.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
+    match product {
+        Some(product) if (1..=most).contains(&product) => Ok(size),
+        _ => Err(format!("{option} {text}: a product of 1 to {most} is possible here")),
+    }
+}
+
+fn argument(text: &str, name: String) -> Result<Argument, String> {
+    let (kind, rest) = text.split_once(':').ok_or("TYPE:VALUE or buf:TYPE:COUNT:INIT is an argument")?;
+    if kind != "buf" {
+        let elem = elem(kind)?;
+        return Ok(Argument::Scalar { elem, bits: scalar(elem, rest)? });
+    }
+    let (kind, rest) = rest.split_once(':').ok_or("buf:TYPE:COUNT:INIT is a buffer")?;
+    let (count, init) = rest.split_once(':').unwrap_or((rest, "zero"));
+    let elem = elem(kind)?;
+    let count: usize = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
+    let bytes = count.checked_mul(elem.bytes() as usize).filter(|bytes| *bytes <= MOST_BYTES);
+    bytes.ok_or_else(|| format!("{count} elements are too many"))?;
+    let init = Init::parse(elem, init)?.content(elem, count)?;
+    Ok(Argument::Buffer(Buffer { name, elem, init, expect: None, tolerance: Tolerance::Exact }))
+}
+
+fn elem(name: &str) -> Result<Elem, String> {
+    let known = Elem::ALL.into_iter().find(|elem| elem.name() == name);
+    known.ok_or_else(|| {
+        let names = Elem::ALL.map(Elem::name).join(", ");
+        format!("`{name}` is no type; there are {names}, and buf:TYPE:COUNT:INIT")
+    })
+}
+
+/// Whether arguments are those of the parameters.
+fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result<(), String> {
+    for ((param, argument), text) in params.iter().zip(arguments).zip(texts) {
+        let bytes = match argument {
+            Argument::Scalar { elem, .. } => elem.bytes(),
+            Argument::Buffer(_) => 8,
+        };
+        if bytes != param.size {
+            let what = match argument {
+                Argument::Scalar { .. } => "",
+                Argument::Buffer(_) => ", the address of a buffer",
+            };
+            return Err(format!(
+                "--arg {text} has {bytes} bytes{what}, the parameter `{}` has {}",
+                param.name, param.size
+            ));
+        }
+    }
+    if params.len() != arguments.len() {
+        let (params, arguments) = (params.len(), arguments.len());
+        return Err(format!("there are {params} parameters and {arguments} arguments (--arg)"));
+    }
+    Ok(())
+}
+
+/// The parameters for a message.
+fn list(code: &Code, params: &[ParamInfo]) -> String {
+    let mut text = format!("the parameters of `{}`, in order:", code.entry);
+    for param in params {
+        let example = match param.size {
+            8 => "--arg buf:f32:1024:rand, --arg u64:7",
+            4 => "--arg u32:7, --arg f32:0.5",
+            2 => "--arg u16:7, --arg f16:0.5",
+            1 => "--arg u8:7",
+            _ => "more than a number: only a case can't give it either",
+        };
+        text.push_str(&format!("\n  {:<24} {} bytes, such as {example}", param.name, param.size));
+    }
+    if params.is_empty() {
+        text.push_str(" none");
+    }
+    text
+}
+
+/// Parameters for arguments of which nothing is known: behind each other, each aligned to its size.
+pub(crate) fn assumed(arguments: &[Argument]) -> Vec<ParamInfo> {
+    let mut offset: u32 = 0;
+    let place = |(index, argument): (usize, &Argument)| {
+        let size = match argument {
+            Argument::Scalar { elem, .. } => elem.bytes(),
+            Argument::Buffer(_) => 8,
+        };
+        let start = offset.next_multiple_of(size);
+        offset = start + size;
+        ParamInfo { name: format!("argument {}", index + 1), size, offset: start }
+    };
+    arguments.iter().enumerate().map(place).collect()
+}

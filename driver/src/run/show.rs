@@ -1,0 +1,109 @@
+//! What is printed of a run.
+
+use std::fmt::Write as _;
+
+use ptxc_sim::report::{Mismatch, element};
+use ptxc_sim::{Case, Report, SimError};
+use serde_json::{Value, json};
+
+use super::code::Code;
+use crate::Streams;
+use crate::cli::Engine;
+use crate::sass_text::count;
+
+/// A run on one engine.
+pub(crate) struct Run {
+    /// The engine.
+    pub(crate) engine: Engine,
+    /// What it came to.
+    pub(crate) result: Result<Report, SimError>,
+    /// Whether it left what the first engine left; `None` if nothing was compared.
+    pub(crate) agrees: Option<bool>,
+}
+
+/// The wrong elements of a run, the first of each buffer.
+pub(crate) fn mismatches(report: &Report) -> String {
+    let mut text = String::new();
+    for outcome in report.outcomes.iter().filter(|outcome| outcome.wrong > 0) {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {}: {} of {} elements are wrong", outcome.name, outcome.wrong, outcome.elements);
+        for Mismatch { index, got, expected } in &outcome.mismatches {
+            let _ = writeln!(text, "    [{index}] expected {expected}, got {got}");
+        }
+        if outcome.wrong > outcome.mismatches.len() {
+            let _ = writeln!(text, "    and {} more", outcome.wrong - outcome.mismatches.len());
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Why a run gave no result.
+pub(crate) fn trouble(error: &SimError) -> String {
+    error.to_string()
+}
+
+/// The buffers that a launch changed, their first elements, and how much was executed.
+pub(crate) fn changes(case: &Case, report: &Report, shown: usize) -> String {
+    let mut text = String::new();
+    let mut unchanged = Vec::new();
+    for (buffer, outcome) in case.buffers().zip(&report.outcomes) {
+        let size = buffer.elem.bytes() as usize;
+        let changed = buffer.init.chunks(size).zip(outcome.content.chunks(size)).filter(|(old, new)| old != new);
+        let changed = changed.count();
+        if changed == 0 {
+            unchanged.push(buffer.name.as_str());
+            continue;
+        }
+        let elements = outcome.content.chunks(size).take(shown);
+        let values: Vec<String> = elements.map(|bytes| element(buffer.elem, bytes)).collect();
+        let more = if outcome.elements > shown { ", …" } else { "" };
+        let _ = writeln!(
+            text,
+            "{}: {changed} of {} elements changed: {}{more}",
+            buffer.name,
+            outcome.elements,
+            values.join(", ")
+        );
+    }
+    if !unchanged.is_empty() {
+        let _ = writeln!(text, "unchanged: {}", unchanged.join(", "));
+    }
+    let steps = usize::try_from(report.steps).unwrap_or(usize::MAX);
+    let _ = writeln!(text, "{}", count(steps, "warp instruction"));
+    text
+}
+
+/// One JSON object on standard output: see `docs/run.md`.
+pub(crate) fn stats(input: &str, code: &Code, runs: &[Run], streams: &mut Streams<'_>) {
+    let list: Vec<Value> = runs.iter().map(run).collect();
+    let passed = runs.iter().all(|run| {
+        run.agrees != Some(false) && run.result.as_ref().is_ok_and(Report::passed)
+    });
+    let object = json!({ "input": input, "kernel": code.entry, "passed": passed, "runs": list });
+    let _ = writeln!(streams.out, "{object}");
+}
+
+fn run(run: &Run) -> Value {
+    let mut object = json!({ "engine": run.engine.to_string() });
+    match &run.result {
+        Err(error) => object["error"] = json!(error.to_string()),
+        Ok(report) => {
+            object["warp_instructions"] = json!(report.steps);
+            let buffers = report.outcomes.iter().map(|outcome| {
+                let first = outcome.mismatches.iter().map(|Mismatch { index, got, expected }| {
+                    json!({ "index": index, "got": got, "expected": expected })
+                });
+                json!({
+                    "name": outcome.name,
+                    "elements": outcome.elements,
+                    "checked": outcome.checked,
+                    "wrong": outcome.wrong,
+                    "first": first.collect::<Vec<_>>(),
+                })
+            });
+            object["buffers"] = buffers.collect();
+        }
+    }
+    object
+}

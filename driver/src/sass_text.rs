@@ -1,0 +1,76 @@
+//! SASS text from files: its kernels, or rendered errors.
+
+use std::ops::Range;
+
+use ptxc_compiler::Located;
+use ptxc_passes::diagnostic::Severity;
+use ptxc_sass::Arch;
+use ptxc_sass::text::{Kernel, ReadOptions, TextError, parse_programs};
+use ptxc_syntax::Span;
+
+use crate::cli::MessageFormat;
+use crate::messages::{print, sum};
+use crate::output::read;
+use crate::{Outcome, Streams};
+
+/// A file and its kernels.
+pub(crate) struct SassFile {
+    /// Its text, for diagnostics.
+    pub(crate) text: String,
+    /// The kernels, in the order of the text.
+    pub(crate) kernels: Vec<Kernel>,
+}
+
+/// Reads a file; what is wrong with it is printed.
+pub(crate) fn load(
+    path: &str,
+    options: &ReadOptions,
+    format: MessageFormat,
+    streams: &mut Streams<'_>,
+) -> Result<SassFile, Outcome> {
+    let text = match read(path, streams.stdin) {
+        Ok(text) => text,
+        Err(error) => return Err(streams.failed(format!("{path}: {error}"))),
+    };
+    match parse_programs(&text, options) {
+        Ok(kernels) => Ok(SassFile { text, kernels }),
+        Err(errors) => {
+            let found: Vec<Located> = errors.into_iter().map(located).collect();
+            print(path, &text, &found, format, streams);
+            sum(&format!("{} in {path}", count(found.len(), "error")), format, streams);
+            Err(Outcome::Failed)
+        }
+    }
+}
+
+/// The architecture that an option names.
+pub(crate) fn arch(name: Option<&str>) -> Result<Option<Arch>, String> {
+    let Some(name) = name else { return Ok(None) };
+    let known = || Arch::ALL.map(|arch| arch.to_string()).join(", ");
+    // `sm_90a` is a variant of `sm_90`.
+    let arch = name.trim_end_matches(['a', 'f']).parse();
+    arch.map(Some).map_err(|()| format!("no architecture `{name}`; there are {}", known()))
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A place in a text.
+pub(crate) fn span(range: &Range<usize>) -> Span {
+    let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span { start: place(range.start), end: place(range.end) }
+}
+
+fn located(error: TextError) -> Located {
+    Located {
+        code: error.code.to_string(),
+        severity: Severity::Error,
+        message: error.message,
+        primary: (span(&error.span), error.label),
+        secondary: error.secondary.into_iter().map(|(range, label)| (span(&range), label)).collect(),
+        notes: error.notes,
+        help: error.help,
+    }
+}
