@@ -78,8 +78,11 @@ fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
         [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
         [reg, ..] => reg.clone(),
     };
-    let (is, it, has, keeps) =
-        if hazards.len() > 1 { ("are", "they", "have", "values are") } else { ("is", "it", "has", "value is") };
+    let (is, it, has, keeps) = if hazards.len() > 1 {
+        ("are", "they", "have", "values are")
+    } else {
+        ("is", "it", "has", "value is")
+    };
     let place = |index: u32| kernel.spans.get(index as usize).map_or(span(&(0..0)), span);
     let (message, here, there) = match hazard.kind {
         HazardKind::Raw => (
@@ -90,7 +93,7 @@ fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
         HazardKind::Waw => (
             format!("{regs} {is} overwritten before the first {keeps} there"),
             format!("overwrites {regs}"),
-            format!("writes {regs}, and may do so last"),
+            format!("writes {regs}, perhaps later"),
         ),
         HazardKind::War => (
             format!("{regs} {is} overwritten before {it} {has} been read"),
@@ -134,7 +137,7 @@ fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
     if hazard.producer != hazard.consumer {
         let sets = match (hazard.lack, hazard.kind) {
             (Lack::Wait(0), HazardKind::War) => ", and sets no scoreboard",
-            (Lack::Wait(0), _) => " some time later, and sets no scoreboard",
+            (Lack::Wait(0), _) => ", and sets no scoreboard",
             _ => "",
         };
         secondary.push((place(hazard.producer), format!("{there}{sets}")));
@@ -178,10 +181,17 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
             let place = before * Program::INST_BYTES;
             let is_behind = hazard.producer <= before;
             if is_behind && stall + missing <= Control::MAX_STALL {
-                let yields = if stall + missing > Control::MAX_STALL_WITHOUT_YIELD { " with yield" } else { "" };
-                format!("a stall of {}{yields} at /*{place:04x}*/, where it is {stall}, would do", stall + missing)
+                let yields =
+                    if stall + missing > Control::MAX_STALL_WITHOUT_YIELD { " with yield" } else { "" };
+                format!(
+                    "a stall of {}{yields} at /*{place:04x}*/, where it is {stall}, would do",
+                    stall + missing
+                )
             } else {
-                format!("{} more between the two would do, such as a stall of {missing} at a NOP", cycles(missing))
+                format!(
+                    "{} more between the two would do, such as a stall of {missing} at a NOP",
+                    cycles(missing)
+                )
             }
         }
         Lack::Wait(0) if hazard.kind == HazardKind::War => {
@@ -190,7 +200,9 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
         Lack::Wait(0) => "a write scoreboard at the one and a wait for it at the other would do".to_string(),
         Lack::Wait(mask) if waits(program, hazard.consumer) & mask != 0 => {
             let place = hazard.producer * Program::INST_BYTES;
-            format!("a scoreboard counts an instruction from the second cycle on: a stall of 2 at /*{place:04x}*/ would do")
+            format!(
+                "a scoreboard counts an instruction from the second cycle on: a stall of 2 at /*{place:04x}*/ would do"
+            )
         }
         Lack::Wait(mask) => {
             let scoreboard = mask.trailing_zeros();

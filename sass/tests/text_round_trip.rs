@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use ptxc_sass::text::{
-    ErrorCode, Kernel, Notation, ReadOptions, Style, TextError, parse_programs, write_program, write_variables,
+    ErrorCode, Kernel, Notation, ReadOptions, Style, TextError, parse_programs, write_program,
+    write_variables,
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{
@@ -44,7 +45,10 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
         (Kinds::MEM_AT_UR, Operand::mem(address(Some(PReg::ur(index % 63))))),
         (Kinds::LABEL, Operand::label(Label((choice >> 8) % labels))),
         (Kinds::FUNCTION, Operand::function(FunctionIndex(choice >> 8 & 1))),
-        (Kinds::SPECIAL, Operand::special(ptxc_sass::SpecialReg::ALL[index as usize % ptxc_sass::SpecialReg::ALL.len()])),
+        (
+            Kinds::SPECIAL,
+            Operand::special(ptxc_sass::SpecialReg::ALL[index as usize % ptxc_sass::SpecialReg::ALL.len()]),
+        ),
         (Kinds::CONVERGENCE, Operand::convergence(index % 16)),
     ];
     let fitting: Vec<_> = candidates.iter().filter(|(kind, _)| slot.kinds.contains(*kind)).collect();
@@ -116,16 +120,15 @@ fn inst(labels: u32) -> impl Strategy<Value = Coded> {
 
 fn program() -> impl Strategy<Value = Program> {
     let labels = 4u32;
-    (prop::collection::vec(inst(labels), 1..12), prop::collection::vec(0u32..12, labels as usize), 0u32..12).prop_map(
-        |(insts, labels, second)| {
+    (prop::collection::vec(inst(labels), 1..12), prop::collection::vec(0u32..12, labels as usize), 0u32..12)
+        .prop_map(|(insts, labels, second)| {
             let end = insts.len() as u32;
             let mut program = sample();
             program.labels = labels.into_iter().map(|place| place.min(end)).collect();
             program.functions[1].start = Some(second.min(end));
             program.insts = insts;
             program
-        },
-    )
+        })
 }
 
 /// A program with something of everything but code.
@@ -134,12 +137,28 @@ fn sample() -> Program {
     let mut program = parse_programs(".target sm_90\n.resources registers=9, barriers=2, local=8\n.parameters n b32 +0, p b8[12] +4\n.text.k:\n", &ReadOptions::default()).unwrap().remove(0).program;
     program.functions = vec![function("k", 0), function("$f.g", 0)];
     let variable = |section, place, name: &str, size, bytes: &[u8]| Variable {
-        section, place, name: name.into(), size, align: 8, bytes: bytes.to_vec(), pointers: Vec::new(),
+        section,
+        place,
+        name: name.into(),
+        size,
+        align: 8,
+        bytes: bytes.to_vec(),
+        pointers: Vec::new(),
     };
     let mut list = variable(Section::Global, 8, "list", 32, &[1, 2, 3, 4, 0, 0, 7]);
-    let pointer = |at, bytes, shift, generic, addend| Pointer { at, bytes, shift, target: "t".into(), generic, addend };
-    list.pointers = vec![pointer(8, 8, 0, true, -4), pointer(16, 4, 0, false, 8), pointer(21, 1, 16, false, 1), pointer(22, 1, 0, true, 0)];
-    program.variables = vec![variable(Section::Constant, 16, "t", 7, &[9; 7]), variable(Section::Constant, 64, "u", 100, &[]), list];
+    let pointer =
+        |at, bytes, shift, generic, addend| Pointer { at, bytes, shift, target: "t".into(), generic, addend };
+    list.pointers = vec![
+        pointer(8, 8, 0, true, -4),
+        pointer(16, 4, 0, false, 8),
+        pointer(21, 1, 16, false, 1),
+        pointer(22, 1, 0, true, 0),
+    ];
+    program.variables = vec![
+        variable(Section::Constant, 16, "t", 7, &[9; 7]),
+        variable(Section::Constant, 64, "u", 100, &[]),
+        list,
+    ];
     program
 }
 

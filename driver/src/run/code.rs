@@ -64,7 +64,11 @@ impl Code {
 }
 
 /// The kernel that is meant among those of a file.
-fn choose<'n>(path: &str, entry: Option<&str>, names: impl Iterator<Item = &'n str>) -> Result<usize, String> {
+fn choose<'n>(
+    path: &str,
+    entry: Option<&str>,
+    names: impl Iterator<Item = &'n str>,
+) -> Result<usize, String> {
     let names: Vec<&str> = names.collect();
     let list = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match entry {
@@ -78,9 +82,16 @@ fn choose<'n>(path: &str, entry: Option<&str>, names: impl Iterator<Item = &'n s
     }
 }
 
-fn from_sass(path: &str, entry: Option<&str>, args: &RunArgs, streams: &mut Streams<'_>) -> Result<Code, Outcome> {
+fn from_sass(
+    path: &str,
+    entry: Option<&str>,
+    args: &RunArgs,
+    streams: &mut Streams<'_>,
+) -> Result<Code, Outcome> {
     if args.engine != Engine::Sass {
-        return Err(streams.usage(format!("--engine={} needs PTX; SASS text runs with --engine=sass", args.engine)));
+        return Err(
+            streams.usage(format!("--engine={} needs PTX; SASS text runs with --engine=sass", args.engine))
+        );
     }
     let arch = sass_text::arch(args.code.arch.as_deref()).map_err(|message| streams.usage(message))?;
     let options = ReadOptions { arch, without_control: args.without_control };
@@ -96,7 +107,12 @@ fn from_sass(path: &str, entry: Option<&str>, args: &RunArgs, streams: &mut Stre
     })
 }
 
-fn from_ptx(path: &str, entry: Option<&str>, args: &RunArgs, streams: &mut Streams<'_>) -> Result<Code, Outcome> {
+fn from_ptx(
+    path: &str,
+    entry: Option<&str>,
+    args: &RunArgs,
+    streams: &mut Streams<'_>,
+) -> Result<Code, Outcome> {
     if args.without_control {
         return Err(streams.usage("--without-control is for SASS text"));
     }
@@ -106,8 +122,10 @@ fn from_ptx(path: &str, entry: Option<&str>, args: &RunArgs, streams: &mut Strea
     let options = lower::options(&db, &args.code).map_err(|message| streams.usage(message))?;
     let functions: Vec<_> =
         items(&db, file).functions.iter().copied().filter(|func| func.has_body(&db)).collect();
-    let entries: Vec<_> = functions.iter().copied().filter(|func| func.kind(&db) == ItemKind::Entry).collect();
-    let devices: Vec<_> = functions.iter().copied().filter(|func| func.kind(&db) != ItemKind::Entry).collect();
+    let entries: Vec<_> =
+        functions.iter().copied().filter(|func| func.kind(&db) == ItemKind::Entry).collect();
+    let devices: Vec<_> =
+        functions.iter().copied().filter(|func| func.kind(&db) != ItemKind::Entry).collect();
     let names = entries.iter().map(|func| func.name(&db).as_str());
     let chosen = choose(path, entry, names);
 
@@ -137,13 +155,10 @@ fn from_ptx(path: &str, entry: Option<&str>, args: &RunArgs, streams: &mut Strea
     };
     let callees = devices.iter().filter_map(|&device| ssa(&db, device, options).value.clone()).collect();
     let params = simplified.params.iter();
-    let param = |param: &ptxc_ir::Param| {
-        ParamInfo { name: param.name.clone(), size: param.size, offset: param.offset }
+    let param = |param: &ptxc_ir::Param| ParamInfo {
+        name: param.name.clone(),
+        size: param.size,
+        offset: param.offset,
     };
-    Ok(Code {
-        entry,
-        params: Some(params.map(param).collect()),
-        ssa: Some((simplified, callees)),
-        program,
-    })
+    Ok(Code { entry, params: Some(params.map(param).collect()), ssa: Some((simplified, callees)), program })
 }

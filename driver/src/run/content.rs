@@ -36,7 +36,8 @@ impl Init {
             _ => match text.strip_prefix('@') {
                 Some(path) => Init::File(path.to_string()),
                 None => Init::Value(
-                    scalar(elem, text).map_err(|why| format!("{why}; zero, iota, rand, rand:SEED and @FILE begin too"))?,
+                    scalar(elem, text)
+                        .map_err(|why| format!("{why}; zero, iota, rand, rand:SEED and @FILE begin too"))?,
                 ),
             },
         })
@@ -153,7 +154,9 @@ mod tests {
     fn numbers_that_do_not_fit_are_refused() {
         assert_eq!(scalar(Elem::U8, "0xff"), Ok(255));
         assert_eq!(scalar(Elem::U64, "-1"), Ok(u64::MAX));
-        for (elem, text) in [(Elem::U8, "256"), (Elem::S32, "1.5"), (Elem::F32, "one"), (Elem::U32, "--1"), (Elem::U8, "")] {
+        for (elem, text) in
+            [(Elem::U8, "256"), (Elem::S32, "1.5"), (Elem::F32, "one"), (Elem::U32, "--1"), (Elem::U8, "")]
+        {
             assert!(scalar(elem, text).is_err(), "{text}");
         }
     }

@@ -54,14 +54,18 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
         show::stats(&args.input, &code, &runs, streams);
     }
     for run in &runs {
-        let name = format!("{}{}", args.input, if runs.len() > 1 { format!(", {}", run.engine) } else { String::new() });
+        let name = format!(
+            "{}{}",
+            args.input,
+            if runs.len() > 1 { format!(", {}", run.engine) } else { String::new() }
+        );
         match &run.result {
             Ok(report) if report.passed() && args.stats.is_none() => {
                 let _ = writeln!(streams.out, "{name}: every expectation holds");
             }
             Ok(report) if report.passed() => {}
-            Ok(report) => drop(streams.failed(format!("{name}: not as expected\n{}", show::mismatches(report)))),
-            Err(error) => drop(streams.failed(format!("{name}: {}", show::trouble(error)))),
+            Ok(report) => say(streams, format!("{name}: not as expected\n{}", show::mismatches(report))),
+            Err(error) => say(streams, format!("{name}: {}", show::trouble(error))),
         }
     }
     Ok(outcome)
@@ -94,11 +98,11 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
     for run in &runs {
         match (&run.result, run.agrees) {
             (Err(error), _) => {
-                drop(streams.failed(format!("{} ({}): {}", code.entry, run.engine, show::trouble(error))));
+                say(streams, format!("{} ({}): {}", code.entry, run.engine, show::trouble(error)));
             }
             (Ok(report), Some(false)) => {
                 let message = format!("{}: the engines do not agree; expected is what SSA left", code.entry);
-                drop(streams.failed(format!("{message}\n{}", show::mismatches(report))));
+                say(streams, format!("{message}\n{}", show::mismatches(report)));
             }
             (Ok(_), Some(true)) if args.stats.is_none() => {
                 let _ = writeln!(streams.out, "{}: both engines agree", code.entry);
@@ -107,6 +111,11 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
         }
     }
     Ok(outcome)
+}
+
+/// Says what went wrong; that it did is the caller's to remember.
+fn say(streams: &mut Streams<'_>, message: String) {
+    let _: Outcome = streams.failed(message);
 }
 
 /// The engines to run, in order.

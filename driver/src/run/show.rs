@@ -26,7 +26,11 @@ pub(crate) fn mismatches(report: &Report) -> String {
     let mut text = String::new();
     for outcome in report.outcomes.iter().filter(|outcome| outcome.wrong > 0) {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  {}: {} of {} elements are wrong", outcome.name, outcome.wrong, outcome.elements);
+        let _ = writeln!(
+            text,
+            "  {}: {} of {} elements are wrong",
+            outcome.name, outcome.wrong, outcome.elements
+        );
         for Mismatch { index, got, expected } in &outcome.mismatches {
             let _ = writeln!(text, "    [{index}] expected {expected}, got {got}");
         }
@@ -49,7 +53,8 @@ pub(crate) fn changes(case: &Case, report: &Report, shown: usize) -> String {
     let mut unchanged = Vec::new();
     for (buffer, outcome) in case.buffers().zip(&report.outcomes) {
         let size = buffer.elem.bytes() as usize;
-        let changed = buffer.init.chunks(size).zip(outcome.content.chunks(size)).filter(|(old, new)| old != new);
+        let changed =
+            buffer.init.chunks(size).zip(outcome.content.chunks(size)).filter(|(old, new)| old != new);
         let changed = changed.count();
         if changed == 0 {
             unchanged.push(buffer.name.as_str());
@@ -77,9 +82,8 @@ pub(crate) fn changes(case: &Case, report: &Report, shown: usize) -> String {
 /// One JSON object on standard output: see `docs/run.md`.
 pub(crate) fn stats(input: &str, code: &Code, runs: &[Run], streams: &mut Streams<'_>) {
     let list: Vec<Value> = runs.iter().map(run).collect();
-    let passed = runs.iter().all(|run| {
-        run.agrees != Some(false) && run.result.as_ref().is_ok_and(Report::passed)
-    });
+    let passed =
+        runs.iter().all(|run| run.agrees != Some(false) && run.result.as_ref().is_ok_and(Report::passed));
     let object = json!({ "input": input, "kernel": code.entry, "passed": passed, "runs": list });
     let _ = writeln!(streams.out, "{object}");
 }

@@ -112,7 +112,8 @@ impl DataReader {
 
     fn list(&mut self, list: &str, size: u8) -> Result<(), String> {
         for text in list.split(',').map(str::trim) {
-            let item = item(text, size).ok_or_else(|| format!("`{text}` is no {size}-byte number or address"))?;
+            let item =
+                item(text, size).ok_or_else(|| format!("`{text}` is no {size}-byte number or address"))?;
             let Some((variable, _)) = self.variables.last_mut().filter(|_| self.is_open) else {
                 return Err("the data belongs to no variable".to_string());
             };
@@ -164,7 +165,9 @@ impl DataReader {
                     None => {
                         let message = format!("the address of `{}` is not in constant bank 4", variable.name);
                         let error = TextError::new(ErrorCode::Data, span, message);
-                        errors.push(error.help(format!("`.dword {}` in the section `.nv.constant4:`", variable.name)));
+                        errors.push(
+                            error.help(format!("`.dword {}` in the section `.nv.constant4:`", variable.name)),
+                        );
                     }
                 }
             }

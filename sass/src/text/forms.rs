@@ -103,11 +103,17 @@ mod tests {
         let list = forms("BSSY.X");
         assert_eq!(list, ["BSSY barrier:B, target:label"]);
         let add = &forms("FADD")[0];
-        assert!(add.starts_with("FADD{.FTZ}") && add.contains(" d:R, a:[-|]R, b:[-|]R|UR|immediate"), "{add}");
+        assert!(
+            add.starts_with("FADD{.FTZ}") && add.contains(" d:R, a:[-|]R, b:[-|]R|UR|immediate"),
+            "{add}"
+        );
     }
 
     #[test]
     fn misspelled_words_have_a_neighbour() {
-        assert_eq!((similar("FAD.FTZ"), similar("IADD33"), similar("HGMMA")), (Some("FADD"), Some("IADD3"), None));
+        assert_eq!(
+            (similar("FAD.FTZ"), similar("IADD33"), similar("HGMMA")),
+            (Some("FADD"), Some("IADD3"), None)
+        );
     }
 }

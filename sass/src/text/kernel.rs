@@ -172,7 +172,8 @@ impl Reading {
         let mut functions: Vec<(u32, &str)> = vec![(0, &self.name)];
         for (name, place, span) in &self.places {
             if let Some((_, first)) = defined.insert(name, (*place, span)) {
-                let error = TextError::new(ErrorCode::Name, span.clone(), format!("`{name}` is defined twice"));
+                let error =
+                    TextError::new(ErrorCode::Name, span.clone(), format!("`{name}` is defined twice"));
                 errors.push(error.label("again here").also(first.clone(), "first here"));
             } else if name.starts_with(".L") {
                 labels.push((*place, name));
@@ -251,7 +252,10 @@ impl Reading {
                 None => {
                     let message = "no indexed branch has the targets of this table";
                     let error = TextError::new(ErrorCode::Contradiction, span.clone(), message);
-                    errors.push(error.note("each table belongs to a BRX whose BRANCH_TARGETS are its words, in order"));
+                    errors
+                        .push(error.note(
+                            "each table belongs to a BRX whose BRANCH_TARGETS are its words, in order",
+                        ));
                 }
             }
         }
@@ -300,7 +304,10 @@ impl Read {
         let encoded = match self.words[..] {
             [_, high] => {
                 let field = Control::of_word(high).map_err(|why| {
-                    let error = wrong(ErrorCode::Control, format!("the encoding has an illegal control field: {why}"));
+                    let error = wrong(
+                        ErrorCode::Control,
+                        format!("the encoding has an illegal control field: {why}"),
+                    );
                     error.note("the control field is bits 105 to 125 of the encoding")
                 })?;
                 Some((field, true))
@@ -312,7 +319,9 @@ impl Read {
             }
         };
         let field = match (self.control, encoded) {
-            (Some((written, _)), Some((encoded, _))) if (Control { reuse: encoded.reuse, ..written }) != encoded => {
+            (Some((written, _)), Some((encoded, _)))
+                if (Control { reuse: encoded.reuse, ..written }) != encoded =>
+            {
                 let message = "the control field in front differs from that of the encoding";
                 return Err(wrong(ErrorCode::Contradiction, message.to_string()));
             }

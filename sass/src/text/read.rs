@@ -118,6 +118,8 @@ impl Reader<'_> {
             }
         } else if !is_new {
             match self.section {
+                // Whatever the section, it is for all that follows.
+                _ if line.code.starts_with(".target") => self.directive(line),
                 Section::Skipped => {}
                 Section::Outside => self.outside(line),
                 Section::Text => self.text(line),
@@ -187,8 +189,18 @@ impl Reader<'_> {
     fn outside(&mut self, line: &Line<'_>) {
         /// What `cuobjdump` writes in front of the code.
         const PREAMBLE: &[&str] = &[
-            "Fatbin ", "code for ", "arch =", "code version", "host =", "compile_size", "producer", "identifier",
-            "compressed", "has debug info", "ptxasOptions", "=====",
+            "Fatbin ",
+            "code for ",
+            "arch =",
+            "code version",
+            "host =",
+            "compile_size",
+            "producer",
+            "identifier",
+            "compressed",
+            "has debug info",
+            "ptxasOptions",
+            "=====",
         ];
         let code = line.code;
         if code.starts_with('.') && !code.ends_with(':') {
@@ -212,9 +224,11 @@ impl Reader<'_> {
         } else if code.starts_with(['[', '@']) || code.starts_with(|c: char| c.is_ascii_uppercase()) {
             self.instruction(line);
         } else if code.starts_with('.') {
-            self.directive(line);
-        } else if !code.bytes().all(|byte| byte == b'.') {
             // A line of dots ends a function of cuobjdump.
+            if !code.bytes().all(|byte| byte == b'.') {
+                self.directive(line);
+            }
+        } else {
             let message = "this is neither an instruction nor a label nor a directive";
             self.fail(TextError::new(ErrorCode::Line, line.span(), message));
         }
@@ -223,8 +237,21 @@ impl Reader<'_> {
     fn directive(&mut self, line: &Line<'_>) {
         /// Of other assemblers; what they say is not needed here.
         const KNOWN: &[&str] = &[
-            ".align", ".global", ".type", ".size", ".other", ".elftype", ".headerflags", ".sectioninfo",
-            ".sectionflags", ".sectionentsize", ".weak", ".file", ".loc", ".nv_debug_ptx_txt", ".local",
+            ".align",
+            ".global",
+            ".type",
+            ".size",
+            ".other",
+            ".elftype",
+            ".headerflags",
+            ".sectioninfo",
+            ".sectionflags",
+            ".sectionentsize",
+            ".weak",
+            ".file",
+            ".loc",
+            ".nv_debug_ptx_txt",
+            ".local",
         ];
         let (word, rest) = line.code.split_once([' ', '\t']).unwrap_or((line.code, ""));
         let result = match word {
@@ -281,7 +308,9 @@ impl Reader<'_> {
         if code.starts_with(".L_table_") && code.ends_with(':') {
             let Some(offset) = line.offset else {
                 let message = "the offset of the table in its bank is missing";
-                return self.fail(TextError::new(ErrorCode::Data, line.span(), message).help("`/*0000*/` in front of it"));
+                return self.fail(
+                    TextError::new(ErrorCode::Data, line.span(), message).help("`/*0000*/` in front of it"),
+                );
             };
             kernel.tables.push((offset, Vec::new(), line.span()));
             return;
@@ -292,7 +321,9 @@ impl Reader<'_> {
             (Some(label), Some((_, targets, _))) => targets.push(label.to_string()),
             _ => {
                 let error = TextError::new(ErrorCode::Data, line.span(), "this is no part of a jump table");
-                self.fail(error.note(format!("a table is a line `/*0000*/ .L_table_0:` and lines `.word .L_x_0{base}`")));
+                self.fail(error.note(format!(
+                    "a table is a line `/*0000*/ .L_table_0:` and lines `.word .L_x_0{base}`"
+                )));
             }
         }
     }
@@ -396,7 +427,9 @@ fn parameters(text: &str) -> Result<Vec<ParamInfo>, String> {
         let fits = param.size <= 1 << 16 && param.offset <= 1 << 16;
         (words.next().is_none() && fits).then_some(param)
     };
-    parts.map(|part| read(part).ok_or_else(|| format!("`{part}` is no parameter such as `n b32 +0`"))).collect()
+    parts
+        .map(|part| read(part).ok_or_else(|| format!("`{part}` is no parameter such as `n b32 +0`")))
+        .collect()
 }
 
 fn unknown_inst(why: &ParseError, inst: &str, span: Range<usize>) -> TextError {

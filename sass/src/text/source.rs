@@ -127,13 +127,17 @@ mod tests {
 
     #[test]
     fn comments_are_blank_and_their_numbers_known() {
-        let text = "a // b\n  /*0010*/  X; /* 0x0000000000000001 */\n/* 0x0000000000000002 */\n/* x\ny */ z \"//\"";
+        let text =
+            "a // b\n  /*0010*/  X; /* 0x0000000000000001 */\n/* 0x0000000000000002 */\n/* x\ny */ z \"//\"";
         let source = Source::new(text);
         let lines: Vec<_> = source.lines().collect();
         let codes: Vec<_> = lines.iter().map(|line| line.code).collect();
         assert_eq!(codes, ["a", "X;", "", "z \"//\""]);
         assert!(lines.iter().all(|line| text[line.span()] == *line.code));
-        assert_eq!((lines[1].offset, &lines[1].words[..], &lines[2].words[..]), (Some(16), &[1][..], &[2][..]));
+        assert_eq!(
+            (lines[1].offset, &lines[1].words[..], &lines[2].words[..]),
+            (Some(16), &[1][..], &[2][..])
+        );
         assert_eq!(source.unclosed(), None);
         assert_eq!(Source::new("x /* é\n").unclosed(), Some(2..4));
     }

@@ -15,7 +15,13 @@ const SETTINGS: &[(u8, &str, u32, bool)] =
     &[(3, "balanced", 255, false), (0, "random:7", 24, false), (2, "pressure", 255, true)];
 
 fn sources() -> Vec<PathBuf> {
-    let folders = ["../lit/kernels", "../lit/memory", "../lit/select", "../../../shared/corpus/ptx/t1", "../../../shared/corpus/ptx/peers20"];
+    let folders = [
+        "../lit/kernels",
+        "../lit/memory",
+        "../lit/select",
+        "../../../shared/corpus/ptx/t1",
+        "../../../shared/corpus/ptx/peers20",
+    ];
     let mut files = Vec::new();
     for folder in folders {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
