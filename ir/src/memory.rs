@@ -182,6 +182,10 @@ spelled! {
         Add = "add",
         /// Float addition, rounded to nearest even.
         Fadd = "fadd",
+        /// The lesser float; a NaN loses against a number.
+        Fmin = "fmin",
+        /// The greater float; a NaN loses against a number.
+        Fmax = "fmax",
         /// Signed minimum.
         Smin = "smin",
         /// Signed maximum.

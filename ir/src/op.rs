@@ -465,9 +465,10 @@ pub enum Op {
     Load(Access),
     /// `(a: address, T × lanes)`: store of the low bits of each value.
     Store(Access),
-    /// `(a: address, b: T [, c: T]) -> T`: atomic update that returns the old value; `c` for `cas`.
+    /// `(a: address, b: T × lanes [, c: T]) -> T × lanes`: atomic update that returns the old value; `c` for `cas`. Of
+    /// a vector each element is updated atomically by itself; its type is a float, and it has no `cas`.
     Atomic(AtomicOp, Access),
-    /// `(a: address, b: T)`: atomic update without a result.
+    /// `(a: address, b: T × lanes)`: atomic update without a result.
     Red(AtomicOp, Access),
     /// `()`: memory fence; the space limits a proxy fence.
     Fence(Order, Scope),
@@ -590,7 +591,7 @@ impl Op {
                 None => Results::Invalid,
             },
             Op::Load(access) => Results::Many(ty, access.lanes),
-            Op::Atomic(..) => Results::One(ty),
+            Op::Atomic(_, access) => Results::Many(ty, access.lanes),
             Op::ToGeneric(_) => Results::One(Type::B64),
             Op::FromGeneric(space) => Results::One(space.address_type()),
             Op::Vote(VoteMode::Ballot) => Results::One(Type::B32),

@@ -343,6 +343,9 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
     match op {
         Op::Store(access) => args.extend(std::iter::repeat_n(Arg::T, access.lanes as usize)),
         Op::Atomic(AtomicOp::Cas, _) => args.push(Arg::T),
+        Op::Atomic(_, access) | Op::Red(_, access) => {
+            args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
+        }
         Op::Bar(kind) | Op::Barrier(kind, _) => {
             let reduction = matches!(kind, BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr);
             let counted = *kind == BarrierKind::Arrive || count > 1 + usize::from(reduction);

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::{Level, Report, Rule};
 use crate::entities::{Block, Inst};
 use crate::function::{CalleeKind, Function, FunctionKind};
-use crate::memory::{Access, Order, Space};
+use crate::memory::{Access, AtomicOp, Order, Space};
 use crate::op::Op;
 use crate::signature::{Arg, Types, arguments, row};
 use crate::symbol::SymbolData;
@@ -156,15 +156,19 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
 }
 
 fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
-    let single = matches!(op, Op::Atomic(..) | Op::Red(..));
-    let lanes: &[u8] = if single { &[1] } else { &[1, 2, 4, 8] };
+    let atomic = match op {
+        Op::Atomic(op, _) | Op::Red(op, _) => Some(*op),
+        _ => None,
+    };
+    let is_vector_update = |op| matches!(op, AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax);
+    let lanes: &[u8] = if atomic.is_some_and(|op| !is_vector_update(op)) { &[1] } else { &[1, 2, 4, 8] };
     if !lanes.contains(&access.lanes) || access.bytes() > 32 {
         return Err(format!("{} elements of {} bytes", access.lanes, access.elem.bytes()));
     }
     if access.elem.bytes() * 8 > width {
         return Err(format!("a value of {width} bits does not hold {}", access.elem));
     }
-    if single && access.elem.bytes() * 8 != width {
+    if atomic.is_some() && access.elem.bytes() * 8 != width {
         return Err(format!("the element of an atomic is as wide as its value, {width} bits"));
     }
     let wrong = match op {

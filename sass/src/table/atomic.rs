@@ -29,8 +29,24 @@ const ORDER: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRON
 const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"]);
 const ATOMIC_OP: Modifier =
     Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH"]);
-const ATOMIC_TYPE: Modifier =
-    Modifier::new(ModKind::DataType, &["", ".S32", ".F32.FTZ.RN", ".F64.RN", ".S64"]);
+const ATOMIC_TYPE: Modifier = Modifier::new(
+    ModKind::DataType,
+    &[
+        "",
+        ".S32",
+        ".F32.FTZ.RN",
+        ".F64.RN",
+        ".S64",
+        ".F32x2.FTZ.RN",
+        ".F32x4.FTZ.RN",
+        ".F16x2.RN",
+        ".F16x4.RN",
+        ".F16x8.RN",
+        ".BF16x2.RN",
+        ".BF16x4.RN",
+        ".BF16x8.RN",
+    ],
+);
 const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64"]);
 /// `.CAST.SPIN` is for loops that store what they computed from the old value.
 const CAS: Modifier = Modifier::new(ModKind::Atomic, &[".CAS", ".CAST.SPIN"]);

@@ -238,7 +238,7 @@ impl Kinds {
 pub enum Width {
     /// Always that many.
     Fixed(u8),
-    /// As the `.64`/`.128` of the [`ModKind::Size`] modifier says, or 2 for a [`ModKind::DataType`] of 64
+    /// As the `.64`/`.128` of the [`ModKind::Size`] modifier says, or a [`ModKind::DataType`] of 64 or 128
     /// bits; 1 for all others.
     Size,
 }
@@ -252,7 +252,8 @@ impl Width {
                 ".64" => 2,
                 ".128" => 4,
                 _ => match inst.modifier(ModKind::DataType) {
-                    ".S64" | ".F64.RN" => 2,
+                    ".S64" | ".F64.RN" | ".F32x2.FTZ.RN" | ".F16x4.RN" | ".BF16x4.RN" => 2,
+                    ".F32x4.FTZ.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
                     _ => 1,
                 },
             },

@@ -1,7 +1,8 @@
 //! Atomic updates of memory.
 
 use ptxc_sass::ModKind;
-use ptxc_semantics::{F32, F64, Mode, S32, S64, U32, U64, float, int};
+use ptxc_semantics::float::{self, NanRule};
+use ptxc_semantics::{BF16, F16, F32, F64, Mode, S32, S64, U32, U64, int, packed};
 
 use super::fields::{Action, Decoded, Fields};
 use super::memory::Place;
@@ -41,6 +42,69 @@ fn update(i: &Fields<'_>) -> Result<(Update, u32), String> {
         _ => return Err(format!("{op} of {:?}", format!("{ty}{}", i.modifier(ModKind::Size)))),
     };
     Ok((update, bytes))
+}
+
+/// What a vector instruction does to each word of a location, and the number of words; `None` for a scalar one.
+fn word_update(i: &Fields<'_>) -> Option<(Update, usize)> {
+    fn halves(op: &str, add: Update, [min, max]: [Update; 2]) -> Option<Update> {
+        match op {
+            ".ADD" => Some(add),
+            ".MIN" => Some(min),
+            ".MAX" => Some(max),
+            _ => None,
+        }
+    }
+    let (op, ty) = (i.modifier(ModKind::Atomic), i.modifier(ModKind::DataType));
+    let words = match ty {
+        ".F16x2.RN" | ".BF16x2.RN" => 1,
+        ".F32x2.FTZ.RN" | ".F16x4.RN" | ".BF16x4.RN" => 2,
+        ".F32x4.FTZ.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
+        _ => return None,
+    };
+    let update = if ty.starts_with(".F16") {
+        let extremes: [Update; 2] = [
+            |old, b| packed::min(F16, old as u32, b as u32, NanRule::Number, false).into(),
+            |old, b| packed::max(F16, old as u32, b as u32, NanRule::Number, false).into(),
+        ];
+        halves(op, |old, b| packed::add(F16, old as u32, b as u32, Mode::IEEE).into(), extremes)
+    } else if ty.starts_with(".BF16") {
+        let extremes: [Update; 2] = [
+            |old, b| packed::min(BF16, old as u32, b as u32, NanRule::Number, false).into(),
+            |old, b| packed::max(BF16, old as u32, b as u32, NanRule::Number, false).into(),
+        ];
+        halves(op, |old, b| packed::add(BF16, old as u32, b as u32, Mode::IEEE).into(), extremes)
+    } else {
+        let add: Update = |old, b| float::add(F32, old, b, Mode::IEEE.with_ftz(true));
+        (op == ".ADD").then_some(add)
+    };
+    Some((update?, words))
+}
+
+/// Updates words of a location, each by itself, for each lane in turn.
+fn vector<const N: usize>(i: &Fields<'_>, space: Space, update: Update) -> Decoded {
+    if i.inst.get("pd").is_some() && i.pred_dest("pd")?.is_some() {
+        return Err("the predicate result".to_string());
+    }
+    let (place, data, bytes) = (Place::new(i, space)?, i.words::<N>("data")?, 4 * N as u32);
+    let d = if i.inst.get("d").is_some() { i.dests("d", N as u8)? } else { Vec::new() };
+    Ok(Box::new(move |registers: &mut Registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        step.log_access(AccessKind::Atomic, place.space, bytes, &addresses);
+        let data = data.map(|word| registers.int(word));
+        let mut old = [[0; LANES]; N];
+        for lane in lanes_of(step.lanes) {
+            let n = lane as usize;
+            let slice = step.memory.access(place.space, lane, addresses[n], bytes, true)?;
+            for ((old, data), word) in old.iter_mut().zip(&data).zip(slice.chunks_mut(4)) {
+                old[n] = read_le(word) as u32;
+                write_le(word, update(old[n].into(), data[n].into()));
+            }
+        }
+        for (&d, old) in d.iter().zip(&old) {
+            registers.write(d, step.lanes, |n| old[n]);
+        }
+        Ok(Flow::Next)
+    }))
 }
 
 /// An operand of 4 or 8 bytes, as a pair.
@@ -85,6 +149,12 @@ fn atomic(
 }
 
 fn read_modify_write(i: &Fields<'_>, space: Space) -> Decoded {
+    match word_update(i) {
+        Some((update, 1)) => return vector::<1>(i, space, update),
+        Some((update, 2)) => return vector::<2>(i, space, update),
+        Some((update, _)) => return vector::<4>(i, space, update),
+        None => {}
+    }
     let (update, bytes) = update(i)?;
     let data = operand(i, "data", bytes)?;
     atomic(i, space, bytes, [data, data], move |old, data, _| update(old, data))

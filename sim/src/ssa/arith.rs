@@ -264,6 +264,30 @@ pub(crate) fn atomic(op: AtomicOp, ty: Type, ftz: bool) -> Option<Lane> {
         AtomicOp::Dec => two(|old, limit| if old == 0 || old > limit { limit } else { old - 1 }),
         AtomicOp::Exch => two(|_, b| b),
         AtomicOp::Cas => three(|old, expected, new| if old == expected { new } else { old }),
+        AtomicOp::Fmin | AtomicOp::Fmax => {
+            let number = NanRule::Number;
+            let halves = match ty {
+                Type::F16x2 => Some(F16),
+                Type::BF16x2 => Some(BF16),
+                _ => None,
+            };
+            match (op, halves) {
+                (AtomicOp::Fmin, Some(format)) => {
+                    two(move |old, b| packed::min(format, old as u32, b as u32, number, false).into())
+                }
+                (_, Some(format)) => {
+                    two(move |old, b| packed::max(format, old as u32, b as u32, number, false).into())
+                }
+                (AtomicOp::Fmin, None) => {
+                    let format = ty.float_format()?;
+                    two(move |old, b| float::min(format, old, b, number, false))
+                }
+                (_, None) => {
+                    let format = ty.float_format()?;
+                    two(move |old, b| float::max(format, old, b, number, false))
+                }
+            }
+        }
         AtomicOp::Fadd => match ty {
             Type::F16x2 => two(|old, b| packed::add(F16, old as u32, b as u32, Mode::IEEE).into()),
             Type::BF16x2 => two(|old, b| packed::add(BF16, old as u32, b as u32, Mode::IEEE).into()),

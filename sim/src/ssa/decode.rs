@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::op::{BarrierKind, ReduxOp, ShflMode, SpecialReg, VoteMode};
-use ptxc_ir::{Block, FuncRef, Function, Inst, MemType, Op, Space, Type, Value};
+use ptxc_ir::{AtomicOp, Block, FuncRef, Function, Inst, MemType, Op, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
 use super::arith::{self, Lane};
@@ -61,8 +61,10 @@ pub(super) enum Action {
     Load { d: Vec<SlotIndex>, place: Place, mask: u64 },
     /// Stores elements.
     Store { values: Vec<SlotIndex>, place: Place },
-    /// Updates a location.
-    Atomic { d: Option<SlotIndex>, args: [SlotIndex; 2], place: Place, f: Lane },
+    /// Updates neighbouring elements, each with its one or two operands.
+    Atomic { d: Vec<SlotIndex>, args: Vec<[SlotIndex; 2]>, place: Place, f: Lane },
+    /// Exchanges 128 bits for the first operand, or for the second where they equal the first.
+    AtomicWide { d: Option<SlotIndex>, args: [SlotIndex; 2], place: Place, compare: bool },
     /// Vote among the lanes of a mask.
     Vote { d: SlotIndex, mode: VoteMode, p: SlotIndex, mask: SlotIndex },
     /// Shuffle among the lanes of a mask.
@@ -292,12 +294,24 @@ impl Decoder<'_> {
             Op::Store(access) => {
                 Action::Store { values: args[1..].to_vec(), place: self.place(&access, args[0])? }
             }
+            Op::Atomic(op @ (AtomicOp::Exch | AtomicOp::Cas), access) if ty == Type::B128 => {
+                let compare = op == AtomicOp::Cas;
+                let args2 = [args[1], if compare { args[2] } else { args[1] }];
+                Action::AtomicWide {
+                    d: results.first().copied(),
+                    args: args2,
+                    place: self.place(&access, args[0])?,
+                    compare,
+                }
+            }
             Op::Atomic(op, access) | Op::Red(op, access) => {
                 let ftz = matches!(access.space, Space::Global | Space::Generic);
                 let f = arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"))?;
-                let d = results.first().copied();
-                let args2 = [args[1], args.get(2).copied().unwrap_or(args[1])];
-                Action::Atomic { d, args: args2, place: self.place(&access, args[0])?, f }
+                let operands = match args[1..] {
+                    [expected, new] if op == AtomicOp::Cas => vec![[expected, new]],
+                    ref elements => elements.iter().map(|&element| [element; 2]).collect(),
+                };
+                Action::Atomic { d: results, args: operands, place: self.place(&access, args[0])?, f }
             }
             Op::ToGeneric(space) | Op::FromGeneric(space) => {
                 let window = match space {

@@ -206,15 +206,36 @@ impl Engine for Ssa<'_> {
                     store(values, step, place, sources, lane)?;
                 }
             }
-            Action::Atomic { d, args: [b, c], place, f } => {
-                let bytes = place.elem.bytes();
+            Action::Atomic { d, args, place, f } => {
+                let size = place.elem.bytes() as usize;
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
+                    let bytes = (size * args.len()) as u32;
                     let slice = step.memory.access(place.space, lane, address, bytes, true)?;
-                    let old = memory::read_le(slice);
-                    memory::write_le(slice, f([old, values.get(*b, lane), values.get(*c, lane)])[0]);
+                    for (n, (element, &[b, c])) in slice.chunks_mut(size).zip(args).enumerate() {
+                        let old = memory::read_le(element);
+                        memory::write_le(element, f([old, values.get(b, lane), values.get(c, lane)])[0]);
+                        if let Some(&d) = d.get(n) {
+                            values.set(d, lane, old);
+                        }
+                    }
+                }
+            }
+            Action::AtomicWide { d, args: [first, second], place, compare } => {
+                for lane in lanes_of(lanes) {
+                    let address = address(values, place, lane);
+                    let slice = step.memory.access(place.space, lane, address, 16, true)?;
+                    let (low, high) = slice.split_at_mut(8);
+                    let old = [memory::read_le(low), memory::read_le(high)];
+                    let [expected, new] =
+                        [first, second].map(|slot| [values.get(*slot, lane), values.get(slot + 1, lane)]);
+                    if !compare || old == expected {
+                        memory::write_le(low, new[0]);
+                        memory::write_le(high, new[1]);
+                    }
                     if let Some(d) = d {
-                        values.set(*d, lane, old);
+                        values.set(*d, lane, old[0]);
+                        values.set(d + 1, lane, old[1]);
                     }
                 }
             }

@@ -299,7 +299,7 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
 fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> Translated {
     let scalar = form.ty()?;
     let space = form.choose(SPACES).unwrap_or(Space::Generic);
-    if matches!(space, Space::Const | Space::Param | Space::Local) || scalar.packed {
+    if matches!(space, Space::Const | Space::Param | Space::Local) {
         return Err(Unsupported);
     }
     let order = form.choose(&[
@@ -313,27 +313,41 @@ fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> Translated 
     op = match (op, scalar.class) {
         (AtomicOp::Umin, Class::Signed) => AtomicOp::Smin,
         (AtomicOp::Umax, Class::Signed) => AtomicOp::Smax,
-        (AtomicOp::Add, Class::Float) => AtomicOp::Fadd,
-        (AtomicOp::Umin | AtomicOp::Umax, Class::Bits | Class::Float) => return Err(Unsupported),
+        (AtomicOp::Add, Class::Float | Class::Brain) => AtomicOp::Fadd,
+        (AtomicOp::Umin, Class::Float | Class::Brain) => AtomicOp::Fmin,
+        (AtomicOp::Umax, Class::Float | Class::Brain) => AtomicOp::Fmax,
+        (AtomicOp::Umin | AtomicOp::Umax, Class::Bits) => return Err(Unsupported),
         _ => op,
     };
-    let ty = scalar.ir().filter(|ty| matches!(ty.bits(), 32 | 64)).ok_or(Unsupported)?;
+    // Halves are never flushed, and must say so.
+    let is_half = scalar.is_float() && (scalar.bits == 16 || scalar.packed);
+    if form.take("noftz") != is_half {
+        return Err(Unsupported);
+    }
+    // A hint to the cache, with a policy behind the operands.
+    let policies = usize::from(form.take("L2::cache_hint"));
+    let ty = scalar.ir().ok_or(Unsupported)?;
     let mut access = Access {
         order: order.unwrap_or(Order::Relaxed),
         scope,
+        lanes: form.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1),
         ..Access::weak(space, element(Scalar { class: Class::Bits, ..scalar })?)
     };
     let first = usize::from(with_result);
     let sources = if op == AtomicOp::Cas { 2 } else { 1 };
-    form.expect_operands(first + 1 + sources)?;
-    let mut args: SmallVec<[Value; 3]> = SmallVec::new();
+    form.expect_operands(first + 1 + sources + policies)?;
+    let mut args: SmallVec<[Value; 9]> = SmallVec::new();
     args.push(address(t, form.operand(first)?, &mut access)?);
     for index in 0..sources {
-        args.push(t.read(form.operand(first + 1 + index)?, scalar)?);
+        for element in lanes(form.operand(first + 1 + index)?, access.lanes)? {
+            args.push(t.read(element, scalar)?);
+        }
     }
     if with_result {
-        let old = t.emit(Op::Atomic(op, access), ty, &args);
-        t.write(form.operand(0)?, old)
+        let destinations = lanes(form.operand(0)?, access.lanes)?;
+        let inst = t.inst(Op::Atomic(op, access), ty, &args);
+        let old: SmallVec<[Value; 8]> = t.function.results(inst).iter().copied().collect();
+        destinations.iter().zip(old).try_for_each(|(destination, old)| t.write(destination, old))
     } else {
         t.inst(Op::Red(op, access), ty, &args);
         Ok(())

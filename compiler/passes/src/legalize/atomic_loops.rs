@@ -11,6 +11,9 @@
 //!                                                block2:                         // v3 is v5
 //! ```
 //!
+//! Halves have no instruction either, in any memory, nor has a compare-and-swap of 16 bits: the loop updates the word around
+//! them.
+//!
 //! Values are compared as bits, so that a NaN in memory ends the loop, too. Shared memory lacks every operation on 64
 //! bits but exchange and compare-and-swap, and float addition. A generic address may lie there, so what shared
 //! memory lacks has no generic instruction either. A read that another thread's update makes stale costs one
@@ -19,8 +22,8 @@
 //! Each loop cuts its block in two. Linear in the function.
 
 use ptxc_ir::{
-    Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, InstData, IntCond, Op, Order, Space, Type,
-    Value,
+    Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, InstData, IntCond, MemType, Op, Order,
+    SourceLoc, Space, Type, Value,
 };
 use ptxc_sass::Arch;
 
@@ -62,6 +65,13 @@ fn needs_loop(func: &Function, inst: Inst) -> Option<Access> {
     let data = &func.insts[inst];
     let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
     let in_shared = matches!(access.space, Space::Shared | Space::Generic);
+    if access.lanes > 1 {
+        // Vectors are updated in global memory alone, and there is an instruction for each.
+        return None;
+    }
+    if data.ty.bits() == 16 {
+        return Some(access);
+    }
     let native = match op {
         AtomicOp::Exch | AtomicOp::Cas => true,
         AtomicOp::Fadd => false,
@@ -73,56 +83,117 @@ fn needs_loop(func: &Function, inst: Inst) -> Option<Access> {
 /// Ends `block` with the loop of an update; gives the loop, the block behind it and the old content.
 fn update(func: &mut Function, block: Block, inst: Inst, access: Access) -> (Block, Block, Value) {
     let data = func.insts[inst].clone();
-    let (address, operand, ty, bits) = (data.args[0], data.args[1], data.ty, data.ty.as_int());
     let (Op::Atomic(op, _) | Op::Red(op, _)) = data.op else { unreachable!("only updates have loops") };
     let (turn, behind) = (func.add_block(), func.add_block());
-    let append = |func: &mut Function, block, op, ty, args: &[Value]| {
-        let inst = func.append(block, InstData::new(op, ty, args).at(data.loc));
-        func.results(inst).first().copied()
-    };
-    let value = |func: &mut Function, block, op, ty, args: &[Value]| {
-        append(func, block, op, ty, args).expect("the operation has a result")
-    };
-    let end = |func: &mut Function, block, op, args: &[Value], targets: Vec<BlockCall>| {
-        let end = InstData { targets, ..InstData::new(op, Type::B32, args) };
-        func.append(block, end.at(data.loc));
-    };
+    let mut maker = Maker { func, block, loc: data.loc };
     let relaxed = Access { order: Order::Relaxed, ..access };
-    let seen = value(func, block, Op::Load(relaxed), bits, &[address]);
-    end(func, block, Op::Jump, &[], vec![BlockCall::new(turn, &[seen])]);
+    let (address, relaxed, part) = match data.ty.bits() {
+        16 => maker.around(data.args[0], relaxed),
+        _ => (data.args[0], relaxed, None),
+    };
+    let word = if part.is_some() { Type::B32 } else { data.ty.as_int() };
+    let seen = maker.value(Op::Load(relaxed), word, &[address]);
+    maker.end(Op::Jump, &[], vec![BlockCall::new(turn, &[seen])]);
 
-    let old_bits = func.add_block_param(turn, bits);
-    let cast = |func: &mut Function, from, to| match func.ty(from) == to {
-        true => from,
-        false => value(func, turn, Op::Bitcast, to, &[from]),
-    };
-    let old = cast(func, old_bits, ty);
-    // Global memory flushes subnormals, and a generic address mostly lies there.
-    let mode = FloatMode { ftz: access.space == Space::Generic && ty == Type::F32, ..FloatMode::RN };
-    let compute = match op {
-        AtomicOp::Add => Op::Iadd,
-        AtomicOp::Fadd => Op::Fadd(mode),
-        AtomicOp::Smin => Op::Smin,
-        AtomicOp::Smax => Op::Smax,
-        AtomicOp::Umin => Op::Umin,
-        AtomicOp::Umax => Op::Umax,
-        AtomicOp::And => Op::And,
-        AtomicOp::Or => Op::Or,
-        _ => Op::Xor,
-    };
-    let new = value(func, turn, compute, ty, &[old, operand]);
-    let new = cast(func, new, bits);
+    maker.block = turn;
+    let old_word = maker.func.add_block_param(turn, word);
+    let old_bits = part.map_or(old_word, |shift| maker.half(old_word, shift));
+    let old = maker.cast(old_bits, data.ty);
+    let new = maker.changed(op, access, data.ty, old, &data.args[1..]);
+    let new_bits = maker.cast(new, data.ty.as_int());
+    let new_word = part.map_or(new_bits, |shift| maker.with_half(old_word, shift, new_bits));
     let swap = Op::Atomic(AtomicOp::Cas, relaxed);
-    let found = value(func, turn, swap, bits, &[address, old_bits, new]);
-    let same = value(func, turn, Op::Icmp(IntCond::Eq), bits, &[found, old_bits]);
+    let found = maker.value(swap, word, &[address, old_word, new_word]);
+    let same = maker.value(Op::Icmp(IntCond::Eq), word, &[found, old_word]);
     let again = vec![BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])];
-    end(func, turn, Op::Branch(false), &[same], again);
+    maker.end(Op::Branch(false), &[same], again);
     (turn, behind, old)
+}
+
+/// Appends to a block.
+struct Maker<'a> {
+    func: &'a mut Function,
+    block: Block,
+    loc: SourceLoc,
+}
+
+impl Maker<'_> {
+    fn value(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
+        let inst = self.func.append(self.block, InstData::new(op, ty, args).at(self.loc));
+        self.func.result(inst)
+    }
+
+    fn end(&mut self, op: Op, args: &[Value], targets: Vec<BlockCall>) {
+        let end = InstData { targets, ..InstData::new(op, Type::B32, args) };
+        self.func.append(self.block, end.at(self.loc));
+    }
+
+    fn constant(&mut self, ty: Type, bits: u64) -> Value {
+        self.value(Op::Const(bits), ty, &[])
+    }
+
+    fn cast(&mut self, from: Value, to: Type) -> Value {
+        if self.func.ty(from) == to { from } else { self.value(Op::Bitcast, to, &[from]) }
+    }
+
+    /// The address of and the access to the word around a half, and the place of the half in it, in bits.
+    fn around(&mut self, address: Value, access: Access) -> (Value, Access, Option<Value>) {
+        let ty = self.func.ty(address);
+        let offset = self.constant(ty, access.offset as u64 & (u64::MAX >> (64 - ty.bits())));
+        let exact = self.value(Op::Iadd, ty, &[address, offset]);
+        let mask = self.constant(ty, !3 & (u64::MAX >> (64 - ty.bits())));
+        let word = self.value(Op::And, ty, &[exact, mask]);
+        let low = if ty == Type::B64 { self.value(Op::Trunc, Type::B32, &[exact]) } else { exact };
+        let (two, three) = (self.constant(Type::B32, 2), self.constant(Type::B32, 3));
+        let upper = self.value(Op::And, Type::B32, &[low, two]);
+        let shift = self.value(Op::Shl, Type::B32, &[upper, three]);
+        (word, Access { offset: 0, elem: MemType::B32, ..access }, Some(shift))
+    }
+
+    fn half(&mut self, word: Value, shift: Value) -> Value {
+        let low = self.value(Op::Shr, Type::B32, &[word, shift]);
+        self.value(Op::Trunc, Type::B16, &[low])
+    }
+
+    fn with_half(&mut self, word: Value, shift: Value, half: Value) -> Value {
+        let ty = Type::B32;
+        let ones = self.constant(ty, 0xffff);
+        let place = self.value(Op::Shl, ty, &[ones, shift]);
+        let others = self.value(Op::Not, ty, &[place]);
+        let kept = self.value(Op::And, ty, &[word, others]);
+        let wide = self.value(Op::Zext, ty, &[half]);
+        let moved = self.value(Op::Shl, ty, &[wide, shift]);
+        self.value(Op::Or, ty, &[kept, moved])
+    }
+
+    /// The new content.
+    fn changed(&mut self, op: AtomicOp, access: Access, ty: Type, old: Value, operands: &[Value]) -> Value {
+        // Global memory flushes subnormals, and a generic address mostly lies there.
+        let mode = FloatMode { ftz: access.space == Space::Generic && ty == Type::F32, ..FloatMode::RN };
+        let compute = match op {
+            AtomicOp::Cas => {
+                // What is not as expected is written back.
+                let same = self.value(Op::Icmp(IntCond::Eq), ty, &[old, operands[0]]);
+                return self.value(Op::Select, ty, &[same, operands[1], old]);
+            }
+            AtomicOp::Add => Op::Iadd,
+            AtomicOp::Fadd => Op::Fadd(mode),
+            AtomicOp::Fmin => Op::Fmin(false, false),
+            AtomicOp::Fmax => Op::Fmax(false, false),
+            AtomicOp::Smin => Op::Smin,
+            AtomicOp::Smax => Op::Smax,
+            AtomicOp::Umin => Op::Umin,
+            AtomicOp::Umax => Op::Umax,
+            AtomicOp::And => Op::And,
+            AtomicOp::Or => Op::Or,
+            _ => Op::Xor,
+        };
+        self.value(compute, ty, &[old, operands[0]])
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use ptxc_ir::MemType;
     use ptxc_ir::verify::{Level, verify};
 
     use super::*;

@@ -38,6 +38,7 @@ mod integer_division;
 mod memory_orders;
 mod narrow_integers;
 mod narrow_vectors;
+mod packed_atomics;
 mod paired_products;
 mod switches;
 mod wide_division;
@@ -62,6 +63,7 @@ pub use integer_division::integer_division;
 pub use memory_orders::memory_orders;
 pub use narrow_integers::narrow_integers;
 pub use narrow_vectors::narrow_vectors;
+pub use packed_atomics::packed_atomics;
 pub use paired_products::paired_products;
 pub use switches::switches;
 pub use wide_division::wide_division;
@@ -82,6 +84,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("switches", switches),
     ("memory-orders", memory_orders),
     ("atomic-loops", atomic_loops),
+    ("packed-atomics", packed_atomics),
     ("narrow-vectors", narrow_vectors),
     ("global-addresses", global_addresses),
     ("window-addresses", window_addresses),

@@ -21,7 +21,8 @@ impl Lower<'_> {
     pub(super) fn lower_atomic(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access)) = data.op else { return };
-        let result = self.func.results(inst).first().copied().filter(|&result| self.is_needed(result));
+        let results = self.func.results(inst);
+        let result = results.first().copied().filter(|_| results.iter().any(|&value| self.is_needed(value)));
         if !matches!(access.order, Order::Relaxed | Order::Volatile) {
             return self.unsupported(&data.op, format!("order {}", access.order));
         }
@@ -31,8 +32,9 @@ impl Lower<'_> {
         if atomic == AtomicOp::Cas {
             return self.lower_compare_and_swap(inst, access, result);
         }
-        let Some((name, kind)) = atomic_text(atomic, data.ty) else {
-            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
+        let Some((name, kind)) = atomic_text(atomic, data.ty, access.lanes) else {
+            let what = format!("no instruction for it at {} elements of type {}", access.lanes, data.ty);
+            return self.unsupported(&data.op, what);
         };
         let is_plain = access.space == Space::Shared && data.ty == Type::B32;
         if is_plain && result.is_none() && atomic == AtomicOp::Add && self.src(data.args[1]) == Src::Imm(1) {
@@ -40,9 +42,13 @@ impl Lower<'_> {
             let made = Inst::new(Op::ATOMS).with(".POPC.INC.32").ops([Operand::rz(), address]);
             return self.emit(made);
         }
-        let content = self.stored(data.args[1]);
+        let content = self.stored_values(data.ty, &data.args[1..]);
         let address = Operand::mem(self.address(access, data.args[0]));
-        let to = result.map_or(Operand::rz(), |result| self.def(result));
+        let to = match result {
+            Some(first) if access.lanes > 1 => Operand::reg(self.reg_of(first)),
+            Some(result) => self.def(result),
+            None => Operand::rz(),
+        };
         let made = match access.space {
             Space::Global if result.is_none() && atomic != AtomicOp::Exch => {
                 Inst::new(Op::REDG).ops([address, content])
@@ -124,14 +130,33 @@ impl Lower<'_> {
     }
 }
 
-/// The modifiers of an atomic: what it does and the type of its operand.
-fn atomic_text(atomic: AtomicOp, ty: Type) -> Option<(&'static str, &'static str)> {
+/// The modifiers of an atomic: what it does and the type of its operand. That of halves counts them.
+fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &'static str)> {
+    let float = match (ty, lanes) {
+        (Type::F32, 1) => ".F32.FTZ.RN",
+        (Type::F32, 2) => ".F32x2.FTZ.RN",
+        (Type::F32, 4) => ".F32x4.FTZ.RN",
+        (Type::F64, 1) => ".F64.RN",
+        (Type::F16x2, 1) => ".F16x2.RN",
+        (Type::F16x2, 2) => ".F16x4.RN",
+        (Type::F16x2, 4) => ".F16x8.RN",
+        (Type::BF16x2, 1) => ".BF16x2.RN",
+        (Type::BF16x2, 2) => ".BF16x4.RN",
+        (Type::BF16x2, 4) => ".BF16x8.RN",
+        _ => "",
+    };
+    let extremes = matches!(ty, Type::F16x2 | Type::BF16x2);
+    match atomic {
+        AtomicOp::Fadd if !float.is_empty() => return Some((".ADD", float)),
+        AtomicOp::Fmin if extremes => return Some((".MIN", float)),
+        AtomicOp::Fmax if extremes => return Some((".MAX", float)),
+        _ if lanes > 1 => return None,
+        _ => {}
+    }
     let wide = ty.bits() == 64;
     let signed = if wide { ".S64" } else { ".S32" };
     Some(match atomic {
         AtomicOp::Add => (".ADD", ""),
-        AtomicOp::Fadd if ty == Type::F32 => (".ADD", ".F32.FTZ.RN"),
-        AtomicOp::Fadd if ty == Type::F64 => (".ADD", ".F64.RN"),
         AtomicOp::Smin => (".MIN", signed),
         AtomicOp::Smax => (".MAX", signed),
         AtomicOp::Umin => (".MIN", ""),

@@ -279,7 +279,7 @@ impl<'a> Lower<'a> {
         let ty = self.func.ty(value);
         if let ValueDef::Result(inst, _) = self.func.def(value) {
             let results = self.func.results(inst);
-            if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_)) {
+            if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..)) {
                 let each = width_of(ty);
                 let tuple = self.mir.new_vreg(RegFile::Gpr, each * results.len() as u8);
                 for (n, &result) in results.iter().enumerate() {
@@ -505,7 +505,8 @@ impl<'a> Lower<'a> {
     /// in the same block, and is no part of a tuple of its own.
     fn may_write_to(&self, value: Value) -> bool {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
-        let vector = self.func.results(inst).len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_));
+        let access = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..));
+        let vector = self.func.results(inst).len() > 1 && access;
         self.regs[value].is_none() && self.home[inst] == Some(self.block) && !vector
     }
 

@@ -115,21 +115,23 @@ impl Lower<'_> {
             Space::Local => Op::STL,
             other => return self.unsupported(&data.op, format!("a store to {other} memory")),
         };
-        let values = &data.args[1..];
-        let content = match values {
-            &[value] => self.stored(value),
-            _ => {
-                let each = width_of(data.ty);
-                let tuple = self.mir.new_vreg(RegFile::Gpr, each * values.len() as u8);
-                for (n, &value) in values.iter().enumerate() {
-                    self.place(value, tuple.component(n as u8 * each));
-                }
-                Operand::reg(tuple)
-            }
-        };
+        let content = self.stored_values(data.ty, &data.args[1..]);
         let address = self.address(access, data.args[0]);
         let store = Inst::new(op).with_kind(ModKind::Size, size).ops([Operand::mem(address), content]);
         self.emit_access(&data.op, store, access);
+    }
+
+    /// The values of a store or an update, in neighbouring registers.
+    pub(super) fn stored_values(&mut self, ty: Type, values: &[Value]) -> Operand<VReg> {
+        if let &[value] = values {
+            return self.stored(value);
+        }
+        let each = width_of(ty);
+        let tuple = self.mir.new_vreg(RegFile::Gpr, each * values.len() as u8);
+        for (n, &value) in values.iter().enumerate() {
+            self.place(value, tuple.component(n as u8 * each));
+        }
+        Operand::reg(tuple)
     }
 
     /// A value to be stored, in registers.

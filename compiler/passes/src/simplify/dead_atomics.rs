@@ -33,7 +33,7 @@ pub fn dead_atomics(func: &mut Function) -> bool {
             let Op::Atomic(op, access) = data.op else { continue };
             let reducible = !matches!(op, AtomicOp::Exch | AtomicOp::Cas)
                 && matches!(access.order, Order::Relaxed | Order::Release)
-                && !used[func.result(inst)];
+                && !func.results(inst).iter().any(|&result| used[result]);
             if reducible {
                 let red = InstData { op: Op::Red(op, access), ..data.clone() };
                 func.blocks[block].insts[place] = func.make_inst(red);
