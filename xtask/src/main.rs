@@ -1,9 +1,10 @@
-//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `verify`.
+//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `fuzz`, `verify`.
 
 mod compare;
 mod corpus;
 mod cpu_time;
 mod exec;
+mod fuzz;
 mod listing;
 mod lowering;
 mod oracle;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::compare::Comparison;
 use crate::exec::Product;
+use crate::fuzz::Fuzz;
 use crate::settings::Settings;
 
 /// Chores of the project.
@@ -62,6 +64,8 @@ enum Command {
         /// Only cases whose name contains one of these.
         only: Vec<String>,
     },
+    /// Compare random programs before and after the compiler. For many of them build it with `--release`.
+    Fuzz(Fuzz),
     /// What has to hold before a change lands and needs the corpus or NVIDIA's tools: `corpus` on all of it,
     /// `exec`, and `compare` on tier 1.
     Verify {
@@ -129,6 +133,7 @@ fn main() -> ExitCode {
         Command::Corpus { path, settings, json } => corpus::run(&path, &settings, json),
         Command::Compare { path, settings, beside } => beside.compare(&path, &settings),
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
+        Command::Fuzz(fuzz) => fuzz.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),
     };
     match result {

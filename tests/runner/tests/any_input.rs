@@ -6,15 +6,13 @@
 //!
 //! `PTXC_FUZZ_CASES` sets how many inputs are tried, `PTXC_FUZZ_SEED` the number of the first.
 
-#[path = "fuzz/random.rs"]
-mod random;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use random::Random;
+use ptxc_fuzz::random::Random;
 
 /// Inputs are cut to this many bytes, so that an unoptimised build gets through enough of them.
 const LONGEST: usize = 12_000;

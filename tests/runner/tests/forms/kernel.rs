@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 use ptxc_passes::check::types::{Class, Scalar};
 
-use crate::random::Random;
+use ptxc_fuzz::random::Random;
 use crate::sample::{Operand, Sample, TARGET, VERSION, register_type};
 
 /// Threads of the launch.

@@ -13,8 +13,6 @@
 //! `PTXC_FORMS=shf` tries only opcodes that contain the word, and prints the SASS of what disagrees.
 
 mod kernel;
-#[path = "../fuzz/random.rs"]
-mod random;
 mod reference;
 mod sample;
 
@@ -30,7 +28,7 @@ use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_sim::{Case, run_sass, run_ssa};
-use random::Random;
+use ptxc_fuzz::random::Random;
 use sample::Sample;
 
 /// Opcodes that may end in `E0900`: `*` stands for any text.

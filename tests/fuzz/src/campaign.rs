@@ -1,0 +1,88 @@
+//! Tries many seeds on many threads, and tells of them in the order of the seeds.
+//!
+//! Threads take the next seed when they are done with one, so what happens to a seed does not depend on their number. The
+//! teller runs on the calling thread; it gets the outcome of a seed when it has got those of all before it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::execute::Failure;
+use crate::reduce::reduce;
+use crate::trial::Trial;
+
+/// Which seeds are tried, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Campaign {
+    /// The first seed.
+    pub first: u64,
+    /// How many seeds.
+    pub count: u64,
+    /// Number of threads.
+    pub jobs: NonZeroUsize,
+    /// No seed is begun after this time.
+    pub time: Option<Duration>,
+}
+
+/// A trial that failed.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Its seed.
+    pub seed: u64,
+    /// What the whole trial does.
+    pub whole: Failure,
+    /// The least trial that fails in the same way.
+    pub trial: Trial,
+    /// What that one does.
+    pub failure: Failure,
+}
+
+impl Campaign {
+    /// Runs it: `test` tries a trial, `tell` hears of each seed. Returns the number of seeds that were tried.
+    pub fn run(
+        &self,
+        test: &(dyn Fn(u64, &Trial) -> Result<(), Failure> + Sync),
+        tell: &mut dyn FnMut(u64, Option<Finding>),
+    ) -> u64 {
+        let start = Instant::now();
+        let end = self.first.saturating_add(self.count);
+        let next = AtomicU64::new(self.first);
+        let (sender, receiver) = mpsc::channel();
+        let work = |sender: mpsc::Sender<(u64, Option<Finding>)>| {
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= end || self.time.is_some_and(|time| start.elapsed() > time) {
+                    return;
+                }
+                let trial = Trial::new(seed);
+                let finding = test(seed, &trial).err().map(|whole| {
+                    let mut test = |trial: &Trial| test(seed, trial);
+                    let (trial, failure) = reduce(trial, whole.clone(), &mut test);
+                    Finding { seed, whole, trial, failure }
+                });
+                if sender.send((seed, finding)).is_err() {
+                    return;
+                }
+            }
+        };
+        let mut told = self.first;
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.get() {
+                let sender = sender.clone();
+                scope.spawn(|| work(sender));
+            }
+            drop(sender);
+            let mut waiting = BTreeMap::new();
+            for (seed, finding) in receiver {
+                waiting.insert(seed, finding);
+                while let Some(finding) = waiting.remove(&told) {
+                    tell(told, finding);
+                    told += 1;
+                }
+            }
+        });
+        told - self.first
+    }
+}

@@ -1,0 +1,237 @@
+//! One kernel, one launch, three executions that must leave the same bytes: the SSA form as built, the simplified one, the
+//! SASS.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ptxc_compiler::output::kernels;
+use ptxc_compiler::stages::{built, ssa};
+use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
+
+use crate::random::Random;
+
+/// The most warp instructions of a run.
+const STEP_LIMIT: u64 = 2_000_000;
+
+/// How a kernel is compiled and executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `-O`.
+    pub opt: u8,
+    /// `--heuristic`.
+    pub heuristic: String,
+    /// `--max-regs`.
+    pub max_regs: u32,
+    /// `--sync=serial`.
+    pub serial: bool,
+    /// `--fmad`.
+    pub fmad: bool,
+    /// The seed of the simulator.
+    pub seed: u64,
+    /// By how many units in the last place `MUFU` may be off.
+    pub mufu_error: u8,
+}
+
+impl Settings {
+    /// Random settings.
+    pub fn random(random: &mut Random) -> Settings {
+        let seed = random.bits() % 1000;
+        let heuristic = match random.below(6) {
+            0 => "balanced".to_string(),
+            1 => "critical-path".to_string(),
+            2 => "pressure".to_string(),
+            3 => "source-order".to_string(),
+            _ => format!("random:{seed}"),
+        };
+        let max_regs = random.pick(&[255, 255, 64, 40, 32, 24, 16]);
+        Settings {
+            opt: random.below(4) as u8,
+            heuristic,
+            max_regs,
+            serial: random.chance(10),
+            fmad: random.chance(50),
+            seed,
+            mufu_error: random.below(2) as u8,
+        }
+    }
+
+    /// Settings that are simpler in one way; none of them leads back to these.
+    pub fn simpler(&self) -> Vec<Settings> {
+        let mut list = Vec::new();
+        let mut with = |change: &dyn Fn(&mut Settings)| {
+            let mut settings = self.clone();
+            change(&mut settings);
+            if settings != *self && !list.contains(&settings) {
+                list.push(settings);
+            }
+        };
+        with(&|settings| settings.max_regs = 255);
+        with(&|settings| settings.heuristic = "balanced".to_string());
+        if self.heuristic != "balanced" {
+            with(&|settings| settings.heuristic = "source-order".to_string());
+        }
+        with(&|settings| settings.serial = false);
+        with(&|settings| settings.seed = 0);
+        with(&|settings| settings.mufu_error = 0);
+        if self.opt != 3 {
+            with(&|settings| settings.opt = 0);
+            with(&|settings| settings.opt = 3);
+        }
+        list
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Settings { opt, heuristic, max_regs, serial, fmad, seed, mufu_error } = self;
+        write!(f, "-O{opt} --heuristic={heuristic} --max-regs={max_regs}")?;
+        write!(f, "{}", if *serial { " --sync=serial" } else { "" })?;
+        write!(f, "{}", if *fmad { "" } else { " --fmad=off" })?;
+        write!(f, ", simulator: seed {seed}, MUFU off by {mufu_error}")
+    }
+}
+
+/// Who failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The compiler.
+    Compiler,
+    /// The SSA form as built: the kernel itself is wrong, or the engine.
+    AsBuilt,
+    /// The simplified SSA form.
+    Simplified,
+    /// The SASS.
+    Sass,
+    /// NVIDIA's assembler.
+    Ptxas,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Who::Compiler => "the compiler",
+            Who::AsBuilt => "SSA as built",
+            Who::Simplified => "simplified SSA",
+            Who::Sass => "SASS",
+            Who::Ptxas => "ptxas",
+        })
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Who failed.
+    pub who: Who,
+    /// The sort of failure, which a smaller kernel must share: a diagnostic's code, a fault's description without numbers.
+    pub sort: String,
+    /// All about it.
+    pub what: String,
+}
+
+impl Failure {
+    /// Whether another one may stand for this one.
+    pub fn is_like(&self, other: &Failure) -> bool {
+        self.who == other.who && self.sort == other.sort
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.who, self.what)
+    }
+}
+
+/// Where two executions leave different bytes.
+fn difference(expected: &Report, got: &Report) -> Option<String> {
+    for (expected, got) in expected.outcomes.iter().zip(&got.outcomes) {
+        let place = expected.content.iter().zip(&got.content).position(|(a, b)| a != b);
+        if let Some(place) = place {
+            let at = place & !3;
+            let word = |content: &[u8]| {
+                content[at..at + 4].iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>()
+            };
+            let (got, wanted) = (word(&got.content), word(&expected.content));
+            return Some(format!("{}+{at}: {got} instead of {wanted}", expected.name));
+        }
+    }
+    None
+}
+
+/// The sort of an engine's error: smaller kernels fault elsewhere and at other addresses.
+fn sort_of(error: &SimError) -> String {
+    match error {
+        SimError::Fault { what, .. } => what.chars().filter(char::is_ascii_alphabetic).collect(),
+        SimError::Deadlock(_) => "deadlock".to_string(),
+        SimError::StepLimit { .. } => "no end".to_string(),
+        SimError::Unsupported { what, .. } => what.clone(),
+        SimError::Case(what) => what.clone(),
+    }
+}
+
+thread_local! {
+    /// What the last panic of this thread said, and where.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Makes panics of this process silent, and keeps what they say for the report.
+pub fn keep_panics() {
+    std::panic::set_hook(Box::new(|info| PANIC.with_borrow_mut(|kept| *kept = info.to_string())));
+}
+
+/// Compiles and executes a kernel; a panic is a failure of the compiler.
+///
+/// # Errors
+/// What went wrong: the compiler refuses the kernel, an execution fails or differs.
+pub fn execute(text: &str, case: &Case, settings: &Settings) -> Result<(), Failure> {
+    catch_unwind(AssertUnwindSafe(|| compare(text, case, settings))).unwrap_or_else(|payload| {
+        let message = payload.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
+        let message = message.unwrap_or_default();
+        let kept = PANIC.with_borrow(Clone::clone);
+        let what = format!("panic: {}", if kept.contains(&message) { kept } else { message.clone() });
+        Err(Failure { who: Who::Compiler, sort: message.chars().filter(|c| !c.is_ascii_digit()).collect(), what })
+    })
+}
+
+fn compare(text: &str, case: &Case, settings: &Settings) -> Result<(), Failure> {
+    let db = Database::default();
+    let file = SourceFile::new(&db, "fuzz.ptx".into(), text.into());
+    let Settings { opt, heuristic, max_regs, serial, fmad, seed, mufu_error } = settings.clone();
+    let options = Options::new(&db, None, opt, fmad, heuristic, max_regs, serial);
+    let refused = |sort: String, what: String| Err(Failure { who: Who::Compiler, sort, what });
+    let found = diagnostics(&db, file, options);
+    if let Some(first) = found.first() {
+        let all: Vec<String> =
+            found.iter().map(|found| format!("{}: {}", found.code, found.message)).collect();
+        return refused(first.code.clone(), all.join("; "));
+    }
+    let kernels = kernels(&db, file, options);
+    let [(func, Some(code))] = kernels[..] else {
+        return refused("no code".to_string(), "no diagnostics and no code".to_string());
+    };
+    let (Some(as_built), Some(simplified)) = (&built(&db, func).value, &ssa(&db, func, options).value) else {
+        return refused("no SSA".to_string(), "code without SSA".to_string());
+    };
+    let simulator = ptxc_sim::Options {
+        seed,
+        step_limit: STEP_LIMIT,
+        check_uninitialised: true,
+        mufu_error,
+        ..ptxc_sim::Options::default()
+    };
+    let failed = |who: Who, error: &SimError| Failure { who, sort: sort_of(error), what: error.to_string() };
+    let reference =
+        run_ssa(case, as_built, &[], &simulator).map_err(|error| failed(Who::AsBuilt, &error))?;
+    let check = |who: Who, result: Result<Report, SimError>| {
+        let report = result.map_err(|error| failed(who, &error))?;
+        match difference(&reference, &report) {
+            Some(what) => Err(Failure { who, sort: "differs".to_string(), what }),
+            None => Ok(()),
+        }
+    };
+    check(Who::Simplified, run_ssa(case, simplified, &[], &simulator))?;
+    check(Who::Sass, run_sass(case, &code.program, &simulator))
+}

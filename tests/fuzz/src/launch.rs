@@ -1,0 +1,116 @@
+//! The launch of a kernel: how many threads, and what memory holds before it.
+
+use std::path::PathBuf;
+
+use ptxc_sim::Case;
+use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
+
+use crate::program::{DUMP_BYTES, OWN_BYTES};
+use crate::random::Random;
+
+/// Words of the buffer that all threads read; a power of two.
+pub const INPUT_WORDS: u32 = 64;
+/// Bytes of the buffer that all threads update.
+pub const SHARED_BY_ALL_BYTES: u32 = 64;
+
+/// Threads of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// CTAs.
+    pub grid: [u32; 3],
+    /// Threads of a CTA, at most 128.
+    pub block: [u32; 3],
+}
+
+/// The simplest launches first.
+const SHAPES: &[Shape] = &[
+    Shape { grid: [1, 1, 1], block: [32, 1, 1] },
+    Shape { grid: [1, 1, 1], block: [64, 1, 1] },
+    Shape { grid: [2, 1, 1], block: [32, 1, 1] },
+    Shape { grid: [2, 1, 1], block: [96, 1, 1] },
+    Shape { grid: [1, 2, 1], block: [8, 4, 2] },
+    Shape { grid: [1, 1, 2], block: [32, 2, 1] },
+    Shape { grid: [1, 1, 1], block: [1, 1, 1] },
+    Shape { grid: [2, 1, 1], block: [40, 1, 1] },
+    Shape { grid: [1, 1, 1], block: [5, 3, 3] },
+];
+
+impl Shape {
+    /// A random launch.
+    pub fn random(random: &mut Random) -> Shape {
+        random.pick(SHAPES)
+    }
+
+    /// Launches that are simpler than this one and have as whole warps as this one.
+    pub fn simpler(self) -> impl Iterator<Item = Shape> {
+        let before = SHAPES.iter().position(|&shape| shape == self).unwrap_or(0);
+        SHAPES[..before].iter().copied().filter(move |shape| shape.whole_warps() == self.whole_warps())
+    }
+
+    /// Threads of a CTA.
+    pub fn threads(self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Whether all lanes of all warps have a thread.
+    pub fn whole_warps(self) -> bool {
+        self.threads().is_multiple_of(32)
+    }
+
+    /// Whether threads and CTAs have only one coordinate.
+    pub fn is_flat(self) -> bool {
+        [self.grid[1], self.grid[2], self.block[1], self.block[2]] == [1; 4]
+    }
+}
+
+/// The case of a generated kernel: its buffers with random content, its scalars.
+pub fn case(shape: Shape, data: u64) -> Case {
+    let mut random = Random::new(data);
+    let all = shape.threads() * shape.grid.iter().product::<u32>();
+    let mut args = Vec::new();
+    let sizes = [
+        ("in", 4 * INPUT_WORDS),
+        ("acc", SHARED_BY_ALL_BYTES),
+        ("own", all * OWN_BYTES),
+        ("dump", all * DUMP_BYTES),
+    ];
+    for (name, bytes) in sizes {
+        let word = |_| if name == "dump" { 0 } else { random.word(32) as u32 };
+        args.push(buffer(name, (0..bytes / 4).map(word)));
+    }
+    args.push(Argument::Scalar { elem: Elem::U32, bits: random.word(32) });
+    args.push(Argument::Scalar { elem: Elem::U64, bits: random.word(64) });
+    args.push(Argument::Scalar { elem: Elem::F32, bits: random.word(32) });
+    Case {
+        ptx: PathBuf::from("fuzz.ptx"),
+        entry: "fuzz".to_string(),
+        grid: shape.grid,
+        block: shape.block,
+        dynamic_smem: 0,
+        args,
+    }
+}
+
+/// A launch of a kernel `k(p, n)` with a word of `p` for each thread, as the kernels of `tests/flow` are.
+pub fn flow_case(random: &mut Random) -> Case {
+    let p = buffer("p", (0..4096).map(|_| random.word(32) as u32));
+    let n = Argument::Scalar { elem: Elem::U32, bits: random.bits() % 100 };
+    Case {
+        ptx: PathBuf::from("flow.ptx"),
+        entry: "k".to_string(),
+        grid: [1, 1, 1],
+        block: [random.pick(&[32, 64, 96]), 1, 1],
+        dynamic_smem: 0,
+        args: vec![p, n],
+    }
+}
+
+fn buffer(name: &str, words: impl Iterator<Item = u32>) -> Argument {
+    Argument::Buffer(Buffer {
+        name: name.to_string(),
+        elem: Elem::U32,
+        init: words.flat_map(u32::to_le_bytes).collect(),
+        expect: None,
+        tolerance: Tolerance::Exact,
+    })
+}

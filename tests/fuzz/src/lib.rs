@@ -1,0 +1,33 @@
+//! Random kernels compute the same before and after the compiler.
+//!
+//! In: a seed. It stands for a [`Trial`]: a well-defined kernel, a launch, and how the kernel is compiled and run. The
+//! SSA form as built from the kernel's text is executed as the reference; the simplified SSA and the final SASS
+//! must leave every byte of memory the same, without a fault, a deadlock, a read of what nobody has written, or a finding of
+//! one of the compiler's checks. A trial that fails is cut down to the least that still fails in the same way.
+//!
+//! ```
+//! use ptxc_fuzz::{Trial, reduce};
+//! let trial = Trial::new(1);
+//! assert!(trial.text().contains(".visible .entry fuzz("));
+//! if let Err(failure) = trial.run() {
+//!     let (small, failure) = reduce(trial, failure, &mut Trial::run);
+//!     panic!("{failure}\n{}\n{}", small.conditions(), small.text());
+//! }
+//! ```
+//!
+//! The rooms: [`generate`] makes the tree of [`program`] from [`template`]s, [`text`] writes it down, [`launch`] says what
+//! it runs on, [`execute`] compares, [`reduce`](mod@reduce) makes smaller, [`campaign`] tries many seeds on many threads.
+
+pub mod campaign;
+pub mod execute;
+pub mod generate;
+pub mod launch;
+pub mod program;
+pub mod random;
+pub mod reduce;
+pub mod template;
+pub mod text;
+mod trial;
+
+pub use reduce::reduce;
+pub use trial::Trial;

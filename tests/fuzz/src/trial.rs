@@ -1,0 +1,54 @@
+//! A trial: all that a seed stands for.
+
+use crate::execute::{Failure, Settings, execute};
+use crate::launch::case;
+use crate::program::Program;
+use crate::random::Random;
+use crate::{generate, launch};
+
+/// A kernel, its launch, how it is compiled and run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// The kernel.
+    pub program: Program,
+    /// The seed of what memory holds before the launch.
+    pub data: u64,
+    /// How it is compiled and executed.
+    pub settings: Settings,
+}
+
+impl Trial {
+    /// The trial of a seed, the same on every machine.
+    pub fn new(seed: u64) -> Trial {
+        let mut random = Random::new(seed);
+        let size = random.pick(&[5, 10, 20, 40, 80]);
+        let program = generate::program(&mut random, size);
+        let data = random.bits();
+        let mut settings = Settings::random(&mut random);
+        // What may be fused is not, so that all engines round as often; what is not exact is the same everywhere.
+        settings.fmad &= !program.contracts;
+        if program.approximates {
+            settings.mufu_error = 0;
+        }
+        Trial { program, data, settings }
+    }
+
+    /// The kernel's text.
+    pub fn text(&self) -> String {
+        self.program.text()
+    }
+
+    /// Compiles and runs it.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn run(&self) -> Result<(), Failure> {
+        execute(&self.text(), &case(self.program.shape, self.data), &self.settings)
+    }
+
+    /// A line that says how it is run.
+    pub fn conditions(&self) -> String {
+        let launch::Shape { grid, block } = self.program.shape;
+        format!("{}, grid {grid:?}, block {block:?}, data {}", self.settings, self.data)
+    }
+}

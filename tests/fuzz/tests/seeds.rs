@@ -1,0 +1,66 @@
+//! A few random kernels, and kernels of `tests/flow`, whose control flow is what no compiler makes.
+//!
+//! `PTXC_FUZZ_CASES` sets how many seeds are tried, `PTXC_FUZZ_SEED` the first; `cargo xtask fuzz` tries many.
+
+use std::path::Path;
+use std::thread::available_parallelism;
+
+use ptxc_fuzz::Trial;
+use ptxc_fuzz::campaign::Campaign;
+use ptxc_fuzz::execute::{Settings, execute};
+use ptxc_fuzz::launch::flow_case;
+use ptxc_fuzz::random::Random;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn random_kernels_compute_the_same_before_and_after() {
+    let campaign = Campaign {
+        first: number("PTXC_FUZZ_SEED", 0),
+        count: number("PTXC_FUZZ_CASES", 200),
+        jobs: available_parallelism().expect("the machine has processors"),
+        time: None,
+    };
+    let mut failures = 0;
+    campaign.run(&|_, trial| trial.run(), &mut |seed, finding| {
+        if let Some(finding) = finding {
+            failures += 1;
+            let (trial, failure) = (&finding.trial, &finding.failure);
+            eprintln!("seed {seed}: {failure}\n{}\n{}", trial.conditions(), trial.text());
+        }
+    });
+    assert_eq!(failures, 0, "kernels went wrong");
+}
+
+#[test]
+fn a_seed_is_the_same_trial_every_time() {
+    for seed in 0..20 {
+        assert_eq!(Trial::new(seed), Trial::new(seed));
+    }
+    assert_ne!(Trial::new(0).text(), Trial::new(1).text());
+}
+
+/// `k(p, n)` with a word of `p` for each thread.
+#[test]
+fn irregular_flow_computes_the_same_before_and_after() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../flow");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("tests/flow").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let mut failures = Vec::new();
+    for file in &files {
+        let text = std::fs::read_to_string(file).expect("a kernel");
+        for seed in 0..12u64 {
+            let mut random = Random::new(seed);
+            let case = flow_case(&mut random);
+            let settings = Settings { opt: seed as u8 % 4, fmad: true, ..Settings::random(&mut random) };
+            if let Err(failure) = execute(&text, &case, &settings) {
+                failures.push(format!("{}: {failure}\n{settings}", file.display()));
+            }
+        }
+    }
+    assert!(files.len() >= 7, "only {} kernels", files.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

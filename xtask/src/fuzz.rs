@@ -1,0 +1,154 @@
+//! `xtask fuzz`: random kernels through both engines, before and after the compiler (see [`ptxc_fuzz`]).
+//!
+//! Prints progress on the error stream, and for each failure its seed, how the kernel is compiled and run, where the
+//! engines differ, and the reduced kernel; a folder gets the whole kernel and the reduced one. What is printed of a seed, and in
+//! which order, does not depend on the number of threads.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use ptxc_fuzz::Trial;
+use ptxc_fuzz::campaign::{Campaign, Finding};
+use ptxc_fuzz::execute::{Failure, Who, keep_panics};
+
+/// How often progress is told.
+const TELL: Duration = Duration::from_secs(10);
+
+/// What is tried.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Fuzz {
+    /// How many programs.
+    #[arg(long, default_value_t = 1000)]
+    programs: u64,
+    /// The first seed.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Number of threads.
+    #[arg(long, default_value = "1")]
+    jobs: NonZeroUsize,
+    /// Begin no program after so many minutes.
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// Try only this seed, and print its kernel.
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["programs", "seed", "jobs", "minutes"])]
+    replay: Option<u64>,
+    /// Where kernels that fail are written.
+    #[arg(long, value_name = "DIR", default_value = "target/fuzz")]
+    failures: PathBuf,
+    /// The folder with ptxas, which has to accept the kernels too.
+    #[arg(long, value_name = "DIR")]
+    oracle: Option<PathBuf>,
+    /// ptxas gets one kernel out of so many.
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "oracle", value_parser = clap::value_parser!(u64).range(1..))]
+    oracle_sample: u64,
+}
+
+/// Whether ptxas takes a kernel.
+fn accepted(oracle: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |what: String| {
+        // Line numbers and names aside.
+        let sort = what.split(';').next_back().unwrap_or("").to_string();
+        Failure { who: Who::Ptxas, sort, what }
+    };
+    let unusable = |error: std::io::Error| failed(format!("ptxas: {error}"));
+    let file = tempfile::NamedTempFile::with_suffix(".ptx").map_err(unusable)?;
+    file.as_file().write_all(text.as_bytes()).map_err(unusable)?;
+    let mut ptxas = Command::new(oracle.join("ptxas"));
+    // Whether the text is valid does not depend on how well it is optimised.
+    ptxas.args(["-arch=sm_90", "-O0", "-o", "/dev/null"]).arg(file.path()).stdin(Stdio::null());
+    let output = ptxas.output().map_err(unusable)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let messages = String::from_utf8_lossy(&output.stderr);
+    Err(failed(messages.lines().next().unwrap_or("no message").to_string()))
+}
+
+impl Fuzz {
+    fn test(&self, seed: u64, trial: &Trial) -> Result<(), Failure> {
+        trial.run()?;
+        match &self.oracle {
+            Some(oracle) if seed.is_multiple_of(self.oracle_sample) => accepted(oracle, &trial.text()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells of a failure, and writes its kernels down.
+    fn report(&self, finding: &Finding) -> Result<(), String> {
+        let Finding { seed, whole, trial, failure } = finding;
+        let mut report = format!("seed {seed}: {whole}\nreduced: {failure}\n{}\n", trial.conditions());
+        // Writing to a string can't fail.
+        let _ = write!(report, "{}", trial.text());
+        println!("{report}");
+        let commented = |trial: &Trial, failure: &Failure| {
+            let notes = format!("seed {seed}: {failure}\n{}", trial.conditions());
+            let notes: String = notes.lines().map(|line| format!("// {line}\n")).collect();
+            notes + &trial.text()
+        };
+        let write = |name: String, text: String| {
+            let path = self.failures.join(name);
+            std::fs::create_dir_all(&self.failures)
+                .and_then(|()| std::fs::write(&path, text))
+                .map_err(|error| format!("{}: {error}", path.display()))
+        };
+        write(format!("{seed}.ptx"), commented(&Trial::new(*seed), whole))?;
+        write(format!("{seed}.reduced.ptx"), commented(trial, failure))
+    }
+
+    fn replay(&self, seed: u64) -> Result<(), String> {
+        let trial = Trial::new(seed);
+        println!("{}\n{}", trial.conditions(), trial.text());
+        let result = self.test(seed, &trial);
+        let campaign = Campaign { first: seed, count: 1, jobs: NonZeroUsize::MIN, time: None };
+        match result {
+            Ok(()) => Ok(()),
+            Err(_) => self.campaign(&campaign),
+        }
+    }
+
+    fn campaign(&self, campaign: &Campaign) -> Result<(), String> {
+        let start = Instant::now();
+        let mut told = start;
+        let (mut tried, mut failures) = (0u64, 0u64);
+        let mut trouble = Ok(());
+        let rate = |tried: u64| tried as f64 / start.elapsed().as_secs_f64();
+        campaign.run(&|seed, trial| self.test(seed, trial), &mut |_, finding| {
+            tried += 1;
+            if let Some(finding) = finding {
+                failures += 1;
+                let written = self.report(&finding);
+                trouble = std::mem::replace(&mut trouble, Ok(())).and(written);
+            }
+            if told.elapsed() > TELL {
+                told = Instant::now();
+                eprintln!("{tried} programs, {failures} failures, {:.0} programs/s", rate(tried));
+            }
+        });
+        println!("{tried} programs from seed {}, {failures} failures", campaign.first);
+        eprintln!("{:.0} programs/s", rate(tried));
+        trouble?;
+        if failures > 0 {
+            return Err(format!("{failures} failures; see {}", self.failures.display()));
+        }
+        Ok(())
+    }
+
+    /// Runs; the error counts what failed.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        keep_panics();
+        if let Some(seed) = self.replay {
+            return self.replay(seed);
+        }
+        self.campaign(&Campaign {
+            first: self.seed,
+            count: self.programs,
+            jobs: self.jobs,
+            time: self.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
+        })
+    }
+}
