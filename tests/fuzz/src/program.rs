@@ -15,7 +15,7 @@ pub const POOLS: &[(&str, &str, usize)] = &[
     ("%d", ".b64", 4),
     ("%ud", ".b64", 2),
     ("%wd", ".b64", 1),
-    ("%h", ".b16", 3),
+    ("%h", ".b16", 4),
     ("%uh", ".b16", 1),
     ("%wh", ".b16", 1),
     ("%f", ".f32", 4),
@@ -59,7 +59,9 @@ impl Piece {
     /// The text.
     pub fn text(&self) -> &str {
         match self {
-            Piece::Text(text) | Piece::Choice { chosen: text, .. } | Piece::Read { operand: text, .. } => text,
+            Piece::Text(text) | Piece::Choice { chosen: text, .. } | Piece::Read { operand: text, .. } => {
+                text
+            }
             Piece::Write(register) => register,
         }
     }
@@ -68,7 +70,7 @@ impl Piece {
 /// Instructions that stay together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
-    /// The guard of the first of them, such as `!%p1`.
+    /// The guard of the last of them, such as `!%p1`: those before it make its operands.
     pub guard: Option<String>,
     /// The text.
     pub pieces: Vec<Piece>,
@@ -77,8 +79,11 @@ pub struct Statement {
 impl Statement {
     /// The instructions, a line each.
     pub fn text(&self) -> String {
-        let mut text = self.guard.as_ref().map_or_else(String::new, |guard| format!("@{guard} "));
-        text.extend(self.pieces.iter().map(Piece::text));
+        let mut text: String = self.pieces.iter().map(Piece::text).collect();
+        if let Some(guard) = &self.guard {
+            let last = text.rfind('\n').map_or(0, |end| end + 1);
+            text.insert_str(last, &format!("@{guard} "));
+        }
         text.push(';');
         text
     }

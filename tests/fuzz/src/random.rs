@@ -56,7 +56,14 @@ impl Random {
             0 => self.bits(),
             1 => f64::from(f32::from_bits(self.word(32) as u32)).to_bits().wrapping_add(self.word(64) % 3),
             2 => ((self.bits() % 2001) as f64 / 8.0 - 125.0).to_bits(),
-            _ => self.pick(&[0, 1 << 63, 1, 0x3ff0_0000_0000_0000, 0x7ff0_0000_0000_0000, 0x000f_ffff_ffff_ffff]),
+            _ => self.pick(&[
+                0,
+                1 << 63,
+                1,
+                0x3ff0_0000_0000_0000,
+                0x7ff0_0000_0000_0000,
+                0x000f_ffff_ffff_ffff,
+            ]),
         }
     }
 }

@@ -63,10 +63,7 @@ const PARTS: &[Part] = &[
          st.shared.v2.u64 [%sh], {%m, %m};\nst.shared.v2.u64 [%sh+16], {%m, %m};\n\
          st.shared.v4.u32 [%sh+32], {%n, %thread, %n, %cta};\nst.shared.v4.f32 [%sh+48], {%x, %x, %x, %x};",
     ),
-    inside(
-        &["%gsh"],
-        ".reg .b64 %gsh, %gshat;\ncvt.u64.u32 %gshat, %sh;\ncvta.shared.u64 %gsh, %gshat;",
-    ),
+    inside(&["%gsh"], ".reg .b64 %gsh, %gshat;\ncvt.u64.u32 %gshat, %sh;\ncvta.shared.u64 %gsh, %gshat;"),
     inside(
         &["%next"],
         ".reg .b32 %next, %nextat;\n.reg .pred %nextq;\nadd.u32 %nextat, %thread, 1;\nsetp.eq.u32 %nextq, %nextat, %size;\n\
@@ -205,7 +202,8 @@ impl Program {
             }
         }
         chosen.reverse();
-        let of = |outside| chosen.iter().filter(|part| part.0 == outside).map(|part| part.1.as_str()).collect();
+        let of =
+            |outside| chosen.iter().filter(|part| part.0 == outside).map(|part| part.1.as_str()).collect();
         (of(true), of(false))
     }
 

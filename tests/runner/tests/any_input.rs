@@ -6,7 +6,6 @@
 //!
 //! `PTXC_FUZZ_CASES` sets how many inputs are tried, `PTXC_FUZZ_SEED` the number of the first.
 
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -54,9 +54,7 @@ impl Generator<'_> {
             22..=24 => (&ATOMIC, Flow::Thread),
             25 => (&SPECIAL, Flow::Thread),
             kind if integer.contains(&kind) => (&INTEGER, if kind % 3 == 0 { Flow::Thread } else { uniform }),
-            kind if float.contains(&kind) => {
-                (if kind % 3 == 0 { &DOUBLE } else { &FLOAT }, Flow::Thread)
-            }
+            kind if float.contains(&kind) => (if kind % 3 == 0 { &DOUBLE } else { &FLOAT }, Flow::Thread),
             26..=76 => (&MEMORY, Flow::Thread),
             _ => match self.random.below(all.iter().sum()) {
                 at if at < all[0] => (&INTEGER, Flow::Thread),
@@ -79,7 +77,8 @@ impl Generator<'_> {
         loop {
             let index = self.random.below(templates.len());
             let template = &templates[index];
-            if (!template.contracts || self.may_contract) && (!template.approximates || self.may_approximate) {
+            if (!template.contracts || self.may_contract) && (!template.approximates || self.may_approximate)
+            {
                 self.contracts |= template.contracts;
                 self.approximates |= template.approximates;
                 return template;

@@ -11,8 +11,8 @@ use std::fmt::Write;
 
 use ptxc_passes::check::types::{Class, Scalar};
 
-use ptxc_fuzz::random::Random;
 use crate::sample::{Operand, Sample, TARGET, VERSION, register_type};
+use ptxc_fuzz::random::Random;
 
 /// Threads of the launch.
 pub const THREADS: u32 = 64;

@@ -27,8 +27,8 @@ use kernel::{Bound, GUARD, IN_BYTES, Kernel, OUT_BYTES, THREADS};
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_sim::{Case, run_sass, run_ssa};
 use ptxc_fuzz::random::Random;
+use ptxc_sim::{Case, run_sass, run_ssa};
 use sample::Sample;
 
 /// Opcodes that may end in `E0900`: `*` stands for any text.
