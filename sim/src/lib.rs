@@ -44,6 +44,7 @@ mod sass;
 mod shuffle;
 mod ssa;
 pub mod timing;
+pub mod trace;
 mod warp;
 
 pub use case::Case;
