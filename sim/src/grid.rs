@@ -17,7 +17,7 @@ use crate::barrier::Barrier;
 use crate::engine::{CTA_BARRIERS, Engine, Step};
 use crate::error::{SimError, Thread, Waiting};
 use crate::launch::{Shape, unflatten};
-use crate::memory::{CtaMemory, GridMemory, Memory};
+use crate::memory::{CtaMemory, GridMemory, Memory, Written};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
 
@@ -97,13 +97,15 @@ impl<'a, E: Engine> Grid<'a, E> {
             memory.truncate(bytes);
             memory
         };
+        let shared = garbage(self.shape.shared_bytes as usize);
+        let local = garbage(self.shape.local_bytes as usize * threads as usize);
+        let written = self
+            .shape
+            .check_uninitialised
+            .then(|| Written { shared: vec![false; shared.len()], local: vec![false; local.len()] });
         self.ctas.push(Cta {
             id: unflatten(cta, self.shape.grid),
-            memory: CtaMemory {
-                shared: garbage(self.shape.shared_bytes as usize),
-                local: garbage(self.shape.local_bytes as usize * threads as usize),
-                local_bytes: self.shape.local_bytes,
-            },
+            memory: CtaMemory { shared, local, local_bytes: self.shape.local_bytes, written },
             barriers: Default::default(),
             warps,
         });

@@ -7,8 +7,9 @@ pub struct Options {
     pub seed: u64,
     /// The number of warp instructions after which a run counts as endless.
     pub step_limit: u64,
-    /// Whether reading a register that the lane has not written is a fault (SASS only). Without it such a
-    /// register holds a pattern that depends on the seed.
+    /// Whether it is a fault to read what nobody has written: bytes of shared and local memory, and registers in
+    /// the lane that reads them (SASS only). Without it such places hold a pattern that depends on the seed.
+    /// Global memory and constants count as written.
     pub check_uninitialised: bool,
     /// The module's constant variables as the linker lays them out in constant bank 3.
     pub constants: Vec<u8>,
@@ -45,6 +46,8 @@ pub(crate) struct Shape {
     pub shared_bytes: u32,
     /// Bytes of local memory a thread.
     pub local_bytes: u32,
+    /// Whether reading shared or local memory that nobody has written is a fault.
+    pub check_uninitialised: bool,
 }
 
 impl Shape {

@@ -15,7 +15,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::access::AccessKind;
 use crate::error::Fault;
+use crate::warp::{LANES, lanes_of};
 
 /// Generic address of the first byte of the shared window.
 pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
@@ -68,6 +70,13 @@ impl Global {
             Ok(index) => &mut self.allocations[index].data,
             Err(_) => &mut [],
         }
+    }
+
+    /// The allocation at or below an address.
+    #[inline]
+    fn around(&mut self, address: u64) -> Option<&mut Allocation> {
+        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        self.allocations.get_mut(after.wrapping_sub(1))
     }
 
     /// The bytes at an address.
@@ -138,6 +147,17 @@ pub(crate) struct CtaMemory {
     pub local: Vec<u8>,
     /// Bytes of local memory a thread.
     pub local_bytes: u32,
+    /// Which bytes have been written, where reading others is a fault.
+    pub written: Option<Written>,
+}
+
+/// Which bytes of a CTA's memory somebody has written.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    /// Those of shared memory.
+    pub shared: Vec<bool>,
+    /// Those of local memory.
+    pub local: Vec<bool>,
 }
 
 /// Memory as a warp sees it.
@@ -150,39 +170,154 @@ pub(crate) struct Memory<'a> {
     pub first_thread: u32,
 }
 
+/// A piece of memory in which lanes find their data.
+struct Piece<'a> {
+    data: &'a mut [u8],
+    /// Address of the first byte that lane 0 may touch.
+    base: u64,
+    /// Number of bytes that a lane may touch.
+    size: u64,
+    /// Index of the first byte of lane 0, and the distance from lane to lane.
+    start: u64,
+    stride: u64,
+}
+
 impl Memory<'_> {
+    /// Shows to `each` the bytes that each of the lanes touches, as [`access`](Self::access) does, but fast where
+    /// all lie in one piece of memory, and fastest where the lanes of a whole warp lie one after another.
+    #[inline]
+    pub fn each<const BYTES: usize>(
+        &mut self,
+        space: Space,
+        lanes: u32,
+        addresses: &[u64; LANES],
+        kind: AccessKind,
+        mut each: impl FnMut(usize, &mut [u8; BYTES]),
+    ) -> Result<(), Fault> {
+        let first = lanes.trailing_zeros() as usize % LANES;
+        let Some(Piece { data, base, size, start, stride }) = self.piece(space, addresses[first], kind)
+        else {
+            return self.each_alone(space, lanes, addresses, kind, each);
+        };
+        let (mut bits, mut farthest, mut apart) = (0, 0, 0);
+        let mut look = |lane: usize| {
+            let (address, offset) = (addresses[lane], addresses[lane].wrapping_sub(base));
+            bits |= address;
+            farthest = farthest.max(offset);
+            apart |= address ^ addresses[0].wrapping_add((BYTES * lane) as u64);
+        };
+        match lanes {
+            u32::MAX => (0..LANES).for_each(&mut look),
+            _ => lanes_of(lanes).for_each(|lane| look(lane as usize)),
+        }
+        if bits & (BYTES as u64 - 1) != 0 || farthest.checked_add(BYTES as u64).is_none_or(|end| end > size) {
+            return self.each_alone(space, lanes, addresses, kind, each);
+        }
+        let place = |lane: usize| (start + stride * lane as u64 + addresses[lane] - base) as usize;
+        if apart == 0 && stride == 0 && lanes == u32::MAX {
+            let all = &mut data[place(0)..][..LANES * BYTES];
+            let (all, _) = all.as_chunks_mut::<BYTES>();
+            all.iter_mut().enumerate().for_each(|(lane, bytes)| each(lane, bytes));
+            return Ok(());
+        }
+        let mut one = |lane: usize| {
+            if let Some(bytes) = data.get_mut(place(lane)..).and_then(|rest| rest.first_chunk_mut()) {
+                each(lane, bytes);
+            }
+        };
+        match lanes {
+            u32::MAX => (0..LANES).for_each(&mut one),
+            _ => lanes_of(lanes).for_each(|lane| one(lane as usize)),
+        }
+        Ok(())
+    }
+
+    /// [`each`](Self::each), lane by lane.
+    #[cold]
+    fn each_alone<const BYTES: usize>(
+        &mut self,
+        space: Space,
+        lanes: u32,
+        addresses: &[u64; LANES],
+        kind: AccessKind,
+        mut each: impl FnMut(usize, &mut [u8; BYTES]),
+    ) -> Result<(), Fault> {
+        for lane in lanes_of(lanes) {
+            let slice = self.access(space, lane, addresses[lane as usize], BYTES as u32, kind)?;
+            if let Some(bytes) = slice.first_chunk_mut() {
+                each(lane as usize, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The piece of memory around an address, unless each access has to be looked at.
+    #[inline]
+    fn piece<'m>(&'m mut self, space: Space, address: u64, kind: AccessKind) -> Option<Piece<'m>> {
+        let (space, offset) = resolve(space, address);
+        let base = address.wrapping_sub(offset);
+        let whole =
+            |data: &'m mut Vec<u8>| Piece { size: data.len() as u64, data, base, start: 0, stride: 0 };
+        let checked = self.cta.written.is_some();
+        match space {
+            Space::Global | Space::Generic => {
+                let allocation = self.grid.global.around(offset)?;
+                Some(Piece { base: allocation.base, ..whole(&mut allocation.data) })
+            }
+            Space::Shared if !checked => Some(whole(&mut self.cta.shared)),
+            Space::Local if !checked => {
+                let size = u64::from(self.cta.local_bytes);
+                let start = size * u64::from(self.first_thread);
+                Some(Piece { size, start, stride: size, ..whole(&mut self.cta.local) })
+            }
+            Space::Param if kind == AccessKind::Read => Some(whole(&mut self.grid.params)),
+            Space::Constant(bank) if kind == AccessKind::Read => {
+                self.grid.constants.get_mut(&bank).map(whole)
+            }
+            _ => None,
+        }
+    }
+
     /// The bytes that an access of a lane touches; aligned to their number, which is a power of two.
-    /// `write` tells whether they will be changed.
     pub fn access(
         &mut self,
         space: Space,
         lane: u32,
         address: u64,
         bytes: u32,
-        write: bool,
+        kind: AccessKind,
     ) -> Result<&mut [u8], Fault> {
-        let kind = if write { "write" } else { "read" };
+        let verb = match kind {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic update",
+        };
         let fault =
-            |why: &str| Fault::new(lane, format!("{kind} of {bytes} bytes at {space:?} {address:#x}: {why}"));
+            |why: &str| Fault::new(lane, format!("{verb} of {bytes} bytes at {space:?} {address:#x}: {why}"));
         if !address.is_multiple_of(u64::from(bytes)) {
             return Err(fault("misaligned"));
         }
         let (space, offset) = resolve(space, address);
-        let (what, memory) = match space {
+        let written = self.cta.written.as_mut();
+        let (what, memory, written) = match space {
             Space::Global | Space::Generic => {
                 return self.grid.global.slice(offset, bytes).map_err(|why| fault(&why));
             }
-            Space::Shared => ("shared memory", &mut self.cta.shared[..]),
+            Space::Shared => {
+                ("shared memory", &mut self.cta.shared[..], written.map(|all| &mut all.shared[..]))
+            }
             Space::Local => {
                 let size = self.cta.local_bytes as usize;
                 let start = (self.first_thread + lane) as usize * size;
-                ("local memory", &mut self.cta.local[start..start + size])
+                let own = start..start + size;
+                let written = written.map(|all| &mut all.local[own.clone()]);
+                ("local memory", &mut self.cta.local[own], written)
             }
-            Space::Param | Space::Constant(_) if write => return Err(fault("read-only")),
-            Space::Param => ("the parameter block", &mut self.grid.params[..]),
+            Space::Param | Space::Constant(_) if kind != AccessKind::Read => return Err(fault("read-only")),
+            Space::Param => ("the parameter block", &mut self.grid.params[..], None),
             Space::Constant(bank) => {
                 let bank = self.grid.constants.get_mut(&bank).map_or(&mut [][..], |bank| bank);
-                ("the constant bank", bank)
+                ("the constant bank", bank, None)
             }
         };
         let size = memory.len();
@@ -190,10 +325,22 @@ impl Memory<'_> {
             let end = start.checked_add(bytes as usize)?;
             Some(start..end)
         });
-        match range.and_then(|range| memory.get_mut(range)) {
-            Some(slice) => Ok(slice),
-            None => Err(fault(&format!("outside of {what}, which has {size:#x} bytes"))),
+        let Some(range) = range.filter(|range| range.end <= size) else {
+            return Err(fault(&format!("outside of {what}, which has {size:#x} bytes")));
+        };
+        if let Some(written) = written {
+            let bytes = &mut written[range.clone()];
+            match kind {
+                AccessKind::Write => bytes.fill(true),
+                AccessKind::Read | AccessKind::Atomic => {
+                    if let Some(first) = bytes.iter().position(|&written| !written) {
+                        let place = offset + first as u64;
+                        return Err(fault(&format!("nobody has written byte {place:#x} of {what}")));
+                    }
+                }
+            }
         }
+        Ok(&mut memory[range])
     }
 }
 
@@ -215,11 +362,13 @@ fn in_window(address: u64, window: u64) -> bool {
 }
 
 /// The little-endian number in at most eight bytes.
+#[inline]
 pub(crate) fn read_le(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
 /// Writes the low bytes of a number, as many as the slice has.
+#[inline]
 pub(crate) fn write_le(bytes: &mut [u8], value: u64) {
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = (value >> (8 * index)) as u8;
@@ -232,7 +381,7 @@ mod tests {
 
     impl Memory<'_> {
         fn load(&mut self, space: Space, lane: u32, address: u64, bytes: u32) -> Result<u64, Fault> {
-            self.access(space, lane, address, bytes, false).map(|slice| read_le(slice))
+            self.access(space, lane, address, bytes, AccessKind::Read).map(|slice| read_le(slice))
         }
 
         fn store(
@@ -243,7 +392,7 @@ mod tests {
             bytes: u32,
             value: u64,
         ) -> Result<(), Fault> {
-            self.access(space, lane, address, bytes, true).map(|slice| write_le(slice, value))
+            self.access(space, lane, address, bytes, AccessKind::Write).map(|slice| write_le(slice, value))
         }
     }
 
@@ -251,7 +400,7 @@ mod tests {
         let mut grid = GridMemory::default();
         let first = grid.global.allocate("first", vec![0; 512]);
         let second = grid.global.allocate("second", vec![7; 3]);
-        let mut cta = CtaMemory { shared: vec![0; 16], local: vec![0; 64], local_bytes: 8 };
+        let mut cta = CtaMemory { shared: vec![0; 16], local: vec![0; 64], local_bytes: 8, written: None };
         test(&mut Memory { grid: &mut grid, cta: &mut cta, first_thread: 4 }, first, second);
     }
 

@@ -94,7 +94,7 @@ fn vector<const N: usize>(i: &Fields<'_>, space: Space, update: Update) -> Decod
         let mut old = [[0; LANES]; N];
         for lane in lanes_of(step.lanes) {
             let n = lane as usize;
-            let slice = step.memory.access(place.space, lane, addresses[n], bytes, true)?;
+            let slice = step.memory.access(place.space, lane, addresses[n], bytes, AccessKind::Atomic)?;
             for ((old, data), word) in old.iter_mut().zip(&data).zip(slice.chunks_mut(4)) {
                 old[n] = read_le(word) as u32;
                 write_le(word, update(old[n].into(), data[n].into()));
@@ -138,7 +138,7 @@ fn atomic(
         let mut old = [0; LANES];
         for lane in lanes_of(step.lanes) {
             let n = lane as usize;
-            let slice = step.memory.access(place.space, lane, addresses[n], bytes, true)?;
+            let slice = step.memory.access(place.space, lane, addresses[n], bytes, AccessKind::Atomic)?;
             old[n] = read_le(slice);
             write_le(slice, update(old[n], a[n], b[n]));
         }

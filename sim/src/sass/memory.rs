@@ -7,12 +7,13 @@
 use ptxc_sass::{Arch, ModKind, OperandKind};
 use ptxc_semantics::IntType;
 
+use super::alu::set_where;
 use super::fields::{Address, Decoded, Fields};
 use super::registers::{Dest, Origin, Registers, Source};
 use crate::access::AccessKind;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::memory::{SHARED_WINDOW, Space, WINDOW_BYTES, read_le, write_le};
+use crate::memory::{SHARED_WINDOW, Space, WINDOW_BYTES, read_le};
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// The descriptor of global accesses in constant bank 0.
@@ -71,99 +72,138 @@ impl Place {
     }
 
     /// The address of each lane, as memory counts.
+    #[inline]
     pub fn resolve(&self, registers: &Registers, step: &Step<'_>) -> Result<[u64; LANES], Fault> {
-        let first = step.lanes.trailing_zeros();
         let Address { base, base_high, uniform, offset, descriptor } = self.address;
         if let Some(pair) = descriptor {
-            let value = registers.wide(pair)[0];
+            let [low, high] = pair.map(|word| registers.int(word)[0]);
+            let value = u64::from(high) << 32 | u64::from(low);
             if value != DESCRIPTOR {
-                return Err(Fault::new(first, format!("{value:#x} is not the descriptor of global memory")));
+                let what = format!("{value:#x} is not the descriptor of global memory");
+                return Err(Fault::new(step.lanes.trailing_zeros(), what));
             }
         }
         if let Some(high) = base_high {
             let mut addresses = registers.wide([base, high]);
             for address in &mut addresses {
                 *address = address.wrapping_add_signed(offset.into());
-                if self.space == Space::Generic && address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES {
-                    *address = address.wrapping_sub(self.arch.reserved_shared().into());
+            }
+            if self.space == Space::Generic {
+                for address in &mut addresses {
+                    if address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES {
+                        *address = address.wrapping_sub(self.arch.reserved_shared().into());
+                    }
                 }
             }
             return Ok(addresses);
         }
         let (base, uniform) = (registers.int(base), registers.int(uniform));
-        let mut addresses = [0; LANES];
-        for lane in lanes_of(step.lanes) {
-            let n = lane as usize;
-            let address = base[n].wrapping_add(uniform[n]).wrapping_add_signed(offset);
-            addresses[n] = u64::from(match self.space {
-                Space::Shared => own_shared(address, self.arch).map_err(|what| Fault::new(lane, what))?,
-                _ => address,
-            });
+        let addresses: [u32; LANES] =
+            std::array::from_fn(|n| base[n].wrapping_add(uniform[n]).wrapping_add_signed(offset));
+        if self.space != Space::Shared {
+            return Ok(addresses.map(u64::from));
         }
-        Ok(addresses)
+        let reserved = self.arch.reserved_shared();
+        let own: [u32; LANES] = addresses.map(|address| address.wrapping_sub(reserved));
+        // What is not the program's own wraps or has the rank of another CTA in its upper bits.
+        let most = if self.arch == Arch::Sm90 { 1 << 24 } else { u32::MAX } - reserved;
+        let foreign = set_where(|n| own[n] >= most) & step.lanes;
+        match foreign {
+            0 => Ok(own.map(u64::from)),
+            _ => Err(self.foreign(foreign.trailing_zeros(), addresses[foreign.trailing_zeros() as usize])),
+        }
     }
-}
 
-/// The offset of a shared address from the first byte that the program owns.
-fn own_shared(address: u32, arch: Arch) -> Result<u32, String> {
-    let (rank, low) = if arch == Arch::Sm90 { (address >> 24, address & 0xff_ffff) } else { (0, address) };
-    if rank != 0 {
-        return Err(format!("shared address {address:#x} belongs to CTA {rank} of the cluster"));
+    /// The fault of a lane whose shared address is not the program's own.
+    #[cold]
+    fn foreign(&self, lane: u32, address: u32) -> Fault {
+        let rank = address >> 24;
+        let what = match rank {
+            0 => format!("shared address {address:#x} is in the part that the system keeps"),
+            _ => format!("shared address {address:#x} belongs to CTA {rank} of the cluster"),
+        };
+        Fault::new(lane, what)
     }
-    low.checked_sub(arch.reserved_shared())
-        .ok_or_else(|| format!("shared address {address:#x} is in the part that the system keeps"))
 }
 
 fn load_from(i: &Fields<'_>, space: Space) -> Decoded {
     let (element, place) = (element(i)?, Place::new(i, space)?);
     let d = i.dests("d", element.bytes.div_ceil(4) as u8)?;
+    match element {
+        Element { bytes: 1, signed: false } => load(place, d, |[byte]: [u8; 1]| [byte.into()]),
+        Element { bytes: 1, signed: true } => load(place, d, |[byte]: [u8; 1]| [byte as i8 as u32]),
+        Element { bytes: 2, signed: false } => load(place, d, |half| [u16::from_le_bytes(half).into()]),
+        Element { bytes: 2, signed: true } => load(place, d, |half| [i16::from_le_bytes(half) as u32]),
+        Element { bytes: 4, .. } => load(place, d, |word| [u32::from_le_bytes(word)]),
+        Element { bytes: 8, .. } => load::<8, 2>(place, d, words_of),
+        _ => load::<16, 4>(place, d, words_of),
+    }
+}
+
+/// The words in the bytes of an element.
+#[inline]
+fn words_of<const BYTES: usize, const WORDS: usize>(bytes: [u8; BYTES]) -> [u32; WORDS] {
+    let (words, _) = bytes.as_chunks();
+    std::array::from_fn(|n| words.get(n).map_or(0, |&word| u32::from_le_bytes(word)))
+}
+
+/// Loads an element of so many bytes into so many registers.
+fn load<const BYTES: usize, const WORDS: usize>(
+    place: Place,
+    d: Vec<Dest>,
+    words: impl Fn([u8; BYTES]) -> [u32; WORDS] + 'static,
+) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
-        step.log_access(AccessKind::Read, place.space, element.bytes, &addresses);
-        let mut words = [[0; LANES]; 4];
-        for lane in lanes_of(step.lanes) {
-            let n = lane as usize;
-            let slice = step.memory.access(place.space, lane, addresses[n], element.bytes, false)?;
-            for (word, bytes) in words.iter_mut().zip(slice.chunks(4)) {
-                word[n] = read_le(bytes) as u32;
+        step.log_access(AccessKind::Read, place.space, BYTES as u32, &addresses);
+        let mut loaded = [[0; LANES]; WORDS];
+        step.memory.each(place.space, step.lanes, &addresses, AccessKind::Read, |lane, bytes| {
+            for (register, word) in loaded.iter_mut().zip(words(*bytes)) {
+                register[lane] = word;
             }
-            if element.signed {
-                words[0][n] = IntType::new(element.bytes * 8, true).value(words[0][n].into()) as u32;
-            }
-        }
-        for (&d, word) in d.iter().zip(&words) {
-            registers.write(d, step.lanes, |lane| word[lane]);
+        })?;
+        for (&d, loaded) in d.iter().zip(&loaded) {
+            registers.write(d, step.lanes, |lane| loaded[lane]);
         }
         Ok(Flow::Next)
     }))
 }
 
-/// The registers of the data operand.
-fn data(i: &Fields<'_>, bytes: u32) -> Result<Vec<Source>, String> {
-    match bytes {
-        16 => i.words::<4>("data").map(|words| words.to_vec()),
-        8 => i.words::<2>("data").map(|words| words.to_vec()),
-        _ => i.words::<1>("data").map(|words| words.to_vec()),
+fn store_to(i: &Fields<'_>, space: Space) -> Decoded {
+    let (element, place) = (element(i)?, Place::new(i, space)?);
+    match element.bytes {
+        1 => store(place, i.words("data")?, |[word]: [u32; 1]| [word as u8]),
+        2 => store(place, i.words("data")?, |[word]: [u32; 1]| (word as u16).to_le_bytes()),
+        4 => store(place, i.words("data")?, |[word]: [u32; 1]| word.to_le_bytes()),
+        8 => store::<8, 2>(place, i.words("data")?, bytes_of),
+        _ => store::<16, 4>(place, i.words("data")?, bytes_of),
     }
 }
 
-fn store_to(i: &Fields<'_>, space: Space) -> Decoded {
-    let (element, place) = (element(i)?, Place::new(i, space)?);
-    let sources = data(i, element.bytes)?;
+/// The bytes of the words of an element.
+#[inline]
+fn bytes_of<const BYTES: usize, const WORDS: usize>(words: [u32; WORDS]) -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    let (places, _) = bytes.as_chunks_mut();
+    for (place, word) in places.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+    bytes
+}
+
+/// Stores an element of so many bytes from so many registers.
+fn store<const BYTES: usize, const WORDS: usize>(
+    place: Place,
+    data: [Source; WORDS],
+    bytes_of: impl Fn([u32; WORDS]) -> [u8; BYTES] + 'static,
+) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
-        step.log_access(AccessKind::Write, place.space, element.bytes, &addresses);
-        let mut words = [[0; LANES]; 4];
-        for (word, &source) in words.iter_mut().zip(&sources) {
-            *word = registers.int(source);
-        }
-        for lane in lanes_of(step.lanes) {
-            let n = lane as usize;
-            let slice = step.memory.access(place.space, lane, addresses[n], element.bytes, true)?;
-            for (word, bytes) in words.iter().zip(slice.chunks_mut(4)) {
-                write_le(bytes, word[n].into());
-            }
-        }
+        step.log_access(AccessKind::Write, place.space, BYTES as u32, &addresses);
+        let words = data.map(|word| registers.int(word));
+        step.memory.each(place.space, step.lanes, &addresses, AccessKind::Write, |lane, bytes| {
+            *bytes = bytes_of(std::array::from_fn(|n| words[n][lane]));
+        })?;
         Ok(Flow::Next)
     }))
 }
@@ -248,8 +288,13 @@ fn ldc_at(element: Element, d: Vec<Dest>, bank: u8, index: Source, offset: i32) 
         let mut words = [[0; LANES]; 2];
         for lane in lanes_of(step.lanes) {
             let n = lane as usize;
-            let slice =
-                step.memory.access(Space::Constant(bank), lane, addresses[n], element.bytes, false)?;
+            let slice = step.memory.access(
+                Space::Constant(bank),
+                lane,
+                addresses[n],
+                element.bytes,
+                AccessKind::Read,
+            )?;
             for (word, bytes) in words.iter_mut().zip(slice.chunks(4)) {
                 word[n] = read_le(bytes) as u32;
             }

@@ -219,6 +219,7 @@ fn launch_observed<'a>(
         block: case.block,
         shared_bytes: program.resources.shared_bytes.next_multiple_of(16) + case.dynamic_smem,
         local_bytes: program.resources.local_bytes.next_multiple_of(16),
+        check_uninitialised: options.check_uninitialised,
     };
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());

@@ -20,6 +20,7 @@ mod layout;
 use ptxc_ir::op::{BarrierKind, SpecialReg, VoteMode};
 use ptxc_ir::{Function, MemType};
 
+use crate::access::AccessKind;
 use crate::barrier::Reduction;
 use crate::case::Case;
 use crate::collective::{matching, reduce};
@@ -66,6 +67,7 @@ pub fn run_ssa(
         block: case.block,
         shared_bytes: layouts[0].shared_bytes,
         local_bytes: layouts[0].local_bytes + stack,
+        check_uninitialised: options.check_uninitialised,
     };
     let steps = interleave::Interleaved { options }.run(&Ssa { functions, code }, &shape, &mut memory)?;
     Ok(Report::new(case, &memory.global, steps))
@@ -211,7 +213,7 @@ impl Engine for Ssa<'_> {
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
                     let bytes = (size * args.len()) as u32;
-                    let slice = step.memory.access(place.space, lane, address, bytes, true)?;
+                    let slice = step.memory.access(place.space, lane, address, bytes, AccessKind::Atomic)?;
                     for (n, (element, &[b, c])) in slice.chunks_mut(size).zip(args).enumerate() {
                         let old = memory::read_le(element);
                         memory::write_le(element, f([old, values.get(b, lane), values.get(c, lane)])[0]);
@@ -224,7 +226,7 @@ impl Engine for Ssa<'_> {
             Action::AtomicWide { d, args: [first, second], place, compare } => {
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
-                    let slice = step.memory.access(place.space, lane, address, 16, true)?;
+                    let slice = step.memory.access(place.space, lane, address, 16, AccessKind::Atomic)?;
                     let (low, high) = slice.split_at_mut(8);
                     let old = [memory::read_le(low), memory::read_le(high)];
                     let [expected, new] =
@@ -484,7 +486,7 @@ fn load(
 ) -> Result<(), Fault> {
     let size = place.elem.bytes() as usize;
     let address = address(values, place, lane);
-    let slice = step.memory.access(place.space, lane, address, (size * d.len()) as u32, false)?;
+    let slice = step.memory.access(place.space, lane, address, (size * d.len()) as u32, AccessKind::Read)?;
     for (&d, bytes) in d.iter().zip(slice.chunks(size)) {
         let value = memory::read_le(&bytes[..size.min(8)]);
         let value = match place.elem {
@@ -509,7 +511,8 @@ fn store(
 ) -> Result<(), Fault> {
     let size = place.elem.bytes() as usize;
     let address = address(values, place, lane);
-    let slice = step.memory.access(place.space, lane, address, (size * sources.len()) as u32, true)?;
+    let slice =
+        step.memory.access(place.space, lane, address, (size * sources.len()) as u32, AccessKind::Write)?;
     for (&source, bytes) in sources.iter().zip(slice.chunks_mut(size)) {
         memory::write_le(&mut bytes[..size.min(8)], values.get(source, lane));
         if place.elem == MemType::B128 {

@@ -55,7 +55,13 @@ mod tests {
                 variables: Vec::new(),
                 tables: Vec::new(),
             };
-            let shape = Shape { grid: [grid, 1, 1], block: [threads, 1, 1], shared_bytes, local_bytes: 0 };
+            let shape = Shape {
+                grid: [grid, 1, 1],
+                block: [threads, 1, 1],
+                shared_bytes,
+                local_bytes: 0,
+                check_uninitialised: false,
+            };
             residency(&program, &shape, params(Arch::Sm90)).map(|found| (found.ctas, found.limited_by))
         };
         assert_eq!(of(32, 16, 0, 1000), Ok((32, "CTA slots")));
