@@ -20,3 +20,5 @@
 pub mod filecheck;
 pub mod paths;
 pub mod script;
+pub mod traces;
+pub mod weaken;

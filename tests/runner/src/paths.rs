@@ -3,12 +3,12 @@
 //! The hazard check of `ptxc-sass` runs one dataflow over the whole program. This one starts at each
 //! access of each instruction on its own, walks every path from there with exact cycle counts, and looks
 //! for somebody who comes too early. It is slow, it is meant to be obvious, and it decides which weakened
-//! control fields matter.
+//! control fields matter. Restricted to the [`Taken`] ways of a run, it tells which hazards that run might have met.
 
 use std::collections::{BTreeSet, HashSet};
 
-use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue, settled};
-use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Pipe, Program, Register};
+use ptxc_sass::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
+use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, Register};
 
 /// The instruction that is too early, the one that it is too early after, and the register (none after a
 /// CTA barrier).
@@ -17,11 +17,51 @@ pub type Culprit = (usize, usize, Option<PReg>);
 /// Above every fixed latency.
 const LONG_AGO: u32 = 64;
 
+/// What a run did, of all that a program can do.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// The ways from one instruction to the next.
+    pub edges: HashSet<(usize, usize)>,
+    /// The instructions whose guard held for somebody.
+    pub active: HashSet<usize>,
+}
+
+/// The ways to be searched.
+#[derive(Clone, Copy)]
+struct Ways<'a> {
+    program: &'a Program,
+    taken: Option<&'a Taken>,
+}
+
+impl Ways<'_> {
+    fn successors(&self, index: usize) -> Vec<usize> {
+        let mut next = successors(self.program, index);
+        if let Some(taken) = self.taken {
+            next.retain(|&next| taken.edges.contains(&(index, next)));
+        }
+        next
+    }
+
+    /// Whether an instruction does more than read its guard.
+    fn is_active(&self, index: usize) -> bool {
+        self.taken.is_none_or(|taken| taken.active.contains(&index))
+    }
+}
+
 /// All pairs that lack their distance or their wait on some path.
 pub fn search(program: &Program) -> BTreeSet<Culprit> {
+    search_ways(Ways { program, taken: None })
+}
+
+/// The same on paths that consist of what a run did. A pair that is not among them is none of that run.
+pub fn search_taken(program: &Program, taken: &Taken) -> BTreeSet<Culprit> {
+    search_ways(Ways { program, taken: Some(taken) })
+}
+
+fn search_ways(ways: Ways<'_>) -> BTreeSet<Culprit> {
     let mut found = BTreeSet::new();
-    for producer in 0..program.insts.len() {
-        search_from(program, producer, &mut found);
+    for producer in 0..ways.program.insts.len() {
+        search_from(ways, producer, &mut found);
     }
     found
 }
@@ -30,16 +70,20 @@ pub fn search(program: &Program) -> BTreeSet<Culprit> {
 pub fn any(program: &Program) -> bool {
     (0..program.insts.len()).any(|producer| {
         let mut found = BTreeSet::new();
-        search_from(program, producer, &mut found);
+        search_from(Ways { program, taken: None }, producer, &mut found);
         !found.is_empty()
     })
 }
 
-fn search_from(program: &Program, producer: usize, found: &mut BTreeSet<Culprit>) {
+fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
+    let program = ways.program;
     let coded = &program.insts[producer];
     let inst = &coded.inst;
     let barrier = |number: Option<u8>| number.map_or(0u8, |n| 1 << n);
     for access in inst.accesses() {
+        if access.role != AccessRole::Guard && !ways.is_active(producer) {
+            continue;
+        }
         for component in 0..access.width {
             let Some(reg) = access.reg.offset(component) else { continue };
             let writes = access.role == AccessRole::Def;
@@ -48,7 +92,7 @@ fn search_from(program: &Program, producer: usize, found: &mut BTreeSet<Culprit>
                 AccessRole::Use => !reads_at_issue(program.arch, inst, reg.file()),
                 AccessRole::Guard => false,
             };
-            let watch = Watch { program, producer, reg, writes, slot: access.slot, component };
+            let watch = Watch { ways, program, producer, reg, writes, slot: access.slot, component };
             if announced {
                 let released_by = barrier(coded.control.write_barrier)
                     | if writes { 0 } else { barrier(coded.control.read_barrier) };
@@ -59,24 +103,19 @@ fn search_from(program: &Program, producer: usize, found: &mut BTreeSet<Culprit>
         }
     }
     if inst.op == Op::BAR {
-        walk(program, producer, LONG_AGO, &mut |index, cycles| {
-            let need = match program.insts[index].inst.op {
-                Op::BAR => 8,
-                Op::NOP => 0,
-                Op::S2R | Op::S2UR | Op::B2R => 6,
-                op if matches!(op.row().pipe, Pipe::Lsu | Pipe::Ldc | Pipe::Control) => 6,
-                _ => 0,
-            };
-            if cycles < need {
+        walk(ways, producer, LONG_AGO, &mut |index, cycles| {
+            let next = &program.insts[index].inst;
+            if cycles < u32::from(after_barrier(next)) && ways.is_active(index) {
                 found.insert((index, producer, None));
             }
-            program.insts[index].inst.op != Op::BAR && !program.insts[index].inst.row().effects.boundary
+            next.op != Op::BAR && !next.row().effects.boundary
         });
     }
 }
 
 /// One access of one instruction, and who may come too early after it.
 struct Watch<'a> {
+    ways: Ways<'a>,
     program: &'a Program,
     producer: usize,
     reg: PReg,
@@ -90,6 +129,9 @@ impl Watch<'_> {
     fn dependents(&self, index: usize) -> Vec<(Dependence, u8, u8)> {
         let mut list = Vec::new();
         for access in self.program.insts[index].inst.accesses() {
+            if access.role != AccessRole::Guard && !self.ways.is_active(index) {
+                continue;
+            }
             let component = (0..access.width).find(|&n| access.reg.offset(n) == Some(self.reg));
             let Some(component) = component else { continue };
             let dependence = match (self.writes, access.role == AccessRole::Def) {
@@ -114,7 +156,7 @@ impl Watch<'_> {
     /// Looks for dependents before the fixed latency has passed.
     fn distance(&self, found: &mut BTreeSet<Culprit>) {
         self.settles(self.producer, 0, found);
-        walk(self.program, self.producer, LONG_AGO, &mut |index, cycles| {
+        walk(self.ways, self.producer, LONG_AGO, &mut |index, cycles| {
             for (dependence, slot, component) in self.dependents(index) {
                 let producer = &self.program.insts[self.producer].inst;
                 let from = Side { inst: producer, slot: self.slot, component: self.component };
@@ -146,7 +188,7 @@ impl Watch<'_> {
     /// Looks for dependents before a wait for one of the scoreboards.
     fn scoreboard(&self, released_by: u8, found: &mut BTreeSet<Culprit>) {
         // After two cycles only the place matters, so capping the count there loses no path.
-        walk(self.program, self.producer, 2, &mut |index, cycles| {
+        walk(self.ways, self.producer, 2, &mut |index, cycles| {
             let waits = self.program.insts[index].control.wait_mask & released_by != 0 && cycles >= 2;
             if waits {
                 return false;
@@ -162,18 +204,18 @@ impl Watch<'_> {
 
 /// Visits every instruction on every path behind `start` with the cycles since its issue, capped at `cap`;
 /// a path goes on while `visit` says so, and fixed-latency paths end at [`LONG_AGO`].
-fn walk(program: &Program, start: usize, cap: u32, visit: &mut dyn FnMut(usize, u32) -> bool) {
+fn walk(ways: Ways<'_>, start: usize, cap: u32, visit: &mut dyn FnMut(usize, u32) -> bool) {
     let mut seen: HashSet<(usize, u32)> = HashSet::new();
     let mut stack = vec![(start, 0u32, true)];
     while let Some((index, cycles, first)) = stack.pop() {
         if !first && (!seen.insert((index, cycles)) || !visit(index, cycles)) {
             continue;
         }
-        let cycles = (cycles + u32::from(program.insts[index].control.stall)).min(cap);
+        let cycles = (cycles + u32::from(ways.program.insts[index].control.stall)).min(cap);
         if cap == LONG_AGO && cycles == LONG_AGO {
             continue;
         }
-        for next in successors(program, index) {
+        for next in ways.successors(index) {
             stack.push((next, cycles, false));
         }
     }

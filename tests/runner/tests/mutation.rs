@@ -10,38 +10,10 @@ use std::path::{Path, PathBuf};
 
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_sass::{Control, Program};
+use ptxc_sass::Program;
 use ptxc_tests::paths;
+use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
-
-/// What was weakened.
-#[derive(Clone, Copy, Debug)]
-enum Weakening {
-    Stall,
-    Wait,
-    WriteBarrier,
-    ReadBarrier,
-}
-
-/// The weakened controls of an instruction that the hardware accepts.
-fn weakenings(control: Control) -> Vec<(Weakening, Control)> {
-    let mut list = Vec::new();
-    if control.stall > 0 {
-        list.push((Weakening::Stall, Control { stall: control.stall - 1, ..control }));
-    }
-    for scoreboard in control.waits() {
-        let wait_mask = control.wait_mask & !(1 << scoreboard);
-        list.push((Weakening::Wait, Control { wait_mask, ..control }));
-    }
-    if control.write_barrier.is_some() {
-        list.push((Weakening::WriteBarrier, Control { write_barrier: None, ..control }));
-    }
-    if control.read_barrier.is_some() {
-        list.push((Weakening::ReadBarrier, Control { read_barrier: None, ..control }));
-    }
-    list.retain(|(_, weakened)| weakened.check().is_ok());
-    list
-}
 
 /// Who comes too early, by the check.
 fn reported(program: &Program) -> BTreeSet<u32> {
@@ -59,35 +31,14 @@ fn searched(program: &Program) -> BTreeSet<u32> {
 /// How many mutants of a program are tried.
 const SAMPLE: usize = 200;
 
-/// A number without pattern: the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-fn scrambled(number: u64) -> u64 {
-    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
-/// The mutants of a program: the index of the instruction, what is weakened, and its control field then. Of
-/// more than [`SAMPLE`], those that come first in an order without pattern.
-fn mutants(program: &Program) -> Vec<(usize, Weakening, Control)> {
-    let insts = program.insts.iter().enumerate();
-    let all = insts.flat_map(|(index, coded)| weakenings(coded.control).into_iter().map(move |w| (index, w)));
-    let mut list: Vec<_> = all.map(|(index, (weakening, control))| (index, weakening, control)).collect();
-    if list.len() > SAMPLE {
-        let mut numbered: Vec<_> = list.into_iter().enumerate().collect();
-        numbered.sort_by_key(|(number, _)| scrambled(*number as u64 + 1));
-        list = numbered.into_iter().take(SAMPLE).map(|(_, mutant)| mutant).collect();
-    }
-    list
-}
-
 /// Tries the mutants of a program; how many there were, and how many of them matter.
 fn count(name: &str, program: &Program) -> (usize, usize) {
     assert_eq!(reported(program), BTreeSet::new(), "{name}: the check rejects the program itself");
     assert_eq!(searched(program), BTreeSet::new(), "{name}: the search rejects the program itself");
     let (mut all, mut matter) = (0, 0);
     let mut mutant = program.clone();
-    for (index, weakening, weakened) in mutants(program) {
-        let original = std::mem::replace(&mut mutant.insts[index].control, weakened);
+    for Mutant { index, weakening, control } in mutants(program, SAMPLE) {
+        let original = std::mem::replace(&mut mutant.insts[index].control, control);
         let (by_check, by_search) = (reported(&mutant), searched(&mutant));
         let inst = &program.insts[index].inst;
         assert_eq!(by_check, by_search, "{name}: {weakening:?} of /*{:04x}*/ {inst}", 16 * index);

@@ -1,0 +1,67 @@
+//! Weakened programs (*mutants*): one control field at a time guarantees a little less.
+
+use ptxc_sass::{Control, Program};
+
+/// What was weakened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weakening {
+    /// A stall is one less.
+    Stall,
+    /// A wait is dropped.
+    Wait,
+    /// Results are not announced.
+    WriteBarrier,
+    /// The reading of operands is not announced.
+    ReadBarrier,
+}
+
+/// A weakened instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutant {
+    /// Its index.
+    pub index: usize,
+    /// What was weakened.
+    pub weakening: Weakening,
+    /// Its control field then.
+    pub control: Control,
+}
+
+/// The weakened controls of an instruction that the hardware accepts.
+fn weakenings(control: Control) -> Vec<(Weakening, Control)> {
+    let mut list = Vec::new();
+    if control.stall > 0 {
+        list.push((Weakening::Stall, Control { stall: control.stall - 1, ..control }));
+    }
+    for scoreboard in control.waits() {
+        let wait_mask = control.wait_mask & !(1 << scoreboard);
+        list.push((Weakening::Wait, Control { wait_mask, ..control }));
+    }
+    if control.write_barrier.is_some() {
+        list.push((Weakening::WriteBarrier, Control { write_barrier: None, ..control }));
+    }
+    if control.read_barrier.is_some() {
+        list.push((Weakening::ReadBarrier, Control { read_barrier: None, ..control }));
+    }
+    list.retain(|(_, weakened)| weakened.check().is_ok());
+    list
+}
+
+/// A number without pattern: the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+fn scrambled(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// The mutants of a program; of more than `sample`, those that come first in an order without pattern.
+pub fn mutants(program: &Program, sample: usize) -> Vec<Mutant> {
+    let insts = program.insts.iter().enumerate();
+    let all = insts.flat_map(|(index, coded)| weakenings(coded.control).into_iter().map(move |w| (index, w)));
+    let all = all.map(|(index, (weakening, control))| Mutant { index, weakening, control });
+    let mut numbered: Vec<(usize, Mutant)> = all.enumerate().collect();
+    if numbered.len() > sample {
+        numbered.sort_by_key(|(number, _)| scrambled(*number as u64 + 1));
+        numbered.truncate(sample);
+    }
+    numbered.into_iter().map(|(_, mutant)| mutant).collect()
+}
