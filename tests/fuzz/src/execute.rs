@@ -168,6 +168,7 @@ fn sort_of(error: &SimError) -> String {
         SimError::StepLimit { .. } => "no end".to_string(),
         SimError::Unsupported { what, .. } => what.clone(),
         SimError::Case(what) => what.clone(),
+        SimError::AfterHazards { .. } => "hazard".to_string(),
     }
 }
 
@@ -226,12 +227,16 @@ fn compare(text: &str, case: &Case, settings: &Settings) -> Result<(), Failure> 
         // registers hold garbage that depends on the seed, so that what is not thrown away shows as a difference.
         check_uninitialised: false,
         mufu_error,
+        hazards: true,
         ..ptxc_sim::Options::default()
     };
     let failed = |who: Who, error: &SimError| Failure { who, sort: sort_of(error), what: error.to_string() };
     let reference = run_ssa(case, as_built, &[], &simulator).map_err(|error| failed(Who::AsBuilt, &error))?;
     let check = |who: Who, result: Result<Report, SimError>| {
         let report = result.map_err(|error| failed(who, &error))?;
+        if let Some(hazard) = report.hazards.first() {
+            return Err(Failure { who, sort: "hazard".to_string(), what: hazard.to_string() });
+        }
         match difference(&reference, &report) {
             Some(what) => Err(Failure { who, sort: "differs".to_string(), what }),
             None => Ok(()),

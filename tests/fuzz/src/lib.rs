@@ -2,7 +2,7 @@
 //!
 //! In: a seed. It stands for a [`Trial`]: a well-defined kernel, a launch, and how the kernel is compiled and run. The
 //! SSA form as built from the kernel's text is executed as the reference; the simplified SSA and the final SASS
-//! must leave every byte of memory the same, without a fault, a deadlock, or a finding of
+//! must leave every byte of memory the same, without a fault, a deadlock, a hazard, or a finding of
 //! one of the compiler's checks. A trial that fails is cut down to the least that still fails in the same way.
 //!
 //! ```
