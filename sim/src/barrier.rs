@@ -31,6 +31,9 @@ pub(crate) struct Arrival {
     pub reduction: Option<(Reduction, u32)>,
 }
 
+/// How many of the warps that are missing a report names.
+const SHOWN: usize = 4;
+
 /// One barrier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Barrier {
@@ -101,12 +104,26 @@ impl Barrier {
         result
     }
 
-    /// How far it is, for a report.
-    pub fn describe(&self) -> String {
+    /// How far it is, given the live lanes of each warp, for a report.
+    pub fn describe(&self, live: impl Iterator<Item = u32>) -> String {
         let arrived: u32 = self.arrived.iter().map(|lanes| lanes.count_ones()).sum();
         match self.count {
             Some(count) => format!("{arrived} of {count} threads have arrived"),
-            None => format!("{arrived} threads have arrived, all of the CTA are awaited"),
+            None => {
+                let missing =
+                    self.arrived.iter().zip(live).map(|(arrived, live)| live & !arrived).enumerate();
+                let mut missing = missing.filter(|(_, lanes)| *lanes != 0);
+                let shown: Vec<String> = missing
+                    .by_ref()
+                    .take(SHOWN)
+                    .map(|(warp, lanes)| format!("lanes {lanes:#010x} of warp {warp}"))
+                    .collect();
+                let more = match missing.count() {
+                    0 => String::new(),
+                    more => format!(" and {more} more warps"),
+                };
+                format!("{arrived} threads have arrived, missing are {}{more}", shown.join(", "))
+            }
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct Executed {
     pub lanes: u32,
     /// What became of them.
     pub outcome: Outcome,
-    /// The index of the group that goes straight on with the same lanes, if there is one.
+    /// The index of the group that goes straight on with the same lanes, if there is one and it did not yield.
     pub group: Option<usize>,
 }
 
@@ -203,8 +203,9 @@ impl<'a, E: Engine> Grid<'a, E> {
         };
         self.steps += u64::from(most - left);
         let (pc, executing, arrived) = (step.pc, step.lanes, step.arrived);
+        let yields = flow == Flow::Yield;
         let outcome = match flow {
-            Flow::Next => Outcome::Next,
+            Flow::Next | Flow::Yield => Outcome::Next,
             Flow::Branch { .. } | Flow::Spread(_) => Outcome::Jumped,
             Flow::Exit(_) => Outcome::Exited,
             Flow::Wait(..) => Outcome::Waited,
@@ -225,7 +226,7 @@ impl<'a, E: Engine> Grid<'a, E> {
             complete_barriers(cta);
         }
         let control = &cta.warps[warp].control;
-        let straight = outcome == Outcome::Next;
+        let straight = outcome == Outcome::Next && !yields;
         let group = same(control).filter(|&index| straight && control.groups[index].pc == pc + 1);
         Ok(Executed { lanes: executing, outcome, group })
     }
@@ -236,22 +237,22 @@ impl<'a, E: Engine> Grid<'a, E> {
         for cta in &self.ctas {
             for (warp, state) in cta.warps.iter().enumerate() {
                 for group in &state.control.groups {
+                    let missing = state.control.missing(group);
                     let (pc, on) = match group.wait {
                         Wait::Ready => (group.pc, "nothing, it runs".to_string()),
-                        Wait::Converge(barrier) => (
-                            group.pc - 1,
-                            format!("lanes that have not come to convergence barrier B{barrier}"),
-                        ),
+                        Wait::Converge(barrier) => {
+                            (group.pc - 1, format!("lanes {missing:#010x} at convergence barrier B{barrier}"))
+                        }
                         Wait::Lanes(mask) => {
-                            (group.pc - 1, format!("lanes {:#010x}", mask & state.control.live))
+                            (group.pc - 1, format!("lanes {missing:#010x} of mask {mask:#010x}"))
                         }
                         Wait::Gather(mask) => {
-                            let missing = mask & state.control.live & !group.lanes;
-                            (group.pc, format!("lanes {missing:#010x} of its mask"))
+                            (group.pc, format!("lanes {missing:#010x} of mask {mask:#010x}"))
                         }
                         Wait::Cta(name) => {
+                            let live = cta.warps.iter().map(|warp| warp.control.live);
                             let barrier = &cta.barriers[name as usize];
-                            (group.pc - 1, format!("CTA barrier {name}: {}", barrier.describe()))
+                            (group.pc - 1, format!("CTA barrier {name}: {}", barrier.describe(live)))
                         }
                     };
                     let (warp, lanes, at) = (warp as u32, group.lanes, self.engine.describe(pc));

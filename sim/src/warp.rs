@@ -52,6 +52,8 @@ pub(crate) struct Group {
 pub(crate) enum Flow {
     /// To the next instruction.
     Next,
+    /// To the next instruction, when others have had a turn.
+    Yield,
     /// These lanes to the target, the others to the next instruction.
     Branch {
         /// The lanes.
@@ -165,7 +167,7 @@ impl Control {
         let group = self.groups[index];
         let next = Group { pc: group.pc + 1, ..group };
         match flow {
-            Flow::Next => self.groups[index].pc += 1,
+            Flow::Next | Flow::Yield => self.groups[index].pc += 1,
             Flow::Branch { taken, target } => {
                 let moved = Group { pc: target, lanes: taken, ..group };
                 self.replace(index, [Group { lanes: group.lanes & !taken, ..next }, moved]);
@@ -220,6 +222,27 @@ impl Control {
             }
             same
         });
+    }
+
+    /// The lanes for which a group waits in its warp.
+    pub fn missing(&self, group: &Group) -> u32 {
+        let came = |wait: Wait| {
+            let alike = self.groups.iter().filter(|other| other.wait == wait);
+            alike.fold(0, |all, other| all | other.lanes)
+        };
+        let awaited = match group.wait {
+            Wait::Ready | Wait::Cta(_) => 0,
+            Wait::Lanes(mask) | Wait::Gather(mask) => mask,
+            Wait::Converge(barrier) => {
+                let meetings = &self.meetings[barrier as usize];
+                lanes_of(group.lanes).fold(0, |all, lane| {
+                    let mutual = |&other: &u32| meetings[other as usize].mask >> lane & 1 == 1;
+                    let members = lanes_of(meetings[lane as usize].mask).filter(mutual);
+                    members.fold(all, |all, other| all | 1 << other)
+                })
+            }
+        };
+        awaited & self.live & !came(group.wait)
     }
 
     /// Makes ready whoever has nothing left to wait for in this warp.

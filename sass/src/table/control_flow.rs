@@ -139,5 +139,8 @@ pub(super) static BREAK: Row = Row {
     ..FLOW
 };
 
+pub(super) static YIELD: Row =
+    Row { mnemonic: "YIELD", summary: "let other lanes of the warp go first", opcode: 0x946, ..FLOW };
+
 pub(super) static NOP: Row =
     Row { mnemonic: "NOP", summary: "nothing", min_stall: 1, effects: Effects::NONE, opcode: 0x918, ..FLOW };

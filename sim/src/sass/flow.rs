@@ -102,7 +102,12 @@ pub(super) fn break_(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `NOP`, and what has nothing to order, end or wait for here: fences, `ENDCOLLECTIVE`, `NANOSLEEP`.
+/// `YIELD` and `NANOSLEEP`: others go first. How long is left to the scheduler.
+pub(super) fn yield_(_: &Fields<'_>) -> Decoded {
+    Ok(Box::new(|_, _| Ok(Flow::Yield)))
+}
+
+/// `NOP`, and what has nothing to order or end here: fences, `ENDCOLLECTIVE`.
 pub(super) fn nop(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, _| Ok(Flow::Next)))
 }

@@ -167,9 +167,10 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::BSSY => flow::bssy,
         Op::BSYNC => flow::bsync,
         Op::BREAK => flow::break_,
-        // Memory is in one order, and time does not pass.
+        // Memory is in one order.
         Op::MEMBAR | Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
-        Op::NOP | Op::ENDCOLLECTIVE | Op::NANOSLEEP => flow::nop,
+        Op::NOP | Op::ENDCOLLECTIVE => flow::nop,
+        Op::YIELD | Op::NANOSLEEP => flow::yield_,
 
         Op::S2R | Op::S2UR | Op::CS2R_32 => uniform::s2r,
         Op::CS2R => uniform::cs2r,

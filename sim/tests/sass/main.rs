@@ -3,5 +3,6 @@
 mod agree;
 mod assemble;
 mod hazards;
+mod machine;
 mod oracle;
 mod programs;
