@@ -364,15 +364,20 @@ fn in_window(address: u64, window: u64) -> bool {
 /// The little-endian number in at most eight bytes.
 #[inline]
 pub(crate) fn read_le(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+    match *bytes {
+        [a] => a.into(),
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
+    }
 }
 
 /// Writes the low bytes of a number, as many as the slice has.
 #[inline]
 pub(crate) fn write_le(bytes: &mut [u8], value: u64) {
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = (value >> (8 * index)) as u8;
-    }
+    let count = bytes.len().min(8);
+    bytes[..count].copy_from_slice(&value.to_le_bytes()[..count]);
 }
 
 #[cfg(test)]

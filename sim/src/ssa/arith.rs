@@ -11,23 +11,56 @@ use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::int;
 use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, U64, convert, mufu, packed};
 
+use crate::warp::{LANES, lanes_of};
+
+/// A word of each lane.
+pub(crate) type Words = [u64; LANES];
+
+/// What a lane computes, and with it a whole warp: a loop around what one lane does, into which that is inlined.
+pub(crate) trait Compute {
+    /// The results of one lane.
+    fn one(&self, args: [u64; 3]) -> [u64; 2];
+
+    /// The results of all lanes, or at least of these.
+    fn all(&self, args: [&Words; 3], lanes: u32, results: &mut [Words; 2]);
+}
+
+impl<F: Fn([u64; 3]) -> [u64; 2]> Compute for F {
+    fn one(&self, args: [u64; 3]) -> [u64; 2] {
+        self(args)
+    }
+
+    fn all(&self, [a, b, c]: [&Words; 3], lanes: u32, [first, second]: &mut [Words; 2]) {
+        let mut lane = |n: usize| [first[n], second[n]] = self([a[n], b[n], c[n]]);
+        match lanes {
+            u32::MAX => (0..LANES).for_each(&mut lane),
+            _ => lanes_of(lanes).for_each(|n| lane(n as usize)),
+        }
+    }
+}
+
 /// What one lane computes.
-pub(crate) type Lane = Box<dyn Fn([u64; 3]) -> [u64; 2]>;
+pub(crate) type Lane = Box<dyn Compute>;
+
+/// The function of a lane, from up to three arguments to up to two results.
+pub(crate) fn lane(f: impl Fn([u64; 3]) -> [u64; 2] + 'static) -> Lane {
+    Box::new(f)
+}
 
 fn one(f: impl Fn(u64) -> u64 + 'static) -> Option<Lane> {
-    Some(Box::new(move |[a, _, _]| [f(a), 0]))
+    Some(lane(move |[a, _, _]| [f(a), 0]))
 }
 
 fn two(f: impl Fn(u64, u64) -> u64 + 'static) -> Option<Lane> {
-    Some(Box::new(move |[a, b, _]| [f(a, b), 0]))
+    Some(lane(move |[a, b, _]| [f(a, b), 0]))
 }
 
 fn three(f: impl Fn(u64, u64, u64) -> u64 + 'static) -> Option<Lane> {
-    Some(Box::new(move |[a, b, c]| [f(a, b, c), 0]))
+    Some(lane(move |[a, b, c]| [f(a, b, c), 0]))
 }
 
 fn with_carry(f: impl Fn(u64, u64, bool) -> (u64, bool) + 'static) -> Option<Lane> {
-    Some(Box::new(move |[a, b, c]| {
+    Some(lane(move |[a, b, c]| {
         let (result, carry) = f(a, b, c & 1 == 1);
         [result, u64::from(carry)]
     }))
@@ -139,7 +172,7 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         }
         Op::Unpack => {
             let half = ty.bits() / 2;
-            Some(Box::new(move |[a, _, _]| [a & ((1 << half) - 1), a >> half]))
+            Some(lane(move |[a, _, _]| [a & ((1 << half) - 1), a >> half]))
         }
 
         _ if matches!(ty, Type::F16x2 | Type::BF16x2) => {
@@ -153,6 +186,16 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
 fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
     let flush = move |ftz: bool, a: u64| if ftz { format.flush(a) } else { a };
     match *op {
+        // What most code does, with constants that make vector code of it.
+        Op::Fadd(mode) if format == F32 && Mode::from(mode) == Mode::IEEE => {
+            two(|a, b| float::add(F32, a, b, Mode::IEEE))
+        }
+        Op::Fmul(mode) if format == F32 && Mode::from(mode) == Mode::IEEE => {
+            two(|a, b| float::mul(F32, a, b, Mode::IEEE))
+        }
+        Op::Ffma(mode) if format == F32 && Mode::from(mode) == Mode::IEEE => {
+            three(|a, b, c| float::fma(F32, a, b, c, Mode::IEEE))
+        }
         Op::Fadd(mode) => two(move |a, b| float::add(format, a, b, mode.into())),
         Op::Fsub(mode) => two(move |a, b| float::sub(format, a, b, mode.into())),
         Op::Fmul(mode) => two(move |a, b| float::mul(format, a, b, mode.into())),
@@ -304,7 +347,7 @@ mod tests {
     use super::*;
 
     fn eval(op: Op, ty: Type, args: [u64; 3]) -> [u64; 2] {
-        arithmetic(&op, ty, ty).unwrap()(args)
+        arithmetic(&op, ty, ty).unwrap().one(args)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use ptxc_ir::op::{BarrierKind, ReduxOp, ShflMode, SpecialReg, VoteMode};
 use ptxc_ir::{AtomicOp, Block, FuncRef, Function, Inst, MemType, Op, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
-use super::arith::{self, Lane};
+use super::arith::{self, Lane, lane};
 use super::layout::Layout;
 use crate::error::SimError;
 use crate::memory::{self, CONSTANT_WINDOW, LOCAL_WINDOW, MODULE_BANK, SHARED_WINDOW, read_le};
@@ -321,11 +321,11 @@ impl Decoder<'_> {
                     Space::Const => CONSTANT_WINDOW,
                     other => return Err(format!("the {other} space has no generic addresses here")),
                 };
-                let f: Lane = if matches!(data.op, Op::ToGeneric(_)) {
-                    Box::new(move |[a, ..]| [a + window, 0])
+                let f = if matches!(data.op, Op::ToGeneric(_)) {
+                    lane(move |[a, ..]| [a + window, 0])
                 } else {
                     let mask = u64::MAX >> (64 - space.address_type().bits());
-                    Box::new(move |[a, ..]| [a.wrapping_sub(window) & mask, 0])
+                    lane(move |[a, ..]| [a.wrapping_sub(window) & mask, 0])
                 };
                 Action::Compute { d, d2: None, args: [args[0]; 3], f }
             }

@@ -33,7 +33,8 @@ use crate::module;
 use crate::random::Random;
 use crate::report::Report;
 use crate::shuffle::source_lane;
-use crate::warp::{Flow, Joining, LANES, Wait, lanes_of};
+use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
+use arith::Words;
 use decode::{Action, Code, Edge, Place, SlotIndex};
 use layout::Layout;
 
@@ -112,9 +113,20 @@ impl Values {
         self.words[slot as usize][lane as usize] = value;
     }
 
+    /// Writes a word lane by lane.
+    #[inline]
+    fn write(&mut self, slot: SlotIndex, lanes: u32, value: impl Fn(usize) -> u64) {
+        let words = &mut self.words[slot as usize];
+        match lanes {
+            u32::MAX => (0..LANES).for_each(|lane| words[lane] = value(lane)),
+            _ => lanes_of(lanes).for_each(|lane| words[lane as usize] = value(lane as usize)),
+        }
+    }
+
     /// The lanes among `lanes` in which a predicate holds.
     fn holds(&self, slot: SlotIndex, lanes: u32) -> u32 {
-        lanes_of(lanes).filter(|&lane| self.get(slot, lane) & 1 == 1).fold(0, |mask, lane| mask | 1 << lane)
+        let words = &self.words[slot as usize];
+        (0..LANES).fold(0, |set, lane| set | if words[lane] & 1 == 1 { BIT[lane] } else { 0 }) & lanes
     }
 
     /// Takes lanes along an edge: writes the parameters of its target.
@@ -124,14 +136,13 @@ impl Values {
 
     /// Moves words, all at once.
     fn move_words(&mut self, moves: &[(SlotIndex, SlotIndex)], lanes: u32) {
-        self.moving.clear();
-        self.moving.extend(moves.iter().map(|&(from, _)| self.words[from as usize]));
-        for (&(_, to), source) in moves.iter().zip(&self.moving) {
-            let target = &mut self.words[to as usize];
-            for lane in lanes_of(lanes) {
-                target[lane as usize] = source[lane as usize];
-            }
+        let mut moving = std::mem::take(&mut self.moving);
+        moving.clear();
+        moving.extend(moves.iter().map(|&(from, _)| self.words[from as usize]));
+        for (&(_, to), source) in moves.iter().zip(&moving) {
+            self.write(to, lanes, |lane| source[lane]);
         }
+        self.moving = moving;
     }
 }
 
@@ -163,9 +174,7 @@ impl Engine for Ssa<'_> {
         match &self.code.nodes[step.pc as usize].action {
             Action::Fill { d, words } => {
                 for (word, &value) in words.iter().enumerate() {
-                    for lane in lanes_of(lanes) {
-                        values.set(d + word as u32, lane, value);
-                    }
+                    values.write(d + word as u32, lanes, |_| value);
                 }
             }
             Action::Special { d, register } => {
@@ -174,20 +183,17 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::Compute { d, d2, args: [a, b, c], f } => {
-                for lane in lanes_of(lanes) {
-                    let [first, second] =
-                        f([values.get(*a, lane), values.get(*b, lane), values.get(*c, lane)]);
-                    values.set(*d, lane, first);
-                    if let Some(d2) = d2 {
-                        values.set(*d2, lane, second);
-                    }
+                let mut results = [[0; LANES]; 2];
+                f.all([a, b, c].map(|slot| &values.words[*slot as usize]), lanes, &mut results);
+                values.write(*d, lanes, |lane| results[0][lane]);
+                if let Some(d2) = d2 {
+                    values.write(*d2, lanes, |lane| results[1][lane]);
                 }
             }
             Action::Copy { words } => {
                 for &(from, to) in words {
-                    for lane in lanes_of(lanes) {
-                        values.set(to, lane, values.get(from, lane));
-                    }
+                    let source = values.words[from as usize];
+                    values.write(to, lanes, |lane| source[lane]);
                 }
             }
             Action::SelectWide { d, condition, a, b } => {
@@ -199,14 +205,10 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::Load { d, place, mask } => {
-                for lane in lanes_of(lanes) {
-                    load(values, step, place, d, *mask, lane)?;
-                }
+                load(values, step, place, d, *mask)?;
             }
             Action::Store { values: sources, place } => {
-                for lane in lanes_of(lanes) {
-                    store(values, step, place, sources, lane)?;
-                }
+                store(values, step, place, sources)?;
             }
             Action::Atomic { d, args, place, f } => {
                 let size = place.elem.bytes() as usize;
@@ -216,7 +218,7 @@ impl Engine for Ssa<'_> {
                     let slice = step.memory.access(place.space, lane, address, bytes, AccessKind::Atomic)?;
                     for (n, (element, &[b, c])) in slice.chunks_mut(size).zip(args).enumerate() {
                         let old = memory::read_le(element);
-                        memory::write_le(element, f([old, values.get(b, lane), values.get(c, lane)])[0]);
+                        memory::write_le(element, f.one([old, values.get(b, lane), values.get(c, lane)])[0]);
                         if let Some(&d) = d.get(n) {
                             values.set(d, lane, old);
                         }
@@ -472,8 +474,51 @@ fn barrier(
     })
 }
 
+/// The addresses of all lanes.
+fn addresses(values: &Values, place: &Place) -> Words {
+    values.words[place.address as usize]
+        .map(|base| base.wrapping_add_signed(place.offset.into()) & place.address_mask)
+}
+
 fn address(values: &Values, place: &Place, lane: u32) -> u64 {
     values.get(place.address, lane).wrapping_add_signed(place.offset.into()) & place.address_mask
+}
+
+/// Calls `each` with each lane and the bytes that it touches: `BYTES` of them.
+fn access<const BYTES: usize>(
+    step: &mut Step<'_>,
+    place: &Place,
+    addresses: &Words,
+    kind: AccessKind,
+    mut each: impl FnMut(usize, &mut [u8]),
+) -> Result<(), Fault> {
+    step.memory
+        .each(place.space, step.lanes, addresses, kind, |lane, bytes: &mut [u8; BYTES]| each(lane, bytes))
+}
+
+/// The same for any number of bytes.
+fn access_any(
+    step: &mut Step<'_>,
+    place: &Place,
+    addresses: &Words,
+    bytes: usize,
+    kind: AccessKind,
+    mut each: impl FnMut(usize, &mut [u8]),
+) -> Result<(), Fault> {
+    match bytes {
+        1 => access::<1>(step, place, addresses, kind, each),
+        2 => access::<2>(step, place, addresses, kind, each),
+        4 => access::<4>(step, place, addresses, kind, each),
+        8 => access::<8>(step, place, addresses, kind, each),
+        16 => access::<16>(step, place, addresses, kind, each),
+        _ => {
+            for lane in lanes_of(step.lanes) {
+                let address = addresses[lane as usize];
+                each(lane as usize, step.memory.access(place.space, lane, address, bytes as u32, kind)?);
+            }
+            Ok(())
+        }
+    }
 }
 
 fn load(
@@ -482,44 +527,36 @@ fn load(
     place: &Place,
     d: &[SlotIndex],
     mask: u64,
-    lane: u32,
 ) -> Result<(), Fault> {
     let size = place.elem.bytes() as usize;
-    let address = address(values, place, lane);
-    let slice = step.memory.access(place.space, lane, address, (size * d.len()) as u32, AccessKind::Read)?;
-    for (&d, bytes) in d.iter().zip(slice.chunks(size)) {
-        let value = memory::read_le(&bytes[..size.min(8)]);
-        let value = match place.elem {
-            MemType::S8 => value as i8 as u64,
-            MemType::S16 => value as i16 as u64,
-            _ => value,
-        };
-        values.set(d, lane, value & mask);
-        if place.elem == MemType::B128 {
-            values.set(d + 1, lane, memory::read_le(&bytes[8..]));
+    let addresses = addresses(values, place);
+    access_any(step, place, &addresses, size * d.len(), AccessKind::Read, |lane, bytes| {
+        for (&d, bytes) in d.iter().zip(bytes.chunks_exact(size)) {
+            let value = memory::read_le(&bytes[..size.min(8)]);
+            let value = match place.elem {
+                MemType::S8 => value as i8 as u64,
+                MemType::S16 => value as i16 as u64,
+                _ => value,
+            };
+            values.words[d as usize][lane] = value & mask;
+            if place.elem == MemType::B128 {
+                values.words[d as usize + 1][lane] = memory::read_le(&bytes[8..]);
+            }
         }
-    }
-    Ok(())
+    })
 }
 
-fn store(
-    values: &Values,
-    step: &mut Step<'_>,
-    place: &Place,
-    sources: &[SlotIndex],
-    lane: u32,
-) -> Result<(), Fault> {
+fn store(values: &Values, step: &mut Step<'_>, place: &Place, sources: &[SlotIndex]) -> Result<(), Fault> {
     let size = place.elem.bytes() as usize;
-    let address = address(values, place, lane);
-    let slice =
-        step.memory.access(place.space, lane, address, (size * sources.len()) as u32, AccessKind::Write)?;
-    for (&source, bytes) in sources.iter().zip(slice.chunks_mut(size)) {
-        memory::write_le(&mut bytes[..size.min(8)], values.get(source, lane));
-        if place.elem == MemType::B128 {
-            memory::write_le(&mut bytes[8..], values.get(source + 1, lane));
+    let addresses = addresses(values, place);
+    access_any(step, place, &addresses, size * sources.len(), AccessKind::Write, |lane, bytes| {
+        for (&source, bytes) in sources.iter().zip(bytes.chunks_exact_mut(size)) {
+            memory::write_le(&mut bytes[..size.min(8)], values.words[source as usize][lane]);
+            if place.elem == MemType::B128 {
+                memory::write_le(&mut bytes[8..], values.words[source as usize + 1][lane]);
+            }
         }
-    }
-    Ok(())
+    })
 }
 
 /// Warps that a multiprocessor has room for.
