@@ -102,3 +102,58 @@ pub struct Silent;
 impl Observer for Silent {
     const LISTENS: bool = false;
 }
+
+/// Both are told.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const LISTENS: bool = A::LISTENS || B::LISTENS;
+
+    fn start(&mut self, cycle: u64, sub_core: u32, warp: WarpId) {
+        self.0.start(cycle, sub_core, warp);
+        self.1.start(cycle, sub_core, warp);
+    }
+
+    fn end(&mut self, cycle: u64, sub_core: u32, warp: WarpId) {
+        self.0.end(cycle, sub_core, warp);
+        self.1.end(cycle, sub_core, warp);
+    }
+
+    fn issue(&mut self, issue: &Issue) {
+        self.0.issue(issue);
+        self.1.issue(issue);
+    }
+
+    fn stall(&mut self, stall: &Stall) {
+        self.0.stall(stall);
+        self.1.stall(stall);
+    }
+
+    fn memory(&mut self, event: &MemoryEvent) {
+        self.0.memory(event);
+        self.1.memory(event);
+    }
+}
+
+/// Whoever is there is told.
+impl<A: Observer> Observer for Option<A> {
+    const LISTENS: bool = A::LISTENS;
+
+    fn start(&mut self, cycle: u64, sub_core: u32, warp: WarpId) {
+        self.iter_mut().for_each(|observer| observer.start(cycle, sub_core, warp));
+    }
+
+    fn end(&mut self, cycle: u64, sub_core: u32, warp: WarpId) {
+        self.iter_mut().for_each(|observer| observer.end(cycle, sub_core, warp));
+    }
+
+    fn issue(&mut self, issue: &Issue) {
+        self.iter_mut().for_each(|observer| observer.issue(issue));
+    }
+
+    fn stall(&mut self, stall: &Stall) {
+        self.iter_mut().for_each(|observer| observer.stall(stall));
+    }
+
+    fn memory(&mut self, event: &MemoryEvent) {
+        self.iter_mut().for_each(|observer| observer.memory(event));
+    }
+}

@@ -4,6 +4,7 @@
 mod assemble;
 mod machine;
 mod straight_line;
+mod traces;
 
 use ptxc_sass::{Control, Program};
 use ptxc_sim::timing::{Cause, Timing, TimingOptions, run_timed};
