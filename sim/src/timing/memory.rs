@@ -212,7 +212,7 @@ impl MemorySystem {
                 let latency = draw.pick(params.l2_hit);
                 let mut done = issued;
                 for &sector in &sectors {
-                    done = done.max(self.from_l2(sector, issued, at, latency, draw));
+                    done = done.max(self.bring(sector, issued, at, latency, draw));
                 }
                 done + waiting * u64::from(params.atomic_same)
             }
@@ -243,7 +243,7 @@ impl MemorySystem {
                 Found::Missing => {
                     self.counts.l1_misses += 1;
                     let latency = *l2_latency.get_or_insert_with(|| draw.pick(self.params.l2_hit));
-                    let arrival = self.from_l2(sector, issued, at, latency, draw);
+                    let arrival = self.bring(sector, issued, at, latency, draw);
                     if !policy.coherent {
                         self.l1.fill(line, part, arrival);
                     }
@@ -274,7 +274,7 @@ impl MemorySystem {
     }
 
     /// Brings a sector from the second level, or from behind it; when it arrives.
-    fn from_l2(&mut self, sector: u64, issued: u64, at: u64, latency: u64, draw: &mut Draw) -> u64 {
+    fn bring(&mut self, sector: u64, issued: u64, at: u64, latency: u64, draw: &mut Draw) -> u64 {
         let params = self.params;
         let per_line = u64::from(params.cache_line / params.sector);
         let (line, part) = (sector / per_line, (sector % per_line) as usize);

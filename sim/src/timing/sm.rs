@@ -57,6 +57,23 @@ pub(super) struct InstCounts {
     pub stalls: Stalls,
 }
 
+/// An instruction on its way through the SM.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    /// Whose it is.
+    id: WarpId,
+    /// The instruction.
+    pc: u32,
+    /// When it was issued.
+    now: u64,
+    /// When it would have been if it had met no queue and were as far.
+    issued: u64,
+    /// When it leaves the sub-core.
+    leaves: u64,
+    /// When its operands have been read.
+    read: u64,
+}
+
 /// What the model is made of.
 pub(super) struct Setup<'a> {
     /// The program.
@@ -318,7 +335,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         // What was issued then and met no queue would be where this one is now.
         let issued = leaves - u64::from(timing.delay).min(leaves - now);
         let read = issued + node.read;
-        let done = self.complete(node, id, pc, now, issued, leaves, read);
+        let done = self.complete(node, Flight { id, pc, now, issued, leaves, read });
 
         let Some(warp) = &mut self.slots[slot] else { return Ok(()) };
         warp.issued += 1;
@@ -375,17 +392,8 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
     }
 
     /// When the result of an instruction is there; takes the port for what it moves.
-    #[allow(clippy::too_many_arguments)]
-    fn complete(
-        &mut self,
-        node: &Node,
-        id: WarpId,
-        pc: u32,
-        now: u64,
-        issued: u64,
-        leaves: u64,
-        read: u64,
-    ) -> u64 {
+    fn complete(&mut self, node: &Node, flight: Flight) -> u64 {
+        let Flight { id, pc, now, issued, leaves, read } = flight;
         let draw = &mut self.setup.draw;
         let mut port = self.memory.least_port();
         let mut done = read;
@@ -429,7 +437,9 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
             }
             next => {
                 warp.turn += 1;
-                let rotate = warp.turn > self.setup.params.divergence_turn;
+                // YIELD lets another path go on, too.
+                let yields = executed.outcome == Outcome::Next && next.is_none();
+                let rotate = yields || warp.turn > self.setup.params.divergence_turn;
                 let path = if rotate { None } else { next };
                 if rotate {
                     warp.turn = 0;

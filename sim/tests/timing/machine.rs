@@ -200,8 +200,8 @@ fn code_that_jumps_far_waits_for_instructions() {
     let text = format!("BRA `(.L_x_0)\n{far}.L_x_0:\nEXIT\n");
     let timing = run(&case, &program(&text, &case));
     assert!(timing.insts.last().unwrap().stalls[Cause::Fetch] > 100, "{timing}");
-    let near = format!("BRA `(.L_x_0)\nNOP\n.L_x_0:\nEXIT\n");
-    assert_eq!(run(&case, &program(&near, &case)).stalls[Cause::Fetch], 0);
+    let near = "BRA `(.L_x_0)\nNOP\n.L_x_0:\nEXIT\n";
+    assert_eq!(run(&case, &program(near, &case)).stalls[Cause::Fetch], 0);
 }
 
 #[test]
