@@ -10,7 +10,7 @@
 
 use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
-use crate::memory::{Access, AtomicOp, Order, Scope, Space, spelled};
+use crate::memory::{Access, AtomicOp, MemType, Order, Scope, Space, spelled};
 use crate::types::Type;
 
 spelled! {
@@ -160,6 +160,46 @@ spelled! {
         RedAnd = "red.and",
         /// Arrive, wait, and learn whether one predicate holds.
         RedOr = "red.or",
+    }
+}
+
+spelled! {
+    /// What an operation without a result does to an mbarrier.
+    MbarrierUpdate {
+        /// Makes one that expects so many arrivals a phase.
+        Init = "init",
+        /// Expects so many more bytes of asynchronous copies in this phase.
+        ExpectTx = "expect_tx",
+        /// Takes note of so many bytes that have come.
+        CompleteTx = "complete_tx",
+    }
+}
+
+spelled! {
+    /// How threads arrive at an mbarrier.
+    MbarrierArrive {
+        /// So many arrivals.
+        Count = "count",
+        /// The same, which must not complete the phase.
+        NoComplete = "no_complete",
+        /// One arrival, after so many more bytes are expected.
+        ExpectTx = "expect_tx",
+        /// So many arrivals, which later phases do not expect.
+        Drop = "drop",
+        /// The same, which must not complete the phase.
+        DropNoComplete = "drop_no_complete",
+        /// One arrival that later phases do not expect, after so many more bytes are expected.
+        DropExpectTx = "drop_expect_tx",
+    }
+}
+
+spelled! {
+    /// How the completion of an mbarrier's phase is asked for.
+    MbarrierWait {
+        /// At once.
+        Test = "test",
+        /// After a while, if that is what it takes.
+        Try = "try",
     }
 }
 
@@ -501,6 +541,43 @@ pub enum Op {
     /// As [`Op::Bar`], PTX `barrier`; the flag is `.aligned`.
     Barrier(BarrierKind, bool),
 
+    /// `(a: b32, n: b32)`: changes the mbarrier at the shared address `a`.
+    MbarrierUpdate(MbarrierUpdate),
+    /// `(a: b32)`: there is no mbarrier any more.
+    MbarrierInval,
+    /// `(a: b32, n: b32) -> b64`: arrives at an mbarrier; the result is its state before.
+    MbarrierArrive(MbarrierArrive),
+    /// `(a: b32, s: b64) -> pred`: whether the phase of the state `s` is complete.
+    MbarrierState(MbarrierWait),
+    /// `(a: b32, n: b32) -> pred`: whether the last phase with the parity `n` is complete.
+    MbarrierParity(MbarrierWait),
+    /// `(s: b64) -> b32`: the arrivals that the phase of a state awaited.
+    MbarrierPending,
+    /// `(a: b32, b: b64, n: b32)`: copies an element from global memory at `b` to shared memory at `a` at some time; only the
+    /// first `n` bytes, with zeros behind.
+    AsyncCopy(MemType),
+    /// `(a: b32)`: arrives at an mbarrier once the thread's earlier copies have been made. Without the flag the phase
+    /// expects one arrival more for it.
+    AsyncArrive(bool),
+    /// `()`: the thread's copies since the last commit are a group.
+    AsyncCommit,
+    /// `(n: b32)`: waits until at most the last `n` groups of the thread are under way.
+    AsyncWait,
+    /// `()`: waits for all copies of the thread.
+    AsyncWaitAll,
+    /// `(a: b32, b: b64, n: b32, c: b32)`: copies `n` bytes from global memory at `b` to shared memory at `a` at some time, and
+    /// tells the mbarrier at `c`.
+    BulkLoad,
+    /// `(a: b64, b: b32, n: b32)`: copies `n` bytes from shared memory at `b` to global memory at `a` at some time.
+    BulkStore,
+    /// `()`: the thread's bulk stores since the last commit are a group.
+    BulkCommit,
+    /// `(n: b32)`: waits until at most the last `n` groups of bulk stores of the thread are under way, or with the flag
+    /// still have to read.
+    BulkWait(bool),
+    /// `()`: accesses of the thread and asynchronous copies keep their order across it.
+    ProxyFence,
+
     /// `(parameters of the callee) -> results of the callee`: a call. The flag says that the callee is a
     /// runtime routine, which computes its results from its arguments and does nothing else.
     Call(FuncRef, bool),
@@ -602,6 +679,14 @@ impl Op {
                 BarrierKind::RedPopc => Results::One(Type::B32),
                 BarrierKind::RedAnd | BarrierKind::RedOr => Results::One(Type::Pred),
             },
+            Op::MbarrierArrive(_) => Results::One(Type::B64),
+            Op::MbarrierState(_) | Op::MbarrierParity(_) => Results::One(Type::Pred),
+            Op::MbarrierPending => Results::One(Type::B32),
+            Op::MbarrierUpdate(_) | Op::MbarrierInval => Results::None,
+            Op::AsyncCopy(_) | Op::AsyncArrive(_) | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => {
+                Results::None
+            }
+            Op::BulkLoad | Op::BulkStore | Op::BulkCommit | Op::BulkWait(_) | Op::ProxyFence => Results::None,
             Op::Call(callee, _) => Results::OfCallee(*callee),
             Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::Nanosleep => Results::None,
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Results::None,
@@ -651,6 +736,23 @@ impl Op {
                 Effects { convergent: true, side_effect: true, ..none }
             }
             Op::Nanosleep => Effects { side_effect: true, ..none },
+            Op::MbarrierUpdate(_)
+            | Op::MbarrierInval
+            | Op::MbarrierArrive(_)
+            | Op::MbarrierState(_)
+            | Op::MbarrierParity(_)
+            | Op::AsyncCopy(_)
+            | Op::AsyncArrive(_)
+            | Op::AsyncCommit
+            | Op::AsyncWait
+            | Op::AsyncWaitAll
+            | Op::BulkLoad
+            | Op::BulkStore
+            | Op::BulkCommit
+            | Op::BulkWait(_)
+            | Op::ProxyFence => {
+                Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
+            }
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => {
                 Effects { convergent: true, side_effect: true, ..none }
             }

@@ -322,6 +322,23 @@ op_table! {
     Bar(kind) = "bar" [kind] [] NONE (B32);
     Barrier(kind, aligned) = "barrier" [kind (aligned)] [] NONE (B32);
 
+    MbarrierUpdate(update) = "mbarrier_update" [update] [] NONE (B32, B32);
+    MbarrierInval = "mbarrier_inval" [] [] NONE (B32);
+    MbarrierArrive(kind) = "mbarrier_arrive" [kind] [] NONE (B32, B32);
+    MbarrierState(wait) = "mbarrier_state" [wait] [] NONE (B32, B64);
+    MbarrierParity(wait) = "mbarrier_parity" [wait] [] NONE (B32, B32);
+    MbarrierPending = "mbarrier_pending" [] [] NONE (B64);
+    AsyncCopy(elem) = "async_copy" [elem] [] NONE (B32, B64, B32);
+    AsyncArrive(noinc) = "async_arrive" [(noinc)] [] NONE (B32);
+    AsyncCommit = "async_commit" [] [] NONE ();
+    AsyncWait = "async_wait" [] [] NONE (B32);
+    AsyncWaitAll = "async_wait_all" [] [] NONE ();
+    BulkLoad = "bulk_load" [] [] NONE (B32, B64, B32, B32);
+    BulkStore = "bulk_store" [] [] NONE (B64, B32, B32);
+    BulkCommit = "bulk_commit" [] [] NONE ();
+    BulkWait(read) = "bulk_wait" [(read)] [] NONE (B32);
+    ProxyFence = "proxy_fence" [] [] NONE ();
+
     Call(callee, pure) = "call" [(pure)] [callee] NONE ();
 
     Bssy(barrier, block) = "bssy" [] [barrier block] NONE ();

@@ -13,6 +13,7 @@
 //! Cost: constant time an instruction beyond its own work, and no allocation.
 
 use crate::access::AccessLog;
+use crate::asynchronous::Copies;
 use crate::barrier::Barrier;
 use crate::engine::{CTA_BARRIERS, Engine, Step};
 use crate::error::{SimError, Thread, Waiting};
@@ -105,7 +106,13 @@ impl<'a, E: Engine> Grid<'a, E> {
             .then(|| Written { shared: vec![false; shared.len()], local: vec![false; local.len()] });
         self.ctas.push(Cta {
             id: unflatten(cta, self.shape.grid),
-            memory: CtaMemory { shared, local, local_bytes: self.shape.local_bytes, written },
+            memory: CtaMemory {
+                shared,
+                local,
+                local_bytes: self.shape.local_bytes,
+                written,
+                copies: Copies::default(),
+            },
             barriers: Default::default(),
             warps,
         });

@@ -27,6 +27,7 @@
 //! `engine` is what `ssa` and `sass` have in common, who know instructions.
 
 mod access;
+mod asynchronous;
 mod barrier;
 pub mod case;
 mod collective;
@@ -36,6 +37,7 @@ mod grid;
 pub mod hazard;
 mod interleave;
 mod launch;
+mod mbarrier;
 pub mod memory;
 mod module;
 mod random;

@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 
 use crate::access::AccessKind;
+use crate::asynchronous::Copies;
 use crate::error::Fault;
 use crate::warp::{LANES, lanes_of};
 
@@ -149,6 +150,8 @@ pub(crate) struct CtaMemory {
     pub local_bytes: u32,
     /// Which bytes have been written, where reading others is a fault.
     pub written: Option<Written>,
+    /// Asynchronous copies that are under way.
+    pub copies: Copies,
 }
 
 /// Which bytes of a CTA's memory somebody has written.

@@ -83,6 +83,8 @@ pub(super) enum Action {
     Barrier { kind: BarrierKind, name: SlotIndex, count: Option<SlotIndex>, p: Option<SlotIndex> },
     /// The result of the last barrier reduction.
     BarrierResult { d: SlotIndex },
+    /// An operation on an mbarrier, or an asynchronous copy; its slots.
+    Asynchronous { op: Op, d: SlotIndex, args: Vec<SlotIndex> },
     /// Nothing that shows here: fences, convergence barriers.
     Nothing,
     /// Writes the address of a variable of the running function's frame, whose first byte has this offset.
@@ -351,6 +353,22 @@ impl Decoder<'_> {
                     Action::BarrierResult { d }
                 }
             }
+            Op::MbarrierUpdate(_)
+            | Op::MbarrierInval
+            | Op::MbarrierArrive(_)
+            | Op::MbarrierState(_)
+            | Op::MbarrierParity(_)
+            | Op::MbarrierPending
+            | Op::AsyncCopy(_)
+            | Op::AsyncArrive(_)
+            | Op::AsyncCommit
+            | Op::AsyncWait
+            | Op::AsyncWaitAll
+            | Op::BulkLoad
+            | Op::BulkStore
+            | Op::BulkCommit
+            | Op::BulkWait(_) => Action::Asynchronous { op: data.op, d, args },
+            Op::ProxyFence => Action::Nothing,
             Op::Fence(..) | Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Action::Nothing,
             Op::Jump => Action::Jump(self.edge(inst, 0)),
             Op::Branch(_) => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),

@@ -14,6 +14,7 @@
 //! outside of the mask), so that a kernel which relies on it shows.
 
 mod arith;
+mod asynchronous;
 mod decode;
 mod layout;
 
@@ -317,6 +318,11 @@ impl Engine for Ssa<'_> {
             Action::BarrierResult { d } => {
                 for lane in lanes_of(lanes) {
                     values.set(*d, lane, step.control.reduction[lane as usize].into());
+                }
+            }
+            Action::Asynchronous { op, d, args } => {
+                for lane in lanes_of(lanes) {
+                    asynchronous::run(values, step, op, *d, args, lane)?;
                 }
             }
             Action::Nothing => {}

@@ -35,6 +35,7 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "popc" => unary(t, form, Op::Popc),
         "clz" => unary(t, form, Op::Clz),
         "brev" => unary(t, form, Op::Brev),
+        "vabsdiff4" => byte_differences(t, form),
         "mul24" => multiply_24(t, form, false),
         "mad24" => multiply_24(t, form, true),
         _ => return None,
@@ -142,6 +143,36 @@ fn sum_of_difference(t: &mut Translator, form: &mut Form) -> Translated {
     let difference = t.emit(Op::Isub, ty, &[greater, lesser]);
     let value = t.emit(Op::Iadd, ty, &[difference, c]);
     t.write(form.operand(0)?, value)
+}
+
+/// `|a - b|` of each byte without sign: side by side, or with `.add` all added to `c`.
+fn byte_differences(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(4)?;
+    if form.types[..] != [Scalar::U32; 3] {
+        return Err(Unsupported);
+    }
+    let ty = Type::B32;
+    let adds = form.take("add");
+    let a = t.read(form.operand(1)?, Scalar::U32)?;
+    let b = t.read(form.operand(2)?, Scalar::U32)?;
+    let mask = t.constant(ty, 0xff);
+    let mut value = if adds { Some(t.read(form.operand(3)?, Scalar::U32)?) } else { None };
+    for place in [0, 8, 16, 24] {
+        let place = t.constant(ty, place);
+        let [x, y] = [a, b].map(|word| {
+            let low = t.emit(Op::Shr, ty, &[word, place]);
+            t.emit(Op::And, ty, &[low, mask])
+        });
+        let greater = t.emit(Op::Umax, ty, &[x, y]);
+        let lesser = t.emit(Op::Umin, ty, &[x, y]);
+        let difference = t.emit(Op::Isub, ty, &[greater, lesser]);
+        let term = if adds { difference } else { t.emit(Op::Shl, ty, &[difference, place]) };
+        value = Some(match value {
+            Some(sum) => t.emit(if adds { Op::Iadd } else { Op::Or }, ty, &[sum, term]),
+            None => term,
+        });
+    }
+    t.write(form.operand(0)?, value.ok_or(Unsupported)?)
 }
 
 /// `.sat`: a signed sum that overflows has the sign of `a` wrong, and becomes the number of that sign that is

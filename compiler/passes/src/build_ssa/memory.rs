@@ -119,7 +119,7 @@ fn access(form: &mut Form, load: bool) -> Translated<Access> {
 }
 
 /// The address operand of an access: base value, with the constant part put into the access.
-fn address(t: &mut Translator, operand: &Operand, access: &mut Access) -> Translated<Value> {
+pub(super) fn address(t: &mut Translator, operand: &Operand, access: &mut Access) -> Translated<Value> {
     let OperandKind::Address(address) = &operand.kind else { return Err(Unsupported) };
     if !address.rest.is_empty() || address.property.is_some() {
         return Err(Unsupported);
@@ -141,6 +141,14 @@ fn address(t: &mut Translator, operand: &Operand, access: &mut Access) -> Transl
             let offset = t.constant(ty, offset as u64);
             Ok(t.emit(Op::Iadd, ty, &[base, offset]))
         }
+    }
+}
+
+/// An operand that is a constant.
+pub(super) fn constant(operand: &Operand) -> Translated<u64> {
+    match &operand.kind {
+        OperandKind::Immediate(expr) => super::translator::integer(expr),
+        _ => Err(Unsupported),
     }
 }
 

@@ -23,6 +23,7 @@
 //! Cost: linear in the statements plus the block parameters that SSA needs, times their edges.
 
 mod arith;
+mod asynchronous;
 mod bits;
 mod carry;
 mod control;

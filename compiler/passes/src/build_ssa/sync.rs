@@ -84,6 +84,17 @@ fn memory_barrier(t: &mut Translator, form: &mut Form) -> Translated {
 
 fn fence(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(0)?;
+    if form.take("proxy") {
+        // One for all spaces is as good as one for a space.
+        form.choose(&[("global", ()), ("shared::cta", ()), ("shared::cluster", ())]);
+        if !form.take("async") {
+            return Err(Unsupported);
+        }
+        t.inst(Op::ProxyFence, Type::B32, &[]);
+        return Ok(());
+    }
+    // Of mbarriers that have been made: less than a fence for everything.
+    form.take("mbarrier_init");
     let order = form.choose(&[
         ("sc", Order::SeqCst),
         ("acq_rel", Order::AcqRel),

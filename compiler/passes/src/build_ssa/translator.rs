@@ -17,7 +17,7 @@ use super::form::{Form, Translated, Unsupported};
 use super::scalar::Scalar;
 use super::ssa::{Above, Ssa};
 use super::symbols::{self, Owner, Symbols};
-use super::{arith, bits, carry, control, convert, float, logic, memory, moves, sync};
+use super::{arith, asynchronous, bits, carry, control, convert, float, logic, memory, moves, sync};
 use crate::check::env::ModuleEnv;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
@@ -35,6 +35,7 @@ const FAMILIES: &[Family] = &[
     moves::translate,
     memory::translate,
     sync::translate,
+    asynchronous::translate,
     control::translate,
 ];
 
@@ -549,7 +550,7 @@ fn is_speculable(instruction: &Instruction) -> bool {
     match instruction.opcode.mnemonic().as_str() {
         "ld" => instruction.opcode.has("param"),
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad" => true,
-        "addc" | "subc" | "madc" | "mul24" | "mad24" | "dp4a" | "dp2a" => true,
+        "addc" | "subc" | "madc" | "mul24" | "mad24" | "vabsdiff4" | "dp4a" | "dp2a" => true,
         "popc" | "clz" | "brev" | "bfe" | "bfi" | "bfind" | "bmsk" | "szext" | "fns" => true,
         "prmt" | "shf" | "lop3" => true,
         "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => true,

@@ -312,6 +312,8 @@ fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
         Op::Atomic(..) | Op::Shfl(_) | Op::Elect | Op::Call(_, false) => true,
+        // One thread after another arrives, and what one has found another one need not have.
+        Op::MbarrierArrive(_) | Op::MbarrierState(_) | Op::MbarrierParity(_) => true,
         Op::Load(access) => {
             !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
         }

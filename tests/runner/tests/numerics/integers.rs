@@ -62,3 +62,18 @@ fn constant_divisors() {
         }
     }
 }
+
+#[test]
+fn differences_of_bytes() {
+    let differences =
+        |a: u64, b: u64| (0..4).map(move |n| ((a >> (8 * n)) as u8).abs_diff((b >> (8 * n)) as u8));
+    let pairs = integer_pairs(32);
+    let body = "vabsdiff4.u32.u32.u32 %d, %a, %b, %c;";
+    Instruction { body, from: 32, to: 32 }
+        .check(&pairs, |[a, b, _]| differences(a, b).rev().fold(0, |word, byte| word << 8 | u64::from(byte)));
+    let body = "vabsdiff4.u32.u32.u32.add %d, %a, %b, %b;";
+    Instruction { body, from: 32, to: 32 }.check(&pairs, |[a, b, _]| {
+        let sum = differences(a, b).fold(b as u32, |sum, byte| sum.wrapping_add(byte.into()));
+        sum.into()
+    });
+}

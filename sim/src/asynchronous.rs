@@ -1,0 +1,171 @@
+//! Asynchronous copies of a CTA: what has been asked for and not been done yet.
+//!
+//! A copy takes effect at some time between the instruction that asks for it and the one that waits for it. Here
+//! that is as late as can be, but for chance: whenever a thread of the CTA waits or asks an mbarrier, each copy under way is made
+//! with a probability of one in four; a wait makes those that it waits for. So a program that forgets to wait finds
+//! what was in memory before, under most seeds. What nobody waits for is never made.
+//!
+//! ```text
+//! async_copy …; async_commit; async_copy …; async_commit
+//! async_wait 1        // the first copy has been made, the second perhaps
+//! ```
+
+use crate::access::AccessKind;
+use crate::error::Fault;
+use crate::mbarrier::Mbarrier;
+use crate::memory::{Memory, Space, read_le, write_le};
+use crate::random::Random;
+
+/// The kinds of copies; each is committed and awaited by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Of 4 to 16 bytes, to shared memory.
+    Element,
+    /// From shared memory.
+    BulkStore,
+    /// To shared memory: an mbarrier tells when.
+    BulkLoad,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Effect {
+    /// Copies bytes.
+    Copy {
+        /// From where.
+        from: (Space, u64),
+        /// To where.
+        to: (Space, u64),
+        /// How many.
+        bytes: u32,
+        /// How many zeros follow.
+        zeros: u32,
+        /// The mbarrier that learns of the bytes, in shared memory.
+        tell: Option<u64>,
+    },
+    /// Arrives at an mbarrier in shared memory, after the element copies that the thread asked for earlier.
+    Arrive(u64),
+}
+
+/// Something that has been asked for.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    thread: u32,
+    kind: Kind,
+    /// The number of its group, once it is committed.
+    group: Option<u32>,
+    effect: Effect,
+}
+
+/// The copies that are under way in a CTA.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copies {
+    /// In the order of the asking.
+    requests: Vec<Request>,
+    /// For each thread and kind that has committed, the number of groups.
+    groups: Vec<(u32, Kind, u32)>,
+}
+
+impl Copies {
+    /// Asks for something.
+    pub fn ask(&mut self, thread: u32, kind: Kind, effect: Effect) {
+        self.requests.push(Request { thread, kind, group: None, effect });
+    }
+
+    /// Makes a group of what a thread has asked for since its last one.
+    pub fn commit(&mut self, thread: u32, kind: Kind) {
+        let known = self.groups.iter().position(|group| (group.0, group.1) == (thread, kind));
+        let index = known.unwrap_or_else(|| {
+            self.groups.push((thread, kind, 0));
+            self.groups.len() - 1
+        });
+        let number = self.groups[index].2;
+        self.groups[index].2 += 1;
+        for request in &mut self.requests {
+            if request.thread == thread && request.kind == kind && request.group.is_none() {
+                request.group = Some(number);
+            }
+        }
+    }
+
+    /// Does what a thread waits for: all groups but the last `most`, or without a number everything of the kind.
+    pub fn wait(
+        &mut self,
+        memory: &mut Memory<'_>,
+        lane: u32,
+        (thread, kind): (u32, Kind),
+        most: Option<u32>,
+    ) -> Result<(), Fault> {
+        let groups = self.groups.iter().find(|group| (group.0, group.1) == (thread, kind));
+        let groups = groups.map_or(0, |group| group.2);
+        self.finish(memory, lane, |request| {
+            let awaited = match most {
+                Some(most) => request.group.is_some_and(|group| group < groups.saturating_sub(most)),
+                None => true,
+            };
+            request.thread == thread && request.kind == kind && awaited
+        })
+    }
+
+    /// Does some of what is under way.
+    pub fn tick(&mut self, memory: &mut Memory<'_>, lane: u32, random: &mut Random) -> Result<(), Fault> {
+        self.finish(memory, lane, |_| random.below(4) == 0)
+    }
+
+    /// Does what is chosen, unless it has to come after something that is not.
+    fn finish(
+        &mut self,
+        memory: &mut Memory<'_>,
+        lane: u32,
+        mut chosen: impl FnMut(&Request) -> bool,
+    ) -> Result<(), Fault> {
+        let mut left = Vec::with_capacity(self.requests.len());
+        for request in std::mem::take(&mut self.requests) {
+            let waits = matches!(request.effect, Effect::Arrive(_))
+                && left
+                    .iter()
+                    .any(|other: &Request| other.thread == request.thread && other.kind == request.kind);
+            if waits || !chosen(&request) {
+                left.push(request);
+            } else {
+                perform(memory, lane, request.effect)?;
+            }
+        }
+        self.requests = left;
+        Ok(())
+    }
+}
+
+fn perform(memory: &mut Memory<'_>, lane: u32, effect: Effect) -> Result<(), Fault> {
+    match effect {
+        Effect::Copy { from, to, bytes, zeros, tell } => {
+            for n in 0..u64::from(bytes + zeros) {
+                let byte = match n < u64::from(bytes) {
+                    true => memory.access(from.0, lane, from.1 + n, 1, AccessKind::Read)?[0],
+                    false => 0,
+                };
+                memory.access(to.0, lane, to.1 + n, 1, AccessKind::Write)?[0] = byte;
+            }
+            match tell {
+                Some(barrier) => change(memory, lane, barrier, |barrier| barrier.complete(bytes)).map(|_| ()),
+                None => Ok(()),
+            }
+        }
+        Effect::Arrive(barrier) => change(memory, lane, barrier, |barrier| barrier.arrive(1)).map(|_| ()),
+    }
+}
+
+/// Changes an mbarrier in shared memory; gives what `f` gives and the state before.
+pub(crate) fn change<T>(
+    memory: &mut Memory<'_>,
+    lane: u32,
+    address: u64,
+    f: impl FnOnce(&mut Mbarrier) -> Result<T, String>,
+) -> Result<(T, Mbarrier), Fault> {
+    let slice = memory.access(Space::Shared, lane, address, 8, AccessKind::Atomic)?;
+    let before = Mbarrier::of_bits(read_le(slice)).map_err(|what| Fault::new(lane, what))?;
+    let mut barrier = before;
+    let result = f(&mut barrier).map_err(|what| Fault::new(lane, what))?;
+    write_le(slice, barrier.bits());
+    Ok((result, before))
+}
