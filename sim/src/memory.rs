@@ -408,7 +408,8 @@ mod tests {
         let mut grid = GridMemory::default();
         let first = grid.global.allocate("first", vec![0; 512]);
         let second = grid.global.allocate("second", vec![7; 3]);
-        let mut cta = CtaMemory { shared: vec![0; 16], local: vec![0; 64], local_bytes: 8, written: None };
+        let (shared, local, copies) = (vec![0; 16], vec![0; 64], Copies::default());
+        let mut cta = CtaMemory { shared, local, local_bytes: 8, written: None, copies };
         test(&mut Memory { grid: &mut grid, cta: &mut cta, first_thread: 4 }, first, second);
     }
 
