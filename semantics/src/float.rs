@@ -82,7 +82,7 @@ fn fma_single([a, b, c]: [f32; 3]) -> f32 {
     let rest = sum - product;
     let error = (product - (sum - rest)) + (c - rest);
     // Towards the exact sum, if that is not the even neighbour already. The error of an infinity or NaN is a NaN.
-    let inexact = error < 0.0 || error > 0.0;
+    let inexact = error.abs() > 0.0;
     let away = (error > 0.0) == (sum > 0.0);
     let bits = sum.to_bits();
     let step = if away { 1 } else { u64::MAX };

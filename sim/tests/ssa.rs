@@ -413,3 +413,91 @@ block2:
     let error = run(&endless, &case(1, 40, vec![buffer("out", &[0; 40], &expect)])).unwrap_err();
     assert!(error.to_string().contains("outside of local memory"), "{error}");
 }
+
+#[test]
+fn lanes_that_miss_a_partner_are_reported() {
+    // Lane 0 votes with a mask of two lanes, lane 1 waits at a barrier for it.
+    let text = r#"
+func @k entry {
+    param "out" 8 +0
+block0:
+    v0 = sreg.b32 tid.x
+    v1 = const.b32 0x0
+    v2 = icmp.eq.b32 v0, v1
+    v3 = const.b32 0x3
+    brif v2, block1, block2
+block1:
+    v4 = vote.ballot v2, v3
+    jump block3
+block2:
+    barrier.sync v3
+    jump block3
+block3:
+    exit
+}
+"#;
+    let error = run(text, &case(1, 2, vec![buffer("out", &[0], &[0])])).unwrap_err().to_string();
+    assert!(error.starts_with("deadlock"), "{error}");
+    assert!(error.contains("lanes 0x00000002 of mask 0x00000003"), "{error}");
+    assert!(
+        error.contains("CTA barrier 3: 1 threads have arrived, missing are lanes 0x00000001 of warp 0"),
+        "{error}"
+    );
+}
+
+#[test]
+fn parts_of_a_warp_arrive_one_after_another() {
+    let text = r#"
+func @k entry {
+    param "out" 8 +0
+block0:
+    v0 = param.b64 +0
+    v1 = sreg.b32 tid.x
+    v2 = zext.b64 v1
+    v3 = const.b32 0x2
+    v4 = shl.b64 v2, v3
+    v5 = iadd.b64 v0, v4
+    v6 = const.b32 0x5
+    v7 = icmp.ult.b32 v1, v6
+    v8 = const.b32 0x1
+    brif v7, block1, block2
+block1:
+    v9 = barrier.red.popc v8, v7
+    jump block3(v9)
+block2:
+    v10 = not.pred v7
+    v11 = barrier.red.popc v8, v10
+    jump block3(v11)
+block3(v12: b32):
+    store.global.b32 [v5], v12
+    exit
+}
+"#;
+    run(text, &case(1, 40, vec![buffer("out", &[0; 40], &[40; 40])])).unwrap();
+}
+
+#[test]
+fn shared_memory_that_nobody_wrote_is_found_on_request() {
+    let text = r#"
+func @k entry {
+    param "out" 8 +0
+    symbol @s shared size 8 align 4 +0
+block0:
+    v0 = param.b64 +0
+    v1 = symbol.b32 @s
+    v2 = const.b32 0x7
+    store.shared.b32 [v1], v2
+    v3 = load.shared.b32 [v1]
+    store.global.b32 [v0], v3
+    v4 = load.shared.b32 [v1 + 4]
+    exit
+}
+"#;
+    let case = case(1, 1, vec![buffer("out", &[0], &[7])]);
+    run(text, &case).unwrap();
+    let func = parse_function(text).unwrap();
+    let options = Options { check_uninitialised: true, ..Options::default() };
+    let error = run_ssa(&case, &func, &[], &options).unwrap_err().to_string();
+    assert!(error.starts_with("thread (0, 0, 0) of CTA (0, 0, 0)"), "{error}");
+    assert!(error.contains("read of 4 bytes at Shared 0x4: nobody has written byte 0x4"), "{error}");
+}
