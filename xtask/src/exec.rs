@@ -15,7 +15,8 @@
 //!
 //! All code runs with its control codes: an instruction that comes too early by them reads poison, and fails the case
 //! whatever it computes. The SSA form depends on the level alone, so that engine runs once a level; the other once for
-//! each different program, not once for each setting: a second run could only repeat the first.
+//! each different program, not once for each setting: a second run could only repeat the first. The code of the default
+//! heuristic with exact waits also runs in time, with each choice of latencies: warps then meet in other orders.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_passes::pipeline::TOO_FEW_REGISTERS;
 use ptxc_sass::Program;
 use ptxc_sass::text::{Notation, Style, write_program};
+use ptxc_sim::timing::{Latencies, TimingOptions, run_timed};
 use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 use rayon::prelude::*;
 use salsa::Setter;
@@ -318,6 +320,15 @@ fn check_setting(
     if seen.insert(text_of(&program)) {
         verdict.runs += 1;
         passed("SASS", run_sass(bench.case, &program, &simulator()))?;
+    }
+    let is_exact = !bench.options.serial(&bench.db) && bench.options.max_regs(&bench.db) == 255;
+    if is_default && is_exact {
+        for latencies in [Latencies::Best, Latencies::Typical, Latencies::Worst, Latencies::Random(1)] {
+            verdict.runs += 1;
+            let timing = TimingOptions { latencies };
+            let result = run_timed(bench.case, &program, &simulator(), &timing);
+            passed(&format!("timed SASS, {latencies:?}"), result.map(|(report, _)| report))?;
+        }
     }
     Ok(())
 }

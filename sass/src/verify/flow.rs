@@ -28,7 +28,7 @@ fn next(program: &Program, index: usize) -> Next {
     if effects.exit {
         return Next { falls: guarded, targets: SmallVec::new() };
     }
-    if inst.op == Op::BRA || inst.is_indexed_branch() {
+    if matches!(inst.op, Op::BRA | Op::BRA_DIV) || inst.is_indexed_branch() {
         let place = |label: Label| program.labels.get(label.0 as usize).copied().unwrap_or(u32::MAX);
         let mut targets: SmallVec<[u32; 1]> = inst.labels().map(place).collect();
         targets.sort_unstable();
@@ -37,6 +37,7 @@ fn next(program: &Program, index: usize) -> Next {
             return Next { falls: guarded, targets };
         }
         let conditional = guarded
+            || inst.op == Op::BRA_DIV
             || inst.operands.iter().any(|operand| match operand.kind {
                 OperandKind::Reg(_) => true,
                 OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,

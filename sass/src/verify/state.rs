@@ -183,7 +183,10 @@ impl State {
             let reg = PReg::from_dense(pending.reg.into());
             report(Hazard { consumer: index, producer: pending.producer, kind, reg, lack });
         }
-        *self = State::default();
+        // Where a guard keeps it here, all is as it was.
+        if program.insts[index as usize].inst.guard.is_none() {
+            *self = State::default();
+        }
     }
 
     /// Adds the accesses of an instruction at age 0. A write ends what was known of the register.

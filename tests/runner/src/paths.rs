@@ -108,7 +108,7 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
             if cycles < u32::from(after_barrier(next)) && ways.is_active(index) {
                 found.insert((index, producer, None));
             }
-            next.op != Op::BAR && !next.row().effects.boundary
+            next.op != Op::BAR && !leaves_for_certain(program, index)
         });
     }
 }
@@ -169,8 +169,8 @@ impl Watch<'_> {
         });
     }
 
-    /// Whether an instruction that issues after so many cycles goes to another function; the access must be over when
-    /// that begins, whoever its dependents are.
+    /// Whether an instruction that issues after so many cycles goes to another function for certain; where it may, the
+    /// access must be over when that begins, whoever its dependents are.
     fn settles(&self, index: usize, cycles: u32, found: &mut BTreeSet<Culprit>) -> bool {
         let there = &self.program.insts[index];
         if !there.inst.row().effects.boundary {
@@ -182,7 +182,7 @@ impl Watch<'_> {
         if cycles + u32::from(there.control.stall) < u32::from(need) {
             found.insert((index, self.producer, Some(self.reg)));
         }
-        true
+        leaves_for_certain(self.program, index)
     }
 
     /// Looks for dependents before a wait for one of the scoreboards.
@@ -197,9 +197,15 @@ impl Watch<'_> {
             if leaves || !self.dependents(index).is_empty() {
                 found.insert((index, self.producer, Some(self.reg)));
             }
-            !self.ends_at(index) && !leaves
+            !self.ends_at(index) && !leaves_for_certain(self.program, index)
         });
     }
+}
+
+/// Whether an instruction goes to another function, whatever its guard.
+fn leaves_for_certain(program: &Program, index: usize) -> bool {
+    let inst = &program.insts[index].inst;
+    inst.row().effects.boundary && inst.guard.is_none()
 }
 
 /// Visits every instruction on every path behind `start` with the cycles since its issue, capped at `cap`;
@@ -236,6 +242,10 @@ fn successors(program: &Program, index: usize) -> Vec<usize> {
                     _ => {}
                 }
             }
+        }
+        Op::BRA_DIV => {
+            always = false;
+            next.extend(inst.labels().map(|label| program.labels[label.0 as usize] as usize));
         }
         Op::BRX | Op::BRXU => {
             next.extend(inst.labels().map(|label| program.labels[label.0 as usize] as usize));
