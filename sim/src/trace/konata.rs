@@ -1,131 +1,167 @@
-//! The log format of Konata, a viewer of pipelines, as Onikiri 2 and gem5 write it.
+//! The log format of Konata, a viewer of processor pipelines (Shioya, "Konata", format `Kanata 0004`).
 //!
-//! Each issue of an instruction is a line of the picture, with a stage for each cause that it waited for, one for its
-//! issue (`Is`), and one until its result is there (`Ex`), where a scoreboard announces that. Warps are threads.
-//! Source: "Kanata log format version 0004", in the documentation of Konata.
+//! A row is an instruction of a warp, a thread a warp. Its stages are what it waited for, issue, and execution:
+//!
+//! | stage | |
+//! |---|---|
+//! | `De` `Sc` `Fe` `Ba` `Co` `Sl` `In` `Cn` `Pi` `Qu` `Po` `No` | it waits: dependence, scoreboard, fence, barrier, convergence, sleep, instruction fetch, constant cache, pipe busy, queue full, register port, not selected |
+//! | `Is` | it issues |
+//! | `Ex` | it executes, until the result of variable latency is there |
+//!
+//! ```text
+//! Kanata  0004
+//! C=      10           the first cycle
+//! I       0  0  0      instruction 0 of thread 0 appears
+//! L       0  0  0000: LDG.E R0, desc[UR4][R2.64]
+//! S       0  0  Is
+//! C       1            a cycle later
+//! ```
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use ptxc_sass::Program;
-use rustc_hash::FxHashMap;
-
+use super::{Lane, Listing, Trace};
 use crate::timing::Cause;
-use crate::timing::observe::{Issue, Observer, Stall, WarpId};
 
-/// Collects a trace; its format wants events in the order of time, so that it is written at the end.
-#[derive(Debug)]
-pub struct Konata<W: Write> {
-    out: BufWriter<W>,
-    texts: Vec<String>,
-    /// The instructions that warps wait to issue.
-    open: FxHashMap<WarpId, u64>,
-    instructions: u64,
-    /// What happens in a cycle; those of one cycle in the order in which they were told.
-    events: Vec<(u64, Event)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// An instruction of a warp appears.
-    Begin { id: u64, warp: WarpId, pc: u32 },
-    /// It is in a stage from now on.
-    Stage { id: u64, name: &'static str },
-    /// It is done.
-    End { id: u64 },
-}
-
-/// The short name of a stage in which an instruction waits.
+/// The stage of a cause.
 fn stage(cause: Cause) -> &'static str {
     match cause {
-        Cause::Dependence => "Dp",
-        Cause::Scoreboard => "Sb",
-        Cause::Fence => "Fn",
-        Cause::Barrier => "Br",
-        Cause::Convergence => "Cv",
+        Cause::Dependence => "De",
+        Cause::Scoreboard => "Sc",
+        Cause::Fence => "Fe",
+        Cause::Barrier => "Ba",
+        Cause::Convergence => "Co",
         Cause::Sleep => "Sl",
-        Cause::Fetch => "If",
-        Cause::Constant => "Cc",
-        Cause::Pipe => "Pb",
+        Cause::Fetch => "In",
+        Cause::Constant => "Cn",
+        Cause::Pipe => "Pi",
         Cause::Queue => "Qu",
-        Cause::Port => "Rp",
-        Cause::NotSelected => "Ns",
+        Cause::Port => "Po",
+        Cause::NotSelected => "No",
     }
 }
 
-impl<W: Write> Konata<W> {
-    /// A trace of a run of the program.
-    pub fn new(out: W, program: &Program) -> Konata<W> {
-        let texts = program.insts.iter().map(|coded| coded.inst.to_string()).collect();
-        let out = BufWriter::new(out);
-        Konata { out, texts, open: FxHashMap::default(), instructions: 0, events: Vec::new() }
-    }
-
-    /// Writes the trace; where to.
-    ///
-    /// # Errors
-    /// If that fails.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.events.sort_by_key(|&(cycle, _)| cycle);
-        let mut now = self.events.first().map_or(0, |&(cycle, _)| cycle);
-        writeln!(self.out, "Kanata\t0004\nC=\t{now}")?;
-        let mut ended = 0;
-        for (cycle, event) in self.events {
-            if cycle > now {
-                writeln!(self.out, "C\t{}", cycle - now)?;
-                now = cycle;
-            }
-            match event {
-                Event::Begin { id, warp, pc } => {
-                    let text = self.texts.get(pc as usize).map_or("", |text| text);
-                    writeln!(self.out, "I\t{id}\t{id}\t{}", u64::from(warp.cta) * 32 + u64::from(warp.warp))?;
-                    writeln!(self.out, "L\t{id}\t0\t{:04x}: {text}", pc * Program::INST_BYTES)?;
-                    writeln!(self.out, "L\t{id}\t1\tCTA {} warp {}", warp.cta, warp.warp)?;
-                }
-                Event::Stage { id, name } => writeln!(self.out, "S\t{id}\t0\t{name}")?,
-                Event::End { id } => {
-                    writeln!(self.out, "R\t{id}\t{ended}\t0")?;
-                    ended += 1;
-                }
-            }
-        }
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)
-    }
-
-    /// The number of the instruction that a warp is about to issue; a new one appears at `cycle`.
-    fn instruction(&mut self, warp: WarpId, pc: u32, cycle: u64) -> u64 {
-        *self.open.entry(warp).or_insert_with(|| {
-            let id = self.instructions;
-            self.instructions += 1;
-            self.events.push((cycle, Event::Begin { id, warp, pc }));
-            id
-        })
-    }
+/// What happens to a row in a cycle, in the order in which it must be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    /// It appears.
+    Appears,
+    /// It enters a stage.
+    Stage(&'static str),
+    /// It leaves the pipeline.
+    Retires,
 }
 
-impl<W: Write> Observer for Konata<W> {
-    fn end(&mut self, cycle: u64, _: u32, warp: WarpId) {
-        // What a warp waits behind its last instruction is not for another one.
-        if let Some(id) = self.open.remove(&warp) {
-            self.events.push((cycle, Event::End { id }));
-        }
-    }
+/// A row of the log.
+struct Row {
+    /// The lane's number.
+    lane: usize,
+    pc: u32,
+    lanes: u32,
+}
 
-    fn issue(&mut self, issue: &Issue) {
-        let id = self.instruction(issue.warp, issue.pc, issue.cycle);
-        self.open.remove(&issue.warp);
-        self.events.push((issue.cycle, Event::Stage { id, name: "Is" }));
-        let end = match issue.done {
-            Some(done) if done > issue.cycle + 1 => {
-                self.events.push((issue.cycle + 1, Event::Stage { id, name: "Ex" }));
+/// The rows of a lane, and what happens to them when.
+fn rows(number: usize, lane: &Lane, rows: &mut Vec<Row>, changes: &mut Vec<(u64, usize, Change)>) {
+    let mut waits = lane.waits.iter().peekable();
+    for issued in &lane.issues {
+        let row = rows.len();
+        rows.push(Row { lane: number, pc: issued.pc, lanes: issued.lanes });
+        let mut appears = issued.cycle;
+        while let Some(wait) = waits.next_if(|wait| wait.from < issued.cycle) {
+            appears = appears.min(wait.from);
+            changes.push((wait.from, row, Change::Stage(stage(wait.cause))));
+        }
+        changes.push((appears, row, Change::Appears));
+        changes.push((issued.cycle, row, Change::Stage("Is")));
+        let end = match issued.done.filter(|&done| done > issued.cycle + 1) {
+            Some(done) => {
+                changes.push((issued.cycle + 1, row, Change::Stage("Ex")));
                 done
             }
-            _ => issue.cycle + 1,
+            None => issued.cycle + 1,
         };
-        self.events.push((end, Event::End { id }));
+        changes.push((end, row, Change::Retires));
+    }
+}
+
+/// Writes a trace.
+///
+/// # Errors
+/// What the writer reports.
+pub fn write(trace: &Trace, listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    let (mut all, mut changes) = (Vec::new(), Vec::new());
+    for (number, lane) in trace.lanes().iter().enumerate() {
+        rows(number, lane, &mut all, &mut changes);
+    }
+    changes.sort_unstable();
+    let mut now = changes.first().map_or(0, |&(cycle, ..)| cycle);
+    writeln!(out, "Kanata\t0004\nC=\t{now}")?;
+    // Rows are numbered in the order in which they appear, as the viewer wants them.
+    let mut numbers = vec![0; all.len()];
+    let (mut appeared, mut retired) = (0, 0);
+    for (cycle, row, change) in changes {
+        if cycle > now {
+            writeln!(out, "C\t{}", cycle - now)?;
+            now = cycle;
+        }
+        let Row { lane, pc, lanes } = all[row];
+        match change {
+            Change::Appears => {
+                numbers[row] = appeared;
+                appeared += 1;
+                let (id, line) = (numbers[row], listing.line(pc));
+                let warp = trace.lanes()[lane].warp;
+                writeln!(out, "I\t{id}\t{id}\t{lane}")?;
+                writeln!(out, "L\t{id}\t0\t{:04x}: {line}", u64::from(pc) * 16)?;
+                writeln!(out, "L\t{id}\t1\t{warp}, lanes {lanes:#010x}")?;
+            }
+            Change::Stage(stage) => writeln!(out, "S\t{}\t0\t{stage}", numbers[row])?,
+            Change::Retires => {
+                writeln!(out, "R\t{}\t{retired}\t0", numbers[row])?;
+                retired += 1;
+            }
+        }
+    }
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn rows_go_through_their_stages_in_time() {
+        let (trace, listing) = crate::trace::tests::example();
+        let mut bytes = Vec::new();
+        write(&trace, &listing, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let mut now = 0;
+        let mut story: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
+        for line in text.lines() {
+            match line.split('\t').collect::<Vec<_>>()[..] {
+                ["C=", cycle] => now = cycle.parse().unwrap(),
+                ["C", cycles] => now += cycles.parse::<u64>().unwrap(),
+                ["I", row, ..] => story.entry(row).or_default().push((now, "I")),
+                ["S", row, _, stage] => story.entry(row).or_default().push((now, stage)),
+                ["R", row, ..] => story.entry(row).or_default().push((now, "R")),
+                _ => {}
+            }
+        }
+        assert_eq!(story["0"], [(10, "I"), (10, "Is"), (11, "Ex"), (40, "R")]);
+        // Row 1 appears first of those of cycle 11: the addition, which waits; row 2 is the other warp's load.
+        assert_eq!(story["1"], [(11, "I"), (11, "De"), (12, "Sc"), (40, "Is"), (41, "R")]);
+        assert_eq!(story["2"], [(11, "I"), (11, "Is"), (12, "Ex"), (38, "R")]);
+        assert_eq!(story["3"], [(41, "I"), (41, "De"), (44, "Is"), (45, "R")]);
+        assert!(text.starts_with("Kanata\t0004\nC=\t10\n"));
     }
 
-    fn stall(&mut self, stall: &Stall) {
-        let id = self.instruction(stall.warp, stall.pc, stall.from);
-        self.events.push((stall.from, Event::Stage { id, name: stage(stall.cause) }));
+    #[test]
+    fn every_cause_has_a_stage_of_its_own() {
+        let mut stages: Vec<_> = Cause::ALL.iter().map(|&cause| stage(cause)).collect();
+        stages.sort_unstable();
+        stages.dedup();
+        assert_eq!(stages.len(), Cause::ALL.len());
     }
 }

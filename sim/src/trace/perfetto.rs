@@ -1,162 +1,98 @@
-//! Chrome's trace format, as <https://ui.perfetto.dev> and `chrome://tracing` read it.
+//! The trace event format of Chrome, which Perfetto reads (Google, "Trace Event Format", 2016).
 //!
-//! A sub-core is a process, a warp a thread of it. Instructions and stalls are complete events (`X`): the cycle of an
-//! issue has the instruction's text, a stall the name of its cause; nothing else lies on the line of a warp, and every
-//! cycle of its life is covered. Accesses to memory are asynchronous events (`b`, `e`) from issue to result. A cycle is
-//! shown as a microsecond, the unit of the format. Source: "Trace Event Format", Google.
+//! A process is a sub-core, a thread a warp; a cycle is a microsecond, the unit of the format. Issues and stalls are
+//! complete events (`X`), memory in flight asynchronous ones (`b`, `e`), since they overlap.
+//!
+//! ```json
+//! {"traceEvents":[
+//! {"ph":"M","pid":0,"name":"process_name","args":{"name":"sub-core 0"}},
+//! {"ph":"X","pid":0,"tid":0,"ts":40,"dur":1,"cat":"issue","name":"FADD R0, R0, 1","args":{"address":"0x10","lanes":"0xffffffff"}},
+//! …
+//! ```
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use ptxc_sass::Program;
-use serde::Serialize;
+use serde_json::json;
 
-use crate::timing::observe::{Issue, MemoryEvent, Observer, Stall, WarpId};
+use super::{Listing, Trace};
 
-/// Writes a trace while it is told what happens.
-#[derive(Debug)]
-pub struct Perfetto<W: Write> {
-    out: BufWriter<W>,
-    /// The text of each instruction.
-    texts: Vec<String>,
-    /// The sub-core of each warp that has started, by its line.
-    cores: rustc_hash::FxHashMap<u64, u32>,
-    /// The sub-cores that have a name.
-    named: Vec<u32>,
-    /// Accesses so far: each has a number of its own.
-    accesses: u64,
-    written: bool,
-    failed: Option<io::Error>,
-}
-
-#[derive(Serialize)]
-struct Event<'a, A> {
-    name: &'a str,
-    cat: &'a str,
-    ph: &'a str,
-    ts: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dur: Option<u64>,
-    pid: u32,
-    tid: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u64>,
-    args: A,
-}
-
-#[derive(Serialize)]
-struct Name {
-    name: String,
-}
-
-#[derive(Serialize)]
-struct Instruction {
-    offset: u32,
-    lanes: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    done: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct Waiting<'a> {
-    offset: u32,
-    instruction: &'a str,
-}
-
-/// The line of a warp. CTAs have at most 32 warps.
-fn line(warp: WarpId) -> u64 {
-    u64::from(warp.cta) * 32 + u64::from(warp.warp)
-}
-
-impl<W: Write> Perfetto<W> {
-    /// A trace of a run of the program.
-    pub fn new(out: W, program: &Program) -> Perfetto<W> {
-        let texts = program.insts.iter().map(|coded| coded.inst.to_string()).collect();
-        let out = BufWriter::new(out);
-        Perfetto {
-            out,
-            texts,
-            cores: Default::default(),
-            named: Vec::new(),
-            accesses: 0,
-            written: false,
-            failed: None,
+/// Writes a trace.
+///
+/// # Errors
+/// What the writer reports.
+pub fn write(trace: &Trace, listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    let about = json!({ "kernel": listing.name, "unit": "1 us is 1 cycle", "events lost": trace.lost() });
+    write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[")?;
+    let mut separator = "";
+    let mut event = |event: serde_json::Value| {
+        let result = write!(out, "{separator}\n{event}");
+        separator = ",";
+        result
+    };
+    let mut sub_cores: Vec<u32> = trace.lanes().iter().map(|lane| lane.sub_core).collect();
+    sub_cores.sort_unstable();
+    sub_cores.dedup();
+    for pid in sub_cores {
+        let args = json!({ "name": format!("sub-core {pid}") });
+        event(json!({ "ph": "M", "pid": pid, "name": "process_name", "args": args }))?;
+    }
+    let mut flight = 0;
+    for (tid, lane) in trace.lanes().iter().enumerate() {
+        let pid = lane.sub_core;
+        let args = json!({ "name": lane.warp.to_string() });
+        event(json!({ "ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": args }))?;
+        let address = |pc: u32| format!("{:#x}", u64::from(pc) * 16);
+        for issued in &lane.issues {
+            let args = json!({ "address": address(issued.pc), "lanes": format!("{:#010x}", issued.lanes) });
+            event(json!({
+                "ph": "X", "pid": pid, "tid": tid, "ts": issued.cycle, "dur": 1, "cat": "issue",
+                "name": listing.line(issued.pc), "args": args,
+            }))?;
+        }
+        for waited in &lane.waits {
+            let args = json!({ "address": address(waited.pc), "instruction": listing.line(waited.pc) });
+            event(json!({
+                "ph": "X", "pid": pid, "tid": tid, "ts": waited.from, "dur": waited.to - waited.from,
+                "cat": "stall", "name": waited.cause.name(), "args": args,
+            }))?;
+        }
+        for access in &lane.accesses {
+            let name = listing.line(access.pc);
+            for (ph, ts) in [("b", access.issued), ("e", access.done)] {
+                let args = json!({ "address": address(access.pc), "sent": access.sent });
+                event(json!({
+                    "ph": ph, "pid": pid, "tid": tid, "ts": ts, "id": flight, "cat": "memory", "name": name,
+                    "args": args,
+                }))?;
+            }
+            flight += 1;
         }
     }
-
-    /// Ends the trace; where it was written to.
-    ///
-    /// # Errors
-    /// If it could not be written, then or before.
-    pub fn finish(mut self) -> io::Result<W> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        if !self.written {
-            write!(self.out, "{{\"traceEvents\":[")?;
-        }
-        writeln!(self.out, "\n],\"displayTimeUnit\":\"ns\"}}")?;
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)
-    }
-
-    fn write(&mut self, event: &impl Serialize) {
-        if self.failed.is_some() {
-            return;
-        }
-        let start = if self.written { ",\n" } else { "{\"traceEvents\":[\n" };
-        self.written = true;
-        let outcome = self.out.write_all(start.as_bytes());
-        let outcome = outcome.and_then(|()| Ok(serde_json::to_writer(&mut self.out, event)?));
-        self.failed = outcome.err();
-    }
-
-    fn text(&self, pc: u32) -> String {
-        self.texts.get(pc as usize).cloned().unwrap_or_default()
-    }
-
-    fn name(&mut self, what: &str, pid: u32, tid: u64, name: String) {
-        let args = Name { name };
-        self.write(&Event { name: what, cat: "", ph: "M", ts: 0, dur: None, pid, tid, id: None, args });
-    }
+    writeln!(out, "\n]}}")?;
+    out.flush()
 }
 
-impl<W: Write> Observer for Perfetto<W> {
-    fn start(&mut self, _: u64, sub_core: u32, warp: WarpId) {
-        if !self.named.contains(&sub_core) {
-            self.named.push(sub_core);
-            self.name("process_name", sub_core, 0, format!("sub-core {sub_core}"));
-        }
-        self.cores.insert(line(warp), sub_core);
-        self.name("thread_name", sub_core, line(warp), format!("CTA {} warp {}", warp.cta, warp.warp));
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn issue(&mut self, issue: &Issue) {
-        let text = self.text(issue.pc);
-        let args = Instruction {
-            offset: issue.pc * Program::INST_BYTES,
-            lanes: format!("{:#010x}", issue.lanes),
-            done: issue.done,
+    #[test]
+    fn the_file_is_json_with_every_event() {
+        let (trace, listing) = crate::trace::tests::example();
+        let mut bytes = Vec::new();
+        write(&trace, &listing, &mut bytes).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        let events = value["traceEvents"].as_array().unwrap();
+        let count = |ph: &str, cat: &str| {
+            events.iter().filter(|event| event["ph"] == ph && (cat.is_empty() || event["cat"] == cat)).count()
         };
-        let (ts, pid, tid) = (issue.cycle, issue.sub_core, line(issue.warp));
-        self.write(&Event { name: &text, cat: "issue", ph: "X", ts, dur: Some(1), pid, tid, id: None, args });
-    }
-
-    fn stall(&mut self, stall: &Stall) {
-        let text = self.text(stall.pc);
-        let args = Waiting { offset: stall.pc * Program::INST_BYTES, instruction: &text };
-        let (name, pid, tid) = (stall.cause.name(), stall.sub_core, line(stall.warp));
-        let dur = Some(stall.to - stall.from);
-        self.write(&Event { name, cat: "stall", ph: "X", ts: stall.from, dur, pid, tid, id: None, args });
-    }
-
-    fn memory(&mut self, event: &MemoryEvent) {
-        let text = self.text(event.pc);
-        let tid = line(event.warp);
-        let pid = self.cores.get(&tid).copied().unwrap_or(0);
-        self.accesses += 1;
-        let id = Some(self.accesses);
-        for (ph, ts) in [("b", event.issued), ("e", event.done)] {
-            let args = Waiting { offset: event.pc * Program::INST_BYTES, instruction: &text };
-            self.write(&Event { name: "memory", cat: "memory", ph, ts, dur: None, pid, tid, id, args });
-        }
+        assert_eq!((count("M", ""), count("X", "issue"), count("X", "stall")), (4, 4, 3));
+        assert_eq!((count("b", "memory"), count("e", "memory")), (1, 1));
+        let wait = events.iter().find(|event| event["name"] == "scoreboard").unwrap();
+        assert_eq!(
+            (wait["ts"].as_u64(), wait["dur"].as_u64(), wait["tid"].as_u64()),
+            (Some(12), Some(28), Some(0))
+        );
     }
 }

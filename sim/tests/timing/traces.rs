@@ -1,12 +1,10 @@
-//! Traces have every cycle, in the form that their tools read.
-
-use std::collections::BTreeMap;
+//! Traces of real runs have every cycle of every warp.
 
 use ptxc_sass::Program;
+use ptxc_sim::timing::report::WarpTiming;
 use ptxc_sim::timing::{Timing, TimingOptions, run_observed};
-use ptxc_sim::trace::{Konata, Perfetto};
+use ptxc_sim::trace::{Listing, Trace, konata};
 use ptxc_sim::{Case, Options};
-use serde_json::Value;
 
 use crate::assemble::{case, program};
 use crate::{check, control};
@@ -33,67 +31,52 @@ fn example() -> (Case, Program) {
     (case, program)
 }
 
-fn traced() -> (Timing, Vec<u8>, Vec<u8>) {
+fn traced() -> (Timing, Trace, Listing) {
     let (case, program) = example();
-    let mut observer = (Perfetto::new(Vec::new(), &program), Some(Konata::new(Vec::new(), &program)));
-    let run = run_observed(&case, &program, &Options::default(), &TimingOptions::default(), &mut observer);
+    let mut trace = Trace::new();
+    let run = run_observed(&case, &program, &Options::default(), &TimingOptions::default(), &mut trace);
     let (_, timing) = run.unwrap_or_else(|error| panic!("{error}"));
-    let (perfetto, konata) = observer;
     check(&timing);
-    (timing, perfetto.finish().unwrap(), konata.unwrap().finish().unwrap())
+    (timing, trace, Listing::new(&program))
 }
 
 #[test]
-fn a_chrome_trace_covers_the_life_of_each_warp() {
-    let (timing, json, _) = traced();
-    let trace: Value = serde_json::from_slice(&json).unwrap();
-    let events = trace["traceEvents"].as_array().unwrap();
-    let mut lines: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
-    for event in events.iter().filter(|event| event["ph"] == "X") {
-        let number = |name: &str| event[name].as_u64().unwrap();
-        lines.entry(number("tid")).or_default().push((number("ts"), number("ts") + number("dur")));
-    }
-    assert_eq!(lines.len(), timing.warps.len());
-    for warp in &timing.warps {
-        let spans = lines.get_mut(&u64::from(warp.cta * 32 + warp.warp)).unwrap();
+fn a_trace_covers_the_life_of_each_warp() {
+    let (timing, trace, _) = traced();
+    assert_eq!((trace.lanes().len(), trace.lost()), (timing.warps.len(), 0));
+    for lane in trace.lanes() {
+        let is_same = |warp: &&WarpTiming| (warp.cta, warp.warp) == (lane.warp.cta, lane.warp.warp);
+        let warp = timing.warps.iter().find(is_same).unwrap();
+        assert_eq!((lane.start, lane.end, lane.sub_core), (warp.start, warp.end, warp.sub_core));
+        let issues = lane.issues.iter().map(|issue| (issue.cycle, issue.cycle + 1));
+        let mut spans: Vec<_> = issues.chain(lane.waits.iter().map(|wait| (wait.from, wait.to))).collect();
         spans.sort_unstable();
         assert_eq!((spans[0].0, spans.last().unwrap().1), (warp.start, warp.end));
         assert!(spans.windows(2).all(|pair| pair[0].1 == pair[1].0), "no gap, no overlap: {spans:?}");
+        assert_eq!(lane.accesses.len(), 2);
     }
-    let count = |ph: &str, cat: &str| {
-        events.iter().filter(|event| event["ph"] == ph && event["cat"] == cat).count() as u64
-    };
-    assert_eq!(count("X", "issue"), timing.issued);
-    assert_eq!((count("b", "memory"), count("e", "memory")), (20, 20));
-    let names = events.iter().filter(|event| event["name"] == "process_name").count();
-    assert_eq!(names, 4, "sub-cores");
 }
 
 #[test]
-fn a_konata_log_is_in_order_and_ends_what_it_begins() {
-    let (timing, _, log) = traced();
+fn a_konata_log_ends_what_it_begins() {
+    let (timing, trace, listing) = traced();
+    let mut log = Vec::new();
+    konata::write(&trace, &listing, &mut log).unwrap();
     let text = String::from_utf8(log).unwrap();
-    let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("Kanata\t0004"));
-    assert_eq!(lines.next(), Some("C=\t0"));
-    let (mut begun, mut ended, mut cycle) = (Vec::new(), Vec::new(), 0u64);
-    let mut issues = 0;
-    for line in lines {
+    let (mut begun, mut ended, mut issues) = (Vec::new(), Vec::new(), 0);
+    for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let id = || fields[1].parse::<u64>().unwrap();
         match fields[0] {
-            "C" => cycle += id(),
             "I" => begun.push(id()),
             "R" => ended.push(id()),
             "S" => {
                 assert!(begun.contains(&id()) && !ended.contains(&id()), "{line}");
                 issues += u64::from(fields[3] == "Is");
             }
-            "L" => assert!(begun.contains(&id())),
-            other => panic!("{other}"),
+            _ => {}
         }
     }
-    assert!(cycle <= timing.cycles);
     assert_eq!(issues, timing.issued);
     begun.sort_unstable();
     ended.sort_unstable();
