@@ -267,6 +267,18 @@ pub fn max(ty: IntType, a: u64, b: u64) -> u64 {
     (if ty.rank(a) > ty.rank(b) { a } else { b }) & ty.mask()
 }
 
+/// The number after `old` when counting from 0 to `limit` and around; 0 after what is beyond: PTX `atom.inc`.
+pub const fn increment(ty: IntType, old: u64, limit: u64) -> u64 {
+    let (old, limit) = (old & ty.mask(), limit & ty.mask());
+    if old >= limit { 0 } else { old + 1 }
+}
+
+/// The number before `old` when counting from 0 to `limit` and around; `limit` before what is beyond: PTX `atom.dec`.
+pub const fn decrement(ty: IntType, old: u64, limit: u64) -> u64 {
+    let (old, limit) = (old & ty.mask(), limit & ty.mask());
+    if old == 0 || old > limit { limit } else { old - 1 }
+}
+
 /// `|a|` modulo 2^width: the least signed value is its own absolute value.
 #[inline]
 pub const fn abs(ty: IntType, a: u64) -> u64 {

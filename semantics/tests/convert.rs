@@ -7,7 +7,7 @@ use oracle::{FORMATS, Op, Random, arithmetic, specials};
 use ptxc_semantics::convert::{
     self, NanToInt, float_to_float, float_to_int, float_to_int_nan, int_to_float, round_to_integral,
 };
-use ptxc_semantics::{F16, F32, F64, Format, IntType, Mode, Rounding};
+use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, Rounding};
 use ptxc_semantics::{S8, S16, S32, S64, U8, U16, U32, U64};
 
 const INTS: [IntType; 8] = [U8, S8, U16, S16, U32, S32, U64, S64];
@@ -139,4 +139,36 @@ fn integers_to_integers() {
     assert_eq!(convert::int_to_int(U64, U8, 0x1234), 0x34);
     assert_eq!(convert::int_to_int_sat(S64, S16, i64::MIN as u64), 0x8000);
     assert_eq!(convert::int_to_int_sat(U64, S64, u64::MAX), i64::MAX as u64);
+}
+
+/// `.relu` after the rounding: what is negative becomes zero, and a NaN the one NaN.
+#[test]
+fn conversions_without_negatives() {
+    let mut random = Random(15);
+    for (from, to) in [(F32, F16), (F32, BF16), (F64, F32), (F16, F32)] {
+        for a in values(from, &mut random).into_iter().take(4000) {
+            let rounding = Rounding::ALL[random.next() as usize % 4];
+            let exact = oracle::convert(from, to, a, rounding);
+            let expected = match from.is_nan(a) {
+                true => to.nan(),
+                false if from.is_negative(a) => 0,
+                false => exact,
+            };
+            let ours = convert::float_to_float_relu(from, to, a, Mode::new(rounding));
+            assert_eq!(ours, expected, "{a:x} {from:?} {to:?} {rounding:?}");
+        }
+    }
+}
+
+/// What is flushed is what the reference calls subnormal.
+#[test]
+fn subnormals_are_those_of_the_reference() {
+    use rustc_apfloat::Float;
+    for a in 0..1u64 << 16 {
+        let subnormal = rustc_apfloat::ieee::Half::from_bits(a.into()).is_denormal();
+        assert_eq!(F16.is_subnormal(a), subnormal, "{a:x}");
+        assert_eq!(F16.flush(a), if subnormal { a & 0x8000 } else { a }, "{a:x}");
+        let subnormal = rustc_apfloat::ieee::BFloat::from_bits(a.into()).is_denormal();
+        assert_eq!(BF16.is_subnormal(a), subnormal, "{a:x}");
+    }
 }

@@ -177,3 +177,23 @@ fn products_of_24_bits() {
         assert_eq!(int::mul24_hi(true, a, b), (signed >> 16) as u32);
     }
 }
+
+/// Counting up visits 0 to the limit in turn, counting down is its inverse there, and what is beyond comes back in.
+#[test]
+fn counters_wrap_at_their_limit() {
+    for limit in 0..=255u64 {
+        let mut at = 0;
+        for expected in (0..=limit).cycle().skip(1).take(2 * limit as usize + 2) {
+            let before = at;
+            at = int::increment(U8, at, limit);
+            assert_eq!(at, expected, "after {before} of {limit}");
+            assert_eq!(int::decrement(U8, at, limit), before, "before {at} of {limit}");
+        }
+        for beyond in limit + 1..256 {
+            assert_eq!((int::increment(U8, beyond, limit), int::decrement(U8, beyond, limit)), (0, limit));
+        }
+    }
+    assert_eq!(int::increment(U32, 0xffff_fffe, 0xffff_ffff), 0xffff_ffff);
+    assert_eq!(int::increment(U32, 0xffff_ffff, 0xffff_ffff), 0);
+    assert_eq!(int::decrement(U32, 0, 0xffff_ffff), 0xffff_ffff);
+}

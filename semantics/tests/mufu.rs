@@ -176,3 +176,81 @@ fn double_precision_seeds() {
     assert_eq!(mufu::rsqrt64h(upper(16.0)), upper(0.25));
     assert_eq!(mufu::rsqrt64h(upper(-1.0)), 0xfff8_0000);
 }
+
+/// The upper words of the exact results, cut off: `n` is one where `n <= exact` and the next one is not.
+#[test]
+fn double_precision_seeds_bracket_the_exact_results() {
+    use num_bigint::BigUint;
+    // Significand and exponent, plus 1100, of a positive normal number with this upper word.
+    let decode =
+        |high: u32| (BigUint::from(high & 0xf_ffff | 0x10_0000), u64::from(high >> 20) + 1100 - 1023 - 20);
+    let one = |exponent: u64| BigUint::from(1u32) << exponent;
+    let mut random = Random(42);
+    for _ in 0..2000 {
+        // Divisors below 2^1021, whose reciprocals are normal.
+        let a = 0x10_0000 + (random.next() as u32) % (0x7fc0_0000 - 0x10_0000);
+        let (m, e) = decode(a);
+        let below = |word: u32| {
+            let (n, f) = decode(word);
+            (n * &m) << (e + f) <= one(2 * 1100)
+        };
+        let ours = mufu::rcp64h(a);
+        assert!(below(ours) && !below(ours + 1), "rcp64h({a:#x}) = {ours:#x}");
+        let below = |word: u32| {
+            let (n, f) = decode(word);
+            (&n * &n * &m) << (2 * f + e) <= one(3 * 1100)
+        };
+        let ours = mufu::rsqrt64h(a);
+        assert!(below(ours) && !below(ours + 1), "rsqrt64h({a:#x}) = {ours:#x}");
+    }
+}
+
+/// Where the check lets a division pass, nothing that the sequence computes leaves the normal numbers.
+#[test]
+fn divisions_that_pass_the_check_stay_in_range() {
+    let mut random = Random(43);
+    let exponent = |bits: u32| (bits >> 23 & 0xff) as i32 - 127;
+    let mut passed = 0;
+    for _ in 0..20_000 {
+        let (a, b) = (random.next() as u32, random.next() as u32);
+        if mufu::division_check(a, b) {
+            continue;
+        }
+        passed += 1;
+        let (x, y) = (f64::from(f32::from_bits(a)), f64::from(f32::from_bits(b)));
+        let normal = |value: f64| value.abs() >= f32::MIN_POSITIVE.into() && value.abs() <= f32::MAX.into();
+        assert!(normal(x) && normal(y) && normal(1.0 / y) && normal(x / y), "{a:#x} / {b:#x}");
+        // The remainder is a multiple of the product of the last places of divisor and quotient.
+        assert!(exponent(b) - 23 + (exponent(a) - exponent(b) - 1) - 23 >= -149, "{a:#x} / {b:#x}");
+    }
+    assert!(passed > 5000, "{passed}");
+    for special in [0, 1, 0x7f80_0000, 0xffc0_0000] {
+        assert!(mufu::division_check(special, 0x3f80_0000) && mufu::division_check(0x3f80_0000, special));
+    }
+}
+
+/// Where PTX keeps subnormals, scaling around the unit costs one rounding more.
+#[test]
+fn subnormal_operands_and_results() {
+    let mut random = Random(44);
+    let within = |name: &str, a: u32, ours: u32, exact: f64| {
+        let error = (f64::from(f32::from_bits(ours)) - exact).abs();
+        // Two units in the last place of a normal result, one of a subnormal one.
+        let allowed = exact.abs() * 2f64.powi(-22) + f64::from(f32::from_bits(1));
+        assert!(error <= allowed, "{name}({a:#x}) = {ours:#x}, not {exact:e}");
+    };
+    for _ in 0..2000 {
+        let a = (random.next() as u32 & 0x7f_ffff).max(1);
+        let x = f64::from(f32::from_bits(a));
+        within("rsqrt", a, mufu::rsqrt(a, false), 1.0 / x.sqrt());
+        within("sqrt", a, mufu::sqrt(a, false), x.sqrt());
+        within("lg2", a, mufu::lg2(a, false), x.log2());
+        if 1.0 / x < f32::MAX.into() {
+            within("rcp", a, mufu::rcp(a, false), 1.0 / x);
+        }
+        let large = 0x7e80_0000 | (random.next() as u32 & 0x7f_ffff);
+        within("rcp", large, mufu::rcp(large, false), 1.0 / f64::from(f32::from_bits(large)));
+        let power = -126.0 - (random.next() % 2300) as f32 / 100.0;
+        within("ex2", power.to_bits(), mufu::ex2(power.to_bits(), false), f64::from(power).exp2());
+    }
+}

@@ -303,8 +303,8 @@ pub(crate) fn atomic(op: AtomicOp, ty: Type, ftz: bool) -> Option<Lane> {
         AtomicOp::And => two(|old, b| old & b),
         AtomicOp::Or => two(|old, b| old | b),
         AtomicOp::Xor => two(|old, b| old ^ b),
-        AtomicOp::Inc => two(|old, limit| if old >= limit { 0 } else { old + 1 }),
-        AtomicOp::Dec => two(|old, limit| if old == 0 || old > limit { limit } else { old - 1 }),
+        AtomicOp::Inc => two(move |old, limit| int::increment(u, old, limit)),
+        AtomicOp::Dec => two(move |old, limit| int::decrement(u, old, limit)),
         AtomicOp::Exch => two(|_, b| b),
         AtomicOp::Cas => three(|old, expected, new| if old == expected { new } else { old }),
         AtomicOp::Fmin | AtomicOp::Fmax => {
