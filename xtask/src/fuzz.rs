@@ -4,6 +4,7 @@
 //! engines differ, and the reduced kernel; a folder gets the whole kernel and the reduced one. What is printed of a seed, and in
 //! which order, does not depend on the number of threads.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use ptxc_fuzz::Trial;
-use ptxc_fuzz::campaign::{Campaign, Finding};
+use ptxc_fuzz::campaign::{Campaign, Finding, Outcome};
 use ptxc_fuzz::execute::{Failure, Who, keep_panics};
 
 /// How often progress is told.
@@ -115,20 +116,26 @@ impl Fuzz {
         let start = Instant::now();
         let mut told = start;
         let (mut tried, mut failures) = (0u64, 0u64);
+        let mut unsupported: BTreeMap<String, u64> = BTreeMap::new();
         let mut trouble = Ok(());
         let rate = |tried: u64| tried as f64 / start.elapsed().as_secs_f64();
-        campaign.run(&|seed, trial| self.test(seed, trial), &mut |_, finding| {
+        campaign.run(&|seed, trial| self.test(seed, trial), &mut |_, outcome| {
             tried += 1;
-            if let Some(finding) = finding {
-                failures += 1;
-                let written = self.report(&finding);
-                trouble = std::mem::replace(&mut trouble, Ok(())).and(written);
+            match outcome {
+                Outcome::Agreed => {}
+                Outcome::Unsupported(what) => *unsupported.entry(what).or_default() += 1,
+                Outcome::Failed(finding) => {
+                    failures += 1;
+                    let written = self.report(&finding);
+                    trouble = std::mem::replace(&mut trouble, Ok(())).and(written);
+                }
             }
             if told.elapsed() > TELL {
                 told = Instant::now();
                 eprintln!("{tried} programs, {failures} failures, {:.0} programs/s", rate(tried));
             }
         });
+        unsupported.iter().for_each(|(what, count)| println!("not supported, {count} programs: {what}"));
         println!("{tried} programs from seed {}, {failures} failures", campaign.first);
         eprintln!("{:.0} programs/s", rate(tried));
         trouble?;

@@ -26,6 +26,17 @@ pub struct Campaign {
     pub time: Option<Duration>,
 }
 
+/// What became of a trial.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// All executions agree.
+    Agreed,
+    /// The compiler says what it does not support.
+    Unsupported(String),
+    /// Something is wrong.
+    Failed(Box<Finding>),
+}
+
 /// A trial that failed.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -44,25 +55,29 @@ impl Campaign {
     pub fn run(
         &self,
         test: &(dyn Fn(u64, &Trial) -> Result<(), Failure> + Sync),
-        tell: &mut dyn FnMut(u64, Option<Finding>),
+        tell: &mut dyn FnMut(u64, Outcome),
     ) -> u64 {
         let start = Instant::now();
         let end = self.first.saturating_add(self.count);
         let next = AtomicU64::new(self.first);
         let (sender, receiver) = mpsc::channel();
-        let work = |sender: mpsc::Sender<(u64, Option<Finding>)>| {
+        let work = |sender: mpsc::Sender<(u64, Outcome)>| {
             loop {
                 let seed = next.fetch_add(1, Ordering::Relaxed);
                 if seed >= end || self.time.is_some_and(|time| start.elapsed() > time) {
                     return;
                 }
                 let trial = Trial::new(seed);
-                let finding = test(seed, &trial).err().map(|whole| {
-                    let mut test = |trial: &Trial| test(seed, trial);
-                    let (trial, failure) = reduce(trial, whole.clone(), &mut test);
-                    Finding { seed, whole, trial, failure }
-                });
-                if sender.send((seed, finding)).is_err() {
+                let outcome = match test(seed, &trial) {
+                    Ok(()) => Outcome::Agreed,
+                    Err(failure) if failure.is_unsupported() => Outcome::Unsupported(failure.what),
+                    Err(whole) => {
+                        let mut test = |trial: &Trial| test(seed, trial);
+                        let (trial, failure) = reduce(trial, whole.clone(), &mut test);
+                        Outcome::Failed(Box::new(Finding { seed, whole, trial, failure }))
+                    }
+                };
+                if sender.send((seed, outcome)).is_err() {
                     return;
                 }
             }
@@ -75,10 +90,10 @@ impl Campaign {
             }
             drop(sender);
             let mut waiting = BTreeMap::new();
-            for (seed, finding) in receiver {
-                waiting.insert(seed, finding);
-                while let Some(finding) = waiting.remove(&told) {
-                    tell(told, finding);
+            for (seed, outcome) in receiver {
+                waiting.insert(seed, outcome);
+                while let Some(outcome) = waiting.remove(&told) {
+                    tell(told, outcome);
                     told += 1;
                 }
             }

@@ -132,6 +132,11 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Whether the compiler says that it does not support something: no code, but no wrong code either.
+    pub fn is_unsupported(&self) -> bool {
+        self.who == Who::Compiler && self.sort == "E0900"
+    }
+
     /// Whether another one may stand for this one.
     pub fn is_like(&self, other: &Failure) -> bool {
         self.who == other.who && self.sort == other.sort

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use ptxc_fuzz::Trial;
-use ptxc_fuzz::campaign::Campaign;
+use ptxc_fuzz::campaign::{Campaign, Outcome};
 use ptxc_fuzz::execute::{Settings, execute};
 use ptxc_fuzz::launch::flow_case;
 use ptxc_fuzz::random::Random;
@@ -23,15 +23,18 @@ fn random_kernels_compute_the_same_before_and_after() {
         jobs: available_parallelism().expect("the machine has processors"),
         time: None,
     };
-    let mut failures = 0;
-    campaign.run(&|_, trial| trial.run(), &mut |seed, finding| {
-        if let Some(finding) = finding {
+    let (mut failures, mut unsupported) = (0, 0);
+    campaign.run(&|_, trial| trial.run(), &mut |seed, outcome| match outcome {
+        Outcome::Agreed => {}
+        Outcome::Unsupported(_) => unsupported += 1,
+        Outcome::Failed(finding) => {
             failures += 1;
             let (trial, failure) = (&finding.trial, &finding.failure);
             eprintln!("seed {seed}: {failure}\n{}\n{}", trial.conditions(), trial.text());
         }
     });
     assert_eq!(failures, 0, "kernels went wrong");
+    assert!(unsupported <= campaign.count / 100, "{unsupported} kernels are not supported");
 }
 
 #[test]

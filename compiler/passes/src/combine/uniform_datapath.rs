@@ -242,6 +242,11 @@ fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> 
             _ => {}
         }
     }
+    // The index into a constant bank, for example, is a general register in any form.
+    let stays = made.uses().any(|access| access.reg.file == RegFile::Gpr && moved(access.reg).is_some());
+    if stays {
+        return None;
+    }
     let holds = |made: &Inst<VReg>| made.check_form().is_ok() && takes_operands(made);
     if holds(&made) {
         return Some(made);
