@@ -186,6 +186,10 @@ pub struct VerifyArgs {
     /// The architecture, where the text does not say it.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
+    /// Count only waits for scoreboards that an instruction sets itself, as for code that ptxc makes: not those
+    /// of a later memory access that can't overtake it.
+    #[arg(long)]
+    pub strict: bool,
     /// How diagnostics are printed.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,

@@ -3,7 +3,7 @@
 use ptxc_compiler::Located;
 use ptxc_passes::diagnostic::Severity;
 use ptxc_sass::text::{Kernel, ReadOptions};
-use ptxc_sass::verify::{Hazard, HazardKind, Lack, check};
+use ptxc_sass::verify::{Hazard, HazardKind, Lack, Order, check_with};
 use ptxc_sass::{Control, Program};
 
 use crate::cli::VerifyArgs;
@@ -17,6 +17,7 @@ pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
         Err(message) => return streams.usage(message),
     };
     let options = ReadOptions { arch, without_control: false };
+    let order = if args.strict { Order::Own } else { Order::InOrder };
     let mut outcome = Outcome::Done;
     for path in &args.files {
         let file = match load(path, &options, args.message_format, streams) {
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
             .kernels
             .iter()
             .flat_map(|kernel| {
-                let hazards = check(&kernel.program).err().unwrap_or_default();
+                let hazards = check_with(&kernel.program, order).err().unwrap_or_default();
                 // The registers of one tuple lack the same.
                 let groups = hazards.chunk_by(|a, b| Hazard { reg: a.reg, ..b.clone() } == *a);
                 groups.map(|group| located(kernel, group)).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use super::state::State;
-use super::{Hazard, HazardKind, Lack};
+use super::{Hazard, HazardKind, Lack, Order};
 use crate::operand::{Label, OperandKind};
 use crate::program::Program;
 use crate::table::Op;
@@ -49,7 +49,7 @@ fn next(program: &Program, index: usize) -> Next {
 }
 
 /// Runs the check; the hazards come in no particular order and possibly repeated.
-pub(super) fn run(program: &Program) -> Vec<Hazard> {
+pub(super) fn run(program: &Program, rule: Order) -> Vec<Hazard> {
     let count = program.insts.len();
     let mut hazards = Vec::new();
     // A block starts at the entry, at every branch target, and after every instruction that may branch.
@@ -109,7 +109,7 @@ pub(super) fn run(program: &Program) -> Vec<Hazard> {
         };
         let block = order[position as usize] as usize;
         let paths = std::mem::take(&mut arrived[block]);
-        let joined = State::join(entry[block].as_ref().into_iter().chain(&paths));
+        let joined = State::join(rule, entry[block].as_ref().into_iter().chain(&paths));
         if entry[block].as_ref() == Some(&joined) {
             continue;
         }

@@ -131,10 +131,27 @@ impl fmt::Display for Hazard {
     }
 }
 
+/// Which waits end what is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Waits for a scoreboard that the instruction itself sets. Code that ptxc makes keeps this.
+    #[default]
+    Own,
+    /// Also waits for a scoreboard of a later instruction that can't overtake it: the memory pipe reads
+    /// operands in order, and loads from shared memory return in order. NVIDIA's assembler relies on it; no
+    /// document says so.
+    InOrder,
+}
+
 /// Checks a program; the hazards come in the order of their consumers, each pair of instructions and rule
 /// once.
 pub fn check(program: &Program) -> Result<(), Vec<Hazard>> {
-    let mut hazards = flow::run(program);
+    check_with(program, Order::Own)
+}
+
+/// The same with other rules of what a wait ends.
+pub fn check_with(program: &Program, order: Order) -> Result<(), Vec<Hazard>> {
+    let mut hazards = flow::run(program, order);
     hazards.sort();
     hazards
         .dedup_by(|a, b| (a.consumer, a.producer, a.kind, a.reg) == (b.consumer, b.producer, b.kind, b.reg));

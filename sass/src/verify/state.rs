@@ -2,13 +2,12 @@
 
 use smallvec::SmallVec;
 
-use super::{Hazard, HazardKind, Lack};
-use crate::arch::Arch;
+use super::{Hazard, HazardKind, Lack, Order};
 use crate::inst::{Access, AccessRole};
 use crate::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
-use crate::table::{Completion, Op};
+use crate::table::{Completion, Op, Pipe};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
 /// entry of the latency tables.
@@ -38,15 +37,25 @@ struct Pending {
     write: bool,
     /// A wait for one of these ends it.
     scoreboards: u8,
+    /// So does a wait for one of these, which later instructions that can't overtake it set.
+    followers: u8,
     /// Cycles since the issue of the youngest such access, up to [`VISIBLE`].
     age: u8,
+    /// Cycles since the issue of the youngest follower, up to [`VISIBLE`].
+    follower_age: u8,
     /// The youngest such access's instruction.
     producer: u32,
 }
 
 impl Pending {
-    fn key(&self) -> (u16, bool, u8) {
-        (self.reg, self.write, self.scoreboards)
+    fn key(&self) -> (u16, bool, u8, u8) {
+        (self.reg, self.write, self.scoreboards, self.followers)
+    }
+
+    /// Whether waiting for these scoreboards ends it.
+    fn is_ended_by(&self, waits: u8) -> bool {
+        let own = self.scoreboards & waits != 0 && self.age >= VISIBLE;
+        own || (self.followers & waits != 0 && self.follower_age >= VISIBLE)
     }
 }
 
@@ -63,13 +72,14 @@ pub(super) struct State {
     pending: Vec<Pending>,
     /// The last CTA barrier and its age, up to [`HORIZON`].
     barrier: Option<(u32, u8)>,
+    order: Order,
 }
 
 impl State {
     /// What holds where paths meet: everything that is under way on any of them, as young as on the path
     /// where it is youngest. The cost is that of sorting what the paths bring.
-    pub(super) fn join<'a>(paths: impl Iterator<Item = &'a State>) -> State {
-        let mut joined = State::default();
+    pub(super) fn join<'a>(order: Order, paths: impl Iterator<Item = &'a State>) -> State {
+        let mut joined = State { order, ..State::default() };
         for path in paths {
             joined.fixed.extend(&path.fixed);
             joined.pending.extend(&path.pending);
@@ -81,7 +91,7 @@ impl State {
         // Of several entries with one key the first stays.
         joined.fixed.sort_by_key(|f| (f.key(), f.age));
         joined.fixed.dedup_by_key(|f| f.key());
-        joined.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
+        joined.pending.sort_by_key(|p| (p.key(), p.age.min(p.follower_age), p.age, p.producer));
         joined.pending.dedup_by_key(|p| p.key());
         joined
     }
@@ -91,7 +101,7 @@ impl State {
         let coded = &program.insts[index as usize];
         let control = &coded.control;
         if control.wait_mask != 0 {
-            self.pending.retain(|p| p.scoreboards & control.wait_mask == 0 || p.age < VISIBLE);
+            self.pending.retain(|p| !p.is_ended_by(control.wait_mask));
         }
         let accesses = coded.inst.accesses();
         for access in &accesses {
@@ -107,7 +117,7 @@ impl State {
             let (kind, lack) = (HazardKind::Format, Lack::Rule);
             report(Hazard { consumer: index, producer: index, kind, reg: None, lack });
         }
-        self.start(program.arch, coded, index, &accesses);
+        self.start(program, index, &accesses);
         self.pass(control.stall);
         if coded.inst.row().effects.boundary {
             self.leave(program, index, report);
@@ -185,12 +195,13 @@ impl State {
         }
         // Where a guard keeps it here, all is as it was.
         if program.insts[index as usize].inst.guard.is_none() {
-            *self = State::default();
+            *self = State { order: self.order, ..State::default() };
         }
     }
 
     /// Adds the accesses of an instruction at age 0. A write ends what was known of the register.
-    fn start(&mut self, arch: Arch, coded: &Coded, index: u32, accesses: &[Access<PReg>]) {
+    fn start(&mut self, program: &Program, index: u32, accesses: &[Access<PReg>]) {
+        let (arch, coded) = (program.arch, &program.insts[index as usize]);
         let completion = coded.inst.completion(arch);
         let control = &coded.control;
         let write = control.write_barrier.map_or(0, |sb| 1 << sb);
@@ -209,12 +220,23 @@ impl State {
                 let reg = reg.dense() as u16;
                 if late {
                     let scoreboards = if is_def { write } else { write | read };
-                    pending.push(Pending { reg, write: is_def, scoreboards, age: 0, producer: index });
+                    pending.push(Pending {
+                        reg,
+                        write: is_def,
+                        scoreboards,
+                        followers: 0,
+                        age: 0,
+                        follower_age: VISIBLE,
+                        producer: index,
+                    });
                 } else {
                     let slot = access.slot;
                     fixed.push(Fixed { reg, write: is_def, producer: index, slot, component, age: 0 });
                 }
             }
+        }
+        if self.order == Order::InOrder && write | read != 0 {
+            self.follow(program, coded.inst.op, write | read);
         }
         if coded.inst.guard.is_none() {
             let written = fixed.iter().filter(|f| f.write).map(|f| f.reg);
@@ -240,6 +262,20 @@ impl State {
         }
     }
 
+    /// An instruction sets scoreboards that announce, too, the end of what it can't overtake.
+    fn follow(&mut self, program: &Program, op: Op, scoreboards: u8) {
+        for pending in &mut self.pending {
+            let earlier = program.insts[pending.producer as usize].inst.op;
+            let is_behind = if pending.write { returns_behind(earlier, op) } else { reads_behind(earlier, op) };
+            if is_behind {
+                pending.followers |= scoreboards;
+                pending.follower_age = 0;
+            }
+        }
+        self.pending.sort_by_key(|p| (p.key(), p.age.min(p.follower_age), p.age, p.producer));
+        self.pending.dedup_by_key(|p| p.key());
+    }
+
     /// Forgets a register that is overwritten: whoever comes later depends on the overwriting instruction,
     /// which has itself been checked against what was under way.
     fn forget(&mut self, reg: u16) {
@@ -259,6 +295,7 @@ impl State {
         });
         for pending in &mut self.pending {
             pending.age = pending.age.saturating_add(cycles).min(VISIBLE);
+            pending.follower_age = pending.follower_age.saturating_add(cycles).min(VISIBLE);
         }
         if let Some((_, age)) = &mut self.barrier {
             *age = age.saturating_add(cycles);
@@ -285,4 +322,16 @@ fn check_reuse(coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
             report(Hazard { consumer: index, producer: index, kind, reg: Some(reg), lack });
         }
     }
+}
+
+/// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared
+/// memory return in order. ptxas leaves the scoreboards of all but the last of a run of them out.
+fn returns_behind(earlier: Op, later: Op) -> bool {
+    earlier == Op::LDS && later == Op::LDS
+}
+
+/// Whether `earlier` has read its operands when `later`, issued behind it, has: the queue of the memory pipe
+/// is one. ptxas overwrites addresses behind a wait for a later access.
+fn reads_behind(earlier: Op, later: Op) -> bool {
+    earlier.row().pipe == Pipe::Lsu && later.row().pipe == Pipe::Lsu
 }
