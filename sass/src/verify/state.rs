@@ -37,25 +37,24 @@ struct Pending {
     write: bool,
     /// A wait for one of these ends it.
     scoreboards: u8,
-    /// So does a wait for one of these, which later instructions that can't overtake it set.
-    followers: u8,
+    /// So does a wait for one of these, which later instructions that can't overtake it set: those of age 0, of
+    /// age 1, and those that scoreboards count.
+    followers: [u8; VISIBLE as usize + 1],
     /// Cycles since the issue of the youngest such access, up to [`VISIBLE`].
     age: u8,
-    /// Cycles since the issue of the youngest follower, up to [`VISIBLE`].
-    follower_age: u8,
     /// The youngest such access's instruction.
     producer: u32,
 }
 
 impl Pending {
-    fn key(&self) -> (u16, bool, u8, u8) {
+    fn key(&self) -> (u16, bool, u8, [u8; VISIBLE as usize + 1]) {
         (self.reg, self.write, self.scoreboards, self.followers)
     }
 
     /// Whether waiting for these scoreboards ends it.
     fn is_ended_by(&self, waits: u8) -> bool {
         let own = self.scoreboards & waits != 0 && self.age >= VISIBLE;
-        own || (self.followers & waits != 0 && self.follower_age >= VISIBLE)
+        own || self.followers[usize::from(VISIBLE)] & waits != 0
     }
 }
 
@@ -91,7 +90,7 @@ impl State {
         // Of several entries with one key the first stays.
         joined.fixed.sort_by_key(|f| (f.key(), f.age));
         joined.fixed.dedup_by_key(|f| f.key());
-        joined.pending.sort_by_key(|p| (p.key(), p.age.min(p.follower_age), p.age, p.producer));
+        joined.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
         joined.pending.dedup_by_key(|p| p.key());
         joined
     }
@@ -161,6 +160,11 @@ impl State {
                 (false, true) => HazardKind::War,
                 (false, false) => continue,
             };
+            let producer = program.insts[pending.producer as usize].inst.op;
+            if self.order == Order::InOrder && kind == HazardKind::War && reads_behind(producer, inst.op) {
+                // The result comes later still than the reading of the instruction's own operands.
+                continue;
+            }
             let lack = Lack::Wait(pending.scoreboards);
             report(Hazard { consumer: index, producer: pending.producer, kind, reg: Some(reg), lack });
         }
@@ -224,9 +228,8 @@ impl State {
                         reg,
                         write: is_def,
                         scoreboards,
-                        followers: 0,
+                        followers: Default::default(),
                         age: 0,
-                        follower_age: VISIBLE,
                         producer: index,
                     });
                 } else {
@@ -268,11 +271,11 @@ impl State {
             let earlier = program.insts[pending.producer as usize].inst.op;
             let is_behind = if pending.write { returns_behind(earlier, op) } else { reads_behind(earlier, op) };
             if is_behind {
-                pending.followers |= scoreboards;
-                pending.follower_age = 0;
+                let [youngest, young, counted] = &mut pending.followers;
+                *youngest |= scoreboards & !(*young | *counted);
             }
         }
-        self.pending.sort_by_key(|p| (p.key(), p.age.min(p.follower_age), p.age, p.producer));
+        self.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
         self.pending.dedup_by_key(|p| p.key());
     }
 
@@ -295,7 +298,10 @@ impl State {
         });
         for pending in &mut self.pending {
             pending.age = pending.age.saturating_add(cycles).min(VISIBLE);
-            pending.follower_age = pending.follower_age.saturating_add(cycles).min(VISIBLE);
+            for _ in 0..cycles.min(VISIBLE) {
+                let [youngest, young, counted] = pending.followers;
+                pending.followers = [0, youngest, counted | young];
+            }
         }
         if let Some((_, age)) = &mut self.barrier {
             *age = age.saturating_add(cycles);
@@ -325,13 +331,18 @@ fn check_reuse(coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
 }
 
 /// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared
-/// memory return in order. ptxas leaves the scoreboards of all but the last of a run of them out.
+/// memory return in order, so do those from constant banks, shuffles, and what the unit for transcendentals computes. ptxas leaves the
+/// scoreboards of all but the last of a run of them out.
 fn returns_behind(earlier: Op, later: Op) -> bool {
-    earlier == Op::LDS && later == Op::LDS
+    match earlier {
+        Op::LDS | Op::LDC | Op::SHFL => earlier == later,
+        _ => earlier.row().pipe == Pipe::Xu && later.row().pipe == Pipe::Xu,
+    }
 }
 
 /// Whether `earlier` has read its operands when `later`, issued behind it, has: the queue of the memory pipe
-/// is one. ptxas overwrites addresses behind a wait for a later access.
+/// is one, and so is that of transcendentals. ptxas overwrites addresses behind a wait for a later access.
 fn reads_behind(earlier: Op, later: Op) -> bool {
-    earlier.row().pipe == Pipe::Lsu && later.row().pipe == Pipe::Lsu
+    let pipe = earlier.row().pipe;
+    matches!(pipe, Pipe::Lsu | Pipe::Xu) && later.row().pipe == pipe
 }

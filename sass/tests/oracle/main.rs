@@ -6,6 +6,7 @@
 //! of kernels is looked at, with `--ignored` the whole corpus.
 
 mod latency;
+mod program;
 mod text;
 mod tools;
 

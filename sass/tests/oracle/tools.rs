@@ -43,8 +43,8 @@ fn find() -> Option<Oracle> {
 }
 
 impl Oracle {
-    /// The instructions of a kernel for sm_90, as the tools compile and print it.
-    pub fn disassemble(&self, ptx: &Path) -> Vec<Line> {
+    /// A kernel for sm_90, as the tools compile and print it, with encodings.
+    pub fn listing(&self, ptx: &Path) -> String {
         static SERIAL: AtomicUsize = AtomicUsize::new(0);
         let name = ptx.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -63,7 +63,12 @@ impl Oracle {
             .output()
             .expect("nvdisasm runs");
         std::fs::remove_file(&cubin).expect("the cubin is there");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The instructions of a kernel.
+    pub fn disassemble(&self, ptx: &Path) -> Vec<Line> {
+        let text = self.listing(ptx);
         let mut found = Vec::new();
         let mut pending = None;
         let mut labelled = true;
