@@ -217,6 +217,20 @@ impl std::fmt::Display for Engine {
     }
 }
 
+/// Which of the possible latencies instructions of variable latency have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Latencies {
+    /// The least.
+    Best,
+    /// The usual.
+    #[default]
+    Typical,
+    /// The greatest.
+    Worst,
+    /// Any, by the seed.
+    Drawn,
+}
+
 /// How a run's numbers are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StatsFormat {
@@ -261,6 +275,20 @@ pub struct RunArgs {
     /// How many elements of each changed buffer are printed.
     #[arg(long, value_name = "N", default_value_t = PRINTED, help_heading = "Launch of a kernel")]
     pub print: usize,
+    /// Let control codes count: who reads a result before they guarantee that it is there gets a random value, and
+    /// is reported (SASS).
+    #[arg(long, help_heading = "Time")]
+    pub hazards: bool,
+    /// Run on the model of one SM, and print its cycles and what warps waited for; with --hazards (SASS).
+    #[arg(long, help_heading = "Time")]
+    pub timing: bool,
+    /// The latencies of loads and the like: the best, the typical, the worst, or drawn from in between.
+    #[arg(long, value_enum, default_value_t, help_heading = "Time")]
+    pub latencies: Latencies,
+    /// Write what every warp did in every cycle, with --timing: FILE.json for Perfetto, FILE.html for a browser, any
+    /// other name for Konata; may be given several times.
+    #[arg(long, value_name = "FILE", help_heading = "Time")]
+    pub trace: Vec<PathBuf>,
     /// Print one JSON object about the run.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub stats: Option<StatsFormat>,

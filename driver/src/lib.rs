@@ -2,6 +2,7 @@
 
 mod check;
 mod cli;
+mod hazard;
 mod lower;
 mod messages;
 mod opt;

@@ -1,14 +1,13 @@
 //! `ptxc verify`: the static hazard check on SASS text.
 
 use ptxc_compiler::Located;
-use ptxc_passes::diagnostic::Severity;
-use ptxc_sass::text::{Kernel, ReadOptions};
-use ptxc_sass::verify::{Hazard, HazardKind, Lack, Order, check_with};
-use ptxc_sass::{Control, Program};
+use ptxc_sass::text::ReadOptions;
+use ptxc_sass::verify::{Order, check_with};
 
 use crate::cli::VerifyArgs;
+use crate::hazard::{group, located};
 use crate::messages::{print, sum};
-use crate::sass_text::{arch, count, load, span};
+use crate::sass_text::{arch, count, load};
 use crate::{Outcome, Streams};
 
 pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
@@ -32,9 +31,7 @@ pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
             .iter()
             .flat_map(|kernel| {
                 let hazards = check_with(&kernel.program, order).err().unwrap_or_default();
-                // The registers of one tuple lack the same.
-                let groups = hazards.chunk_by(|a, b| Hazard { reg: a.reg, ..b.clone() } == *a);
-                groups.map(|group| located(kernel, group)).collect::<Vec<_>>()
+                group(&hazards).map(|group| located(kernel, group)).collect::<Vec<_>>()
             })
             .collect();
         if print(path, &file.text, &hazards, args.message_format, streams) != Outcome::Done {
@@ -52,168 +49,4 @@ pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
         }
     }
     outcome
-}
-
-/// The code of a kind of hazard.
-fn code(kind: HazardKind) -> &'static str {
-    match kind {
-        HazardKind::Raw => "E0970",
-        HazardKind::Waw => "E0971",
-        HazardKind::War => "E0972",
-        HazardKind::AfterBarrier => "E0973",
-        HazardKind::StaleReuse => "E0974",
-        HazardKind::Format => "E0975",
-        HazardKind::Boundary => "E0976",
-        HazardKind::FallsOff => "E0977",
-    }
-}
-
-/// Hazards that differ in their registers alone in words, at the instruction that comes too soon.
-fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
-    let program = &kernel.program;
-    let hazard = &hazards[0];
-    let regs: Vec<String> =
-        hazards.iter().filter_map(|hazard| hazard.reg).map(|reg| reg.to_string()).collect();
-    let regs = match &regs[..] {
-        [] => "what it needs".to_string(),
-        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
-        [reg, ..] => reg.clone(),
-    };
-    let (is, it, has, keeps) = if hazards.len() > 1 {
-        ("are", "they", "have", "values are")
-    } else {
-        ("is", "it", "has", "value is")
-    };
-    let place = |index: u32| kernel.spans.get(index as usize).map_or(span(&(0..0)), span);
-    let (message, here, there) = match hazard.kind {
-        HazardKind::Raw => (
-            format!("{regs} {is} read before {it} {is} there"),
-            format!("reads {regs}"),
-            format!("writes {regs}"),
-        ),
-        HazardKind::Waw => (
-            format!("{regs} {is} overwritten before the first {keeps} there"),
-            format!("overwrites {regs}"),
-            format!("writes {regs}, perhaps later"),
-        ),
-        HazardKind::War => (
-            format!("{regs} {is} overwritten before {it} {has} been read"),
-            format!("overwrites {regs}"),
-            format!("still has to read {regs}"),
-        ),
-        HazardKind::AfterBarrier => (
-            "an instruction follows a CTA barrier too soon".to_string(),
-            "comes".to_string(),
-            "the barrier".to_string(),
-        ),
-        HazardKind::StaleReuse => (
-            format!("the reuse cache keeps {regs}, which the instruction overwrites"),
-            format!("overwrites {regs}"),
-            String::new(),
-        ),
-        HazardKind::Format => {
-            ("the control field is illegal".to_string(), "this instruction's".to_string(), String::new())
-        }
-        HazardKind::Boundary => (
-            format!("{regs} {is} under way where the function is left"),
-            "leaves the function".to_string(),
-            format!("{regs} {is} not settled here"),
-        ),
-        HazardKind::FallsOff => (
-            "control runs past the last instruction".to_string(),
-            "nothing follows".to_string(),
-            String::new(),
-        ),
-    };
-    let lack = match hazard.lack {
-        Lack::Cycles { need, have } => format!(" after {}, {need} are needed", cycles(have)),
-        Lack::Wait(0) => ", and nothing says when it may".to_string(),
-        Lack::Wait(mask) if waits(program, hazard.consumer) & mask != 0 => {
-            format!(" and waits for {} too early to see it", names(mask))
-        }
-        Lack::Wait(mask) => format!(" without waiting for {}", names(mask)),
-        Lack::Rule => String::new(),
-    };
-    let mut secondary = Vec::new();
-    if hazard.producer != hazard.consumer {
-        let sets = match (hazard.lack, hazard.kind) {
-            (Lack::Wait(0), HazardKind::War) => ", and sets no scoreboard",
-            (Lack::Wait(0), _) => ", and sets no scoreboard",
-            _ => "",
-        };
-        secondary.push((place(hazard.producer), format!("{there}{sets}")));
-    }
-    Located {
-        code: code(hazard.kind).to_string(),
-        severity: Severity::Error,
-        message,
-        primary: (place(hazard.consumer), format!("{here}{lack}")),
-        secondary,
-        notes: vec![format!("in `{}`, /*{:04x}*/", program.name, hazard.consumer * Program::INST_BYTES)],
-        help: help(program, hazard),
-    }
-}
-
-fn cycles(number: u8) -> String {
-    count(number.into(), "cycle")
-}
-
-fn waits(program: &Program, index: u32) -> u8 {
-    program.insts.get(index as usize).map_or(0, |coded| coded.control.wait_mask)
-}
-
-fn names(mask: u8) -> String {
-    let names: Vec<String> = (0..8).filter(|sb| mask >> sb & 1 != 0).map(|sb| format!("SB{sb}")).collect();
-    names.join(" or ")
-}
-
-/// What would repair it.
-fn help(program: &Program, hazard: &Hazard) -> Option<String> {
-    let stall_of = |index: u32| program.insts.get(index as usize).map(|coded| coded.control.stall);
-    Some(match hazard.lack {
-        Lack::Cycles { need, have } => {
-            let missing = need.saturating_sub(have);
-            // What is left waits too before the first instruction behind it issues.
-            let before = match hazard.kind {
-                HazardKind::Boundary => hazard.consumer,
-                _ => hazard.consumer.checked_sub(1)?,
-            };
-            let stall = stall_of(before)?;
-            let place = before * Program::INST_BYTES;
-            let is_behind = hazard.producer <= before;
-            if is_behind && stall + missing <= Control::MAX_STALL {
-                let yields =
-                    if stall + missing > Control::MAX_STALL_WITHOUT_YIELD { " with yield" } else { "" };
-                format!(
-                    "a stall of {}{yields} at /*{place:04x}*/, where it is {stall}, would do",
-                    stall + missing
-                )
-            } else {
-                format!(
-                    "{} more between the two would do, such as a stall of {missing} at a NOP",
-                    cycles(missing)
-                )
-            }
-        }
-        Lack::Wait(0) if hazard.kind == HazardKind::War => {
-            "a read scoreboard at the one and a wait for it at the other would do".to_string()
-        }
-        Lack::Wait(0) => "a write scoreboard at the one and a wait for it at the other would do".to_string(),
-        Lack::Wait(mask) if waits(program, hazard.consumer) & mask != 0 => {
-            let place = hazard.producer * Program::INST_BYTES;
-            format!(
-                "a scoreboard counts an instruction from the second cycle on: a stall of 2 at /*{place:04x}*/ would do"
-            )
-        }
-        Lack::Wait(mask) => {
-            let scoreboard = mask.trailing_zeros();
-            let place = hazard.consumer * Program::INST_BYTES;
-            format!("a wait for SB{scoreboard} at /*{place:04x}*/ would do")
-        }
-        Lack::Rule => match hazard.kind {
-            HazardKind::StaleReuse => "the instruction without that `.reuse` would do".to_string(),
-            HazardKind::FallsOff => "EXIT or a branch as the last instruction would do".to_string(),
-            _ => return None,
-        },
-    })
 }

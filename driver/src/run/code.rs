@@ -1,5 +1,6 @@
 //! What `ptxc run` executes: one kernel, compiled from PTX or read from SASS text.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use ptxc_compiler::items::items;
@@ -7,15 +8,20 @@ use ptxc_compiler::output::{check, kernels, locate};
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
 use ptxc_ir::Function;
-use ptxc_sass::text::ReadOptions;
+use ptxc_sass::text::{Kernel, ReadOptions};
 use ptxc_sass::{ParamInfo, Program};
-use ptxc_sim::{Case, Options, Report, SimError, run_sass, run_ssa};
+use ptxc_sim::timing::{Latencies, Timing, TimingOptions, run_observed, run_timed};
+use ptxc_sim::trace::{Listing, Trace, html, konata, perfetto};
+use ptxc_sim::{Case, Hazard, Options, Report, SimError, run_sass, run_ssa};
 use ptxc_syntax::items::ItemKind;
 
 use super::launch::assumed;
-use crate::cli::{Engine, MessageFormat, RunArgs};
-use crate::messages::report;
-use crate::output::read;
+use super::show::Run;
+use crate::cli::{self, Engine, MessageFormat, RunArgs};
+use crate::hazard::{group, located};
+use crate::messages::{print, report};
+use crate::output::{read, write};
+use crate::sass_text::count;
 use crate::{Outcome, Streams, lower, sass_text};
 
 /// A kernel that can be run.
@@ -28,6 +34,15 @@ pub(crate) struct Code {
     ssa: Option<(Function, Vec<Function>)>,
     /// The program, if an engine needs it.
     program: Option<Program>,
+    /// The text that the program was read from.
+    source: Option<SassSource>,
+}
+
+/// Where SASS was read.
+struct SassSource {
+    path: String,
+    text: String,
+    kernel: Kernel,
 }
 
 impl Code {
@@ -43,25 +58,95 @@ impl Code {
         if is_sass { from_sass(path, entry, args, streams) } else { from_ptx(path, entry, args, streams) }
     }
 
-    /// Runs it.
-    pub(crate) fn run(&self, engine: Engine, case: &Case, seed: u64) -> Result<Report, SimError> {
-        let options = Options { seed, ..Options::default() };
+    /// Runs it on an engine.
+    pub(crate) fn run(&self, engine: Engine, case: &Case, args: &RunArgs) -> Run {
+        let mut run = Run { engine, result: Err(SimError::Case(String::new())), timing: None, agrees: None };
+        let timed = args.timing || !args.trace.is_empty();
+        let hazards = args.hazards || timed;
+        let options = Options { seed: args.seed, hazards, ..Options::default() };
         let absent = || SimError::Case(format!("`{}` has no {engine} here", self.entry));
-        match engine {
-            Engine::Ssa => {
-                let (func, callees) = self.ssa.as_ref().ok_or_else(absent)?;
-                run_ssa(case, func, callees, &options)
-            }
-            Engine::Sass | Engine::Both => {
-                let program = self.program.as_ref().ok_or_else(absent)?;
-                if self.params.is_some() {
-                    return run_sass(case, program, &options);
+        run.result = match (engine, &self.ssa, &self.program) {
+            (Engine::Ssa, Some((func, callees)), _) => run_ssa(case, func, callees, &options),
+            (Engine::Sass, _, Some(program)) => {
+                let assumed = || Program { params: assumed(&case.args), ..program.clone() };
+                let program =
+                    if self.params.is_some() { Cow::Borrowed(program) } else { Cow::Owned(assumed()) };
+                match timed {
+                    true => self.run_timed(case, &program, args, &options).map(|(report, timing)| {
+                        run.timing = Some(timing);
+                        report
+                    }),
+                    false => run_sass(case, &program, &options),
                 }
-                run_sass(case, &Program { params: assumed(&case.args), ..program.clone() }, &options)
             }
+            _ => Err(absent()),
+        };
+        run
+    }
+
+    fn run_timed(
+        &self,
+        case: &Case,
+        program: &Program,
+        args: &RunArgs,
+        options: &Options,
+    ) -> Result<(Report, Timing), SimError> {
+        let latencies = match args.latencies {
+            cli::Latencies::Best => Latencies::Best,
+            cli::Latencies::Typical => Latencies::Typical,
+            cli::Latencies::Worst => Latencies::Worst,
+            cli::Latencies::Drawn => Latencies::Random(args.seed),
+        };
+        let timing = TimingOptions { latencies };
+        if args.trace.is_empty() {
+            return run_timed(case, program, options, &timing);
         }
+        let mut trace = Trace::new();
+        let result = run_observed(case, program, options, &timing, &mut trace)?;
+        let listing = Listing::new(program);
+        for path in &args.trace {
+            let named = |error: std::io::Error| SimError::Case(format!("{}: {error}", path.display()));
+            let mut bytes = Vec::new();
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("json") => perfetto::write(&trace, &listing, &mut bytes),
+                Some("html") => html::write(&trace, &listing, &mut bytes),
+                _ => konata::write(&trace, &listing, &mut bytes),
+            }
+            .map_err(named)?;
+            let text = String::from_utf8_lossy(&bytes);
+            write(path, &text, &mut std::io::sink()).map_err(named)?;
+        }
+        Ok(result)
+    }
+
+    /// Prints hazards of a run: on the text that the program was read from, else a line each.
+    pub(crate) fn print_hazards(&self, hazards: &[Hazard], streams: &mut Streams<'_>) {
+        let Some(SassSource { path, text, kernel }) = &self.source else {
+            for hazard in hazards.iter().take(SHOWN) {
+                let _ = writeln!(streams.err, "hazard: {hazard}");
+            }
+            if let Some(more @ 1..) = hazards.len().checked_sub(SHOWN) {
+                let _ = writeln!(streams.err, "and {more} more hazards");
+            }
+            return;
+        };
+        let what: Vec<_> = hazards.iter().map(|hazard| hazard.what.clone()).collect();
+        let found: Vec<Located> = group(&what)
+            .map(|group| {
+                let mut located = located(kernel, group);
+                let first = hazards.iter().find(|hazard| hazard.what == group[0]);
+                located.notes.extend(first.map(|hazard| {
+                    format!("first in {}, {} in all", hazard.place, count(hazard.count as usize, "time"))
+                }));
+                located
+            })
+            .collect();
+        print(path, text, &found, MessageFormat::Human, streams);
     }
 }
+
+/// How many hazards are listed.
+const SHOWN: usize = 10;
 
 /// The kernel that is meant among those of a file.
 fn choose<'n>(
@@ -103,7 +188,8 @@ fn from_sass(
         entry: kernel.program.name.clone(),
         params: kernel.has_parameters.then(|| kernel.program.params.clone()),
         ssa: None,
-        program: Some(kernel.program),
+        program: Some(kernel.program.clone()),
+        source: Some(SassSource { path: path.to_string(), text: file.text, kernel }),
     })
 }
 
@@ -160,5 +246,11 @@ fn from_ptx(
         size: param.size,
         offset: param.offset,
     };
-    Ok(Code { entry, params: Some(params.map(param).collect()), ssa: Some((simplified, callees)), program })
+    Ok(Code {
+        entry,
+        params: Some(params.map(param).collect()),
+        ssa: Some((simplified, callees)),
+        program,
+        source: None,
+    })
 }

@@ -22,11 +22,17 @@ use ptxc_sim::case::Argument;
 use ptxc_sim::{Case, Report};
 
 use crate::cli::{Engine, RunArgs, StatsFormat};
+use crate::sass_text::count;
 use crate::{Outcome, Streams};
 use code::Code;
 use show::Run;
 
 pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Outcome {
+    let needs_sass =
+        [("--hazards", args.hazards), ("--timing", args.timing), ("--trace", !args.trace.is_empty())];
+    if let Some((option, _)) = needs_sass.iter().find(|(_, given)| *given && args.engine == Engine::Ssa) {
+        return streams.usage(format!("{option} is for SASS, which has control codes"));
+    }
     let is_case = Path::new(&args.input).extension().is_some_and(|extension| extension == "json");
     let result = if is_case { run_case(args, streams) } else { run_kernel(args, streams) };
     result.unwrap_or_else(|outcome| outcome)
@@ -41,34 +47,29 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
     let ptx = case.ptx.display().to_string();
     let source = args.sass.as_ref().unwrap_or(&ptx);
     let code = Code::load(source, Some(&case.entry), args, streams)?;
-    let mut outcome = Outcome::Done;
-    let mut runs = Vec::new();
-    for &engine in engines(args) {
-        let result = code.run(engine, &case, args.seed);
-        if !matches!(&result, Ok(report) if report.passed()) {
-            outcome = Outcome::Failed;
-        }
-        runs.push(Run { engine, result, agrees: None });
-    }
+    let runs: Vec<Run> = engines(args).iter().map(|&engine| code.run(engine, &case, args)).collect();
     if args.stats == Some(StatsFormat::Json) {
         show::stats(&args.input, &code, &runs, streams);
     }
     for run in &runs {
-        let name = format!(
-            "{}{}",
-            args.input,
-            if runs.len() > 1 { format!(", {}", run.engine) } else { String::new() }
-        );
-        match &run.result {
-            Ok(report) if report.passed() && args.stats.is_none() => {
+        let several = runs.len() > 1;
+        let name = if several { format!("{}, {}", args.input, run.engine) } else { args.input.clone() };
+        let (hazards, end) = run.end();
+        code.print_hazards(hazards, streams);
+        match end {
+            Ok(report) if report.outcomes.iter().any(|buffer| buffer.wrong > 0) => {
+                say(streams, format!("{name}: not as expected\n{}", show::mismatches(report)));
+            }
+            Ok(_) if !hazards.is_empty() => say(streams, too_early(&name, hazards.len())),
+            Ok(_) if args.stats.is_none() => {
                 let _ = writeln!(streams.out, "{name}: every expectation holds");
             }
-            Ok(report) if report.passed() => {}
-            Ok(report) => say(streams, format!("{name}: not as expected\n{}", show::mismatches(report))),
-            Err(error) => say(streams, format!("{name}: {}", show::trouble(error))),
+            Ok(_) => {}
+            Err(error) => say(streams, format!("{name}: {error}")),
         }
     }
-    Ok(outcome)
+    timings(&runs, args, streams);
+    Ok(if runs.iter().all(Run::is_fine) { Outcome::Done } else { Outcome::Failed })
 }
 
 /// A launch from the command line: what it changed is printed; with both engines, they must agree.
@@ -77,40 +78,51 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
     let case = launch::case(&code, args).map_err(|message| streams.usage(message))?;
     let mut runs: Vec<Run> = Vec::new();
     for &engine in engines(args) {
-        let result = match runs.first().map(|first| &first.result) {
+        let mut run = match runs.first().map(|first| &first.result) {
             // What one engine left is what the other one is expected to leave.
-            Some(Ok(report)) => code.run(engine, &expecting(&case, report), args.seed),
-            _ => code.run(engine, &case, args.seed),
+            Some(Ok(report)) => code.run(engine, &expecting(&case, report), args),
+            _ => code.run(engine, &case, args),
         };
-        let agrees = match (runs.first().map(|first| &first.result), &result) {
-            (Some(Ok(_)), Ok(report)) => Some(report.passed()),
-            _ => None,
-        };
-        runs.push(Run { engine, result, agrees });
+        if let (Some(Ok(_)), Ok(report)) = (runs.first().map(|first| &first.result), &run.result) {
+            run.agrees = Some(report.outcomes.iter().all(|buffer| buffer.wrong == 0));
+        }
+        runs.push(run);
     }
-    let failed = |run: &Run| run.result.is_err() || run.agrees == Some(false);
-    let outcome = if runs.iter().any(failed) { Outcome::Failed } else { Outcome::Done };
     if args.stats == Some(StatsFormat::Json) {
         show::stats(&args.input, &code, &runs, streams);
     } else if let Some(Ok(report)) = runs.first().map(|run| &run.result) {
         let _ = write!(streams.out, "{}", show::changes(&case, report, args.print));
     }
     for run in &runs {
-        match (&run.result, run.agrees) {
-            (Err(error), _) => {
-                say(streams, format!("{} ({}): {}", code.entry, run.engine, show::trouble(error)));
-            }
+        let name = format!("{} ({})", code.entry, run.engine);
+        let (hazards, end) = run.end();
+        code.print_hazards(hazards, streams);
+        match (end, run.agrees) {
+            (Err(error), _) => say(streams, format!("{name}: {error}")),
             (Ok(report), Some(false)) => {
                 let message = format!("{}: the engines do not agree; expected is what SSA left", code.entry);
                 say(streams, format!("{message}\n{}", show::mismatches(report)));
             }
+            (Ok(_), _) if !hazards.is_empty() => say(streams, too_early(&name, hazards.len())),
             (Ok(_), Some(true)) if args.stats.is_none() => {
                 let _ = writeln!(streams.out, "{}: both engines agree", code.entry);
             }
             _ => {}
         }
     }
-    Ok(outcome)
+    timings(&runs, args, streams);
+    Ok(if runs.iter().all(Run::is_fine) { Outcome::Done } else { Outcome::Failed })
+}
+
+fn too_early(name: &str, hazards: usize) -> String {
+    format!("{name}: {}; the values are not to be trusted", count(hazards, "hazard"))
+}
+
+/// Prints what the model of one SM says.
+fn timings(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
+    for timing in runs.iter().filter_map(|run| run.timing.as_ref()).filter(|_| args.stats.is_none()) {
+        let _ = writeln!(streams.out, "{timing}");
+    }
 }
 
 /// Says what went wrong; that it did is the caller's to remember.

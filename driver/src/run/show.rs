@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use ptxc_sim::report::{Mismatch, element};
-use ptxc_sim::{Case, Report, SimError};
+use ptxc_sass::Program;
+use ptxc_sim::report::{self, Mismatch, element};
+use ptxc_sim::timing::Timing;
+use ptxc_sim::{Case, Hazard, Report, SimError};
 use serde_json::{Value, json};
 
 use super::code::Code;
@@ -17,6 +19,8 @@ pub(crate) struct Run {
     pub(crate) engine: Engine,
     /// What it came to.
     pub(crate) result: Result<Report, SimError>,
+    /// What the model of one SM says of it, if it was asked.
+    pub(crate) timing: Option<Timing>,
     /// Whether it left what the first engine left; `None` if nothing was compared.
     pub(crate) agrees: Option<bool>,
 }
@@ -42,9 +46,20 @@ pub(crate) fn mismatches(report: &Report) -> String {
     text
 }
 
-/// Why a run gave no result.
-pub(crate) fn trouble(error: &SimError) -> String {
-    error.to_string()
+impl Run {
+    /// Whether there is a result without hazards in which all that is promised, or another engine left, is there.
+    pub(crate) fn is_fine(&self) -> bool {
+        self.result.as_ref().is_ok_and(Report::passed)
+    }
+
+    /// What came too early by the control codes, and what happened in the end.
+    pub(crate) fn end(&self) -> (&[Hazard], Result<&Report, &SimError>) {
+        match &self.result {
+            Ok(report) => (&report.hazards, Ok(report)),
+            Err(SimError::AfterHazards { hazards, error }) => (hazards, Err(error)),
+            Err(error) => (&[], Err(error)),
+        }
+    }
 }
 
 /// The buffers that a launch changed, their first elements, and how much was executed.
@@ -90,24 +105,40 @@ pub(crate) fn stats(input: &str, code: &Code, runs: &[Run], streams: &mut Stream
 
 fn run(run: &Run) -> Value {
     let mut object = json!({ "engine": run.engine.to_string() });
-    match &run.result {
+    let (hazards, end) = run.end();
+    let hazards = hazards.iter().map(|hazard| {
+        json!({
+            "consumer": hazard.what.consumer * Program::INST_BYTES,
+            "producer": hazard.what.producer * Program::INST_BYTES,
+            "register": hazard.what.reg.map(|reg| reg.to_string()),
+            "count": hazard.count,
+            "text": hazard.to_string(),
+        })
+    });
+    object["hazards"] = hazards.collect();
+    match end {
         Err(error) => object["error"] = json!(error.to_string()),
         Ok(report) => {
             object["warp_instructions"] = json!(report.steps);
-            let buffers = report.outcomes.iter().map(|outcome| {
-                let first = outcome.mismatches.iter().map(|Mismatch { index, got, expected }| {
-                    json!({ "index": index, "got": got, "expected": expected })
-                });
-                json!({
-                    "name": outcome.name,
-                    "elements": outcome.elements,
-                    "checked": outcome.checked,
-                    "wrong": outcome.wrong,
-                    "first": first.collect::<Vec<_>>(),
-                })
-            });
-            object["buffers"] = buffers.collect();
+            object["buffers"] = report.outcomes.iter().map(buffer).collect();
         }
     }
+    if let Some(timing) = &run.timing {
+        object["timing"] = json!(timing);
+    }
     object
+}
+
+fn buffer(outcome: &report::Outcome) -> Value {
+    let first = outcome
+        .mismatches
+        .iter()
+        .map(|Mismatch { index, got, expected }| json!({ "index": index, "got": got, "expected": expected }));
+    json!({
+        "name": outcome.name,
+        "elements": outcome.elements,
+        "checked": outcome.checked,
+        "wrong": outcome.wrong,
+        "first": first.collect::<Vec<_>>(),
+    })
 }

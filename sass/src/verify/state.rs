@@ -269,7 +269,8 @@ impl State {
     fn follow(&mut self, program: &Program, op: Op, scoreboards: u8) {
         for pending in &mut self.pending {
             let earlier = program.insts[pending.producer as usize].inst.op;
-            let is_behind = if pending.write { returns_behind(earlier, op) } else { reads_behind(earlier, op) };
+            let is_behind =
+                if pending.write { returns_behind(earlier, op) } else { reads_behind(earlier, op) };
             if is_behind {
                 let [youngest, young, counted] = &mut pending.followers;
                 *youngest |= scoreboards & !(*young | *counted);
