@@ -7,7 +7,7 @@ use ptxc_sass::text::{
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{
-    Arch, Coded, Control, FunctionIndex, Inst, JumpTable, Kinds, Label, Op, Operand, PReg, Program,
+    Coded, Control, FunctionIndex, Inst, JumpTable, Kinds, Label, Op, Operand, PReg, Program,
     ProgramFunction, Register, Role,
 };
 
@@ -189,4 +189,62 @@ proptest! {
             prop_assert!(errors.iter().all(|error| error.span.start <= error.span.end && error.span.end <= text.len()));
         }
     }
+}
+
+/// The codes of the errors of a kernel's body, sound as far as it goes.
+fn codes(body: &str) -> Vec<ErrorCode> {
+    let text = format!(".target sm_90\n.text.k:\n{body}\n");
+    read(&text).err().into_iter().flatten().map(|error| error.code).collect()
+}
+
+#[test]
+fn jump_tables_find_their_branches() {
+    let mut program = sample();
+    program.variables.clear();
+    let branch = |labels: [u32; 2]| {
+        let inst = Inst::new(Op::BRX).ops([Operand::reg(PReg::r(2)), Operand::imm(0)]);
+        Coded { inst: inst.targets(labels.map(Label)), control: Control::plain(), loc: u32::MAX }
+    };
+    program.insts = vec![branch([0, 1]), branch([1, 1]), branch([0, 1]), branch([1, 0])];
+    program.labels = vec![0, 3];
+    let table = |offset, branch| JumpTable { offset, branch };
+    program.tables = vec![table(0, 3), table(8, 0), table(24, 1), table(32, 2)];
+    let back = &read(&written(&program, Notation::Bracket)).unwrap()[0].program;
+    assert_eq!((&back.tables, back.table_bank()), (&program.tables, program.table_bank()));
+}
+
+#[test]
+fn contradictions_are_found() {
+    let plain = "[B------:R-:W-:-:S01]";
+    assert_eq!(codes(&format!("{plain} NOP ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */")), []);
+    let other = format!("{plain} NOP ; /* 0x0000000000007918 */\n/* 0x000fc00000000000 */");
+    assert_eq!(codes(&other), [ErrorCode::Contradiction]);
+    let reuse = "FADD R1, R2, R3 ; /* 0x0000000000007221 */ /* 0x040fe40000000000 */";
+    assert_eq!(codes(reuse), [ErrorCode::Contradiction]);
+    let table = ".L_x_0:\n.nv.constant2.k:\n/*0000*/ .L_table_0:\n.word .L_x_0-.text.k";
+    assert_eq!(codes(table), [ErrorCode::Contradiction]);
+}
+
+#[test]
+fn data_has_a_variable_and_a_place() {
+    let data = |lines: &str| codes(&format!(".nv.constant3:\n{lines}"));
+    assert_eq!(data("/*0004*/ x:\n.word 1, 0x2\n.zero 3\n.byte 255"), []);
+    for wrong in
+        [".word 1", "x:\n.word nine", "x:\n.byte 256", "x:\n.align 3", "x:\n.zero 5000000000", "x:\nFADD"]
+    {
+        assert_eq!(data(wrong), [ErrorCode::Data], "{wrong}");
+    }
+    assert_eq!(data("x:\n.zero 99999999\n.word 1"), [ErrorCode::Data], "memory is bounded by the text");
+    assert_eq!(codes(".nv.global:\nx:\n.word 1"), [ErrorCode::Data], "its address is nowhere");
+}
+
+#[test]
+fn texts_without_code_or_control() {
+    for text in ["", ".target sm_90", "/* open", "NOP ;", "\u{fffd}", ".text.k:\nNOP ;\n.text.k:\nNOP ;"] {
+        assert!(read(text).is_err(), "{text}");
+    }
+    let options = ReadOptions { without_control: true, ..ReadOptions::default() };
+    let text = ".target sm_90\n.text.k:\nLDS R1, [R2] ;\nSTS [R2], R1 ;\nEXIT ;";
+    let program = parse_programs(text, &options).unwrap().remove(0).program;
+    assert_eq!(ptxc_sass::verify::check(&program), Ok(()));
 }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{ErrorCode, TextError};
 use super::source::Line;
@@ -154,10 +154,17 @@ impl DataReader {
 
     /// All variables, by section and place.
     pub(super) fn finish(self, errors: &mut Vec<TextError>) -> Vec<Variable> {
+        let names: FxHashSet<String> =
+            self.variables.iter().map(|(variable, _)| variable.name.clone()).collect();
         let mut variables = Vec::with_capacity(self.variables.len());
         for (mut variable, span) in self.variables {
             while variable.bytes.last() == Some(&0) {
                 variable.bytes.pop();
+            }
+            let lost = variable.pointers.iter().find(|pointer| !names.contains(&pointer.target));
+            if let Some(Pointer { target, .. }) = lost {
+                let message = format!("`{}` points to `{target}`, which is no variable here", variable.name);
+                errors.push(TextError::new(ErrorCode::Data, span.clone(), message));
             }
             if variable.section == Section::Global {
                 match self.places.get(&variable.name) {

@@ -69,16 +69,14 @@ fn check(path: &Path, (opt, heuristic, max_regs, serial): (u8, &str, u32, bool))
     let variables: Vec<Variable> =
         union(programs.iter().map(|program| &program.variables[..])).into_iter().map(without_zeros).collect();
     let expected: Vec<Program> = programs.iter().map(|program| told(program, &variables)).collect();
-    for control in [Notation::Bracket, Notation::Nv, Notation::Hex] {
+    for (control, explain) in [(Notation::Bracket, true), (Notation::Nv, false), (Notation::Hex, false)] {
         let style = Style { control, ..Style::default() };
-        for explain in [false, true] {
-            let text = lower(&db, file, options, &style, explain);
-            let read = parse_programs(&text, &ReadOptions::default());
-            let read = read.unwrap_or_else(|errors| panic!("{}: {}\n{text}", path.display(), errors[0]));
-            assert_eq!(read.len(), expected.len(), "{}", path.display());
-            for (kernel, expected) in read.iter().zip(&expected) {
-                assert!(kernel.has_parameters && kernel.program == *expected, "{}: {text}", path.display());
-            }
+        let text = lower(&db, file, options, &style, explain);
+        let read = parse_programs(&text, &ReadOptions::default());
+        let read = read.unwrap_or_else(|errors| panic!("{}: {}\n{text}", path.display(), errors[0]));
+        assert_eq!(read.len(), expected.len(), "{}", path.display());
+        for (kernel, expected) in read.iter().zip(&expected) {
+            assert!(kernel.has_parameters && kernel.program == *expected, "{}: {text}", path.display());
         }
     }
     programs.len()
@@ -89,7 +87,15 @@ fn what_is_written_is_read() {
     let files = sources();
     let count: usize = files
         .par_iter()
-        .map(|path| SETTINGS.iter().map(|&settings| check(path, settings)).sum::<usize>())
+        .map(|path| {
+            // The larger kernels at one setting.
+            let count = if path.parent().is_some_and(|folder| folder.ends_with("peers20")) {
+                1
+            } else {
+                SETTINGS.len()
+            };
+            SETTINGS[..count].iter().map(|&settings| check(path, settings)).sum::<usize>()
+        })
         .sum();
     eprintln!("{count} programs of {} files", files.len());
     assert!(count > 60, "only {count} programs");
