@@ -21,6 +21,15 @@ impl Type {
             _ => None,
         }
     }
+
+    /// The float format of the halves of a packed pair; `None` for all other types.
+    pub const fn pair_format(self) -> Option<Format> {
+        match self {
+            Type::F16x2 => Some(ptxc_semantics::F16),
+            Type::BF16x2 => Some(ptxc_semantics::BF16),
+            _ => None,
+        }
+    }
 }
 
 impl From<Rounding> for ptxc_semantics::Rounding {

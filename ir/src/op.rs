@@ -439,6 +439,12 @@ pub enum Op {
     Icmp(IntCond),
     /// `(a: T, b: T) -> pred`: float comparison; the flag flushes subnormal operands.
     Fcmp(FloatCond, bool),
+    /// `(a: T, b: T) -> pred, pred`: comparison of the low halves and of the high ones; the flag flushes
+    /// subnormal operands.
+    FcmpPair(FloatCond, bool),
+    /// `(a: T, b: T) -> T`: where a half compares so the number 1, or with the second flag all bits set; else
+    /// zero. The first flag flushes subnormal operands.
+    Fset(FloatCond, bool, bool),
     /// `(a: pred, b: T, c: T) -> T`: `a ? b : c`, also of predicates.
     Select,
 
@@ -455,10 +461,11 @@ pub enum Op {
     /// `(a: T) -> T`: the sign cleared; the flag flushes a subnormal.
     Fabs(bool),
     /// `(a: T, b: T) -> T`: the lesser; a NaN loses against a number, or with the second flag wins. The first
-    /// flag flushes subnormals.
-    Fmin(bool, bool),
+    /// flag flushes subnormals. With the third the magnitudes are compared, and the result has the sign of the
+    /// product (PTX `.xorsign.abs`; not for `f64`).
+    Fmin(bool, bool, bool),
     /// `(a: T, b: T) -> T`: the greater; flags as in [`Op::Fmin`].
-    Fmax(bool, bool),
+    Fmax(bool, bool, bool),
     /// `(a: T, b: T) -> T`: quotient, rounded once; with `a` = 1 a reciprocal.
     Fdiv(FloatMode),
     /// `(a: T) -> T`: square root, rounded once.
@@ -494,6 +501,9 @@ pub enum Op {
     FloatToUint(Rounding, bool),
     /// `(a: float of another width) -> T`: rounded to another format.
     FloatToFloat(FloatMode),
+    /// `(a: f32) -> T`: rounded; with the first flag negative results are zero (PTX `.relu`), with the second
+    /// the largest finite number stands for what is beyond it (`.satfinite`).
+    FloatToHalf(Rounding, bool, bool),
     /// `(a: T) -> T`: rounded to an integral value; the flag flushes subnormals.
     RoundToIntegral(Rounding, bool),
     /// `(a: half of T, b: half of T) -> T`: `a` in the low bits, `b` in the high.
@@ -663,6 +673,7 @@ impl Op {
                 Results::Two(ty, Type::Pred)
             }
             Op::Icmp(_) | Op::Fcmp(..) | Op::FdivCheck => Results::One(Type::Pred),
+            Op::FcmpPair(..) => Results::Two(Type::Pred, Type::Pred),
             Op::Unpack => match Type::int(ty.bits() / 2) {
                 Some(half) => Results::Two(half, half),
                 None => Results::Invalid,

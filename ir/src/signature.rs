@@ -48,6 +48,8 @@ pub enum Arg {
     Int,
     /// Any float that is no pair.
     Float,
+    /// `f32`.
+    F32,
 }
 
 impl Arg {
@@ -66,6 +68,7 @@ impl Arg {
             Arg::Half => Type::int(ty.bits() / 2) == Some(actual),
             Arg::Int => Types::INT.contains(actual),
             Arg::Float => Types::FLOAT.contains(actual),
+            Arg::F32 => actual == Type::F32,
         }
     }
 
@@ -86,6 +89,7 @@ impl Arg {
             Arg::Half => format!("an integer of half the width of {ty}"),
             Arg::Int => "an integer".to_string(),
             Arg::Float => "a float".to_string(),
+            Arg::F32 => "f32".to_string(),
         }
     }
 }
@@ -121,6 +125,10 @@ impl Types {
     pub const FLOAT: Types = Types::of(&[Type::F16, Type::BF16, Type::F32, Type::F64]);
     /// Floats and pairs of floats.
     pub const FLOATS: Types = Types(Types::FLOAT.0 | Types::of(&[Type::F16x2, Type::BF16x2]).0);
+    /// Floats of 16 bits.
+    pub const HALF: Types = Types::of(&[Type::F16, Type::BF16]);
+    /// Pairs of those.
+    pub const HALF_PAIR: Types = Types::of(&[Type::F16x2, Type::BF16x2]);
     /// What two integers can be packed into.
     pub const PAIR: Types = Types::of(&[Type::B32, Type::B64, Type::B128, Type::F16x2, Type::BF16x2]);
 
@@ -274,6 +282,8 @@ op_table! {
 
     Icmp(cond) = "icmp" [cond T] [] INT (T, T);
     Fcmp(cond, ftz) = "fcmp" [cond T (ftz)] [] FLOAT (T, T);
+    FcmpPair(cond, ftz) = "fcmp_pair" [cond T (ftz)] [] HALF_PAIR (T, T);
+    Fset(cond, ftz, ones) = "fset" [cond T (ftz) (ones)] [] HALF_PAIR (T, T);
     Select = "select" [T] [] ANY (Pred, T, T);
 
     Fadd(mode) = "fadd" [T mode] [] FLOATS (T, T);
@@ -282,8 +292,8 @@ op_table! {
     Ffma(mode) = "ffma" [T mode] [] FLOATS (T, T, T);
     Fneg(ftz) = "fneg" [T (ftz)] [] FLOATS (T);
     Fabs(ftz) = "fabs" [T (ftz)] [] FLOATS (T);
-    Fmin(ftz, nan) = "fmin" [T (ftz) (nan)] [] FLOATS (T, T);
-    Fmax(ftz, nan) = "fmax" [T (ftz) (nan)] [] FLOATS (T, T);
+    Fmin(ftz, nan, xorsign) = "fmin" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
+    Fmax(ftz, nan, xorsign) = "fmax" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
     Fdiv(mode) = "fdiv" [T mode] [] FLOAT (T, T);
     Fsqrt(mode) = "fsqrt" [T mode] [] FLOAT (T);
     FdivApprox(full, ftz) = "fdiv_approx" [T (full) (ftz)] [] F32 (T, T);
@@ -299,6 +309,7 @@ op_table! {
     FloatToSint(round, ftz) = "float_to_sint" [T round (ftz)] [] INT (Float);
     FloatToUint(round, ftz) = "float_to_uint" [T round (ftz)] [] INT (Float);
     FloatToFloat(mode) = "float_to_float" [T mode] [] FLOAT (Float);
+    FloatToHalf(round, relu, finite) = "float_to_half" [T round (relu) (finite)] [] HALF (F32);
     RoundToIntegral(round, ftz) = "round" [T round (ftz)] [] FLOAT (T);
     Pack = "pack" [T] [] PAIR (Half, Half);
     Unpack = "unpack" [T] [] PAIR (T);

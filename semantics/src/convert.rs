@@ -89,10 +89,13 @@ pub fn float_to_float(from: Format, to: Format, a: u64, mode: Mode) -> u64 {
     mode.with_ftz(mode.ftz && to == F32).output(to, converted)
 }
 
-/// [`float_to_float`] followed by `.relu`: negative results and `-0` become `+0`, a NaN the destination's
-/// NaN.
-pub fn float_to_float_relu(from: Format, to: Format, a: u64, mode: Mode) -> u64 {
-    relu(to, float_to_float(from, to, a, mode))
+/// A binary32 in a 16-bit format as PTX `cvt` with `.relu` and `.satfinite` has it: with `finite`, what is
+/// beyond the largest finite value, infinities too, becomes that value with its sign; `.relu` makes negative
+/// results and `-0` into `+0`. A NaN becomes the destination's NaN either way.
+pub fn single_to_half(to: Format, a: u64, rounding: Rounding, with_relu: bool, finite: bool) -> u64 {
+    let half = float_to_float(F32, to, a, Mode::new(rounding));
+    let half = if finite && to.is_infinite(half) { to.largest(to.is_negative(half)) } else { half };
+    if with_relu { relu(to, half) } else { half }
 }
 
 /// The float `a` rounded to an integral value of the same format: PTX `cvt.{rni,rzi,rmi,rpi}` between equal

@@ -254,6 +254,20 @@ fn select_extreme(
     }
 }
 
+/// [`min`] of the magnitudes, with the sign of the product: PTX `min.xorsign.abs`. A NaN result has no sign.
+pub fn min_xorsign(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
+    with_sign_of_product(format, [a, b], min(format, abs(format, a), abs(format, b), nan, ftz))
+}
+
+/// [`max`] of the magnitudes, with the sign of the product: PTX `max.xorsign.abs`. A NaN result has no sign.
+pub fn max_xorsign(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
+    with_sign_of_product(format, [a, b], max(format, abs(format, a), abs(format, b), nan, ftz))
+}
+
+fn with_sign_of_product(format: Format, [a, b]: [u64; 2], magnitude: u64) -> u64 {
+    if format.is_nan(magnitude) { format.nan() } else { magnitude | ((a ^ b) & format.sign_bit()) }
+}
+
 /// A key that orders all values but NaNs, `-0` below `+0`.
 #[inline]
 fn total_order(format: Format, a: u64) -> i64 {

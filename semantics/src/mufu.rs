@@ -24,7 +24,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::{F32, F64, Mode, Rounding, convert, float};
+use crate::{F32, F64, Format, Mode, Rounding, convert, float};
 
 /// Brings the subnormals among the operands into the normal range.
 pub const TWO_24: f32 = 16_777_216.0;
@@ -141,6 +141,27 @@ pub fn lg2(a: u32, ftz: bool) -> u32 {
 /// sign; zeros stay. PTX has no `.ftz` here and keeps subnormals.
 pub fn tanh(a: u32) -> u32 {
     apply(a, false, f64::tanh)
+}
+
+/// Applies a binary64 function to a value of a format and rounds once.
+fn apply_half(format: Format, a: u64, ftz: bool, f: impl Fn(f64) -> f64) -> u64 {
+    let a = if ftz { format.flush(a) } else { a };
+    let wide = f64::from_bits(convert::float_to_float(format, F64, a, Mode::IEEE));
+    let half = convert::float_to_float(F64, format, f(wide).to_bits(), Mode::IEEE);
+    if ftz { format.flush(half) } else { half }
+}
+
+/// `2^a` in a 16-bit format: PTX `ex2.approx.f16`, relative error at most 2^-9.9, which keeps subnormals, and
+/// `ex2.approx.ftz.bf16`, relative error at most 2^-7, which flushes operand and result. SASS `MUFU.EX2.F16`
+/// and `.BF16`.
+pub fn half_ex2(format: Format, a: u64, ftz: bool) -> u64 {
+    apply_half(format, a, ftz, f64::exp2)
+}
+
+/// The hyperbolic tangent in a 16-bit format: PTX `tanh.approx.f16`, absolute error at most 2^-10.987, and
+/// `tanh.approx.bf16`, relative error at most 2^-8; subnormals are kept. SASS `MUFU.TANH.F16` and `.BF16`.
+pub fn half_tanh(format: Format, a: u64) -> u64 {
+    apply_half(format, a, false, f64::tanh)
 }
 
 /// The sine of `a` full turns: SASS `MUFU.SIN`. PTX `sin.approx` becomes `FMUL.RZ t, a, 0.15915494; MUFU.SIN

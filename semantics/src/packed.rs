@@ -60,6 +60,16 @@ pub fn max(format: Format, a: u32, b: u32, nan: NanRule, ftz: bool) -> u32 {
     map([a, b], |[a, b]| float::max(format, a, b, nan, ftz))
 }
 
+/// [`float::min_xorsign`] of each element.
+pub fn min_xorsign(format: Format, a: u32, b: u32, nan: NanRule, ftz: bool) -> u32 {
+    map([a, b], |[a, b]| float::min_xorsign(format, a, b, nan, ftz))
+}
+
+/// [`float::max_xorsign`] of each element.
+pub fn max_xorsign(format: Format, a: u32, b: u32, nan: NanRule, ftz: bool) -> u32 {
+    map([a, b], |[a, b]| float::max_xorsign(format, a, b, nan, ftz))
+}
+
 /// Both signs cleared.
 pub fn abs(format: Format, a: u32) -> u32 {
     map([a], |[a]| float::abs(format, a))
@@ -73,6 +83,30 @@ pub fn neg(format: Format, a: u32) -> u32 {
 /// [`float::relu`] of each element.
 pub fn relu(format: Format, a: u32) -> u32 {
     map([a], |[a]| float::relu(format, a))
+}
+
+/// Subnormal elements replaced by zeros of their sign.
+pub fn flush(format: Format, a: u32) -> u32 {
+    map([a], |[a]| format.flush(a))
+}
+
+/// What an element is where a comparison holds; it is 0 where not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Truth {
+    /// The number 1: PTX `set.cmp.f16x2.f16x2`, SASS `HSET2.BF`.
+    One,
+    /// All bits set: PTX `set.cmp.u32.f16x2`, SASS `HSET2`.
+    Ones,
+}
+
+/// [`compare`] with the answers as elements.
+pub fn set(format: Format, cmp: FloatCmp, a: u32, b: u32, ftz: bool, truth: Truth) -> u32 {
+    let yes = match truth {
+        Truth::One => format.one() as u16,
+        Truth::Ones => u16::MAX,
+    };
+    let [low, high] = compare(format, cmp, a, b, ftz).map(|holds| if holds { yes } else { 0 });
+    join(low, high)
 }
 
 /// [`float::compare`] of elements 0 and 1.

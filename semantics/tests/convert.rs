@@ -104,6 +104,32 @@ fn floats_to_floats() {
 }
 
 #[test]
+fn singles_to_halves_without_negatives_and_infinities() {
+    let mut random = Random(14);
+    for to in [BF16, F16] {
+        for a in values(F32, &mut random) {
+            for rounding in [Rounding::Nearest, Rounding::Zero] {
+                let rounded = oracle::convert(F32, to, a, rounding);
+                let number = oracle::order(to, rounded, rounded).is_some();
+                let negative = rounded >> 15 == 1;
+                let largest = to.infinity(false) - 1;
+                let limited = match rounded & 0x7fff > largest {
+                    true if number => (rounded & 0x8000) | largest,
+                    _ => rounded,
+                };
+                let ours = |relu, finite| convert::single_to_half(to, a, rounding, relu, finite);
+                assert_eq!(ours(false, false), rounded, "{a:x} {to:?}");
+                assert_eq!(ours(false, true), limited, "{a:x} {to:?}");
+                assert_eq!(ours(true, false), if negative && number { 0 } else { rounded }, "{a:x} {to:?}");
+                assert_eq!(ours(true, true), if negative && number { 0 } else { limited }, "{a:x} {to:?}");
+            }
+        }
+        assert_eq!(convert::single_to_half(to, 0xffc0_0000, Rounding::Nearest, true, true), to.nan());
+        assert_eq!(convert::single_to_half(to, 0x8000_0000, Rounding::Nearest, true, true), 0);
+    }
+}
+
+#[test]
 fn flushing_concerns_single_precision_alone() {
     let ftz = Mode::IEEE.with_ftz(true);
     let tiny_single = 0x0008_0000;

@@ -5,7 +5,8 @@ mod oracle;
 use num_bigint::BigUint;
 use oracle::{FORMATS, Op, Random, arithmetic, order, specials};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
-use ptxc_semantics::{F32, F64, Format, Mode, Rounding, packed};
+use ptxc_semantics::packed::{self, Truth};
+use ptxc_semantics::{F32, F64, Format, Mode, Rounding};
 
 /// Every rounding, with and without flushing, and one with clamping.
 fn modes() -> Vec<Mode> {
@@ -258,6 +259,16 @@ fn minimum_and_maximum_follow_the_order_of_signed_values() {
             } else {
                 assert_eq!(float::min(format, a, b, NanRule::Propagate, false), smaller);
             }
+            // With the sign of the product, the reference's own.
+            let magnitudes = [a, b].map(|a| a & !format.sign_bit());
+            let product = (a ^ b) & format.sign_bit();
+            for nan in [NanRule::Number, NanRule::Propagate] {
+                let signed = |magnitude| if format.is_nan(magnitude) { magnitude } else { magnitude | product };
+                let least = float::min(format, magnitudes[0], magnitudes[1], nan, false);
+                assert_eq!(float::min_xorsign(format, a, b, nan, false), signed(least), "{a:x} {b:x}");
+                let greatest = float::max(format, magnitudes[0], magnitudes[1], nan, false);
+                assert_eq!(float::max_xorsign(format, a, b, nan, false), signed(greatest), "{a:x} {b:x}");
+            }
         }
     }
     assert_eq!(float::f32_min(0x8000_0001, 0x3f80_0000, NanRule::Number, true), 0x8000_0000);
@@ -289,12 +300,18 @@ fn halves_are_computed_apart() {
             assert_eq!(packed::fma(format, x, y, z, Mode::IEEE), exact(Op::Fma));
             let less = [0, 1].map(|i| order(format, a[i], b[i]).is_some_and(|o| o.is_lt()));
             assert_eq!(packed::compare(format, FloatCmp::Lt, x, y, false), less);
+            let set = |truth| packed::set(format, FloatCmp::Lt, x, y, false, truth);
+            assert_eq!(set(Truth::One), word(less.map(|less| if less { format.one() } else { 0 })));
+            assert_eq!(set(Truth::Ones), word(less.map(|less| if less { 0xffff } else { 0 })));
         }
+        assert_eq!(packed::flush(format, 0x8001_4000), 0x8000_4000);
         assert_eq!(packed::neg(format, 0x0001_8000), 0x8001_0000);
         assert_eq!(packed::abs(format, 0xffff_8001), 0x7fff_0001);
         assert_eq!(packed::relu(format, 0x8001_0001), 0x0000_0001);
         let (low, high) = (packed::join(1, 0x8000), packed::join(0x8002, 0));
         assert_eq!(packed::min(format, low, high, NanRule::Number, false), packed::join(0x8002, 0x8000));
         assert_eq!(packed::max(format, low, high, NanRule::Number, false), packed::join(1, 0));
+        assert_eq!(packed::min_xorsign(format, low, high, NanRule::Number, false), packed::join(0x8001, 0x8000));
+        assert_eq!(packed::max_xorsign(format, low, high, NanRule::Number, false), packed::join(0x8002, 0x8000));
     }
 }

@@ -4,7 +4,7 @@ mod oracle;
 
 use num_bigint::{BigInt, Sign};
 use oracle::Random;
-use ptxc_semantics::mufu;
+use ptxc_semantics::{BF16, F16, F32, Mode, convert, mufu};
 
 /// Fraction bits of the fixed-point numbers: every binary32 value of magnitude above 2^-230 is exact.
 const POINT: u32 = 256;
@@ -99,6 +99,46 @@ fn transcendental_functions_match_their_series() {
         let exact = ((&exponential - one()) << POINT) / (&exponential + one());
         assert_close("tanh", a, mufu::tanh(a), &exact);
     }
+}
+
+#[test]
+fn functions_of_halves_match_their_series() {
+    let ln2 = ln2();
+    for format in [F16, BF16] {
+        let single = |a| fixed(convert::float_to_float(format, F32, a, Mode::IEEE) as u32);
+        for a in (0..0x8000u64).step_by(23).flat_map(|a| [a, a | 0x8000]) {
+            let x = single(a);
+            if !format.is_finite(a) || *x.magnitude() > one().magnitude() * 60u32 {
+                continue;
+            }
+            let close = |ours: u64, exact: &BigInt| {
+                if format.is_infinite(ours) {
+                    return *exact > single(format.largest(false));
+                }
+                let error = BigInt::from((single(ours) - exact).magnitude().clone());
+                let half_unit = BigInt::from(exact.magnitude().clone()) >> (format.fraction_bits() + 1);
+                // Half the least subnormal.
+                error <= (&half_unit + (&half_unit >> 20u32)).max(single(1) >> 1u32)
+            };
+            let exact = series(&times(&x, &ln2), 0, 1, 1);
+            assert!(close(mufu::half_ex2(format, a, false), &exact), "ex2 {a:x} {format:?}");
+            if *x.magnitude() < one().magnitude() * 8u32 {
+                let exponential = series(&(&x << 1u32), 0, 1, 1);
+                let exact = ((&exponential - one()) << POINT) / (&exponential + one());
+                let ours = mufu::half_tanh(format, a);
+                let below_point = single(a).magnitude().bits() < u64::from(POINT) - 100;
+                assert!(if below_point { ours == a } else { close(ours, &exact) }, "tanh {a:x} {format:?}");
+            }
+        }
+        let (one, infinity, nan) = (format.one(), format.infinity(false), format.nan());
+        let operands = [0, 0x8000, infinity, infinity | 0x8000, nan | 0x8000];
+        assert_eq!(operands.map(|a| mufu::half_ex2(format, a, false)), [one, one, infinity, 0, nan]);
+        assert_eq!(operands.map(|a| mufu::half_tanh(format, a)), [0, 0x8000, one, one | 0x8000, nan]);
+    }
+    let least_exponent = 0xc2fc;
+    assert_eq!(mufu::half_ex2(BF16, least_exponent, true), 0x0080, "2^-126 is normal");
+    assert_eq!(mufu::half_ex2(BF16, least_exponent + 2, false), 0x0040);
+    assert_eq!(mufu::half_ex2(BF16, least_exponent + 2, true), 0, "a subnormal result is flushed");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ptxc_sass::ModKind;
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
-use ptxc_semantics::{F16, F32, Mode, Rounding, S32, U32, U64, bits, convert, int, packed};
+use ptxc_semantics::{F16, F32, Format, Mode, Rounding, S32, U32, U64, bits, convert, int, packed};
 
 use super::alu::{combine, select, set_predicates, set_where, sign};
 use super::fields::{Decoded, Fields, map1, map2, map3};
@@ -126,15 +126,39 @@ pub(super) fn fsel(i: &Fields<'_>) -> Decoded {
 
 /// `FMNMX`.
 pub(super) fn fmnmx(i: &Fields<'_>) -> Decoded {
-    if !i.modifier(ModKind::Sign).is_empty() {
-        return i.unknown(ModKind::Sign);
-    }
-    let nan = if i.modifier(ModKind::Mode) == ".NAN" { NanRule::Propagate } else { NanRule::Number };
-    let ftz = ftz(i);
-    select(i, Registers::float, move |least, a, b| {
-        let choose = if least { float::min } else { float::max };
+    let [least, greatest] = extremes(i)?;
+    let (nan, ftz) = (nan_rule(i), ftz(i));
+    let read = if xorsign(i) { Registers::int } else { Registers::float };
+    select(i, read, move |chooses_least, a, b| {
+        let choose = if chooses_least { least } else { greatest };
         choose(F32, a.into(), b.into(), nan, ftz) as u32
     })
+}
+
+/// A minimum or maximum of [`float`].
+type Extreme = fn(Format, u64, u64, NanRule, bool) -> u64;
+
+/// Minimum and maximum as an instruction has them. With `.XORSIGN` the operands are magnitudes, whose signs
+/// count all the same: they must be read without the bars.
+fn extremes(i: &Fields<'_>) -> Result<[Extreme; 2], String> {
+    if !xorsign(i) {
+        return Ok([float::min, float::max]);
+    }
+    let magnitude = |source: Source| source.abs && !source.neg;
+    match magnitude(i.word("a")?) && magnitude(i.word("b")?) {
+        true => Ok([float::min_xorsign, float::max_xorsign]),
+        false => Err(".XORSIGN of other operands than magnitudes".to_string()),
+    }
+}
+
+/// Whether the result of a minimum or maximum has the sign of the product.
+pub(super) fn xorsign(i: &Fields<'_>) -> bool {
+    i.modifier(ModKind::Sign) == ".XORSIGN"
+}
+
+/// What a minimum or maximum makes of a NaN.
+pub(super) fn nan_rule(i: &Fields<'_>) -> NanRule {
+    if i.modifier(ModKind::Mode) == ".NAN" { NanRule::Propagate } else { NanRule::Number }
 }
 
 /// `I2FP.F32`.

@@ -134,6 +134,17 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             let (format, cmp) = (ty.float_format()?, FloatCmp::from(cond));
             two(move |a, b| float::compare(format, cmp, a, b, ftz).into())
         }
+        Op::FcmpPair(cond, ftz) => {
+            let (format, cmp) = (ty.pair_format()?, FloatCmp::from(cond));
+            Some(Box::new(move |[a, b, _]| {
+                packed::compare(format, cmp, a as u32, b as u32, ftz).map(u64::from)
+            }))
+        }
+        Op::Fset(cond, ftz, ones) => {
+            let (format, cmp) = (ty.pair_format()?, FloatCmp::from(cond));
+            let truth = if ones { packed::Truth::Ones } else { packed::Truth::One };
+            two(move |a, b| packed::set(format, cmp, a as u32, b as u32, ftz, truth).into())
+        }
         Op::Select => three(|a, b, c| bits::sel(a & 1 == 1, b, c)),
 
         Op::Zext | Op::Trunc => one(move |a| a & u.mask()),
@@ -162,6 +173,10 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             let (from, to) = (from.float_format()?, ty.float_format()?);
             one(move |a| convert::float_to_float(from, to, a, mode.into()))
         }
+        Op::FloatToHalf(round, relu, finite) => {
+            let to = ty.float_format()?;
+            one(move |a| convert::single_to_half(to, a, round.into(), relu, finite))
+        }
         Op::RoundToIntegral(round, ftz) => {
             let format = ty.float_format()?;
             one(move |a| convert::round_to_integral(format, a, Mode::new(round.into()).with_ftz(ftz)))
@@ -175,10 +190,10 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             Some(lane(move |[a, _, _]| [a & ((1 << half) - 1), a >> half]))
         }
 
-        _ if matches!(ty, Type::F16x2 | Type::BF16x2) => {
-            packed_float(op, if ty == Type::F16x2 { F16 } else { BF16 })
-        }
-        _ => scalar_float(op, ty.float_format()?),
+        _ => match ty.pair_format() {
+            Some(format) => packed_float(op, format),
+            None => scalar_float(op, ty.float_format()?),
+        },
     }
 }
 
@@ -202,8 +217,14 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Ffma(mode) => three(move |a, b, c| float::fma(format, a, b, c, mode.into())),
         Op::Fneg(ftz) => one(move |a| flush(ftz, float::neg(format, a))),
         Op::Fabs(ftz) => one(move |a| flush(ftz, float::abs(format, a))),
-        Op::Fmin(ftz, nan) => two(move |a, b| float::min(format, a, b, nan_rule(nan), ftz)),
-        Op::Fmax(ftz, nan) => two(move |a, b| float::max(format, a, b, nan_rule(nan), ftz)),
+        Op::Fmin(ftz, nan, xorsign) => {
+            let min = if xorsign { float::min_xorsign } else { float::min };
+            two(move |a, b| min(format, a, b, nan_rule(nan), ftz))
+        }
+        Op::Fmax(ftz, nan, xorsign) => {
+            let max = if xorsign { float::max_xorsign } else { float::max };
+            two(move |a, b| max(format, a, b, nan_rule(nan), ftz))
+        }
         Op::Fdiv(mode) => two(move |a, b| float::div(format, a, b, mode.into())),
         Op::Fsqrt(mode) => one(move |a| float::sqrt(format, a, mode.into())),
         Op::FdivApprox(full, ftz) if format == F32 => {
@@ -228,12 +249,17 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Fapprox(Approx::Rcp, true) if format == F64 => one(|a| join(0, mufu::rcp64h((a >> 32) as u32))),
         Op::Fapprox(Approx::Rsq, true) if format == F64 => one(|a| join(0, mufu::rsqrt64h((a >> 32) as u32))),
         Op::Fapprox(Approx::Rsq, false) if format == F64 => one(|a| float::rsqrt(F64, a, Mode::IEEE)),
+        Op::Fapprox(Approx::Ex2, ftz) if format.bits() == 16 => {
+            one(move |a| mufu::half_ex2(format, a, ftz))
+        }
+        Op::Fapprox(Approx::Tanh, _) if format.bits() == 16 => one(move |a| mufu::half_tanh(format, a)),
         _ => None,
     }
 }
 
 /// Arithmetic on two halves.
 fn packed_float(op: &Op, format: Format) -> Option<Lane> {
+    let flush = move |ftz: bool, a: u32| if ftz { packed::flush(format, a) } else { a };
     let on_words = |f: fn(Format, u32, u32, Mode) -> u32, mode: FloatMode| {
         two(move |a, b| f(format, a as u32, b as u32, mode.into()).into())
     };
@@ -244,13 +270,15 @@ fn packed_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Ffma(mode) => {
             three(move |a, b, c| packed::fma(format, a as u32, b as u32, c as u32, mode.into()).into())
         }
-        Op::Fneg(false) => one(move |a| packed::neg(format, a as u32).into()),
-        Op::Fabs(false) => one(move |a| packed::abs(format, a as u32).into()),
-        Op::Fmin(ftz, nan) => {
-            two(move |a, b| packed::min(format, a as u32, b as u32, nan_rule(nan), ftz).into())
+        Op::Fneg(ftz) => one(move |a| flush(ftz, packed::neg(format, a as u32)).into()),
+        Op::Fabs(ftz) => one(move |a| flush(ftz, packed::abs(format, a as u32)).into()),
+        Op::Fmin(ftz, nan, xorsign) => {
+            let min = if xorsign { packed::min_xorsign } else { packed::min };
+            two(move |a, b| min(format, a as u32, b as u32, nan_rule(nan), ftz).into())
         }
-        Op::Fmax(ftz, nan) => {
-            two(move |a, b| packed::max(format, a as u32, b as u32, nan_rule(nan), ftz).into())
+        Op::Fmax(ftz, nan, xorsign) => {
+            let max = if xorsign { packed::max_xorsign } else { packed::max };
+            two(move |a, b| max(format, a as u32, b as u32, nan_rule(nan), ftz).into())
         }
         _ => None,
     }

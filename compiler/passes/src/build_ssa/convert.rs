@@ -123,7 +123,7 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
     // No integer is subnormal as a float of single precision.
     let flushes = form.take("ftz") && ty != Type::F32;
     let saturates = form.take("sat");
-    if flushes || (saturates && ty != Type::F32) {
+    if flushes || (saturates && !matches!(ty, Type::F32 | Type::F16)) {
         return Err(Unsupported);
     }
     let value = t.emit(op, ty, &[value]);
@@ -167,8 +167,8 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
         if ty == Type::F64 && sat {
             // Double precision has no such modifier. A NaN becomes zero.
             let (zero, one) = (t.constant(ty, 0), t.constant(ty, ptxc_semantics::F64.one()));
-            let least = t.emit(Op::Fmax(false, false), ty, &[value, zero]);
-            value = t.emit(Op::Fmin(false, false), ty, &[least, one]);
+            let least = t.emit(Op::Fmax(false, false, false), ty, &[value, zero]);
+            value = t.emit(Op::Fmin(false, false, false), ty, &[least, one]);
         } else if sat || (ftz && integral.is_none()) {
             value = adjusted(t, value, ftz, sat);
         }
@@ -178,20 +178,38 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
     if integral.is_some() || round.is_some() != narrower {
         return Err(Unsupported);
     }
-    let mode = FloatMode { round: round.unwrap_or(Rounding::Nearest), ftz, sat, contract: false };
+    let round = round.unwrap_or(Rounding::Nearest);
+    if let Some(op) = limited(form, round) {
+        return if ftz || sat || from.bits != 32 { Err(Unsupported) } else { Ok(t.emit(op, ty, &[value])) };
+    }
+    if ty == Type::F16 && sat {
+        // The result is clamped as a half: rounding in between changes nothing, for both limits are halves.
+        let half = t.emit(Op::FloatToFloat(FloatMode { round, ftz, ..FloatMode::RN }), ty, &[value]);
+        return Ok(adjusted(t, half, false, true));
+    }
+    let mode = FloatMode { round, ftz, sat, contract: false };
     Ok(t.emit(Op::FloatToFloat(mode), ty, &[value]))
+}
+
+/// The conversion to a half with `.relu` or `.satfinite`, if one of them stands there.
+fn limited(form: &mut Form, round: Rounding) -> Option<Op> {
+    let (relu, finite) = (form.take("relu"), form.take("satfinite"));
+    (relu || finite).then_some(Op::FloatToHalf(round, relu, finite))
 }
 
 /// `cvt.rn.f16x2.f32 d, a, b`: two numbers rounded to halves, `a` the upper one.
 fn pack_halves(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated {
+    if from.bits != 32 || from.packed {
+        return Err(Unsupported);
+    }
     let round = form.choose(ROUNDINGS).ok_or(Unsupported)?;
     let half = Scalar { bits: 16, packed: false, ..to };
     let ty = half.ir().ok_or(Unsupported)?;
-    let mode = FloatMode { round, ..FloatMode::RN };
+    let op = limited(form, round).unwrap_or(Op::FloatToFloat(FloatMode { round, ..FloatMode::RN }));
     let mut halves = smallvec::SmallVec::<[Value; 2]>::new();
     for index in [2, 1] {
         let value = t.read(form.operand(index)?, from)?;
-        let rounded = t.emit(Op::FloatToFloat(mode), ty, &[value]);
+        let rounded = t.emit(op, ty, &[value]);
         halves.push(t.emit(Op::Bitcast, Type::B16, &[rounded]));
     }
     let value = t.emit(Op::Pack, Type::B32, &halves);

@@ -6,7 +6,7 @@
 use ptxc_ir::{Approx, FloatMode, IntCond, Op, Rounding, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::Scalar;
+use super::scalar::{Class as ScalarClass, Scalar};
 use super::translator::Translator;
 
 pub(super) const ROUNDINGS: &[(&str, Rounding)] =
@@ -20,7 +20,7 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "add" => arithmetic(t, form, Op::Fadd, 2),
         "sub" => arithmetic(t, form, Op::Fsub, 2),
         "mul" => arithmetic(t, form, Op::Fmul, 2),
-        "fma" | "mad" => arithmetic(t, form, Op::Ffma, 3),
+        "fma" | "mad" => multiply_add(t, form),
         "neg" => simple(t, form, Op::Fneg, 1),
         "abs" => simple(t, form, Op::Fabs, 1),
         "min" => extreme(t, form, Op::Fmin),
@@ -51,14 +51,42 @@ fn arithmetic(t: &mut Translator, form: &mut Form, op: fn(FloatMode) -> Op, sour
     compute(t, form, op(mode), sources)
 }
 
+/// With `.relu` the result is the greater of the sum and zero, and a NaN stays one.
+fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
+    if !form.take("relu") {
+        return arithmetic(t, form, Op::Ffma, 3);
+    }
+    let mode = FloatMode {
+        round: form.choose(ROUNDINGS).ok_or(Unsupported)?,
+        ftz: form.take("ftz"),
+        ..FloatMode::RN
+    };
+    form.expect_operands(4)?;
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let mut args = smallvec::SmallVec::<[Value; 3]>::new();
+    for index in 1..=3 {
+        args.push(t.read(form.operand(index)?, scalar)?);
+    }
+    let sum = t.emit(Op::Ffma(mode), ty, &args);
+    let zero = t.constant(ty, 0);
+    let value = t.emit(Op::Fmax(false, true, false), ty, &[sum, zero]);
+    t.write(form.operand(0)?, value)
+}
+
 fn simple(t: &mut Translator, form: &mut Form, op: fn(bool) -> Op, sources: usize) -> Translated {
     let ftz = form.take("ftz");
     compute(t, form, op(ftz), sources)
 }
 
-fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool) -> Op) -> Translated {
+fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool, bool) -> Op) -> Translated {
     let (ftz, nan) = (form.take("ftz"), form.take("NaN"));
-    compute(t, form, op(ftz, nan), 2)
+    // One does not stand without the other.
+    let xorsign = form.take("xorsign") && form.take("abs");
+    if xorsign && form.ty()?.ir() == Some(Type::F64) {
+        return Err(Unsupported);
+    }
+    compute(t, form, op(ftz, nan, xorsign), 2)
 }
 
 /// The rounding mode of an exact operation, if the instruction has one.
@@ -98,16 +126,42 @@ fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
-/// The hardware's approximations: all of them in single precision, two in double. Of these the reciprocal has to
-/// flush.
+/// The hardware's approximations: all of them in single precision, two in double, of which the reciprocal has to
+/// flush, and two in halves.
 fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
     let ftz = form.take("approx") && form.take("ftz");
-    match form.ty()?.ir() {
+    let scalar = form.ty()?;
+    match scalar.ir() {
         Some(Type::F32) => {}
         Some(Type::F64) if function == Approx::Rsq || (function == Approx::Rcp && ftz) => {}
+        Some(ty) if scalar.bits <= 32 && matches!(function, Approx::Ex2 | Approx::Tanh) => {
+            // Exponentials flush in `bf16`, which PTX spells out, and not in `f16`; no hyperbolic tangent does.
+            if ftz != (function == Approx::Ex2 && scalar.class == ScalarClass::Brain) {
+                return Err(Unsupported);
+            }
+            if scalar.packed {
+                return approximate_halves(t, form, Op::Fapprox(function, ftz), ty);
+            }
+        }
         _ => return Err(Unsupported),
     }
     compute(t, form, Op::Fapprox(function, ftz), 1)
+}
+
+/// The hardware takes one half at a time.
+fn approximate_halves(t: &mut Translator, form: &Form, op: Op, ty: Type) -> Translated {
+    form.expect_operands(2)?;
+    let scalar = form.ty()?;
+    let half = Scalar { bits: 16, packed: false, ..scalar }.ir().ok_or(Unsupported)?;
+    let value = t.read(form.operand(1)?, scalar)?;
+    let (low, high) = t.emit_pair(Op::Unpack, ty, &[value]);
+    let halves = [low, high].map(|bits| {
+        let number = t.emit(Op::Bitcast, half, &[bits]);
+        let result = t.emit(op, half, &[number]);
+        t.emit(Op::Bitcast, Type::B16, &[result])
+    });
+    let value = t.emit(Op::Pack, ty, &halves);
+    t.write(form.operand(0)?, value)
 }
 
 /// The bits of a float operand as an integer, and the integer type.

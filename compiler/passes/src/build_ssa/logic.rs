@@ -114,6 +114,9 @@ fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
     let join = form.choose(JOINS);
     form.expect_operands(if join.is_some() { 4 } else { 3 })?;
     let scalar = form.ty()?;
+    if scalar.packed {
+        return set_two_predicates(t, form, scalar, join);
+    }
     let holds = compare(t, form, scalar, form.operand(1)?, form.operand(2)?)?;
     let other = match join {
         Some(_) => Some(t.read(form.operand(3)?, Scalar::PRED)?),
@@ -138,24 +141,88 @@ fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
+/// `setp.lt.and.f16x2 p|q, a, b, c`: `p` of the low halves, `q` of the high ones; without `q`, `p` alone.
+fn set_two_predicates(
+    t: &mut Translator,
+    form: &mut Form,
+    scalar: Scalar,
+    join: Option<Op>,
+) -> Translated {
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+    let op = Op::FcmpPair(condition, form.take("ftz"));
+    let a = t.read(form.operand(1)?, scalar)?;
+    let b = t.read(form.operand(2)?, scalar)?;
+    let (mut low, mut high) = t.emit_pair(op, ty, &[a, b]);
+    if let Some(op) = join {
+        let other = t.read(form.operand(3)?, Scalar::PRED)?;
+        low = t.emit(op, Type::Pred, &[low, other]);
+        high = t.emit(op, Type::Pred, &[high, other]);
+    }
+    match &form.operand(0)?.kind {
+        OperandKind::Pair(pair) => {
+            t.write(&pair.0, low)?;
+            t.write(&pair.1, high)
+        }
+        _ => t.write(form.operand(0)?, low),
+    }
+}
+
 /// `set.lt.u32.f32`: all ones, or 1.0, where the comparison holds.
 fn set(t: &mut Translator, form: &mut Form) -> Translated {
     let join = form.choose(JOINS);
     form.expect_operands(if join.is_some() { 4 } else { 3 })?;
     let &[result, scalar] = &form.types[..] else { return Err(Unsupported) };
+    if scalar.packed {
+        return set_halves(t, form, result, scalar, join);
+    }
     let mut holds = compare(t, form, scalar, form.operand(1)?, form.operand(2)?)?;
     if let Some(op) = join {
         let other = t.read(form.operand(3)?, Scalar::PRED)?;
         holds = t.emit(op, Type::Pred, &[holds, other]);
     }
     let ty = result.ir().ok_or(Unsupported)?;
-    let yes = match ty {
-        Type::B32 => u64::from(u32::MAX),
-        Type::F32 => 1f32.to_bits().into(),
-        _ => return Err(Unsupported),
+    let yes = match ty.float_format() {
+        Some(format) => format.one(),
+        None if matches!(ty, Type::B16 | Type::B32) => u64::MAX,
+        None => return Err(Unsupported),
     };
     let (yes, no) = (t.constant(ty, yes), t.constant(ty, 0));
     let value = t.emit(Op::Select, ty, &[holds, yes, no]);
+    t.write(form.operand(0)?, value)
+}
+
+/// `set.lt.and.f16x2.f16x2 d, a, b, c`: each half of `d` is 1.0, or all ones, where the comparison holds.
+fn set_halves(
+    t: &mut Translator,
+    form: &mut Form,
+    result: Scalar,
+    scalar: Scalar,
+    join: Option<Op>,
+) -> Translated {
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let ones = result.is_int();
+    if result.bits != 32 || !(ones || result == scalar) {
+        return Err(Unsupported);
+    }
+    let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+    let ftz = form.take("ftz");
+    let a = t.read(form.operand(1)?, scalar)?;
+    let b = t.read(form.operand(2)?, scalar)?;
+    let mut value = t.emit(Op::Fset(condition, ftz, ones), ty, &[a, b]);
+    if let Some(join) = join {
+        let other = t.read(form.operand(3)?, Scalar::PRED)?;
+        let format = ty.pair_format().ok_or(Unsupported)?;
+        let yes = if ones { 0xffff } else { format.one() };
+        let (yes, no) = (t.constant(ty, yes << 16 | yes), t.constant(ty, 0));
+        // What both halves are, or how they are, where the predicate holds and where it fails.
+        let (holds, fails) = match join {
+            Op::And => (value, no),
+            Op::Or => (yes, value),
+            _ => (t.emit(Op::Fset(condition.negate(), ftz, ones), ty, &[a, b]), value),
+        };
+        value = t.emit(Op::Select, ty, &[other, holds, fails]);
+    }
     t.write(form.operand(0)?, value)
 }
 

@@ -134,13 +134,18 @@ impl Lower<'_> {
                 let a = self.float_operand(x, false);
                 self.emit(with_ftz(Inst::new(Op::FADD).ops([to, a, Operand::rz().neg()]), ftz));
             }
-            IrOp::Fmin(ftz, nan) | IrOp::Fmax(ftz, nan) => {
+            IrOp::Fmin(ftz, nan, xorsign) | IrOp::Fmax(ftz, nan, xorsign) => {
                 let y = self.float_src(data.args[1]);
-                let (a, b) = self.float_pair(x, y);
+                let (a, b) = match xorsign {
+                    // The signs of the registers themselves count, and the bars make magnitudes of them.
+                    true => (self.gpr_value(data.args[0]).abs(), self.gpr_value(data.args[1]).abs()),
+                    false => self.float_pair(x, y),
+                };
                 let least = matches!(data.op, IrOp::Fmin(..));
                 let ps = if least { Operand::pt() } else { Operand::pt().not() };
                 let chosen = with_ftz(Inst::new(Op::FMNMX).ops([to, a, b, ps]), ftz);
-                self.emit(if nan { chosen.with(".NAN") } else { chosen });
+                let chosen = if nan { chosen.with(".NAN") } else { chosen };
+                self.emit(if xorsign { chosen.with(".XORSIGN") } else { chosen });
             }
             IrOp::Fapprox(function, ftz) => {
                 let mode = match function {

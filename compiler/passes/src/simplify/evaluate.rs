@@ -2,14 +2,16 @@
 //!
 //! In: an operation, its controlling type, and type and bits of each argument. Out: the bits of its only
 //! result; `None` where the operation is no function of its arguments, where the hardware's result is not
-//! known to the bit (approximations, divisions by zero, conversions of NaN to integers), and for vectors
-//! and 128 bits.
+//! known to the bit (approximations, divisions by zero, conversions of NaN to integers), and for
+//! 128 bits.
 
 use ptxc_ir::{Funnel, IntCond, Op, Type};
 use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::int;
+use ptxc_semantics::packed::{self, Truth};
 use ptxc_semantics::{IntType, Mode, convert};
+use smallvec::SmallVec;
 
 /// The value of an operation on constants; each argument is a type and bits without anything above.
 pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
@@ -21,6 +23,7 @@ pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         .or_else(|| integer(op, ty, &bits))
         .or_else(|| conversion(op, ty, args))
         .or_else(|| floating(op, ty, &bits))
+        .or_else(|| pair(op, ty, &bits))
 }
 
 /// All ones in a type.
@@ -133,6 +136,9 @@ fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         (Op::FloatToFloat(mode), &[(from, a)]) => {
             convert::float_to_float(from.float_format()?, ty.float_format()?, a, (*mode).into())
         }
+        (Op::FloatToHalf(round, relu, finite), &[(_, a)]) => {
+            convert::single_to_half(ty.float_format()?, a, (*round).into(), *relu, *finite)
+        }
         (Op::RoundToIntegral(round, ftz), &[(_, a)]) => {
             convert::round_to_integral(ty.float_format()?, a, Mode::new((*round).into()).with_ftz(*ftz))
         }
@@ -151,13 +157,36 @@ fn floating(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
         // The sign of a NaN is not specified.
         (Op::Fneg(ftz), &[a]) if !format.is_nan(a) => float::neg(format, flush(*ftz, a)),
         (Op::Fabs(ftz), &[a]) if !format.is_nan(a) => float::abs(format, flush(*ftz, a)),
-        (Op::Fmin(ftz, nan), &[a, b]) => float::min(format, a, b, nan_rule(*nan), *ftz),
-        (Op::Fmax(ftz, nan), &[a, b]) => float::max(format, a, b, nan_rule(*nan), *ftz),
+        (Op::Fmin(ftz, nan, xorsign), &[a, b]) => {
+            let min = if *xorsign { float::min_xorsign } else { float::min };
+            min(format, a, b, nan_rule(*nan), *ftz)
+        }
+        (Op::Fmax(ftz, nan, xorsign), &[a, b]) => {
+            let max = if *xorsign { float::max_xorsign } else { float::max };
+            max(format, a, b, nan_rule(*nan), *ftz)
+        }
         (Op::Fcmp(condition, ftz), &[a, b]) => {
             u64::from(float::compare(format, (*condition).into(), a, b, *ftz))
         }
         _ => return None,
     })
+}
+
+/// Two halves.
+fn pair(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
+    let format = ty.pair_format()?;
+    if let Op::Fset(condition, ftz, ones) = op
+        && let &[a, b] = args
+    {
+        let truth = if *ones { Truth::Ones } else { Truth::One };
+        return Some(packed::set(format, (*condition).into(), a as u32, b as u32, *ftz, truth).into());
+    }
+    let half = if ty == Type::F16x2 { Type::F16 } else { Type::BF16 };
+    let element = |shift: u32| {
+        let args: SmallVec<[u64; 3]> = args.iter().map(|arg| arg >> shift & 0xffff).collect();
+        floating(op, half, &args)
+    };
+    Some(element(0)? | element(16)? << 16)
 }
 
 #[cfg(test)]
@@ -181,6 +210,16 @@ mod tests {
         assert_eq!(evaluate(&Op::Icmp(IntCond::Slt), Type::B32, &[b32(u32::MAX.into()), b32(0)]), Some(1));
         let sum = evaluate(&Op::Fadd(FloatMode::RN), Type::F32, &[float(1.5), float(0.25)]);
         assert_eq!(sum, Some(float(1.75).1));
+    }
+
+    #[test]
+    fn halves_of_a_pair_are_computed_apart() {
+        let pair = |bits| (Type::F16x2, bits);
+        let sum = evaluate(&Op::Fadd(FloatMode::RN), Type::F16x2, &[pair(0x3c00_4000), pair(0x4000_3c00)]);
+        assert_eq!(sum, Some(0x4200_4200));
+        let less = Op::Fset(ptxc_ir::FloatCond::Lt, false, false);
+        assert_eq!(evaluate(&less, Type::F16x2, &[pair(0x3c00_4000), pair(0x4000_3c00)]), Some(0x3c00_0000));
+        assert_eq!(evaluate(&Op::Fneg(false), Type::F16x2, &[pair(0x7e00_3c00)]), None, "the sign of a NaN");
     }
 
     #[test]
