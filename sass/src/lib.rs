@@ -33,7 +33,7 @@ pub mod verify;
 pub use arch::Arch;
 pub use control::Control;
 pub use inst::{Access, AccessRole, Guard, Inst};
-pub use operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
+pub use operand::{Address, FunctionIndex, HalfSelect, Label, Operand, OperandFlags, OperandKind};
 pub use program::{Coded, JUMP_TABLE_BANK, JumpTable, ParamInfo, Program, ProgramFunction, Resources};
 pub use register::{PReg, RegFile, Register};
 pub use table::{

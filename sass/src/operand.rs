@@ -77,6 +77,18 @@ pub enum OperandKind<R> {
     Convergence(u8),
 }
 
+/// Which half of a register an instruction on two halves reads for each of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum HalfSelect {
+    /// Each its own.
+    #[default]
+    Both,
+    /// Both the low one: `R1.H0_H0`.
+    Low,
+    /// Both the high one: `R1.H1_H1`.
+    High,
+}
+
 /// Signs and the like on an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OperandFlags {
@@ -86,6 +98,8 @@ pub struct OperandFlags {
     pub abs: bool,
     /// `~R1` or `!P0`: the complement.
     pub not: bool,
+    /// `R1.H0_H0`: one half of it.
+    pub half: HalfSelect,
 }
 
 /// An operand with its flags.
@@ -99,7 +113,8 @@ pub struct Operand<R> {
 
 impl<R: Register> Operand<R> {
     const fn plain(kind: OperandKind<R>) -> Operand<R> {
-        Operand { kind, flags: OperandFlags { neg: false, abs: false, not: false } }
+        let flags = OperandFlags { neg: false, abs: false, not: false, half: HalfSelect::Both };
+        Operand { kind, flags }
     }
 
     /// A register.
@@ -170,7 +185,13 @@ impl<R: Register> Operand<R> {
 
     /// Its magnitude.
     pub const fn abs(mut self) -> Operand<R> {
-        self.flags = OperandFlags { neg: false, abs: true, not: self.flags.not };
+        self.flags = OperandFlags { neg: false, abs: true, ..self.flags };
+        self
+    }
+
+    /// The same, of which an instruction on two halves reads that one.
+    pub const fn half(mut self, half: HalfSelect) -> Operand<R> {
+        self.flags.half = half;
         self
     }
 

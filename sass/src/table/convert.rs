@@ -1,7 +1,7 @@
 //! The transcendental unit: approximations, conversions, bit counts.
 
 use super::row::{
-    Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
 
 /// What the rows of this family share.
@@ -28,8 +28,17 @@ const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]
 const INTEGRAL: Modifier = Modifier::new(ModKind::Round, &["", ".FLOOR", ".CEIL", ".TRUNC"]);
 const TO_WORD: Modifier =
     Modifier { kind: ModKind::DataType, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
+const FROM_INT: Modifier = Modifier {
+    kind: ModKind::SourceType,
+    values: &[".U8", ".S8", ".U16", ".S16", ".U32", ""],
+    default: 5,
+    bits: Bits { lo: 0, len: 0 },
+};
 const TO_LONG: Modifier = Modifier::new(ModKind::DataType, &[".U64", ".S64"]);
 const FROM_LONG: Modifier = Modifier::new(ModKind::SourceType, &[".U64", ".S64"]);
+const TO_HALF: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".BF16"]);
+const FROM_HALF: Modifier = Modifier::new(ModKind::SourceType, &[".F16", ".BF16"]);
+const HALF_B: Slot = Slot::read("b", Kinds::R).neg().abs();
 const FROM_DOUBLE: Modifier = Modifier::new(ModKind::SourceType, &[".F64"]);
 
 pub(super) static MUFU: Row = Row {
@@ -48,15 +57,7 @@ pub(super) static I2F: Row = Row {
     mnemonic: "I2F",
     summary: "d = the integer b as a float",
     slots: &[D, B],
-    mods: &[
-        Modifier {
-            kind: ModKind::SourceType,
-            values: &[".U8", ".S8", ".U16", ".S16", ".U32", ""],
-            default: 5,
-            bits: Bits { lo: 0, len: 0 },
-        },
-        ROUND,
-    ],
+    mods: &[FROM_INT, ROUND],
     opcode: 0x306,
     ..XU
 };
@@ -123,12 +124,7 @@ pub(super) static I2F_F64: Row = Row {
     mnemonic: "I2F.F64",
     summary: "d = the integer b as a double, exact",
     slots: &[D_PAIR, B],
-    mods: &[Modifier {
-        kind: ModKind::SourceType,
-        values: &[".U8", ".S8", ".U16", ".S16", ".U32", ""],
-        default: 5,
-        bits: Bits { lo: 0, len: 0 },
-    }],
+    mods: &[FROM_INT],
     opcode: 0x312,
     ..XU
 };
@@ -187,19 +183,34 @@ pub(super) static F2F_WIDEN: Row = Row {
 };
 
 pub(super) static F2F_NARROW_HALF: Row = Row {
-    mnemonic: "F2F.F16.F64",
+    mnemonic: "F2F",
     summary: "d = the double b rounded to a half",
     slots: &[D, B_PAIR.neg().abs()],
-    mods: &[ROUND],
+    mods: &[TO_HALF, FROM_DOUBLE, ROUND],
     opcode: 0x310,
     ..XU
 };
 
 pub(super) static F2F_WIDEN_HALF: Row = Row {
-    mnemonic: "F2F.F64.F16",
+    mnemonic: "F2F.F64",
     summary: "d = the half b as a double, exact",
     slots: &[D_PAIR, B],
+    mods: &[FROM_HALF],
     opcode: 0x310,
+    ..XU
+};
+
+pub(super) static F2F_HALF: Row = Row {
+    mnemonic: "F2F",
+    summary: "d = the float b, where one or both are a half",
+    slots: &[D, Slot::read("b", Kinds::R)],
+    mods: &[
+        FTZ,
+        Modifier::new(ModKind::DataType, &[".F16", ".BF16", ".F32"]),
+        Modifier::new(ModKind::SourceType, &[".F16", ".BF16", ".F32"]),
+        ROUND,
+    ],
+    opcode: 0x304,
     ..XU
 };
 
@@ -218,5 +229,69 @@ pub(super) static FRND_F64: Row = Row {
     slots: &[D_PAIR, B_PAIR.neg().abs()],
     mods: &[INTEGRAL],
     opcode: 0x313,
+    ..XU
+};
+
+pub(super) static FRND_HALF: Row = Row {
+    mnemonic: "FRND",
+    summary: "d = the half b rounded to an integral value",
+    slots: &[D, HALF_B],
+    mods: &[TO_HALF, INTEGRAL],
+    opcode: 0x307,
+    ..XU
+};
+
+pub(super) static MUFU_HALF: Row = Row {
+    mnemonic: "MUFU",
+    summary: "d = an approximation of a function of the half b",
+    slots: &[D, Slot::read("b", Kinds::R).neg().abs().halves(Halves::Upper)],
+    mods: &[Modifier::new(ModKind::Mode, &[".EX2", ".TANH"]), TO_HALF],
+    opcode: 0x308,
+    ..XU
+};
+
+pub(super) static I2F_HALF: Row = Row {
+    mnemonic: "I2F",
+    summary: "d = the integer b as a half",
+    slots: &[D, B],
+    mods: &[TO_HALF, FROM_INT, ROUND],
+    opcode: 0x306,
+    ..XU
+};
+
+pub(super) static I2F_HALF_64: Row = Row {
+    mnemonic: "I2F",
+    summary: "d = the 64-bit integer b as a half",
+    slots: &[D, B_PAIR],
+    mods: &[TO_HALF, FROM_LONG, ROUND],
+    opcode: 0x312,
+    ..XU
+};
+
+pub(super) static F2I_HALF: Row = Row {
+    mnemonic: "F2I",
+    summary: "d = the half b as an integer, saturating",
+    slots: &[D, HALF_B],
+    mods: &[
+        Modifier {
+            kind: ModKind::DataType,
+            values: &[".U8", ".S8", ".U16", ".S16", ".U32", ""],
+            default: 5,
+            bits: Bits { lo: 0, len: 0 },
+        },
+        FROM_HALF,
+        INTEGRAL,
+        Modifier::new(ModKind::Variant, &["", ".NTZ"]),
+    ],
+    opcode: 0x305,
+    ..XU
+};
+
+pub(super) static F2I_HALF_64: Row = Row {
+    mnemonic: "F2I",
+    summary: "d = the half b as a 64-bit integer, saturating",
+    slots: &[D_PAIR, HALF_B],
+    mods: &[TO_LONG, FROM_HALF, INTEGRAL],
+    opcode: 0x311,
     ..XU
 };

@@ -26,14 +26,14 @@ const C: Slot = Slot::read("c", ANY).reuse(2);
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]);
 const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]);
 const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]);
-const COMPARE: Modifier = Modifier::new(
+pub(super) const COMPARE: Modifier = Modifier::new(
     ModKind::Compare,
     &[
         ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
         ".NEU", ".GEU", ".T",
     ],
 );
-const COMBINE: Modifier = Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]);
+pub(super) const COMBINE: Modifier = Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]);
 const UNSIGNED: Modifier =
     Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
 const FLOAT: ImmFormat = ImmFormat::Float;
@@ -209,6 +209,8 @@ pub(super) static F2FP: Row = Row {
     summary: "d = a and b rounded to halves, a the upper one",
     slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT)],
     mods: &[
+        Modifier::new(ModKind::Sat, &["", ".SATFINITE"]),
+        Modifier::new(ModKind::Variant, &["", ".RELU"]),
         Modifier::new(ModKind::DataType, &[".F16", ".BF16"]),
         Modifier::new(ModKind::SourceType, &[".F32"]),
         Modifier::new(ModKind::Mode, &[".PACK_AB"]),
@@ -244,30 +246,5 @@ pub(super) static IDP_2A: Row = Row {
     ],
     pipe: Pipe::FmaHeavy,
     opcode: 0x226,
-    ..FMA
-};
-
-pub(super) static HADD2_F32: Row = Row {
-    mnemonic: "HADD2.F32",
-    summary: "d = a plus the lower half of b, in single precision; with a = -RZ it widens",
-    slots: &[D, A.neg(), Slot::read("b", Kinds::R).neg().reuse(1).suffix(".H0_H0")],
-    pipe: Pipe::Half,
-    latency: LatencyClass::Half,
-    opcode: 0x230,
-    ..FMA
-};
-
-pub(super) static HFMA2_MMA: Row = Row {
-    mnemonic: "HFMA2.MMA",
-    summary: "d = a * b + c on two halves, rounded once each; with a = -RZ, b = RZ it moves the constant c",
-    slots: &[
-        D,
-        A.neg(),
-        Slot::read("b", Kinds::R).neg().reuse(1),
-        Slot::read("c", Kinds::R.or(Kinds::IMM)).neg().reuse(2).imm(ImmFormat::HalfPair),
-    ],
-    pipe: Pipe::Half,
-    latency: LatencyClass::HalfMma,
-    opcode: 0x235,
     ..FMA
 };

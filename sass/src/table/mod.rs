@@ -11,6 +11,7 @@ mod convert;
 mod double;
 mod fence;
 mod float;
+mod half;
 mod memory;
 mod move_uniform;
 mod row;
@@ -20,7 +21,7 @@ mod uniform;
 mod warp;
 
 pub use row::{
-    Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row, Slot,
+    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row, Slot,
     Width,
 };
 pub use special::SpecialReg;
@@ -54,10 +55,14 @@ opcodes! {
     }
     float {
         FADD FMUL FFMA FSETP FSET FSEL FMNMX I2FP F2FP IMAD IMAD_WIDE IMAD_WIDE_X IMAD_X IMAD_HI VIADD IDP_4A IDP_2A
-        HADD2_F32 HFMA2_MMA
+    }
+    half {
+        HADD2 HADD2_BF16 HADD2_F32 HMUL2 HMUL2_BF16 HFMA2 HFMA2_BF16 HFMA2_MMA HFMA2_MMA_BF16 HSETP2 HSETP2_BF16
+        HSET2 HSET2_BF16 HMNMX2 HMNMX2_BF16
     }
     double { DADD DMUL DFMA DSETP }
-    convert { MUFU FCHK I2F I2F_64 I2F_F64 I2F_F64_64 F2I F2I_64 F2I_F64 F2I_F64_64 F2F_NARROW F2F_WIDEN F2F_NARROW_HALF F2F_WIDEN_HALF FRND FRND_F64 POPC FLO BREV }
+    convert { MUFU FCHK I2F I2F_64 I2F_F64 I2F_F64_64 F2I F2I_64 F2I_F64 F2I_F64_64 F2F_NARROW F2F_WIDEN F2F_NARROW_HALF F2F_WIDEN_HALF F2F_HALF FRND FRND_F64 FRND_HALF MUFU_HALF I2F_HALF I2F_HALF_64
+        F2I_HALF F2I_HALF_64 POPC FLO BREV }
     memory { LDG STG LDS STS LDL STL LDC ULDC LD ST }
     atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS }
     fence { MEMBAR ERRBAR CGAERRBAR CCTL_IVALL }

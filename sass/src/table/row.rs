@@ -1,7 +1,7 @@
 //! The shape of a row: slots, modifiers, timing class and effects.
 
 use crate::inst::Inst;
-use crate::operand::{Operand, OperandFlags, OperandKind};
+use crate::operand::{HalfSelect, Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
 
 /// A field of the 128-bit instruction word: bits `lo` to `lo + len - 1`. The length 0 stands for a place
@@ -274,6 +274,53 @@ pub enum ImmFormat {
     DoubleHigh,
     /// `1, 0.5`: two binary16, the high one first.
     HalfPair,
+    /// The same of two bfloat16.
+    BrainPair,
+}
+
+/// Which halves of a register a slot takes, and how that is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Halves {
+    /// The slot is no pair of halves.
+    #[default]
+    None,
+    /// Both, or one for both: nothing, `.H0_H0`, `.H1_H1`.
+    Any,
+    /// One: `.H0_H0`, `.H1_H1`.
+    One,
+    /// One: nothing for the low one, `.H1`.
+    Upper,
+}
+
+impl Halves {
+    /// Whether a slot takes these halves of a register.
+    pub const fn takes(self, half: HalfSelect) -> bool {
+        match self {
+            Halves::None => matches!(half, HalfSelect::Both),
+            Halves::Any => true,
+            Halves::One | Halves::Upper => !matches!(half, HalfSelect::Both),
+        }
+    }
+
+    /// What stands behind the register.
+    pub const fn text(self, half: HalfSelect) -> &'static str {
+        match (self, half) {
+            (Halves::Any | Halves::One, HalfSelect::Low) => ".H0_H0",
+            (Halves::Any | Halves::One, HalfSelect::High) => ".H1_H1",
+            (Halves::Upper, HalfSelect::High) => ".H1",
+            _ => "",
+        }
+    }
+
+    /// Takes what stands behind a register off a text. What is written as nothing is what is left.
+    pub fn strip(self, text: &str) -> (&str, HalfSelect) {
+        let written = [HalfSelect::Low, HalfSelect::High].into_iter().find_map(|half| {
+            let suffix = self.text(half);
+            text.strip_suffix(suffix).filter(|_| !suffix.is_empty()).map(|rest| (rest, half))
+        });
+        let unwritten = if self == Halves::Upper { HalfSelect::Low } else { HalfSelect::Both };
+        written.unwrap_or((text, unwritten))
+    }
 }
 
 /// One operand position of a row, in the order of the text.
@@ -305,8 +352,8 @@ pub struct Slot {
     pub default_not: bool,
     /// How an immediate is printed.
     pub imm: ImmFormat,
-    /// What stands behind a register there, `.H0_H0`: which halves of it count.
-    pub suffix: &'static str,
+    /// Which halves of a register it takes.
+    pub halves: Halves,
     /// Whether a space alone, no comma, parts it from the slot in front.
     pub spaced: bool,
     /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
@@ -332,7 +379,7 @@ impl Slot {
             hidden_with: None,
             default_not: false,
             imm: ImmFormat::Hex,
-            suffix: "",
+            halves: Halves::None,
             spaced: false,
             repeated: false,
             bits: Bits { lo: 0, len: 0 },
@@ -355,9 +402,9 @@ impl Slot {
         self
     }
 
-    /// The same with a suffix behind the register.
-    pub const fn suffix(mut self, suffix: &'static str) -> Slot {
-        self.suffix = suffix;
+    /// The same with those halves of a register.
+    pub const fn halves(mut self, halves: Halves) -> Slot {
+        self.halves = halves;
         self
     }
 
@@ -451,6 +498,8 @@ impl Slot {
             return Operand::imm(0);
         };
         let zero = Operand::zero(file);
+        let half = if self.halves.takes(HalfSelect::Both) { HalfSelect::Both } else { HalfSelect::Low };
+        let zero = zero.half(half);
         if self.default_not { zero.not() } else { zero }
     }
 
@@ -465,6 +514,9 @@ impl Slot {
         }
         if matches!(operand.kind, OperandKind::Imm(_)) && flags != OperandFlags::default() {
             return Err("an immediate holds its sign in its bits".to_string());
+        }
+        if !self.halves.takes(flags.half) {
+            return Err(format!("does not take those halves of {operand:?}"));
         }
         Ok(())
     }
@@ -485,7 +537,7 @@ pub enum ModKind {
     Ftz,
     /// Rounding.
     Round,
-    /// Saturation.
+    /// Saturation: to 0 through 1, to finite numbers, and of negative numbers to zero.
     Sat,
     /// Memory order: `.STRONG`, `.CONSTANT`, ….
     Order,

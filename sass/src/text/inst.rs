@@ -124,7 +124,7 @@ fn operand_text<R: Register>(
     if reused && is_general {
         out.write_str(".reuse")?;
     }
-    out.write_str(slot.suffix)
+    out.write_str(slot.halves.text(flags.half))
 }
 
 fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Result {
@@ -137,6 +137,11 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
             float::print_f16(out, (bits >> 16) as u16)?;
             out.write_str(", ")?;
             float::print_f16(out, bits as u16)
+        }
+        ImmFormat::BrainPair => {
+            float::print_f32(out, bits & 0xffff_0000)?;
+            out.write_str(", ")?;
+            float::print_f32(out, bits << 16)
         }
     }
 }

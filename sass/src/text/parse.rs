@@ -202,12 +202,13 @@ fn fill(
             continue;
         }
         let Some(text) = next else { return Err(ParseError::Count(mnemonic.to_string())) };
-        let pair = slot.imm == ImmFormat::HalfPair && float::parse_f16(text).is_some();
-        let read = if pair {
-            let low = texts.next().ok_or_else(|| ParseError::Count(mnemonic.to_string()))?;
-            half_pair(text, low).map(|bits| (Operand::imm(bits), false))
-        } else {
-            operand(text, slot, names)
+        let read = match half_constant(slot.imm, text) {
+            Some(high) => {
+                let low = texts.next().ok_or_else(|| ParseError::Count(mnemonic.to_string()))?;
+                let low = half_constant(slot.imm, low);
+                low.map(|low| (Operand::imm(u32::from(high) << 16 | u32::from(low)), false))
+            }
+            None => operand(text, slot, names),
         };
         let read = read.and_then(|(operand, reused)| Some((complete_address(inst, operand)?, reused)));
         match read.filter(|(operand, _)| slot.check(operand).is_ok()) {
@@ -253,7 +254,8 @@ fn operand(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<(Operand<PR
         return Some((Operand::imm(bits), false));
     }
     let mut flags = OperandFlags::default();
-    let mut rest = text.strip_suffix(slot.suffix)?;
+    let (mut rest, half) = slot.halves.strip(text);
+    flags.half = half;
     if let Some(tail) = rest.strip_prefix('-') {
         flags.neg = true;
         rest = tail;
@@ -308,8 +310,16 @@ fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
     }
 }
 
-fn half_pair(high: &str, low: &str) -> Option<u32> {
-    Some(u32::from(float::parse_f16(high)?) << 16 | u32::from(float::parse_f16(low)?))
+/// One of the two constants of a slot that takes pairs.
+fn half_constant(format: ImmFormat, text: &str) -> Option<u16> {
+    match format {
+        ImmFormat::HalfPair => float::parse_f16(text),
+        // A `bfloat16` is the upper half of a binary32.
+        ImmFormat::BrainPair => {
+            float::parse_f32(text).filter(|bits| bits & 0xffff == 0 || float::is_nan(*bits)).map(|bits| (bits >> 16) as u16)
+        }
+        _ => None,
+    }
 }
 
 fn hexadecimal(text: &str) -> Option<u32> {
