@@ -504,6 +504,8 @@ pub enum Op {
     /// `(a: f32) -> T`: rounded; with the first flag negative results are zero (PTX `.relu`), with the second
     /// the largest finite number stands for what is beyond it (`.satfinite`).
     FloatToHalf(Rounding, bool, bool),
+    /// `(a: f32, b: f32) -> T`: both rounded as in [`Op::FloatToHalf`], `a` to the low half, `b` to the high.
+    FloatsToHalves(Rounding, bool, bool),
     /// `(a: T) -> T`: rounded to an integral value; the flag flushes subnormals.
     RoundToIntegral(Rounding, bool),
     /// `(a: half of T, b: half of T) -> T`: `a` in the low bits, `b` in the high.

@@ -310,6 +310,7 @@ op_table! {
     FloatToUint(round, ftz) = "float_to_uint" [T round (ftz)] [] INT (Float);
     FloatToFloat(mode) = "float_to_float" [T mode] [] FLOAT (Float);
     FloatToHalf(round, relu, finite) = "float_to_half" [T round (relu) (finite)] [] HALF (F32);
+    FloatsToHalves(round, relu, finite) = "floats_to_halves" [T round (relu) (finite)] [] HALF_PAIR (F32, F32);
     RoundToIntegral(round, ftz) = "round" [T round (ftz)] [] FLOAT (T);
     Pack = "pack" [T] [] PAIR (Half, Half);
     Unpack = "unpack" [T] [] PAIR (T);

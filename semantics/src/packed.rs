@@ -12,7 +12,7 @@
 //! ```
 
 use crate::float::{self, FloatCmp, NanRule};
-use crate::{Format, Mode};
+use crate::{Format, Mode, Rounding, convert};
 
 /// The word of element 0 (low half) and element 1 (high half).
 pub const fn join(low: u16, high: u16) -> u32 {
@@ -99,13 +99,27 @@ pub enum Truth {
     Ones,
 }
 
+impl Truth {
+    /// The word of the answers for elements 0 and 1.
+    pub fn word(self, format: Format, holds: [bool; 2]) -> u32 {
+        let yes = match self {
+            Truth::One => format.one() as u16,
+            Truth::Ones => u16::MAX,
+        };
+        let [low, high] = holds.map(|holds| if holds { yes } else { 0 });
+        join(low, high)
+    }
+}
+
 /// [`compare`] with the answers as elements.
 pub fn set(format: Format, cmp: FloatCmp, a: u32, b: u32, ftz: bool, truth: Truth) -> u32 {
-    let yes = match truth {
-        Truth::One => format.one() as u16,
-        Truth::Ones => u16::MAX,
-    };
-    let [low, high] = compare(format, cmp, a, b, ftz).map(|holds| if holds { yes } else { 0 });
+    truth.word(format, compare(format, cmp, a, b, ftz))
+}
+
+/// [`convert::single_to_half`] of two binary32 for elements 0 and 1.
+pub fn of_singles(format: Format, a: u32, b: u32, rounding: Rounding, relu: bool, finite: bool) -> u32 {
+    let [low, high] =
+        [a, b].map(|a| convert::single_to_half(format, a.into(), rounding, relu, finite) as u16);
     join(low, high)
 }
 

@@ -7,7 +7,7 @@ use oracle::{FORMATS, Op, Random, arithmetic, specials};
 use ptxc_semantics::convert::{
     self, NanToInt, float_to_float, float_to_int, float_to_int_nan, int_to_float, round_to_integral,
 };
-use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, Rounding};
+use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, Rounding, packed};
 use ptxc_semantics::{S8, S16, S32, S64, U8, U16, U32, U64};
 
 const INTS: [IntType; 8] = [U8, S8, U16, S16, U32, S32, U64, S64];
@@ -124,6 +124,8 @@ fn singles_to_halves_without_negatives_and_infinities() {
                 assert_eq!(ours(true, true), if negative && number { 0 } else { limited }, "{a:x} {to:?}");
             }
         }
+        let pair = packed::of_singles(to, 0x3f80_0000, 0xff80_0000, Rounding::Nearest, false, true);
+        assert_eq!(pair, packed::join(to.one() as u16, to.largest(true) as u16));
         assert_eq!(convert::single_to_half(to, 0xffc0_0000, Rounding::Nearest, true, true), to.nan());
         assert_eq!(convert::single_to_half(to, 0x8000_0000, Rounding::Nearest, true, true), 0);
     }

@@ -263,7 +263,8 @@ fn minimum_and_maximum_follow_the_order_of_signed_values() {
             let magnitudes = [a, b].map(|a| a & !format.sign_bit());
             let product = (a ^ b) & format.sign_bit();
             for nan in [NanRule::Number, NanRule::Propagate] {
-                let signed = |magnitude| if format.is_nan(magnitude) { magnitude } else { magnitude | product };
+                let signed =
+                    |magnitude| if format.is_nan(magnitude) { magnitude } else { magnitude | product };
                 let least = float::min(format, magnitudes[0], magnitudes[1], nan, false);
                 assert_eq!(float::min_xorsign(format, a, b, nan, false), signed(least), "{a:x} {b:x}");
                 let greatest = float::max(format, magnitudes[0], magnitudes[1], nan, false);
@@ -311,7 +312,13 @@ fn halves_are_computed_apart() {
         let (low, high) = (packed::join(1, 0x8000), packed::join(0x8002, 0));
         assert_eq!(packed::min(format, low, high, NanRule::Number, false), packed::join(0x8002, 0x8000));
         assert_eq!(packed::max(format, low, high, NanRule::Number, false), packed::join(1, 0));
-        assert_eq!(packed::min_xorsign(format, low, high, NanRule::Number, false), packed::join(0x8001, 0x8000));
-        assert_eq!(packed::max_xorsign(format, low, high, NanRule::Number, false), packed::join(0x8002, 0x8000));
+        assert_eq!(
+            packed::min_xorsign(format, low, high, NanRule::Number, false),
+            packed::join(0x8001, 0x8000)
+        );
+        assert_eq!(
+            packed::max_xorsign(format, low, high, NanRule::Number, false),
+            packed::join(0x8002, 0x8000)
+        );
     }
 }

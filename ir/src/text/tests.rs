@@ -106,7 +106,7 @@ block0:
     v75 = float_to_float.f64.rn v51
     v76 = round.f32.rp v51
     v200 = float_to_half.bf16.rz.relu.finite v51
-    v201 = bitcast.f16x2 v1
+    v201 = floats_to_halves.f16x2.rn v51, v51
     v202, v203 = fcmp_pair.neu.f16x2.ftz v201, v201
     v204 = fset.lt.f16x2.ones v201, v201
     v205 = fmax.f16x2.nan.xorsign v201, v204

@@ -1,7 +1,8 @@
 //! The transcendental unit: approximations, conversions, bit counts.
 
 use super::row::{
-    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
+    Width,
 };
 
 /// What the rows of this family share.

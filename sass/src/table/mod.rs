@@ -21,8 +21,8 @@ mod uniform;
 mod warp;
 
 pub use row::{
-    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row, Slot,
-    Width,
+    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row,
+    Slot, Width,
 };
 pub use special::SpecialReg;
 

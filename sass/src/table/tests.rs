@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Op, Role, Row};
 use crate::text::parse_inst;
-use crate::{Inst, Operand, OperandKind, PReg};
+use crate::{HalfSelect, Inst, Operand, OperandKind, PReg};
 
 fn for_each(mut check: impl FnMut(Op, &'static Row)) {
     for &op in Op::ALL {
@@ -101,7 +101,9 @@ fn sample(op: Op) -> Inst<PReg> {
             (Kinds::CONVERGENCE, Operand::convergence(1)),
         ];
         let found = candidates.into_iter().find(|(kind, _)| slot.kinds.contains(*kind));
-        inst.operands[index] = found.unwrap_or_else(|| panic!("{op:?} {} takes nothing", slot.name)).1;
+        let operand = found.unwrap_or_else(|| panic!("{op:?} {} takes nothing", slot.name)).1;
+        let both = slot.halves.takes(HalfSelect::Both);
+        inst.operands[index] = operand.half(if both { HalfSelect::Both } else { HalfSelect::High });
     }
     inst
 }

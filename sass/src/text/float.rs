@@ -36,6 +36,11 @@ pub(super) fn print_f16(out: &mut impl fmt::Write, bits: u16) -> fmt::Result {
     print(out, if negative { -magnitude } else { magnitude }, negative, bits & 0x200 != 0)
 }
 
+/// A bfloat16: the upper half of a binary32.
+pub(super) fn print_bf16(out: &mut impl fmt::Write, bits: u16) -> fmt::Result {
+    print_f32(out, u32::from(bits) << 16)
+}
+
 fn print(out: &mut impl fmt::Write, value: f64, negative: bool, quiet: bool) -> fmt::Result {
     let sign = if negative { '-' } else { '+' };
     if value.is_nan() {
@@ -119,6 +124,17 @@ pub(super) fn parse_f16(text: &str) -> Option<u16> {
         (exponent + 14.0) * 1024.0 + value / 2f64.powi(exponent as i32 - 10)
     };
     (bits.fract() == 0.0 && bits < f64::from(0x7c00)).then_some(sign | bits as u16)
+}
+
+/// Reads a bfloat16; only values that it holds exactly.
+pub(super) fn parse_bf16(text: &str) -> Option<u16> {
+    let bits = parse_f32(text)?;
+    match special(text) {
+        // A signalling NaN has to keep a bit.
+        Some((_, Some(false))) => Some((bits >> 16) as u16 | 1),
+        Some(_) => Some((bits >> 16) as u16),
+        None => (bits & 0xffff == 0).then_some((bits >> 16) as u16),
+    }
 }
 
 /// Sign, and `Some(quiet)` for a NaN, of a value that is not a number with digits.

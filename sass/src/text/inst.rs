@@ -139,9 +139,9 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
             float::print_f16(out, bits as u16)
         }
         ImmFormat::BrainPair => {
-            float::print_f32(out, bits & 0xffff_0000)?;
+            float::print_bf16(out, (bits >> 16) as u16)?;
             out.write_str(", ")?;
-            float::print_f32(out, bits << 16)
+            float::print_bf16(out, bits as u16)
         }
     }
 }

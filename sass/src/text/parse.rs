@@ -314,10 +314,7 @@ fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
 fn half_constant(format: ImmFormat, text: &str) -> Option<u16> {
     match format {
         ImmFormat::HalfPair => float::parse_f16(text),
-        // A `bfloat16` is the upper half of a binary32.
-        ImmFormat::BrainPair => {
-            float::parse_f32(text).filter(|bits| bits & 0xffff == 0 || float::is_nan(*bits)).map(|bits| (bits >> 16) as u16)
-        }
+        ImmFormat::BrainPair => float::parse_bf16(text),
         _ => None,
     }
 }

@@ -2,10 +2,12 @@
 
 use ptxc_sass::ModKind;
 use ptxc_semantics::convert::{self, NanToInt};
-use ptxc_semantics::{BF16, F16, F32, F64, IntType, Mode, S32, S64, U32, U64};
+use ptxc_semantics::float;
+use ptxc_semantics::{F16, F32, F64, IntType, Mode, S32, S64, U32, U64, packed};
 
-use super::fields::{Action, Decoded, Fields, map1, map2};
+use super::fields::{Action, Decoded, Fields, map2};
 use super::fma::{ftz, rounding};
+use super::half;
 use super::registers::{Origin, Registers, Source};
 use crate::warp::{Flow, LANES};
 
@@ -59,6 +61,10 @@ fn source_type(i: &Fields<'_>) -> Result<IntType, String> {
 /// The integer that a conversion writes.
 fn result_type(i: &Fields<'_>) -> Result<IntType, String> {
     Ok(match i.modifier(ModKind::DataType) {
+        ".U8" => IntType::new(8, false),
+        ".S8" => IntType::new(8, true),
+        ".U16" => IntType::new(16, false),
+        ".S16" => IntType::new(16, true),
         ".U32" => U32,
         "" => S32,
         ".U64" => U64,
@@ -131,15 +137,64 @@ pub(super) fn f2f_widen(i: &Fields<'_>) -> Decoded {
     map(i, 2, single, |b| convert::float_to_float(F32, F64, b, Mode::IEEE))
 }
 
-/// `F2F.F16.F64`. The upper half of the result is zero.
+/// `F2F.F16.F64` and `.BF16`. The upper half of the result is zero.
 pub(super) fn f2f_narrow_half(i: &Fields<'_>) -> Decoded {
-    let mode = Mode::new(rounding(i)?);
-    map(i, 1, Registers::double, move |b| convert::float_to_float(F64, F16, b, mode))
+    let (to, mode) = (half::format(i, ModKind::DataType)?, Mode::new(rounding(i)?));
+    map(i, 1, Registers::double, move |b| convert::float_to_float(F64, to, b, mode))
 }
 
-/// `F2F.F64.F16`.
+/// `F2F.F64.F16` and `.BF16`.
 pub(super) fn f2f_widen_half(i: &Fields<'_>) -> Decoded {
-    map(i, 2, word, |b| convert::float_to_float(F16, F64, b & F16.mask(), Mode::IEEE))
+    let from = half::format(i, ModKind::SourceType)?;
+    map(i, 2, word, move |b| convert::float_to_float(from, F64, b & from.mask(), Mode::IEEE))
+}
+
+/// `F2F` from or to a half.
+pub(super) fn f2f_half(i: &Fields<'_>) -> Decoded {
+    let (from, to) = (half::format(i, ModKind::SourceType)?, half::format(i, ModKind::DataType)?);
+    let (mode, flushes) = (Mode::new(rounding(i)?), ftz(i));
+    map(i, 1, word, move |b| {
+        let wide = convert::float_to_float(from, to, b & from.mask(), mode);
+        if flushes { to.flush(wide) } else { wide }
+    })
+}
+
+/// `FRND.F16` and `.BF16`.
+pub(super) fn frnd_half(i: &Fields<'_>) -> Decoded {
+    let (format, mode) = (half::format(i, ModKind::DataType)?, Mode::new(rounding(i)?));
+    half::map_half(i, move |b| convert::round_to_integral(format, b, mode))
+}
+
+/// `I2F.F16` and `.BF16` of a word.
+pub(super) fn i2f_half(i: &Fields<'_>) -> Decoded {
+    let (from, to) = (source_type(i)?, half::format(i, ModKind::DataType)?);
+    let mode = Mode::new(rounding(i)?);
+    map(i, 1, word, move |b| convert::int_to_float(from, to, b, mode))
+}
+
+/// `I2F.F16` and `.BF16` of a 64-bit integer.
+pub(super) fn i2f_half_64(i: &Fields<'_>) -> Decoded {
+    let (from, to) = (source_type(i)?, half::format(i, ModKind::DataType)?);
+    let mode = Mode::new(rounding(i)?);
+    map(i, 1, Registers::wide, move |b| convert::int_to_float(from, to, b, mode))
+}
+
+/// `F2I.F16` and `.BF16` to a word.
+pub(super) fn f2i_half(i: &Fields<'_>) -> Decoded {
+    let (to, from, rounding) = (result_type(i)?, half::format(i, ModKind::SourceType)?, rounding(i)?);
+    let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
+    half::map_half(i, move |b| convert::float_to_int_nan(from, to, b, rounding, false, nan))
+}
+
+/// `F2I.F16` and `.BF16` to a 64-bit integer.
+pub(super) fn f2i_half_64(i: &Fields<'_>) -> Decoded {
+    let (to, from, rounding) = (result_type(i)?, half::format(i, ModKind::SourceType)?, rounding(i)?);
+    let signs = i.word("b")?;
+    map(i, 2, word, move |b| {
+        let magnitude = if signs.abs { float::abs(from, b) } else { b & from.mask() };
+        let b = if signs.neg { float::neg(from, magnitude) } else { magnitude };
+        convert::float_to_int_nan(from, to, b, rounding, false, NanToInt::TopBit)
+    })
 }
 
 /// `FRND`.
@@ -156,23 +211,19 @@ pub(super) fn frnd_f64(i: &Fields<'_>) -> Decoded {
 
 /// `F2FP.F16.F32.PACK_AB` and `.BF16`: `a` becomes the upper half.
 pub(super) fn f2fp(i: &Fields<'_>) -> Decoded {
-    let to = match i.modifier(ModKind::DataType) {
-        ".F16" => F16,
-        ".BF16" => BF16,
-        _ => return i.unknown(ModKind::DataType),
-    };
-    let mode = Mode::new(rounding(i)?);
-    let half = move |a: u32| convert::float_to_float(F32, to, a.into(), mode) as u32;
-    map2(i.dest("d")?, Registers::float, [i.word("a")?, i.word("b")?], move |a, b| half(a) << 16 | half(b))
+    let (to, rounding) = (half::format(i, ModKind::DataType)?, rounding(i)?);
+    let (relu, finite) = (i.modifier(ModKind::Variant) == ".RELU", i.modifier(ModKind::Sat) == ".SATFINITE");
+    let sources = [i.word("a")?, i.word("b")?];
+    map2(i.dest("d")?, Registers::float, sources, move |a, b| {
+        packed::of_singles(to, b, a, rounding, relu, finite)
+    })
 }
 
-/// `HADD2.F32` of `-RZ`, which widens the lower half of `b`. Other sums are not known to the bit.
+/// `HADD2.F32` of `-RZ`, which widens a half of `b`. Other sums are not known to the bit.
 pub(super) fn hadd2_f32(i: &Fields<'_>) -> Decoded {
     let a = i.word("a")?;
     if !(matches!(a.origin, Origin::Value(0)) && a.neg) {
         return Err("a sum".to_string());
     }
-    map1(i.dest("d")?, Registers::halves, i.word("b")?, |b| {
-        convert::float_to_float(F16, F32, (b & 0xffff).into(), Mode::IEEE) as u32
-    })
+    half::map_half(i, |b| convert::float_to_float(F16, F32, b, Mode::IEEE))
 }

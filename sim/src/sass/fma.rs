@@ -2,7 +2,7 @@
 
 use ptxc_sass::ModKind;
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
-use ptxc_semantics::{F16, F32, Format, Mode, Rounding, S32, U32, U64, bits, convert, int, packed};
+use ptxc_semantics::{F32, Format, Mode, Rounding, S32, U32, U64, bits, convert, int};
 
 use super::alu::{combine, select, set_predicates, set_where, sign};
 use super::fields::{Decoded, Fields, map1, map2, map3};
@@ -267,10 +267,4 @@ pub(super) fn idp_2a(i: &Fields<'_>) -> Decoded {
     let high = i.modifier(ModKind::Variant) == ".HI";
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
     map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::dp2a(a_signed, b_signed, high, a, b, c))
-}
-
-/// `HFMA2.MMA`.
-pub(super) fn hfma2_mma(i: &Fields<'_>) -> Decoded {
-    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
-    map3(i.dest("d")?, Registers::halves, sources, |a, b, c| packed::fma(F16, a, b, c, Mode::IEEE))
 }

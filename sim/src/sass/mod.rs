@@ -8,6 +8,7 @@
 //! | `alu` | integer addition, logic, shifts, comparison, selection, also of the uniform datapath |
 //! | `fma` | float arithmetic, integer multiply-add |
 //! | `double` | double precision |
+//! | `half` | half precision |
 //! | `xu` | approximations, bit counts |
 //! | `convert` | conversions |
 //! | `memory`, `atomic` | loads, stores, constants; atomics |
@@ -26,6 +27,7 @@ mod double;
 mod fields;
 mod flow;
 mod fma;
+mod half;
 mod memory;
 mod registers;
 mod uniform;
@@ -36,6 +38,7 @@ mod xu;
 use std::cell::RefCell;
 
 use ptxc_sass::{Access, AccessRole, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
+use ptxc_semantics::{BF16, F16};
 use smallvec::SmallVec;
 
 use crate::case::Case;
@@ -96,8 +99,20 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::IMAD_HI => fma::imad_hi,
         Op::IDP_4A => fma::idp_4a,
         Op::IDP_2A => fma::idp_2a,
+
+        Op::HADD2 => |i| half::hadd2(F16, i),
+        Op::HADD2_BF16 => |i| half::hadd2(BF16, i),
         Op::HADD2_F32 => convert::hadd2_f32,
-        Op::HFMA2_MMA => fma::hfma2_mma,
+        Op::HMUL2 => |i| half::hmul2(F16, i),
+        Op::HMUL2_BF16 => |i| half::hmul2(BF16, i),
+        Op::HFMA2 | Op::HFMA2_MMA => |i| half::hfma2(F16, i),
+        Op::HFMA2_BF16 | Op::HFMA2_MMA_BF16 => |i| half::hfma2(BF16, i),
+        Op::HSETP2 => |i| half::hsetp2(F16, i),
+        Op::HSETP2_BF16 => |i| half::hsetp2(BF16, i),
+        Op::HSET2 => |i| half::hset2(F16, i),
+        Op::HSET2_BF16 => |i| half::hset2(BF16, i),
+        Op::HMNMX2 => |i| half::hmnmx2(F16, i),
+        Op::HMNMX2_BF16 => |i| half::hmnmx2(BF16, i),
 
         Op::DADD => double::dadd,
         Op::DMUL => double::dmul,
@@ -105,6 +120,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::DSETP => double::dsetp,
 
         Op::MUFU => xu::mufu,
+        Op::MUFU_HALF => half::mufu_half,
         Op::FCHK => xu::fchk,
         Op::POPC | Op::UPOPC => xu::popc,
         Op::FLO | Op::UFLO => xu::flo,
@@ -122,6 +138,12 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::F2F_WIDEN => convert::f2f_widen,
         Op::F2F_NARROW_HALF => convert::f2f_narrow_half,
         Op::F2F_WIDEN_HALF => convert::f2f_widen_half,
+        Op::F2F_HALF => convert::f2f_half,
+        Op::FRND_HALF => convert::frnd_half,
+        Op::I2F_HALF => convert::i2f_half,
+        Op::I2F_HALF_64 => convert::i2f_half_64,
+        Op::F2I_HALF => convert::f2i_half,
+        Op::F2I_HALF_64 => convert::f2i_half_64,
         Op::F2FP => convert::f2fp,
         Op::FRND => convert::frnd,
         Op::FRND_F64 => convert::frnd_f64,

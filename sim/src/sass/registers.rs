@@ -206,12 +206,6 @@ impl Registers {
         lanes
     }
 
-    /// An operand read as two halves, each with its sign.
-    pub fn halves(&self, source: Source) -> Lanes {
-        let lanes = self.raw(source);
-        if source.neg { lanes.map(|a| a ^ 0x8000_8000) } else { lanes }
-    }
-
     /// A register pair as 64 bits a lane, without its signs.
     #[inline]
     fn pair(&self, [low, high]: [Source; 2]) -> [u64; LANES] {

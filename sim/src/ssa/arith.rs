@@ -177,6 +177,10 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             let to = ty.float_format()?;
             one(move |a| convert::single_to_half(to, a, round.into(), relu, finite))
         }
+        Op::FloatsToHalves(round, relu, finite) => {
+            let to = ty.pair_format()?;
+            two(move |a, b| packed::of_singles(to, a as u32, b as u32, round.into(), relu, finite).into())
+        }
         Op::RoundToIntegral(round, ftz) => {
             let format = ty.float_format()?;
             one(move |a| convert::round_to_integral(format, a, Mode::new(round.into()).with_ftz(ftz)))
@@ -249,9 +253,7 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Fapprox(Approx::Rcp, true) if format == F64 => one(|a| join(0, mufu::rcp64h((a >> 32) as u32))),
         Op::Fapprox(Approx::Rsq, true) if format == F64 => one(|a| join(0, mufu::rsqrt64h((a >> 32) as u32))),
         Op::Fapprox(Approx::Rsq, false) if format == F64 => one(|a| float::rsqrt(F64, a, Mode::IEEE)),
-        Op::Fapprox(Approx::Ex2, ftz) if format.bits() == 16 => {
-            one(move |a| mufu::half_ex2(format, a, ftz))
-        }
+        Op::Fapprox(Approx::Ex2, ftz) if format.bits() == 16 => one(move |a| mufu::half_ex2(format, a, ftz)),
         Op::Fapprox(Approx::Tanh, _) if format.bits() == 16 => one(move |a| mufu::half_tanh(format, a)),
         _ => None,
     }

@@ -203,16 +203,11 @@ fn pack_halves(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) ->
         return Err(Unsupported);
     }
     let round = form.choose(ROUNDINGS).ok_or(Unsupported)?;
-    let half = Scalar { bits: 16, packed: false, ..to };
-    let ty = half.ir().ok_or(Unsupported)?;
-    let op = limited(form, round).unwrap_or(Op::FloatToFloat(FloatMode { round, ..FloatMode::RN }));
-    let mut halves = smallvec::SmallVec::<[Value; 2]>::new();
-    for index in [2, 1] {
-        let value = t.read(form.operand(index)?, from)?;
-        let rounded = t.emit(op, ty, &[value]);
-        halves.push(t.emit(Op::Bitcast, Type::B16, &[rounded]));
-    }
-    let value = t.emit(Op::Pack, Type::B32, &halves);
+    let ty = to.ir().ok_or(Unsupported)?;
+    let op = Op::FloatsToHalves(round, form.take("relu"), form.take("satfinite"));
+    let high = t.read(form.operand(1)?, from)?;
+    let low = t.read(form.operand(2)?, from)?;
+    let value = t.emit(op, ty, &[low, high]);
     t.write(form.operand(0)?, value)
 }
 

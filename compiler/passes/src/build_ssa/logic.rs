@@ -142,12 +142,7 @@ fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 /// `setp.lt.and.f16x2 p|q, a, b, c`: `p` of the low halves, `q` of the high ones; without `q`, `p` alone.
-fn set_two_predicates(
-    t: &mut Translator,
-    form: &mut Form,
-    scalar: Scalar,
-    join: Option<Op>,
-) -> Translated {
+fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join: Option<Op>) -> Translated {
     let ty = scalar.ir().ok_or(Unsupported)?;
     let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
     let op = Op::FcmpPair(condition, form.take("ftz"));

@@ -61,9 +61,12 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
             return false;
         }
         // The low half of a word is the word itself, cut; the high one what a shift leaves of it.
-        Op::Unpack if data.ty == Type::B32 => {
+        Op::Unpack if data.ty.bits() == 32 => {
             let &[low, high] = emitter.func.results(inst) else { return false };
-            let word = data.args[0];
+            let word = match data.ty {
+                Type::B32 => data.args[0],
+                _ => emitter.value(Op::Bitcast, Type::B32, &data.args),
+            };
             let sixteen = emitter.constant(Type::B32, 16);
             let shifted = emitter.value(Op::Shr, Type::B32, &[word, sixteen]);
             for (half, twin) in [(low, Twin::below(32, word)), (high, Twin::below(16, shifted))] {

@@ -119,9 +119,6 @@ impl<'a> Lower<'a> {
     pub(super) fn lower_fcmp(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let IrOp::Fcmp(cond, ftz) = data.op else { return };
-        if !matches!(data.ty, Type::F32 | Type::F64) {
-            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
-        }
         let to = self.def(self.func.result(inst));
         self.compare_floats(to, data, cond, ftz, Combine::none());
     }
@@ -134,8 +131,12 @@ impl<'a> Lower<'a> {
         ftz: bool,
         combine: Combine,
     ) {
-        if data.ty == Type::F64 {
-            return self.compare_doubles(to, data, cond, combine);
+        match data.ty {
+            Type::F64 => return self.compare_doubles(to, data, cond, combine),
+            Type::F16 | Type::BF16 => {
+                return self.compare_halves([to, Operand::pt()], data, cond, ftz, combine);
+            }
+            _ => {}
         }
         let (a, b, swapped) = self.compared_floats(data.args[0], data.args[1]);
         let cond = if swapped { cond.swap() } else { cond };
@@ -191,7 +192,7 @@ impl<'a> Lower<'a> {
         let data = self.foldable(below)?;
         let folds = match data.op {
             IrOp::Icmp(_) => matches!(data.ty, Type::B32 | Type::B64) && self.bit_test(below).is_none(),
-            IrOp::Fcmp(..) => matches!(data.ty, Type::F32 | Type::F64),
+            IrOp::Fcmp(..) => true,
             _ => false,
         };
         folds.then_some((data, complement))

@@ -8,9 +8,10 @@
 //! ```
 
 use ptxc_ir::{FloatMode, Inst as IrInst, InstData, Op as IrOp, Rounding, Type};
-use ptxc_sass::{Inst, Op, Operand};
+use ptxc_sass::{Inst, ModKind, Op, Operand};
 
 use super::float::{with_ftz, with_round};
+use super::half::{format_text, is_half};
 use super::lower::Lower;
 use crate::mir::VReg;
 
@@ -19,6 +20,11 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let to = self.def(self.func.result(inst));
         let from_ty = self.func.ty(data.args[0]);
+        let to_float =
+            matches!(data.op, IrOp::FloatToFloat(_) | IrOp::FloatToHalf(..) | IrOp::FloatsToHalves(..));
+        if !to_float && (is_half(from_ty) || is_half(data.ty)) {
+            return self.lower_half_conversion(inst);
+        }
         match data.op {
             IrOp::SintToFloat(round) | IrOp::UintToFloat(round) => {
                 if data.ty != Type::F32 {
@@ -66,8 +72,25 @@ impl Lower<'_> {
             IrOp::FloatToFloat(mode) => match (from_ty, data.ty) {
                 (Type::F32, Type::F16 | Type::BF16) => self.narrow_to_half(to, data, mode),
                 (Type::F16 | Type::BF16, Type::F32) => self.widen_half(to, data, from_ty, mode),
+                (Type::F16 | Type::BF16, Type::F16 | Type::BF16) => {
+                    self.convert_half(to, data, from_ty, mode);
+                }
                 _ => self.unsupported(&data.op, format!("from {from_ty} to {}", data.ty)),
             },
+            IrOp::FloatToHalf(Rounding::Down | Rounding::Up, ..)
+            | IrOp::FloatsToHalves(Rounding::Down | Rounding::Up, ..) => {
+                self.unsupported(&data.op, "it rounds to nearest or towards zero");
+            }
+            IrOp::FloatToHalf(round, relu, finite) => {
+                let x = self.float_src(data.args[0]);
+                let b = self.float_operand(x, true);
+                self.round_to_halves(to, [Operand::rz(), b], data.ty, round, [relu, finite]);
+            }
+            IrOp::FloatsToHalves(round, relu, finite) => {
+                let (low, high) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
+                let operands = [self.float_operand(high, false), self.float_operand(low, true)];
+                self.round_to_halves(to, operands, data.ty, round, [relu, finite]);
+            }
             _ => {}
         }
     }
@@ -75,21 +98,42 @@ impl Lower<'_> {
     /// Rounds to the lower half of a word. Flushing makes no difference: what is subnormal in single precision
     /// rounds to zero in half precision, and in `bf16` PTX does not flush.
     fn narrow_to_half(&mut self, to: Operand<VReg>, data: &InstData, mode: FloatMode) {
-        let towards = match mode.round {
-            Rounding::Nearest => "",
-            Rounding::Zero => ".RZ",
-            Rounding::Down | Rounding::Up => {
-                return self.unsupported(&data.op, "it rounds to nearest or towards zero");
-            }
-        };
         if mode.sat || (mode.ftz && data.ty == Type::BF16) {
             return self.unsupported(&data.op, "it neither clamps nor flushes");
         }
-        let format = if data.ty == Type::F16 { ".F16" } else { ".BF16" };
         let x = self.float_src(data.args[0]);
+        if matches!(mode.round, Rounding::Down | Rounding::Up) {
+            // What rounds up or down is not lost below the least half: a subnormal is flushed in front.
+            let b = match mode.ftz {
+                true => {
+                    let flushed = Operand::reg(self.temp());
+                    let a = self.float_operand(x, false);
+                    self.emit(Inst::new(Op::FADD).with(".FTZ").ops([flushed, a, Operand::rz().neg()]));
+                    flushed
+                }
+                false => self.gpr_value(data.args[0]),
+            };
+            let made = Inst::new(Op::F2F_HALF)
+                .with_kind(ModKind::DataType, format_text(data.ty))
+                .with_kind(ModKind::SourceType, ".F32");
+            return self.emit(with_round(made.ops([to, b]), mode.round));
+        }
         let b = self.float_operand(x, true);
-        let made = Inst::new(Op::F2FP).with(format).ops([to, Operand::rz(), b]);
-        self.emit(if towards.is_empty() { made } else { made.with(towards) });
+        self.round_to_halves(to, [Operand::rz(), b], data.ty, mode.round, [false; 2]);
+    }
+
+    /// Rounds two numbers to the halves of a word, the first to the upper one; to nearest or towards zero.
+    fn round_to_halves(
+        &mut self,
+        to: Operand<VReg>,
+        [a, b]: [Operand<VReg>; 2],
+        ty: Type,
+        round: Rounding,
+        [relu, finite]: [bool; 2],
+    ) {
+        let made = with_round(Inst::new(Op::F2FP).with(format_text(ty)).ops([to, a, b]), round);
+        let made = if relu { made.with(".RELU") } else { made };
+        self.emit(if finite { made.with(".SATFINITE") } else { made });
     }
 
     /// Two numbers that are rounded for this word alone: one instruction does both.
@@ -97,41 +141,22 @@ impl Lower<'_> {
         let (Some(low), Some(high)) = (self.foldable(data.args[0]), self.foldable(data.args[1])) else {
             return false;
         };
-        let IrOp::FloatToFloat(mode) = low.op else { return false };
+        let (round, limits) = match low.op {
+            IrOp::FloatToFloat(FloatMode { round, ftz: false, sat: false, .. }) => (round, [false; 2]),
+            IrOp::FloatToHalf(round, relu, finite) => (round, [relu, finite]),
+            _ => return false,
+        };
         let single = |from: &InstData| self.func.ty(from.args[0]) == Type::F32;
         let alike = low.op == high.op && low.ty == high.ty && single(low) && single(high);
-        let towards = match mode.round {
-            Rounding::Nearest => "",
-            Rounding::Zero => ".RZ",
-            Rounding::Down | Rounding::Up => return false,
-        };
-        if !alike || mode.sat || mode.ftz {
+        if !alike || matches!(round, Rounding::Down | Rounding::Up) {
             return false;
         }
-        let format = if low.ty == Type::F16 { ".F16" } else { ".BF16" };
         let a = self.float_src(high.args[0]);
         let a = self.float_operand(a, false);
         let b = self.float_src(low.args[0]);
         let b = self.float_operand(b, true);
-        let made = Inst::new(Op::F2FP).with(format).ops([to, a, b]);
-        self.emit(if towards.is_empty() { made } else { made.with(towards) });
+        self.round_to_halves(to, [a, b], low.ty, round, limits);
         true
-    }
-
-    /// The number in the lower half of a word in single precision, exactly. Subnormals of `f16` are normal there.
-    fn widen_half(&mut self, to: Operand<VReg>, data: &InstData, from: Type, mode: FloatMode) {
-        let b = self.gpr_value(data.args[0]);
-        let clamps = mode.sat || (mode.ftz && from == Type::BF16);
-        let wide = if clamps { Operand::reg(self.temp()) } else { to };
-        self.emit(match from {
-            Type::F16 => Inst::new(Op::HADD2_F32).ops([wide, Operand::rz().neg(), b]),
-            // A `bf16` is the upper half of the number.
-            _ => Inst::new(Op::SHF).with(".L").with(".U32").ops([wide, b, Operand::imm(16), Operand::rz()]),
-        });
-        if clamps {
-            let made = with_ftz(Inst::new(Op::FADD).ops([to, wide, Operand::rz().neg()]), mode.ftz);
-            self.emit(if mode.sat { made.with(".SAT") } else { made });
-        }
     }
 }
 

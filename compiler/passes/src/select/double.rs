@@ -21,6 +21,7 @@ use ptxc_sass::{Inst, Op, Operand, RegFile};
 use super::compare::Combine;
 use super::convert::with_integral;
 use super::float::{with_ftz, with_round};
+use super::half::format_text;
 use super::lower::{Lower, Src};
 use super::pool::{BankPlace, Pooled};
 use crate::mir::{MInst, VReg};
@@ -313,25 +314,25 @@ impl Lower<'_> {
                 };
                 self.emit(Inst::new(Op::F2F_WIDEN).ops([to, b]));
             }
-            Type::F16 => {
+            Type::F16 | Type::BF16 => {
                 let b = self.gpr_value(data.args[0]);
-                self.emit(Inst::new(Op::F2F_WIDEN_HALF).ops([to, b]));
+                self.emit(Inst::new(Op::F2F_WIDEN_HALF).with(format_text(from)).ops([to, b]));
             }
             _ => self.unsupported(&data.op, format!("from {from} to f64")),
         }
     }
 
     fn narrow(&mut self, to: Operand<VReg>, data: &InstData, mode: FloatMode) {
-        let op = match data.ty {
-            Type::F32 => Op::F2F_NARROW,
-            Type::F16 if !mode.sat => Op::F2F_NARROW_HALF,
+        let made = match data.ty {
+            Type::F32 => Inst::new(Op::F2F_NARROW),
+            Type::F16 | Type::BF16 if !mode.sat => Inst::new(Op::F2F_NARROW_HALF).with(format_text(data.ty)),
             ty => return self.unsupported(&data.op, format!("from f64 to {ty}")),
         };
         let x = self.double_src(data.args[0]);
         let b = self.double_operand(x, false);
         let clamps = data.ty == Type::F32 && (mode.ftz || mode.sat);
         let rounded = if clamps { Operand::reg(self.temp()) } else { to };
-        self.emit(with_round(Inst::new(op).ops([rounded, b]), mode.round));
+        self.emit(with_round(made.ops([rounded, b]), mode.round));
         if clamps {
             let made = Inst::new(Op::FADD).ops([to, rounded, Operand::rz().neg()]);
             let made = with_ftz(made, mode.ftz);

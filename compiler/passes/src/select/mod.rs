@@ -18,7 +18,7 @@
 //! instruction table accepts; of immediate, uniform register and constant an instruction takes one.
 //! Constants and parameters have no place of their own: see [`pool`]. One pass, linear in the function.
 //!
-//! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`], [`compare`] with predicates
+//! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`], [`half`], [`compare`] with predicates
 //! and selects, [`memory`], [`warp`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
 //!
 //! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
@@ -31,6 +31,7 @@ mod control;
 mod convert;
 mod double;
 mod float;
+mod half;
 mod integer;
 mod logic;
 mod lower;
@@ -274,10 +275,19 @@ impl Lower<'_> {
 
             Op::Icmp(_) => self.lower_icmp(inst),
             Op::Fcmp(..) => self.lower_fcmp(inst),
+            Op::FcmpPair(..) | Op::Fset(..) => self.lower_half_pair_comparison(inst),
             Op::Select => self.lower_select(inst),
 
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F32 => {
                 self.lower_float_arithmetic(inst);
+            }
+            Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if half::is_half(ty) => {
+                self.lower_half_arithmetic(inst);
+            }
+            Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(..) | Op::Fmax(..) | Op::Fapprox(..)
+                if half::is_half(ty) =>
+            {
+                self.lower_half_unary(inst);
             }
             Op::FdivCheck => self.lower_division_check(inst),
             Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(..) | Op::Fmax(..) | Op::Fapprox(..) if ty == Type::F32 => {
@@ -308,8 +318,8 @@ impl Lower<'_> {
             Op::SintToFloat(_) | Op::UintToFloat(_) | Op::FloatToSint(..) | Op::FloatToUint(..) => {
                 self.lower_conversion(inst);
             }
-            Op::FloatToFloat(_) => self.lower_conversion(inst),
-            Op::RoundToIntegral(..) if ty == Type::F32 => self.lower_conversion(inst),
+            Op::FloatToFloat(_) | Op::FloatToHalf(..) | Op::FloatsToHalves(..) => self.lower_conversion(inst),
+            Op::RoundToIntegral(..) if ty.bits() <= 32 => self.lower_conversion(inst),
 
             Op::Load(_) => self.lower_load(inst),
             Op::Store(_) => self.lower_store(inst),

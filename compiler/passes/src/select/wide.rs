@@ -139,11 +139,7 @@ impl Lower<'_> {
                 if self.lower_packed_halves(data, Operand::reg(to)) {
                     return;
                 }
-                // Two halves in one register: bytes 0 and 1 of each.
-                let a = self.gpr_value(data.args[0]);
-                let c = self.gpr_value(data.args[1]);
-                let selector = Operand::imm(0x5410);
-                self.emit(Inst::new(Op::PRMT).ops([Operand::reg(to), a, selector, c]));
+                self.pack_halves(data, to);
             }
         }
     }

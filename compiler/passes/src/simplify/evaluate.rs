@@ -139,6 +139,10 @@ fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         (Op::FloatToHalf(round, relu, finite), &[(_, a)]) => {
             convert::single_to_half(ty.float_format()?, a, (*round).into(), *relu, *finite)
         }
+        (Op::FloatsToHalves(round, relu, finite), &[(_, a), (_, b)]) => {
+            let to = ty.pair_format()?;
+            packed::of_singles(to, a as u32, b as u32, (*round).into(), *relu, *finite).into()
+        }
         (Op::RoundToIntegral(round, ftz), &[(_, a)]) => {
             convert::round_to_integral(ty.float_format()?, a, Mode::new((*round).into()).with_ftz(*ftz))
         }
