@@ -84,6 +84,10 @@ macro_rules! params {
             #[cfg(test)]
             const NAMES: &'static [&'static str] = &[$($name,)* $($number_name,)*];
 
+            /// The names of those that nothing is drawn for.
+            #[cfg(test)]
+            const NUMBERS: &'static [&'static str] = &[$($number_name,)*];
+
             fn read(params: &[Param]) -> Params {
                 let find = |name: &str| {
                     let found = params.iter().find(|param| param.name == name);
@@ -284,6 +288,8 @@ mod tests {
             for Param { name, range, source, .. } in parameters(arch) {
                 assert!(range.best <= range.typical && range.typical <= range.worst, "{arch} {name}");
                 assert!(!source.is_empty(), "{arch} {name}");
+                let is_number = Params::NUMBERS.contains(&name.as_str());
+                assert!(!is_number || range.best == range.worst, "{arch} {name}: nothing is drawn for it");
             }
         }
     }

@@ -6,8 +6,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 macro_rules! causes {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
-        /// Why a warp does not issue in a cycle. If there are several reasons, the one that lasts longest from the
-        /// issue before counts first.
+        /// Why a warp does not issue in a cycle. Where several reasons overlap, each counts for the cycles that are left
+        /// when those before it have passed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Cause { $($(#[$meta])* $name,)* }
 
