@@ -7,7 +7,7 @@ use ptxc_sass::text::{
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{
-    Coded, Control, FunctionIndex, Inst, JumpTable, Kinds, Label, Op, Operand, PReg, Program,
+    Coded, Control, FunctionIndex, HalfSelect, Inst, JumpTable, Kinds, Label, Op, Operand, PReg, Program,
     ProgramFunction, Register, Role,
 };
 
@@ -59,6 +59,9 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
         operand.flags.neg = slot.neg && choice & 1 << 20 != 0;
         operand.flags.abs = slot.abs && choice & 1 << 21 != 0;
         operand.flags.not = slot.not && choice & 1 << 22 != 0 && (is_predicate || !operand.flags.neg);
+        let halves = [HalfSelect::Both, HalfSelect::Low, HalfSelect::High];
+        let takes: Vec<_> = halves.into_iter().filter(|&half| slot.halves.takes(half)).collect();
+        operand.flags.half = takes[(choice >> 23) as usize % takes.len()];
     }
     operand
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::parse::{ROWS, first_word};
-use crate::table::{Kinds, Op, Slot};
+use crate::table::{Halves, Kinds, Op, Slot};
 
 /// The most rows that are shown.
 const MOST: usize = 8;
@@ -66,7 +66,13 @@ fn operand(slot: &Slot) -> String {
         signs.extend(is_taken.then_some(sign));
     }
     let signs = if signs.is_empty() { signs } else { format!("[{signs}]") };
-    format!("{}:{signs}{}{}", slot.name, kinds.collect::<Vec<_>>().join("|"), slot.suffix)
+    let halves = match slot.halves {
+        Halves::None => "",
+        Halves::Any => "{.H0_H0|.H1_H1}",
+        Halves::One => "(.H0_H0|.H1_H1)",
+        Halves::Upper => "{.H1}",
+    };
+    format!("{}:{signs}{}{halves}", slot.name, kinds.collect::<Vec<_>>().join("|"))
 }
 
 /// The mnemonic in the table that is most like another; `None` if none is much like it.

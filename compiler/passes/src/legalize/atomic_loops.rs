@@ -178,8 +178,8 @@ impl Maker<'_> {
             }
             AtomicOp::Add => Op::Iadd,
             AtomicOp::Fadd => Op::Fadd(mode),
-            AtomicOp::Fmin => Op::Fmin(false, false),
-            AtomicOp::Fmax => Op::Fmax(false, false),
+            AtomicOp::Fmin => Op::Fmin(false, false, false),
+            AtomicOp::Fmax => Op::Fmax(false, false, false),
             AtomicOp::Smin => Op::Smin,
             AtomicOp::Smax => Op::Smax,
             AtomicOp::Umin => Op::Umin,
