@@ -136,9 +136,7 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         }
         Op::FcmpPair(cond, ftz) => {
             let (format, cmp) = (ty.pair_format()?, FloatCmp::from(cond));
-            Some(Box::new(move |[a, b, _]| {
-                packed::compare(format, cmp, a as u32, b as u32, ftz).map(u64::from)
-            }))
+            Some(lane(move |[a, b, _]| packed::compare(format, cmp, a as u32, b as u32, ftz).map(u64::from)))
         }
         Op::Fset(cond, ftz, ones) => {
             let (format, cmp) = (ty.pair_format()?, FloatCmp::from(cond));
