@@ -169,25 +169,6 @@ fn integers_to_integers() {
     assert_eq!(convert::int_to_int_sat(U64, S64, u64::MAX), i64::MAX as u64);
 }
 
-/// `.relu` after the rounding: what is negative becomes zero, and a NaN the one NaN.
-#[test]
-fn conversions_without_negatives() {
-    let mut random = Random(15);
-    for (from, to) in [(F32, F16), (F32, BF16), (F64, F32), (F16, F32)] {
-        for a in values(from, &mut random).into_iter().take(4000) {
-            let rounding = Rounding::ALL[random.next() as usize % 4];
-            let exact = oracle::convert(from, to, a, rounding);
-            let expected = match from.is_nan(a) {
-                true => to.nan(),
-                false if from.is_negative(a) => 0,
-                false => exact,
-            };
-            let ours = convert::float_to_float_relu(from, to, a, Mode::new(rounding));
-            assert_eq!(ours, expected, "{a:x} {from:?} {to:?} {rounding:?}");
-        }
-    }
-}
-
 /// What is flushed is what the reference calls subnormal.
 #[test]
 fn subnormals_are_those_of_the_reference() {
