@@ -140,7 +140,7 @@ impl Reading {
                 }
             }
             let control = read.field(arch, needs_control).unwrap_or_else(|error| {
-                errors.push(error);
+                errors.push(*error);
                 Control::plain()
             });
             insts.push(Coded { inst, control, loc: u32::MAX });
@@ -299,7 +299,7 @@ fn undefined(name: &str, span: Range<usize>) -> TextError {
 
 impl Read {
     /// The control field, from the text or the encoding.
-    fn field(&self, arch: Arch, needs_control: bool) -> Result<Control, TextError> {
+    fn field(&self, arch: Arch, needs_control: bool) -> Result<Control, Box<TextError>> {
         let wrong = |code, message: String| TextError::new(code, self.line.clone(), message);
         let encoded = match self.words[..] {
             [_, high] => {
@@ -315,7 +315,7 @@ impl Read {
             [] | [_] => None,
             _ => {
                 let message = "more than two words of 64 bits follow the instruction".to_string();
-                return Err(wrong(ErrorCode::Line, message));
+                return Err(Box::new(wrong(ErrorCode::Line, message)));
             }
         };
         let field = match (self.control, encoded) {
@@ -323,7 +323,7 @@ impl Read {
                 if (Control { reuse: encoded.reuse, ..written }) != encoded =>
             {
                 let message = "the control field in front differs from that of the encoding";
-                return Err(wrong(ErrorCode::Contradiction, message.to_string()));
+                return Err(Box::new(wrong(ErrorCode::Contradiction, message.to_string())));
             }
             (_, Some(encoded)) => Some(encoded),
             (written, None) => written,
@@ -334,11 +334,13 @@ impl Read {
             }
             let error = wrong(ErrorCode::NoControl, "the instruction has no control field".to_string());
             let kinds = "a field is `[B------:R-:W-:-:S01]` or `[0x0007f1]` in front, `?trans1` behind, or part of the encoding";
-            return Err(error.note(kinds).help("`nvdisasm -hex` and `cuobjdump -sass` print encodings"));
+            return Err(Box::new(
+                error.note(kinds).help("`nvdisasm -hex` and `cuobjdump -sass` print encodings"),
+            ));
         };
         if has_reuse && control.reuse != self.reuse {
             let message = "the reuse flags of the operands differ from those of the control field";
-            return Err(wrong(ErrorCode::Contradiction, message.to_string()));
+            return Err(Box::new(wrong(ErrorCode::Contradiction, message.to_string())));
         }
         control.reuse = self.reuse;
         control.check().map_err(|why| wrong(ErrorCode::Control, format!("illegal control field: {why}")))?;
