@@ -45,8 +45,14 @@ pub fn fuse_multiply_add(func: &mut Function, _arch: Arch) -> bool {
 }
 
 /// The factors of `value`, if it is a product that may be fused into its only user.
+/// A register of bits in between does not count: halves have no other.
 fn product(func: &Function, uses: &[u32], value: Value, user: FloatMode, ty: Type) -> Option<(Value, Value)> {
-    let data = func.def_inst(value)?;
+    let mut value = value;
+    let mut data = func.def_inst(value)?;
+    while data.op == Op::Bitcast && uses[value.as_u32() as usize] == 1 {
+        value = data.args[0];
+        data = func.def_inst(value)?;
+    }
     let Op::Fmul(mode) = data.op else { return None };
     let fusable = mode.contract && !mode.sat && mode.ftz == user.ftz && mode.round == user.round;
     (fusable && data.ty == ty && uses[value.as_u32() as usize] == 1).then(|| (data.args[0], data.args[1]))
