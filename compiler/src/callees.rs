@@ -1,4 +1,4 @@
-//! The code of what functions call.
+//! What functions call: device functions of the module, and routines.
 //!
 //! A routine's code depends on its name and on the settings, not on who calls it, so that it is compiled once for
 //! all kernels and edits.
@@ -7,15 +7,60 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+use ptxc_ir::{self as ir, CalleeKind};
 use ptxc_passes::diagnostic::Diagnostic;
 use ptxc_passes::link::Callees;
 use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
 use ptxc_passes::runtime;
 use ptxc_sass::Arch;
+use ptxc_sass::variable::Variable;
+
+use ptxc_syntax::items::ItemKind;
+use ptxc_syntax::{Name, NodeId};
 
 use crate::db::Db;
-use crate::stages::Stage;
+use crate::input::{Options, SourceFile};
+use crate::items::Func;
+use crate::module::{ModuleName, definition};
+use crate::stages::{Stage, built, mir, settings, ssa};
+
+/// The functions that a driver provides, which a module declares without a body.
+pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail"];
+
+/// The device functions of the module that a function calls or whose addresses it may come by, directly or not, each
+/// once, in the order in which they are found. A function that calls itself is among them.
+#[salsa::tracked(returns(ref))]
+pub fn device_callees<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Func<'db>> {
+    let mut found: IndexSet<Func<'db>> = IndexSet::new();
+    found.extend(direct_callees(db, func));
+    let mut next = 0;
+    while let Some(&callee) = found.get_index(next) {
+        found.extend(direct_callees(db, callee));
+        next += 1;
+    }
+    found.into_iter().collect()
+}
+
+/// The device functions that a function names.
+#[salsa::tracked(returns(clone))]
+fn direct_callees<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Func<'db>> {
+    let Some(built) = &built(db, func).value else { return Vec::new() };
+    let names = built.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
+    names.filter_map(|callee| named_callee(db, func.file(db), &callee.name)).collect()
+}
+
+/// The device function of a name.
+pub(crate) fn named_callee<'db>(db: &'db dyn Db, file: SourceFile, name: &str) -> Option<Func<'db>> {
+    let func = definition(db, file, ModuleName::new(db, Name::from(name)))?;
+    (func.kind(db) == ItemKind::Func).then_some(func)
+}
+
+/// The simplified SSA of the device functions that a kernel calls; `None` if one of them has none.
+pub fn ssa_callees(db: &dyn Db, func: Func<'_>, options: Options) -> Option<Vec<ir::Function>> {
+    device_callees(db, func).iter().map(|&callee| ssa(db, callee, options).value.clone()).collect()
+}
 
 /// A runtime routine, and what decides its code.
 #[salsa::interned(debug)]
@@ -63,29 +108,90 @@ pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Ar
     let settings = routine.settings(db);
     let name = runtime::name_of_symbol(routine.symbol(db)).unwrap_or(routine.symbol(db));
     let code = pipeline::routine_machine(name, &settings).and_then(|mir| {
-        let callees = callees(db, &mir, &settings)?;
+        let callees = routines(db, &mir, &settings)?;
         pipeline::code(mir, &callees, &settings, &mut Silent)
     });
     Stage::of(code.map(Arc::new))
 }
 
-/// The code of the routines that machine IR calls, and of those that they call.
-///
-/// # Errors
-/// What went wrong in one of them.
-pub(crate) fn callees(
-    db: &dyn Db,
-    mir: &Mir<VReg>,
-    settings: &CodeSettings,
-) -> Result<Callees, Vec<Diagnostic>> {
+/// The code of the routines that a routine calls, and of those that they call.
+fn routines(db: &dyn Db, mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Callees, Vec<Diagnostic>> {
     let mut found = Callees::new();
     let mut wanted: Vec<String> = mir.functions.iter().skip(1).cloned().collect();
     while let Some(symbol) = wanted.pop() {
-        if found.contains_key(&symbol) || runtime::name_of_symbol(&symbol).is_none() {
+        if found.contains_key(&symbol) {
             continue;
         }
         let stage = routine_code(db, Routine::with_settings(db, &symbol, settings));
         let Some(code) = &stage.value else { return Err(stage.diagnostics.clone()) };
+        wanted.extend(code.program.functions.iter().skip(1).map(|function| function.name.clone()));
+        found.insert(symbol, code.clone());
+    }
+    Ok(found)
+}
+
+/// The code of a device function by itself, with so many general registers at most.
+#[salsa::tracked(returns(ref))]
+pub fn device_code<'db>(
+    db: &'db dyn Db,
+    func: Func<'db>,
+    options: Options,
+    max_regs: u32,
+) -> Arc<Stage<Arc<FuncCode>>> {
+    let Some(mir) = &mir(db, func, options).value else { return Stage::of(Err(Vec::new())) };
+    let settings = settings(db, func, options, max_regs);
+    let code = callees(db, func, mir, options, &settings)
+        .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
+    Stage::of(code.map(Arc::new))
+}
+
+/// The code of what machine IR calls, and of what that calls in turn: routines and device functions. Those that call
+/// the function itself are left out of a device function's callees: their code would have to be there before its own.
+///
+/// # Errors
+/// What went wrong in one of them; nothing where their own diagnostics say so.
+pub fn callees(
+    db: &dyn Db,
+    owner: Func<'_>,
+    mir: &Mir<VReg>,
+    options: Options,
+    settings: &CodeSettings,
+) -> Result<Callees, Vec<Diagnostic>> {
+    let mut found = Callees::new();
+    let pointers = |variables: &[Variable]| {
+        let targets = variables.iter().flat_map(|variable| &variable.pointers).map(|to| &to.target);
+        let is_function = |name: &&String| named_callee(db, owner.file(db), name).is_some();
+        targets.filter(is_function).cloned().collect::<Vec<String>>()
+    };
+    let mut wanted = pointers(&mir.variables);
+    wanted.extend(mir.functions.iter().skip(1).rev().cloned());
+    while let Some(symbol) = wanted.pop() {
+        if found.contains_key(&symbol) {
+            continue;
+        }
+        let stage = if runtime::name_of_symbol(&symbol).is_some() {
+            routine_code(db, Routine::with_settings(db, &symbol, settings))
+        } else {
+            let Some(func) = named_callee(db, owner.file(db), &symbol) else {
+                let what = format!("a call of `{symbol}`, which the driver provides,");
+                return Err(vec![Diagnostic::unsupported(NodeId(0), what)]);
+            };
+            if func == owner || device_callees(db, func).contains(&owner) {
+                continue;
+            }
+            device_code(db, func, options, settings.max_regs)
+        };
+        let Some(code) = &stage.value else {
+            // Nodes are those of the function at hand.
+            let found = stage.diagnostics.iter().cloned();
+            let moved = found.map(|mut finding| {
+                finding.primary.node = NodeId(0);
+                finding.secondary.clear();
+                finding
+            });
+            return Err(moved.collect());
+        };
+        wanted.extend(pointers(&code.program.variables));
         wanted.extend(code.program.functions.iter().skip(1).map(|function| function.name.clone()));
         found.insert(symbol, code.clone());
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use ptxc_passes::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
-use ptxc_syntax::ast::{Function, Item, Linkage, OperandKind, StatementKind};
+use ptxc_syntax::ast::{Function, Item, Linkage, OperandKind, Space, StatementKind};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, Parsed, parse_function, parse_item, parse_signature};
 
@@ -120,6 +120,25 @@ pub fn signature<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) 
     Some(env::signature(&parse_signature(func.text(db)).value))
 }
 
+/// For each function name the first definition of that name: by index into the items' functions.
+#[salsa::tracked(returns(ref))]
+fn definition_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
+    let mut index = IndexMap::new();
+    for (position, func) in items(db, file).functions.iter().enumerate() {
+        if func.has_body(db) {
+            index.entry(func.name(db).clone()).or_insert(position);
+        }
+    }
+    index
+}
+
+/// The function of that name, if the file defines one.
+#[salsa::tracked(returns(copy))]
+pub fn definition<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Func<'db>> {
+    let position = *definition_index(db, file).get(name.name(db))?;
+    items(db, file).functions.get(position).copied()
+}
+
 /// A function parsed: tree, spans relative to its text, errors.
 #[salsa::tracked(returns(ref))]
 pub fn parsed<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Parsed<Function>> {
@@ -179,6 +198,58 @@ fn mentioned<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Name> {
     names
 }
 
+/// The shared memory of device functions: the same in all kernels that call any, as a function is compiled once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct SharedArea {
+    /// The places of the module's variables that device functions mention.
+    variables: IndexMap<Name, u32>,
+    /// Where the variables begin that a function declares itself.
+    own: IndexMap<Name, u32>,
+    /// Where all of it ends.
+    end: u32,
+}
+
+/// Places the shared variables of device functions, in the order of the file. Arrays of open size have no place.
+#[salsa::tracked(returns(ref))]
+fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
+    let mut area = SharedArea::default();
+    let end_of = |start: u32, variable: &Variable| {
+        start.checked_next_multiple_of(variable.align).map(|at| (at, at.saturating_add(variable.size)))
+    };
+    for &func in items(db, file).functions.iter().filter(|func| func.kind(db) == ItemKind::Func) {
+        for name in mentioned(db, func) {
+            let variable = symbol(db, file, ModuleName::new(db, name.clone()));
+            let variable = variable.filter(|found| found.space == Space::Shared && found.size > 0);
+            if let Some(variable) = variable
+                && !area.variables.contains_key(name)
+                && let Some((at, end)) = end_of(area.end, &variable)
+            {
+                area.variables.insert(name.clone(), at);
+                area.end = end;
+            }
+        }
+        // They may be placed in any order.
+        let mut own = 0u32;
+        let mut align = 1;
+        for statement in ast(db, func).body.iter().flatten() {
+            let StatementKind::Declaration(declaration) = &statement.kind else { continue };
+            if declaration.specifiers.space != Space::Shared {
+                continue;
+            }
+            for variable in env::variables(declaration).into_iter().filter_map(|(_, variable)| variable) {
+                own = own.saturating_add(variable.size).saturating_add(variable.align - 1);
+                align = align.max(variable.align);
+            }
+        }
+        if own > 0 {
+            let start = area.end.checked_next_multiple_of(align).unwrap_or(area.end);
+            area.own.insert(func.name(db).clone(), start);
+            area.end = start.saturating_add(own);
+        }
+    }
+    Arc::new(area)
+}
+
 /// What a function sees of its module.
 #[salsa::tracked(returns(ref))]
 pub fn environment<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<ModuleEnv> {
@@ -190,10 +261,19 @@ pub fn environment<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<ModuleEnv> {
         address_bits: header.address_bits,
         variables: IndexMap::new(),
         signatures: IndexMap::new(),
+        shared_start: 0,
+    };
+    let shared = shared_area(db, file);
+    env.shared_start = match func.kind(db) {
+        ItemKind::Func => shared.own.get(func.name(db)).copied().unwrap_or(shared.end),
+        _ => shared.end,
     };
     for name in mentioned(db, func) {
         let key = ModuleName::new(db, name.clone());
-        if let Some(variable) = symbol(db, file, key) {
+        if let Some(mut variable) = symbol(db, file, key) {
+            if variable.space == Space::Shared {
+                variable.place = shared.variables.get(name).copied();
+            }
             env.variables.insert(name.clone(), variable);
         }
         if let Some(signature) = signature(db, file, key) {
@@ -204,7 +284,7 @@ pub fn environment<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<ModuleEnv> {
     Arc::new(env)
 }
 
-/// Adds the variables whose addresses other variables hold.
+/// Adds the variables and functions whose addresses other variables hold.
 fn add_pointed_to(db: &dyn Db, file: SourceFile, env: &mut ModuleEnv) {
     let mut next = 0;
     while let Some((_, variable)) = env.variables.get_index(next) {
@@ -212,10 +292,14 @@ fn add_pointed_to(db: &dyn Db, file: SourceFile, env: &mut ModuleEnv) {
         let Ok(Some(content)) = &variable.content else { continue };
         for address in content.clone().addresses.iter() {
             let name = Name::from(address.symbol.as_str());
-            if !env.variables.contains_key(&name)
-                && let Some(found) = symbol(db, file, ModuleName::new(db, name.clone()))
-            {
+            if env.variables.contains_key(&name) || env.signatures.contains_key(&name) {
+                continue;
+            }
+            let key = ModuleName::new(db, name.clone());
+            if let Some(found) = symbol(db, file, key) {
                 env.variables.insert(name, found);
+            } else if let Some(found) = signature(db, file, key) {
+                env.signatures.insert(name, found);
             }
         }
     }

@@ -13,34 +13,74 @@ use ptxc_syntax::{Name, NodeId, Span, SyntaxError, codes, parse_item};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use crate::callees::{device_callees, device_code};
 use crate::db::{Database, Db};
 use crate::input::{Options, SourceFile};
 use crate::items::{Func, items, plain_offsets};
-use crate::module::{header, parsed};
+use crate::module::{ast, header, parsed};
 use crate::render::Located;
 use crate::stages::{arch, beyond, built, checked, code, mir, ssa, unsuited};
 
-/// Every finding in a file, in the order of their places.
+/// Every finding in a file, in the order of their places. Device functions that no kernel calls are not lowered, and
+/// nothing is said of what in them can't be.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
-    let mut found = findings(db, file);
+    let mut found = ssa_findings(db, file, options);
     found.extend(unsupported_target(db, file, options));
+    found.extend(lonely_function(db, file));
+    let called: FxHashSet<Func<'_>> =
+        defined_kernels(db, file).flat_map(|kernel| device_callees(db, kernel)).copied().collect();
+    for &func in &items(db, file).functions {
+        if func.kind(db) == ItemKind::Func && !called.contains(&func) {
+            continue;
+        }
+        let unsuited = unsuited_nodes(db, func, options);
+        let stages = [&mir(db, func, options).diagnostics, &code(db, func, options).diagnostics];
+        let stages = stages.into_iter().flatten().filter(|finding| !unsuited.contains(&finding.primary.node));
+        found.extend(stages.map(|diagnostic| locate(db, func, diagnostic)));
+    }
+    sort(found)
+}
+
+/// The finding that a file has device functions only: nothing of it would be written.
+fn lonely_function(db: &dyn Db, file: SourceFile) -> Option<Located> {
+    if defined_kernels(db, file).next().is_some() {
+        return None;
+    }
+    let func = items(db, file).functions.iter().find(|func| func.has_body(db))?;
+    let what = format!("the device function `{}` of a module without kernels", func.name(db));
+    Some(locate(db, *func, &Diagnostic::unsupported(ast(db, *func).id, what)))
+}
+
+/// The findings that keep a file from running as SSA: all but those of the lowering.
+pub fn ssa_diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
+    sort(ssa_findings(db, file, options))
+}
+
+/// The nodes of which it is said that the architecture lacks what they need.
+fn unsuited_nodes(db: &dyn Db, func: Func<'_>, options: Options) -> FxHashSet<NodeId> {
+    unsuited(db, func, options).iter().map(|finding| finding.primary.node).collect()
+}
+
+fn ssa_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
+    let mut found = findings(db, file);
     for &func in &items(db, file).functions {
         // Also where the function has no SSA for another reason. What the architecture lacks is not said to
         // be unsupported as well.
+        let nodes = unsuited_nodes(db, func, options);
         let unsuited = unsuited(db, func, options);
-        let nodes: FxHashSet<NodeId> = unsuited.iter().map(|finding| finding.primary.node).collect();
         found.extend(unsuited.iter().map(|diagnostic| locate(db, func, diagnostic)));
-        for stage in [
-            &built(db, func).diagnostics,
-            &ssa(db, func, options).diagnostics,
-            &mir(db, func, options).diagnostics,
-            &code(db, func, options).diagnostics,
-        ] {
+        for stage in [&built(db, func).diagnostics, &ssa(db, func, options).diagnostics] {
             let stage = stage.iter().filter(|finding| !nodes.contains(&finding.primary.node));
             found.extend(stage.map(|diagnostic| locate(db, func, diagnostic)));
         }
     }
-    sort(found)
+    found
+}
+
+/// The kernels of a file that have a body, in order.
+fn defined_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Func<'db>> {
+    let functions = items(db, file).functions.iter().copied();
+    functions.filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))
 }
 
 /// The finding that a file is for a newer architecture than there is code for, unless the options name one.
@@ -175,11 +215,7 @@ pub fn kernels<'db>(
     file: SourceFile,
     options: Options,
 ) -> Vec<(Func<'db>, Option<&'db FuncCode>)> {
-    let functions = items(db, file).functions.iter();
-    functions
-        .filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))
-        .map(|&func| (func, code(db, func, options).value.as_ref()))
-        .collect()
+    defined_kernels(db, file).map(|func| (func, code(db, func, options).value.as_ref())).collect()
 }
 
 /// The SASS text of a file: one kernel after another, then the variables that they name. Kernels with errors are missing from it, so look at
@@ -227,7 +263,10 @@ pub fn compile_in_parallel(db: &Database, file: SourceFile, options: Options) {
     let clones: Vec<(usize, Database)> = (0..count).map(|index| (index, db.clone())).collect();
     clones.into_par_iter().for_each(|(index, db)| {
         if let Some(&func) = items(&db, file).functions.get(index) {
-            code(&db, func, options);
+            match func.kind(&db) {
+                ItemKind::Func => drop(device_code(&db, func, options, options.max_regs(&db))),
+                _ => drop(code(&db, func, options)),
+            }
         }
     });
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use ptxc_ir as ir;
 use ptxc_passes::check::env::{PtxTarget, TargetKind};
 use ptxc_passes::check::{self, codes};
-use ptxc_passes::diagnostic::{Code, Diagnostic, Severity};
+use ptxc_passes::diagnostic::{Code, Diagnostic, Severity, source_node};
 use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
 use ptxc_sass::Arch;
+use ptxc_syntax::NodeId;
+use ptxc_syntax::items::ItemKind;
 
-use crate::callees::callees;
+use crate::callees::{SYSTEM_FUNCTIONS, callees, named_callee};
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
 use crate::items::Func;
@@ -91,7 +93,32 @@ pub fn built<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Stage<ir::Function>> 
     if is_damaged(db, func) || wrong || !func.has_body(db) {
         return Stage::nothing();
     }
-    Stage::of(pipeline::build(ast(db, func), environment(db, func)))
+    let built = pipeline::build(ast(db, func), environment(db, func));
+    Stage::of(built.and_then(|function| {
+        let missing = undefined_callees(db, func, &function);
+        if missing.is_empty() { Ok(function) } else { Err(missing) }
+    }))
+}
+
+/// The calls of functions that neither the module nor the driver defines.
+fn undefined_callees(db: &dyn Db, func: Func<'_>, function: &ir::Function) -> Vec<Diagnostic> {
+    let mut missing = Vec::new();
+    for (number, callee) in function.callees.iter() {
+        let is_known = callee.kind != ir::CalleeKind::Device
+            || SYSTEM_FUNCTIONS.contains(&callee.name.as_str())
+            || named_callee(db, func.file(db), &callee.name).is_some();
+        if is_known {
+            continue;
+        }
+        let names = |inst: &&ir::InstData| match inst.op {
+            ir::Op::Call(callee, _) | ir::Op::FuncAddr(callee) => callee == number,
+            _ => false,
+        };
+        let node = function.insts.values().find(names).and_then(|inst| source_node(inst.loc));
+        let what = format!("the function `{}`, which another module defines,", callee.name);
+        missing.push(Diagnostic::unsupported(node.unwrap_or(NodeId(0)), what));
+    }
+    missing
 }
 
 /// The simplified SSA form.
@@ -123,22 +150,32 @@ pub fn mir<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
     }
 }
 
-/// The finished code: allocated, scheduled, with control codes.
+/// What decides a function's code beyond its machine IR.
+pub(crate) fn settings(db: &dyn Db, func: Func<'_>, options: Options, max_regs: u32) -> CodeSettings {
+    CodeSettings {
+        arch: arch(db, func.file(db), options),
+        opt: options.opt(db),
+        heuristic: options.heuristic(db).clone(),
+        max_regs,
+        serial: options.serial(db),
+    }
+}
+
+/// The finished code of a kernel: allocated, scheduled, with control codes, and with what it calls. A device function
+/// has none of its own, but [`device_code`](crate::callees::device_code).
 #[salsa::tracked(returns(ref))]
 pub fn code<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<FuncCode>> {
+    if func.kind(db) == ItemKind::Func {
+        return Stage::nothing();
+    }
     match &mir(db, func, options).value {
         Some(mir) => {
-            let settings = CodeSettings {
-                arch: arch(db, func.file(db), options),
-                opt: options.opt(db),
-                heuristic: options.heuristic(db).clone(),
-                max_regs: match &ssa(db, func, options).value {
-                    Some(ssa) => pipeline::register_limit(ssa, options.max_regs(db)),
-                    None => options.max_regs(db),
-                },
-                serial: options.serial(db),
+            let max_regs = match &ssa(db, func, options).value {
+                Some(ssa) => pipeline::register_limit(ssa, options.max_regs(db)),
+                None => options.max_regs(db),
             };
-            let code = callees(db, mir, &settings)
+            let settings = settings(db, func, options, max_regs);
+            let code = callees(db, func, mir, options, &settings)
                 .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
             Stage::of(code)
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ptxc_compiler::callees::{callees, device_callees};
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
@@ -13,6 +14,7 @@ use ptxc_passes::pipeline::{self, CodeSettings, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_sass::text::{Notation, Style};
 use ptxc_syntax::items::ItemKind;
+use rustc_hash::FxHashSet;
 
 use crate::cli::{CodeArgs, Control, Emit, LowerArgs, Sync};
 use crate::messages::report;
@@ -126,25 +128,29 @@ pub(crate) fn style(control: Control) -> Style {
 fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) -> String {
     let style = style(args.control);
     let mut parts = Vec::new();
+    let kernels: Vec<_> =
+        kernels(db, file, options).into_iter().filter(|(func, _)| wanted(db, *func, args)).collect();
+    // The kernels and what they call, in the order of the file.
+    let mut named: FxHashSet<Func<'_>> = kernels.iter().map(|&(func, _)| func).collect();
+    named.extend(kernels.iter().flat_map(|&(func, _)| device_callees(db, func)).copied());
+    let functions = || items(db, file).functions.iter().copied().filter(|func| named.contains(func));
     for emit in &args.emit {
-        let mut written = Vec::new();
-        for (func, code) in kernels(db, file, options) {
-            if !wanted(db, func, args) {
-                continue;
-            }
-            match emit {
-                Emit::Ast => parts.push(ptxc_syntax::print_function(ast(db, func))),
-                Emit::Ir => parts.extend(ssa(db, func, options).value.as_ref().map(ToString::to_string)),
-                Emit::Mir => parts.extend(mir(db, func, options).value.as_ref().map(ToString::to_string)),
-                Emit::Sass => {
-                    parts.extend(code.map(|code| program_text(code, &style, args.explain)));
-                    written.extend(code);
-                }
+        match emit {
+            Emit::Ast => parts.extend(functions().map(|func| ptxc_syntax::print_function(ast(db, func)))),
+            Emit::Ir => parts.extend(functions().filter_map(|func| text_of(&ssa(db, func, options).value))),
+            Emit::Mir => parts.extend(functions().filter_map(|func| text_of(&mir(db, func, options).value))),
+            Emit::Sass => {
+                let codes = || kernels.iter().filter_map(|(_, code)| *code);
+                parts.extend(codes().map(|code| program_text(code, &style, args.explain)));
+                parts.extend(variables_text(codes()));
             }
         }
-        parts.extend(variables_text(written));
     }
     parts.join("\n")
+}
+
+fn text_of(form: &Option<impl ToString>) -> Option<String> {
+    form.as_ref().map(ToString::to_string)
 }
 
 /// The whole file printed back as PTX.
@@ -281,6 +287,6 @@ fn passes(
         max_regs,
         serial: options.serial(db),
     };
-    let callees = pipeline::compile_routines(&mir, &settings)?;
+    let callees = callees(db, func, &mir, options, &settings)?;
     pipeline::code(mir, &callees, &settings, watcher).map(Some)
 }

@@ -17,7 +17,7 @@ entity_impl!(Block, "block");
 pub struct Inst(u32);
 entity_impl!(Inst, "inst");
 
-/// A function that the function calls.
+/// A function that the function calls or takes the address of, or the prototype of such calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FuncRef(u32);
 entity_impl!(FuncRef, "fn");

@@ -127,6 +127,8 @@ pub enum CalleeKind {
     Routine,
     /// A device function of the program.
     Device,
+    /// No function, but what calls through an address say of the function that it leads to.
+    Prototype,
 }
 
 /// A function that is called: what a caller knows of it.
@@ -168,7 +170,7 @@ pub struct Function {
     pub params: Vec<Param>,
     /// The types of what a device function returns.
     pub returns: Vec<Type>,
-    /// The functions it calls.
+    /// The functions that it calls or takes the address of, and the prototypes of its calls through addresses.
     pub callees: PrimaryMap<FuncRef, Callee>,
     /// The variables it names.
     pub symbols: PrimaryMap<Symbol, SymbolData>,
@@ -252,10 +254,14 @@ impl Function {
     }
 
     /// The types of the arguments of an operation that the function itself decides: of a call or a return.
-    pub fn value_arguments(&self, op: &Op) -> Option<&[Type]> {
+    pub fn value_arguments(&self, op: &Op) -> Option<SmallVec<[Type; 8]>> {
         match op {
-            Op::Call(callee, _) => Some(&self.callees[*callee].params),
-            Op::Return => Some(&self.returns),
+            Op::Call(callee, _) => Some(SmallVec::from_slice(&self.callees[*callee].params)),
+            Op::CallIndirect(prototype) => {
+                let params = &self.callees[*prototype].params;
+                Some(std::iter::once(Type::B64).chain(params.iter().copied()).collect())
+            }
+            Op::Return => Some(SmallVec::from_slice(&self.returns)),
             _ => None,
         }
     }
@@ -265,6 +271,20 @@ impl Function {
         match self.callees.iter().find(|(_, known)| *known == callee) {
             Some((known, _)) => known,
             None => self.callees.push(callee.clone()),
+        }
+    }
+
+    /// The prototype of calls through addresses with these parameters and results; added if there is none yet. Its
+    /// name has a dot, so that it is no name of PTX.
+    pub fn prototype(&mut self, params: Vec<Type>, results: Vec<Type>) -> FuncRef {
+        let prototypes = || self.callees.iter().filter(|(_, known)| known.kind == CalleeKind::Prototype);
+        let same = |known: &Callee| known.params == params && known.results == results;
+        match prototypes().find(|(_, known)| same(known)) {
+            Some((known, _)) => known,
+            None => {
+                let name = format!("prototype.{}", prototypes().count());
+                self.callees.push(Callee { name, kind: CalleeKind::Prototype, params, results })
+            }
         }
     }
 

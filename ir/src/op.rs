@@ -258,7 +258,8 @@ spelled! {
         SmId = "smid",
         /// How many warps the multiprocessor has room for.
         NumWarps = "nwarpid",
-        /// The address behind the thread's local memory; made by legalization.
+        /// The address behind the local memory that belongs to a thread in this call: of a kernel, all of it; of a
+        /// device function, what its callers leave. Made by legalization.
         LocalTop = "local_top",
         /// The low word of the generic address of the local window; made by legalization.
         LocalWindow = "local_window",
@@ -593,6 +594,11 @@ pub enum Op {
     /// `(parameters of the callee) -> results of the callee`: a call. The flag says that the callee is a
     /// runtime routine, which computes its results from its arguments and does nothing else.
     Call(FuncRef, bool),
+    /// `(target: b64, parameters of the prototype) -> results of the prototype`: a call of the device function at
+    /// an address, which has just those parameters and results.
+    CallIndirect(FuncRef),
+    /// `() -> b64`: the address of a device function.
+    FuncAddr(FuncRef),
 
     /// `()`: threads that go on together from here meet again at `bsync` of the same barrier, whose
     /// continuation is the block. Made by the converge pass.
@@ -700,7 +706,8 @@ impl Op {
                 Results::None
             }
             Op::BulkLoad | Op::BulkStore | Op::BulkCommit | Op::BulkWait(_) | Op::ProxyFence => Results::None,
-            Op::Call(callee, _) => Results::OfCallee(*callee),
+            Op::Call(callee, _) | Op::CallIndirect(callee) => Results::OfCallee(*callee),
+            Op::FuncAddr(_) => Results::One(Type::B64),
             Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::Nanosleep => Results::None,
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Results::None,
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
@@ -721,6 +728,7 @@ impl Op {
                 | Op::FdivApprox(..)
                 | Op::Fapprox(..)
                 | Op::Call(..)
+                | Op::CallIndirect(_)
         )
     }
 
@@ -738,13 +746,15 @@ impl Op {
             Op::Atomic(..) | Op::Fence(..) => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
-            Op::Bar(_) | Op::Barrier(..) | Op::WarpSync | Op::Call(_, false) => Effects {
-                reads_memory: true,
-                writes_memory: true,
-                convergent: true,
-                side_effect: true,
-                ..none
-            },
+            Op::Bar(_) | Op::Barrier(..) | Op::WarpSync | Op::Call(_, false) | Op::CallIndirect(_) => {
+                Effects {
+                    reads_memory: true,
+                    writes_memory: true,
+                    convergent: true,
+                    side_effect: true,
+                    ..none
+                }
+            }
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {
                 Effects { convergent: true, side_effect: true, ..none }
             }

@@ -12,7 +12,7 @@
 //! *Modifiers* are dotted words behind the mnemonic: a payload of the variant by name, `T` the controlling
 //! type, `(name)` a flag that is spelled as its name where it is set. *Other* payloads stand in front of
 //! the arguments (`param.b32 +8`, `bssy b0, block3`). The arguments of stores, atomics and barriers vary
-//! with the payload; [`arguments`] completes the row for them. Those of `call` and `ret` are typed by the
+//! with the payload; [`arguments`] completes the row for them. Those of calls and `ret` are typed by the
 //! function: [`Function::value_arguments`](crate::Function::value_arguments).
 
 use smallvec::SmallVec;
@@ -352,6 +352,8 @@ op_table! {
     ProxyFence = "proxy_fence" [] [] NONE ();
 
     Call(callee, pure) = "call" [(pure)] [callee] NONE ();
+    CallIndirect(prototype) = "call_indirect" [] [prototype] NONE ();
+    FuncAddr(callee) = "function" [] [callee] NONE ();
 
     Bssy(barrier, block) = "bssy" [] [barrier block] NONE ();
     Bsync(barrier) = "bsync" [] [barrier] NONE ();

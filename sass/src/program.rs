@@ -63,6 +63,9 @@ pub struct Resources {
     pub shared_bytes: u32,
     /// Local memory a thread, in bytes.
     pub local_bytes: u32,
+    /// 1 where the thread may need more than that, which only the launch can know, since functions call themselves or
+    /// are called through addresses; else 0.
+    pub open_stack: u32,
     /// CTA barriers; 16 where a barrier's name is not known.
     pub barriers: u32,
     /// Registers that were stored to local memory for want of registers.
@@ -71,7 +74,8 @@ pub struct Resources {
 
 impl Resources {
     /// The names of the fields in the text of a program, in its order.
-    pub const NAMES: [&'static str; 6] = ["registers", "uniform", "shared", "local", "barriers", "spills"];
+    pub const NAMES: [&'static str; 7] =
+        ["registers", "uniform", "shared", "local", "open-stack", "barriers", "spills"];
 
     /// The field of a name in the text of a program.
     pub fn by_name(&mut self, name: &str) -> Option<&mut u32> {
@@ -80,6 +84,7 @@ impl Resources {
             &mut self.uniform_registers,
             &mut self.shared_bytes,
             &mut self.local_bytes,
+            &mut self.open_stack,
             &mut self.barriers,
             &mut self.spills,
         ];

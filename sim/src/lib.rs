@@ -40,6 +40,7 @@ mod launch;
 mod mbarrier;
 pub mod memory;
 mod module;
+mod printf;
 mod random;
 pub mod report;
 mod sass;

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use crate::access::AccessKind;
 use crate::asynchronous::Copies;
 use crate::error::Fault;
+use crate::printf::Printed;
 use crate::warp::{LANES, lanes_of};
 
 /// Generic address of the first byte of the shared window.
@@ -137,6 +138,8 @@ pub(crate) struct GridMemory {
     pub constants: BTreeMap<u8, Vec<u8>>,
     /// The parameter block.
     pub params: Vec<u8>,
+    /// What threads printed, in the order in which they did.
+    pub printed: Vec<Printed>,
 }
 
 /// What exists once a CTA.

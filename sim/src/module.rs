@@ -19,6 +19,7 @@ const BANK_BYTES: usize = 1 << 16;
 /// launch: `written` are the first bytes of bank 3 then.
 pub(crate) fn load_functions(
     functions: &[&Function],
+    code: &BTreeMap<String, u64>,
     written: &[u8],
     memory: &mut GridMemory,
 ) -> Result<BTreeMap<String, u64>, SimError> {
@@ -47,12 +48,13 @@ pub(crate) fn load_functions(
         variables.insert(&data.name, variable);
     }
     let variables: Vec<Variable> = variables.into_values().collect();
-    load(&variables, written, memory)
+    load(&variables, code, written, memory)
 }
 
-/// Places variables; returns their addresses, each in its space, by name.
+/// Places variables; returns their addresses, each in its space, by name. Pointers to functions get what `code` says.
 pub(crate) fn load(
     variables: &[Variable],
+    code: &BTreeMap<String, u64>,
     written: &[u8],
     memory: &mut GridMemory,
 ) -> Result<BTreeMap<String, u64>, SimError> {
@@ -87,10 +89,12 @@ pub(crate) fn load(
     }
     for variable in variables {
         for pointer in &variable.pointers {
-            let Some(&(section, address)) = places.get(pointer.target.as_str()) else {
-                return Err(wrong(variable, "points to a variable that is not there"));
+            let target = pointer.target.as_str();
+            let (window, address) = match (places.get(target), code.get(target)) {
+                (Some(&(Section::Constant, address)), _) if pointer.generic => (CONSTANT_WINDOW, address),
+                (Some(&(_, address)), _) | (None, Some(&address)) => (0, address),
+                (None, None) => return Err(wrong(variable, "points to what is not there")),
             };
-            let window = if pointer.generic && section == Section::Constant { CONSTANT_WINDOW } else { 0 };
             let value = (address + window).wrapping_add_signed(pointer.addend) >> pointer.shift;
             let bytes = match variable.section {
                 Section::Constant => constants.get_mut(variable.place as usize..),
@@ -133,7 +137,7 @@ mod tests {
         };
         list.pointers = vec![to(0, "g"), to(8, "c")];
         let mut memory = GridMemory::default();
-        let addresses = load(&[constant, target, list.clone()], &[], &mut memory).unwrap();
+        let addresses = load(&[constant, target, list.clone()], &BTreeMap::new(), &[], &mut memory).unwrap();
         assert_eq!(memory.constants[&MODULE_BANK], [0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0]);
         let table = &memory.constants[&ADDRESS_BANK];
         assert_eq!(read_le(&table[8..]), addresses["g"]);
@@ -141,14 +145,16 @@ mod tests {
         assert_eq!(read_le(&content[..8]), addresses["g"] + 4);
         assert_eq!(read_le(&content[8..]), CONSTANT_WINDOW + 8);
         list.pointers[0].target = "nobody".to_string();
-        assert!(load(&[list], &[], &mut GridMemory::default()).is_err());
+        let to_code =
+            |code: &BTreeMap<String, u64>| load(&[list.clone()], code, &[], &mut GridMemory::default());
+        assert!(to_code(&BTreeMap::new()).is_err());
     }
 
     #[test]
     fn what_the_host_wrote_stays() {
         let constant = variable(Section::Constant, 0, "c", 4, &[1, 2, 3, 4]);
         let mut memory = GridMemory::default();
-        load(&[constant], &[9, 9], &mut memory).unwrap();
+        load(&[constant], &BTreeMap::new(), &[9, 9], &mut memory).unwrap();
         assert_eq!(memory.constants[&MODULE_BANK], [9, 9, 3, 4]);
     }
 }

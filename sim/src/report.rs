@@ -50,6 +50,8 @@ pub struct Report {
     pub steps: u64,
     /// What came too early by the control codes, if [that](crate::Options::hazards) was looked for.
     pub hazards: Vec<Hazard>,
+    /// What the kernel printed: the threads in order, and of each what it printed in order.
+    pub printed: String,
 }
 
 impl Report {
@@ -65,7 +67,7 @@ impl Report {
             .zip(&global.allocations)
             .map(|(buffer, allocation)| compare(buffer, &allocation.data))
             .collect();
-        Report { outcomes, steps, hazards: Vec::new() }
+        Report { outcomes, steps, hazards: Vec::new(), printed: String::new() }
     }
 }
 

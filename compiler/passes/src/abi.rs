@@ -26,6 +26,26 @@ pub fn return_address() -> PReg {
     PReg::r(2)
 }
 
+/// The pair of uniform registers in which device functions keep the descriptor of global memory. Each loads it for
+/// itself, and nothing else is ever written to it in a program with calls, so that it does not matter which part of a
+/// warp does so when.
+pub fn descriptor() -> [PReg; 2] {
+    [60, 61].map(PReg::ur)
+}
+
+/// The uniform registers that the values of a function must stay out of: a device function has the descriptor's alone,
+/// and a kernel that calls device functions all others.
+pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool) -> RegSet {
+    match kind {
+        FunctionKind::Device => {
+            let all = (0..RegFile::Ugpr.count()).map(PReg::ur);
+            all.filter(|reg| !descriptor().contains(reg)).collect()
+        }
+        FunctionKind::Entry if calls_device_functions => descriptor().into_iter().collect(),
+        FunctionKind::Entry => RegSet::default(),
+    }
+}
+
 /// The first general register for parameters and results.
 const FIRST: u8 = 4;
 
@@ -69,7 +89,7 @@ const OF_LEAVES: Range<u8> = 8..12;
 /// the callee, so that kernels, device functions and routines have their own; device functions that call others
 /// have none, as the chain of calls may have any length.
 pub fn convergence_barriers(func: &Function) -> Range<u8> {
-    let calls_device = func.callees.values().any(|callee| callee.kind == CalleeKind::Device);
+    let calls_device = func.callees.values().any(|callee| callee.kind != CalleeKind::Routine);
     match func.kind {
         FunctionKind::Entry if calls_device => 0..OF_LEAVES.start,
         FunctionKind::Entry if !func.callees.is_empty() => 0..OF_ROUTINES.start,

@@ -21,6 +21,7 @@ use ptxc_sass::{
     FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile, Register,
 };
 
+use crate::abi;
 use crate::control::Explain;
 use crate::mir::{Mir, RegSet, VReg};
 use crate::pipeline::FuncCode;
@@ -35,10 +36,13 @@ pub struct Summary {
     pub clobbers: RegSet,
     /// Bytes of local memory that it needs below the stack pointer.
     pub stack: u32,
+    /// Whether it may need more, as it may call itself or what is not known.
+    pub open_stack: bool,
 }
 
-/// What a function destroys and needs: itself, and what it calls. `None` if one of those is not known.
-pub fn summary(program: &Program, callees: &Callees) -> Option<Summary> {
+/// What a function destroys and needs: itself, and what it calls. Of those that are not known, because they call it in
+/// turn or are called through an address, it is what any function may do.
+pub fn summary(program: &Program, callees: &Callees) -> Summary {
     let mut clobbers = RegSet::default();
     for coded in &program.insts {
         for def in coded.inst.defs() {
@@ -46,33 +50,55 @@ pub fn summary(program: &Program, callees: &Callees) -> Option<Summary> {
         }
     }
     let mut below = 0;
-    for function in program.functions.iter().skip(1) {
-        let callee = callees.get(&function.name)?.summary?;
+    let mut open_stack = false;
+    let unknown = Summary { clobbers: abi::unknown_clobbers(), stack: 0, open_stack: true };
+    let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name));
+    let indirect = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT);
+    for callee in named.chain(indirect.then_some(None)) {
+        let callee = callee.and_then(|code| code.summary).unwrap_or(unknown);
         clobbers = clobbers.union(callee.clobbers);
         below = below.max(callee.stack);
+        open_stack |= callee.open_stack;
     }
-    clobbers.remove(crate::abi::stack_pointer());
-    Some(Summary { clobbers, stack: program.resources.local_bytes + below })
+    clobbers.remove(abi::stack_pointer());
+    // Whoever reads the descriptor has written the same to it.
+    abi::descriptor().into_iter().for_each(|reg| clobbers.remove(reg));
+    Summary { clobbers, stack: program.resources.local_bytes + below, open_stack }
 }
 
-/// Lets the call sites of a function know what their callees really destroy, as far as they are known.
-pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Callees) {
+/// Lets the call sites of a function know what their callees really destroy, as far as they are known: of registers
+/// below the limit that all of the program is compiled for.
+pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Callees, max_regs: u32) {
     let summaries: Vec<Option<Summary>> =
         mir.functions.iter().map(|symbol| callees.get(symbol).and_then(|code| code.summary)).collect();
     for block in mir.blocks.values_mut() {
         for minst in &mut block.insts {
-            let function = minst.inst.get("target").map(|target| target.kind);
-            let (Some(site), Some(OperandKind::Function(FunctionIndex(index)))) = (&mut minst.call, function)
-            else {
-                continue;
+            let Some(site) = minst.call.as_mut().filter(|_| is_call(minst.inst.op)) else { continue };
+            let target = minst.inst.get("target").map(|target| target.kind);
+            let known = match target {
+                Some(OperandKind::Function(FunctionIndex(index))) => {
+                    summaries.get(index as usize).copied().flatten()
+                }
+                _ => None,
             };
-            if let Some(summary) = summaries.get(index as usize).copied().flatten() {
-                site.clobbers = summary.clobbers;
-                site.clobbers.insert(crate::abi::return_address());
-                site.uses_stack = summary.stack > 0;
+            match known {
+                Some(summary) => {
+                    site.clobbers = summary.clobbers;
+                    site.clobbers.insert(abi::return_address());
+                    site.uses_stack = summary.stack > 0 || summary.open_stack;
+                }
+                None => site.uses_stack = true,
             }
+            // Whatever is called was compiled for as many registers.
+            let beyond = (max_regs as u8..RegFile::Gpr.count()).map(PReg::r);
+            beyond.for_each(|reg| site.clobbers.remove(reg));
         }
     }
+}
+
+/// Whether the instruction goes to a function.
+pub(crate) fn is_call(op: Op) -> bool {
+    matches!(op, Op::CALL | Op::CALL_INDIRECT)
 }
 
 /// Puts a kernel and its callees together.
@@ -91,7 +117,11 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
     linked.append(own.into_iter(), labels, frequency, &names);
     let mut next = 1;
     let mut below = 0;
-    while next < linked.functions.len() {
+    loop {
+        linked.name_functions_pointed_to(callees);
+        if next == linked.functions.len() {
+            break;
+        }
         let symbol = linked.functions[next].name.clone();
         let code = callees.get(&symbol).ok_or(symbol)?;
         linked.functions[next].start = Some(linked.program.insts.len() as u32);
@@ -109,8 +139,11 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         needs.registers = needs.registers.max(program.resources.registers);
         needs.uniform_registers = needs.uniform_registers.max(program.resources.uniform_registers);
         needs.spills += program.resources.spills;
+        needs.shared_bytes = needs.shared_bytes.max(program.resources.shared_bytes);
+        needs.barriers = needs.barriers.max(program.resources.barriers);
         linked.program.variables.extend(program.variables.iter().cloned());
         below = below.max(code.summary.map_or(0, |summary| summary.stack));
+        needs.open_stack |= u32::from(code.summary.is_some_and(|summary| summary.open_stack));
         next += 1;
     }
     linked.program.resources.local_bytes += below;
@@ -118,7 +151,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
     program.functions = functions;
     program.variables.sort_unstable();
     program.variables.dedup();
-    resolve_return_addresses(&mut program);
+    resolve_addresses(&mut program);
     Ok((program, Explain { notes }))
 }
 
@@ -130,6 +163,19 @@ struct Linked {
 }
 
 impl Linked {
+    /// Adds the functions whose addresses variables hold.
+    fn name_functions_pointed_to(&mut self, callees: &Callees) {
+        for variable in &self.program.variables {
+            for pointer in &variable.pointers {
+                let target = &pointer.target;
+                let is_new = || self.functions.iter().all(|known| known.name != *target);
+                if callees.contains_key(target) && is_new() {
+                    self.functions.push(ProgramFunction { name: target.clone(), start: None });
+                }
+            }
+        }
+    }
+
     /// Adds the code of a function at the end, with new numbers for its labels and functions.
     fn append(
         &mut self,
@@ -156,11 +202,15 @@ impl Linked {
             })
             .collect();
         for mut coded in insts {
+            let takes_address = coded.inst.op == Op::MOV;
             let returns = coded.inst.op != Op::CALL;
             for operand in &mut coded.inst.operands {
                 match &mut operand.kind {
                     OperandKind::Label(label) => label.0 += first_label,
                     // Addresses count from the start of the program.
+                    OperandKind::Function(function) if takes_address => {
+                        function.0 = numbers[function.0 as usize];
+                    }
                     OperandKind::Function(function) if returns => function.0 = 0,
                     OperandKind::Function(function) => function.0 = numbers[function.0 as usize],
                     _ => {}
@@ -173,22 +223,31 @@ impl Linked {
     }
 }
 
-/// Labels in `MOV` become the byte addresses of their instructions.
-fn resolve_return_addresses(program: &mut Program) {
-    let labels = &program.labels;
+/// Labels and functions in `MOV` become the byte addresses of their instructions.
+fn resolve_addresses(program: &mut Program) {
+    let (labels, functions) = (&program.labels, &program.functions);
     for coded in program.insts.iter_mut().filter(|coded| coded.inst.op == Op::MOV) {
         for operand in &mut coded.inst.operands {
-            if let OperandKind::Label(Label(label)) = operand.kind {
-                *operand = Operand::imm(16 * labels[label as usize]);
-            }
+            let place = match operand.kind {
+                OperandKind::Label(Label(label)) => labels.get(label as usize).copied(),
+                OperandKind::Function(FunctionIndex(index)) => functions[index as usize].start,
+                _ => continue,
+            };
+            *operand = Operand::imm(Program::INST_BYTES * place.unwrap_or(0));
         }
     }
     program.number_labels();
 }
 
-/// Whether code leaves alone what exists once a warp: it may run while the rest of the warp is elsewhere.
+/// Whether code leaves alone what exists once a warp: it may run while the rest of the warp is elsewhere. The
+/// descriptor of global memory may be loaded to its place, in which nobody has anything else.
 pub fn keeps_warp_registers(program: &Program) -> bool {
+    let [low, _] = abi::descriptor();
+    let at = program.arch.global_descriptor();
+    let descriptor = at
+        .map(|offset| Inst::new(Op::ULDC).with(".64").ops([Operand::reg(low), Operand::constant(0, offset)]));
     let is_uniform = |file: RegFile| file.is_uniform();
     let writes = |inst: &Inst<PReg>| inst.defs().any(|def| is_uniform(def.reg.file()));
-    !program.insts.iter().any(|coded| writes(&coded.inst))
+    let keeps = |inst: &Inst<PReg>| !writes(inst) || descriptor.as_ref() == Some(inst);
+    program.insts.iter().all(|coded| keeps(&coded.inst))
 }

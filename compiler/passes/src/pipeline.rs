@@ -106,7 +106,7 @@ pub struct FuncCode {
     pub program: Program,
     /// What forced each instruction's control field.
     pub explain: Explain,
-    /// What a caller has to know of a device function or routine; `None` if it calls what is not known.
+    /// What a caller has to know of a device function or routine; a kernel has none.
     pub summary: Option<Summary>,
 }
 
@@ -306,7 +306,7 @@ pub fn code_with(
 ) -> Result<FuncCode, Halt> {
     let arch = settings.arch;
     let is_kernel = mir.kind == FunctionKind::Entry;
-    link::fill_clobbers(&mut mir, callees);
+    link::fill_clobbers(&mut mir, callees, settings.max_regs);
     observer.before("schedule-pre-ra", &mir);
     if settings.opt > 1 {
         schedule::pre_ra(&mut mir, arch, settings.max_regs, heuristic)
@@ -354,7 +354,7 @@ pub fn code_with(
             let message = "a jump table in a function that is called";
             return Err(vec![Diagnostic::unsupported(NodeId(0), message)]);
         }
-        summary = link::summary(&program, callees);
+        summary = Some(link::summary(&program, callees));
     }
     go_on(observer, "link", &ProgramText(&program))?;
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use ptxc_compiler::callees::{device_callees, ssa_callees};
 use ptxc_compiler::items::items;
 use ptxc_compiler::output::{check, kernels, locate};
 use ptxc_compiler::stages::{built, ssa};
@@ -30,7 +31,7 @@ pub(crate) struct Code {
     pub(crate) entry: String,
     /// Its parameters; `None` where SASS text does not tell them.
     pub(crate) params: Option<Vec<ParamInfo>>,
-    /// The simplified SSA of the kernel and of the functions of its module, if an engine needs it.
+    /// The simplified SSA of the kernel and of the functions that it calls, if an engine needs it.
     ssa: Option<(Function, Vec<Function>)>,
     /// The program, if an engine needs it.
     program: Option<Program>,
@@ -206,12 +207,8 @@ fn from_ptx(
     let db = Database::default();
     let file = SourceFile::new(&db, path.to_string(), text);
     let options = lower::options(&db, &args.code).map_err(|message| streams.usage(message))?;
-    let functions: Vec<_> =
-        items(&db, file).functions.iter().copied().filter(|func| func.has_body(&db)).collect();
-    let entries: Vec<_> =
-        functions.iter().copied().filter(|func| func.kind(&db) == ItemKind::Entry).collect();
-    let devices: Vec<_> =
-        functions.iter().copied().filter(|func| func.kind(&db) != ItemKind::Entry).collect();
+    let functions = items(&db, file).functions.iter().copied().filter(|func| func.has_body(&db));
+    let entries: Vec<_> = functions.filter(|func| func.kind(&db) == ItemKind::Entry).collect();
     let names = entries.iter().map(|func| func.name(&db).as_str());
     let chosen = choose(path, entry, names);
 
@@ -219,7 +216,8 @@ fn from_ptx(
     let needs_sass = args.engine != Engine::Ssa;
     let mut found: Vec<Located> = if needs_sass { diagnostics(&db, file, options) } else { check(&db, file) };
     if let (Ok(index), false) = (&chosen, needs_sass) {
-        for &func in devices.iter().chain([&entries[*index]]) {
+        let entry = entries[*index];
+        for &func in device_callees(&db, entry).iter().chain([&entry]) {
             let stages = built(&db, func).diagnostics.iter().chain(&ssa(&db, func, options).diagnostics);
             found.extend(stages.map(|diagnostic| locate(&db, func, diagnostic)));
         }
@@ -239,7 +237,9 @@ fn from_ptx(
     let Some(simplified) = ssa(&db, func, options).value.clone() else {
         return Err(streams.failed(format!("`{entry}` has no code")));
     };
-    let callees = devices.iter().filter_map(|&device| ssa(&db, device, options).value.clone()).collect();
+    let Some(callees) = ssa_callees(&db, func, options) else {
+        return Err(streams.failed(format!("a function that `{entry}` calls has no code")));
+    };
     let params = simplified.params.iter();
     let param = |param: &ptxc_ir::Param| ParamInfo {
         name: param.name.clone(),

@@ -51,6 +51,7 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
     if args.stats == Some(StatsFormat::Json) {
         show::stats(&args.input, &code, &runs, streams);
     }
+    print_output(&runs, args, streams);
     for run in &runs {
         let several = runs.len() > 1;
         let name = if several { format!("{}, {}", args.input, run.engine) } else { args.input.clone() };
@@ -91,6 +92,7 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
     if args.stats == Some(StatsFormat::Json) {
         show::stats(&args.input, &code, &runs, streams);
     } else if let Some(Ok(report)) = runs.first().map(|run| &run.result) {
+        print_output(&runs, args, streams);
         let _ = write!(streams.out, "{}", show::changes(&case, report, args.print));
     }
     for run in &runs {
@@ -122,6 +124,14 @@ fn too_early(name: &str, hazards: usize) -> String {
 fn timings(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
     for timing in runs.iter().filter_map(|run| run.timing.as_ref()).filter(|_| args.stats.is_none()) {
         let _ = writeln!(streams.out, "{timing}");
+    }
+}
+
+/// Prints what the kernel printed on the first engine that came to its end; `--stats=json` has it as a field.
+fn print_output(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
+    let printed = runs.iter().find_map(|run| run.result.as_ref().ok()).filter(|_| args.stats.is_none());
+    if let Some(report) = printed {
+        let _ = write!(streams.out, "{}", report.printed);
     }
 }
 

@@ -120,6 +120,9 @@ fn run(run: &Run) -> Value {
         Err(error) => object["error"] = json!(error.to_string()),
         Ok(report) => {
             object["warp_instructions"] = json!(report.steps);
+            if !report.printed.is_empty() {
+                object["printed"] = json!(report.printed);
+            }
             object["buffers"] = report.outcomes.iter().map(buffer).collect();
         }
     }

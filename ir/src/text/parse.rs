@@ -448,12 +448,13 @@ impl<'t> FunctionParser<'t> {
     fn callee_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
         let span = self.token.span.clone();
         let name = self.at_name()?;
-        let (word, at) = self.word("`routine` or `device`")?;
+        let (word, at) = self.word("`routine`, `device` or `prototype`")?;
         let kind = match word {
             "routine" => CalleeKind::Routine,
             "device" => CalleeKind::Device,
+            "prototype" => CalleeKind::Prototype,
             _ => {
-                let message = format!("expected `routine` or `device`, found `{word}`");
+                let message = format!("expected `routine`, `device` or `prototype`, found `{word}`");
                 return Err(ParseError { span: at, message });
             }
         };

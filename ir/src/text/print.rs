@@ -55,6 +55,7 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         out.push_str(match callee.kind {
             CalleeKind::Routine => " routine ",
             CalleeKind::Device => " device ",
+            CalleeKind::Prototype => " prototype ",
         });
         types_into(&callee.params, out);
         if !callee.results.is_empty() {

@@ -14,6 +14,7 @@ const EVERYTHING: &str = r#"func @everything entry {
     param "n" 4 +0
     param "odd \"name\"" 8 +8
     callee @helper device (b32, pred)
+    callee @prototype.0 prototype (b32) -> (b64)
     callee @"f32.div rn" routine (f32, f32) -> (f32, b32)
     symbol @buf shared size 512 align 4 +0
     symbol @"with space" global size 4 align 4
@@ -135,6 +136,8 @@ block0:
     barrier.sync v1, v7
     v194, v195 = call.pure @"f32.div rn", v51, v51
     call @helper, v1, v0
+    v196 = function @helper
+    v197 = call_indirect @prototype.0, v196, v1
     bssy b3, block5
     break b3
     bsync b3

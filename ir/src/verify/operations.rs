@@ -18,14 +18,17 @@ pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
             report.function(Rule::Symbol, format!("two symbols have the name `{}`", symbol.name));
         }
     }
-    for symbol in func.symbols.values() {
-        initial(symbol, &names, report);
-    }
-    names.clear();
+    let mut callees = FxHashSet::default();
     for callee in func.callees.values() {
-        if !names.insert(callee.name.as_str()) {
+        if !callees.insert(callee.name.as_str()) {
             report.function(Rule::Call, format!("two callees have the name `{}`", callee.name));
         }
+    }
+    // Content may be the address of a function, too.
+    let functions = func.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
+    names.extend(functions.map(|callee| callee.name.as_str()));
+    for symbol in func.symbols.values() {
+        initial(symbol, &names, report);
     }
     if func.kind == FunctionKind::Entry && !func.returns.is_empty() {
         report.function(Rule::Call, "a kernel returns nothing".to_string());
@@ -78,9 +81,9 @@ fn types(func: &Function, block: Block, inst: Inst, report: &mut Report<'_>) {
     }
     if let Some(expected) = func.value_arguments(&data.op) {
         let actual: Vec<_> = data.args.iter().map(|&arg| func.ty(arg)).collect();
-        if actual != expected {
+        if actual[..] != expected[..] {
             let names = |types: &[Type]| types.iter().map(|ty| ty.name()).collect::<Vec<_>>().join(", ");
-            let message = format!("({}) should be ({})", names(&actual), names(expected));
+            let message = format!("({}) should be ({})", names(&actual), names(&expected));
             report.inst(block, inst, Rule::Call, message);
         }
         return;
@@ -131,6 +134,15 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         }
         Op::Fence(order, _) if matches!(order, Order::Weak | Order::Volatile) => {
             say(Rule::Access, format!("there is no {order} fence"));
+        }
+        Op::Call(callee, _) | Op::FuncAddr(callee) if func.callees[callee].kind == CalleeKind::Prototype => {
+            say(Rule::Call, "a prototype is no function".to_string());
+        }
+        Op::FuncAddr(callee) if func.callees[callee].kind == CalleeKind::Routine => {
+            say(Rule::Call, "a routine has no address".to_string());
+        }
+        Op::CallIndirect(callee) if func.callees[callee].kind != CalleeKind::Prototype => {
+            say(Rule::Call, "`call_indirect` needs a prototype".to_string());
         }
         Op::Call(callee, pure) if pure != (func.callees[callee].kind == CalleeKind::Routine) => {
             say(Rule::Call, "`call.pure` is for runtime routines, `call` for others".to_string());

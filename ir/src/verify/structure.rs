@@ -105,10 +105,10 @@ fn references_exist(func: &Function, report: &mut Report<'_>) -> bool {
                 report.block(block, Rule::Layout, format!("{inst} names {target}, which does not exist"));
                 return false;
             }
-            if let Op::Call(callee, _) = data.op
+            if let Op::Call(callee, _) | Op::CallIndirect(callee) | Op::FuncAddr(callee) = data.op
                 && callee.index() >= func.callees.len()
             {
-                report.block(block, Rule::Call, format!("{inst} calls {callee}, which does not exist"));
+                report.block(block, Rule::Call, format!("{inst} names {callee}, which does not exist"));
                 return false;
             }
             if let Op::SymbolAddr(symbol) = data.op

@@ -68,6 +68,15 @@ fn each_rule_catches_its_case() {
         ("callee @f routine (b32) -> (b32)\nblock0:\n v0 = undef.b32\n v1 = call @f, v0\n exit", &[Call]),
         ("callee @f device (b32) -> (b32)\nblock0:\n v0 = undef.f32\n v1 = call @f, v0\n exit", &[Call]),
         ("callee @f device (b32) -> ()\nblock0:\n call @f\n exit", &[Call]),
+        ("callee @p prototype () -> ()\nblock0:\n call @p\n exit", &[Call]),
+        ("callee @p prototype () -> ()\nblock0:\n v0 = function @p\n exit", &[Call]),
+        ("callee @p prototype () -> ()\nblock0:\n v0 = undef.b32\n call_indirect @p, v0\n exit", &[Call]),
+        ("callee @f device () -> ()\nblock0:\n v0 = function @f\n call_indirect @f, v0\n exit", &[Call]),
+        (
+            "callee @f device () -> ()\ncallee @p prototype (b32) -> ()\n\
+             block0:\n v0 = function @f\n v1 = undef.b32\n call_indirect @p, v0, v1\n exit",
+            &[],
+        ),
         ("block0:\n v0 = undef.b32\n ret v0", &[Call]),
     ];
     for (body, expected) in cases {

@@ -127,6 +127,9 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     if needs.local_bytes != 0 {
         write!(out, ", {} bytes local", needs.local_bytes)?;
     }
+    if needs.open_stack != 0 {
+        out.write_str(", stack by recursion")?;
+    }
     write!(out, ", {}", count(needs.spills, "spill"))?;
     if program.frequency.is_empty() {
         // Read from text, which does not say how often an instruction runs.

@@ -36,6 +36,7 @@ mod watched;
 mod xu;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use ptxc_sass::{Access, AccessRole, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
 use ptxc_semantics::{BF16, F16};
@@ -203,6 +204,9 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
     })
 }
 
+/// Bytes of local memory a thread beyond what the program says, where functions call themselves.
+pub(crate) const STACK: u32 = 1 << 13;
+
 /// Runs a program on a case.
 pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Report, SimError> {
     launch(case, program, options, interleave::Interleaved { options })
@@ -241,12 +245,13 @@ fn launch_observed<'a>(
         grid: case.grid,
         block: case.block,
         shared_bytes: program.resources.shared_bytes.next_multiple_of(16) + case.dynamic_smem,
-        local_bytes: program.resources.local_bytes.next_multiple_of(16),
+        local_bytes: program.resources.local_bytes.next_multiple_of(16)
+            + if program.resources.open_stack != 0 { STACK } else { 0 },
         check_uninitialised: options.check_uninitialised,
     };
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());
-    module::load(&program.variables, &options.constants, &mut memory)?;
+    module::load(&program.variables, &code_addresses(program), &options.constants, &mut memory)?;
     let watched = options.check_uninitialised || options.hazards || observer.is_some();
     let engine = Sass {
         program,
@@ -266,6 +271,14 @@ fn launch_observed<'a>(
         Err(error) if hazards.is_empty() => Err(error),
         Err(error) => Err(SimError::AfterHazards { hazards, error: Box::new(error) }),
     }
+}
+
+/// The addresses of functions, which count in bytes from the start of the program.
+fn code_addresses(program: &Program) -> BTreeMap<String, u64> {
+    let functions = program.functions.iter().filter_map(|function| Some((function, function.start?)));
+    functions
+        .map(|(function, start)| (function.name.clone(), u64::from(start * Program::INST_BYTES)))
+        .collect()
 }
 
 /// Constant bank 0: launch shape, stack top, descriptor, parameters; what nobody should read is a pattern.

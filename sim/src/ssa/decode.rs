@@ -5,11 +5,14 @@
 //! join; callees lie in front of their callers for the same reason. Each value has a slot, a `b128` two; arithmetic becomes a function of one lane; an edge becomes its
 //! target with the moves for the block's parameters, which happen at once. Linear in the function.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::op::{BarrierKind, ReduxOp, ShflMode, SpecialReg, VoteMode};
-use ptxc_ir::{AtomicOp, Block, FuncRef, Function, Inst, MemType, Op, Space, Type, Value};
+use ptxc_ir::{
+    AtomicOp, Block, Callee, FuncRef, Function, FunctionKind, Inst, MemType, Op, Space, Type, Value,
+};
 use rustc_hash::FxHashMap;
 
 use super::arith::{self, Lane, lane};
@@ -91,6 +94,17 @@ pub(super) enum Action {
     FrameAddr { d: SlotIndex, offset: u32 },
     /// Call the function of that index; source and destination of each word of the arguments.
     Call { callee: usize, moves: Vec<(SlotIndex, SlotIndex)>, results: Vec<SlotIndex> },
+    /// Call the function at an address; what it gets if it is the function of that index, where one with these
+    /// parameters has one.
+    CallIndirect {
+        target: SlotIndex,
+        moves: Vec<Option<Vec<(SlotIndex, SlotIndex)>>>,
+        results: Vec<SlotIndex>,
+    },
+    /// `vprintf`: print the block of arguments by the format.
+    Print { d: Option<SlotIndex>, format: SlotIndex, block: SlotIndex },
+    /// `__assertfail`: the grid ends.
+    AssertFail,
     /// Return these words.
     Return { words: Vec<SlotIndex> },
     /// Go on along the edge.
@@ -134,6 +148,20 @@ pub(super) struct Body {
     /// Bytes of its frame in local memory.
     pub frame: u32,
 }
+
+/// The addresses of the functions, of which the first is a kernel and has none.
+pub(super) fn function_addresses(functions: &[&Function]) -> BTreeMap<String, u64> {
+    let callees = functions.iter().zip(0..).skip(1);
+    callees.map(|(func, index)| (func.name.clone(), CODE_STEP * index)).collect()
+}
+
+/// The index of the function at an address.
+pub(super) fn function_at(address: u64) -> Option<usize> {
+    usize::try_from(address / CODE_STEP).ok().filter(|&index| index > 0 && address.is_multiple_of(CODE_STEP))
+}
+
+/// What the addresses of two functions differ by.
+const CODE_STEP: u64 = 16;
 
 /// Blocks in reverse postorder from the entry.
 fn reverse_postorder(func: &Function) -> Vec<Block> {
@@ -288,6 +316,9 @@ impl Decoder<'_> {
                     _ => Action::Fill { d, words: vec![address] },
                 }
             }
+            Op::SpecialReg(SpecialReg::LocalTop) if self.index != 0 => {
+                Action::FrameAddr { d, offset: self.layout.local_bytes }
+            }
             Op::SpecialReg(register) => Action::Special { d, register },
             Op::Load(access) => {
                 let mask = u64::MAX >> (64 - ty.bits().min(64));
@@ -377,6 +408,13 @@ impl Decoder<'_> {
                 Action::Switch(args[0], edges)
             }
             Op::Call(callee, _) => self.call(inst, callee)?,
+            Op::CallIndirect(prototype) => self.call_indirect(inst, prototype),
+            Op::FuncAddr(callee) => {
+                let name = &func.callees[callee].name;
+                let index = self.by_name.get(name.as_str()).filter(|&&index| index > 0);
+                let index = index.ok_or_else(|| format!("{name} is not here"))?;
+                Action::Fill { d, words: vec![CODE_STEP * *index as u64] }
+            }
             Op::Return if self.index == 0 => Action::Exit,
             Op::Return => Action::Return { words: self.words(self.index, &data.args) },
             Op::Exit => Action::Exit,
@@ -427,18 +465,41 @@ impl Decoder<'_> {
 
     fn call(&self, inst: Inst, callee: FuncRef) -> Result<Action, String> {
         let known = &self.func.callees[callee];
-        let index =
-            *self.by_name.get(known.name.as_str()).ok_or_else(|| format!("{} is not here", known.name))?;
+        let args = &self.func.insts[inst].args;
+        let results = self.words(self.index, self.func.results(inst));
+        let Some(&index) = self.by_name.get(known.name.as_str()) else {
+            let words = self.words(self.index, args);
+            return match (known.name.as_str(), &words[..]) {
+                ("vprintf", &[format, block]) => {
+                    Ok(Action::Print { d: results.first().copied(), format, block })
+                }
+                ("__assertfail", _) => Ok(Action::AssertFail),
+                _ => Err(format!("{} is not here", known.name)),
+            };
+        };
+        let moves = self.arguments(args, known, index);
+        let moves = moves.ok_or_else(|| format!("{} has other parameters or results", known.name))?;
+        Ok(Action::Call { callee: index, moves, results })
+    }
+
+    fn call_indirect(&self, inst: Inst, prototype: FuncRef) -> Action {
+        let known = &self.func.callees[prototype];
+        let args = &self.func.insts[inst].args;
+        let moves = (0..self.functions.len()).map(|index| self.arguments(&args[1..], known, index)).collect();
+        let results = self.words(self.index, self.func.results(inst));
+        Action::CallIndirect { target: self.slots[self.index][args[0]], moves, results }
+    }
+
+    /// The moves of arguments to the parameters of a function; `None` if it has others, or other results.
+    fn arguments(&self, args: &[Value], known: &Callee, index: usize) -> Option<Vec<(SlotIndex, SlotIndex)>> {
         let func = self.functions[index];
         let params = &func.blocks[func.entry()].params;
         let types: Vec<Type> = params.iter().map(|&param| func.ty(param)).collect();
-        if types != known.params || func.returns != known.results {
-            return Err(format!("{} has other parameters or results", known.name));
+        if func.kind == FunctionKind::Entry || types != known.params || func.returns != known.results {
+            return None;
         }
-        let from = self.words(self.index, &self.func.insts[inst].args);
-        let to = self.words(index, params);
-        let results = self.words(self.index, self.func.results(inst));
-        Ok(Action::Call { callee: index, moves: from.into_iter().zip(to).collect(), results })
+        let (from, to) = (self.words(self.index, args), self.words(index, params));
+        Some(from.into_iter().zip(to).collect())
     }
 
     fn edge(&self, inst: Inst, n: usize) -> Edge {

@@ -7,20 +7,40 @@
 use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Function, Space, Symbol};
+use ptxc_ir::{Function, Space, Symbol, SymbolData};
 
 /// The addresses of the variables and what they take.
 pub(super) struct Layout {
     addresses: SecondaryMap<Symbol, Option<u64>>,
-    /// Bytes of shared memory a CTA.
-    pub shared_bytes: u32,
+    /// Where the static shared variables that the function names end.
+    shared_end: u32,
     /// Bytes of local memory a thread.
     pub local_bytes: u32,
 }
 
+/// Places the variables of a kernel that is launched with that much dynamic shared memory, and of the functions that
+/// it calls; all of them see the same dynamic array. Returns the bytes of shared memory a CTA, too.
+pub(super) fn lay_out(
+    functions: &[&Function],
+    dynamic_smem: u32,
+    module: &BTreeMap<String, u64>,
+) -> (Vec<Layout>, u32) {
+    let mut layouts: Vec<Layout> = functions.iter().map(|func| Layout::new(func, module)).collect();
+    let static_end = layouts.iter().map(|layout| layout.shared_end).max().unwrap_or(0);
+    let is_dynamic = |data: &SymbolData| data.space == Space::Shared && data.size == 0;
+    let dynamic = functions.iter().flat_map(|func| func.symbols.values()).filter(|data| is_dynamic(data));
+    let align = dynamic.map(|data| data.align).max().unwrap_or(1).max(1);
+    for (layout, func) in layouts.iter_mut().zip(functions) {
+        for (symbol, data) in func.symbols.iter().filter(|(_, data)| is_dynamic(data)) {
+            let start = data.offset.unwrap_or_else(|| static_end.next_multiple_of(data.align.max(1)));
+            layout.addresses[symbol] = Some(start.into());
+        }
+    }
+    (layouts, static_end.next_multiple_of(align) + dynamic_smem)
+}
+
 impl Layout {
-    /// Places the variables of a function that is launched with that much dynamic shared memory.
-    pub fn new(func: &Function, dynamic_smem: u32, module: &BTreeMap<String, u64>) -> Layout {
+    fn new(func: &Function, module: &BTreeMap<String, u64>) -> Layout {
         let mut addresses: SecondaryMap<Symbol, Option<u64>> = SecondaryMap::new();
         let end_of = |space: Space, addresses: &mut SecondaryMap<Symbol, Option<u64>>| {
             let inside = || func.symbols.iter().filter(move |(_, data)| data.space == space && data.size > 0);
@@ -36,24 +56,13 @@ impl Layout {
             }
             end
         };
-        let static_end = end_of(Space::Shared, &mut addresses);
+        let shared_end = end_of(Space::Shared, &mut addresses);
         let local_end = end_of(Space::Local, &mut addresses);
-        let dynamic =
-            || func.symbols.iter().filter(|(_, data)| data.space == Space::Shared && data.size == 0);
-        let align = dynamic().map(|(_, data)| data.align).max().unwrap_or(1).max(1);
-        let dynamic_start = static_end.next_multiple_of(align);
-        for (symbol, data) in dynamic() {
-            addresses[symbol] = Some(data.offset.unwrap_or(dynamic_start).into());
-        }
         let of_module = |space: Space| matches!(space, Space::Const | Space::Global);
         for (symbol, data) in func.symbols.iter().filter(|(_, data)| of_module(data.space)) {
             addresses[symbol] = module.get(&data.name).copied();
         }
-        Layout {
-            addresses,
-            shared_bytes: dynamic_start + dynamic_smem,
-            local_bytes: local_end.next_multiple_of(16),
-        }
+        Layout { addresses, shared_end, local_bytes: local_end.next_multiple_of(16) }
     }
 
     /// The address of a variable in its space, if it has one.

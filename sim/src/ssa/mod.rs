@@ -31,19 +31,17 @@ use crate::interleave;
 use crate::launch::{Options, Shape};
 use crate::memory;
 use crate::module;
+use crate::printf::{self, Printed};
 use crate::random::Random;
 use crate::report::Report;
+use crate::sass::STACK;
 use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use arith::Words;
 use decode::{Action, Code, Edge, Place, SlotIndex};
-use layout::Layout;
 
 /// Calls in calls that a thread may make.
 const MOST_FRAMES: usize = 1 << 12;
-
-/// Bytes of local memory a thread beyond the kernel's own, where there are callees with variables.
-const STACK: u32 = 1 << 12;
 
 /// Runs a kernel on a case. The callees are all functions that it calls, directly or not; they are found by
 /// name.
@@ -59,20 +57,23 @@ pub fn run_ssa(
     let functions: Vec<&Function> = std::iter::once(func).chain(callees).collect();
     let params = func.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
-    let addresses = module::load_functions(&functions, &options.constants, &mut memory)?;
-    let layouts: Vec<Layout> =
-        functions.iter().map(|func| Layout::new(func, case.dynamic_smem, &addresses)).collect();
+    let code_addresses = decode::function_addresses(&functions);
+    let addresses = module::load_functions(&functions, &code_addresses, &options.constants, &mut memory)?;
+    let (layouts, shared_bytes) = layout::lay_out(&functions, case.dynamic_smem, &addresses);
     let code = decode::decode(&functions, &layouts, &memory.params, &mut Random::new(options.seed))?;
     let stack = if layouts[1..].iter().any(|layout| layout.local_bytes > 0) { STACK } else { 0 };
     let shape = Shape {
         grid: case.grid,
         block: case.block,
-        shared_bytes: layouts[0].shared_bytes,
+        shared_bytes,
         local_bytes: layouts[0].local_bytes + stack,
         check_uninitialised: options.check_uninitialised,
     };
-    let steps = interleave::Interleaved { options }.run(&Ssa { functions, code }, &shape, &mut memory)?;
-    Ok(Report::new(case, &memory.global, steps))
+    let engine = Ssa { functions, code };
+    let steps = interleave::Interleaved { options }.run(&engine, &shape, &mut memory)?;
+    let mut report = Report::new(case, &memory.global, steps);
+    report.printed = printf::in_order(memory.printed);
+    Ok(report)
 }
 
 struct Ssa<'a> {
@@ -333,10 +334,47 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::Call { callee, moves, .. } => {
-                self.enter(values, step, *callee)?;
+                self.enter(values, step.pc, lanes, *callee)?;
                 values.move_words(moves, lanes);
                 return Ok(Flow::Branch { taken: lanes, target: self.code.functions[*callee].start });
             }
+            Action::CallIndirect { target, moves, .. } => {
+                let mut targets = [0; LANES];
+                let mut left = lanes;
+                while left != 0 {
+                    let lane = left.trailing_zeros();
+                    let address = values.get(*target, lane);
+                    let same = lanes_of(left).filter(|&other| values.get(*target, other) == address);
+                    let together = same.fold(0, |set, other| set | 1 << other);
+                    left &= !together;
+                    let callee = decode::function_at(address);
+                    let Some(Some(moves)) = callee.and_then(|callee| moves.get(callee)) else {
+                        let why = format!("calls {address:#x}, where no function with such parameters lies");
+                        return Err(Fault::new(lane, why));
+                    };
+                    let callee = callee.unwrap_or(0);
+                    self.enter(values, step.pc, together, callee)?;
+                    values.move_words(moves, together);
+                    for lane in lanes_of(together) {
+                        targets[lane as usize] = self.code.functions[callee].start;
+                    }
+                }
+                return Ok(Flow::Spread(Box::new(targets)));
+            }
+            Action::Print { d, format, block } => {
+                for lane in lanes_of(lanes) {
+                    let (format, block) = (values.get(*format, lane), values.get(*block, lane));
+                    let (text, count) = printf::format(&mut step.memory, lane, format, block)?;
+                    let [x, y, z] = step.cta.map(u64::from);
+                    let [width, height, _] = step.shape.grid.map(u64::from);
+                    let (cta, thread) = (x + width * (y + height * z), step.memory.first_thread + lane);
+                    step.memory.grid.printed.push(Printed { cta, thread, text });
+                    if let Some(d) = d {
+                        values.set(*d, lane, count.into());
+                    }
+                }
+            }
+            Action::AssertFail => return Err(Fault::new(lanes.trailing_zeros(), "an assertion fails")),
             Action::Return { words } => return Ok(Flow::Spread(Box::new(self.leave(values, lanes, words)))),
             Action::Jump(edge) => {
                 values.follow(edge, lanes);
@@ -381,9 +419,9 @@ impl Engine for Ssa<'_> {
 
 impl Ssa<'_> {
     /// Gives the lanes a frame for a call that stands at the current node.
-    fn enter(&self, values: &mut Values, step: &Step<'_>, callee: usize) -> Result<(), Fault> {
+    fn enter(&self, values: &mut Values, call: u32, lanes: u32, callee: usize) -> Result<(), Fault> {
         let slots = self.code.functions[callee].slots.clone();
-        for lane in lanes_of(step.lanes) {
+        for lane in lanes_of(lanes) {
             let frames = &values.frames[lane as usize];
             if frames.len() == MOST_FRAMES {
                 return Err(Fault::new(lane, format!("is in more than {MOST_FRAMES} calls")));
@@ -396,7 +434,7 @@ impl Ssa<'_> {
             let saved =
                 if again { slots.clone().map(|slot| values.get(slot, lane)).collect() } else { Vec::new() };
             values.active[callee][lane as usize] += 1;
-            values.frames[lane as usize].push(Frame { call: step.pc, callee, base, saved });
+            values.frames[lane as usize].push(Frame { call, callee, base, saved });
         }
         Ok(())
     }
@@ -411,7 +449,9 @@ impl Ssa<'_> {
                 values.set(slot, lane, word);
             }
             values.active[frame.callee][lane as usize] -= 1;
-            if let Action::Call { results, .. } = &self.code.nodes[frame.call as usize].action {
+            if let Action::Call { results, .. } | Action::CallIndirect { results, .. } =
+                &self.code.nodes[frame.call as usize].action
+            {
                 for (&slot, word) in results.iter().zip(returned) {
                     values.set(slot, lane, word);
                 }

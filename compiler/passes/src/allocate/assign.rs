@@ -172,6 +172,7 @@ pub(super) fn assign(
     if work.is_framed() {
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
     }
+    assignment.occupancy.reserved[RegFile::Ugpr as usize] = work.kept_uniform.mask(RegFile::Ugpr);
     let wishes = Wishes::new(affinities, work.mir.vregs.len());
     let mut failed = Vec::new();
     for class in in_order(live, classes, priority) {

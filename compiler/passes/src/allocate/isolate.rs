@@ -24,11 +24,12 @@
 //! The cost is linear.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Inst, RegFile};
+use ptxc_sass::{Inst, OperandKind, RegFile};
 
 use super::AllocError;
 use super::moves;
 use super::work::{Origin, Rebuilt, Work};
+use crate::abi;
 use crate::mir::{Tuple, VReg};
 
 /// A tied operand and the definition that goes into its register.
@@ -57,8 +58,10 @@ pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
             }
             let loc = inst.loc;
             let mut behind: Vec<(VReg, VReg)> = Vec::new();
+            let mut copies: Vec<(VReg, VReg)> = Vec::new();
             if let Some(call) = &mut inst.call {
                 for fixed in &mut call.args {
+                    let original = fixed.value.reg;
                     let (Tuple { reg, width }, copy) =
                         (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
                     for component in 0..width {
@@ -66,12 +69,27 @@ pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
                         rebuilt.insert(own_copy(to, from, loc)?, loc);
                     }
                     fixed.value.reg = copy;
+                    copies.push((original, copy));
                 }
                 for fixed in &mut call.results {
+                    if fixed.place == abi::stack_pointer() {
+                        // R1 is not to be had, and holds the value from here on.
+                        let frame = work.frame();
+                        behind.push((fixed.value.reg, frame));
+                        fixed.value.reg = frame;
+                        continue;
+                    }
                     let (Tuple { reg, width }, copy) =
                         (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
                     behind.extend((0..width).map(|n| (reg.component(n), copy.component(n))));
                     fixed.value.reg = copy;
+                }
+            }
+            // The target of a call through an address is in its place as well.
+            for operand in &mut inst.inst.operands {
+                let copy = operand.as_reg().and_then(|reg| copies.iter().find(|(old, _)| *old == reg));
+                if let Some(&(_, copy)) = copy {
+                    operand.kind = OperandKind::Reg(copy);
                 }
             }
             rebuilt.push(inst, origin);

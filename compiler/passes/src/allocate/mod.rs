@@ -310,7 +310,11 @@ fn spill_all(
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
         let limit = u32::from(limits[file as usize]);
         let framed = work.is_framed() && file == RegFile::Gpr;
-        let limit = if framed { limit - 1 } else { limit };
+        let limit = match file {
+            RegFile::Gpr if framed => limit - 1,
+            RegFile::Ugpr => limit - work.kept_uniform.count(file),
+            _ => limit,
+        };
         let forced = forced.of(work, file);
         let called =
             pressure::destroys_for_good(file) && live.calls.iter().any(|call| call.clobbers.count(file) > 0);

@@ -135,8 +135,14 @@ pub(super) fn rewrite(
             origins[entry].splice(0..0, [Origin::Inserted; 2]);
         }
         FunctionKind::Device if bytes > 0 => {
-            blocks[entry].insts.insert(0, minst(moves::move_stack(PReg::r(1), bytes.wrapping_neg())));
-            origins[entry].insert(0, Origin::Inserted);
+            // Behind the copy of the caller's stack pointer that the function's variables are found by.
+            let copies_stack = |minst: &MInst<PReg>| {
+                minst.call.is_none()
+                    && moves::as_copy(&minst.inst).is_some_and(|(_, from)| from == PReg::r(1))
+            };
+            let at = blocks[entry].insts.iter().position(copies_stack).map_or(0, |copy| copy + 1);
+            blocks[entry].insts.insert(at, minst(moves::move_stack(PReg::r(1), bytes.wrapping_neg())));
+            origins[entry].insert(at, Origin::Inserted);
             for (block, data) in blocks.iter_mut().filter(|(_, data)| data.term == Term::Return) {
                 let ret = data.insts.len() - 1;
                 data.insts.insert(ret, minst(moves::move_stack(PReg::r(1), bytes)));

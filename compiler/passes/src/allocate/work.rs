@@ -5,11 +5,12 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{FunctionKind, SourceLoc};
-use ptxc_sass::{Inst, PReg, RegFile, Register};
+use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::live::diverges_behind;
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg, VRegId};
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, VRegId};
+use crate::{abi, runtime};
 
 /// What an edge hands on.
 type EdgeArgs = SmallVec<[EdgeArg<VReg>; 2]>;
@@ -43,6 +44,8 @@ pub(super) struct Work {
     pub fixed: SecondaryMap<VRegId, Option<PReg>>,
     /// Whether a routine that it calls needs the stack pointer.
     calls_with_stack: bool,
+    /// The uniform registers that no value may be in.
+    pub kept_uniform: RegSet,
 }
 
 impl Work {
@@ -76,8 +79,10 @@ impl Work {
         }
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
+        let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(&mir));
         Work {
             mir,
+            kept_uniform,
             origins,
             frame: None,
             spill_bytes: 0,
@@ -136,6 +141,13 @@ impl Work {
             }
         }
     }
+}
+
+/// Whether a function calls others than routines.
+fn calls_device_functions(mir: &Mir<VReg>) -> bool {
+    let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
+    let named = mir.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
+    named || insts.any(|minst| minst.inst.op == Op::CALL_INDIRECT)
 }
 
 /// A list of instructions with their origins, as a pass rebuilds a block.

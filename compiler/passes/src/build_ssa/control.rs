@@ -1,6 +1,6 @@
 //! Control flow: `bra`, `brx.idx`, `ret`, `exit`, `trap`.
 //!
-//! A kernel has no caller: its `ret` ends the thread as `exit` does.
+//! A kernel has no caller: its `ret` ends the thread as `exit` does. A device function returns in one block.
 
 use ptxc_ir::{Op, Value};
 
@@ -23,7 +23,7 @@ pub(super) fn guarded(t: &mut Translator, form: &mut Form, condition: Value) -> 
         }
         _ => {
             form.expect_operands(0)?;
-            t.exit_block()
+            if form.mnemonic == "ret" { t.end_block() } else { t.exit_block() }
         }
     };
     t.branch_away(condition, target, uniform);
@@ -34,8 +34,12 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
     Some(match form.mnemonic {
         "bra" => branch(t, form),
         "brx" => branch_indexed(t, form),
-        "ret" | "exit" => {
+        "ret" => {
             form.take("uni");
+            t.leave();
+            Ok(())
+        }
+        "exit" => {
             t.terminate(Op::Exit, &[], &[]);
             Ok(())
         }

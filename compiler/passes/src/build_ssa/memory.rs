@@ -1,12 +1,16 @@
 //! Loads, stores and atomics.
 //!
-//! `ld.param` of a kernel reads the parameter block at an offset known now, and is no memory access at all.
+//! `ld.param` of a kernel reads the parameter block at an offset known now, and is no memory access at all; the
+//! parameters of device functions and of calls are [values](super::params).
 
-use ptxc_ir::{Access, AtomicOp, CacheOp, MemType, Op, Order, Param, Scope, Space, Type, Value};
+use ptxc_ir::{
+    Access, AtomicOp, CacheOp, FunctionKind, MemType, Op, Order, Param, Scope, Space, Type, Value,
+};
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 use smallvec::SmallVec;
 
 use super::form::{Form, Translated, Unsupported};
+use super::params::Image;
 use super::scalar::{Class, Scalar};
 use super::translator::Translator;
 
@@ -18,6 +22,8 @@ const SPACES: &[(&str, Space)] = &[
     ("local", Space::Local),
     ("const", Space::Const),
     ("param", Space::Param),
+    ("param::entry", Space::Param),
+    ("param::func", Space::Param),
 ];
 
 const SCOPES: &[(&str, Scope)] =
@@ -182,6 +188,11 @@ fn load(t: &mut Translator, form: &mut Form) -> Translated {
     {
         return load_parameter(t, scalar, destinations, start);
     }
+    if access.space == Space::Param
+        && let Some((image, offset)) = image_place(t, form.operand(1)?)?
+    {
+        return load_image(t, scalar, destinations, &image, offset);
+    }
     let address = address(t, form.operand(1)?, &mut access)?;
     // The results of a load have one type, as wide as the widest destination needs but 32 bits at most
     // where memory holds less.
@@ -220,6 +231,21 @@ fn parameter(t: &Translator, address: &Address) -> Translated<Option<u32>> {
     let offset = t.offset(&address.place)?;
     let place = i64::from(start).checked_add(offset).and_then(|place| u32::try_from(place).ok());
     place.map(Some).ok_or(Unsupported)
+}
+
+/// The parameter of a call or device function that an address in the `.param` space is in, and the offset there. Those
+/// have no place in memory, so that an address in a register can't point to them.
+fn image_place(t: &Translator, operand: &Operand) -> Translated<Option<(Image, u32)>> {
+    let OperandKind::Address(address) = &operand.kind else { return Err(Unsupported) };
+    let image = address.place.base.as_ref().and_then(|name| t.image(name));
+    match image {
+        Some((image, _)) if address.rest.is_empty() => {
+            let offset = u32::try_from(t.offset(&address.place)?).map_err(|_| Unsupported)?;
+            Ok(Some((image, offset)))
+        }
+        None if t.function.kind == FunctionKind::Entry => Ok(None),
+        _ => Err(Unsupported),
+    }
 }
 
 /// Whether bytes of the parameter block belong to one parameter.
@@ -265,13 +291,17 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
     let mut access = access(form, false)?;
-    if matches!(access.space, Space::Const | Space::Param) {
+    if access.space == Space::Const {
         return Err(Unsupported);
     }
     // What is stored has no sign.
     access.elem = element(Scalar { class: Class::Bits, ..scalar })?;
     let sources = lanes(form.operand(1)?, access.lanes)?;
-    let address = address(t, form.operand(0)?, &mut access)?;
+    let target = if access.space == Space::Param {
+        Err(image_place(t, form.operand(0)?)?.ok_or(Unsupported)?)
+    } else {
+        Ok(address(t, form.operand(0)?, &mut access)?)
+    };
     let mut values: SmallVec<[Value; 9]> = SmallVec::new();
     let bits = Scalar { class: Class::Bits, packed: false, ..scalar };
     for source in sources {
@@ -287,6 +317,10 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
             }
         });
     }
+    let address = match target {
+        Ok(address) => address,
+        Err((image, offset)) => return store_parameter(t, scalar, &image, offset, &values),
+    };
     // All values of a store have one type: that of the register where there is one value or all agree,
     // 32 bits where registers are wider than the element.
     let first = t.ty(values[0]);
@@ -301,6 +335,45 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
     }
     values.insert(0, address);
     t.inst(Op::Store(access), ty, &values);
+    Ok(())
+}
+
+/// Loads elements of the parameter of a device function or of the result of a call.
+fn load_image(
+    t: &mut Translator,
+    scalar: Scalar,
+    destinations: &[Operand],
+    image: &Image,
+    offset: u32,
+) -> Translated {
+    let bytes = scalar.bits / 8;
+    for (destination, lane) in destinations.iter().zip(0..) {
+        let at = offset.checked_add(lane * bytes).ok_or(Unsupported)?;
+        let value = t.load_image(image, at, bytes, scalar.is_signed())?;
+        let value = match t.destination_type(destination)? {
+            Some(declared) if declared.bits() <= t.ty(value).bits() => t.convert(value, declared)?,
+            _ => value,
+        };
+        t.write_extended(destination, value, scalar.is_signed())?;
+    }
+    Ok(())
+}
+
+/// Stores elements in the parameter of a call or a result.
+fn store_parameter(
+    t: &mut Translator,
+    scalar: Scalar,
+    image: &Image,
+    offset: u32,
+    values: &[Value],
+) -> Translated {
+    let bytes = scalar.bits / 8;
+    for (&value, lane) in values.iter().zip(0..) {
+        let at = offset.checked_add(lane * bytes).ok_or(Unsupported)?;
+        let value = t.convert(value, t.ty(value).as_int())?;
+        let value = if bytes < 4 { value } else { t.convert(value, narrowest(scalar)?)? };
+        t.store_image(image, at, bytes, value)?;
+    }
     Ok(())
 }
 

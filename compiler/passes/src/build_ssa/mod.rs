@@ -25,6 +25,7 @@
 mod arith;
 mod asynchronous;
 mod bits;
+mod calls;
 mod carry;
 mod control;
 mod convert;
@@ -33,6 +34,7 @@ mod form;
 mod logic;
 mod memory;
 mod moves;
+mod params;
 mod scalar;
 mod ssa;
 mod symbols;
@@ -44,10 +46,11 @@ use ptxc_ir::{Function, Param};
 use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};
 
 use crate::check::env::{ModuleEnv, constant_u32};
+use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
 use translator::Translator;
 
-/// Builds the SSA form of a kernel.
+/// Builds the SSA form of a kernel or device function.
 ///
 /// # Errors
 ///
@@ -59,23 +62,30 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv) -> Result<Function, Vec<Diagn
             format_args!("a function without a body, `{}`,", ast.name.name),
         )]);
     };
-    if ast.kind == ast::FunctionKind::Func {
-        return Err(vec![Diagnostic::unsupported(
-            ast.id,
-            format_args!("the device function `{}`", ast.name.name),
-        )]);
-    }
     let mut translator = Translator::new(ast, env);
     translator.function.bounds = bounds(ast, &mut translator.diagnostics);
-    translator.function.params = translator
-        .scopes
-        .parameters
-        .iter()
-        .map(|place| Param { name: place.name.to_string(), size: place.size, offset: place.offset })
-        .collect();
+    match ast.kind {
+        ast::FunctionKind::Entry => {
+            let places = translator.scopes.parameters.iter();
+            let param = |place: &ParameterPlace| Param {
+                name: place.name.to_string(),
+                size: place.size,
+                offset: place.offset,
+            };
+            translator.function.params = places.map(param).collect();
+        }
+        ast::FunctionKind::Func => {
+            if translator.enter_function(ast).is_err() {
+                let what = format_args!("a parameter or result of `{}`", ast.name.name);
+                return Err(vec![Diagnostic::unsupported(ast.id, what)]);
+            }
+        }
+    }
     for (index, statement) in body.iter().enumerate() {
+        let variables = translator.scopes.variables.len();
         translator.scopes.statement(index, statement);
         match &statement.kind {
+            StatementKind::Declaration(declaration) => translator.declaration(variables, declaration),
             StatementKind::Label(_) => translator.label(index),
             StatementKind::Instruction(instruction) => translator.instruction(statement.id, instruction),
             _ => {}
@@ -97,6 +107,8 @@ fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBound
             DirectiveKind::MinNCtaPerSm => bounds.min_ctas = value(0),
             // A hint to compilers, and the strings of `.pragma` are hints by definition.
             DirectiveKind::MaxNCtaPerSm | DirectiveKind::Pragma => {}
+            // Hints as well: that a function does not return, and which registers a caller would like to keep.
+            DirectiveKind::NoReturn | DirectiveKind::AbiPreserve | DirectiveKind::AbiPreserveControl => {}
             kind => diagnostics
                 .push(Diagnostic::unsupported(directive.id, format_args!("`.{}`", kind.spelling()))),
         }

@@ -5,14 +5,14 @@
 //! first mention; arrays of open size share the rest behind them, as the launch gives it. Where global and
 //! constant variables lie is for the linker to say.
 
-use indexmap::IndexMap;
 use ptxc_ir::symbol::SymbolData;
-use ptxc_ir::{Function, Space, Symbol};
+use ptxc_ir::{Callee, CalleeKind, Function, FunctionKind, Space, Symbol};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::check::env::Variable;
+use super::params;
+use crate::check::env::{ModuleEnv, Signature, Variable};
 
 /// The IR's name for a state space; none for those without variables.
 pub(super) fn ir_space(space: ast::Space) -> Option<Space> {
@@ -86,20 +86,24 @@ impl Symbols {
         Some(symbol)
     }
 
-    /// Makes symbols of the variables that others point to, and lets addresses name symbols. The first name
-    /// that is no variable's is an error.
-    pub fn follow_addresses(
-        &mut self,
-        func: &mut Function,
-        env: &IndexMap<Name, Variable>,
-    ) -> Result<(), String> {
+    /// Makes symbols of the variables that others point to, and callees of the functions; lets addresses name them.
+    /// The first name that is no variable's or device function's is an error.
+    pub fn follow_addresses(&mut self, func: &mut Function, env: &ModuleEnv) -> Result<(), String> {
         let mut next = 0;
         while next < func.symbols.len() {
             let symbol = Symbol::from_u32(next as u32);
             next += 1;
             let Some(mut initial) = func.symbols[symbol].initial.take() else { continue };
             for address in &mut initial.addresses {
+                if let Some(signature) = env.signatures.get(address.symbol.as_str()) {
+                    let callee = device_callee(signature).filter(|_| !signature.is_entry);
+                    let callee = callee.ok_or_else(|| address.symbol.clone())?;
+                    func.callee(&callee);
+                    address.symbol = callee.name;
+                    continue;
+                }
                 let found = env
+                    .variables
                     .get_key_value(address.symbol.as_str())
                     .and_then(|(name, variable)| self.get(func, Owner::Module(name.clone()), name, variable));
                 let found = found.ok_or_else(|| address.symbol.clone())?;
@@ -111,15 +115,36 @@ impl Symbols {
     }
 }
 
-/// Gives the shared and local symbols their offsets. Those of open size come last and start at one place.
+/// The IR's callee for a function of the module; none if its parameters are no values.
+pub(super) fn device_callee(signature: &Signature) -> Option<Callee> {
+    let types = |formals| params::types(formals).ok();
+    Some(Callee {
+        name: signature.name.to_string(),
+        kind: CalleeKind::Device,
+        params: types(&signature.parameters)?,
+        results: types(&signature.returns)?,
+    })
+}
+
+/// Gives the shared and local symbols their offsets. Those of open size come last and start at one place, which in a
+/// device function is the kernel's business. `shared_start` is where shared symbols begin that have no place yet, in a
+/// device function and in a kernel that calls some; other kernels have all of shared memory for themselves.
 /// Returns the first symbol that ends beyond 2^31 bytes.
-pub(super) fn place(func: &mut Function) -> Result<(), Symbol> {
+pub(super) fn place(func: &mut Function, shared_start: u32) -> Result<(), Symbol> {
+    let alone = func.kind == FunctionKind::Entry && func.callees.is_empty();
     for space in [Space::Shared, Space::Local] {
-        let mut end = 0u32;
+        let mut end = if alone || space == Space::Local { 0 } else { shared_start };
         for open in [false, true] {
             for symbol in func.symbols.keys().collect::<Vec<_>>() {
                 let data = &mut func.symbols[symbol];
                 if data.space != space || (data.size == 0) != open {
+                    continue;
+                }
+                if space == Space::Shared && !alone && data.offset.is_some() {
+                    continue;
+                }
+                if space == Space::Shared && open && func.kind == FunctionKind::Device {
+                    data.offset = None;
                     continue;
                 }
                 let start = end.checked_next_multiple_of(data.align).ok_or(symbol)?;
@@ -135,8 +160,6 @@ pub(super) fn place(func: &mut Function) -> Result<(), Symbol> {
 
 #[cfg(test)]
 mod tests {
-    use ptxc_ir::FunctionKind;
-
     use super::*;
 
     #[test]
@@ -148,7 +171,7 @@ mod tests {
             func.symbols.push(SymbolData { name, space, size, align, offset: None, initial: None })
         };
         let symbols = [add(0, 16), add(3, 1), add(4, 4), add(0, 1)];
-        place(&mut func).unwrap();
+        place(&mut func, 64).unwrap();
         assert_eq!(symbols.map(|s| func.symbols[s].offset), [Some(16), Some(0), Some(4), Some(8)]);
     }
 }

@@ -14,11 +14,12 @@ use ptxc_syntax::const_eval::Constant;
 use rustc_hash::FxHashMap;
 
 use super::form::{Form, Translated, Unsupported};
+use super::params::Image;
 use super::scalar::Scalar;
 use super::ssa::{Above, Ssa};
 use super::symbols::{self, Owner, Symbols};
-use super::{arith, asynchronous, bits, carry, control, convert, float, logic, memory, moves, sync};
-use crate::check::env::ModuleEnv;
+use super::{arith, asynchronous, bits, calls, carry, control, convert, float, logic, memory, moves, sync};
+use crate::check::env::{Formal, ModuleEnv, Signature};
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
 
@@ -37,6 +38,7 @@ const FAMILIES: &[Family] = &[
     sync::translate,
     asynchronous::translate,
     control::translate,
+    calls::translate,
 ];
 
 /// The translation of one function under way.
@@ -55,6 +57,14 @@ pub(super) struct Translator<'a> {
     labels: FxHashMap<usize, Block>,
     /// Lists of branch targets, by name.
     target_lists: FxHashMap<&'a str, &'a [ptxc_syntax::ast::Ident]>,
+    /// What calls through an address go by: prototypes and lists of functions, by name.
+    prototypes: FxHashMap<&'a str, &'a StatementKind>,
+    /// The parameters of a device function.
+    pub parameters: Vec<Image>,
+    /// Its results.
+    pub results: Vec<Image>,
+    /// The variables in the `.param` space, by their number among the variables of the function.
+    call_parameters: FxHashMap<usize, Image>,
     /// Where instructions go.
     block: Block,
     /// Blocks in the order of the source.
@@ -66,18 +76,25 @@ pub(super) struct Translator<'a> {
     guard: Option<Value>,
     /// A block for `exit` alone, shared by all guarded exits.
     exit: Option<Block>,
+    /// The block in which a device function returns.
+    return_block: Option<Block>,
     /// Whether an operation got a type that it does not have, as only what the check rejects asks for.
     mistyped: bool,
 }
 
 impl<'a> Translator<'a> {
     pub fn new(ast: &'a ast::Function, env: &'a ModuleEnv) -> Translator<'a> {
-        let mut function = Function::new(ast.name.name.as_str(), FunctionKind::Entry);
+        let kind = match ast.kind {
+            ast::FunctionKind::Entry => FunctionKind::Entry,
+            ast::FunctionKind::Func => FunctionKind::Device,
+        };
+        let mut function = Function::new(ast.name.name.as_str(), kind);
         let block = function.add_block();
         let mut ssa = Ssa::new();
         ssa.enter(block, Above::Nothing);
         let mut labels = FxHashMap::default();
         let mut target_lists = FxHashMap::default();
+        let mut prototypes = FxHashMap::default();
         for (index, statement) in ast.body.iter().flatten().enumerate() {
             match &statement.kind {
                 StatementKind::Label(_) => {
@@ -85,6 +102,12 @@ impl<'a> Translator<'a> {
                 }
                 StatementKind::BranchTargets(list) => {
                     target_lists.insert(list.name.name.as_str(), &list.targets[..]);
+                }
+                StatementKind::CallTargets(list) => {
+                    prototypes.insert(list.name.name.as_str(), &statement.kind);
+                }
+                StatementKind::CallPrototype(prototype) => {
+                    prototypes.insert(prototype.name.name.as_str(), &statement.kind);
                 }
                 _ => {}
             }
@@ -99,12 +122,17 @@ impl<'a> Translator<'a> {
             symbols: Symbols::default(),
             labels,
             target_lists,
+            prototypes,
+            parameters: Vec::new(),
+            results: Vec::new(),
+            call_parameters: FxHashMap::default(),
             block,
             placed: vec![block],
             ended: false,
             loc: SourceLoc::NONE,
             guard: None,
             exit: None,
+            return_block: None,
             mistyped: false,
         }
     }
@@ -140,17 +168,26 @@ impl<'a> Translator<'a> {
     pub fn finish(mut self) -> Result<Function, Vec<Diagnostic>> {
         self.loc = SourceLoc::NONE;
         if !self.ended {
-            self.terminate(Op::Exit, &[], &[]);
+            self.leave();
+        }
+        if let Some(block) = self.return_block {
+            self.start(block, Above::Join);
+            match self.returned() {
+                Ok(values) => self.terminate(Op::Return, &values, &[]),
+                Err(Unsupported) => {
+                    self.diagnostics.push(Diagnostic::unsupported(self.ast.id, "a result of this form"))
+                }
+            }
         }
         if let Some(block) = self.exit {
             self.start(block, Above::Join);
             self.terminate(Op::Exit, &[], &[]);
         }
-        if let Err(name) = self.symbols.follow_addresses(&mut self.function, &self.env.variables) {
+        if let Err(name) = self.symbols.follow_addresses(&mut self.function, self.env) {
             let what = format!("the address of `{name}` in a variable");
             self.diagnostics.push(Diagnostic::unsupported(self.ast.id, what));
         }
-        if let Err(symbol) = symbols::place(&mut self.function) {
+        if let Err(symbol) = symbols::place(&mut self.function, self.env.shared_start) {
             let what =
                 format!("`{}`, which ends beyond 2 GiB of its window,", self.function.symbols[symbol].name);
             self.diagnostics.push(Diagnostic::unsupported(self.ast.id, what));
@@ -233,6 +270,88 @@ impl<'a> Translator<'a> {
             Some(block) => block,
             None => *self.exit.insert(self.function.add_block()),
         }
+    }
+
+    /// Ends the block where the function ends: a kernel's thread exits, a device function returns.
+    pub fn leave(&mut self) {
+        match self.function.kind {
+            FunctionKind::Entry => self.terminate(Op::Exit, &[], &[]),
+            FunctionKind::Device => {
+                let block = self.end_block();
+                self.terminate(Op::Jump, &[], &[block]);
+            }
+        }
+    }
+
+    /// The block in which the function ends.
+    pub fn end_block(&mut self) -> Block {
+        match (self.function.kind, self.return_block) {
+            (FunctionKind::Entry, _) => self.exit_block(),
+            (FunctionKind::Device, Some(block)) => block,
+            (FunctionKind::Device, None) => *self.return_block.insert(self.function.add_block()),
+        }
+    }
+
+    /// Takes in a declaration: variables in the `.param` space are arguments and results of calls.
+    pub fn declaration(&mut self, first: usize, declaration: &ast::Declaration) {
+        if declaration.specifiers.space != ast::Space::Param {
+            return;
+        }
+        for index in first..self.scopes.variables.len() {
+            let variable = &self.scopes.variables[index].1;
+            let formal = Formal { ty: variable.ty, size: variable.size, align: variable.align };
+            // One that is too large has no image, and whatever names it is unsupported.
+            if let Ok(image) = self.new_image(formal) {
+                self.call_parameters.insert(index, image);
+            }
+        }
+    }
+
+    /// The memory in the `.param` space that a name stands for, other than a kernel's parameters, and its size in
+    /// bytes.
+    pub fn image(&self, name: &str) -> Option<(Image, u32)> {
+        let image = match self.scopes.lookup(name)? {
+            Meaning::Variable(index) => self.call_parameters.get(&index),
+            Meaning::Parameter(index) => self.parameters.get(index),
+            Meaning::Result(index) => self.results.get(index),
+            _ => None,
+        };
+        image.map(|image| (image.clone(), image.size()))
+    }
+
+    /// The function of the module that a name stands for.
+    pub fn function_named(&self, name: &str) -> Option<Signature> {
+        match self.scopes.lookup(name) {
+            None => self.env.signatures.get(name).cloned(),
+            Some(_) => None,
+        }
+    }
+
+    /// What a `.callprototype` or a list of `.calltargets` says of the functions.
+    pub fn prototype(&self, name: &str) -> Translated<Signature> {
+        match self.prototypes.get(name) {
+            Some(StatementKind::CallPrototype(prototype)) => Ok(Signature {
+                name: prototype.name.name.clone(),
+                is_entry: false,
+                returns: prototype.returns.iter().map(Formal::of).collect(),
+                parameters: prototype.parameters.iter().map(Formal::of).collect(),
+            }),
+            Some(StatementKind::CallTargets(list)) => {
+                let first = list.targets.first().ok_or(Unsupported)?;
+                self.function_named(&first.name).ok_or(Unsupported)
+            }
+            _ => Err(Unsupported),
+        }
+    }
+
+    /// The value of a variable of the construction: a register, a piece of a parameter.
+    pub fn read_variable(&mut self, variable: Register, ty: Type) -> Value {
+        self.ssa.read(&mut self.function, self.block, variable, ty)
+    }
+
+    /// Writes such a variable, whatever the guard.
+    pub fn write_variable(&mut self, variable: Register, value: Value) {
+        self.ssa.write(self.block, variable, value);
     }
 
     /// The block of a label.
@@ -373,7 +492,10 @@ impl<'a> Translator<'a> {
             Some(_) => Err(Unsupported),
             None => match special(name) {
                 Some((register, ty)) => Ok(self.emit(Op::SpecialReg(register), ty, &[])),
-                None => self.address_of(name),
+                None => match self.function_named(name) {
+                    Some(signature) => self.function_address(&signature),
+                    None => self.address_of(name),
+                },
             },
         }
     }
@@ -397,6 +519,14 @@ impl<'a> Translator<'a> {
             }
         };
         self.symbols.get(&mut self.function, owner, &name, &variable).ok_or(Unsupported)
+    }
+
+    fn function_address(&mut self, signature: &Signature) -> Translated<Value> {
+        if signature.is_entry {
+            return Err(Unsupported);
+        }
+        let callee = self.callee(signature)?;
+        Ok(self.emit(Op::FuncAddr(callee), Type::B64, &[]))
     }
 
     fn address_of(&mut self, name: &str) -> Translated<Value> {
@@ -507,7 +637,9 @@ impl<'a> Translator<'a> {
     /// The offset of a kernel parameter in the parameter block, if the name is one's.
     pub fn parameter(&self, name: &str) -> Option<u32> {
         match self.scopes.lookup(name)? {
-            Meaning::Parameter(index) => Some(self.scopes.parameters.get(index)?.offset),
+            Meaning::Parameter(index) if self.function.kind == FunctionKind::Entry => {
+                Some(self.scopes.parameters.get(index)?.offset)
+            }
             _ => None,
         }
     }

@@ -5,10 +5,10 @@
 //! direct call must pass as many arguments as the function declares, each of its size.
 
 use ptxc_syntax::NodeId;
-use ptxc_syntax::ast::{Instruction, Operand, OperandKind, Type};
+use ptxc_syntax::ast::{Instruction, Operand, OperandKind};
 
 use super::codes;
-use super::env::ModuleEnv;
+use super::env::{Formal, ModuleEnv};
 use super::names::{Names, Thing};
 use super::operands::lanes;
 use crate::diagnostic::Diagnostic;
@@ -81,7 +81,7 @@ fn not_callable(callee: &Operand, label: &str) -> Diagnostic {
 /// Compares what is passed with what is declared.
 fn compare(
     what: &str,
-    declared: &[(Type, u32)],
+    declared: &[Formal],
     (node, given): (NodeId, &[Operand]),
     callee: &str,
     names: &Names,
@@ -95,7 +95,7 @@ fn compare(
         out.push(Diagnostic::error(codes::ARGUMENT_COUNT, node, message).label(there));
         return;
     }
-    for (index, (&(_, size), operand)) in declared.iter().zip(given).enumerate() {
+    for (index, (&Formal { size, .. }, operand)) in declared.iter().zip(given).enumerate() {
         let Some(name) = operand.as_symbol() else { continue };
         let bytes = match names.find(name) {
             Some(Thing::Memory(_, bytes)) => bytes,

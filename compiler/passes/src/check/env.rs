@@ -92,19 +92,41 @@ pub struct Variable {
     /// What it holds at the start; `None` without an initialiser.
     pub content: Result<Option<Arc<Initial>>, Misfit>,
     /// Where it lies in the constant bank of the module, or where the module's table of addresses has its
-    /// address, in bytes; given by [`place`] to the constant and global variables of a module.
+    /// address, in bytes; given by [`place`] to the constant and global variables of a module. A shared variable
+    /// that device functions name has a place in shared memory, which is the same for all kernels that call functions.
     pub place: Option<u32>,
+}
+
+/// A parameter or result as a caller sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Formal {
+    /// The type of an element.
+    pub ty: Type,
+    /// Size in bytes; 0 for an array of open size.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+impl Formal {
+    /// How a parameter looks to a caller; of size 0 also where its size is no constant or too large.
+    pub fn of(parameter: &Parameter) -> Formal {
+        let (size, align) = parameter_layout(parameter).unwrap_or((0, 1));
+        Formal { ty: parameter.specifiers.ty, size, align }
+    }
 }
 
 /// What a call of a function must look like.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
+    /// The function's own name, which an alias does not have.
+    pub name: Name,
     /// Whether it is a kernel, which can't be called.
     pub is_entry: bool,
-    /// The results: element type, size in bytes.
-    pub returns: Vec<(Type, u32)>,
-    /// The parameters: element type, size in bytes.
-    pub parameters: Vec<(Type, u32)>,
+    /// The results.
+    pub returns: Vec<Formal>,
+    /// The parameters.
+    pub parameters: Vec<Formal>,
 }
 
 /// The module as one function sees it.
@@ -120,6 +142,9 @@ pub struct ModuleEnv {
     pub variables: IndexMap<Name, Variable>,
     /// Functions that the function mentions.
     pub signatures: IndexMap<Name, Signature>,
+    /// Where the shared variables begin that are a device function's own, or those of a kernel that calls device
+    /// functions; in bytes. What lies before it, device functions name.
+    pub shared_start: u32,
 }
 
 impl ModuleEnv {
@@ -131,6 +156,7 @@ impl ModuleEnv {
             address_bits: 64,
             variables: IndexMap::new(),
             signatures: IndexMap::new(),
+            shared_start: 0,
         }
     }
 }
@@ -216,11 +242,9 @@ pub fn parameter_layout(parameter: &Parameter) -> Option<(u32, u32)> {
 
 /// The signature of a function.
 pub fn signature(function: &Function) -> Signature {
-    let list = |parameters: &[Parameter]| {
-        let one = |p: &Parameter| (p.specifiers.ty, parameter_layout(p).map_or(0, |(size, _)| size));
-        parameters.iter().map(one).collect()
-    };
+    let list = |parameters: &[Parameter]| parameters.iter().map(Formal::of).collect();
     Signature {
+        name: function.name.name.clone(),
         is_entry: function.kind == ptxc_syntax::ast::FunctionKind::Entry,
         returns: list(&function.returns),
         parameters: list(&function.parameters),

@@ -152,7 +152,7 @@ impl<'a> Names<'a> {
                 let (_, variable) = self.scopes.variables.get(index)?;
                 return Some(Thing::Memory(variable.space, variable.size));
             }
-            Some(Meaning::Parameter(_)) => {
+            Some(Meaning::Parameter(_) | Meaning::Result(_)) => {
                 let &(parameter, size) = self.own.get(name)?;
                 return Some(memory(parameter, size));
             }

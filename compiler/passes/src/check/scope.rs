@@ -5,7 +5,9 @@
 //! construction of SSA walk the flat list of statements with a [`Scopes`], which numbers every register
 //! densely, so that a register is an index and no string from here on.
 
-use ptxc_syntax::ast::{Declaration, Function, Space, Statement, StatementKind, Type, Vector};
+use ptxc_syntax::ast::{
+    Declaration, Function, Parameter, Space, Specifiers, Statement, StatementKind, Type, Vector,
+};
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::FxHashMap;
 
@@ -37,8 +39,10 @@ pub enum Meaning {
     },
     /// A variable in memory, the `usize`-th of the function.
     Variable(usize),
-    /// A parameter of the function, the `usize`-th.
+    /// A parameter of the function in memory, the `usize`-th.
     Parameter(usize),
+    /// A result of the function in memory, the `usize`-th.
+    Result(usize),
     /// A label, the `usize`-th statement of the body.
     Label(usize),
 }
@@ -77,6 +81,8 @@ struct Scope {
 pub struct Scopes {
     stack: Vec<Scope>,
     registers: u32,
+    /// The registers that are parameters, each with the number of the parameter; then those that are results.
+    pub in_registers: [Vec<(usize, Meaning)>; 2],
     /// The variables declared so far, by [`Meaning::Variable`].
     pub variables: Vec<(Name, Variable)>,
     /// The parameters, by [`Meaning::Parameter`].
@@ -94,13 +100,14 @@ impl Scopes {
         let mut scopes = Scopes {
             stack: vec![Scope::default()],
             registers: 1,
+            in_registers: Default::default(),
             variables: Vec::new(),
             parameters: Vec::new(),
             errors: Vec::new(),
             labels: labels_by_block(body),
         };
         let mut offset = 0u32;
-        for parameter in &function.parameters {
+        for (index, parameter) in function.parameters.iter().enumerate() {
             let Some((size, align)) = parameter_layout(parameter) else {
                 scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
                 continue;
@@ -114,12 +121,34 @@ impl Scopes {
             };
             offset = end;
             let (name, ty) = (parameter.name.clone(), parameter.specifiers.ty);
-            let meaning = Meaning::Parameter(scopes.parameters.len());
-            scopes.parameters.push(ParameterPlace { name: name.clone(), ty, size, offset: start });
-            scopes.enter_name(parameter.id, name, meaning);
+            scopes.parameters.push(ParameterPlace { name, ty, size, offset: start });
+            scopes.enter_parameter(parameter, index, Meaning::Parameter(scopes.parameters.len() - 1), 0);
+        }
+        for (index, result) in function.returns.iter().enumerate() {
+            scopes.enter_parameter(result, index, Meaning::Result(index), 1);
         }
         scopes.enter_labels(usize::MAX);
         scopes
+    }
+
+    /// Enters a parameter or result, which is what `in_memory` says unless it is a register.
+    fn enter_parameter(&mut self, parameter: &Parameter, index: usize, in_memory: Meaning, side: usize) {
+        let Specifiers { space, ty, vector, .. } = parameter.specifiers;
+        let meaning = if space == Space::Reg {
+            let meaning = Meaning::Register { register: self.reserve(lanes(vector)), ty, vector };
+            self.in_registers[side].push((index, meaning.clone()));
+            meaning
+        } else {
+            in_memory
+        };
+        self.enter_name(parameter.id, parameter.name.clone(), meaning);
+    }
+
+    /// Takes so many numbers of registers for what has no register's name; the first one.
+    pub fn reserve(&mut self, count: u32) -> Register {
+        let first = Register(self.registers);
+        self.registers += count;
+        first
     }
 
     /// Takes in a statement, the `index`-th of the body: opens and closes blocks, enters declarations.

@@ -16,6 +16,7 @@ use ptxc_sass::{Inst, Label, Op, Operand, OperandKind};
 
 use super::code::{Code, CodeBlock};
 use crate::abi;
+use crate::link::is_call;
 use crate::mir::MInst;
 
 /// Ends blocks at their calls and makes return addresses explicit.
@@ -48,8 +49,4 @@ pub(super) fn split_at_calls(code: &mut Code) {
         blocks.push(block);
     }
     code.blocks = blocks;
-}
-
-fn is_call(op: Op) -> bool {
-    matches!(op, Op::CALL | Op::CALL_INDIRECT)
 }

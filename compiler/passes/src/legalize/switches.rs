@@ -12,10 +12,15 @@
 //! branch, and the load alone takes longer than two levels. What divides the warp divides it once a level
 //! instead of once.
 //!
+//! The words of a jump table count from the start of the kernel, of which a device function knows nothing: its switches
+//! become trees whatever they have.
+//!
 //! A switch that stays, and hands arguments to a block more than once, goes there through a block of its
 //! own, so that what the edge copies is there once. Linear in the targets.
 
-use ptxc_ir::{Block, BlockCall, Function, Inst, InstData, IntCond, Op, SourceLoc, Type, Value};
+use ptxc_ir::{
+    Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, SourceLoc, Type, Value,
+};
 use ptxc_sass::Arch;
 use rustc_hash::FxHashMap;
 
@@ -36,7 +41,7 @@ pub fn switches(func: &mut Function, _arch: Arch) -> bool {
                 runs.push((number, target.clone()));
             }
         }
-        if runs.len() <= MOST_RUNS {
+        if runs.len() <= MOST_RUNS || func.kind == FunctionKind::Device {
             let tree = Tree { selector: func.insts[inst].args[0], loc: func.insts[inst].loc };
             func.blocks[block].insts.pop();
             tree.build(func, block, runs);
@@ -55,8 +60,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Ends a block by going to the run, each with its first number, that the selector is in. Runs are few,
-    /// so that the search is no deeper than two levels and the list of what is left to do short.
+    /// Ends a block by going to the run, each with its first number, that the selector is in.
     fn build(&self, func: &mut Function, block: Block, runs: Vec<(u64, BlockCall)>) {
         let mut work = vec![(block, runs)];
         while let Some((block, mut runs)) = work.pop() {

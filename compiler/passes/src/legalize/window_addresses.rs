@@ -16,10 +16,10 @@
 //! ```
 //!
 //! The local variables of a kernel lie at the end of the thread's local memory, with spilled registers in front of
-//! them, so that where they are does not depend on how many are spilled. Those of a device function lie wherever
-//! its caller's frame ends; their symbols stay. ptxas uses the same windows on sm_90. Linear.
+//! them, so that where they are does not depend on how many are spilled. Those of a device function end where its
+//! caller's frame begins, which is what `local_top` is there. ptxas uses the same windows on sm_90. Linear.
 
-use ptxc_ir::{Function, FunctionKind, Op, Space, SpecialReg, Type, Value};
+use ptxc_ir::{Function, Op, Space, SpecialReg, Type, Value};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
@@ -30,11 +30,10 @@ const FRAME_ALIGN: u32 = 16;
 /// Makes addresses in windows sums with what says where the windows are.
 pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
     let local_bytes = func.local_bytes().next_multiple_of(FRAME_ALIGN);
-    let is_kernel = func.kind == FunctionKind::Entry;
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();
         match data.op {
-            Op::SymbolAddr(symbol) if is_kernel => {
+            Op::SymbolAddr(symbol) => {
                 let symbol = &emitter.func.symbols[symbol];
                 let (Space::Local, Some(offset)) = (symbol.space, symbol.offset) else { return false };
                 let top = special(emitter, SpecialReg::LocalTop);

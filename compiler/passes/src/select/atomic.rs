@@ -91,8 +91,13 @@ impl Lower<'_> {
 
     /// An address of general registers alone.
     fn bare_address(&mut self, access: Access, address: Value) -> Address<VReg> {
-        let mut made = self.address(access, address);
-        made.descriptor = None;
+        let made = self.address(access, address);
+        self.without_uniform_part(Address { descriptor: None, ..made })
+    }
+
+    /// The same address with the part that was for uniform registers in its base.
+    pub(super) fn without_uniform_part(&mut self, address: Address<VReg>) -> Address<VReg> {
+        let mut made = address;
         let Some(uniform) = made.uniform.take() else { return made };
         made.base = match made.base {
             // The window is the only uniform part, and has a copy in general registers outside of loops.

@@ -25,17 +25,30 @@ use crate::{abi, runtime};
 impl Lower<'_> {
     pub(super) fn lower_call(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let IrOp::Call(callee, _) = data.op else { return };
+        let (IrOp::Call(callee, _) | IrOp::CallIndirect(callee)) = data.op else { return };
         let callee = &self.func.callees[callee];
-        let (Some(params), Some(places)) = (abi::places(&callee.params), abi::places(&callee.results)) else {
+        let (values, types) = match callee.kind {
+            // An address is one more argument, the last.
+            CalleeKind::Prototype => {
+                let (target, args) = data.args.split_at(1);
+                ([args, target].concat(), [&callee.params[..], &[Type::B64]].concat())
+            }
+            _ => (data.args.to_vec(), callee.params.clone()),
+        };
+        let (Some(params), Some(places)) = (abi::places(&types), abi::places(&callee.results)) else {
             return self.unsupported(&data.op, "its parameters or results do not fit into registers");
         };
-        let symbol = match callee.kind {
-            CalleeKind::Routine => runtime::symbol(&callee.name),
-            CalleeKind::Device => callee.name.clone(),
+        let args = self.fixed(&values, &params);
+        let inst_of = |target| Inst::new(Op::CALL).ops([Operand::function(target)]);
+        let made = match callee.kind {
+            CalleeKind::Routine => inst_of(self.function_index(runtime::symbol(&callee.name))),
+            CalleeKind::Device => inst_of(self.function_index(callee.name.clone())),
+            CalleeKind::Prototype => {
+                let Some(target) = args.last() else { return };
+                let own = Operand::function(FunctionIndex(0));
+                Inst::new(Op::CALL_INDIRECT).ops([Operand::reg(target.value.reg), own])
+            }
         };
-        let target = self.function_index(symbol);
-        let args = self.fixed(&data.args, &params);
         let mut results = SmallVec::new();
         for (&result, place) in self.func.results(inst).iter().zip(places) {
             if self.is_needed(result) {
@@ -43,9 +56,22 @@ impl Lower<'_> {
             }
         }
         let site = CallSite { args, results, clobbers: abi::unknown_clobbers(), uses_stack: false };
-        let mut call = MInst::new(Inst::new(Op::CALL).ops([Operand::function(target)]), self.loc);
+        let mut call = MInst::new(made, self.loc);
         call.call = Some(Box::new(site));
         self.seq.push(call);
+    }
+
+    /// The address of a device function: bytes from the start of the program, which linking knows.
+    pub(super) fn lower_function_address(&mut self, inst: IrInst) {
+        let IrOp::FuncAddr(callee) = self.func.insts[inst].op else { return };
+        let result = self.func.result(inst);
+        if !self.is_needed(result) {
+            return;
+        }
+        let target = Operand::function(self.function_index(self.func.callees[callee].name.clone()));
+        let to = self.reg_of(result);
+        self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), target]));
+        self.emit(Inst::new(Op::MOV).ops([Operand::reg(to.component(1)), Operand::rz()]));
     }
 
     /// A `ret` of a device function.
@@ -76,6 +102,9 @@ impl Lower<'_> {
             return None;
         };
         let mut results: SmallVec<[Fixed<VReg>; 2]> = SmallVec::new();
+        if let Some(reg) = self.stack_pointer {
+            results.push(Fixed { value: Tuple { reg, width: 1 }, place: abi::stack_pointer() });
+        }
         for (&param, place) in params.iter().zip(places) {
             if self.is_needed(param) {
                 results.push(Fixed { value: self.whole(param), place });
@@ -86,6 +115,14 @@ impl Lower<'_> {
         let mut nop = MInst::new(Inst::new(Op::NOP), ptxc_ir::SourceLoc::NONE);
         nop.call = Some(Box::new(CallSite { results, ..CallSite::default() }));
         Some(nop)
+    }
+
+    /// The stack pointer of the caller of a device function: where the function's own variables end.
+    pub(super) fn caller_stack(&mut self) -> VReg {
+        match self.stack_pointer {
+            Some(reg) => reg,
+            None => *self.stack_pointer.insert(self.mir.new_vreg(RegFile::Gpr, 1)),
+        }
     }
 
     fn function_index(&mut self, symbol: String) -> FunctionIndex {

@@ -12,7 +12,8 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Access, Block, Function, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc, Type, Value, ValueDef,
+    Access, Block, Function, FunctionKind, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc,
+    SpecialReg as IrReg, Type, Value, ValueDef,
 };
 use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
 
@@ -88,6 +89,8 @@ pub(super) struct Lower<'a> {
     pub(super) seq: Vec<MInst<VReg>>,
     /// The return address of a device function.
     pub(super) return_address: VReg,
+    /// The stack pointer that it finds, if anybody asked for it.
+    pub(super) stack_pointer: Option<VReg>,
     regs: SecondaryMap<Value, Option<VReg>>,
     uses: SecondaryMap<Value, u32>,
     home: SecondaryMap<IrInst, Option<MBlockId>>,
@@ -122,6 +125,7 @@ impl<'a> Lower<'a> {
             uniformity,
             block: mir.entry(),
             return_address: mir.new_vreg(RegFile::Gpr, 1),
+            stack_pointer: None,
             pool: Pool::new(&mir, &cfg),
             mir,
             cfg,
@@ -232,6 +236,9 @@ impl<'a> Lower<'a> {
                 IrOp::Const(bits) => return Src::Imm(bits as u32),
                 IrOp::Param(_) | IrOp::Load(_) if data.ty.bits() == 32 => {
                     return self.bank_place(value).map_or(Src::Word(value, 0), Src::Bank);
+                }
+                IrOp::SpecialReg(IrReg::LocalTop) if self.func.kind == FunctionKind::Device => {
+                    return Src::Word(value, 0);
                 }
                 IrOp::SpecialReg(reg) => {
                     return super::special::bank_offset(reg, self.arch)
@@ -512,7 +519,20 @@ impl<'a> Lower<'a> {
 
     /// The register of a pooled value.
     pub(super) fn pooled(&mut self, what: Pooled) -> VReg {
+        let what = if self.func.kind == FunctionKind::Device { self.without_uniform(what) } else { what };
         self.pool.request(what, self.block, &mut self.mir, &self.cfg)
+    }
+
+    /// The same in general registers: a device function has no uniform ones but those of the descriptor.
+    fn without_uniform(&self, what: Pooled) -> Pooled {
+        let descriptor = self.arch.global_descriptor().map(BankPlace::launch);
+        match what {
+            Pooled::UniformBank { at, .. } if Some(at) == descriptor => what,
+            Pooled::UniformBank { at, width } => Pooled::Bank { at, width },
+            Pooled::UniformLong(bits) => Pooled::Long(bits),
+            Pooled::Shared(offset) | Pooled::SharedCopy(offset) => Pooled::SharedAlone(offset),
+            other => other,
+        }
     }
 }
 

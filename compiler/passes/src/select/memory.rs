@@ -290,7 +290,9 @@ impl Lower<'_> {
         }
         let base = at.and_then(|value| self.gpr_value(value).as_reg());
         let uniform = uniform.filter(|_| space == Space::Shared).and_then(|src| self.any(src).as_reg());
-        Address { uniform, ..Address::narrow(base, offset as i32) }
+        let made = Address { uniform, ..Address::narrow(base, offset as i32) };
+        let is_uniform = uniform.is_none_or(|reg| reg.file.is_uniform());
+        if is_uniform { made } else { self.without_uniform_part(made) }
     }
 }
 

@@ -73,6 +73,8 @@ pub(super) enum Pooled {
     },
     /// The address of a byte of static shared memory, in a general register.
     SharedCopy(u32),
+    /// The same, made without uniform registers.
+    SharedAlone(u32),
     /// The same in a uniform register.
     Shared(u32),
     /// A constant in a pair of uniform registers.
@@ -193,6 +195,18 @@ impl Pool {
             Pooled::SharedCopy(offset) => {
                 let from = self.request(Pooled::Shared(offset), block, mir, cfg);
                 vec![Inst::new(Op::MOV).ops([to, Operand::reg(from)])]
+            }
+            Pooled::SharedAlone(offset) => {
+                let base = Operand::imm(arch.reserved_shared() + offset);
+                if arch < Arch::Sm90 {
+                    return vec![Inst::new(Op::MOV).ops([to, base])];
+                }
+                let [rank, low] = [(); 2].map(|()| Operand::reg(mir.new_vreg(RegFile::Gpr, 1)));
+                vec![
+                    Inst::new(Op::S2R).ops([rank, Operand::special(SpecialReg::CgaCtaId)]),
+                    Inst::new(Op::MOV).ops([low, base]),
+                    Inst::new(Op::LEA).ops([to, rank, low, Operand::imm(0x18)]),
+                ]
             }
             Pooled::Shared(offset) => {
                 let base = Operand::imm(arch.reserved_shared() + offset);

@@ -75,6 +75,10 @@ impl Lower<'_> {
 
     fn lower_special_register(&mut self, reg: IrReg, data: &InstData, result: Value) {
         let to = self.def(result);
+        if reg == IrReg::LocalTop {
+            let stack = Operand::reg(self.caller_stack());
+            return self.emit(Inst::new(Op::MOV).ops([to, stack]));
+        }
         if let Some(clock) = clock(reg) {
             let op = if data.ty == Type::B64 { Op::CS2R } else { Op::CS2R_32 };
             return self.emit(Inst::new(op).ops([to, Operand::special(clock)]));

@@ -12,7 +12,9 @@
 //!                                                                               // where v2 differs
 //! ```
 
-use ptxc_ir::{Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode};
+use ptxc_ir::{
+    FunctionKind, Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
+};
 use ptxc_sass::{Inst, Op, Operand, RegFile};
 
 use super::compare::{Combine, isetp};
@@ -99,6 +101,12 @@ impl Lower<'_> {
                         self.emit(Inst::new(op).ops([all, to, a]));
                     }
                 }
+            }
+            IrOp::Redux(_) | IrOp::Elect if self.func.kind == FunctionKind::Device => {
+                self.unsupported(
+                    &data.op,
+                    "its result is in a uniform register, of which a function that is called has none",
+                );
             }
             IrOp::Redux(op) => {
                 let to = self.def(results[0]);

@@ -311,7 +311,7 @@ impl Solver<'_> {
 fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
-        Op::Atomic(..) | Op::Shfl(_) | Op::Elect | Op::Call(_, false) => true,
+        Op::Atomic(..) | Op::Shfl(_) | Op::Elect | Op::Call(_, false) | Op::CallIndirect(_) => true,
         // One thread after another arrives, and what one has found another one need not have.
         Op::MbarrierArrive(_) | Op::MbarrierState(_) | Op::MbarrierParity(_) => true,
         Op::Load(access) => {

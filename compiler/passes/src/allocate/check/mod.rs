@@ -648,6 +648,8 @@ impl<'a> Checker<'a> {
         if old.uses_stack && !at_frame {
             return Err("R1 is not the stack pointer of a call".into());
         }
+        // A function that is called may take the stack pointer for a value, which stays in R1.
+        let stack = state.get(Place::register(PReg::r(1)));
         old.destroyed().iter().for_each(|reg| state.write(Place::register(reg), &[]));
         for fixed in &old.results {
             self.components(fixed.value.reg, fixed.value.width).for_each(|component| state.forget(component));
@@ -656,7 +658,11 @@ impl<'a> Checker<'a> {
             for (n, component) in self.components(fixed.value.reg, fixed.value.width).enumerate() {
                 let reg = fixed.place.offset(n as u8);
                 let reg = reg.ok_or_else(|| format!("{} has no neighbour {n}", fixed.place))?;
-                state.write(Place::register(reg), &[Value::Component(component)]);
+                let mut values = vec![Value::Component(component)];
+                if reg == PReg::r(1) && after.inst.op == Op::NOP {
+                    values.extend(stack.iter().copied());
+                }
+                state.write(Place::register(reg), &values);
             }
         }
         Ok(())

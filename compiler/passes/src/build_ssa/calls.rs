@@ -1,0 +1,200 @@
+//! `call`, and the two ends of a device function: its parameters and what it returns.
+//!
+//! ```text
+//! { .param .b32 a; .param .b32 r;
+//!   st.param.b32 [a], %r1;                       callee @f device (b32) -> (b32)
+//!   call (r), f, (a);                      =>    v2 = call @f, v1
+//!   ld.param.b32 %r2, [r]; }
+//! call (%r2), %rd1, (%r1), prototype;      =>    v2 = call_indirect @prototype.0, v0, v1
+//! ```
+//!
+//! Arguments and results are variables in the `.param` space, whose [pieces](super::params) are what the IR passes,
+//! or registers and constants.
+
+use ptxc_ir::{Op, Type, Value};
+use ptxc_syntax::ast::{self, Operand, OperandKind};
+
+use super::form::{Form, Translated, Unsupported};
+use super::params::{self, Image, pieces};
+use super::scalar::{Class, Scalar};
+use super::symbols::device_callee;
+use super::translator::Translator;
+use crate::check::env::{Formal, Signature};
+use crate::check::scope::{Meaning, Register};
+
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
+    (form.mnemonic == "call").then(|| call(t, form))
+}
+
+/// Takes a list in parentheses, if one comes first.
+fn take_list<'a>(rest: &mut &'a [Operand]) -> &'a [Operand] {
+    match rest.split_first() {
+        Some((Operand { kind: OperandKind::Arguments(list), .. }, tail)) => {
+            *rest = tail;
+            list
+        }
+        _ => &[],
+    }
+}
+
+fn call(t: &mut Translator, form: &mut Form) -> Translated {
+    // A promise that all threads of the warp make the call, of which nothing here depends.
+    form.take("uni");
+    let mut rest = form.operands;
+    let results = take_list(&mut rest);
+    let (callee, tail) = rest.split_first().ok_or(Unsupported)?;
+    rest = tail;
+    let arguments = take_list(&mut rest);
+    let name = callee.as_symbol().ok_or(Unsupported)?;
+    let mut args: Vec<Value> = Vec::new();
+    let (op, signature) = match t.function_named(name) {
+        Some(signature) => {
+            let callee = t.callee(&signature)?;
+            (Op::Call(callee, false), signature)
+        }
+        None => {
+            let target = rest.first().and_then(Operand::as_symbol).ok_or(Unsupported)?;
+            let signature = t.prototype(target)?;
+            let [params, results] =
+                [&signature.parameters, &signature.returns].map(|formals| params::types(formals));
+            args.push(t.read(callee, Scalar { bits: 64, ..Scalar::B32 })?);
+            (Op::CallIndirect(t.function.prototype(params?, results?)), signature)
+        }
+    };
+    if signature.is_entry
+        || signature.parameters.len() != arguments.len()
+        || signature.returns.len() != results.len()
+    {
+        return Err(Unsupported);
+    }
+    for (operand, &formal) in arguments.iter().zip(&signature.parameters) {
+        argument(t, operand, formal, &mut args)?;
+    }
+    let inst = t.inst(op, Type::B32, &args);
+    let returned: Vec<Value> = t.function.results(inst).to_vec();
+    let mut next = returned.into_iter();
+    for (operand, &formal) in results.iter().zip(&signature.returns) {
+        let image = match image_of(t, operand, formal)? {
+            Some(image) => image,
+            None => t.new_image(formal)?,
+        };
+        for piece in pieces(formal)? {
+            t.write_piece(&image, piece, next.next().ok_or(Unsupported)?)?;
+        }
+        if let OperandKind::Symbol(name) = &operand.kind
+            && let Some(Meaning::Register { ty, vector: None, .. }) = t.scopes.lookup(name)
+        {
+            let value = t.load_register(&image, 0, ty)?;
+            t.write(operand, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// The parameter memory that an operand names, if it names any; its size must be that of the formal parameter.
+fn image_of(t: &Translator, operand: &Operand, formal: Formal) -> Translated<Option<Image>> {
+    let Some((image, size)) = operand.as_symbol().and_then(|name| t.image(name)) else { return Ok(None) };
+    if size == formal.size { Ok(Some(image)) } else { Err(Unsupported) }
+}
+
+/// Adds the pieces of an argument.
+fn argument(t: &mut Translator, operand: &Operand, formal: Formal, args: &mut Vec<Value>) -> Translated {
+    let image = match image_of(t, operand, formal)? {
+        Some(image) => image,
+        None => {
+            let image = t.new_image(formal)?;
+            let scalar = Scalar::of(formal.ty).ok_or(Unsupported)?;
+            if scalar == Scalar::PRED {
+                args.push(t.read(operand, scalar)?);
+                return Ok(());
+            }
+            if scalar.bits / 8 != formal.size {
+                return Err(Unsupported);
+            }
+            // Registers of less than 32 bits may have 16.
+            let scalar = Scalar { bits: scalar.bits.max(16), ..scalar };
+            let value = t.read_extended(operand, scalar)?;
+            store_value(t, &image, 0, formal.size, value)?;
+            image
+        }
+    };
+    for piece in pieces(formal)? {
+        args.push(t.read_piece(&image, piece)?);
+    }
+    Ok(())
+}
+
+/// Stores the bits of a value of any type.
+fn store_value(t: &mut Translator, image: &Image, offset: u32, bytes: u32, value: Value) -> Translated {
+    let bits = t.convert(value, t.ty(value).as_int())?;
+    t.store_image(image, offset, bytes, bits)
+}
+
+impl Translator<'_> {
+    /// The IR's callee for a function of the module.
+    pub fn callee(&mut self, signature: &Signature) -> Translated<ptxc_ir::FuncRef> {
+        let callee = device_callee(signature).ok_or(Unsupported)?;
+        Ok(self.function.callee(&callee))
+    }
+
+    /// The content of a register of that type in a parameter.
+    fn load_register(&mut self, image: &Image, offset: u32, ty: ast::Type) -> Translated<Value> {
+        let scalar = Scalar::of(ty).ok_or(Unsupported)?;
+        if scalar == Scalar::PRED {
+            let (variable, piece) = image.pieces().next().ok_or(Unsupported)?;
+            return Ok(self.read_variable(variable, piece.ty));
+        }
+        let value = self.load_image(image, offset, scalar.bits / 8, scalar.is_signed())?;
+        let to = Scalar { bits: scalar.bits.max(16), ..scalar }.ir().ok_or(Unsupported)?;
+        self.convert(value, to)
+    }
+
+    /// Gives a device function its parameters, and places for its results.
+    pub fn enter_function(&mut self, ast: &ast::Function) -> Translated {
+        for (index, parameter) in ast.parameters.iter().enumerate() {
+            let image = self.new_image(Formal::of(parameter))?;
+            for (variable, piece) in image.pieces() {
+                let value = self.function.add_block_param(self.function.entry(), piece.ty);
+                self.write_variable(variable, value);
+            }
+            self.parameters.push(image.clone());
+            let registers = self.scopes.in_registers[0].iter();
+            let meaning = registers.clone().find(|(number, _)| *number == index).map(|(_, meaning)| meaning);
+            let Some(&Meaning::Register { register, ty, vector }) = meaning else { continue };
+            for lane in 0..vector.map_or(1, |vector| vector.lanes()) {
+                let value = self.load_register(&image, lane * ty.bytes().unwrap_or(1), ty)?;
+                self.write_variable(Register(register.0 + lane), value);
+            }
+        }
+        for result in &ast.returns {
+            let image = self.new_image(Formal::of(result))?;
+            self.function.returns.extend(image.pieces().map(|(_, piece)| piece.ty));
+            self.results.push(image);
+        }
+        Ok(())
+    }
+
+    /// What a device function returns here, of which the last instruction is missing.
+    pub fn returned(&mut self) -> Translated<Vec<Value>> {
+        let registers = self.scopes.in_registers[1].clone();
+        for (index, meaning) in registers {
+            let Meaning::Register { register, ty, vector } = meaning else { continue };
+            let image = self.results[index].clone();
+            for lane in 0..vector.map_or(1, |vector| vector.lanes()) {
+                let scalar = Scalar::of(ty).ok_or(Unsupported)?;
+                let own =
+                    Scalar { bits: if scalar == Scalar::PRED { 1 } else { scalar.bits.max(16) }, ..scalar };
+                let value = self.read_variable(Register(register.0 + lane), own.ir().ok_or(Unsupported)?);
+                if scalar.class == Class::Pred {
+                    let (variable, _) = image.pieces().next().ok_or(Unsupported)?;
+                    self.write_variable(variable, value);
+                } else {
+                    store_value(self, &image, lane * scalar.bits / 8, scalar.bits / 8, value)?;
+                }
+            }
+        }
+        let results = self.results.clone();
+        let pieces = results.iter().flat_map(Image::pieces);
+        Ok(pieces.map(|(variable, piece)| self.read_variable(variable, piece.ty)).collect())
+    }
+}

@@ -1,0 +1,234 @@
+//! Memory in the `.param` space of a device function or of a call: values, not memory.
+//!
+//! Such memory has no address, and PTX reaches it at constant offsets only. So a parameter is a row of *pieces*, each
+//! of which is a variable for the construction of SSA like a register. A piece has 8 bytes where the parameter's
+//! alignment has as many, else 4; how a parameter is cut depends on its size and alignment alone, so that a caller
+//! and any function with the same prototype agree.
+//!
+//! ```text
+//! .param .align 4 .b8 p[8];                  pieces: b32 +0, b32 +4
+//! st.param.f32 [p+4], %f1;            =>     piece 1 is the bits of %f1
+//! ld.param.u8 %rs1, [p+5];            =>     bits 8 to 15 of piece 1
+//! .param .b64 q;                             piece: b64 +0
+//! ```
+
+use ptxc_ir::{Op, Type, Value};
+use ptxc_syntax::ast;
+
+use super::form::{Translated, Unsupported};
+use super::translator::Translator;
+use crate::check::env::Formal;
+use crate::check::scope::Register;
+
+/// The most bytes that a parameter of a device function may have.
+const MOST_BYTES: u32 = 1 << 12;
+
+/// A part of a parameter that is one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Where it begins, in bytes.
+    pub offset: u32,
+    /// `b32` or `b64`; `pred` for a predicate, which is always a register.
+    pub ty: Type,
+}
+
+/// The pieces of a parameter, in order.
+pub(super) fn pieces(formal: Formal) -> Translated<Vec<Piece>> {
+    if formal.ty == ast::Type::Pred {
+        return Ok(vec![Piece { offset: 0, ty: Type::Pred }]);
+    }
+    if formal.size == 0 || formal.size > MOST_BYTES {
+        return Err(Unsupported);
+    }
+    let mut list = Vec::new();
+    let mut offset = 0;
+    while offset < formal.size {
+        let ty = if formal.align >= 8 && formal.size - offset >= 8 { Type::B64 } else { Type::B32 };
+        list.push(Piece { offset, ty });
+        offset += ty.bits() / 8;
+    }
+    Ok(list)
+}
+
+/// The types of the pieces of several parameters, one after another.
+pub(super) fn types(formals: &[Formal]) -> Translated<Vec<Type>> {
+    let mut types = Vec::new();
+    for &formal in formals {
+        types.extend(pieces(formal)?.iter().map(|piece| piece.ty));
+    }
+    Ok(types)
+}
+
+/// A parameter whose pieces are variables.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    /// The variable of the first piece; the others follow.
+    first: Register,
+    /// Bytes of the parameter.
+    size: u32,
+    pieces: Vec<Piece>,
+}
+
+impl Image {
+    /// The pieces, each with its variable.
+    pub fn pieces(&self) -> impl Iterator<Item = (Register, Piece)> + '_ {
+        let first = self.first.0;
+        self.pieces.iter().enumerate().map(move |(n, &piece)| (Register(first + n as u32), piece))
+    }
+
+    /// Bytes of the parameter.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// The piece that holds a byte.
+    fn piece_at(&self, offset: u32) -> Translated<(Register, Piece)> {
+        if offset >= self.size {
+            return Err(Unsupported);
+        }
+        let index = self.pieces.partition_point(|piece| piece.offset <= offset) - 1;
+        Ok((Register(self.first.0 + index as u32), self.pieces[index]))
+    }
+}
+
+impl Translator<'_> {
+    /// Variables for the pieces of a parameter.
+    pub fn new_image(&mut self, formal: Formal) -> Translated<Image> {
+        let pieces = pieces(formal)?;
+        Ok(Image { first: self.scopes.reserve(pieces.len() as u32), size: formal.size, pieces })
+    }
+
+    /// What a piece of a parameter with that shape holds.
+    pub fn read_piece(&mut self, image: &Image, piece: Piece) -> Translated<Value> {
+        match image.piece_at(piece.offset)? {
+            (variable, own) if own == piece => Ok(self.read_variable(variable, own.ty)),
+            _ => self.load_image(image, piece.offset, piece.ty.bits() / 8, false),
+        }
+    }
+
+    /// Writes a piece of a parameter with that shape.
+    pub fn write_piece(&mut self, image: &Image, piece: Piece, value: Value) -> Translated {
+        match image.piece_at(piece.offset)? {
+            (variable, own) if own == piece => {
+                self.write_variable(variable, value);
+                Ok(())
+            }
+            _ => self.store_image(image, piece.offset, piece.ty.bits() / 8, value),
+        }
+    }
+
+    /// Loads an integer of 1 to 16 bytes; of less than 4 bytes as `b32`, extended.
+    pub fn load_image(&mut self, image: &Image, offset: u32, bytes: u32, signed: bool) -> Translated<Value> {
+        if !offset.is_multiple_of(bytes.min(4))
+            || offset.checked_add(bytes).is_none_or(|end| end > image.size.next_multiple_of(4))
+        {
+            return Err(Unsupported);
+        }
+        match bytes {
+            8 | 16 => {
+                let (variable, piece) = image.piece_at(offset)?;
+                if piece == (Piece { offset, ty: Type::B64 }) && bytes == 8 {
+                    return Ok(self.read_variable(variable, Type::B64));
+                }
+                let low = self.load_image(image, offset, bytes / 2, false)?;
+                let high = self.load_image(image, offset + bytes / 2, bytes / 2, false)?;
+                let ty = Type::int(8 * bytes).ok_or(Unsupported)?;
+                Ok(self.emit(Op::Pack, ty, &[low, high]))
+            }
+            4 => self.load_word(image, offset),
+            1 | 2 => {
+                let word = self.load_word(image, offset & !3)?;
+                let (place, bits) = (8 * (offset & 3), 8 * bytes);
+                let left = self.constant(Type::B32, (32 - place - bits).into());
+                let right = self.constant(Type::B32, (32 - bits).into());
+                let top = self.emit(Op::Shl, Type::B32, &[word, left]);
+                Ok(self.emit(if signed { Op::Sar } else { Op::Shr }, Type::B32, &[top, right]))
+            }
+            _ => Err(Unsupported),
+        }
+    }
+
+    /// Stores an integer of 1 to 16 bytes, the low ones of the value.
+    pub fn store_image(&mut self, image: &Image, offset: u32, bytes: u32, value: Value) -> Translated {
+        if !offset.is_multiple_of(bytes.min(4))
+            || offset.checked_add(bytes).is_none_or(|end| end > image.size.next_multiple_of(4))
+        {
+            return Err(Unsupported);
+        }
+        match bytes {
+            8 | 16 => {
+                let (variable, piece) = image.piece_at(offset)?;
+                if piece == (Piece { offset, ty: Type::B64 }) && bytes == 8 {
+                    self.write_variable(variable, value);
+                    return Ok(());
+                }
+                let (low, high) = self.emit_pair(Op::Unpack, self.ty(value), &[value]);
+                self.store_image(image, offset, bytes / 2, low)?;
+                self.store_image(image, offset + bytes / 2, bytes / 2, high)
+            }
+            4 => self.store_word(image, offset, value),
+            1 | 2 => {
+                let at = offset & !3;
+                let mut value = self.extend(value, Type::B32, false)?;
+                // Bytes of the word beyond the parameter are nobody's.
+                if image.size - at > bytes {
+                    let (place, field) = (8 * (offset & 3), (1u64 << (8 * bytes)) - 1);
+                    let mask = self.constant(Type::B32, field);
+                    let rest = self.constant(Type::B32, !(field << place));
+                    let count = self.constant(Type::B32, place.into());
+                    let low = self.emit(Op::And, Type::B32, &[value, mask]);
+                    let new = self.emit(Op::Shl, Type::B32, &[low, count]);
+                    let word = self.load_word(image, at)?;
+                    let old = self.emit(Op::And, Type::B32, &[word, rest]);
+                    value = self.emit(Op::Or, Type::B32, &[old, new]);
+                }
+                self.store_word(image, at, value)
+            }
+            _ => Err(Unsupported),
+        }
+    }
+
+    fn load_word(&mut self, image: &Image, offset: u32) -> Translated<Value> {
+        let (variable, piece) = image.piece_at(offset)?;
+        let value = self.read_variable(variable, piece.ty);
+        if piece.ty == Type::B32 {
+            return Ok(value);
+        }
+        let (low, high) = self.emit_pair(Op::Unpack, piece.ty, &[value]);
+        Ok(if offset == piece.offset { low } else { high })
+    }
+
+    fn store_word(&mut self, image: &Image, offset: u32, value: Value) -> Translated {
+        let (variable, piece) = image.piece_at(offset)?;
+        let mut value = value;
+        if piece.ty == Type::B64 {
+            let old = self.read_variable(variable, piece.ty);
+            let (low, high) = self.emit_pair(Op::Unpack, piece.ty, &[old]);
+            let words = if offset == piece.offset { [value, high] } else { [low, value] };
+            value = self.emit(Op::Pack, piece.ty, &words);
+        }
+        self.write_variable(variable, value);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets(size: u32, align: u32) -> Vec<(u32, u32)> {
+        let formal = Formal { ty: ast::Type::B8, size, align };
+        pieces(formal).unwrap().iter().map(|piece| (piece.offset, piece.ty.bits())).collect()
+    }
+
+    #[test]
+    fn pieces_follow_size_and_alignment() {
+        assert_eq!(offsets(1, 1), [(0, 32)]);
+        assert_eq!(offsets(8, 8), [(0, 64)]);
+        assert_eq!(offsets(8, 4), [(0, 32), (4, 32)]);
+        assert_eq!(offsets(20, 16), [(0, 64), (8, 64), (16, 32)]);
+        assert_eq!(offsets(13, 8), [(0, 64), (8, 32), (12, 32)]);
+        assert_eq!(pieces(Formal { ty: ast::Type::B8, size: 0, align: 1 }), Err(Unsupported));
+        assert_eq!(pieces(Formal { ty: ast::Type::B8, size: u32::MAX, align: 8 }), Err(Unsupported));
+    }
+}
