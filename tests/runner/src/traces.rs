@@ -77,11 +77,11 @@ impl<'a> Search<'a> {
             for access in &self.accesses[step.pc as usize] {
                 let lanes = acting(access.role, step);
                 if lanes != 0 {
-                    walk.from_access(at, access, lanes, found);
+                    walk.those_of_access(at, access, lanes, found);
                 }
             }
             if self.program.insts[step.pc as usize].inst.op == Op::BAR && step.active != 0 {
-                walk.from_barrier(at, found);
+                walk.those_of_barrier(at, found);
             }
         }
     }
@@ -171,7 +171,7 @@ impl Walk<'_> {
     }
 
     /// Looks for who comes too early after an access.
-    fn from_access(&self, start: usize, access: &Access, lanes: u32, found: &mut BTreeSet<Culprit>) {
+    fn those_of_access(&self, start: usize, access: &Access, lanes: u32, found: &mut BTreeSet<Culprit>) {
         let program = self.search.program;
         let first = &self.steps[start];
         let producer = first.pc as usize;
@@ -238,7 +238,7 @@ impl Walk<'_> {
     }
 
     /// Looks for who follows a `BAR` too soon.
-    fn from_barrier(&self, start: usize, found: &mut BTreeSet<Culprit>) {
+    fn those_of_barrier(&self, start: usize, found: &mut BTreeSet<Culprit>) {
         let program = self.search.program;
         let first = &self.steps[start];
         let lanes = if self.search.leaves(first) { 0 } else { first.active };

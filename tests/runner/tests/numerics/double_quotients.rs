@@ -30,7 +30,7 @@ fn hard_quotients() -> Vec<[u64; 3]> {
     let mut random = Random(13);
     let mut pairs = Vec::new();
     for n in 0..random_cases() as u64 {
-        let b = LEAST | random.bits() % LEAST | 1;
+        let b = LEAST | (random.bits() % LEAST) | 1;
         let k = [1, u64::MAX, 0, 3, 3u64.wrapping_neg()][n as usize % 5];
         for bits in [53, 54] {
             // m is k / b modulo 2^bits, negated; then b m + k is a multiple of 2^bits.
@@ -45,7 +45,7 @@ fn hard_quotients() -> Vec<[u64; 3]> {
     for _ in 0..random_cases() / 4 {
         let (b, q) = (random.bits() >> 38, random.bits() >> 38);
         pairs.push([double(&mut random, b * q), double(&mut random, b.max(1)), 0]);
-        let a = random.bits() % LEAST >> (random.bits() % 53);
+        let a = (random.bits() % LEAST) >> (random.bits() % 53);
         let b = 2 * LEAST - 1 - random.bits() % 3;
         pairs.push([double(&mut random, LEAST | a), double(&mut random, b), 0]);
     }
@@ -90,7 +90,7 @@ fn hard_radicands() -> Vec<[u64; 3]> {
     let mut random = Random(19);
     let mut radicands = Vec::new();
     for n in 0..random_cases() {
-        let root = LEAST | random.bits() % LEAST;
+        let root = LEAST | (random.bits() % LEAST);
         let root = if n % 4 == 0 { root & !0x3ff_ffff } else { root };
         for half in [0, 1] {
             let point = u128::from(2 * root + half);
