@@ -199,8 +199,13 @@ impl Solver<'_> {
     fn diverge_user(&mut self, inst: Inst, block: Block) {
         match self.func.insts[inst].op {
             Op::Branch(false) | Op::Switch => self.diverge_branch(block),
-            // The answer is one for all who ask together: what asks apart is found with the region.
-            Op::Vote(_) => {}
+            // The answer is one for all who ask together: what asks apart is found with the region, and what
+            // asks different lanes by the mask.
+            Op::Vote(_) => {
+                if !self.result.is_uniform(self.func.insts[inst].args[1]) {
+                    self.diverge_results(inst);
+                }
+            }
             // The answer is one for the CTA.
             Op::Barrier(..) | Op::Bar(_) => {}
             _ => self.diverge_results(inst),
