@@ -19,7 +19,7 @@
 //! Constants and parameters have no place of their own: see [`pool`]. One pass, linear in the function.
 //!
 //! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`], [`half`], [`compare`] with predicates
-//! and selects, [`memory`], [`warp`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
+//! and selects, [`memory`], [`warp`], [`lane_groups`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
 //!
 //! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
 //! short branches.
@@ -33,6 +33,7 @@ mod double;
 mod float;
 mod half;
 mod integer;
+mod lane_groups;
 mod logic;
 mod lower;
 mod memory;

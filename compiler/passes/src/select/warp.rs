@@ -1,27 +1,21 @@
 //! Exchange between the lanes of a warp.
 //!
 //! In a converged block all lanes of the mask are there, and the mask has no instruction. Elsewhere a
-//! `WARPSYNC` first brings the lanes of the mask together. Where threads of a converged block have masks of
-//! their own, such as one for each half of the warp, all of them vote at once and each keeps the bits of its
-//! mask; what can't be had so is not supported.
+//! `WARPSYNC` first brings the lanes of the mask together. Threads with masks of their own, such as one for
+//! each half of the warp, are left to [`lane_groups`](super::lane_groups).
 //!
 //! ```text
 //! v3 = vote.ballot v1, 0xffffffff     =>   VOTE.ANY %r3, PT, %p1
 //! v3 = vote.all v1, 0x55555555        =>   WARPSYNC %r2; VOTE.ALL %p3, %p1      // in a divergent block
-//! v3 = vote.ballot v1, v2             =>   VOTE.ANY %r4, PT, %p1; LOP3.LUT %r3, %r4, %r2, RZ, 0xc0, !PT
-//!                                                                               // where v2 differs
 //! ```
 
 use ptxc_ir::{
-    FunctionKind, Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
+    FunctionKind, Inst as IrInst, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
 };
 use ptxc_sass::{Inst, Op, Operand, RegFile};
 
-use super::compare::{Combine, isetp};
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
-
-const MASKS_DIFFER: &str = "the mask differs between the threads of a warp";
 
 impl Lower<'_> {
     pub(super) fn lower_warp(&mut self, inst: IrInst) {
@@ -34,29 +28,11 @@ impl Lower<'_> {
                 let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
                 self.emit(vote.slot("d", to));
             }
-            IrOp::Vote(mode) if self.has_groups(data.args[1]) => {
-                let ps = self.pred(data.args[0]);
-                let to = self.def(results[0]);
-                let mask = self.gpr_value(data.args[1]);
-                let all = Operand::reg(self.temp());
-                self.emit(Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), ps]).slot("d", all));
-                // Of two inputs: both, or the second without the first.
-                let both =
-                    |to, table| Inst::new(Op::LOP3).ops([to, all, mask, Operand::rz(), Operand::imm(table)]);
-                match mode {
-                    VoteMode::Ballot => self.emit(both(to, 0xc0)),
-                    VoteMode::Any => self.emit(both(Operand::rz(), 0xc0).slot("pd", to)),
-                    VoteMode::All => {
-                        let missing = Operand::reg(self.temp());
-                        self.emit(both(missing, 0x0c));
-                        self.emit(isetp(to, IntCond::Eq, missing, Operand::rz(), Combine::none()));
-                    }
-                    VoteMode::Uni => self.unsupported(&data.op, MASKS_DIFFER),
-                }
+            IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args[1]) => {
+                self.lower_of_groups(inst);
             }
-            IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args[1]) => {
-                self.unsupported(&data.op, MASKS_DIFFER);
-            }
+            // `REDUX` answers in a uniform register, of which a function that is called has none.
+            IrOp::Redux(_) if self.func.kind == FunctionKind::Device => self.lower_of_groups(inst),
             IrOp::Vote(mode) => {
                 let to = self.def(results[0]);
                 self.gather_lanes(data.args[1]);
@@ -102,7 +78,7 @@ impl Lower<'_> {
                     }
                 }
             }
-            IrOp::Redux(_) | IrOp::Elect if self.func.kind == FunctionKind::Device => {
+            IrOp::Elect if self.func.kind == FunctionKind::Device => {
                 self.unsupported(
                     &data.op,
                     "its result is in a uniform register, of which a function that is called has none",
@@ -158,12 +134,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether threads of a converged block may name different lanes, so that each set is a group of its own.
-    fn has_groups(&self, mask: Value) -> bool {
-        !self.mir.blocks[self.block].divergent && !self.uniformity.is_uniform(mask)
-    }
-
-    fn gather_lanes(&mut self, mask: Value) {
+    pub(super) fn gather_lanes(&mut self, mask: Value) {
         if !self.mir.blocks[self.block].divergent {
             return;
         }
