@@ -207,6 +207,31 @@ block4:
     run(text, &case(3, 100, vec![buffer("out", &[1], &[1 + 3 * 4950])])).unwrap();
 }
 
+/// The units of global memory flush subnormals, those of shared memory do not; a generic address may be either.
+#[test]
+fn sums_of_subnormals_depend_on_where_they_are_made() {
+    let text = r#"
+func @k entry {
+    param "out" 8 +0
+    symbol @sum shared size 4 align 4 +0
+block0:
+    v0 = param.b64 +0
+    v1 = const.b32 0x3
+    v2 = bitcast.f32 v1
+    v3 = symbol.b32 @sum
+    store.shared.b32 [v3], v1
+    v8 = zext.b64 v3
+    v4 = to_generic.shared v8
+    v5 = atomic.fadd.generic.b32.f32 [v4], v2
+    v6 = atomic.fadd.generic.b32.f32 [v0], v2
+    v7 = load.shared.b32 [v3]
+    store.global.b32 [v0 + 4], v7
+    exit
+}
+"#;
+    run(text, &case(1, 1, vec![buffer("out", &[5, 0], &[0, 6])])).unwrap();
+}
+
 #[test]
 fn a_barrier_that_some_never_reach_is_a_deadlock() {
     let text = r#"

@@ -64,8 +64,9 @@ pub(super) enum Action {
     Load { d: Vec<SlotIndex>, place: Place, mask: u64 },
     /// Stores elements.
     Store { values: Vec<SlotIndex>, place: Place },
-    /// Updates neighbouring elements, each with its one or two operands.
-    Atomic { d: Vec<SlotIndex>, args: Vec<[SlotIndex; 2]>, place: Place, f: Lane },
+    /// Updates neighbouring elements, each with its one or two operands: in global memory, whose units flush
+    /// subnormals, by the second function, elsewhere by the first.
+    Atomic { d: Vec<SlotIndex>, args: Vec<[SlotIndex; 2]>, place: Place, f: [Lane; 2] },
     /// Exchanges 128 bits for the first operand, or for the second where they equal the first.
     AtomicWide { d: Option<SlotIndex>, args: [SlotIndex; 2], place: Place, compare: bool },
     /// Vote among the lanes of a mask.
@@ -338,8 +339,8 @@ impl Decoder<'_> {
                 }
             }
             Op::Atomic(op, access) | Op::Red(op, access) => {
-                let ftz = matches!(access.space, Space::Global | Space::Generic);
-                let f = arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"))?;
+                let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
+                let f = [update(false)?, update(true)?];
                 let operands = match args[1..] {
                     [expected, new] if op == AtomicOp::Cas => vec![[expected, new]],
                     ref elements => elements.iter().map(|&element| [element; 2]).collect(),

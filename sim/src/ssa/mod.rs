@@ -217,6 +217,8 @@ impl Engine for Ssa<'_> {
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
                     let bytes = (size * args.len()) as u32;
+                    let (space, _) = memory::resolve(place.space, address);
+                    let f = &f[usize::from(space == memory::Space::Global)];
                     let slice = step.memory.access(place.space, lane, address, bytes, AccessKind::Atomic)?;
                     for (n, (element, &[b, c])) in slice.chunks_mut(size).zip(args).enumerate() {
                         let old = memory::read_le(element);

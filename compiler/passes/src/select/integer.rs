@@ -315,6 +315,7 @@ impl Lower<'_> {
         let a = self.gpr_value(data.args[0]);
         let wrapped = self.below_mask_of_31(data.args[1]);
         let count = match self.src(wrapped.unwrap_or(data.args[1])) {
+            Src::Imm(count) if wrapped.is_some() => Operand::imm(count & 31),
             Src::Imm(count) => Operand::imm(count.min(32)),
             other => self.any(other),
         };
