@@ -1,8 +1,8 @@
 //! Where threads go on after `BSYNC`: both at the label of its `BSSY` and at the next instruction.
 //!
 //! In: code in its final order. Out: the same, in which every `BSSY` names the instruction right behind the
-//! `BSYNC` that closes it. Where the join does not follow its `BSYNC` but is branched to, the branch becomes
-//! a block of its own, and the `BSSY` names that:
+//! `BSYNC` that closes it. Where the join does not follow its `BSYNC` but is branched to, or takes parameters by
+//! moves, what is between becomes a block of its own, and the `BSSY` names that:
 //!
 //! ```text
 //! BSSY B0, `(.L_x_3)                BSSY B0, `(.L_x_5)
@@ -19,6 +19,7 @@
 use std::collections::BTreeSet;
 
 use ptxc_sass::{Inst, Op, OperandKind, PReg};
+use smallvec::SmallVec;
 
 use super::code::{Code, CodeBlock};
 
@@ -31,36 +32,43 @@ type Open = [BTreeSet<Site>; 16];
 /// Lets every `BSSY` name what follows its `BSYNC`.
 pub(super) fn name_resumptions(code: &mut Code) {
     let closed = closed_barriers(code);
-    // A block whose BSYNC is followed by branches is split between the two.
-    let split: Vec<bool> = (code.blocks.iter())
-        .map(|block| block.body < block.insts.len() && ends_in_sync(block).is_some())
-        .collect();
-    let mut renumbered = Vec::with_capacity(split.len());
+    // A block in which something follows a BSYNC, a branch or a move to a parameter of the join, is split there.
+    let cuts: Vec<SmallVec<[usize; 1]>> = code.blocks.iter().map(cuts).collect();
+    let mut renumbered = Vec::with_capacity(cuts.len());
     let mut next = 0u32;
-    for &split in &split {
+    for cuts in &cuts {
         renumbered.push(next);
-        next += 1 + u32::from(split);
+        next += 1 + cuts.len() as u32;
     }
-    for (block, site) in closed {
-        if split[block] {
-            set_label(&mut code.blocks[site.0].insts[site.1].inst, NewLabel(renumbered[block] + 1));
+    for ((block, position), site) in closed {
+        if let Some(cut) = cuts[block].iter().position(|&cut| cut == position + 1) {
+            let label = NewLabel(renumbered[block] + 1 + cut as u32);
+            set_label(&mut code.blocks[site.0].insts[site.1].inst, label);
         }
     }
     let mut blocks = Vec::with_capacity(next as usize);
-    for (mut block, split) in std::mem::take(&mut code.blocks).into_iter().zip(split) {
+    for (mut block, cuts) in std::mem::take(&mut code.blocks).into_iter().zip(cuts) {
         for minst in &mut block.insts {
             relabel(&mut minst.inst, &renumbered);
         }
-        let rest = split.then(|| CodeBlock {
-            insts: block.insts.split_off(block.body),
-            body: 0,
-            table: block.table.take(),
-            frequency: block.frequency,
-        });
+        let mut rest: SmallVec<[CodeBlock; 1]> = SmallVec::new();
+        for &cut in cuts.iter().rev() {
+            let insts = block.insts.split_off(cut);
+            let body = block.body - cut;
+            block.body = cut;
+            rest.push(CodeBlock { insts, body, table: block.table.take(), frequency: block.frequency });
+        }
         blocks.push(block);
-        blocks.extend(rest);
+        blocks.extend(rest.into_iter().rev());
     }
     code.blocks = blocks;
+}
+
+/// The places behind each `BSYNC` of a block that something follows.
+fn cuts(block: &CodeBlock) -> SmallVec<[usize; 1]> {
+    let insts = block.insts.iter().enumerate();
+    let behind = insts.filter(|(_, minst)| minst.inst.op == Op::BSYNC).map(|(position, _)| position + 1);
+    behind.filter(|&cut| cut < block.insts.len()).collect()
 }
 
 /// A label that is numbered as after the split already, kept apart from the others by its high bit.
@@ -91,21 +99,15 @@ fn barrier(inst: &Inst<PReg>) -> Option<usize> {
     })
 }
 
-/// The barrier of the `BSYNC` that ends a block's body.
-fn ends_in_sync(block: &CodeBlock) -> Option<usize> {
-    let last = &block.insts[..block.body].last()?.inst;
-    (last.op == Op::BSYNC).then(|| barrier(last)).flatten()
-}
-
-/// For each block whose body ends in `BSYNC`, the `BSSY` instructions that it may close.
-fn closed_barriers(code: &Code) -> Vec<(usize, Site)> {
+/// For each `BSYNC` the `BSSY` instructions that it may close.
+fn closed_barriers(code: &Code) -> Vec<(Site, Site)> {
     let mut entry: Vec<Option<Open>> = vec![None; code.blocks.len()];
     let mut queue: BTreeSet<usize> = BTreeSet::new();
     if let Some(first) = entry.first_mut() {
         *first = Some(Open::default());
         queue.insert(0);
     }
-    let mut closed: BTreeSet<(usize, Site)> = BTreeSet::new();
+    let mut closed: BTreeSet<(Site, Site)> = BTreeSet::new();
     while let Some(block) = queue.pop_first() {
         let mut open = entry[block].clone().unwrap_or_default();
         for (position, minst) in code.blocks[block].insts.iter().enumerate() {
@@ -114,9 +116,7 @@ fn closed_barriers(code: &Code) -> Vec<(usize, Site)> {
                 Op::BSSY => open[barrier] = BTreeSet::from([(block, position)]),
                 Op::BSYNC => {
                     let sites = std::mem::take(&mut open[barrier]);
-                    if position + 1 == code.blocks[block].body {
-                        closed.extend(sites.into_iter().map(|site| (block, site)));
-                    }
+                    closed.extend(sites.into_iter().map(|site| ((block, position), site)));
                 }
                 _ => {}
             }
@@ -141,4 +141,47 @@ fn closed_barriers(code: &Code) -> Vec<(usize, Site)> {
         }
     }
     closed.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_ir::SourceLoc;
+    use ptxc_sass::{Label, Operand};
+
+    use super::*;
+    use crate::layout::tests::{block, cond, edge, mir};
+    use crate::layout::{check_convergence, layout};
+    use crate::mir::{MInst, Term};
+
+    fn barrier(op: Op, index: u8) -> MInst<PReg> {
+        MInst::new(Inst::new(op).slot("barrier", Operand::convergence(index)), SourceLoc::NONE)
+    }
+
+    fn bssy(index: u8, label: u32) -> MInst<PReg> {
+        let mut minst = barrier(Op::BSSY, index);
+        minst.inst = minst.inst.slot("target", Operand::label(Label(label)));
+        minst
+    }
+
+    /// What follows a `BSYNC` in its block, a move or another `BSYNC`, begins a block, which the `BSSY` names.
+    #[test]
+    fn a_block_is_split_behind_each_bsync() {
+        let mut blocks = vec![
+            block(&[], cond(1, 2)),
+            block(&["a"], Term::Jump(edge(3))),
+            block(&["b"], Term::Jump(edge(3))),
+            block(&["c"], Term::Jump(edge(4))),
+            block(&["d"], Term::Exit),
+        ];
+        blocks[0].insts.extend([bssy(0, 3), bssy(1, 3)]);
+        blocks[3].insts.splice(0..0, [barrier(Op::BSYNC, 1), barrier(Op::BSYNC, 0)]);
+        let code = layout(mir(blocks));
+        check_convergence(&code).expect("every BSSY names what follows its BSYNC");
+        let sync = |block: &CodeBlock| block.insts.first().is_some_and(|first| first.inst.op == Op::BSYNC);
+        let inner = code.blocks.iter().position(sync).expect("a block begins with a BSYNC");
+        let lengths: Vec<_> = code.blocks[inner..inner + 2].iter().map(|block| block.insts.len()).collect();
+        assert_eq!(lengths, [1, 1]);
+        let labels: Vec<_> = code.blocks[0].insts.iter().flat_map(|minst| minst.inst.labels()).collect();
+        assert_eq!(labels[..2], [Label(inner as u32 + 2), Label(inner as u32 + 1)]);
+    }
 }
