@@ -31,7 +31,7 @@ pub struct Variable {
     pub pointers: Vec<Pointer>,
 }
 
-/// The address of a variable in the content of another.
+/// The address of a variable or function in the content of a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pointer {
     /// Offset in the variable that holds it, in bytes.
@@ -40,7 +40,7 @@ pub struct Pointer {
     pub bytes: u8,
     /// How far the address is shifted to the right first, in bits.
     pub shift: u8,
-    /// The name of the variable that it points to.
+    /// The name of what it points to.
     pub target: String,
     /// Whether it is a generic address, not one in the target's space.
     pub generic: bool,

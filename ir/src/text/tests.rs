@@ -138,6 +138,22 @@ block0:
     call @helper, v1, v0
     v196 = function @helper
     v197 = call_indirect @prototype.0, v196, v1
+    mbarrier_update.init v5, v1
+    v302 = mbarrier_arrive.count v5, v1
+    v303 = mbarrier_state.test v5, v302
+    v304 = mbarrier_parity.try v5, v1
+    v305 = mbarrier_pending v302
+    async_copy.b32 v5, v4, v1
+    async_arrive.noinc v5
+    async_commit
+    async_wait v1
+    async_wait_all
+    bulk_load v5, v4, v1, v5
+    bulk_store v4, v5, v1
+    bulk_commit
+    bulk_wait.read v1
+    proxy_fence
+    mbarrier_inval v5
     bssy b3, block5
     break b3
     bsync b3

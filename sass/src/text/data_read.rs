@@ -152,8 +152,8 @@ impl DataReader {
         self.places.insert(name.to_string(), place);
     }
 
-    /// All variables, by section and place.
-    pub(super) fn finish(self, errors: &mut Vec<TextError>) -> Vec<Variable> {
+    /// All variables, by section and place. They may point to each other and to these functions.
+    pub(super) fn finish(self, functions: &FxHashSet<&str>, errors: &mut Vec<TextError>) -> Vec<Variable> {
         let names: FxHashSet<String> =
             self.variables.iter().map(|(variable, _)| variable.name.clone()).collect();
         let mut variables = Vec::with_capacity(self.variables.len());
@@ -161,9 +161,13 @@ impl DataReader {
             while variable.bytes.last() == Some(&0) {
                 variable.bytes.pop();
             }
-            let lost = variable.pointers.iter().find(|pointer| !names.contains(&pointer.target));
+            let is_known = |name: &str| names.contains(name) || functions.contains(name);
+            let lost = variable.pointers.iter().find(|pointer| !is_known(&pointer.target));
             if let Some(Pointer { target, .. }) = lost {
-                let message = format!("`{}` points to `{target}`, which is no variable here", variable.name);
+                let message = format!(
+                    "`{}` points to `{target}`, which is neither a variable nor a function here",
+                    variable.name
+                );
                 errors.push(TextError::new(ErrorCode::Data, span.clone(), message));
             }
             if variable.section == Section::Global {

@@ -164,6 +164,13 @@ impl Reading {
         Kernel { program, spans, has_parameters }
     }
 
+    /// The names of its functions, its own among them.
+    pub(super) fn functions(&self) -> impl Iterator<Item = &str> {
+        let others =
+            self.places.iter().map(|(name, ..)| name.as_str()).filter(|name| !name.starts_with(".L"));
+        std::iter::once(self.name.as_str()).chain(others)
+    }
+
     /// Numbers labels and functions. Labels that are `.L_x_0`, `.L_x_1` and so on keep their numbers; others
     /// are numbered in the order of their places.
     fn number_names(&self, errors: &mut Vec<TextError>) -> Numbers<'_> {

@@ -334,7 +334,8 @@ impl Reader<'_> {
             let error = TextError::new(ErrorCode::Line, text.len()..text.len(), message);
             self.fail(error.help("code follows a line `.text.NAME:`"));
         }
-        let variables = self.data.finish(&mut self.errors);
+        let functions = self.kernels.iter().flat_map(Reading::functions).collect();
+        let variables = self.data.finish(&functions, &mut self.errors);
         let mut kernels = Vec::new();
         for kernel in self.kernels {
             let arch = kernel.arch.or(self.options.arch).unwrap_or_else(|| {

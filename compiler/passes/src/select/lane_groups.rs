@@ -136,7 +136,7 @@ impl Lower<'_> {
     }
 
     /// The number of the lowest bit that is set; minus one if none is.
-    fn lowest_bit(&mut self, bits: Operand<VReg>) -> Operand<VReg> {
+    pub(super) fn lowest_bit(&mut self, bits: Operand<VReg>) -> Operand<VReg> {
         let [reversed, number] = [self.fresh(), self.fresh()];
         self.emit(Inst::new(Op::BREV).ops([reversed, bits]));
         self.emit(Inst::new(Op::FLO).ops([number, reversed]).with(".U32").with(".SH"));

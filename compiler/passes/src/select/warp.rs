@@ -31,8 +31,8 @@ impl Lower<'_> {
             IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args[1]) => {
                 self.lower_of_groups(inst);
             }
-            // `REDUX` answers in a uniform register, of which a function that is called has none.
-            IrOp::Redux(_) if self.func.kind == FunctionKind::Device => self.lower_of_groups(inst),
+            // `REDUX` answers in a uniform register.
+            IrOp::Redux(_) if !self.may_write_uniform() => self.lower_of_groups(inst),
             IrOp::Vote(mode) => {
                 let to = self.def(results[0]);
                 self.gather_lanes(data.args[1]);
@@ -78,12 +78,6 @@ impl Lower<'_> {
                     }
                 }
             }
-            IrOp::Elect if self.func.kind == FunctionKind::Device => {
-                self.unsupported(
-                    &data.op,
-                    "its result is in a uniform register, of which a function that is called has none",
-                );
-            }
             IrOp::Redux(op) => {
                 let to = self.def(results[0]);
                 self.gather_lanes(data.args[1]);
@@ -107,13 +101,17 @@ impl Lower<'_> {
                 let (lane, elected) = (results[0], self.def(results[1]));
                 self.gather_lanes(data.args[0]);
                 let elect = Inst::new(Op::ELECT);
-                if self.is_needed(lane) {
-                    let number = Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1));
-                    self.emit(elect.ops([elected, number, Operand::pt()]));
+                let nowhere = Operand::zero(RegFile::Ugpr);
+                let is_needed = self.is_needed(lane);
+                let number = match is_needed && self.may_write_uniform() {
+                    true => Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1)),
+                    false => nowhere,
+                };
+                self.emit(elect.ops([elected, number, Operand::pt()]));
+                if is_needed {
+                    let number = if number == nowhere { self.least_active_lane() } else { number };
                     let to = self.def(lane);
                     self.emit(Inst::new(Op::MOV).ops([to, number]));
-                } else {
-                    self.emit(elect.ops([elected, Operand::zero(RegFile::Ugpr), Operand::pt()]));
                 }
             }
             IrOp::Nanosleep => {
@@ -125,6 +123,20 @@ impl Lower<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Whether an instruction may answer in a uniform register: arms of a divergent branch share them, and a
+    /// function that is called has none.
+    fn may_write_uniform(&self) -> bool {
+        self.func.kind != FunctionKind::Device && !self.mir.blocks[self.block].divergent
+    }
+
+    /// The least lane of those that are here, which is the one that `ELECT` elects.
+    fn least_active_lane(&mut self) -> Operand<VReg> {
+        let active = Operand::reg(self.temp());
+        let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
+        self.emit(vote.slot("d", active));
+        self.lowest_bit(active)
     }
 
     fn shuffle_operand(&mut self, value: Value, greatest: u32) -> Operand<VReg> {
