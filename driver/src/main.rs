@@ -6,7 +6,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let mut err = std::io::stderr().lock();
+    // Not locked: a thread that panics while this one waits for it has to be able to say so.
+    let mut err = std::io::stderr();
     let code = ptxc::run(&args, &mut std::io::stdin().lock(), &mut out, &mut err);
     // A reader that has gone away (`ptxc … | head`) is no error of ours.
     let _ = out.flush();
