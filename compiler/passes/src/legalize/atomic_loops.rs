@@ -17,13 +17,14 @@
 //! Values are compared as bits, so that a NaN in memory ends the loop, too. Shared memory lacks every operation on 64
 //! bits but exchange and compare-and-swap, and float addition. A generic address may lie there, so what shared
 //! memory lacks has no generic instruction either. A read that another thread's update makes stale costs one
-//! more turn.
+//! more turn. The units of global memory flush subnormals of binary32, those of shared memory do not: for a generic
+//! address the loop adds in both ways, and the window that the address lies in chooses.
 //!
 //! Each loop cuts its block in two. Linear in the function.
 
 use ptxc_ir::{
     Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, InstData, IntCond, MemType, Op, Order,
-    SourceLoc, Space, Type, Value,
+    SourceLoc, Space, SpecialReg, Type, Value,
 };
 use ptxc_sass::Arch;
 
@@ -92,6 +93,10 @@ fn update(func: &mut Function, block: Block, inst: Inst, access: Access) -> (Blo
         _ => (data.args[0], relaxed, None),
     };
     let word = if part.is_some() { Type::B32 } else { data.ty.as_int() };
+    let exact = match (op, access.space, data.ty) {
+        (AtomicOp::Fadd, Space::Generic, Type::F32) => Some(maker.is_shared(address)),
+        _ => None,
+    };
     let seen = maker.value(Op::Load(relaxed), word, &[address]);
     maker.end(Op::Jump, &[], vec![BlockCall::new(turn, &[seen])]);
 
@@ -99,7 +104,10 @@ fn update(func: &mut Function, block: Block, inst: Inst, access: Access) -> (Blo
     let old_word = maker.func.add_block_param(turn, word);
     let old_bits = part.map_or(old_word, |shift| maker.half(old_word, shift));
     let old = maker.cast(old_bits, data.ty);
-    let new = maker.changed(op, access, data.ty, old, &data.args[1..]);
+    let new = match exact {
+        Some(exact) => maker.sum(exact, old, data.args[1]),
+        None => maker.changed(op, data.ty, old, &data.args[1..]),
+    };
     let new_bits = maker.cast(new, data.ty.as_int());
     let new_word = part.map_or(new_bits, |shift| maker.with_half(old_word, shift, new_bits));
     let swap = Op::Atomic(AtomicOp::Cas, relaxed);
@@ -166,10 +174,24 @@ impl Maker<'_> {
         self.value(Op::Or, ty, &[kept, moved])
     }
 
+    /// Whether a generic address lies in shared memory.
+    fn is_shared(&mut self, address: Value) -> Value {
+        let words =
+            self.func.append(self.block, InstData::new(Op::Unpack, Type::B64, &[address]).at(self.loc));
+        let high = self.func.results(words)[1];
+        let window = self.value(Op::SpecialReg(SpecialReg::SharedWindowHigh), Type::B32, &[]);
+        self.value(Op::Icmp(IntCond::Eq), Type::B32, &[high, window])
+    }
+
+    /// The sum of binary32 with subnormals where `exact` holds, else without.
+    fn sum(&mut self, exact: Value, a: Value, b: Value) -> Value {
+        let [with, without] = [false, true].map(|ftz| FloatMode { ftz, ..FloatMode::RN });
+        let [with, without] = [with, without].map(|mode| self.value(Op::Fadd(mode), Type::F32, &[a, b]));
+        self.value(Op::Select, Type::F32, &[exact, with, without])
+    }
+
     /// The new content.
-    fn changed(&mut self, op: AtomicOp, access: Access, ty: Type, old: Value, operands: &[Value]) -> Value {
-        // Global memory flushes subnormals, and a generic address mostly lies there.
-        let mode = FloatMode { ftz: access.space == Space::Generic && ty == Type::F32, ..FloatMode::RN };
+    fn changed(&mut self, op: AtomicOp, ty: Type, old: Value, operands: &[Value]) -> Value {
         let compute = match op {
             AtomicOp::Cas => {
                 // What is not as expected is written back.
@@ -177,7 +199,7 @@ impl Maker<'_> {
                 return self.value(Op::Select, ty, &[same, operands[1], old]);
             }
             AtomicOp::Add => Op::Iadd,
-            AtomicOp::Fadd => Op::Fadd(mode),
+            AtomicOp::Fadd => Op::Fadd(FloatMode::RN),
             AtomicOp::Fmin => Op::Fmin(false, false, false),
             AtomicOp::Fmax => Op::Fmax(false, false, false),
             AtomicOp::Smin => Op::Smin,

@@ -35,7 +35,7 @@ const ONE_OF_TWO: u32 = 0x3c;
 impl Lower<'_> {
     /// Whether threads that execute together may name different lanes, so that each set is a group of its own.
     pub(super) fn has_groups(&self, mask: Value) -> bool {
-        !self.uniformity.is_uniform(mask)
+        !matches!(self.src(mask), Src::Imm(_)) && !self.uniformity.is_uniform(mask)
     }
 
     /// A vote, match or reduction whose second argument is the mask of the thread's group.
@@ -43,7 +43,12 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let results = self.func.results(inst);
         self.gather_lanes(data.args[1]);
-        let mask = self.gpr_value(data.args[1]);
+        // Lanes that have exited, and those that a small CTA lacks, are in no group.
+        let (active, mask) = (self.fresh(), self.fresh());
+        let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
+        self.emit(vote.slot("d", active));
+        let named = self.gpr_value(data.args[1]);
+        self.emit(logic(mask, named, active, BOTH));
         match data.op {
             IrOp::Vote(mode) => {
                 let ps = self.pred(data.args[0]);
