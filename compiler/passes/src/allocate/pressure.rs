@@ -402,12 +402,24 @@ impl<'a> Chooser<'a> {
         };
         for edge in term.edges() {
             let mut through_memory = false;
+            let mut made_again = 0;
             for (param, arg) in self.work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
                 match (self.spilled[param.reg.id.index()], arg) {
                     (None, EdgeArg::Reg(arg)) => width += self.spilled_width(&[(*arg, param.width)]),
-                    (Some(_), _) => through_memory = true,
+                    (Some(_), arg) => {
+                        through_memory = true;
+                        // What is made again for a parameter that was put away passes through a register.
+                        if let EdgeArg::Reg(arg) = arg
+                            && matches!(self.spilled[arg.id.index()], Some(Plan::Remat(..)))
+                        {
+                            made_again = made_again.max(self.spilled_width(&[(*arg, param.width)]));
+                        }
+                    }
                     _ => {}
                 }
+            }
+            if self.file != RegFile::Gpr {
+                width += made_again;
             }
             // A copy between slots takes a register, a cycle of them another one.
             if through_memory && self.file == RegFile::Gpr {
