@@ -9,7 +9,8 @@
 //! predicate:  ISETP %p3, …     =>  ISETP %p8, …; SEL %r22, RZ, 0x1, !%p8
 //!             @%p3 …           =>  ISETP.NE %p9, %r22, RZ; @%p9 …
 //! uniform:    UIADD3 %ur4, …   =>  UIADD3 %ur6, …; MOV %r23, %ur6
-//!             … %ur4           =>  R2UR %ur7, %r23; … %ur7
+//!             … %ur4           =>  … %r23                        // where the operand may be general
+//!             … %ur4           =>  R2UR %ur7, %r23; … %ur7       // elsewhere
 //! constant:   LDC %r5, c[…]    =>  (gone); the LDC again before each use
 //! ```
 //!
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::EntityRef;
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Inst, RegFile};
+use ptxc_sass::{Inst, OperandKind, RegFile};
 use smallvec::SmallVec;
 
 use super::coalesce::{Classes, alignment};
@@ -175,6 +176,24 @@ impl Rewriter<'_> {
         }
     }
 
+    /// The general registers of a uniform one, where an instruction can read them instead. That saves a uniform
+    /// register besides: in a divergent region what is brought back keeps its register as long as the region lasts.
+    fn read_in_place(&self, inst: &MInst<VReg>, reg: VReg) -> Option<VReg> {
+        let Some(Home::General(general)) = self.home(reg) else { return None };
+        if reg.file != RegFile::Ugpr || inst.call.is_some() || !inst.tied.is_empty() {
+            return None;
+        }
+        let general = general.component(reg.component);
+        let mut renamed = inst.inst.clone();
+        for operand in &mut renamed.operands {
+            if operand.kind == OperandKind::Reg(reg) {
+                operand.kind = OperandKind::Reg(general);
+            }
+        }
+        let is_left = renamed.accesses().iter().any(|access| access.reg == reg);
+        (!is_left && renamed.check_form().is_ok()).then_some(general)
+    }
+
     /// Stores a fresh definition of components of a spilled register.
     fn store(&mut self, reg: VReg, width: u8, temp: VReg, loc: SourceLoc, out: &mut Rebuilt) {
         match self.home(reg).cloned() {
@@ -207,6 +226,10 @@ impl Rewriter<'_> {
             let mut renamed = Reloaded::new();
             for &(reg, _) in &uses {
                 if self.home(reg).is_none() || renamed.iter().any(|&(from, _)| from == reg) {
+                    continue;
+                }
+                if let Some(general) = self.read_in_place(&inst, reg) {
+                    renamed.push((reg, general));
                     continue;
                 }
                 let widest = uses.iter().filter(|&&(other, _)| other == reg).map(|&(_, width)| width).max();

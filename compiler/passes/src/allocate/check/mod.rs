@@ -34,7 +34,7 @@ use std::fmt;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::FunctionKind;
-use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
+use ptxc_sass::{Access, AccessRole, Inst, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -556,14 +556,24 @@ impl<'a> Checker<'a> {
             }
             renamed.push((old.reg, new.reg));
         }
-        // One register of the input may be in two; so compare with each operand blanked.
-        let blank_old = before.inst.map(|reg| PReg::new(reg.file(), 0));
+        // One register of the input may be in two; so compare with each operand blanked. What the input reads in a
+        // uniform register the result may read in a general one, where the instruction takes it.
+        let is_general = |reg: VReg| {
+            let of_use = |access: &Access<VReg>| access.role == AccessRole::Use && access.reg == reg;
+            let place = old.iter().position(of_use);
+            reg.file() == RegFile::Ugpr && place.is_some_and(|n| new[n].reg.file() == RegFile::Gpr)
+        };
+        let file = |reg: VReg| if is_general(reg) { RegFile::Gpr } else { reg.file() };
+        let blank_old = before.inst.map(|reg| PReg::new(file(reg), 0));
         let blank_new = after.inst.map(|reg| PReg::new(reg.file(), 0));
         if blank_old != blank_new {
             return Err(shape(new.len()));
         }
+        if old.iter().any(|access| is_general(access.reg)) {
+            after.inst.check_form()?;
+        }
         for (access, &(from, to)) in old.iter().zip(&renamed) {
-            if access.role != ptxc_sass::AccessRole::Def {
+            if access.role != AccessRole::Def {
                 self.read(block, index, from, to, access.width, state, watch);
                 self.placed(block, index, to, access.width, watch);
             }
@@ -591,7 +601,7 @@ impl<'a> Checker<'a> {
         };
         let defs = || {
             let pairs = old.iter().zip(&renamed);
-            pairs.filter(|(access, _)| access.role == ptxc_sass::AccessRole::Def)
+            pairs.filter(|(access, _)| access.role == AccessRole::Def)
         };
         let mut written: FxHashMap<PReg, u32> = FxHashMap::default();
         for (access, &(from, _)) in defs() {
