@@ -207,7 +207,7 @@ pub fn machine(
     go_on(observer, "converge", &func)?;
 
     observer.before("select", &func);
-    let uniformity = Uniformity::compute(&func);
+    let uniformity = Uniformity::compute_converged(&func);
     let frequency = frequency::block_frequencies(&func);
     let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;

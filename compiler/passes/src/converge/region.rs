@@ -105,7 +105,7 @@ pub(super) enum Place {
     },
     /// In front of a cycle that has no block of its own in front of it yet.
     Front(Cycle),
-    /// Its threads do not all meet again, or the cycle has several ways in.
+    /// Its threads do not all meet again.
     Nowhere,
 }
 
@@ -159,7 +159,14 @@ fn place(branch: Block, flow: &Flow) -> Place {
         entries.sort_by_key(|&(_, member)| cfg.rpo_index(member));
         let Some(&(front, header)) = entries.first() else { return Place::Nowhere };
         if entries.iter().any(|&(_, target)| target != header) {
-            return Place::Nowhere;
+            // Several ways in: the region begins where all of them still are one.
+            let fronts = entries.iter().map(|&(pred, _)| pred);
+            let above = fronts.fold(Some(front), |up, pred| flow.dominators.common(up?, pred));
+            match above.filter(|&above| above != anchor && !inside(above)) {
+                Some(above) => anchor = above,
+                None => return Place::Nowhere,
+            }
+            continue;
         }
         if !flow.postdominators.post_dominates(join, header) {
             anchor = header;

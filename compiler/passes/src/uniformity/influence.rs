@@ -48,11 +48,12 @@ pub(super) struct Region {
 }
 
 impl Influence {
-    pub(super) fn new(func: &Function, cfg: &Cfg) -> Influence {
+    /// `converged` says that the converge pass has run, though it may have found nothing to bracket.
+    pub(super) fn new(func: &Function, cfg: &Cfg, converged: bool) -> Influence {
         let opens = |block: Block| {
             func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy(..)))
         };
-        let ends = if cfg.rpo().iter().any(|&block| opens(block)) {
+        let ends = if converged || cfg.rpo().iter().any(|&block| opens(block)) {
             barrier_ends(func, cfg)
         } else {
             let postdominators = PostDominators::compute(&live_graph(func));

@@ -79,13 +79,23 @@ impl Uniformity {
     /// Analyses a function. Where it has convergence barriers, threads that diverged are together again
     /// where these say so; where it has none yet, at the post-dominators of divergent branches.
     pub fn compute(func: &Function) -> Uniformity {
+        Uniformity::solve(func, false)
+    }
+
+    /// Analyses a function that the converge pass has seen: threads that diverged are together again only where
+    /// a convergence barrier says so, even if there is none in the whole function.
+    pub fn compute_converged(func: &Function) -> Uniformity {
+        Uniformity::solve(func, true)
+    }
+
+    fn solve(func: &Function, converged: bool) -> Uniformity {
         let cfg = &Cfg::compute(func);
         let loops = &Loops::compute(cfg, &Dominators::compute(cfg));
         let mut solver = Solver {
             func,
             cfg,
             loops,
-            influence: Influence::new(func, cfg),
+            influence: Influence::new(func, cfg, converged),
             result: Uniformity {
                 divergent_values: EntitySet::new(),
                 values_left_apart: EntitySet::new(),
