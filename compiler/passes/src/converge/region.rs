@@ -160,8 +160,8 @@ fn place(branch: Block, flow: &Flow) -> Place {
         let Some(&(front, header)) = entries.first() else { return Place::Nowhere };
         if entries.iter().any(|&(_, target)| target != header) {
             // Several ways in: the region begins where all of them still are one.
-            let fronts = entries.iter().map(|&(pred, _)| pred);
-            let above = fronts.fold(Some(front), |up, pred| flow.dominators.common(up?, pred));
+            let mut fronts = entries.iter().map(|&(pred, _)| pred);
+            let above = fronts.try_fold(front, |up, pred| flow.dominators.common(up, pred));
             match above.filter(|&above| above != anchor && !inside(above)) {
                 Some(above) => anchor = above,
                 None => return Place::Nowhere,
