@@ -1,5 +1,6 @@
-//! The order of a run without time: all CTAs are resident, all warps make progress.
+//! The order of a run without time: all warps of the CTAs that are there make progress.
 //!
+//! As many CTAs are there at once as the largest GPU has room for; the others come when one of these has ended.
 //! Warps take turns in a fixed order; each turn has a random length, and some are skipped, so that different
 //! seeds give different interleavings and equal seeds the same. Since every warp gets a turn again and
 //! again, and every ready group of a warp its share, spinning threads can't starve others.
@@ -16,10 +17,13 @@ use crate::grid::Grid;
 use crate::launch::{Options, Shape};
 use crate::memory::GridMemory;
 use crate::random::Random;
-use crate::warp::{Control, Joining, Wait};
+use crate::warp::{Control, Joining, LANES, Wait};
 
 /// A turn has at most 2 to this power instructions.
 const TURN_BITS: u32 = 8;
+
+/// Warps that are there at once, unless one CTA has more: as many as an H100 has places for (132 SMs of 64).
+const RESIDENT_WARPS: u32 = 132 * 64;
 
 /// The scheduler of a run without time.
 pub(crate) struct Interleaved<'a> {
@@ -32,7 +36,9 @@ impl Scheduler for Interleaved<'_> {
         let options = self.options;
         let mut random = Random::new(options.seed);
         let mut grid = Grid::new(engine, shape, memory);
-        for cta in 0..shape.grid.iter().product() {
+        let mut to_come = 0..shape.grid.iter().product();
+        let resident = RESIDENT_WARPS / shape.threads().div_ceil(LANES as u32).max(1);
+        for cta in to_come.by_ref().take(resident.max(1) as usize) {
             grid.start(cta, &mut random);
         }
         loop {
@@ -48,6 +54,17 @@ impl Scheduler for Interleaved<'_> {
                     if random.below(4) != 0 {
                         turn(&mut grid, cta, warp, &mut random)?;
                     }
+                }
+            }
+            if !to_come.is_empty() {
+                let before = grid.ctas.len();
+                grid.ctas.retain(|cta| cta.warps.iter().any(|warp| warp.control.live != 0));
+                let ended = before - grid.ctas.len();
+                for cta in to_come.by_ref().take(ended) {
+                    grid.start(cta, &mut random);
+                }
+                if ended > 0 {
+                    continue;
                 }
             }
             if !alive {

@@ -232,6 +232,24 @@ block0:
     run(text, &case(1, 1, vec![buffer("out", &[5, 0], &[0, 6])])).unwrap();
 }
 
+/// More CTAs than there is room for at once: the others come later, and all of them come.
+#[test]
+fn ctas_without_a_place_wait_for_one() {
+    let text = r#"
+func @k entry {
+    param "out" 8 +0
+block0:
+    v0 = param.b64 +0
+    v1 = const.b32 0x1
+    v2 = sreg.b32 ctaid.x
+    red.add.global.b32 [v0], v1
+    red.umax.global.b32 [v0 + 4], v2
+    exit
+}
+"#;
+    run(text, &case(20_000, 1, vec![buffer("out", &[0, 0], &[20_000, 19_999])])).unwrap();
+}
+
 #[test]
 fn a_barrier_that_some_never_reach_is_a_deadlock() {
     let text = r#"
