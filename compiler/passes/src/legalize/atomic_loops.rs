@@ -28,8 +28,10 @@ use ptxc_ir::{
 };
 use ptxc_sass::Arch;
 
+use super::split_vector_atomics::has_packed;
+
 /// Makes loops of the atomic updates that the target lacks.
-pub fn atomic_loops(func: &mut Function, _arch: Arch) -> bool {
+pub fn atomic_loops(func: &mut Function, arch: Arch) -> bool {
     let mut renames = Vec::new();
     let mut changed = false;
     let mut layout = Vec::with_capacity(func.layout.len());
@@ -37,7 +39,7 @@ pub fn atomic_loops(func: &mut Function, _arch: Arch) -> bool {
         let mut block = first;
         layout.push(block);
         for inst in std::mem::take(&mut func.blocks[block].insts) {
-            let Some(access) = needs_loop(func, inst) else {
+            let Some(access) = needs_loop(func, inst, arch) else {
                 func.blocks[block].insts.push(inst);
                 continue;
             };
@@ -62,7 +64,7 @@ pub fn atomic_loops(func: &mut Function, _arch: Arch) -> bool {
 }
 
 /// The access of an update that needs a loop.
-fn needs_loop(func: &Function, inst: Inst) -> Option<Access> {
+fn needs_loop(func: &Function, inst: Inst, arch: Arch) -> Option<Access> {
     let data = &func.insts[inst];
     let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
     let in_shared = matches!(access.space, Space::Shared | Space::Generic);
@@ -71,6 +73,10 @@ fn needs_loop(func: &Function, inst: Inst) -> Option<Access> {
         return None;
     }
     if data.ty.bits() == 16 {
+        return Some(access);
+    }
+    if matches!(data.ty, Type::F16x2 | Type::BF16x2) && op != AtomicOp::Exch && !has_packed(op, data.ty, arch)
+    {
         return Some(access);
     }
     let native = match op {

@@ -34,12 +34,14 @@ mod f64_square_root;
 mod funnel_shifts;
 mod fuse_multiply_add;
 mod global_addresses;
+mod half_arithmetic;
 mod integer_division;
 mod memory_orders;
 mod narrow_integers;
 mod narrow_vectors;
 mod packed_atomics;
 mod paired_products;
+mod split_vector_atomics;
 mod switches;
 mod wide_division;
 mod wide_integers;
@@ -59,12 +61,14 @@ pub use f64_square_root::f64_square_root;
 pub use funnel_shifts::funnel_shifts;
 pub use fuse_multiply_add::fuse_multiply_add;
 pub use global_addresses::global_addresses;
+pub use half_arithmetic::half_arithmetic;
 pub use integer_division::integer_division;
 pub use memory_orders::memory_orders;
 pub use narrow_integers::narrow_integers;
 pub use narrow_vectors::narrow_vectors;
 pub use packed_atomics::packed_atomics;
 pub use paired_products::paired_products;
+pub use split_vector_atomics::{Split, split, split_vector_atomics};
 pub use switches::switches;
 pub use wide_division::wide_division;
 pub use wide_integers::wide_integers;
@@ -83,8 +87,10 @@ pub const RULES: &[(&str, Rule)] = &[
     ("bar-to-barrier", bar_to_barrier),
     ("switches", switches),
     ("memory-orders", memory_orders),
-    ("atomic-loops", atomic_loops),
     ("packed-atomics", packed_atomics),
+    ("split-vector-atomics", split_vector_atomics),
+    ("atomic-loops", atomic_loops),
+    ("half-arithmetic", half_arithmetic),
     ("narrow-vectors", narrow_vectors),
     ("global-addresses", global_addresses),
     ("window-addresses", window_addresses),

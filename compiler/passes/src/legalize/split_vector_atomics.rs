@@ -1,0 +1,109 @@
+//! Atomic updates of vectors become one update an element where the target has none of the whole.
+//!
+//! ```text
+//! red.fadd.global…b32.v2.f32          =>   red.fadd.global…b32.f32 [v0 + 8], v1
+//!     [v0 + 8], v1, v2                     red.fadd.global…b32.f32 [v0 + 12], v2
+//!
+//! v5, v6 = atomic.fmax…b32.v2.f16x2   =>   v5 = atomic.fmax…b32.f16x2 [v0], v1     // a loop: see `atomic-loops`
+//!     [v0], v1, v2                         v6 = atomic.fmax…b32.f16x2 [v0 + 4], v2
+//! ```
+//!
+//! PTX promises atomicity for each element of a vector, not for the vector, so that other threads may come between the
+//! parts. sm_90 updates up to 16 bytes at once and keeps its vectors. The targets before it update 32 bits of these types:
+//!
+//! | elements | operation | parts below sm_90 |
+//! |---|---|---|
+//! | `f32` | add | one native update an element |
+//! | `f16`, in pairs | add | one native update a pair |
+//! | `f16`, in pairs | min, max | one loop around compare-and-swap a pair |
+//! | `bf16`, in pairs | add, min, max | one loop around compare-and-swap a pair |
+//!
+//! Halves have been packed by `packed-atomics`. A vector at a generic address is in global memory, the only one that has
+//! vectors, and its parts say so: the target may have no generic update that it does have of global memory. Linear.
+
+use ptxc_ir::{Access, AtomicOp, Function, MemType, Op, Space, Type};
+use ptxc_sass::Arch;
+
+use super::emitter::rewrite;
+
+/// The parts that an update of a vector is split into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// How many there are.
+    pub parts: u8,
+    /// The type of a part, 32 bits wide.
+    pub ty: Type,
+    /// Whether the target updates a part by one instruction; else it is a loop around compare-and-swap.
+    pub is_native: bool,
+}
+
+/// What an update of `lanes` elements of type `ty` is split into; none where it stays whole.
+pub fn split(op: AtomicOp, ty: Type, lanes: u8, arch: Arch) -> Option<Split> {
+    if lanes < 2 || arch >= Arch::Sm90 {
+        return None;
+    }
+    let parts = if ty.bits() == 16 { lanes / 2 } else { lanes };
+    let ty = match ty {
+        Type::F16 => Type::F16x2,
+        Type::BF16 => Type::BF16x2,
+        whole => whole,
+    };
+    let is_native = ty == Type::F32 || has_packed(op, ty, arch);
+    Some(Split { parts, ty, is_native })
+}
+
+/// Whether global memory updates one pair of halves by an instruction.
+pub fn has_packed(op: AtomicOp, pair: Type, arch: Arch) -> bool {
+    match pair {
+        Type::F16x2 => op == AtomicOp::Fadd || arch >= Arch::Sm90,
+        Type::BF16x2 => arch >= Arch::Sm90,
+        _ => false,
+    }
+}
+
+/// Splits what the target lacks.
+pub fn split_vector_atomics(func: &mut Function, arch: Arch) -> bool {
+    rewrite(func, |emitter, inst| {
+        let data = emitter.func.insts[inst].clone();
+        let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return false };
+        if data.ty.bits() != 32 || split(op, data.ty, access.lanes, arch).is_none() {
+            return false;
+        }
+        let results = emitter.func.results(inst).to_vec();
+        let address = match access.space {
+            Space::Generic => emitter.value(Op::FromGeneric(Space::Global), Type::B64, &data.args[..1]),
+            _ => data.args[0],
+        };
+        let mut part = Access { space: Space::Global, lanes: 1, elem: MemType::B32, ..access };
+        for (lane, &operand) in data.args[1..].iter().enumerate() {
+            part.offset = access.offset.wrapping_add(4 * lane as i32);
+            if matches!(data.op, Op::Red(..)) {
+                emitter.inst(Op::Red(op, part), data.ty, &[address, operand]);
+            } else {
+                let old = emitter.value(Op::Atomic(op, part), data.ty, &[address, operand]);
+                emitter.rename(results[lane], old);
+            }
+        }
+        true
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vector_of_ptx_is_whole_or_has_parts_that_cover_it() {
+        let halves = [Type::F16, Type::BF16].map(|ty| [2, 4, 8].map(|lanes| (ty, lanes)));
+        let words = [Type::F32, Type::F16x2, Type::BF16x2].map(|ty| [2, 4, 4].map(|lanes| (ty, lanes)));
+        for (ty, lanes) in halves.into_iter().chain(words).flatten() {
+            for op in [AtomicOp::Fadd, AtomicOp::Fmin, AtomicOp::Fmax] {
+                assert_eq!(split(op, ty, lanes, Arch::Sm90), None);
+                for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm86, Arch::Sm89] {
+                    let split = split(op, ty, lanes, arch).expect("no target before sm_90 has vectors");
+                    assert_eq!(u32::from(split.parts) * split.ty.bits(), u32::from(lanes) * ty.bits());
+                }
+            }
+        }
+    }
+}
