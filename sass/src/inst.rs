@@ -2,9 +2,10 @@
 
 use smallvec::SmallVec;
 
+use crate::arch::Arch;
 use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
-use crate::table::{ModKind, Op, Role, Row};
+use crate::table::{Kinds, ModKind, Op, Role, Row};
 
 /// The predicate that decides whether an instruction has an effect: `@P0`, `@!UP1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -299,6 +300,30 @@ impl<R: Register> Inst<R> {
     }
 }
 
+impl<R: Register> Inst<R> {
+    /// Whether the architecture has it: the row, the modifiers that are chosen, the kinds of its operands. The
+    /// message names what it lacks.
+    pub fn check_arch(&self, arch: Arch) -> Result<(), String> {
+        let row = self.op.row();
+        if !row.archs.contains(arch) {
+            return Err(format!("{arch} has no {}", row.mnemonic));
+        }
+        for (position, modifier) in row.mods.iter().enumerate() {
+            let value = modifier.values[usize::from(self.mods.0[position])];
+            if !modifier.exists(value, arch) {
+                return Err(format!("{arch} has no {value} of {}", row.mnemonic_on(arch)));
+            }
+        }
+        for (slot, operand) in row.slots.iter().zip(&self.operands) {
+            if !slot.accepts(Kinds::of(operand), arch) {
+                let (name, kind) = (row.mnemonic_on(arch), operand.kind);
+                return Err(format!("{arch} has no {name} whose {} is {kind:?}", slot.name));
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,6 +345,16 @@ mod tests {
         ] {
             assert!(wrong.check_form().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_architecture_may_lack_a_row_a_modifier_or_an_operand() {
+        let add = Inst::new(Op::VIADD).ops([r(0), r(1), r(2)]);
+        assert_eq!(add.check_arch(Arch::Sm90), Ok(()));
+        assert_eq!(add.check_arch(Arch::Sm89), Err("sm_89 has no VIADD".to_string()));
+        let round = Inst::new(Op::F2FP).with(".BF16").ops([r(0), r(1), r(2)]);
+        assert_eq!(round.check_arch(Arch::Sm80), Ok(()));
+        assert!(round.check_arch(Arch::Sm75).is_err());
     }
 
     #[test]

@@ -9,8 +9,9 @@
 //! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, link, hazard-check | machine IR → program |
 //!
 //! An [`Observer`] sees the code before and after every pass; it is how the driver prints, times and
-//! stops. In debug builds every pass is followed by the verifier of its form; the allocation checker and
-//! the hazard check run in all builds, since wrong code must never be written.
+//! stops. In debug builds every pass is followed by the verifier of its form; the allocation checker, the
+//! check that the architecture has every instruction, and the hazard check run in all builds, since wrong code
+//! must never be written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, FunctionKind};
 use ptxc_sass::text::{Style, write_program};
-use ptxc_sass::{Arch, Program};
+use ptxc_sass::{Arch, Inst, Program, Register};
 use ptxc_syntax::{NodeId, ast};
 
 use crate::check::env::ModuleEnv;
@@ -59,7 +60,7 @@ const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 pub const UNSUPPORTED_ARCH: Code = Code(902);
 
 /// The architectures that there is code generation for, oldest first.
-pub const TARGETS: &[Arch] = &[Arch::Sm90];
+pub const TARGETS: &[Arch] = &Arch::ALL;
 
 /// Every pass in order, by name.
 pub const PASSES: &[&str] = &[
@@ -141,8 +142,34 @@ fn verified(pass: &str, func: &Function, level: Level) -> Result<(), Halt> {
     if cfg!(debug_assertions) { verify(func, level).map_err(|errors| internal(pass, errors)) } else { Ok(()) }
 }
 
-fn verified_mir(pass: &str, mir: &Mir<VReg>) -> Result<(), Halt> {
-    if cfg!(debug_assertions) { mir::verify(mir).map_err(|errors| internal(pass, errors)) } else { Ok(()) }
+fn verified_mir(pass: &str, mir: &Mir<VReg>, arch: Arch) -> Result<(), Halt> {
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    mir::verify(mir).map_err(|errors| internal(pass, errors))?;
+    exists(pass, mir.insts().map(|inst| &inst.inst), arch)
+}
+
+/// Whether the architecture has all instructions, with their modifiers and kinds of operands.
+fn exists<'a, R: Register + 'a>(
+    pass: &str,
+    insts: impl Iterator<Item = &'a Inst<R>>,
+    arch: Arch,
+) -> Result<(), Halt> {
+    let lacking: Vec<String> = insts.filter_map(|inst| inst.check_arch(arch).err()).take(1).collect();
+    if lacking.is_empty() { Ok(()) } else { Err(internal(pass, lacking)) }
+}
+
+/// What was selected that the architecture lacks.
+fn not_there(mir: &Mir<VReg>, arch: Arch) -> Halt {
+    let mut halt = Halt::new();
+    for inst in mir.insts() {
+        if let Err(why) = inst.inst.check_arch(arch) {
+            halt.push(unsupported(select::Unsupported { op: inst.inst.to_string(), loc: inst.loc, why }));
+        }
+    }
+    halt.dedup();
+    halt
 }
 
 fn go_on(observer: &mut dyn Observer, pass: &'static str, code: &dyn fmt::Display) -> Result<(), Halt> {
@@ -219,14 +246,18 @@ pub fn machine(
             finding.help("an `.extern .shared` array gets its size at launch, and may be larger"),
         ]);
     }
-    verified_mir("select", &mir)?;
+    let lacking = not_there(&mir, arch);
+    if !lacking.is_empty() {
+        return Err(lacking);
+    }
+    verified_mir("select", &mir, arch)?;
     go_on(observer, "select", &mir)?;
 
     observer.before("combine", &mir);
     if opt > 0 {
         combine::combine(&mut mir, arch);
     }
-    verified_mir("combine", &mir)?;
+    verified_mir("combine", &mir, arch)?;
     go_on(observer, "combine", &mir)?;
     Ok(mir)
 }
@@ -312,7 +343,7 @@ pub fn code_with(
         schedule::pre_ra(&mut mir, arch, settings.max_regs, heuristic)
             .map_err(|error| illegal_order("schedule-pre-ra", &error))?;
     }
-    verified_mir("schedule-pre-ra", &mir)?;
+    verified_mir("schedule-pre-ra", &mir, arch)?;
     go_on(observer, "schedule-pre-ra", &mir)?;
 
     observer.before("allocate", &mir);
@@ -339,6 +370,7 @@ pub fn code_with(
     let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
     let (mut program, mut explain) = control::assign(&laid_out, arch, control::Options { sync });
     program.number_labels();
+    exists("allocate", program.insts.iter().map(|coded| &coded.inst), arch)?;
     go_on(observer, "control", &ProgramText(&program))?;
 
     observer.before("link", &ProgramText(&program));

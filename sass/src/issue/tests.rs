@@ -4,7 +4,7 @@ use super::*;
 use crate::text::parse_inst;
 
 fn coded(line: &str) -> Coded {
-    let (inst, control) = parse_inst(line).unwrap_or_else(|error| panic!("{line}: {error:?}"));
+    let (inst, control) = parse_inst(line, Arch::Sm90).unwrap_or_else(|error| panic!("{line}: {error:?}"));
     Coded { inst, control: Control { reuse: control, ..Control::plain() }, loc: u32::MAX }
 }
 

@@ -1,8 +1,8 @@
 //! Integer addition, logic, shifts, comparison and selection.
 
-use super::row::{
-    Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
-};
+use super::archs::{Archs, Spelling};
+use super::row::{Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+use crate::arch::Arch;
 
 /// What the rows of this family share.
 const ALU: Row = Row {
@@ -15,6 +15,8 @@ const ALU: Row = Row {
     completion: Completion::Fixed,
     min_stall: 1,
     effects: Effects::NONE,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -29,8 +31,7 @@ const P_OUT: Slot = Slot::def("pd", Kinds::P);
 const COMPARE: Modifier =
     Modifier::new(ModKind::Compare, &[".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"]);
 const COMBINE: Modifier = Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]);
-const UNSIGNED: Modifier =
-    Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
+const UNSIGNED: Modifier = Modifier::new(ModKind::Sign, &[".U32", ""]).default_to(1);
 
 pub(super) static IADD3: Row = Row {
     mnemonic: "IADD3",
@@ -172,6 +173,7 @@ pub(super) static IMNMX: Row = Row {
     summary: "d = ps ? min(a, b) : max(a, b)",
     slots: &[D, A, B, Slot::read("ps", Kinds::P).not()],
     mods: &[UNSIGNED],
+    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "IMNMX", opcode: 0x217 }],
     opcode: 0x248,
     ..ALU
 };
@@ -181,6 +183,7 @@ pub(super) static VIMNMX3: Row = Row {
     summary: "d = ps ? min(a, b, c) : max(a, b, c)",
     slots: &[D, A, B, CR, Slot::read("ps", Kinds::P).not()],
     mods: &[UNSIGNED],
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x20f,
     ..ALU
 };
@@ -190,6 +193,7 @@ pub(super) static VIADDMNMX: Row = Row {
     summary: "d = ps ? min(a + b, c) : max(a + b, c)",
     slots: &[D, A, B.neg(), C, Slot::read("ps", Kinds::P).not()],
     mods: &[UNSIGNED],
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x246,
     ..ALU
 };

@@ -1,6 +1,8 @@
 //! Atomic updates of memory.
 
+use super::archs::{Archs, Spelling};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use crate::arch::Arch;
 
 const ATOMIC: Row = Row {
     mnemonic: "",
@@ -12,6 +14,8 @@ const ATOMIC: Row = Row {
     completion: Completion::Variable,
     min_stall: 1,
     effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE },
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -26,7 +30,11 @@ const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
 /// The address of a compare-and-swap is always 64 bits.
 const WIDE: Modifier = Modifier::new(ModKind::Extended, &[".E"]);
 const ORDER: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRONG", ".WEAK"]);
-const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"]);
+const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"]).spelled(&[(
+    ".SM",
+    Archs::only(Arch::Sm75),
+    ".CTA",
+)]);
 const ATOMIC_OP: Modifier =
     Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH"]);
 const ATOMIC_TYPE: Modifier = Modifier::new(
@@ -66,6 +74,7 @@ pub(super) static REDG: Row = Row {
     slots: &[ADDRESS, DATA],
     mods: &[EXTENDED, ATOMIC_OP, ATOMIC_SIZE, ATOMIC_TYPE, ORDER, SCOPE],
     completion: Completion::LateRead,
+    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "RED", opcode: 0 }],
     opcode: 0x98e,
     ..ATOMIC
 };

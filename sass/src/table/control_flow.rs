@@ -1,5 +1,6 @@
 //! Branches, calls, exits and convergence barriers.
 
+use super::archs::Archs;
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
@@ -14,6 +15,8 @@ const FLOW: Row = Row {
     completion: Completion::Fixed,
     min_stall: 5,
     effects: Effects { convergent: true, ..Effects::NONE },
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 

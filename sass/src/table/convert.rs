@@ -1,8 +1,8 @@
 //! The transcendental unit: approximations, conversions, bit counts.
 
+use super::archs::Archs;
 use super::row::{
-    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
-    Width,
+    Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
 
 /// What the rows of this family share.
@@ -16,6 +16,8 @@ const XU: Row = Row {
     completion: Completion::Variable,
     min_stall: 1,
     effects: Effects::NONE,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -27,14 +29,9 @@ const B_PAIR: Slot = Slot::read("b", Kinds::R.or(Kinds::UR)).width(Width::Fixed(
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]);
 const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]);
 const INTEGRAL: Modifier = Modifier::new(ModKind::Round, &["", ".FLOOR", ".CEIL", ".TRUNC"]);
-const TO_WORD: Modifier =
-    Modifier { kind: ModKind::DataType, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
-const FROM_INT: Modifier = Modifier {
-    kind: ModKind::SourceType,
-    values: &[".U8", ".S8", ".U16", ".S16", ".U32", ""],
-    default: 5,
-    bits: Bits { lo: 0, len: 0 },
-};
+const TO_WORD: Modifier = Modifier::new(ModKind::DataType, &[".U32", ""]).default_to(1);
+const FROM_INT: Modifier =
+    Modifier::new(ModKind::SourceType, &[".U8", ".S8", ".U16", ".S16", ".U32", ""]).default_to(5);
 const TO_LONG: Modifier = Modifier::new(ModKind::DataType, &[".U64", ".S64"]);
 const FROM_LONG: Modifier = Modifier::new(ModKind::SourceType, &[".U64", ".S64"]);
 const TO_HALF: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".BF16"]);
@@ -85,7 +82,7 @@ pub(super) static FLO: Row = Row {
     summary: "d = the position of the highest one of b; with `.SH` the shift that brings it to the top",
     slots: &[D, Slot::def("pd", Kinds::P).hidden(), B.not()],
     mods: &[
-        Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } },
+        Modifier::new(ModKind::Sign, &[".U32", ""]).default_to(1),
         Modifier::new(ModKind::Variant, &["", ".SH"]),
     ],
     opcode: 0x300,
@@ -274,12 +271,7 @@ pub(super) static F2I_HALF: Row = Row {
     summary: "d = the half b as an integer, saturating",
     slots: &[D, HALF_B],
     mods: &[
-        Modifier {
-            kind: ModKind::DataType,
-            values: &[".U8", ".S8", ".U16", ".S16", ".U32", ""],
-            default: 5,
-            bits: Bits { lo: 0, len: 0 },
-        },
+        Modifier::new(ModKind::DataType, &[".U8", ".S8", ".U16", ".S16", ".U32", ""]).default_to(5),
         FROM_HALF,
         INTEGRAL,
         Modifier::new(ModKind::Variant, &["", ".NTZ"]),

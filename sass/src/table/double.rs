@@ -1,5 +1,6 @@
 //! Double precision: every operand is a pair of registers.
 
+use super::archs::Archs;
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
@@ -14,6 +15,8 @@ const FP64: Row = Row {
     completion: Completion::Fixed,
     min_stall: 1,
     effects: Effects::NONE,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 

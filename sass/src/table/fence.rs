@@ -1,6 +1,8 @@
 //! Memory fences.
 
+use super::archs::Archs;
 use super::row::{Completion, Effects, LatencyClass, ModKind, Modifier, Pipe, Row};
+use crate::arch::Arch;
 
 const FENCE: Row = Row {
     mnemonic: "",
@@ -12,6 +14,8 @@ const FENCE: Row = Row {
     completion: Completion::LateRead,
     min_stall: 6,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -34,8 +38,13 @@ pub(super) static ERRBAR: Row = Row {
     ..FENCE
 };
 
-pub(super) static CGAERRBAR: Row =
-    Row { mnemonic: "CGAERRBAR", summary: "as ERRBAR, for the cluster", opcode: 0x5ab, ..FENCE };
+pub(super) static CGAERRBAR: Row = Row {
+    mnemonic: "CGAERRBAR",
+    summary: "as ERRBAR, for the cluster",
+    archs: Archs::since(Arch::Sm90),
+    opcode: 0x5ab,
+    ..FENCE
+};
 
 pub(super) static CCTL_IVALL: Row = Row {
     mnemonic: "CCTL.IVALL",

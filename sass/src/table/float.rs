@@ -1,8 +1,10 @@
 //! The multiply-add pipe, float and integer, and float comparison.
 
+use super::archs::Archs;
 use super::row::{
-    Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
+use crate::arch::Arch;
 
 /// What the rows of the multiply-add pipe share.
 const FMA: Row = Row {
@@ -15,6 +17,8 @@ const FMA: Row = Row {
     completion: Completion::Fixed,
     min_stall: 1,
     effects: Effects::NONE,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -34,8 +38,7 @@ pub(super) const COMPARE: Modifier = Modifier::new(
     ],
 );
 pub(super) const COMBINE: Modifier = Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]);
-const UNSIGNED: Modifier =
-    Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
+const UNSIGNED: Modifier = Modifier::new(ModKind::Sign, &[".U32", ""]).default_to(1);
 const FLOAT: ImmFormat = ImmFormat::Float;
 const SIGNED: ImmFormat = ImmFormat::Signed;
 const WIDE_C: Slot = Slot::read("c", Kinds::R.or(Kinds::UR).or(Kinds::CONST)).reuse(2).width(Width::Fixed(2));
@@ -200,6 +203,7 @@ pub(super) static VIADD: Row = Row {
     summary: "d = a + b on the multiply-add pipe",
     slots: &[D, A.neg(), B.neg()],
     pipe: Pipe::FmaHeavy,
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x236,
     ..FMA
 };
@@ -218,6 +222,7 @@ pub(super) static F2FP: Row = Row {
     ],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x23e,
     ..FMA
 };

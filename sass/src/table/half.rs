@@ -4,10 +4,12 @@
 //! is how single halves are computed; or two constants, the high one first. The rows of bfloat16 are their own,
 //! since that is what their constants are.
 
+use super::archs::Archs;
 use super::float::{COMBINE, COMPARE};
 use super::row::{
     Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
 };
+use crate::arch::Arch;
 
 /// What the rows of this family share.
 const HALF: Row = Row {
@@ -20,6 +22,8 @@ const HALF: Row = Row {
     completion: Completion::Fixed,
     min_stall: 1,
     effects: Effects::NONE,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -36,6 +40,8 @@ const BRAIN_C: Slot = C.imm(ImmFormat::BrainPair);
 const PD: Slot = Slot::def("pd", Kinds::P);
 const PE: Slot = Slot::def("pe", Kinds::P).optional();
 const PS: Slot = Slot::read("ps", Kinds::P).not().optional();
+/// NVIDIA's compiler makes `HFMA2.MMA` for the data centre alone.
+const TENSOR_HALVES: Archs = Archs::only(Arch::Sm80).or(Archs::since(Arch::Sm90));
 /// `HFMA2.MMA` takes whole registers.
 const MMA: Kinds = Kinds::R.or(Kinds::IMM);
 const MMA_A: Slot = Slot::read("a", Kinds::R).neg().abs().reuse(0);
@@ -63,6 +69,7 @@ pub(super) static HADD2_BF16: Row = Row {
     summary: "d = a + b on two bfloat16, rounded",
     slots: &[D, A, BRAIN_B],
     mods: &[],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x230,
     ..HALF
 };
@@ -93,6 +100,7 @@ pub(super) static HMUL2_BF16: Row = Row {
     summary: "d = a * b on two bfloat16, rounded",
     slots: &[D, A, BRAIN_B],
     mods: &[],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x232,
     ..HALF
 };
@@ -111,6 +119,7 @@ pub(super) static HFMA2_BF16: Row = Row {
     summary: "d = a * b + c on two bfloat16, rounded once; `.RELU` makes what is negative zero",
     slots: &[D, A, BRAIN_B, BRAIN_C],
     mods: &[Modifier::new(ModKind::Sat, &["", ".RELU"])],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x231,
     ..HALF
 };
@@ -121,6 +130,7 @@ pub(super) static HFMA2_MMA: Row = Row {
     slots: &[D, MMA_A, MMA_B, MMA_C],
     mods: &[FTZ, SAT_OR_RELU],
     latency: LatencyClass::HalfMma,
+    archs: TENSOR_HALVES,
     opcode: 0x235,
     ..HALF
 };
@@ -131,6 +141,7 @@ pub(super) static HFMA2_MMA_BF16: Row = Row {
     slots: &[D, MMA_A, MMA_B.imm(ImmFormat::BrainPair), MMA_C.imm(ImmFormat::BrainPair)],
     mods: &[Modifier::new(ModKind::Sat, &["", ".RELU"])],
     latency: LatencyClass::HalfMma,
+    archs: TENSOR_HALVES,
     opcode: 0x235,
     ..HALF
 };
@@ -149,6 +160,7 @@ pub(super) static HSETP2_BF16: Row = Row {
     summary: "HSETP2 of bfloat16",
     slots: &[PD, PE, A, BRAIN_B, PS],
     mods: &[COMPARE, COMBINE],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x234,
     ..HALF_ALU
 };
@@ -167,6 +179,7 @@ pub(super) static HSET2_BF16: Row = Row {
     summary: "HSET2 of bfloat16",
     slots: &[D, A, BRAIN_B, PS],
     mods: &[ONES, COMPARE, COMBINE],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x233,
     ..HALF_ALU
 };
@@ -176,6 +189,7 @@ pub(super) static HMNMX2: Row = Row {
     summary: "d = ps ? min(a, b) : max(a, b) on two halves; a NaN loses against a number, or wins (`.NAN`)",
     slots: &[D, A, B, PS],
     mods: &[FTZ, NAN, XORSIGN],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x240,
     ..HALF_ALU
 };
@@ -185,6 +199,7 @@ pub(super) static HMNMX2_BF16: Row = Row {
     summary: "HMNMX2 of bfloat16",
     slots: &[D, A, BRAIN_B, PS],
     mods: &[NAN, XORSIGN],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x240,
     ..HALF_ALU
 };

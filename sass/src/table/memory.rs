@@ -1,6 +1,8 @@
 //! Loads and stores.
 
+use super::archs::{Archs, Spelling};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use crate::arch::Arch;
 
 const LOAD: Row = Row {
     mnemonic: "",
@@ -12,6 +14,8 @@ const LOAD: Row = Row {
     completion: Completion::Variable,
     min_stall: 1,
     effects: Effects { reads_memory: true, ..Effects::NONE },
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -27,15 +31,14 @@ const ADDRESS: Slot = Slot::read("addr", Kinds::MEM);
 const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
 const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
-const SIZE: Modifier = Modifier {
-    kind: ModKind::Size,
-    values: &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128"],
-    default: 4,
-    bits: super::row::Bits { lo: 0, len: 0 },
-};
+const SIZE: Modifier =
+    Modifier::new(ModKind::Size, &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128"]).default_to(4);
 const CACHE: Modifier = Modifier::new(ModKind::Cache, &["", ".EF", ".EL", ".LU", ".EU", ".NA"]);
 const ORDER: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRONG", ".WEAK"]);
-const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"]);
+/// On sm_75 an access that asks for nothing has the scope `.SYS`.
+const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"])
+    .limited(&[("", Archs::since(Arch::Sm80))])
+    .spelled(&[(".SM", Archs::only(Arch::Sm75), ".CTA")]);
 
 pub(super) static LDG: Row = Row {
     mnemonic: "LDG",
@@ -60,6 +63,7 @@ pub(super) static LDS: Row = Row {
     summary: "load from shared memory",
     slots: &[D, SHARED_ADDRESS],
     mods: &[SIZE],
+    spellings: &[Spelling { archs: Archs::only(Arch::Sm75), mnemonic: "LDS.U", opcode: 0 }],
     opcode: 0x984,
     ..LOAD
 };

@@ -5,6 +5,7 @@
 //! follow from the row.
 
 mod alu;
+mod archs;
 mod atomic;
 mod control_flow;
 mod convert;
@@ -20,6 +21,7 @@ mod sync;
 mod uniform;
 mod warp;
 
+pub use archs::{Archs, Spelling};
 pub use row::{
     Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row,
     Slot, Width,

@@ -1,5 +1,6 @@
 //! Moves from special registers and from general to uniform ones.
 
+use super::archs::Archs;
 use super::row::{Completion, Effects, Kinds, LatencyClass, Pipe, Row, Slot, Width};
 
 const MOVE: Row = Row {
@@ -12,6 +13,8 @@ const MOVE: Row = Row {
     completion: Completion::Fixed,
     min_stall: 1,
     effects: Effects::NONE,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 

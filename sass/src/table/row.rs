@@ -1,5 +1,7 @@
 //! The shape of a row: slots, modifiers, timing class and effects.
 
+use super::archs::{Archs, Spelling};
+use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::{HalfSelect, Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
@@ -202,6 +204,11 @@ impl Kinds {
         self.0 & other.0 == other.0
     }
 
+    /// Whether the two have one in common.
+    pub const fn meets(self, other: Kinds) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// The kind of a register of that file.
     pub const fn of_file(file: RegFile) -> Kinds {
         match file {
@@ -359,6 +366,8 @@ pub struct Slot {
     /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
     /// the targets of an indexed branch. Only the last slot of a row.
     pub repeated: bool,
+    /// The kinds of operands that fill it on some architectures only; it takes all others everywhere.
+    pub limits: &'static [(Kinds, Archs)],
     /// Where it is encoded.
     pub bits: Bits,
 }
@@ -382,6 +391,7 @@ impl Slot {
             halves: Halves::None,
             spaced: false,
             repeated: false,
+            limits: &[],
             bits: Bits { lo: 0, len: 0 },
         }
     }
@@ -475,6 +485,18 @@ impl Slot {
     pub const fn repeated(mut self) -> Slot {
         self.repeated = true;
         self
+    }
+
+    /// The same, where those kinds of operands fill it on those architectures only.
+    pub const fn limited(mut self, limits: &'static [(Kinds, Archs)]) -> Slot {
+        self.limits = limits;
+        self
+    }
+
+    /// Whether operands of that kind fill it on the architecture.
+    pub fn accepts(&self, kinds: Kinds, arch: Arch) -> bool {
+        let lacks = |&(limited, archs): &(Kinds, Archs)| limited.meets(kinds) && !archs.contains(arch);
+        self.kinds.contains(kinds) && !self.limits.iter().any(lacks)
     }
 
     /// The same at that place of the encoding.
@@ -572,6 +594,10 @@ pub struct Modifier {
     pub values: &'static [&'static str],
     /// The index of the default.
     pub default: u8,
+    /// The values that exist on some architectures only; all others exist everywhere.
+    pub limits: &'static [(&'static str, Archs)],
+    /// The values that are written differently on some architectures: the value, where, how.
+    pub spellings: &'static [(&'static str, Archs, &'static str)],
     /// Where it is encoded.
     pub bits: Bits,
 }
@@ -579,7 +605,36 @@ pub struct Modifier {
 impl Modifier {
     /// A modifier whose first value is the default.
     pub const fn new(kind: ModKind, values: &'static [&'static str]) -> Modifier {
-        Modifier { kind, values, default: 0, bits: Bits { lo: 0, len: 0 } }
+        Modifier { kind, values, default: 0, limits: &[], spellings: &[], bits: Bits { lo: 0, len: 0 } }
+    }
+
+    /// The same with the value of that index as the default.
+    pub const fn default_to(mut self, index: u8) -> Modifier {
+        self.default = index;
+        self
+    }
+
+    /// The same, where those values exist on those architectures only.
+    pub const fn limited(mut self, limits: &'static [(&'static str, Archs)]) -> Modifier {
+        self.limits = limits;
+        self
+    }
+
+    /// The same, where those values are written differently on those architectures.
+    pub const fn spelled(mut self, spellings: &'static [(&'static str, Archs, &'static str)]) -> Modifier {
+        self.spellings = spellings;
+        self
+    }
+
+    /// Whether the value exists on the architecture.
+    pub fn exists(&self, value: &str, arch: Arch) -> bool {
+        !self.limits.iter().any(|&(limited, archs)| limited == value && !archs.contains(arch))
+    }
+
+    /// The text of a value on the architecture.
+    pub fn text(&self, value: &'static str, arch: Arch) -> &'static str {
+        let other = self.spellings.iter().find(|(name, archs, _)| *name == value && archs.contains(arch));
+        other.map_or(value, |(_, _, text)| text)
     }
 
     /// The same at that place of the encoding.
@@ -610,6 +665,10 @@ pub struct Row {
     pub min_stall: u8,
     /// Effects beyond registers.
     pub effects: Effects,
+    /// Where it exists.
+    pub archs: Archs,
+    /// Its other names and opcodes, and where it has them.
+    pub spellings: &'static [Spelling],
     /// The base opcode, bits 0 to 11 of the form with registers only; 0 where not settled yet.
     pub opcode: u16,
 }
@@ -620,8 +679,15 @@ impl Row {
         self.slots.iter().position(|slot| slot.name == name)
     }
 
-    /// Whether the slot of that name takes operands of that kind: the legal-form query of selection.
-    pub fn accepts(&self, name: &str, kinds: Kinds) -> bool {
-        self.slot(name).is_some_and(|index| self.slots[index].kinds.contains(kinds))
+    /// Whether the slot of that name takes operands of that kind on the architecture: the legal-form query of
+    /// selection.
+    pub fn accepts(&self, name: &str, kinds: Kinds, arch: Arch) -> bool {
+        self.slot(name).is_some_and(|index| self.slots[index].accepts(kinds, arch))
+    }
+
+    /// The text before the modifiers on the architecture.
+    pub fn mnemonic_on(&self, arch: Arch) -> &'static str {
+        let other = self.spellings.iter().find(|spelling| spelling.archs.contains(arch));
+        other.map_or(self.mnemonic, |spelling| spelling.mnemonic)
     }
 }

@@ -1,6 +1,8 @@
 //! CTA barriers and warp synchronisation.
 
+use super::archs::{Archs, Spelling};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+use crate::arch::Arch;
 
 const SYNC: Row = Row {
     mnemonic: "",
@@ -18,6 +20,8 @@ const SYNC: Row = Row {
         convergent: true,
         ..Effects::NONE
     },
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -32,7 +36,8 @@ pub(super) static BAR: Row = Row {
     mods: &[
         Modifier::new(ModKind::Mode, &[".SYNC", ".ARV", ".RED"]),
         Modifier::new(ModKind::Reduction, &["", ".POPC", ".AND", ".OR"]),
-        Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"]),
+        Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"])
+            .limited(&[(".DEFER_BLOCKING", Archs::since(Arch::Sm80))]),
     ],
     min_stall: 1,
     opcode: 0x31d,
@@ -65,6 +70,7 @@ pub(super) static WARPSYNC_ALL: Row = Row {
     summary: "wait for all lanes of the warp",
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x948,
     ..SYNC
 };
@@ -73,6 +79,7 @@ pub(super) static WARPSYNC_COLLECTIVE: Row = Row {
     mnemonic: "WARPSYNC.COLLECTIVE",
     summary: "wait for the lanes of the mask; those that run alone take turns up to the label's ENDCOLLECTIVE",
     slots: &[Slot::read("mask", Kinds::R), Slot::read("target", Kinds::LABEL)],
+    archs: Archs::since(Arch::Sm90),
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
     opcode: 0x348,
@@ -84,6 +91,7 @@ pub(super) static ENDCOLLECTIVE: Row = Row {
     summary: "end of what a WARPSYNC.COLLECTIVE began",
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x91b,
     ..SYNC
 };
@@ -95,6 +103,7 @@ pub(super) static NANOSLEEP: Row = Row {
     completion: Completion::LateRead,
     latency: LatencyClass::Branch,
     effects: Effects { convergent: true, ..Effects::NONE },
+    spellings: &[Spelling { archs: Archs::only(Arch::Sm75), mnemonic: "NANOSLEEP.WARP", opcode: 0 }],
     opcode: 0x35d,
     ..SYNC
 };

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Op, Role, Row};
-use crate::text::parse_inst;
+use super::{ModKind, Op, Role, Row};
+use crate::arch::Arch;
+use crate::text::{parse_inst, write_inst};
 use crate::{HalfSelect, Inst, Operand, OperandKind, PReg};
 
 fn for_each(mut check: impl FnMut(Op, &'static Row)) {
@@ -74,9 +75,11 @@ fn no_bit_is_claimed_twice() {
     });
 }
 
-/// A sample of a row that fills every slot with something that fits, and prints all of them.
-fn sample(op: Op) -> Inst<PReg> {
+/// A sample of a row that fills every slot with something that fits, on the architecture if it has the row, and
+/// prints all of them.
+fn sample(op: Op, arch: Arch) -> Inst<PReg> {
     use super::Kinds;
+    let row_exists = op.row().archs.contains(arch);
     let mut inst = Inst::new(op);
     for (index, slot) in op.row().slots.iter().enumerate() {
         if slot.repeated {
@@ -100,7 +103,8 @@ fn sample(op: Op) -> Inst<PReg> {
             (Kinds::SPECIAL, Operand::special(crate::SpecialReg::TidX)),
             (Kinds::CONVERGENCE, Operand::convergence(1)),
         ];
-        let found = candidates.into_iter().find(|(kind, _)| slot.kinds.contains(*kind));
+        let takes = |kind| slot.accepts(kind, arch) || (!row_exists && slot.kinds.contains(kind));
+        let found = candidates.into_iter().find(|(kind, _)| takes(*kind));
         let operand = found.unwrap_or_else(|| panic!("{op:?} {} takes nothing", slot.name)).1;
         let both = slot.halves.takes(HalfSelect::Both);
         inst.operands[index] = operand.half(if both { HalfSelect::Both } else { HalfSelect::High });
@@ -108,28 +112,67 @@ fn sample(op: Op) -> Inst<PReg> {
     inst
 }
 
-/// The text of an instruction leads back to its row: for the defaults, and with every value of every
-/// modifier. The shapes may not collide with those of another row.
+/// On every architecture the text of an instruction leads back to its row: for the defaults, and with every
+/// value of every modifier. The shapes may not collide with those of another row. What an architecture lacks is
+/// refused.
 #[test]
 fn the_text_names_the_row() {
-    let mut shapes: BTreeMap<String, Op> = BTreeMap::new();
+    for arch in Arch::ALL {
+        let mut shapes: BTreeMap<String, Op> = BTreeMap::new();
+        for_each(|op, row| {
+            let base = sample(op, arch);
+            let mut variants = vec![base.clone()];
+            for (position, modifier) in row.mods.iter().enumerate() {
+                for value in 0..modifier.values.len() as u8 {
+                    let mut variant = base.clone();
+                    variant.mods.set(position, value);
+                    variants.push(variant);
+                }
+            }
+            for mut inst in variants {
+                let extended = inst.modifier(ModKind::Extended) == ".E";
+                for operand in &mut inst.operands {
+                    if let OperandKind::Mem(address) = &mut operand.kind {
+                        address.wide = extended;
+                    }
+                }
+                assert_eq!(inst.check_form(), Ok(()), "{inst}");
+                let mut text = String::new();
+                write_inst(&mut text, &inst, 0, &[], arch).unwrap();
+                let read = parse_inst(&text, arch);
+                if inst.check_arch(arch).is_err() {
+                    assert!(read.is_err(), "{op:?} {text} on {arch}");
+                    continue;
+                }
+                let (back, _) = read.unwrap_or_else(|why| panic!("{op:?} {text} on {arch}: {why}"));
+                assert_eq!(back, inst, "{op:?} {text} on {arch}");
+                let other = shapes.insert(text.clone(), op);
+                assert!(other.is_none() || other == Some(op), "{text} is both {op:?} and {other:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn limits_and_spellings_are_about_what_the_row_has() {
     for_each(|op, row| {
-        let base = sample(op);
-        let mut variants = vec![base.clone()];
-        for (position, modifier) in row.mods.iter().enumerate() {
-            for value in 0..modifier.values.len() as u8 {
-                let mut variant = base.clone();
-                variant.mods.set(position, value);
-                variants.push(variant);
+        for (index, spelling) in row.spellings.iter().enumerate() {
+            let others = &row.spellings[index + 1..];
+            assert!(
+                others.iter().all(|other| other.archs.is_disjoint(spelling.archs)),
+                "{op:?}: {spelling:?}"
+            );
+            assert_ne!((spelling.mnemonic, spelling.opcode), (row.mnemonic, 0), "{op:?}: nothing differs");
+        }
+        for modifier in row.mods {
+            let named = modifier.limits.iter().map(|&(value, _)| value);
+            for value in named.chain(modifier.spellings.iter().map(|&(value, ..)| value)) {
+                assert!(modifier.values.contains(&value), "{op:?}: {value} of {modifier:?}");
             }
         }
-        for inst in variants {
-            assert_eq!(inst.check_form(), Ok(()), "{inst}");
-            let text = inst.to_string();
-            let (back, _) = parse_inst(&text).unwrap_or_else(|why| panic!("{op:?} {text}: {why}"));
-            assert_eq!(back, inst, "{op:?} {text}");
-            let other = shapes.insert(text.clone(), op);
-            assert!(other.is_none() || other == Some(op), "{text} is both {op:?} and {other:?}");
+        for slot in row.slots {
+            let within = slot.limits.iter().all(|&(kinds, _)| slot.kinds.contains(kinds));
+            assert!(within, "{op:?} {}: a limit of what it never takes", slot.name);
         }
     });
 }
@@ -138,7 +181,7 @@ fn the_text_names_the_row() {
 fn only_the_last_slot_repeats() {
     for_each(|op, row| {
         let repeated = row.slots.iter().rev().skip(1).any(|slot| slot.repeated);
-        assert!(!repeated && (!sample(op).is_indexed_branch() || row.effects.branch), "{op:?}");
+        assert!(!repeated && (!sample(op, Arch::Sm90).is_indexed_branch() || row.effects.branch), "{op:?}");
     });
     let branch: Inst<PReg> = Inst::new(Op::BRX).ops([Operand::reg(PReg::r(4)), Operand::imm(0)]);
     assert_eq!(branch.check_form(), Ok(()));
@@ -150,8 +193,10 @@ fn only_the_last_slot_repeats() {
 #[test]
 fn labels_belong_to_control_flow() {
     for_each(|op, row| {
-        let has_label =
-            sample(op).operands.iter().any(|operand| matches!(operand.kind, OperandKind::Label(_)));
+        let has_label = sample(op, Arch::Sm90)
+            .operands
+            .iter()
+            .any(|operand| matches!(operand.kind, OperandKind::Label(_)));
         let flows = row.effects.branch || row.effects.convergent;
         assert!(!has_label || flows, "{op:?}");
     });

@@ -1,8 +1,7 @@
 //! The uniform datapath: one value a warp.
 
-use super::row::{
-    Bits, Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
-};
+use super::archs::Archs;
+use super::row::{Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
 
 const UDP: Row = Row {
     mnemonic: "",
@@ -14,6 +13,8 @@ const UDP: Row = Row {
     completion: Completion::Fixed,
     min_stall: 1,
     effects: Effects::NONE,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -21,8 +22,7 @@ const UD: Slot = Slot::def("d", Kinds::UR);
 const UA: Slot = Slot::read("a", Kinds::UR);
 const UB: Slot = Slot::read("b", Kinds::UR.or(Kinds::IMM));
 const UC: Slot = Slot::read("c", Kinds::UR.or(Kinds::IMM));
-const UNSIGNED: Modifier =
-    Modifier { kind: ModKind::Sign, values: &[".U32", ""], default: 1, bits: Bits { lo: 0, len: 0 } };
+const UNSIGNED: Modifier = Modifier::new(ModKind::Sign, &[".U32", ""]).default_to(1);
 
 pub(super) static UMOV: Row = Row {
     mnemonic: "UMOV",

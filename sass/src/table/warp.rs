@@ -1,6 +1,8 @@
 //! Exchange between the lanes of a warp.
 
+use super::archs::Archs;
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use crate::arch::Arch;
 
 const CONVERGENT: Effects = Effects { convergent: true, ..Effects::NONE };
 
@@ -20,6 +22,8 @@ pub(super) static SHFL: Row = Row {
     completion: Completion::Variable,
     min_stall: 1,
     effects: CONVERGENT,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0x389,
 };
 
@@ -33,6 +37,8 @@ pub(super) static VOTE: Row = Row {
     completion: Completion::Fixed,
     min_stall: 1,
     effects: CONVERGENT,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0x806,
 };
 
@@ -61,6 +67,8 @@ const EXCHANGE: Row = Row {
     completion: Completion::Variable,
     min_stall: 1,
     effects: CONVERGENT,
+    archs: Archs::ALL,
+    spellings: &[],
     opcode: 0,
 };
 
@@ -106,6 +114,7 @@ pub(super) static REDUX: Row = Row {
         Modifier::new(ModKind::Reduction, &[".AND", ".OR", ".XOR", ".SUM", ".MIN", ".MAX"]),
         Modifier::new(ModKind::Sign, &["", ".S32"]),
     ],
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x3c4,
     ..EXCHANGE
 };
@@ -115,6 +124,7 @@ pub(super) static ELECT: Row = Row {
     summary: "pd = whether the lane is the elected one; d = its number",
     slots: &[Slot::def("pd", Kinds::P), Slot::def("d", Kinds::UR), Slot::read("ps", Kinds::P).not()],
     pipe: Pipe::Udp,
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x82f,
     ..EXCHANGE
 };

@@ -5,25 +5,28 @@
 
 use std::fmt::Write;
 
-use super::parse::{ROWS, first_word};
+use super::parse::{first_word, rows};
+use crate::arch::Arch;
 use crate::table::{Halves, Kinds, Op, Slot};
 
 /// The most rows that are shown.
 const MOST: usize = 8;
 
 /// A line for each row whose mnemonic has the same first word.
-pub(super) fn forms(mnemonic: &str) -> Vec<String> {
-    let rows = ROWS.get(first_word(mnemonic)).map_or(&[][..], Vec::as_slice);
-    rows.iter().rev().take(MOST).map(|&op| form(op)).collect()
+pub(super) fn forms(mnemonic: &str, arch: Arch) -> Vec<String> {
+    let rows = rows(arch).get(first_word(mnemonic)).map_or(&[][..], Vec::as_slice);
+    rows.iter().rev().take(MOST).map(|&op| form(op, arch)).collect()
 }
 
-/// A row in words.
-fn form(op: Op) -> String {
+/// A row in words, without what the architecture lacks.
+fn form(op: Op, arch: Arch) -> String {
     let row = op.row();
-    let mut text = row.mnemonic.to_string();
+    let mut text = row.mnemonic_on(arch).to_string();
     for modifier in row.mods {
-        let values: Vec<&str> = modifier.values.iter().copied().filter(|value| !value.is_empty()).collect();
-        let is_optional = values.len() < modifier.values.len();
+        let known = modifier.values.iter().copied().filter(|value| modifier.exists(value, arch));
+        let texts: Vec<&str> = known.map(|value| modifier.text(value, arch)).collect();
+        let values: Vec<&str> = texts.iter().copied().filter(|value| !value.is_empty()).collect();
+        let is_optional = values.len() < texts.len();
         let (open, close) = if is_optional { ('{', '}') } else { ('(', ')') };
         // Writing to a string does not fail.
         let _ = write!(text, "{open}{}{close}", values.join("|"));
@@ -33,7 +36,7 @@ fn form(op: Op) -> String {
             (0, _) | (_, true) => " ",
             _ => ", ",
         };
-        let shown = operand(slot);
+        let shown = operand(slot, arch);
         let _ = match slot.hidden || slot.hidden_with.is_some() {
             true => write!(text, "{{{separator}{shown}}}"),
             false => write!(text, "{separator}{shown}"),
@@ -43,7 +46,7 @@ fn form(op: Op) -> String {
 }
 
 /// A slot in words: `b:R|UR|imm`, with the signs that it takes in front.
-fn operand(slot: &Slot) -> String {
+fn operand(slot: &Slot, arch: Arch) -> String {
     const NAMES: &[(Kinds, &str)] = &[
         (Kinds::R, "R"),
         (Kinds::UR, "UR"),
@@ -60,7 +63,7 @@ fn operand(slot: &Slot) -> String {
         (Kinds::SPECIAL, "SR"),
         (Kinds::CONVERGENCE, "B"),
     ];
-    let kinds = NAMES.iter().filter(|(kind, _)| slot.kinds.contains(*kind)).map(|(_, name)| *name);
+    let kinds = NAMES.iter().filter(|(kind, _)| slot.accepts(*kind, arch)).map(|(_, name)| *name);
     let mut signs = String::new();
     for (is_taken, sign) in [(slot.neg, '-'), (slot.not, '!'), (slot.abs, '|')] {
         signs.extend(is_taken.then_some(sign));
@@ -76,12 +79,12 @@ fn operand(slot: &Slot) -> String {
 }
 
 /// The mnemonic in the table that is most like another; `None` if none is much like it.
-pub(super) fn similar(mnemonic: &str) -> Option<&'static str> {
+pub(super) fn similar(mnemonic: &str, arch: Arch) -> Option<&'static str> {
     let word = first_word(mnemonic);
     if word.len() > 16 {
         return None;
     }
-    let candidates = ROWS.keys().map(|&known| (distance(word, known), known));
+    let candidates = rows(arch).keys().map(|&known| (distance(word, known), known));
     candidates.min().filter(|&(distance, _)| distance <= word.len() / 3).map(|(_, known)| known)
 }
 
@@ -106,9 +109,9 @@ mod tests {
 
     #[test]
     fn forms_name_modifiers_and_operands() {
-        let list = forms("BSSY.X");
+        let list = forms("BSSY.X", Arch::Sm90);
         assert_eq!(list, ["BSSY barrier:B, target:label"]);
-        let add = &forms("FADD")[0];
+        let add = &forms("FADD", Arch::Sm90)[0];
         assert!(
             add.starts_with("FADD{.FTZ}") && add.contains(" d:R, a:[-|]R, b:[-|]R|UR|immediate"),
             "{add}"
@@ -118,7 +121,7 @@ mod tests {
     #[test]
     fn misspelled_words_have_a_neighbour() {
         assert_eq!(
-            (similar("FAD.FTZ"), similar("IADD33"), similar("HGMMA")),
+            (similar("FAD.FTZ", Arch::Sm90), similar("IADD33", Arch::Sm90), similar("HGMMA", Arch::Sm90)),
             (Some("FADD"), Some("IADD3"), None)
         );
     }

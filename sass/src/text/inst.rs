@@ -8,6 +8,7 @@
 use std::fmt;
 
 use super::{alias, float};
+use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::{Address, FunctionIndex, Operand, OperandKind};
 use crate::program::ProgramFunction;
@@ -16,13 +17,13 @@ use crate::table::{ImmFormat, Op, Slot};
 
 impl<R: Register> fmt::Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_inst(f, self, 0, &[])
+        write_inst(f, self, 0, &[], Arch::Sm90)
     }
 }
 
 /// Writes an instruction; `reuse` has a bit for each of the operands a, b, c, as in
 /// [`Control::reuse`](crate::Control::reuse). Functions have the names that the list gives them, and `$` with their
-/// number where it is too short.
+/// number where it is too short. The architecture decides on names: `VIMNMX` is `IMNMX` before sm_90.
 ///
 /// # Errors
 /// If the writer fails.
@@ -31,15 +32,17 @@ pub fn write_inst<R: Register>(
     inst: &Inst<R>,
     reuse: u8,
     functions: &[ProgramFunction],
+    arch: Arch,
 ) -> fmt::Result {
     if let Some(guard) = inst.guard {
         write!(out, "@{}{} ", if guard.negated { "!" } else { "" }, guard.reg)?;
     }
     let row = inst.row();
-    out.write_str(row.mnemonic)?;
+    out.write_str(row.mnemonic_on(arch))?;
     out.write_str(alias::suffix(inst))?;
     for (position, modifier) in row.mods.iter().enumerate() {
-        out.write_str(modifier.values[inst.mods.get(position) as usize])?;
+        let value = modifier.values[inst.mods.get(position) as usize];
+        out.write_str(modifier.text(value, arch))?;
     }
     let mut separator = " ";
     for (slot, operand) in row.slots.iter().zip(&inst.operands).filter(|(slot, _)| !slot.repeated) {
@@ -49,7 +52,7 @@ pub fn write_inst<R: Register>(
         out.write_str(if slot.spaced { " " } else { separator })?;
         separator = ", ";
         let reused = slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
-        operand_text(out, inst.op, slot, operand, reused, functions)?;
+        operand_text(out, inst.op, slot, operand, reused, Names { functions, arch })?;
     }
     if inst.is_indexed_branch() {
         out.write_str(TARGETS_BEGIN)?;
@@ -70,13 +73,26 @@ pub(super) fn is_left_out<R: Register>(inst: &Inst<R>, slot: &Slot, operand: &Op
     (slot.hidden && *operand == slot.default_operand()) || slot.hidden_with.is_some_and(|text| inst.has(text))
 }
 
+/// Whether 64-bit addresses have the suffix `.64`: not on sm_75, where an access has no descriptor, nor where a
+/// compare-and-swap has none.
+pub(super) fn has_address_suffix(op: Op, arch: Arch) -> bool {
+    arch > Arch::Sm75 && !op.is_compare_and_swap()
+}
+
+/// What names depend on.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    functions: &'a [ProgramFunction],
+    arch: Arch,
+}
+
 fn operand_text<R: Register>(
     out: &mut impl fmt::Write,
     op: Op,
     slot: &Slot,
     operand: &Operand<R>,
     reused: bool,
-    functions: &[ProgramFunction],
+    names: Names<'_>,
 ) -> fmt::Result {
     let flags = operand.flags;
     if flags.neg {
@@ -108,10 +124,11 @@ fn operand_text<R: Register>(
             let sign = if offset < 0 { "-" } else { "" };
             write!(out, "c[{bank:#x}][{index}+{sign}{:#x}]", offset.unsigned_abs())?;
         }
-        // Compare-and-swap has no descriptor, and its 64-bit address no suffix.
-        OperandKind::Mem(address) => address_text(out, &address, address.wide && !op.is_compare_and_swap())?,
+        OperandKind::Mem(address) => {
+            address_text(out, &address, address.wide && has_address_suffix(op, names.arch))?;
+        }
         OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,
-        OperandKind::Function(FunctionIndex(index)) => match functions.get(index as usize) {
+        OperandKind::Function(FunctionIndex(index)) => match names.functions.get(index as usize) {
             Some(function) => write!(out, "`({})", function.name)?,
             None => write!(out, "`(${index})")?,
         },

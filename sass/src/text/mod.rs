@@ -1,10 +1,11 @@
 //! The text of instructions and programs, as NVIDIA's disassembler spells it, and the way back.
 //!
 //! ```
+//! use ptxc_sass::Arch;
 //! use ptxc_sass::text::parse_inst;
 //!
 //! let line = "@!P0 IMAD.IADD R5, R0.reuse, 0x1, -R2";
-//! let (inst, reuse) = parse_inst(line).unwrap();
+//! let (inst, reuse) = parse_inst(line, Arch::Sm90).unwrap();
 //! assert_eq!(inst.op, ptxc_sass::Op::IMAD);
 //! assert_eq!(reuse, 0b001);
 //! assert_eq!(inst.to_string(), "@!P0 IMAD.IADD R5, R0, 0x1, -R2");

@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::{alias, float, inst};
+use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile};
@@ -37,6 +38,8 @@ pub enum ParseError {
     Count(String),
     /// The guard is no predicate.
     Guard(String),
+    /// The architecture lacks it.
+    Arch(String),
 }
 
 impl fmt::Display for ParseError {
@@ -49,23 +52,33 @@ impl fmt::Display for ParseError {
             }
             ParseError::Count(mnemonic) => write!(f, "wrong number of operands for {mnemonic}"),
             ParseError::Guard(text) => write!(f, "`{text}` is no guard"),
+            ParseError::Arch(why) => f.write_str(why),
         }
     }
 }
 
 impl std::error::Error for ParseError {}
 
-/// The rows by the first word of their mnemonic, longest mnemonic first.
-pub(super) static ROWS: LazyLock<FxHashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
-    let mut rows: FxHashMap<&'static str, Vec<Op>> = FxHashMap::default();
-    for &op in Op::ALL {
-        rows.entry(first_word(op.row().mnemonic)).or_default().push(op);
-    }
-    for list in rows.values_mut() {
-        list.sort_by_key(|op| std::cmp::Reverse(op.row().mnemonic.len()));
-    }
-    rows
+/// The rows of an architecture by the first word of their mnemonic.
+type Rows = FxHashMap<&'static str, Vec<Op>>;
+
+static ROWS: LazyLock<[Rows; Arch::ALL.len()]> = LazyLock::new(|| {
+    Arch::ALL.map(|arch| {
+        let mut rows = Rows::default();
+        for &op in Op::ALL.iter().filter(|op| op.row().archs.contains(arch)) {
+            rows.entry(first_word(op.row().mnemonic_on(arch))).or_default().push(op);
+        }
+        for list in rows.values_mut() {
+            list.sort_by_key(|op| std::cmp::Reverse(op.row().mnemonic_on(arch).len()));
+        }
+        rows
+    })
 });
+
+/// The rows of an architecture by the first word of their mnemonic, longest mnemonic first.
+pub(super) fn rows(arch: Arch) -> &'static Rows {
+    &ROWS[arch as usize]
+}
 
 pub(super) fn first_word(mnemonic: &str) -> &str {
     mnemonic.split('.').next().unwrap_or(mnemonic)
@@ -93,19 +106,23 @@ impl Names for Numbered {
     }
 }
 
-/// Reads an instruction: the instruction, and a bit for each operand a, b, c that is marked `.reuse`.
+/// Reads an instruction of an architecture: the instruction, and a bit for each operand a, b, c that is marked `.reuse`.
 ///
 /// Labels and functions are numbered by their text, `` `(.L_x_7) `` being [`Label`] 7 and `` `($2) ``
 /// [`FunctionIndex`] 2.
 ///
 /// # Errors
-/// If no row of the table takes the text.
-pub fn parse_inst(line: &str) -> Result<(Inst<PReg>, u8), ParseError> {
-    parse_named(line, &mut Numbered)
+/// If no row of the table takes the text, or the architecture lacks the form.
+pub fn parse_inst(line: &str, arch: Arch) -> Result<(Inst<PReg>, u8), ParseError> {
+    parse_named(line, arch, &mut Numbered)
 }
 
 /// The same with other names.
-pub(super) fn parse_named(line: &str, names: &mut dyn Names) -> Result<(Inst<PReg>, u8), ParseError> {
+pub(super) fn parse_named(
+    line: &str,
+    arch: Arch,
+    names: &mut dyn Names,
+) -> Result<(Inst<PReg>, u8), ParseError> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let (guard, line) = match line.strip_prefix('@') {
         Some(rest) => {
@@ -132,20 +149,24 @@ pub(super) fn parse_named(line: &str, names: &mut dyn Names) -> Result<(Inst<PRe
         "" => Vec::new(),
         text => text.split(',').map(str::trim).collect(),
     };
-    let rows = ROWS.get(first_word(&mnemonic)).ok_or_else(|| ParseError::Mnemonic(mnemonic.clone()))?;
+    let rows = rows(arch).get(first_word(&mnemonic)).ok_or_else(|| ParseError::Mnemonic(mnemonic.clone()))?;
     let mut error = ParseError::Modifiers(mnemonic.clone());
     for &op in rows {
-        let rest = mnemonic.strip_prefix(op.row().mnemonic);
+        let rest = mnemonic.strip_prefix(op.row().mnemonic_on(arch));
         let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('.')) else { continue };
         let mut inst = Inst::new(op);
-        if !modifiers(op.row(), rest, &mut inst) {
+        if !modifiers(op.row(), arch, rest, &mut inst) {
             continue;
         }
-        match fill(&mut inst, &mnemonic, &operands, names) {
+        match fill(&mut inst, arch, &mnemonic, &operands, names) {
             Ok(_) if inst.is_indexed_branch() != targets.is_some() => {
                 error = ParseError::Count(mnemonic.clone());
             }
             Ok(reuse) => {
+                if let Err(why) = inst.check_arch(arch) {
+                    error = ParseError::Arch(why);
+                    continue;
+                }
                 inst.guard = guard;
                 inst.operands.extend(targets.into_iter().flatten().map(Operand::label));
                 return Ok((inst, reuse));
@@ -162,13 +183,14 @@ fn is_predicate(reg: PReg) -> bool {
 
 /// Chooses the modifiers in text order, for each the longest value that stands next; whether that uses
 /// up the text.
-fn modifiers(row: &Row, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
+fn modifiers(row: &Row, arch: Arch, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
     for (position, modifier) in row.mods.iter().enumerate() {
         let stands_next = |value: &str| {
             let tail = rest.strip_prefix(value);
             tail.is_some_and(|tail| value.is_empty() || tail.is_empty() || tail.starts_with('.'))
         };
-        let candidates = modifier.values.iter().enumerate().filter(|(_, value)| stands_next(value));
+        let texts = modifier.values.iter().map(|value| modifier.text(value, arch));
+        let candidates = texts.enumerate().filter(|(_, text)| stands_next(text));
         let Some((index, value)) = candidates.max_by_key(|(_, value)| value.len()) else { return false };
         inst.mods.set(position, index as u8);
         rest = &rest[value.len()..];
@@ -178,6 +200,7 @@ fn modifiers(row: &Row, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
 
 fn fill(
     inst: &mut Inst<PReg>,
+    arch: Arch,
     mnemonic: &str,
     texts: &[&str],
     names: &mut dyn Names,
@@ -210,7 +233,7 @@ fn fill(
             }
             None => operand(text, slot, names),
         };
-        let read = read.and_then(|(operand, reused)| Some((complete_address(inst, operand)?, reused)));
+        let read = read.and_then(|(operand, reused)| Some((complete_address(inst, arch, operand)?, reused)));
         match read.filter(|(operand, _)| slot.check(operand).is_ok()) {
             Some((operand, reused)) => {
                 inst.operands[index] = operand;
@@ -230,13 +253,13 @@ fn fill(
     if next.is_some() { Err(ParseError::Count(mnemonic.to_string())) } else { Ok(reuse) }
 }
 
-/// Makes the address of a compare-and-swap 64 bits wide, which its text does not tell. Other extended
-/// accesses without descriptor are not in the table.
-fn complete_address(inst: &Inst<PReg>, mut operand: Operand<PReg>) -> Option<Operand<PReg>> {
+/// Makes the address of an extended access 64 bits wide where its text does not tell. Others that are not wide are
+/// not in the table.
+fn complete_address(inst: &Inst<PReg>, arch: Arch, mut operand: Operand<PReg>) -> Option<Operand<PReg>> {
     if let OperandKind::Mem(address) = &mut operand.kind {
         let is_extended = inst.modifier(ModKind::Extended) == ".E" && address.base.is_some();
         if is_extended && !address.wide {
-            if !inst.op.is_compare_and_swap() {
+            if inst::has_address_suffix(inst.op, arch) {
                 return None;
             }
             address.wide = true;
@@ -438,19 +461,22 @@ mod tests {
             "@P0 CALL.REL.NOINC R6 `($0)",
             "RET.REL.NODEC R20 `($0)",
         ] {
-            let (inst, reuse) = parse_inst(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+            let (inst, reuse) = parse_inst(line, Arch::Sm90).unwrap_or_else(|why| panic!("{line}: {why}"));
             assert_eq!((inst.to_string().as_str(), reuse), (line, 0));
         }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        assert_eq!(parse_inst("FROB R1"), Err(ParseError::Mnemonic("FROB".into())));
-        assert_eq!(parse_inst("FADD.U8 R1, R2, R3"), Err(ParseError::Modifiers("FADD.U8".into())));
-        assert_eq!(parse_inst("FADD R1, R2"), Err(ParseError::Count("FADD".into())));
+        assert_eq!(parse_inst("FROB R1", Arch::Sm90), Err(ParseError::Mnemonic("FROB".into())));
+        assert_eq!(
+            parse_inst("FADD.U8 R1, R2, R3", Arch::Sm90),
+            Err(ParseError::Modifiers("FADD.U8".into()))
+        );
+        assert_eq!(parse_inst("FADD R1, R2", Arch::Sm90), Err(ParseError::Count("FADD".into())));
         let operand = ParseError::Operand { mnemonic: "FADD".into(), slot: "b", text: "P3".into() };
-        assert_eq!(parse_inst("FADD R1, R2, P3"), Err(operand));
-        assert_eq!(parse_inst("@R1 NOP"), Err(ParseError::Guard("R1".into())));
+        assert_eq!(parse_inst("FADD R1, R2, P3", Arch::Sm90), Err(operand));
+        assert_eq!(parse_inst("@R1 NOP", Arch::Sm90), Err(ParseError::Guard("R1".into())));
         for junk in [
             "BRX R4 -0x10",
             "BRX R4 -0x10 (*\"BRANCH_TARGETS ",
@@ -464,7 +490,7 @@ mod tests {
             "LDG.E R1, [+]",
             "FADD R256, R1, R2",
         ] {
-            assert!(parse_inst(junk).is_err(), "{junk}");
+            assert!(parse_inst(junk, Arch::Sm90).is_err(), "{junk}");
         }
     }
 }

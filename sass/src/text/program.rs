@@ -80,7 +80,7 @@ pub fn write_program(
             write!(out, "/*{:04x}*/  ", index * 16)?;
         }
         text.clear();
-        write_inst(&mut text, &coded.inst, coded.control.reuse, &program.functions)?;
+        write_inst(&mut text, &coded.inst, coded.control.reuse, &program.functions, program.arch)?;
         text.push(' ');
         if style.control == Notation::Nv {
             style.control.write(&mut text, &coded.control)?;

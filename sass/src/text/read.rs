@@ -279,8 +279,10 @@ impl Reader<'_> {
         if let Some(offset) = line.offset {
             kernel.offsets.entry(offset).or_insert(index);
         }
-        let (inst, reuse) = parse_named(parts.inst, &mut kernel.names).unwrap_or_else(|why| {
-            self.errors.push(unknown_inst(&why, parts.inst, parts.span.clone()));
+        // That nothing names the architecture is an error of its own.
+        let arch = kernel.arch.or(self.options.arch).unwrap_or(Arch::Sm90);
+        let (inst, reuse) = parse_named(parts.inst, arch, &mut kernel.names).unwrap_or_else(|why| {
+            self.errors.push(unknown_inst(&why, arch, parts.inst, parts.span.clone()));
             // Something has to take its place, so that those behind keep theirs.
             (Inst::new(Op::NOP), 0)
         });
@@ -433,13 +435,13 @@ fn parameters(text: &str) -> Result<Vec<ParamInfo>, String> {
         .collect()
 }
 
-fn unknown_inst(why: &ParseError, inst: &str, span: Range<usize>) -> TextError {
+fn unknown_inst(why: &ParseError, arch: Arch, inst: &str, span: Range<usize>) -> TextError {
     match why {
         ParseError::Mnemonic(mnemonic) => {
             let word = mnemonic.split('.').next().unwrap_or(mnemonic);
             let message = format!("`{word}` is no instruction that the table has");
             let error = TextError::new(ErrorCode::Mnemonic, span, message).label("not in the table");
-            match similar(mnemonic) {
+            match similar(mnemonic, arch) {
                 Some(known) => error.help(format!("there is `{known}`")),
                 None => error,
             }
@@ -449,7 +451,9 @@ fn unknown_inst(why: &ParseError, inst: &str, span: Range<usize>) -> TextError {
         _ => {
             let mnemonic = inst.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or(inst);
             let error = TextError::new(ErrorCode::Form, span, why.to_string()).label("no such form");
-            forms(mnemonic).into_iter().fold(error, |error, form| error.note(format!("there is {form}")))
+            forms(mnemonic, arch)
+                .into_iter()
+                .fold(error, |error, form| error.note(format!("there is {form}")))
         }
     }
 }

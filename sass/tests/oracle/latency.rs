@@ -92,7 +92,7 @@ fn check_program(program: &[Line], found: &mut Findings) {
     let mut line: Vec<Issued> = Vec::new();
     let mut time = 0;
     for Line { text, high, labelled } in program {
-        let (Ok((inst, _)), Ok(control)) = (parse_inst(text), Control::of_word(*high)) else {
+        let (Ok((inst, _)), Ok(control)) = (parse_inst(text, Arch::Sm90), Control::of_word(*high)) else {
             check_line(&std::mem::take(&mut line), found);
             continue;
         };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ptxc_sass::Control;
 use ptxc_sass::text::{ParseError, parse_inst, write_inst};
+use ptxc_sass::{Arch, Control};
 
 use crate::is_usual;
 use crate::tools::{Line, Oracle, oracle};
@@ -31,10 +31,10 @@ fn check_all(oracle: &Oracle, kernels: &[PathBuf]) -> Findings {
     for kernel in kernels {
         for Line { text: line, high, .. } in oracle.disassemble(kernel) {
             let line = number_function(line);
-            match parse_inst(&line) {
+            match parse_inst(&line, Arch::Sm90) {
                 Ok((inst, reuse)) => {
                     let mut back = String::new();
-                    write_inst(&mut back, &inst, reuse, &[]).unwrap();
+                    write_inst(&mut back, &inst, reuse, &[], Arch::Sm90).unwrap();
                     if back.trim_end() != line {
                         found.wrong.push(format!("{line}  ->  {back}"));
                     }

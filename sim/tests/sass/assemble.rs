@@ -45,7 +45,7 @@ pub fn try_program(text: &str) -> Result<Insts, String> {
             labels[label] = insts.len() as u32;
             continue;
         }
-        let (inst, _) = parse_inst(line).map_err(|error| format!("{line}: {error:?}"))?;
+        let (inst, _) = parse_inst(line, Arch::Sm90).map_err(|error| format!("{line}: {error:?}"))?;
         insts.push(inst);
     }
     Ok((insts, labels))

@@ -354,4 +354,9 @@ impl<R> Mir<R> {
     pub fn entry(&self) -> MBlockId {
         self.layout[0]
     }
+
+    /// The instructions, in the order of the layout.
+    pub fn insts(&self) -> impl Iterator<Item = &MInst<R>> {
+        self.layout.iter().flat_map(|&block| &self.blocks[block].insts)
+    }
 }
