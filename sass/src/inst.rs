@@ -315,7 +315,7 @@ impl<R: Register> Inst<R> {
             }
         }
         for (slot, operand) in row.slots.iter().zip(&self.operands) {
-            if !slot.accepts(Kinds::of(operand), arch) {
+            if slot.lacks(Kinds::of(operand), arch) {
                 let (name, kind) = (row.mnemonic_on(arch), operand.kind);
                 return Err(format!("{arch} has no {name} whose {} is {kind:?}", slot.name));
             }

@@ -370,7 +370,6 @@ pub fn code_with(
     let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
     let (mut program, mut explain) = control::assign(&laid_out, arch, control::Options { sync });
     program.number_labels();
-    exists("allocate", program.insts.iter().map(|coded| &coded.inst), arch)?;
     go_on(observer, "control", &ProgramText(&program))?;
 
     observer.before("link", &ProgramText(&program));
@@ -391,6 +390,7 @@ pub fn code_with(
     go_on(observer, "link", &ProgramText(&program))?;
 
     observer.before("hazard-check", &ProgramText(&program));
+    exists("link", program.insts.iter().map(|coded| &coded.inst), arch)?;
     ptxc_sass::verify::check(&program).map_err(|hazards| internal("control", hazards))?;
     go_on(observer, "hazard-check", &ProgramText(&program))?;
     Ok(FuncCode { program, explain, summary })

@@ -495,8 +495,12 @@ impl Slot {
 
     /// Whether operands of that kind fill it on the architecture.
     pub fn accepts(&self, kinds: Kinds, arch: Arch) -> bool {
-        let lacks = |&(limited, archs): &(Kinds, Archs)| limited.meets(kinds) && !archs.contains(arch);
-        self.kinds.contains(kinds) && !self.limits.iter().any(lacks)
+        self.kinds.contains(kinds) && !self.lacks(kinds, arch)
+    }
+
+    /// Whether operands of that kind fill it on other architectures only.
+    pub fn lacks(&self, kinds: Kinds, arch: Arch) -> bool {
+        self.limits.iter().any(|&(limited, archs)| limited.meets(kinds) && !archs.contains(arch))
     }
 
     /// The same at that place of the encoding.
