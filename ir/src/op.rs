@@ -163,6 +163,13 @@ spelled! {
     }
 }
 
+impl BarrierKind {
+    /// Whether it combines predicates and has a result.
+    pub const fn is_reduction(self) -> bool {
+        matches!(self, BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr)
+    }
+}
+
 spelled! {
     /// What an operation without a result does to an mbarrier.
     MbarrierUpdate {
@@ -551,8 +558,10 @@ pub enum Op {
     /// `(name: b32 [, count: b32] [, p: pred])`, reductions `-> b32` or `pred`: PTX `bar`, which every
     /// thread of the warp executes together; legalization turns it into [`Op::Barrier`].
     Bar(BarrierKind),
-    /// As [`Op::Bar`], PTX `barrier`; the flag is `.aligned`.
-    Barrier(BarrierKind, bool),
+    /// As [`Op::Bar`], PTX `barrier`; the first flag is `.aligned`. With the second, `.packed`, the arguments are
+    /// `(packed: b32 [, p: pred])`: one word has the name in bits 3:0 and the count in bits 27:16, of which 0 stands
+    /// for all threads; made by legalization.
+    Barrier(BarrierKind, bool, bool),
 
     /// `(a: b32, n: b32)`: changes the mbarrier at the shared address `a`.
     MbarrierUpdate(MbarrierUpdate),
@@ -693,7 +702,7 @@ impl Op {
             Op::Vote(VoteMode::Ballot) => Results::One(Type::B32),
             Op::Vote(_) => Results::One(Type::Pred),
             Op::Shfl(_) => Results::Two(Type::B32, Type::Pred),
-            Op::Bar(kind) | Op::Barrier(kind, _) => match kind {
+            Op::Bar(kind) | Op::Barrier(kind, ..) => match kind {
                 BarrierKind::Sync | BarrierKind::Arrive => Results::None,
                 BarrierKind::RedPopc => Results::One(Type::B32),
                 BarrierKind::RedAnd | BarrierKind::RedOr => Results::One(Type::Pred),

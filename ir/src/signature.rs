@@ -332,7 +332,7 @@ op_table! {
     Nanosleep = "nanosleep" [] [] NONE (B32);
     WarpSync = "warpsync" [] [] NONE (B32);
     Bar(kind) = "bar" [kind] [] NONE (B32);
-    Barrier(kind, aligned) = "barrier" [kind (aligned)] [] NONE (B32);
+    Barrier(kind, aligned, packed) = "barrier" [kind (aligned) (packed)] [] NONE (B32);
 
     MbarrierUpdate(update) = "mbarrier_update" [update] [] NONE (B32, B32);
     MbarrierInval = "mbarrier_inval" [] [] NONE (B32);
@@ -377,10 +377,11 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Atomic(_, access) | Op::Red(_, access) => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
         }
-        Op::Bar(kind) | Op::Barrier(kind, _) => {
-            let reduction = matches!(kind, BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr);
+        Op::Bar(kind) | Op::Barrier(kind, ..) => {
+            let reduction = kind.is_reduction();
+            let packed = matches!(op, Op::Barrier(_, _, true));
             let counted = *kind == BarrierKind::Arrive || count > 1 + usize::from(reduction);
-            if counted {
+            if counted && !packed {
                 args.push(Arg::B32);
             }
             if reduction {

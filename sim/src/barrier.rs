@@ -1,11 +1,17 @@
 //! CTA barriers: sixteen a CTA, each with a count of threads to come.
 //!
-//! Arrivals are counted by thread, as the hardware does since Volta, so that parts of a warp may arrive one
-//! after another. A warp all of whose live threads have arrived counts as 32, whole or not, as PTX counts
-//! in warps. Without a count the barrier waits for all threads of the CTA that have not exited. When it is
-//! complete, all who wait go on, and the next phase begins.
+//! Arrivals are noted by thread, as the hardware does since Volta, so that parts of a warp may arrive one after
+//! another, from different places of the program. What counts are warps: one has arrived when all of its threads
+//! that have not exited have (PTX ISA, `barrier`: the executing thread waits for all non-exited threads from its
+//! warp, and marks the warp's arrival), and is then worth 32 threads, whole or not. Without a count the barrier
+//! waits for all warps of the CTA that have not exited. When it is complete, all who wait go on, and the next
+//! phase begins.
 
 use crate::error::Fault;
+
+/// What is wrong with an arrival that does not say how many threads are awaited: PTX demands it.
+pub(crate) const ARRIVES_WITHOUT_COUNT: &str =
+    "arrives at a barrier without the count of the threads that it awaits";
 
 /// What a reduction barrier computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,22 +86,35 @@ impl Barrier {
 
     /// Whether somebody has arrived and the phase can end, given the live lanes of each warp.
     pub fn is_complete(&self, live: impl Iterator<Item = u32>) -> bool {
-        let (mut total, mut all) = (0, true);
+        let (mut total, mut all, mut some) = (0, true, false);
         for (arrived, live) in self.arrived.iter().zip(live) {
             let whole = live & !arrived == 0;
             all &= whole;
-            total += if *arrived != 0 && whole { 32 } else { arrived.count_ones() };
+            some |= *arrived != 0;
+            total += if *arrived != 0 && whole { 32 } else { 0 };
         }
-        total != 0 && self.count.map_or(all, |count| total >= count)
+        some && self.count.map_or(all, |count| total >= count)
     }
 
-    /// Ends the phase; the result of its reduction.
+    /// Ends the phase; the result of its reduction as the hardware gives it: a count, or all ones or zeros.
     pub fn finish(&mut self) -> Option<u32> {
         let (voters, holds) = self.votes;
         let result = self.reduction.map(|reduction| match reduction {
             Reduction::Popc => holds,
-            Reduction::And => u32::from(holds == voters),
-            Reduction::Or => u32::from(holds != 0),
+            Reduction::And => {
+                if holds == voters {
+                    u32::MAX
+                } else {
+                    0
+                }
+            }
+            Reduction::Or => {
+                if holds != 0 {
+                    u32::MAX
+                } else {
+                    0
+                }
+            }
         });
         self.arrived.fill(0);
         self.count = None;
@@ -155,14 +174,26 @@ mod tests {
     }
 
     #[test]
+    fn part_of_a_warp_is_no_arrival() {
+        let mut barrier = Barrier::default();
+        for warp in 0..4 {
+            barrier.arrive(arrival(warp, 0xffff, Some(64)), 4).unwrap();
+        }
+        assert!(!barrier.is_complete([u32::MAX; 4].into_iter()), "64 threads, but no warp");
+        barrier.arrive(arrival(1, 0xffff_0000, Some(64)), 4).unwrap();
+        assert!(!barrier.is_complete([u32::MAX; 4].into_iter()));
+        assert!(barrier.is_complete([u32::MAX, u32::MAX, u32::MAX, 0xffff].into_iter()), "the others exit");
+    }
+
+    #[test]
     fn reductions_count_the_threads_that_vote() {
         let mut barrier = Barrier::default();
         let vote = |reduction, holds| Arrival { reduction: Some((reduction, holds)), ..arrival(0, 7, None) };
         for (reduction, holds, result) in [
             (Reduction::Popc, 5, 2),
-            (Reduction::And, 7, 1),
+            (Reduction::And, 7, u32::MAX),
             (Reduction::And, 3, 0),
-            (Reduction::Or, 4, 1),
+            (Reduction::Or, 4, u32::MAX),
             (Reduction::Or, 8, 0),
         ] {
             barrier.arrive(vote(reduction, holds), 1).unwrap();

@@ -86,8 +86,8 @@ pub(crate) struct Control {
     pub groups: SmallVec<[Group; 8]>,
     /// The lanes that have not exited.
     pub live: u32,
-    /// Result of the last reduction at a CTA barrier, for each lane: the count, or 0 or 1.
-    pub reduction: [u32; LANES],
+    /// Result of the last barrier if that was a reduction, for each lane: the count, or all ones or zeros.
+    pub reduction: [Option<u32>; LANES],
     joining: Joining,
     meetings: Box<[[Meeting; LANES]; BARRIERS]>,
 }
@@ -138,7 +138,7 @@ impl Control {
         Control {
             groups,
             live: lanes,
-            reduction: [0; LANES],
+            reduction: [None; LANES],
             joining,
             meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
         }
@@ -338,7 +338,7 @@ impl Control {
                 let lanes = if self.joining == Joining::Barriers { u32::MAX } else { group.lanes };
                 if let Some(value) = reduction {
                     for lane in lanes_of(lanes) {
-                        self.reduction[lane as usize] = value;
+                        self.reduction[lane as usize] = Some(value);
                     }
                 }
             }

@@ -134,6 +134,8 @@ block0:
     v94 = bar.red.popc v1, v7, v0
     v95 = barrier.red.and.aligned v1, v0
     barrier.sync v1, v7
+    barrier.arrive.packed v1
+    v193 = barrier.red.popc.aligned.packed v1, v0
     v194, v195 = call.pure @"f32.div rn", v51, v51
     call @helper, v1, v0
     v196 = function @helper

@@ -29,8 +29,8 @@
 //!
 //! By level:
 //!
-//! - **level**: From [`Level::Legal`] on there is no PTX `bar`, only `barrier`. Up to it there is no `bssy`,
-//!   `bsync` or `break`.
+//! - **level**: From [`Level::Legal`] on there is no PTX `bar`, only `barrier`, and one whose name and count are both
+//!   no constants has them packed. Up to it there is no `bssy`, `bsync` or `break`.
 //! - **convergence** (at [`Level::Converged`]): Along every path `bssy` and `bsync` nest like brackets, each
 //!   barrier from B0 to B15 open at most once; paths that meet have the same barriers open; `break` closes a
 //!   barrier that is open, and those inside it; no function returns with one open, but a thread may exit;

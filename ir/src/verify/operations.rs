@@ -150,6 +150,14 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::Bar(_) if level >= Level::Legal => {
             say(Rule::Level, "legalization leaves only `barrier`".to_string());
         }
+        Op::Barrier(kind, _, packed) => {
+            let counted = data.args.len() == 2 + usize::from(kind.is_reduction());
+            let is_register =
+                |index: usize| data.args.get(index).is_some_and(|&arg| func.constant(arg).is_none());
+            if level >= Level::Legal && counted && !packed && is_register(0) && is_register(1) {
+                say(Rule::Level, "a name and a count that are no constants are packed".to_string());
+            }
+        }
         Op::Bssy(barrier, _) | Op::Bsync(barrier) | Op::Break(barrier) => {
             if level < Level::Converged {
                 say(Rule::Level, "there are no convergence barriers yet".to_string());

@@ -7,7 +7,7 @@ use ptxc_sass::ModKind;
 
 use super::fields::{Decoded, Fields};
 use super::registers::{Origin, Registers, Source};
-use crate::barrier::Reduction;
+use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::collective::{matching, reduce};
 use crate::error::Fault;
 use crate::shuffle::source_lane;
@@ -132,8 +132,12 @@ fn agreed(registers: &Registers, source: Source, lanes: u32, what: &str) -> Resu
     }
 }
 
+/// The bits of a name and a count in one register.
+const PACKED: u32 = 0x0fff_000f;
+
 /// `BAR`. Name and count in one register (both operands registers) are packed: name in bits 3:0, count in
-/// bits 27:16. A count of 0 stands for all threads.
+/// bits 27:16; no experiment has shown that the hardware ignores the others, so that they must be zero here. A
+/// count of 0 stands for all threads. The warp's barrier result, if there is one, is lost.
 pub(super) fn bar(i: &Fields<'_>) -> Decoded {
     let (mode, operation) = (i.modifier(ModKind::Mode), i.modifier(ModKind::Reduction));
     let reduction = match (mode, operation) {
@@ -153,7 +157,15 @@ pub(super) fn bar(i: &Fields<'_>) -> Decoded {
             Some(count) => agreed(registers, count, lanes, "count")?,
             None => 0,
         };
-        let (name, count) = if packed { (name & 0xf, count >> 16 & 0xfff) } else { (name, count) };
+        if packed && name & !PACKED != 0 {
+            let what = format!("{name:#010x} has bits that belong neither to a name nor to a count");
+            return Err(Fault::new(lanes.trailing_zeros(), what));
+        }
+        let (name, count) = if packed { (name & 0xf, count >> 16) } else { (name, count) };
+        if arrive_only && count == 0 {
+            return Err(Fault::new(lanes.trailing_zeros(), ARRIVES_WITHOUT_COUNT));
+        }
+        step.control.reduction = [None; LANES];
         let holds = registers.pred(ps);
         let count = (count != 0).then_some(count);
         step.arrive(name, lanes, count, reduction.map(|reduction| (reduction, holds)))?;
@@ -165,7 +177,11 @@ pub(super) fn bar(i: &Fields<'_>) -> Decoded {
 pub(super) fn b2r(i: &Fields<'_>) -> Decoded {
     let (d, pd) = (i.dest("d")?, i.pred_dest("pd")?);
     Ok(Box::new(move |registers, step| {
-        let result = step.control.reduction;
+        let results = step.control.reduction;
+        if let Some(lane) = lanes_of(step.lanes).find(|&lane| results[lane as usize].is_none()) {
+            return Err(Fault::new(lane, "reads a barrier result that is not there, or not any more"));
+        }
+        let result = results.map(Option::unwrap_or_default);
         registers.write(d, step.lanes, |lane| result[lane]);
         let holds = lanes_of(step.lanes).filter(|&lane| result[lane as usize] != 0);
         registers.write_pred(pd, step.lanes, holds.fold(0, |set, lane| set | 1 << lane));

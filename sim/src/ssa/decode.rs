@@ -24,6 +24,17 @@ use crate::random::Random;
 /// The place of a value: an index of 64-bit words a lane.
 pub(super) type SlotIndex = u32;
 
+/// Where the numbers of a CTA barrier are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Numbers {
+    /// A name; all threads are awaited.
+    Name(SlotIndex),
+    /// A name and a count.
+    Both(SlotIndex, SlotIndex),
+    /// Both in one word: bits 3:0 and 27:16.
+    Packed(SlotIndex),
+}
+
 /// An edge: the moves from slot to slot, and the target.
 #[derive(Debug)]
 pub(super) struct Edge {
@@ -84,9 +95,9 @@ pub(super) enum Action {
     /// Wait for the lanes of a mask.
     WarpSync { mask: SlotIndex },
     /// Arrive at a CTA barrier, and wait unless the kind says otherwise.
-    Barrier { kind: BarrierKind, name: SlotIndex, count: Option<SlotIndex>, p: Option<SlotIndex> },
-    /// The result of the last barrier reduction.
-    BarrierResult { d: SlotIndex },
+    Barrier { kind: BarrierKind, numbers: Numbers, p: Option<SlotIndex> },
+    /// The result of the last barrier reduction: a count, or whether it is not zero.
+    BarrierResult { d: SlotIndex, counts: bool },
     /// An operation on an mbarrier, or an asynchronous copy; its slots.
     Asynchronous { op: Op, d: SlotIndex, args: Vec<SlotIndex> },
     /// Nothing that shows here: fences, convergence barriers.
@@ -260,9 +271,8 @@ pub(super) fn describe(func: &Function, inst: Inst) -> String {
 
 /// Number of nodes of an operation.
 fn nodes_of(op: &Op) -> u32 {
-    let reduction = |kind| matches!(kind, BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr);
     match *op {
-        Op::Bar(kind) | Op::Barrier(kind, _) if reduction(kind) => 2,
+        Op::Bar(kind) | Op::Barrier(kind, ..) if kind.is_reduction() => 2,
         _ => 1,
     }
 }
@@ -373,16 +383,20 @@ impl Decoder<'_> {
             Op::Elect => Action::Elect { d, p: results[1], mask: args[0] },
             Op::Nanosleep => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
-            Op::Bar(kind) | Op::Barrier(kind, _) => {
-                let reduction = nodes_of(&data.op) == 2;
+            Op::Bar(kind) | Op::Barrier(kind, ..) => {
+                let reduction = kind.is_reduction();
                 let p = reduction.then(|| args[args.len() - 1]);
-                let count = (args.len() > 1 + usize::from(reduction)).then(|| args[1]);
-                let arrive = Action::Barrier { kind, name: args[0], count, p };
+                let numbers = match data.op {
+                    Op::Barrier(_, _, true) => Numbers::Packed(args[0]),
+                    _ if args.len() > 1 + usize::from(reduction) => Numbers::Both(args[0], args[1]),
+                    _ => Numbers::Name(args[0]),
+                };
+                let arrive = Action::Barrier { kind, numbers, p };
                 if !reduction {
                     arrive
                 } else {
                     self.nodes.push(Node { func: self.index, action: arrive, inst });
-                    Action::BarrierResult { d }
+                    Action::BarrierResult { d, counts: kind == BarrierKind::RedPopc }
                 }
             }
             Op::MbarrierUpdate(_)

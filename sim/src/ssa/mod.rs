@@ -22,7 +22,7 @@ use ptxc_ir::op::{BarrierKind, SpecialReg, VoteMode};
 use ptxc_ir::{Function, MemType};
 
 use crate::access::AccessKind;
-use crate::barrier::Reduction;
+use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::case::Case;
 use crate::collective::{matching, reduce};
 use crate::engine::{Engine, Scheduler, Step};
@@ -38,7 +38,7 @@ use crate::sass::STACK;
 use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use arith::Words;
-use decode::{Action, Code, Edge, Place, SlotIndex};
+use decode::{Action, Code, Edge, Numbers, Place, SlotIndex};
 
 /// Calls in calls that a thread may make.
 const MOST_FRAMES: usize = 1 << 12;
@@ -315,12 +315,14 @@ impl Engine for Ssa<'_> {
                     values.set(*d, lane, lanes.into());
                 }
             }
-            Action::Barrier { kind, name, count, p } => {
-                return barrier(values, step, *kind, *name, *count, *p);
+            Action::Barrier { kind, numbers, p } => {
+                return barrier(values, step, *kind, *numbers, *p);
             }
-            Action::BarrierResult { d } => {
+            Action::BarrierResult { d, counts } => {
                 for lane in lanes_of(lanes) {
-                    values.set(*d, lane, step.control.reduction[lane as usize].into());
+                    // The reduction is the instruction in front.
+                    let result = step.control.reduction[lane as usize].unwrap_or_default();
+                    values.set(*d, lane, if *counts { result.into() } else { u64::from(result != 0) });
                 }
             }
             Action::Asynchronous { op, d, args } => {
@@ -498,8 +500,7 @@ fn barrier(
     values: &mut Values,
     step: &mut Step<'_>,
     kind: BarrierKind,
-    name: SlotIndex,
-    count: Option<SlotIndex>,
+    numbers: Numbers,
     p: Option<SlotIndex>,
 ) -> Result<Flow, Fault> {
     let reduction = match kind {
@@ -509,13 +510,28 @@ fn barrier(
         BarrierKind::Sync | BarrierKind::Arrive => None,
     };
     let lanes = step.lanes;
-    let key = |lane| (values.get(name, lane) as u32, count.map(|count| values.get(count, lane) as u32));
+    let key = |lane| match numbers {
+        Numbers::Name(name) => (values.get(name, lane) as u32, None),
+        Numbers::Both(name, count) => (values.get(name, lane) as u32, Some(values.get(count, lane) as u32)),
+        Numbers::Packed(word) => {
+            let word = values.get(word, lane) as u32;
+            (word & 0xf, Some(word >> 16))
+        }
+    };
     let (number, threads) = key(lanes.trailing_zeros());
     if let Some(lane) = lanes_of(lanes).find(|&lane| key(lane) != (number, threads)) {
         return Err(Fault::new(lane, format!("names another barrier or count than {number} of its warp")));
     }
     let holds = p.map_or(0, |p| values.holds(p, lanes));
-    step.arrive(number, lanes, threads, reduction.map(|reduction| (reduction, holds)))?;
+    if kind == BarrierKind::Arrive && threads == Some(0) {
+        return Err(Fault::new(lanes.trailing_zeros(), ARRIVES_WITHOUT_COUNT));
+    }
+    step.arrive(
+        number,
+        lanes,
+        threads.filter(|&threads| threads != 0),
+        reduction.map(|reduction| (reduction, holds)),
+    )?;
     Ok(match kind {
         BarrierKind::Arrive => Flow::Next,
         _ => Flow::Wait(lanes, Wait::Cta(number as u8)),

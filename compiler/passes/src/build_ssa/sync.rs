@@ -50,7 +50,7 @@ fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
     } else {
         return Err(Unsupported);
     };
-    let reduction = !matches!(kind, BarrierKind::Sync | BarrierKind::Arrive);
+    let reduction = kind.is_reduction();
     // Destination and predicate are there for a reduction; the thread count may be left out.
     let first = usize::from(reduction);
     let numbers = form.operands.len().checked_sub(2 * first).ok_or(Unsupported)?;
@@ -64,7 +64,7 @@ fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
     if reduction {
         args.push(t.read(form.operand(first + numbers)?, Scalar::PRED)?);
     }
-    let op = if form.mnemonic == "bar" { Op::Bar(kind) } else { Op::Barrier(kind, aligned) };
+    let op = if form.mnemonic == "bar" { Op::Bar(kind) } else { Op::Barrier(kind, aligned, false) };
     let inst = t.inst(op, Type::B32, &args);
     if reduction {
         let result = t.function.result(inst);

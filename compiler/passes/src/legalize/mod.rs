@@ -37,6 +37,7 @@ mod global_addresses;
 mod half_arithmetic;
 mod integer_division;
 mod memory_orders;
+mod named_barrier_packing;
 mod narrow_integers;
 mod narrow_vectors;
 mod packed_atomics;
@@ -64,6 +65,7 @@ pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
 pub use integer_division::integer_division;
 pub use memory_orders::memory_orders;
+pub use named_barrier_packing::named_barrier_packing;
 pub use narrow_integers::narrow_integers;
 pub use narrow_vectors::narrow_vectors;
 pub use packed_atomics::packed_atomics;
@@ -85,6 +87,7 @@ pub type Rule = fn(&mut Function, Arch) -> bool;
 /// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.
 pub const RULES: &[(&str, Rule)] = &[
     ("bar-to-barrier", bar_to_barrier),
+    ("named-barrier-packing", named_barrier_packing),
     ("switches", switches),
     ("memory-orders", memory_orders),
     ("packed-atomics", packed_atomics),

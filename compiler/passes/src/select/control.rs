@@ -2,15 +2,22 @@
 //!
 //! A branch takes its predicate with any complement. A switch loads the distance of its target from a table in a
 //! constant bank: `IMAD.SHL`, `LDC`, and `BRX` as the block's end. `BSSY` names the block where its lanes go on. A CTA
-//! barrier takes its name and its count as immediates or registers, of which two are packed into one; the aligned forms, and those in
-//! converged code, need nothing else, the others first bring the warp together.
+//! barrier takes its name and its count as immediates or registers, two of which are one, packed by legalization; a constant count of 0
+//! stands for all threads. The aligned forms, and those in converged code, need nothing else, the others first bring the warp together. A
+//! reduction leaves its result for `B2R`, which follows at once.
 
 use ptxc_ir::{BarrierKind, Inst as IrInst, Op as IrOp, Value};
-use ptxc_sass::{Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
+use ptxc_sass::{Arch, Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
 
 use super::compare::plop3;
 use super::lower::{Lower, Src};
 use crate::mir::{Edge, Term, VReg};
+
+/// The bits of a barrier's name, also in a register.
+const NAME_FIELD: u32 = 0xf;
+
+/// The bits of the count of threads that a barrier awaits.
+const COUNT_FIELD: u32 = 0xfff;
 
 impl Lower<'_> {
     pub(super) fn lower_terminator(&mut self, inst: IrInst) {
@@ -83,42 +90,36 @@ impl Lower<'_> {
 
     pub(super) fn lower_barrier(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let IrOp::Barrier(kind, aligned) = data.op else { return };
-        let predicate = match kind {
-            BarrierKind::Sync | BarrierKind::Arrive => None,
-            _ => data.args.last().copied(),
-        };
+        let IrOp::Barrier(kind, aligned, packed) = data.op else { return };
+        let predicate = if kind.is_reduction() { data.args.last().copied() } else { None };
         let numbers = &data.args[..data.args.len() - predicate.iter().len()];
-        let name = self.src(numbers[0]);
+        let (name, count) = match (self.src(numbers[0]), numbers.get(1)) {
+            // Folding has found out both.
+            (Src::Imm(word), _) if packed => (Src::Imm(word), Some(Src::Imm(word >> 16))),
+            (word, _) if packed => (word, Some(word)),
+            (name, count) => (name, count.map(|&count| self.src(count))),
+        };
         match name {
-            Src::Imm(name) => self.mir.barriers = self.mir.barriers.max(name + 1),
+            Src::Imm(name) => self.mir.barriers = self.mir.barriers.max((name & NAME_FIELD) + 1),
             _ => self.mir.barriers = 16,
         }
         if !aligned && self.mir.blocks[self.block].divergent {
             self.emit(Inst::new(Op::WARPSYNC_ALL));
         }
-        let count = numbers.get(1).map(|&count| self.src(count));
-        let bar = Inst::new(Op::BAR);
-        let bar = match (name, count) {
-            (Src::Imm(_), _) | (_, None | Some(Src::Imm(_))) => {
-                let (name, count) = (self.barrier_operand(name), count.map(|src| self.barrier_operand(src)));
-                let bar = bar.ops([name]);
-                match count {
-                    Some(count) => bar.slot("count", count),
-                    None => bar,
-                }
+        let bar = Inst::new(Op::BAR).ops([self.barrier_operand(name, NAME_FIELD)]);
+        let bar = match count {
+            // One register is both.
+            Some(_) if packed && !matches!(name, Src::Imm(_)) => {
+                let word = bar.operands[0];
+                bar.slot("count", word)
             }
-            (name, Some(count)) => {
-                // Two registers are one: the name in the low half, the count in the high.
-                let packed = Operand::reg(self.temp());
-                let (a, c) = (self.gpr(name), self.gpr(count));
-                self.emit(Inst::new(Op::PRMT).ops([packed, a, Operand::imm(0x5410), c]));
-                bar.ops([packed]).slot("count", packed)
-            }
+            Some(count) => bar.slot("count", self.barrier_operand(count, COUNT_FIELD)),
+            None => bar,
         };
         let bar = match kind {
             BarrierKind::Arrive => bar.with(".ARV"),
-            _ => bar.with(".DEFER_BLOCKING"),
+            _ if self.defers_blocking(kind, aligned) => bar.with(".DEFER_BLOCKING"),
+            _ => bar,
         };
         let Some(predicate) = predicate else { return self.emit(bar) };
         let reduction = match kind {
@@ -136,9 +137,20 @@ impl Lower<'_> {
         }
     }
 
-    fn barrier_operand(&mut self, src: Src) -> Operand<VReg> {
+    /// Whether a barrier that waits has `.DEFER_BLOCKING`: never on sm_75, and between it and sm_90 not in the
+    /// `barrier.sync` that is not aligned.
+    fn defers_blocking(&self, kind: BarrierKind, aligned: bool) -> bool {
+        match self.arch {
+            Arch::Sm75 => false,
+            Arch::Sm90 => true,
+            _ => aligned || kind != BarrierKind::Sync,
+        }
+    }
+
+    /// A number of a barrier: an immediate, of which the instruction has room for the bits of `field`, or a register.
+    fn barrier_operand(&mut self, src: Src, field: u32) -> Operand<VReg> {
         match src {
-            Src::Imm(bits) => Operand::imm(bits),
+            Src::Imm(bits) => Operand::imm(bits & field),
             other => self.gpr(other),
         }
     }

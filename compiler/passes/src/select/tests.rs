@@ -284,10 +284,19 @@ cases! {
             "MOV r.a.1, RZ",
             "STG.E desc[ur.b][r.a.64+0x4], r.c",
         ];
-    a_barrier_of_two_registers_packs_them:
-        "    barrier.sync.aligned v0, v1\n" => [
-            "PRMT r.a, r.b, 0x5410, r.c",
+    a_barrier_of_two_registers_has_them_packed_in_one:
+        "    barrier.sync.aligned.packed v0\n" => [
             "BAR.SYNC.DEFER_BLOCKING r.a, r.a",
+        ];
+    a_packed_word_that_is_known_is_two_immediates:
+        "    v9 = const.b32 0x400003\n    barrier.arrive.packed v9\n" => [
+            "BAR.ARV 0x3, 0x40",
+        ];
+    a_barrier_with_one_register_is_raw:
+        "    v9 = const.b32 0x40\n    barrier.sync.aligned v0\n    barrier.sync.aligned v0, v9\n    barrier.arrive.aligned v9, v0\n" => [
+            "BAR.SYNC.DEFER_BLOCKING r.a",
+            "BAR.SYNC.DEFER_BLOCKING r.a, 0x40",
+            "BAR.ARV 0x0, r.a",
         ];
     a_byte_of_the_parameters:
         "    v9 = const.b32 0x9\n    v10 = load.param.b8.b32 [v9 + 1]\n    store.shared.b32 [v0], v10\n" => [
