@@ -537,19 +537,20 @@ pub enum Op {
     /// `(a: b64) -> address in the space`: a generic address that lies in the space.
     FromGeneric(Space),
 
-    /// `(a: pred, m: b32) -> pred`, or `-> b32` for a ballot: vote among the threads in the mask `m`.
+    /// `(a: pred [, m: b32]) -> pred`, or `-> b32` for a ballot: vote among the threads in the mask `m`, which wait for
+    /// each other; without a mask among those that execute this together. So with all operations that take one.
     Vote(VoteMode),
-    /// `(a: b32, b: b32 lane, c: b32 clamp, m: b32 mask) -> b32, pred`: a value of another lane, and
-    /// whether that lane was in range.
+    /// `(a: b32, b: b32 lane, c: b32 clamp [, m: b32]) -> b32, pred`: a value of another lane, and whether that lane
+    /// was in range.
     Shfl(ShflMode),
     /// `() -> b32`: the lanes that execute this together.
     ActiveMask,
-    /// `(a: T, m: b32) -> b32`, and `pred` for all: the threads of the mask `m` with the same value, and
+    /// `(a: T [, m: b32]) -> b32`, and `pred` for all: the threads of the mask `m` with the same value, and
     /// whether all have it.
     Match(MatchMode),
-    /// `(a: b32, m: b32) -> b32`: the reduction of the values of the threads in the mask `m`.
+    /// `(a: b32 [, m: b32]) -> b32`: the reduction of the values of the threads in the mask `m`.
     Redux(ReduxOp),
-    /// `(m: b32) -> b32, pred`: the lane of one thread of the mask `m`, and whether it is this one.
+    /// `([m: b32]) -> b32, pred`: the lane of one thread of the mask `m`, and whether it is this one.
     Elect,
     /// `(a: b32)`: the thread sleeps for about so many nanoseconds.
     Nanosleep,

@@ -323,12 +323,12 @@ op_table! {
     ToGeneric(space) = "to_generic" [space] [] NONE (Address);
     FromGeneric(space) = "from_generic" [space] [] NONE (B64);
 
-    Vote(mode) = "vote" [mode] [] NONE (Pred, B32);
-    Shfl(mode) = "shfl" [mode] [] NONE (B32, B32, B32, B32);
+    Vote(mode) = "vote" [mode] [] NONE (Pred);
+    Shfl(mode) = "shfl" [mode] [] NONE (B32, B32, B32);
     ActiveMask = "activemask" [] [] NONE ();
-    Match(mode) = "match" [mode T] [] WORDS (T, B32);
-    Redux(op) = "redux" [op] [] NONE (B32, B32);
-    Elect = "elect" [] [] NONE (B32);
+    Match(mode) = "match" [mode T] [] WORDS (T);
+    Redux(op) = "redux" [op] [] NONE (B32);
+    Elect = "elect" [] [] NONE ();
     Nanosleep = "nanosleep" [] [] NONE (B32);
     WarpSync = "warpsync" [] [] NONE (B32);
     Bar(kind) = "bar" [kind] [] NONE (B32);
@@ -376,6 +376,10 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Atomic(AtomicOp::Cas, _) => args.push(Arg::T),
         Op::Atomic(_, access) | Op::Red(_, access) => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
+        }
+        // The mask may be left out.
+        Op::Vote(_) | Op::Shfl(_) | Op::Match(_) | Op::Redux(_) | Op::Elect if count > args.len() => {
+            args.push(Arg::B32);
         }
         Op::Bar(kind) | Op::Barrier(kind, ..) => {
             let reduction = kind.is_reduction();

@@ -80,16 +80,16 @@ pub(super) enum Action {
     Atomic { d: Vec<SlotIndex>, args: Vec<[SlotIndex; 2]>, place: Place, f: [Lane; 2] },
     /// Exchanges 128 bits for the first operand, or for the second where they equal the first.
     AtomicWide { d: Option<SlotIndex>, args: [SlotIndex; 2], place: Place, compare: bool },
-    /// Vote among the lanes of a mask.
-    Vote { d: SlotIndex, mode: VoteMode, p: SlotIndex, mask: SlotIndex },
+    /// Vote among the lanes of a mask; without one, among those that are here.
+    Vote { d: SlotIndex, mode: VoteMode, p: SlotIndex, mask: Option<SlotIndex> },
     /// Shuffle among the lanes of a mask.
-    Shfl { d: SlotIndex, p: SlotIndex, mode: ShflMode, args: [SlotIndex; 4] },
+    Shfl { d: SlotIndex, p: SlotIndex, mode: ShflMode, args: [SlotIndex; 3], mask: Option<SlotIndex> },
     /// The lanes of a mask with the same value; with a second slot whether all have it, else nobody.
-    Match { d: SlotIndex, all: Option<SlotIndex>, a: SlotIndex, mask: SlotIndex },
+    Match { d: SlotIndex, all: Option<SlotIndex>, a: SlotIndex, mask: Option<SlotIndex> },
     /// Reduction among the lanes of a mask.
-    Redux { d: SlotIndex, op: ReduxOp, a: SlotIndex, mask: SlotIndex },
+    Redux { d: SlotIndex, op: ReduxOp, a: SlotIndex, mask: Option<SlotIndex> },
     /// The least lane of a mask, and whether it is this one.
-    Elect { d: SlotIndex, p: SlotIndex, mask: SlotIndex },
+    Elect { d: SlotIndex, p: SlotIndex, mask: Option<SlotIndex> },
     /// The lanes that are here.
     ActiveMask { d: SlotIndex },
     /// Wait for the lanes of a mask.
@@ -373,14 +373,17 @@ impl Decoder<'_> {
                 };
                 Action::Compute { d, d2: None, args: [args[0]; 3], f }
             }
-            Op::Vote(mode) => Action::Vote { d, mode, p: args[0], mask: args[1] },
+            Op::Vote(mode) => Action::Vote { d, mode, p: args[0], mask: args.get(1).copied() },
             Op::Shfl(mode) => {
-                Action::Shfl { d, p: results[1], mode, args: [args[0], args[1], args[2], args[3]] }
+                let mask = args.get(3).copied();
+                Action::Shfl { d, p: results[1], mode, args: [args[0], args[1], args[2]], mask }
             }
             Op::ActiveMask => Action::ActiveMask { d },
-            Op::Match(_) => Action::Match { d, all: results.get(1).copied(), a: args[0], mask: args[1] },
-            Op::Redux(op) => Action::Redux { d, op, a: args[0], mask: args[1] },
-            Op::Elect => Action::Elect { d, p: results[1], mask: args[0] },
+            Op::Match(_) => {
+                Action::Match { d, all: results.get(1).copied(), a: args[0], mask: args.get(1).copied() }
+            }
+            Op::Redux(op) => Action::Redux { d, op, a: args[0], mask: args.get(1).copied() },
+            Op::Elect => Action::Elect { d, p: results[1], mask: args.first().copied() },
             Op::Nanosleep => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
             Op::Bar(kind) | Op::Barrier(kind, ..) => {

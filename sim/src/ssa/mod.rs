@@ -261,7 +261,7 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
-            Action::Shfl { d, p, mode, args: [a, b, c, mask] } => {
+            Action::Shfl { d, p, mode, args: [a, b, c], mask } => {
                 return gather(values, step, *mask, |values, together, _| {
                     let source = values.words[*a as usize];
                     for lane in lanes_of(together) {
@@ -309,7 +309,7 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
-            Action::WarpSync { mask } => return gather(values, step, *mask, |_, _, _| {}),
+            Action::WarpSync { mask } => return gather(values, step, Some(*mask), |_, _, _| {}),
             Action::ActiveMask { d } => {
                 for lane in lanes_of(lanes) {
                     values.set(*d, lane, lanes.into());
@@ -467,13 +467,17 @@ impl Ssa<'_> {
 }
 
 /// Executes an operation that has a mask of lanes for each set of lanes with one mask that is here in full;
-/// the rest waits for those who are missing.
+/// the rest waits for those who are missing. Without a mask it is executed for whoever is here.
 fn gather(
     values: &mut Values,
     step: &mut Step<'_>,
-    mask: SlotIndex,
+    mask: Option<SlotIndex>,
     mut f: impl FnMut(&mut Values, u32, &mut Step<'_>),
 ) -> Result<Flow, Fault> {
+    let Some(mask) = mask else {
+        f(values, step.lanes, step);
+        return Ok(Flow::Next);
+    };
     let (mut left, mut waiting, mut awaited) = (step.lanes, 0, 0);
     while left != 0 {
         let lane = left.trailing_zeros();

@@ -109,29 +109,32 @@ fn fence(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 fn vote(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(3)?;
-    if !form.take("sync") {
-        return Err(Unsupported);
-    }
+    let sync = form.take("sync");
+    form.expect_operands(2 + usize::from(sync))?;
     let mode: VoteMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
     let expected = if mode == VoteMode::Ballot { Scalar::B32 } else { Scalar::PRED };
     if form.ty()? != expected {
         return Err(Unsupported);
     }
-    let condition = t.read(form.operand(1)?, Scalar::PRED)?;
-    let mask = t.read(form.operand(2)?, Scalar::B32)?;
-    let value = t.emit(Op::Vote(mode), Type::B32, &[condition, mask]);
+    let mut args: SmallVec<[Value; 2]> = SmallVec::new();
+    args.push(t.read(form.operand(1)?, Scalar::PRED)?);
+    if sync {
+        args.push(t.read(form.operand(2)?, Scalar::B32)?);
+    }
+    let value = t.emit(Op::Vote(mode), Type::B32, &args);
     t.write(form.operand(0)?, value)
 }
 
 fn shuffle(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(5)?;
-    if !form.take("sync") || form.ty()? != Scalar::B32 {
+    // The older form has no mask: whoever executes it together takes part.
+    let operands = 4 + usize::from(form.take("sync"));
+    form.expect_operands(operands)?;
+    if form.ty()? != Scalar::B32 {
         return Err(Unsupported);
     }
     let mode: ShflMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
     let mut args: SmallVec<[Value; 4]> = SmallVec::new();
-    for index in 1..5 {
+    for index in 1..operands {
         args.push(t.read(form.operand(index)?, Scalar::B32)?);
     }
     let (value, in_range) = t.emit_pair(Op::Shfl(mode), Type::B32, &args);

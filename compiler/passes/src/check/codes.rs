@@ -30,6 +30,7 @@ codes! {
     REMOVED = 113, "`shfl` and `vote` without `.sync` are gone on sm_70 and later from PTX 6.4 on.";
     VECTOR_SIZE = 114, "A vector operand has as many elements as the instruction moves.";
     DISCARDED_RESULT = 115, "A result is thrown away with `_` only where the instruction is useful without it.";
+    DEPRECATED = 116, "`shfl` and `vote` without `.sync` are for machines whose warps never part for good: before sm_70.";
     UNDECLARED_REGISTER = 201, "A register is declared before it is used.";
     UNDECLARED_SYMBOL = 202, "A variable, parameter or function is declared in the module or around its use.";
     UNDECLARED_LABEL = 203, "A branch goes to a label of the block around it or of one further out.";

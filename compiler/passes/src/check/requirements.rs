@@ -11,23 +11,37 @@ use crate::diagnostic::Diagnostic;
 /// Checks the form and each modifier that is written; at most one finding for each of version and target.
 pub fn check(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
-    if let Some((version, target)) = form.row.until
-        && env.version >= version
-        && env.target.number >= target
-    {
+    if let Some((version, target)) = form.row.until {
         let mnemonic = opcode.mnemonic();
+        let instead = format!("write `{mnemonic}.sync` with a mask of the threads as its last operand");
+        if env.version < version || env.target.number < target {
+            let message =
+                format!("`{mnemonic}` without `.sync` exchanges with whatever threads run together");
+            out.push(
+                Diagnostic::warning(codes::DEPRECATED, opcode.part_id(0), message)
+                    .note(format!("from sm_{target} on, on every machine that code is made for, threads of a warp may run apart"))
+                    .help(instead),
+            );
+            return versions(form, instruction, env, out);
+        }
         let message =
             format!("`{mnemonic}` without `.sync` is gone on sm_{target} and later from PTX {version} on");
         out.push(
             Diagnostic::error(codes::REMOVED, opcode.part_id(0), message)
                 .label(format!("the module says PTX {} and {}", env.version, env.target))
-                .help(format!("write `{mnemonic}.sync` with a mask of the threads as its last operand")),
+                .help(instead),
         );
         return;
     }
     if matches!(opcode.mnemonic().as_str(), "ld" | "st") {
         wide_access(form, instruction, env, out);
     }
+    versions(form, instruction, env, out);
+}
+
+/// Whether version and target are new enough for the form and each modifier that is written.
+fn versions(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
+    let opcode = &instruction.opcode;
     let whole = std::iter::once((&form.row.needs, opcode.to_string(), opcode.part_id(0)));
     let parts = form.written().map(|(choice, part)| {
         (&choice.needs, format!("`.{}` of `{opcode}`", choice.text), opcode.part_id(part))

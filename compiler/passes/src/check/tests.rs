@@ -120,7 +120,7 @@ fn version_and_target() {
     assert_eq!(codes_in("activemask.b32 %r1;", &env), [110]);
     assert_eq!(codes_in("redux.sync.add.u32 %r1, %r2, -1;", &env), [110, 111]);
     assert_eq!(codes_in("ld.global.L2::128B.b32 %r1, [%rd1];", &env), [110, 111]);
-    assert_eq!(codes_in("shfl.idx.b32 %r1, %r2, 1, 31;", &env), []);
+    assert_eq!(codes_in("shfl.idx.b32 %r1, %r2, 1, 31;", &env), [116]);
     env.version = PtxVersion(6, 4);
     assert_eq!(codes_in("shfl.idx.b32 %r1, %r2, 1, 31;", &env), [113]);
     env.version = PtxVersion::NEWEST;

@@ -34,15 +34,15 @@ const ONE_OF_TWO: u32 = 0x3c;
 
 impl Lower<'_> {
     /// Whether threads that execute together may name different lanes, so that each set is a group of its own.
-    pub(super) fn has_groups(&self, mask: Value) -> bool {
-        !matches!(self.src(mask), Src::Imm(_)) && !self.uniformity.is_uniform(mask)
+    pub(super) fn has_groups(&self, mask: Option<&Value>) -> bool {
+        mask.is_some_and(|&mask| !matches!(self.src(mask), Src::Imm(_)) && !self.uniformity.is_uniform(mask))
     }
 
     /// A vote, match or reduction whose second argument is the mask of the thread's group.
     pub(super) fn lower_of_groups(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let results = self.func.results(inst);
-        self.gather_lanes(data.args[1]);
+        self.gather_lanes(data.args.get(1));
         // Lanes that have exited, and those that a small CTA lacks, are in no group.
         let (active, mask) = (self.fresh(), self.fresh());
         let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);

@@ -22,20 +22,20 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let results = self.func.results(inst);
         match data.op {
-            IrOp::WarpSync => self.gather_lanes(data.args[0]),
+            IrOp::WarpSync => self.gather_lanes(data.args.first()),
             IrOp::ActiveMask => {
                 let to = self.def(results[0]);
                 let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
                 self.emit(vote.slot("d", to));
             }
-            IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args[1]) => {
+            IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args.get(1)) => {
                 self.lower_of_groups(inst);
             }
             // `REDUX` answers in a uniform register.
             IrOp::Redux(_) if !self.may_write_uniform() => self.lower_of_groups(inst),
             IrOp::Vote(mode) => {
                 let to = self.def(results[0]);
-                self.gather_lanes(data.args[1]);
+                self.gather_lanes(data.args.get(1));
                 let ps = self.pred(data.args[0]);
                 let vote = Inst::new(Op::VOTE);
                 self.emit(match mode {
@@ -47,7 +47,7 @@ impl Lower<'_> {
             }
             IrOp::Shfl(mode) => {
                 let (to, in_range) = (self.def(results[0]), self.def(results[1]));
-                self.gather_lanes(data.args[3]);
+                self.gather_lanes(data.args.get(3));
                 let text = match mode {
                     ShflMode::Idx => ".IDX",
                     ShflMode::Up => ".UP",
@@ -63,7 +63,7 @@ impl Lower<'_> {
             }
             IrOp::Match(mode) => {
                 let to = self.def(results[0]);
-                self.gather_lanes(data.args[1]);
+                self.gather_lanes(data.args.get(1));
                 let wide = data.ty == Type::B64;
                 let a = self.tuple(data.args[0]);
                 match mode {
@@ -80,7 +80,7 @@ impl Lower<'_> {
             }
             IrOp::Redux(op) => {
                 let to = self.def(results[0]);
-                self.gather_lanes(data.args[1]);
+                self.gather_lanes(data.args.get(1));
                 let (mode, signed) = match op {
                     ReduxOp::Add => (".SUM", true),
                     ReduxOp::Smin => (".MIN", true),
@@ -99,7 +99,7 @@ impl Lower<'_> {
             }
             IrOp::Elect => {
                 let (lane, elected) = (results[0], self.def(results[1]));
-                self.gather_lanes(data.args[0]);
+                self.gather_lanes(data.args.first());
                 let elect = Inst::new(Op::ELECT);
                 let nowhere = Operand::zero(RegFile::Ugpr);
                 let is_needed = self.is_needed(lane);
@@ -146,7 +146,8 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn gather_lanes(&mut self, mask: Value) {
+    pub(super) fn gather_lanes(&mut self, mask: Option<&Value>) {
+        let Some(&mask) = mask else { return };
         if !self.mir.blocks[self.block].divergent {
             return;
         }

@@ -212,7 +212,8 @@ impl Solver<'_> {
             // The answer is one for all who ask together: what asks apart is found with the region, and what
             // asks different lanes by the mask.
             Op::Vote(_) => {
-                if !self.result.is_uniform(self.func.insts[inst].args[1]) {
+                let mask = self.func.insts[inst].args.get(1);
+                if mask.is_some_and(|&mask| !self.result.is_uniform(mask)) {
                     self.diverge_results(inst);
                 }
             }
