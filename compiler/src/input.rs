@@ -37,6 +37,10 @@ pub struct Options {
     /// Whether every instruction waits for everything.
     #[returns(copy)]
     pub serial: bool,
+    /// Whether what ptxas refuses is an error, though it could be compiled.
+    #[default]
+    #[returns(copy)]
+    pub strict: bool,
 }
 
 impl Options {

@@ -4,8 +4,10 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 use ptxc_passes::check::codes::REDECLARED;
 use ptxc_passes::check::env::PtxTarget;
+use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::{FuncCode, UNSUPPORTED_ARCH};
+use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 use ptxc_syntax::items::ItemKind;
@@ -19,7 +21,7 @@ use crate::input::{Options, SourceFile};
 use crate::items::{Func, items, plain_offsets};
 use crate::module::{ast, header, parsed};
 use crate::render::Located;
-use crate::stages::{arch, beyond, built, checked, code, mir, ssa, unsuited};
+use crate::stages::{arch, arch_of_target, beyond, built, checked, code, mir, splits, ssa, unsuited};
 
 /// Every finding in a file, in the order of their places. Device functions that no kernel calls are not lowered, and
 /// nothing is said of what in them can't be.
@@ -73,8 +75,20 @@ fn ssa_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located>
             let stage = stage.iter().filter(|finding| !nodes.contains(&finding.primary.node));
             found.extend(stage.map(|diagnostic| locate(db, func, diagnostic)));
         }
+        if !options.strict(db) {
+            found.extend(split_findings(db, func, arch(db, file, options)));
+        }
     }
     found
+}
+
+/// What is split for an architecture in a function that is PTX for a newer one.
+pub fn split_findings<'db>(
+    db: &'db dyn Db,
+    func: Func<'db>,
+    arch: Arch,
+) -> impl Iterator<Item = Located> + use<'db> {
+    splits(db, func, arch).iter().map(move |note| locate(db, func, note))
 }
 
 /// The kernels of a file that have a body, in order.
@@ -104,16 +118,27 @@ pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Op
     })
 }
 
-/// What can be said of a file without lowering it: syntax, names, types, forms.
-pub fn check(db: &dyn Db, file: SourceFile) -> Vec<Located> {
+/// What can be said of a file's text: syntax, names, types, forms.
+pub fn check_text(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     sort(findings(db, file))
 }
 
-/// The same, and what its instructions need that an older target than the file's does not have.
-pub fn check_for(db: &dyn Db, file: SourceFile, target: PtxTarget) -> Vec<Located> {
+/// What can be said of a file without lowering it: its text; what its instructions need that a target
+/// does not have, if one is given that is older than the file's; and what is split, or, for the strict, an error.
+pub fn check(
+    db: &dyn Db,
+    file: SourceFile,
+    target: Option<PtxTarget>,
+    strictness: Strictness,
+) -> Vec<Located> {
     let mut found = findings(db, file);
+    let number = target.map_or(header(db, file).target.number, |target| target.number);
     for &func in &items(db, file).functions {
-        found.extend(beyond(db, func, target).iter().map(|diagnostic| locate(db, func, diagnostic)));
+        let beyond = beyond(db, func, target, strictness);
+        found.extend(beyond.iter().map(|diagnostic| locate(db, func, diagnostic)));
+        if strictness == Strictness::Splits {
+            found.extend(split_findings(db, func, arch_of_target(number)));
+        }
     }
     sort(found)
 }

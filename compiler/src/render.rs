@@ -52,6 +52,7 @@ pub fn human(path: &str, text: &str, diagnostics: &[Located]) -> String {
         let diagnostic = match located.severity {
             Severity::Error => codespan::Diagnostic::error(),
             Severity::Warning => codespan::Diagnostic::warning(),
+            Severity::Note => codespan::Diagnostic::note(),
         }
         .with_code(&located.code)
         .with_message(&located.message)

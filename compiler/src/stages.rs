@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use ptxc_ir as ir;
 use ptxc_passes::check::env::{PtxTarget, TargetKind};
+use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::check::{self, codes};
 use ptxc_passes::diagnostic::{Code, Diagnostic, Severity, source_node};
 use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
+use ptxc_passes::split_notes::split_notes;
 use ptxc_sass::Arch;
 use ptxc_syntax::NodeId;
 use ptxc_syntax::items::ItemKind;
+use rustc_hash::FxHashSet;
 
 use crate::callees::{SYSTEM_FUNCTIONS, callees, named_callee};
 use crate::db::Db;
@@ -55,20 +58,46 @@ pub fn arch(db: &dyn Db, file: SourceFile, options: Options) -> Arch {
     options.arch(db).unwrap_or_else(|| arch_of_target(header(db, file).target.number))
 }
 
-/// What in a function needs a newer architecture than the one that the options name.
+/// What in a function needs a newer architecture than the one that the options name, or, where they are strict, a
+/// newer target than the file's.
 pub fn unsuited(db: &dyn Db, func: Func<'_>, options: Options) -> Vec<Diagnostic> {
     // An architecture has the features of its own that `.target sm_90a` gives access to.
     let target = |arch: Arch| PtxTarget { number: arch.number(), kind: TargetKind::Specific };
-    options.arch(db).map_or_else(Vec::new, |arch| beyond(db, func, target(arch)))
+    let strictness = if options.strict(db) { Strictness::Strict } else { Strictness::Splits };
+    beyond(db, func, options.arch(db).map(target), strictness)
 }
 
 /// What in a function needs more than a target that is older than the file's own; what needs more than that
-/// one is the checker's business.
-pub fn beyond(db: &dyn Db, func: Func<'_>, target: PtxTarget) -> Vec<Diagnostic> {
-    if target.number >= header(db, func.file(db)).target.number || is_damaged(db, func) {
+/// one is the checker's business, but for what it lets pass where nobody is strict.
+pub fn beyond(
+    db: &dyn Db,
+    func: Func<'_>,
+    target: Option<PtxTarget>,
+    strictness: Strictness,
+) -> Vec<Diagnostic> {
+    if is_damaged(db, func) {
         return Vec::new();
     }
-    check::check_target(ast(db, func), environment(db, func), target)
+    let (ast, environment) = (ast(db, func), environment(db, func));
+    let mut found = match strictness {
+        Strictness::Splits => Vec::new(),
+        Strictness::Strict => check::check_strictly(ast, environment),
+    };
+    if let Some(target) = target.filter(|target| target.number < environment.target.number) {
+        let own: FxHashSet<NodeId> = found.iter().map(|finding| finding.primary.node).collect();
+        let older = check::check_target(ast, environment, target, strictness);
+        found.extend(older.into_iter().filter(|finding| !own.contains(&finding.primary.node)));
+    }
+    found
+}
+
+/// What is split for an architecture in a function, and into what.
+#[salsa::tracked(returns(ref))]
+pub fn splits<'db>(db: &'db dyn Db, func: Func<'db>, arch: Arch) -> Vec<Diagnostic> {
+    match &built(db, func).value {
+        Some(built) => split_notes(built, ast(db, func), environment(db, func), arch),
+        None => Vec::new(),
+    }
 }
 
 /// What is not to be said of a function whose text is damaged.

@@ -2,6 +2,7 @@
 
 use ptxc_compiler::{Database, SourceFile, output};
 use ptxc_passes::check::env::PtxTarget;
+use ptxc_passes::check::requirements::Strictness;
 
 use crate::cli::CheckArgs;
 use crate::messages::report;
@@ -27,10 +28,8 @@ pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
         };
         let db = Database::default();
         let file = SourceFile::new(&db, path.clone(), text);
-        let found = match target {
-            Some(target) => output::check_for(&db, file, target),
-            None => output::check(&db, file),
-        };
+        let strictness = if args.strict { Strictness::Strict } else { Strictness::Splits };
+        let found = output::check(&db, file, target, strictness);
         if report(path, file.text(&db), &found, args.message_format, streams) != Outcome::Done {
             outcome = Outcome::Failed;
         }

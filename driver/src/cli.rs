@@ -95,6 +95,9 @@ pub struct CodeArgs {
     /// How instructions wait.
     #[arg(long, value_enum, default_value_t)]
     pub sync: Sync,
+    /// Refuse what ptxas refuses, though it could be compiled: vector updates for targets that lack them.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// `ptxc lower`.
@@ -150,6 +153,9 @@ pub struct CheckArgs {
     /// Report what needs more than this target too, where the file's own is newer.
     #[arg(long, value_name = "TARGET")]
     pub arch: Option<String>,
+    /// Refuse what ptxas refuses, though it could be compiled: vector updates for targets that lack them.
+    #[arg(long)]
+    pub strict: bool,
     /// How diagnostics are printed.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,

@@ -29,7 +29,8 @@ pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String>
         return Err(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", ")));
     }
     let serial = args.sync == Sync::Serial;
-    Ok(Options::new(db, arch, args.opt, args.fmad, args.heuristic.clone(), args.max_regs, serial))
+    let options = Options::builder(arch, args.opt, args.fmad, args.heuristic.clone(), args.max_regs, serial);
+    Ok(options.strict(args.strict).new(db))
 }
 
 pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
@@ -161,7 +162,7 @@ fn emit_tree(
     args: &LowerArgs,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let found = output::check(db, file);
+    let found = output::check_text(db, file);
     if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
@@ -212,7 +213,7 @@ fn watched(
     watch: &Watch,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let mut found: Vec<Located> = output::check(db, file);
+    let mut found: Vec<Located> = output::check_text(db, file);
     found.extend(output::unsupported_target(db, file, options));
     let mut times: BTreeMap<&'static str, Duration> = BTreeMap::new();
     let mut parts = Vec::new();
@@ -223,6 +224,9 @@ fn watched(
             continue;
         }
         found.extend(built(db, func).diagnostics.iter().map(|diagnostic| locate(db, func, diagnostic)));
+        if !options.strict(db) {
+            found.extend(output::split_findings(db, func, arch(db, file, options)));
+        }
         let mut watcher = Watcher::new(watch, func.name(db));
         let code = passes(db, func, options, &mut watcher);
         let _ = write!(streams.err, "{}", if watcher.stopped { "" } else { &watcher.text });

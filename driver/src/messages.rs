@@ -47,7 +47,11 @@ pub(crate) fn print(
         MessageFormat::Human => write!(streams.err, "{}", human(path, text, found)),
         MessageFormat::Json => found.iter().try_for_each(|located| {
             let mut object = place(&lines, located.primary.0, &located.primary.1);
-            let severity = if located.severity == Severity::Error { "error" } else { "warning" };
+            let severity = match located.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            };
             let others: Vec<Value> =
                 located.secondary.iter().map(|(span, label)| place(&lines, *span, label).into()).collect();
             for (name, value) in [

@@ -23,8 +23,10 @@ pub const UNSUPPORTED: Code = Code(900);
 pub enum Severity {
     /// Nothing is written.
     Error,
-    /// The code is written all the same.
+    /// The code is written all the same, but is not what its author is likely to want.
     Warning,
+    /// The code is written and right; there is something to know about it.
+    Note,
 }
 
 /// A place with a remark.
@@ -72,6 +74,11 @@ impl Diagnostic {
     /// A warning at a node.
     pub fn warning(code: Code, node: NodeId, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, node, message) }
+    }
+
+    /// A note at a node.
+    pub fn remark(code: Code, node: NodeId, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Note, ..Diagnostic::error(code, node, message) }
     }
 
     /// An instruction that is correct but can't be lowered yet; `what` names it as written.

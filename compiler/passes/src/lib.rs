@@ -6,6 +6,7 @@
 pub mod diagnostic;
 
 pub mod check;
+pub mod split_notes;
 
 pub mod build_ssa;
 pub mod simplify;

@@ -10,7 +10,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptxc_passes::check::check_function;
+use ptxc_passes::check::check_with;
+use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::check::env::{ModuleEnv, PtxTarget, PtxVersion};
 use ptxc_passes::check::table::{
     AddressSpace, Group, Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf, columns_of,
@@ -274,7 +275,7 @@ fn differences(
     env.target = PtxTarget::parse(target).expect("a target");
     let theirs = refused(ptxas, version, target, lines);
     for ((line, kernel), theirs) in lines.iter().zip(kernels).zip(theirs) {
-        let found = check_function(kernel, &env);
+        let found = check_with(kernel, &env, Strictness::Strict);
         let except = EXCEPTIONS.iter().any(|except| line.starts_with(except));
         if theirs.is_some() == found.is_empty() && !except {
             let theirs = theirs.unwrap_or("accepts".into());

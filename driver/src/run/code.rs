@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ptxc_compiler::callees::{device_callees, ssa_callees};
 use ptxc_compiler::items::items;
-use ptxc_compiler::output::{check, kernels, locate};
+use ptxc_compiler::output::{check_text, kernels, locate};
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
 use ptxc_ir::Function;
@@ -214,7 +214,7 @@ fn from_ptx(
 
     // What can't be lowered yet does not keep the SSA from running.
     let needs_sass = args.engine != Engine::Ssa;
-    let mut found: Vec<Located> = if needs_sass { diagnostics(&db, file, options) } else { check(&db, file) };
+    let mut found: Vec<Located> = if needs_sass { diagnostics(&db, file, options) } else { check_text(&db, file) };
     if let (Ok(index), false) = (&chosen, needs_sass) {
         let entry = entries[*index];
         for &func in device_callees(&db, entry).iter().chain([&entry]) {

@@ -15,7 +15,7 @@
 //! `%s` is the test file, `%S` its folder and `%t` a scratch file.
 //!
 //! A test that should fail to compile marks the line of each diagnostic with `// error: E0107` (or
-//! `warning:`); all that are reported must be marked and all that are marked must be reported.
+//! `warning:`, `note:`); all that are reported must be marked and all that are marked must be reported.
 
 pub mod filecheck;
 pub mod paths;

@@ -33,7 +33,7 @@ pub fn parse(text: &str) -> Script {
             }
             continued = more;
         }
-        for severity in ["error", "warning"] {
+        for severity in ["error", "warning", "note"] {
             if let Some((_, codes)) = line.split_once(&format!("// {severity}:")) {
                 let codes = codes.split([',', ' ']).filter(|code| !code.is_empty());
                 script.marks.extend(codes.map(|code| (index + 1, severity.to_string(), code.to_string())));

@@ -211,8 +211,13 @@ fn surplus(
             node,
             format!("`{mnemonic}` has no modifier `.{text}`"),
         )
-        .label("unknown here")
-        .note(form);
+        .label("unknown here");
+        if mnemonic == "red" && matches!(text.as_str(), "acquire" | "acq_rel") {
+            return finding
+                .note("acquiring needs a value that was read, and `red` gives none back (PTX ISA, red: `.sem` is `.relaxed` or `.release`)")
+                .help(format!("write `atom.{text}` with a register for what was there, or `red.release`, or a `fence.acq_rel` behind the `red`"));
+        }
+        let finding = finding.note(form);
         return match near {
             Some(near) => finding.help(format!("did you mean `.{near}`?")),
             None => finding,

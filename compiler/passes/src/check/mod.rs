@@ -45,12 +45,14 @@ pub mod table;
 pub mod types;
 
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
+use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Code, Diagnostic};
 use env::{ModuleEnv, PtxTarget};
 use forms::{Form, Forms};
 use names::{Names, Thing, Wanted};
 use operands::Operands;
+use requirements::Strictness;
 use suggest::Suggestions;
 use types::Class;
 
@@ -59,8 +61,23 @@ use types::Class;
 /// Findings that say that a name is not declared ([`codes::UNDECLARED_REGISTER`] and its like) are not worth
 /// showing for a function with syntax errors, since its declaration may have been lost; the caller knows.
 pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
+    check_with(function, env, Strictness::Splits)
+}
+
+/// What in a function is PTX for a newer target than its module's, and compiled all the same by being
+/// [split](crate::legalize::split): the errors that [`check_function`] leaves out.
+pub fn check_strictly(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
+    let mut found = check_with(function, env, Strictness::Strict);
+    let lenient: FxHashSet<Diagnostic> = check_function(function, env).into_iter().collect();
+    found.retain(|finding| finding.code == codes::TARGET_TOO_OLD && !lenient.contains(finding));
+    found
+}
+
+/// Checks a function; the findings are in order of appearance.
+pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) -> Vec<Diagnostic> {
     let mut checker = Checker {
         env,
+        strictness,
         names: Names::new(function, env),
         forms: Forms::default(),
         suggestions: Suggestions::default(),
@@ -81,10 +98,15 @@ pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
 
 /// What a function needs that an older target than its module's does not have: the code is to run there.
 /// Each finding names the instruction.
-pub fn check_target(function: &Function, env: &ModuleEnv, target: PtxTarget) -> Vec<Diagnostic> {
+pub fn check_target(
+    function: &Function,
+    env: &ModuleEnv,
+    target: PtxTarget,
+    strictness: Strictness,
+) -> Vec<Diagnostic> {
     let mut env = env.clone();
     env.target = target;
-    let mut found = check_function(function, &env);
+    let mut found = check_with(function, &env, strictness);
     found.retain(|finding| finding.code == codes::TARGET_TOO_OLD);
     for finding in &mut found {
         finding.primary.message = format!("compiled for {}", env.target);
@@ -94,6 +116,7 @@ pub fn check_target(function: &Function, env: &ModuleEnv, target: PtxTarget) -> 
 
 struct Checker<'a> {
     env: &'a ModuleEnv,
+    strictness: Strictness,
     names: Names<'a>,
     forms: Forms,
     suggestions: Suggestions,
@@ -150,7 +173,7 @@ impl Checker<'_> {
             let fits = found.is_empty();
             self.out.extend(found);
             if fits {
-                requirements::check(form, instruction, self.env, &mut self.out);
+                requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
             }
         }
     }

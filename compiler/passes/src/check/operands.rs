@@ -86,8 +86,16 @@ impl Operands<'_, '_> {
             format!("there are {}", operands.len())
         };
         let finding =
-            Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()));
-        self.out.push(finding.label(there));
+            |node| Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()));
+        let is_reduction = self.instruction.opcode.mnemonic() == "red";
+        let first = operands.first().filter(|first| !matches!(first.kind, OperandKind::Address(_)));
+        self.out.push(match first {
+            Some(first) if is_reduction && operands.len() == most + 1 => finding(first.id)
+                .label("a place for a result")
+                .note("`red` gives nothing back; the vector examples of the PTX ISA's page on it that have such an operand are wrong")
+                .help("leave the operand out, or write `atom` to have what was there before"),
+            _ => finding(node).label(there),
+        });
     }
 
     fn operand(&mut self, spec: &table::Operand, operand: &Operand) {

@@ -8,8 +8,23 @@ use super::forms::Form;
 use super::table::Needs;
 use crate::diagnostic::Diagnostic;
 
+/// How strictly targets are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// What legalization splits for earlier targets is no error there.
+    Splits,
+    /// Everything needs the target that PTX says.
+    Strict,
+}
+
 /// Checks the form and each modifier that is written; at most one finding for each of version and target.
-pub fn check(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
+pub fn check(
+    form: &Form,
+    instruction: &Instruction,
+    env: &ModuleEnv,
+    strictness: Strictness,
+    out: &mut Vec<Diagnostic>,
+) {
     let opcode = &instruction.opcode;
     if let Some((version, target)) = form.row.until {
         let mnemonic = opcode.mnemonic();
@@ -46,6 +61,8 @@ fn versions(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut V
     let parts = form.written().map(|(choice, part)| {
         (&choice.needs, format!("`.{}` of `{opcode}`", choice.text), opcode.part_id(part))
     });
+    // The form comes first; what its modifiers need, they need in any case.
+    let mut excused = form.row.splits && strictness == Strictness::Splits;
     let (mut version, mut target) = (false, false);
     for (needs, what, node) in
         whole.map(|(needs, what, node)| (needs, format!("`{what}`"), node)).chain(parts)
@@ -54,7 +71,7 @@ fn versions(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut V
             version = true;
             out.push(version_too_old(&what, needed, env.version, node));
         }
-        if !target && !needs.has_target(env.target) {
+        if !std::mem::take(&mut excused) && !target && !needs.has_target(env.target) {
             target = true;
             out.push(target_too_old(&what, needs, env.target, node));
         }

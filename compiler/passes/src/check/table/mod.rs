@@ -55,7 +55,8 @@
 //! | `t?`, `t?hint` | may be left out; is there exactly if the modifier `hint` is |
 //!
 //! **Conditions.** `ptx 6.0 sm_30`: the least version and target; `until 6.4 sm_70`: gone from PTX 6.4 on
-//! for sm_70 and later.
+//! for sm_70 and later; `split` at the end: earlier targets get it too, split into what they have, unless
+//! the caller is strict.
 //!
 //! Adding an instruction is adding a row; a test reads every row, and another asks ptxas about it where
 //! ptxas is at hand. The table is read once a process, in about a millisecond.

@@ -74,8 +74,8 @@ impl Definitions {
         for token in rest.split_whitespace() {
             self.groups(token, &mut groups)?;
         }
-        let (needs, until) = conditions_of(conditions)?;
-        let mut row = Row { mnemonic, groups, leading, operands: Vec::new(), needs, until };
+        let Conditions { needs, until, splits } = conditions_of(conditions)?;
+        let mut row = Row { mnemonic, groups, leading, operands: Vec::new(), needs, until, splits };
         if !operands.is_empty() {
             for text in operands.split(',') {
                 let operand = self.operand(text.trim(), &row.groups)?;
@@ -305,20 +305,30 @@ fn read_need(text: &str, needs: &mut Needs) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// `ptx 6.0 sm_30 until 6.4 sm_70`
-fn conditions_of(text: &str) -> Result<(Needs, Option<(PtxVersion, u32)>), Wrong> {
+/// The third column of a row.
+struct Conditions {
+    needs: Needs,
+    until: Option<(PtxVersion, u32)>,
+    splits: bool,
+}
+
+/// `ptx 6.0 sm_30 until 6.4 sm_70` or `ptx 8.1 sm_90 split`
+fn conditions_of(text: &str) -> Result<Conditions, Wrong> {
+    let (text, splits) = text.strip_suffix(" split").map_or((text, false), |text| (text, true));
     let (now, until) = text.split_once("until").map_or((text, None), |(now, until)| (now, Some(until)));
     let mut needs = Needs::default();
     for word in now.split_whitespace().filter(|&word| word != "ptx") {
         read_need(word, &mut needs)?;
     }
-    let Some(until) = until else { return Ok((needs, None)) };
+    let Some(until) = until else { return Ok(Conditions { needs, until: None, splits }) };
     let mut end = Needs::default();
     for word in until.split_whitespace() {
         read_need(word, &mut end)?;
     }
     match (end.version, &end.targets[..]) {
-        (Some(version), [target]) => Ok((needs, Some((version, target.number)))),
+        (Some(version), [target]) => {
+            Ok(Conditions { needs, until: Some((version, target.number)), splits })
+        }
         _ => Err("`until` takes a version and a target".into()),
     }
 }

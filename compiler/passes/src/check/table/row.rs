@@ -21,6 +21,8 @@ pub struct Row {
     pub needs: Needs,
     /// The PTX version from which targets of this number and later don't have the form any more.
     pub until: Option<(PtxVersion, u32)>,
+    /// Whether targets before those that it needs get it all the same: legalization splits it into what they have.
+    pub splits: bool,
 }
 
 /// Modifiers of which an instruction has at most one.
