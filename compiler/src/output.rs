@@ -132,12 +132,16 @@ pub fn check(
     strictness: Strictness,
 ) -> Vec<Located> {
     let mut found = findings(db, file);
-    let number = target.map_or(header(db, file).target.number, |target| target.number);
+    let runs = |target: PtxTarget| Arch::ALL.into_iter().find(|arch| arch.number() >= target.number);
+    let arch = match target {
+        Some(target) => runs(target),
+        None => Some(arch_of_target(header(db, file).target.number)),
+    };
     for &func in &items(db, file).functions {
         let beyond = beyond(db, func, target, strictness);
         found.extend(beyond.iter().map(|diagnostic| locate(db, func, diagnostic)));
-        if strictness == Strictness::Splits {
-            found.extend(split_findings(db, func, arch_of_target(number)));
+        if let (Strictness::Splits, Some(arch)) = (strictness, arch) {
+            found.extend(split_findings(db, func, arch));
         }
     }
     sort(found)
