@@ -28,7 +28,8 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
         Op::Atomic(_, access) | Op::Red(_, access) => access.lanes > 1,
         _ => false,
     };
-    let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts).map(|&inst| &func.insts[inst]);
+    let insts =
+        func.layout.iter().flat_map(|&block| &func.blocks[block].insts).map(|&inst| &func.insts[inst]);
     let vectors: Vec<&InstData> = insts.filter(is_vector).collect();
     if vectors.is_empty() || (env.target.number >= NATIVE && arch.number() >= NATIVE) {
         return Vec::new();
@@ -52,16 +53,22 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
             Some(parts) => format!("for {arch} it is split into {}", describe(parts)),
             None => format!("for {arch}, which has it, it stays whole"),
         };
-        let note = Diagnostic::remark(SPLIT_VECTOR, opcode.part_id(0), format!("`{opcode}` needs sm_{NATIVE}; {what}"));
+        let note = Diagnostic::remark(
+            SPLIT_VECTOR,
+            opcode.part_id(0),
+            format!("`{opcode}` needs sm_{NATIVE}; {what}"),
+        );
         let note = if env.target.number < NATIVE {
             note.label(format!("the module says `.target {}`", env.target))
         } else {
             note.label(format!("compiled for {arch}"))
         };
         notes.push(
-            note.note("each element of a vector is updated atomically, not the vector (PTX ISA, red and atom)")
-                .note("ptxas refuses it")
-                .help("--strict makes this an error"),
+            note.note(
+                "each element of a vector is updated atomically, not the vector (PTX ISA, red and atom)",
+            )
+            .note("ptxas refuses it there")
+            .help("--strict makes this an error"),
         );
     }
     notes

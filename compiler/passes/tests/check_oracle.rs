@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxc_passes::check::check_with;
-use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::check::env::{ModuleEnv, PtxTarget, PtxVersion};
+use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::check::table::{
     AddressSpace, Group, Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf, columns_of,
 };

@@ -214,7 +214,8 @@ fn from_ptx(
 
     // What can't be lowered yet does not keep the SSA from running.
     let needs_sass = args.engine != Engine::Ssa;
-    let mut found: Vec<Located> = if needs_sass { diagnostics(&db, file, options) } else { check_text(&db, file) };
+    let mut found: Vec<Located> =
+        if needs_sass { diagnostics(&db, file, options) } else { check_text(&db, file) };
     if let (Ok(index), false) = (&chosen, needs_sass) {
         let entry = entries[*index];
         for &func in device_callees(&db, entry).iter().chain([&entry]) {

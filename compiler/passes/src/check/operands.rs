@@ -85,8 +85,9 @@ impl Operands<'_, '_> {
         } else {
             format!("there are {}", operands.len())
         };
-        let finding =
-            |node| Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()));
+        let finding = |node| {
+            Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()))
+        };
         let is_reduction = self.instruction.opcode.mnemonic() == "red";
         let first = operands.first().filter(|first| !matches!(first.kind, OperandKind::Address(_)));
         self.out.push(match first {

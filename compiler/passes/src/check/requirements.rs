@@ -37,7 +37,7 @@ pub fn check(
                     .note(format!("from sm_{target} on, on every machine that code is made for, threads of a warp may run apart"))
                     .help(instead),
             );
-            return versions(form, instruction, env, out);
+            return versions(form, instruction, env, strictness, out);
         }
         let message =
             format!("`{mnemonic}` without `.sync` is gone on sm_{target} and later from PTX {version} on");
@@ -51,11 +51,17 @@ pub fn check(
     if matches!(opcode.mnemonic().as_str(), "ld" | "st") {
         wide_access(form, instruction, env, out);
     }
-    versions(form, instruction, env, out);
+    versions(form, instruction, env, strictness, out);
 }
 
 /// Whether version and target are new enough for the form and each modifier that is written.
-fn versions(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
+fn versions(
+    form: &Form,
+    instruction: &Instruction,
+    env: &ModuleEnv,
+    strictness: Strictness,
+    out: &mut Vec<Diagnostic>,
+) {
     let opcode = &instruction.opcode;
     let whole = std::iter::once((&form.row.needs, opcode.to_string(), opcode.part_id(0)));
     let parts = form.written().map(|(choice, part)| {

@@ -326,9 +326,7 @@ fn conditions_of(text: &str) -> Result<Conditions, Wrong> {
         read_need(word, &mut end)?;
     }
     match (end.version, &end.targets[..]) {
-        (Some(version), [target]) => {
-            Ok(Conditions { needs, until: Some((version, target.number)), splits })
-        }
+        (Some(version), [target]) => Ok(Conditions { needs, until: Some((version, target.number)), splits }),
         _ => Err("`until` takes a version and a target".into()),
     }
 }
