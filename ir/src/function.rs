@@ -155,6 +155,10 @@ pub struct LaunchBounds {
     pub max_registers: Option<u32>,
     /// `.minnctapersm`: CTAs that an SM should hold.
     pub min_ctas: Option<u32>,
+    /// `.reqnctapercluster`: exact cluster size.
+    pub cluster: Option<[u32; 3]>,
+    /// `.explicitcluster`: a launch names the cluster size.
+    pub explicit_cluster: bool,
 }
 
 /// A function in SSA form.

@@ -207,6 +207,41 @@ spelled! {
         Test = "test",
         /// After a while, if that is what it takes.
         Try = "try",
+        /// The same, after so many nanoseconds at most: one argument more.
+        TryFor = "try_for",
+    }
+}
+
+spelled! {
+    /// Between which ways to memory a proxy fence keeps accesses in order (PTX ISA, "Proxies"). Those that say
+    /// less than a fence of the compiler's order need no instruction, and stay as that.
+    Proxy {
+        /// Between addresses that are other names of the same memory.
+        Alias = "alias",
+        /// Between accesses of the thread and asynchronous copies, in all memory.
+        Async = "async",
+        /// The same in global memory.
+        AsyncGlobal = "async_global",
+        /// The same in the CTA's shared memory.
+        AsyncShared = "async_shared",
+        /// The same in shared memory of the cluster.
+        AsyncSharedCluster = "async_shared_cluster",
+        /// Accesses of the thread to the CTA's shared memory come before asynchronous ones of the cluster.
+        ReleaseShared = "release_shared",
+        /// Asynchronous accesses to shared memory of the cluster come before what follows.
+        AcquireSharedCluster = "acquire_shared_cluster",
+        /// Mbarriers that the thread has made come before what other CTAs of the cluster do to them.
+        MbarrierInit = "mbarrier_init",
+    }
+}
+
+spelled! {
+    /// What a kernel says to the kernels that were launched around it.
+    GridDependency {
+        /// Those that wait for it may start.
+        Launch = "launch",
+        /// It waits for those that it depends on, and for their memory.
+        Wait = "wait",
     }
 }
 
@@ -253,6 +288,34 @@ spelled! {
         LanemaskGe = "lanemask_ge",
         /// Rank of the CTA in its cluster.
         ClusterCtaRank = "cluster_ctarank",
+        /// CTAs in the cluster.
+        ClusterNctaRank = "cluster_nctarank",
+        /// CTA index in the cluster, x.
+        ClusterCtaidX = "cluster_ctaid.x",
+        /// CTA index in the cluster, y.
+        ClusterCtaidY = "cluster_ctaid.y",
+        /// CTA index in the cluster, z.
+        ClusterCtaidZ = "cluster_ctaid.z",
+        /// Cluster size, x.
+        ClusterNctaidX = "cluster_nctaid.x",
+        /// Cluster size, y.
+        ClusterNctaidY = "cluster_nctaid.y",
+        /// Cluster size, z.
+        ClusterNctaidZ = "cluster_nctaid.z",
+        /// Cluster index in the grid, x.
+        ClusteridX = "clusterid.x",
+        /// Cluster index in the grid, y.
+        ClusteridY = "clusterid.y",
+        /// Cluster index in the grid, z.
+        ClusteridZ = "clusterid.z",
+        /// Clusters in the grid, x.
+        NclusteridX = "nclusterid.x",
+        /// Clusters in the grid, y.
+        NclusteridY = "nclusterid.y",
+        /// Clusters in the grid, z.
+        NclusteridZ = "nclusterid.z",
+        /// 1 if the launch named a cluster size, else 0.
+        ExplicitCluster = "is_explicit_cluster",
         /// The cycle counter, or as 32 bits its low half.
         Clock = "clock",
         /// The high half of the cycle counter.
@@ -564,16 +627,26 @@ pub enum Op {
     /// for all threads; made by legalization.
     Barrier(BarrierKind, bool, bool),
 
-    /// `(a: b32, n: b32)`: changes the mbarrier at the shared address `a`.
-    MbarrierUpdate(MbarrierUpdate),
-    /// `(a: b32)`: there is no mbarrier any more.
+    /// `()`: the thread arrives at the barrier of its cluster; the order is `release` or `relaxed`.
+    ClusterArrive(Order),
+    /// `()`: the thread waits until all threads of its cluster have arrived; the order is `acquire` or, behind
+    /// legalization, `relaxed`.
+    ClusterWait(Order),
+    /// `()`: to and from kernels that run before and after this one.
+    GridDependency(GridDependency),
+
+    /// `(a: b32, n: b32)`: changes the mbarrier at the address `a` in the space, that of the CTA or of the cluster.
+    MbarrierUpdate(MbarrierUpdate, Space),
+    /// `(a: b32)`: there is no mbarrier any more at this shared address.
     MbarrierInval,
-    /// `(a: b32, n: b32) -> b64`: arrives at an mbarrier; the result is its state before.
-    MbarrierArrive(MbarrierArrive),
-    /// `(a: b32, s: b64) -> pred`: whether the phase of the state `s` is complete.
-    MbarrierState(MbarrierWait),
-    /// `(a: b32, n: b32) -> pred`: whether the last phase with the parity `n` is complete.
-    MbarrierParity(MbarrierWait),
+    /// `(a: b32, n: b32) -> b64`, in another CTA's memory `-> `: arrives at an mbarrier; the result is its state
+    /// before. The order is `release` or `relaxed`.
+    MbarrierArrive(MbarrierArrive, Space, Order, Scope),
+    /// `(a: b32, s: b64 [, t: b32]) -> pred`: whether the phase of the state `s` is complete. The order is `acquire` or
+    /// `relaxed`.
+    MbarrierState(MbarrierWait, Order, Scope),
+    /// `(a: b32, n: b32 [, t: b32]) -> pred`: whether the last phase with the parity `n` is complete.
+    MbarrierParity(MbarrierWait, Order, Scope),
     /// `(s: b64) -> b32`: the arrivals that the phase of a state awaited.
     MbarrierPending,
     /// `(a: b32, b: b64, n: b32)`: copies an element from global memory at `b` to shared memory at `a` at some time; only the
@@ -598,8 +671,13 @@ pub enum Op {
     /// `(n: b32)`: waits until at most the last `n` groups of bulk stores of the thread are under way, or with the flag
     /// still have to read.
     BulkWait(bool),
-    /// `()`: accesses of the thread and asynchronous copies keep their order across it.
-    ProxyFence,
+    /// `()`: accesses by different ways keep their order across it.
+    ProxyFence(Proxy),
+    /// `(a: b64)`: what the hardware holds of the tensor map of 128 bytes at the generic address is read again. The order is
+    /// that of an acquire at the scope.
+    TensormapAcquire(Scope),
+    /// `()`: what the thread has written to tensor maps comes first, for those that acquire them.
+    TensormapRelease(Scope),
 
     /// `(parameters of the callee) -> results of the callee`: a call. The flag says that the callee is a
     /// runtime routine, which computes its results from its arguments and does nothing else.
@@ -708,14 +786,17 @@ impl Op {
                 BarrierKind::RedPopc => Results::One(Type::B32),
                 BarrierKind::RedAnd | BarrierKind::RedOr => Results::One(Type::Pred),
             },
-            Op::MbarrierArrive(_) => Results::One(Type::B64),
-            Op::MbarrierState(_) | Op::MbarrierParity(_) => Results::One(Type::Pred),
+            Op::MbarrierArrive(_, Space::SharedCluster, ..) => Results::None,
+            Op::MbarrierArrive(..) => Results::One(Type::B64),
+            Op::MbarrierState(..) | Op::MbarrierParity(..) => Results::One(Type::Pred),
             Op::MbarrierPending => Results::One(Type::B32),
-            Op::MbarrierUpdate(_) | Op::MbarrierInval => Results::None,
+            Op::MbarrierUpdate(..) | Op::MbarrierInval => Results::None,
+            Op::ClusterArrive(_) | Op::ClusterWait(_) | Op::GridDependency(_) => Results::None,
             Op::AsyncCopy(_) | Op::AsyncArrive(_) | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => {
                 Results::None
             }
-            Op::BulkLoad | Op::BulkStore | Op::BulkCommit | Op::BulkWait(_) | Op::ProxyFence => Results::None,
+            Op::BulkLoad | Op::BulkStore | Op::BulkCommit | Op::BulkWait(_) => Results::None,
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Results::None,
             Op::Call(callee, _) | Op::CallIndirect(callee) => Results::OfCallee(*callee),
             Op::FuncAddr(_) => Results::One(Type::B64),
             Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::Nanosleep => Results::None,
@@ -756,24 +837,29 @@ impl Op {
             Op::Atomic(..) | Op::Fence(..) => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
-            Op::Bar(_) | Op::Barrier(..) | Op::WarpSync | Op::Call(_, false) | Op::CallIndirect(_) => {
-                Effects {
-                    reads_memory: true,
-                    writes_memory: true,
-                    convergent: true,
-                    side_effect: true,
-                    ..none
-                }
-            }
+            Op::Bar(_)
+            | Op::Barrier(..)
+            | Op::ClusterArrive(_)
+            | Op::ClusterWait(_)
+            | Op::WarpSync
+            | Op::Call(_, false)
+            | Op::CallIndirect(_) => Effects {
+                reads_memory: true,
+                writes_memory: true,
+                convergent: true,
+                side_effect: true,
+                ..none
+            },
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {
                 Effects { convergent: true, side_effect: true, ..none }
             }
             Op::Nanosleep => Effects { side_effect: true, ..none },
-            Op::MbarrierUpdate(_)
+            Op::MbarrierUpdate(..)
             | Op::MbarrierInval
-            | Op::MbarrierArrive(_)
-            | Op::MbarrierState(_)
-            | Op::MbarrierParity(_)
+            | Op::MbarrierArrive(..)
+            | Op::MbarrierState(..)
+            | Op::MbarrierParity(..)
+            | Op::GridDependency(_)
             | Op::AsyncCopy(_)
             | Op::AsyncArrive(_)
             | Op::AsyncCommit
@@ -783,7 +869,9 @@ impl Op {
             | Op::BulkStore
             | Op::BulkCommit
             | Op::BulkWait(_)
-            | Op::ProxyFence => {
+            | Op::ProxyFence(_)
+            | Op::TensormapAcquire(_)
+            | Op::TensormapRelease(_) => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => {

@@ -18,7 +18,7 @@
 use smallvec::SmallVec;
 
 use crate::memory::{Access, AtomicOp, Space};
-use crate::op::{BarrierKind, Op};
+use crate::op::{BarrierKind, MbarrierWait, Op};
 use crate::text::ParseError;
 use crate::text::field::{OpReader, OpWriter};
 use crate::types::Type;
@@ -334,11 +334,15 @@ op_table! {
     Bar(kind) = "bar" [kind] [] NONE (B32);
     Barrier(kind, aligned, packed) = "barrier" [kind (aligned) (packed)] [] NONE (B32);
 
-    MbarrierUpdate(update) = "mbarrier_update" [update] [] NONE (B32, B32);
+    ClusterArrive(order) = "cluster_arrive" [order] [] NONE ();
+    ClusterWait(order) = "cluster_wait" [order] [] NONE ();
+    GridDependency(what) = "grid_dependency" [what] [] NONE ();
+
+    MbarrierUpdate(update, space) = "mbarrier_update" [update space] [] NONE (B32, B32);
     MbarrierInval = "mbarrier_inval" [] [] NONE (B32);
-    MbarrierArrive(kind) = "mbarrier_arrive" [kind] [] NONE (B32, B32);
-    MbarrierState(wait) = "mbarrier_state" [wait] [] NONE (B32, B64);
-    MbarrierParity(wait) = "mbarrier_parity" [wait] [] NONE (B32, B32);
+    MbarrierArrive(kind, space, order, scope) = "mbarrier_arrive" [kind space order scope] [] NONE (B32, B32);
+    MbarrierState(wait, order, scope) = "mbarrier_state" [wait order scope] [] NONE (B32, B64);
+    MbarrierParity(wait, order, scope) = "mbarrier_parity" [wait order scope] [] NONE (B32, B32);
     MbarrierPending = "mbarrier_pending" [] [] NONE (B64);
     AsyncCopy(elem) = "async_copy" [elem] [] NONE (B32, B64, B32);
     AsyncArrive(noinc) = "async_arrive" [(noinc)] [] NONE (B32);
@@ -349,7 +353,9 @@ op_table! {
     BulkStore = "bulk_store" [] [] NONE (B64, B32, B32);
     BulkCommit = "bulk_commit" [] [] NONE ();
     BulkWait(read) = "bulk_wait" [(read)] [] NONE (B32);
-    ProxyFence = "proxy_fence" [] [] NONE ();
+    ProxyFence(proxy) = "proxy_fence" [proxy] [] NONE ();
+    TensormapAcquire(scope) = "tensormap_acquire" [scope] [] NONE (B64);
+    TensormapRelease(scope) = "tensormap_release" [scope] [] NONE ();
 
     Call(callee, pure) = "call" [(pure)] [callee] NONE ();
     CallIndirect(prototype) = "call_indirect" [] [prototype] NONE ();
@@ -376,6 +382,9 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Atomic(AtomicOp::Cas, _) => args.push(Arg::T),
         Op::Atomic(_, access) | Op::Red(_, access) => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
+        }
+        Op::MbarrierState(MbarrierWait::TryFor, ..) | Op::MbarrierParity(MbarrierWait::TryFor, ..) => {
+            args.push(Arg::B32);
         }
         // The mask may be left out.
         Op::Vote(_) | Op::Shfl(_) | Op::Match(_) | Op::Redux(_) | Op::Elect if count > args.len() => {

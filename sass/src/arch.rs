@@ -3,6 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// Where sm_90 has in constant bank 0, in bytes, whether the launch named a cluster size: 1 or 0. This and the four places
+/// below are what ptxas reads for the special registers of clusters.
+pub const EXPLICIT_CLUSTER: u32 = 0x140;
+/// Where it has the cluster size in CTAs: three words.
+pub const CLUSTER_SIZE: u32 = 0x144;
+/// Where it has the grid size in clusters: three words.
+pub const CLUSTERS: u32 = 0x15c;
+/// Where it has the number of CTAs of a cluster.
+pub const CLUSTER_RANKS: u32 = 0x188;
+
 /// A GPU architecture that shares the 128-bit instruction format, Turing to Hopper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arch {

@@ -70,12 +70,33 @@ pub struct Resources {
     pub barriers: u32,
     /// Registers that were stored to local memory for want of registers.
     pub spills: u32,
+    /// CTAs in a cluster along x, as the kernel demands; 0 if it demands no clusters.
+    pub cluster_x: u32,
+    /// The same along y.
+    pub cluster_y: u32,
+    /// The same along z.
+    pub cluster_z: u32,
 }
 
 impl Resources {
     /// The names of the fields in the text of a program, in its order.
-    pub const NAMES: [&'static str; 7] =
-        ["registers", "uniform", "shared", "local", "open-stack", "barriers", "spills"];
+    pub const NAMES: [&'static str; 10] = [
+        "registers",
+        "uniform",
+        "shared",
+        "local",
+        "open-stack",
+        "barriers",
+        "spills",
+        "cluster-x",
+        "cluster-y",
+        "cluster-z",
+    ];
+
+    /// The size of a cluster in CTAs that the kernel demands.
+    pub fn cluster(&self) -> Option<[u32; 3]> {
+        (self.cluster_x != 0).then_some([self.cluster_x, self.cluster_y, self.cluster_z])
+    }
 
     /// The field of a name in the text of a program.
     pub fn by_name(&mut self, name: &str) -> Option<&mut u32> {
@@ -87,6 +108,9 @@ impl Resources {
             &mut self.open_stack,
             &mut self.barriers,
             &mut self.spills,
+            &mut self.cluster_x,
+            &mut self.cluster_y,
+            &mut self.cluster_z,
         ];
         Self::NAMES.iter().zip(fields).find(|(known, _)| **known == name).map(|(_, field)| field)
     }

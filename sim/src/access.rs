@@ -50,6 +50,7 @@ impl AccessLog {
         lanes: u32,
         addresses: &[u64; LANES],
     ) {
+        let space = if space == Space::Cluster { Space::Shared } else { space };
         if space != Space::Generic {
             self.accesses.push(Access { kind, space, bytes, lanes, addresses: *addresses });
             return;

@@ -72,6 +72,11 @@ impl Copies {
         self.requests.push(Request { thread, kind, group: None, effect });
     }
 
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.requests.is_empty()
+    }
+
     /// Makes a group of what a thread has asked for since its last one.
     pub fn commit(&mut self, thread: u32, kind: Kind) {
         let known = self.groups.iter().position(|group| (group.0, group.1) == (thread, kind));
@@ -162,10 +167,11 @@ pub(crate) fn change<T>(
     address: u64,
     f: impl FnOnce(&mut Mbarrier) -> Result<T, String>,
 ) -> Result<(T, Mbarrier), Fault> {
-    let slice = memory.access(Space::Shared, lane, address, 8, AccessKind::Atomic)?;
-    let before = Mbarrier::of_bits(read_le(slice)).map_err(|what| Fault::new(lane, what))?;
+    let layout = memory.grid.mbarriers;
+    let slice = memory.access(Space::Cluster, lane, address, 8, AccessKind::Atomic)?;
+    let before = layout.read(read_le(slice)).map_err(|what| Fault::new(lane, what))?;
     let mut barrier = before;
     let result = f(&mut barrier).map_err(|what| Fault::new(lane, what))?;
-    write_le(slice, barrier.bits());
+    write_le(slice, layout.bits(barrier));
     Ok((result, before))
 }

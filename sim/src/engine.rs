@@ -52,6 +52,8 @@ pub(crate) struct Step<'a> {
     pub shape: &'a Shape,
     /// `%ctaid`.
     pub cta: [u32; 3],
+    /// The rank of the CTA in its cluster.
+    pub rank: u32,
     /// The warp in the CTA.
     pub warp: u32,
     /// The clock, in whatever unit the scheduler counts.
@@ -68,6 +70,12 @@ pub(crate) struct Step<'a> {
     pub(crate) warps: usize,
     /// Set when lanes arrive at a CTA barrier, which may end its phase.
     pub(crate) arrived: bool,
+    /// Set when lanes arrive at the barrier of the cluster.
+    pub(crate) arrived_at_cluster: bool,
+    /// Set when an mbarrier has changed, which somebody may wait for.
+    pub(crate) changed_mbarrier: bool,
+    /// Whether a wait for an mbarrier suspends the lanes rather than fail.
+    pub(crate) suspends: bool,
 }
 
 impl Step<'_> {
@@ -82,6 +90,11 @@ impl Step<'_> {
         if let Some(log) = &mut self.log {
             log.record(kind, space, bytes, self.lanes, addresses);
         }
+    }
+
+    /// Whether the instruction concerns more than its own lanes.
+    pub(crate) fn concerns_others(&self) -> bool {
+        self.arrived || self.arrived_at_cluster || self.changed_mbarrier
     }
 
     /// Lets lanes arrive at a CTA barrier. The caller then lets them wait, or not.

@@ -12,13 +12,16 @@
 //!
 //! Cost: constant time an instruction beyond its own work, and no allocation.
 
+use std::ops::Range;
+
 use crate::access::AccessLog;
 use crate::asynchronous::Copies;
 use crate::barrier::Barrier;
+use crate::cluster;
 use crate::engine::{CTA_BARRIERS, Engine, Step};
 use crate::error::{SimError, Thread, Waiting};
-use crate::launch::{Shape, unflatten};
-use crate::memory::{CtaMemory, GridMemory, Memory, Written};
+use crate::launch::Shape;
+use crate::memory::{CtaMemory, GridMemory, Memory, RANK_SHIFT, WINDOW_BYTES, Written};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
 
@@ -26,9 +29,10 @@ use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
 pub(crate) struct Cta<R> {
     /// `%ctaid`.
     pub id: [u32; 3],
+    /// Its rank in its cluster.
+    pub rank: u32,
     /// Its warps.
     pub warps: Vec<Warp<R>>,
-    memory: CtaMemory,
     barriers: [Barrier; CTA_BARRIERS],
 }
 
@@ -65,10 +69,16 @@ pub(crate) struct Executed {
 
 /// A grid.
 pub(crate) struct Grid<'a, E: Engine> {
-    /// The CTAs that have started and not been removed.
+    /// The CTAs that have started and not been removed; those of a cluster stand together, by rank.
     pub ctas: Vec<Cta<E::Registers>>,
     /// Warp instructions executed.
     pub steps: u64,
+    /// Whether waits for mbarriers suspend threads, which [`Grid::wake`] ends; else they fail at once.
+    pub suspends: bool,
+    /// How often an mbarrier has changed.
+    pub mbarrier_changes: u64,
+    /// The memory of each CTA.
+    memories: Vec<CtaMemory>,
     engine: &'a E,
     shape: &'a Shape,
     memory: &'a mut GridMemory,
@@ -77,10 +87,30 @@ pub(crate) struct Grid<'a, E: Engine> {
 impl<'a, E: Engine> Grid<'a, E> {
     /// A grid of which nothing has started.
     pub fn new(engine: &'a E, shape: &'a Shape, memory: &'a mut GridMemory) -> Grid<'a, E> {
-        Grid { ctas: Vec::new(), steps: 0, engine, shape, memory }
+        let (ctas, memories) = (Vec::new(), Vec::new());
+        Grid { ctas, memories, steps: 0, suspends: false, mbarrier_changes: 0, engine, shape, memory }
     }
 
-    /// Starts the CTA of that number. Registers, shared and local memory hold anything.
+    /// Removes a CTA of a cluster of one; the last one takes its place.
+    pub fn swap_remove(&mut self, cta: usize) {
+        self.ctas.swap_remove(cta);
+        self.memories.swap_remove(cta);
+    }
+
+    /// Removes the clusters whose threads have all ended; the number of CTAs that went.
+    pub fn remove_ended_clusters(&mut self) -> usize {
+        let size = self.shape.cluster_size() as usize;
+        let is_alive = |cta: &Cta<E::Registers>| cta.warps.iter().any(|warp| warp.control.live != 0);
+        let alive: Vec<bool> = self.ctas.chunks(size).map(|cluster| cluster.iter().any(is_alive)).collect();
+        let before = self.ctas.len();
+        let mut index = 0..before;
+        self.ctas.retain(|_| index.next().is_some_and(|index| alive[index / size]));
+        let mut index = 0..before;
+        self.memories.retain(|_| index.next().is_some_and(|index| alive[index / size]));
+        before - self.ctas.len()
+    }
+
+    /// Starts the CTA that comes as that one. Registers, shared and local memory hold anything.
     pub fn start(&mut self, cta: u32, random: &mut Random) {
         let threads = self.shape.threads();
         let warps = (0..threads.div_ceil(LANES as u32))
@@ -104,18 +134,10 @@ impl<'a, E: Engine> Grid<'a, E> {
             .shape
             .check_uninitialised
             .then(|| Written { shared: vec![false; shared.len()], local: vec![false; local.len()] });
-        self.ctas.push(Cta {
-            id: unflatten(cta, self.shape.grid),
-            memory: CtaMemory {
-                shared,
-                local,
-                local_bytes: self.shape.local_bytes,
-                written,
-                copies: Copies::default(),
-            },
-            barriers: Default::default(),
-            warps,
-        });
+        let local_bytes = self.shape.local_bytes;
+        self.memories.push(CtaMemory { shared, local, local_bytes, written, copies: Copies::default() });
+        let (id, rank) = self.shape.nth_cta(cta);
+        self.ctas.push(Cta { id, rank, barriers: Default::default(), warps });
     }
 
     /// Executes the next instruction of a group that is ready. `cta`, `warp` and `group` are indices into
@@ -161,6 +183,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         most: u32,
         log: Option<&mut AccessLog>,
     ) -> Result<Executed, SimError> {
+        let members = self.cluster_of(cta);
         let cta = &mut self.ctas[cta];
         let warps = cta.warps.len();
         let Warp { control, registers } = &mut cta.warps[warp];
@@ -171,14 +194,23 @@ impl<'a, E: Engine> Grid<'a, E> {
             lanes,
             shape: self.shape,
             cta: cta.id,
+            rank: cta.rank,
             warp: warp as u32,
             clock,
-            memory: Memory { grid: self.memory, cta: &mut cta.memory, first_thread: (warp * LANES) as u32 },
+            memory: Memory {
+                grid: self.memory,
+                cluster: &mut self.memories[members.clone()],
+                rank: cta.rank as usize,
+                first_thread: (warp * LANES) as u32,
+            },
             control,
             log,
             barriers: &mut cta.barriers,
             warps,
             arrived: false,
+            arrived_at_cluster: false,
+            changed_mbarrier: false,
+            suspends: self.suspends,
         };
         let mut left = most;
         let flow = loop {
@@ -201,7 +233,7 @@ impl<'a, E: Engine> Grid<'a, E> {
                 Flow::Branch { taken, target } if taken == lanes => target,
                 _ => break flow,
             };
-            if left == 0 || step.arrived || !alone {
+            if left == 0 || step.concerns_others() || !alone {
                 break flow;
             }
             step.pc = next;
@@ -210,6 +242,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         };
         self.steps += u64::from(most - left);
         let (pc, executing, arrived) = (step.pc, step.lanes, step.arrived);
+        let (at_cluster, changed_mbarrier) = (step.arrived_at_cluster, step.changed_mbarrier);
         let yields = flow == Flow::Yield;
         let outcome = match flow {
             Flow::Next | Flow::Yield => Outcome::Next,
@@ -232,16 +265,85 @@ impl<'a, E: Engine> Grid<'a, E> {
         if arrived || outcome == Outcome::Exited {
             complete_barriers(cta);
         }
-        let control = &cta.warps[warp].control;
+        let index_of_cta = members.start + cta.rank as usize;
+        if at_cluster || outcome == Outcome::Exited {
+            let size = self.shape.cluster_size() as usize;
+            cluster::complete(&mut self.ctas[members.clone()], size);
+        }
+        if changed_mbarrier {
+            self.mbarrier_changes += 1;
+            self.wake(members, false);
+        }
+        let control = &self.ctas[index_of_cta].warps[warp].control;
         let straight = outcome == Outcome::Next && !yields;
         let group = same(control).filter(|&index| straight && control.groups[index].pc == pc + 1);
         Ok(Executed { lanes: executing, outcome, group })
     }
 
+    /// The places of the CTAs of a cluster that have started, given one of them.
+    fn cluster_of(&self, cta: usize) -> Range<usize> {
+        let first = cta - self.ctas[cta].rank as usize;
+        first..(first + self.shape.cluster_size() as usize).min(self.ctas.len())
+    }
+
+    /// Lets threads of some CTAs that wait for an mbarrier look at it again; with `expired` they then go on whatever
+    /// they see. Says whether there are any.
+    fn wake(&mut self, ctas: Range<usize>, expired: bool) -> bool {
+        let mut woken = false;
+        for warp in self.ctas[ctas].iter_mut().flat_map(|cta| &mut cta.warps) {
+            woken |= warp.control.wake(expired);
+        }
+        woken
+    }
+
+    /// Nobody can execute: lets time pass for those who wait for mbarriers. Asynchronous copies are made, if any are
+    /// under way; else waits end. Says whether somebody can go on.
+    ///
+    /// # Errors
+    /// A fault of a copy.
+    pub fn let_time_pass(&mut self, random: &mut Random) -> Result<bool, SimError> {
+        if self.let_copies_pass(random)? {
+            self.mbarrier_changes += 1;
+            return Ok(self.wake(0..self.ctas.len(), false));
+        }
+        Ok(self.wake(0..self.ctas.len(), true))
+    }
+
+    /// Makes a part of the asynchronous copies that are under way; whether there are any.
+    fn let_copies_pass(&mut self, random: &mut Random) -> Result<bool, SimError> {
+        let mut found = false;
+        for index in 0..self.ctas.len() {
+            let mut copies = std::mem::take(&mut self.memories[index].copies);
+            if copies.is_idle() {
+                continue;
+            }
+            found = true;
+            let (members, rank) = (self.cluster_of(index), self.ctas[index].rank as usize);
+            let cluster = &mut self.memories[members];
+            let mut memory = Memory { grid: self.memory, cluster, rank, first_thread: 0 };
+            copies.tick(&mut memory, 0, random).map_err(|fault| SimError::Fault {
+                thread: Thread { cta: self.ctas[index].id, tid: self.shape.tid(fault.lane) },
+                at: "an asynchronous copy".to_string(),
+                what: fault.what,
+            })?;
+            self.memories[index].copies = copies;
+        }
+        Ok(found)
+    }
+
+    /// The mbarrier at an address of a CTA, for a report.
+    fn describe_mbarrier(&self, address: u32) -> String {
+        let rank = (address >> RANK_SHIFT) as usize;
+        format!(
+            "the mbarrier at byte {:#x} of the shared memory of CTA {rank} of the cluster",
+            address & (WINDOW_BYTES as u32 - 1)
+        )
+    }
+
     /// Where everybody is and who waits on what.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut list = Vec::new();
-        for cta in &self.ctas {
+        for (index, cta) in self.ctas.iter().enumerate() {
             for (warp, state) in cta.warps.iter().enumerate() {
                 for group in &state.control.groups {
                     let missing = state.control.missing(group);
@@ -261,6 +363,11 @@ impl<'a, E: Engine> Grid<'a, E> {
                             let barrier = &cta.barriers[name as usize];
                             (group.pc - 1, format!("CTA barrier {name}: {}", barrier.describe(live)))
                         }
+                        Wait::Cluster => {
+                            let cluster = &self.ctas[self.cluster_of(index)];
+                            (group.pc - 1, cluster::describe(cluster))
+                        }
+                        Wait::Mbarrier(address) => (group.pc, self.describe_mbarrier(address)),
                     };
                     let (warp, lanes, at) = (warp as u32, group.lanes, self.engine.describe(pc));
                     list.push(Waiting { cta: cta.id, warp, lanes, at, on });

@@ -9,7 +9,8 @@
 //! loop: for each warp: maybe skip it; else choose a ready group, execute 1 to 256 instructions of it
 //! ```
 //!
-//! A round in which nobody was ready is a deadlock; the report says who waits for what.
+//! A round in which nobody was ready lets time pass for those who wait for mbarriers; without any it is a deadlock, and
+//! so is time that passes in vain again and again. The report says who waits for what.
 
 use crate::engine::{Engine, Scheduler};
 use crate::error::SimError;
@@ -25,6 +26,10 @@ const TURN_BITS: u32 = 8;
 /// Warps that are there at once, unless one CTA has more: as many as an H100 has places for (132 SMs of 64).
 const RESIDENT_WARPS: u32 = 132 * 64;
 
+/// How often in a row the time of all that wait for mbarriers, while nobody else can execute, may end before they count as
+/// waiting for ever.
+const MOST_IN_VAIN: u32 = 64;
+
 /// The scheduler of a run without time.
 pub(crate) struct Interleaved<'a> {
     /// The seed, and when to give up.
@@ -36,9 +41,14 @@ impl Scheduler for Interleaved<'_> {
         let options = self.options;
         let mut random = Random::new(options.seed);
         let mut grid = Grid::new(engine, shape, memory);
+        grid.suspends = true;
+        // Ends of waits since an mbarrier has changed, and how often one had.
+        let (mut in_vain, mut changes) = (0, 0);
+        let size = shape.cluster_size();
         let mut to_come = 0..shape.grid.iter().product();
         let resident = RESIDENT_WARPS / shape.threads().div_ceil(LANES as u32).max(1);
-        for cta in to_come.by_ref().take(resident.max(1) as usize) {
+        let resident = (resident / size).max(1) * size;
+        for cta in to_come.by_ref().take(resident as usize) {
             grid.start(cta, &mut random);
         }
         loop {
@@ -57,9 +67,7 @@ impl Scheduler for Interleaved<'_> {
                 }
             }
             if !to_come.is_empty() {
-                let before = grid.ctas.len();
-                grid.ctas.retain(|cta| cta.warps.iter().any(|warp| warp.control.live != 0));
-                let ended = before - grid.ctas.len();
+                let ended = grid.remove_ended_clusters();
                 for cta in to_come.by_ref().take(ended) {
                     grid.start(cta, &mut random);
                 }
@@ -71,7 +79,12 @@ impl Scheduler for Interleaved<'_> {
                 return Ok(grid.steps);
             }
             if !ready {
-                return Err(SimError::Deadlock(grid.waiting()));
+                let waiting = grid.waiting();
+                in_vain = if grid.mbarrier_changes == changes { in_vain + 1 } else { 0 };
+                if in_vain > MOST_IN_VAIN || !grid.let_time_pass(&mut random)? {
+                    return Err(SimError::Deadlock(waiting));
+                }
+                changes = grid.mbarrier_changes;
             }
             if grid.steps > options.step_limit {
                 return Err(SimError::StepLimit { limit: options.step_limit, waiting: grid.waiting() });

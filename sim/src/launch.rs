@@ -1,5 +1,10 @@
 //! What is launched and how: the options of a run and the shape of its grid.
 
+use crate::error::SimError;
+
+/// CTAs in a cluster at most, of any GPU.
+const MOST_CTAS: u32 = 16;
+
 /// How a run chooses and when it gives up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -40,6 +45,8 @@ impl Default for Options {
 pub(crate) struct Shape {
     /// CTAs in the grid.
     pub grid: [u32; 3],
+    /// CTAs in a cluster, if the launch makes clusters.
+    pub cluster: Option<[u32; 3]>,
     /// Threads in a CTA.
     pub block: [u32; 3],
     /// Bytes of shared memory a CTA.
@@ -54,6 +61,46 @@ impl Shape {
     /// Threads in a CTA.
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
+    }
+
+    /// CTAs in a cluster.
+    pub fn cluster_size(&self) -> u32 {
+        self.cluster_shape().iter().product()
+    }
+
+    /// The cluster, in CTAs: without clusters, each CTA is one.
+    pub fn cluster_shape(&self) -> [u32; 3] {
+        self.cluster.unwrap_or([1; 3])
+    }
+
+    /// The grid, in clusters.
+    pub fn clusters(&self) -> [u32; 3] {
+        let shape = self.cluster_shape();
+        std::array::from_fn(|n| self.grid[n] / shape[n])
+    }
+
+    /// The CTA that starts as the n-th one, and its rank in its cluster: clusters start one after another, whole.
+    pub fn nth_cta(&self, n: u32) -> ([u32; 3], u32) {
+        let (cluster, rank) = (n / self.cluster_size(), n % self.cluster_size());
+        let shape = self.cluster_shape();
+        let (outer, inner) = (unflatten(cluster, self.clusters()), unflatten(rank, shape));
+        (std::array::from_fn(|n| outer[n] * shape[n] + inner[n]), rank)
+    }
+
+    /// Refuses clusters that do not fill the grid, and those that are larger than any GPU's.
+    ///
+    /// # Errors
+    /// Says which.
+    pub fn check_clusters(&self) -> Result<(), SimError> {
+        let shape = self.cluster_shape();
+        if (0..3).any(|n| shape[n] == 0 || !self.grid[n].is_multiple_of(shape[n])) {
+            let what = format!("a grid of {:?} CTAs is not made of clusters of {shape:?}", self.grid);
+            return Err(SimError::Case(what));
+        }
+        match self.cluster_size() {
+            1..=MOST_CTAS => Ok(()),
+            size => Err(SimError::Case(format!("a cluster of {size} CTAs: {MOST_CTAS} are the most"))),
+        }
     }
 
     /// The index of a thread of the CTA.

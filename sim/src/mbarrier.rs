@@ -1,16 +1,17 @@
 //! An mbarrier: a counter of arrivals and of bytes, with phases, in 8 bytes of shared memory.
 //!
 //! A phase is complete when nobody is awaited any more and as many bytes have come as were expected; then the next
-//! one begins, with as many arrivals as were asked for when the barrier was made, less those that dropped out. How the
-//! hardware lays it out is not documented, nor used by programs; here it is
+//! one begins, with as many arrivals as were asked for when the barrier was made, less those that dropped out. PTX
+//! leaves open how it lies in memory. Machine code makes one and takes states apart itself, so that the SASS engine has
+//! the layout of the architecture; that of the SSA engine has a mark, by which it knows one.
 //!
-//! | bits | what |
-//! |---|---|
-//! | 0 to 19 | arrivals that this phase awaits |
-//! | 20 to 39 | arrivals that the next phase awaits |
-//! | 40 to 60 | bytes expected less bytes that came, signed |
-//! | 61 | parity of the phase |
-//! | 62, 63 | a mark: 2 |
+//! | | SSA | sm_80 to sm_89 | sm_90 |
+//! |---|---|---|---|
+//! | arrivals that this phase awaits | 0 to 19 | 32 to 62, negated | 43 to 62, negated |
+//! | arrivals that the next phase awaits | 20 to 39 | 0 to 30, less than 2^30 | 1 to 20, negated |
+//! | bytes expected less bytes that came, signed | 40 to 60 | | 21 to 42 |
+//! | parity of the phase | 61 | 63 | 63 |
+//! | a mark, 2 | 62, 63 | | |
 //!
 //! ```text
 //! init(2)              phase 0, awaits 2
@@ -33,6 +34,9 @@ pub(crate) struct Mbarrier {
     odd: bool,
 }
 
+/// What the upper bits of a marked mbarrier are.
+const MARK: u64 = 2;
+
 /// What the programmer is told.
 type Misuse = String;
 
@@ -45,36 +49,14 @@ impl Mbarrier {
         }
     }
 
-    /// As it lies in memory.
-    pub fn bits(self) -> u64 {
-        u64::from(self.pending)
-            | u64::from(self.expected) << 20
-            | (self.bytes as u64 & 0x1f_ffff) << 40
-            | u64::from(self.odd) << 61
-            | 2 << 62
-    }
-
-    /// What lies in memory; an error if that is no mbarrier.
-    pub fn of_bits(bits: u64) -> Result<Mbarrier, Misuse> {
-        if bits >> 62 != 2 {
-            return Err("there is no mbarrier that has been initialised".to_string());
-        }
-        Ok(Mbarrier {
-            pending: bits as u32 & MOST,
-            expected: (bits >> 20) as u32 & MOST,
-            bytes: ((bits << 3) as i64 >> 43) as i32,
-            odd: bits >> 61 & 1 == 1,
-        })
-    }
-
     /// Arrivals that the phase awaits.
     pub fn pending(self) -> u32 {
         self.pending
     }
 
-    /// Whether the phase of an earlier state is complete.
-    pub fn is_past(self, state: Mbarrier) -> bool {
-        self.odd != state.odd
+    /// Whether the number of the phase is odd: once it is not so, the phase of this state is complete.
+    pub fn is_odd(self) -> bool {
+        self.odd
     }
 
     /// Whether the last phase with this parity is complete.
@@ -141,18 +123,98 @@ impl Mbarrier {
     }
 }
 
+/// How an mbarrier lies in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Of the SSA engine: what programs must not look at carries a mark.
+    #[default]
+    Marked,
+    /// Of sm_80 to sm_89, where shared atomics make it (found by what ptxas emits).
+    Sm80,
+    /// Of sm_90 (found by what ptxas emits; where the bytes stand was not, nor does code depend on it).
+    Sm90,
+}
+
+impl Layout {
+    /// As it lies in memory.
+    pub fn bits(self, barrier: Mbarrier) -> u64 {
+        let Mbarrier { pending, expected, bytes, odd } = barrier;
+        let (pending, expected, odd) = (u64::from(pending), u64::from(expected), u64::from(odd));
+        match self {
+            Layout::Marked => {
+                pending | expected << 20 | (bytes as u64 & 0x1f_ffff) << 40 | odd << 61 | MARK << 62
+            }
+            Layout::Sm80 => {
+                // Of nobody expected the first is a bit longer, of nobody awaited there is none.
+                (1 << 30) - expected | ((1 << 31) - pending) << 32 | odd << 63
+            }
+            Layout::Sm90 => {
+                let negated = |count: u64| count.wrapping_neg() & u64::from(MOST);
+                negated(expected) << 1 | (bytes as u64 & 0x3f_ffff) << 21 | negated(pending) << 43 | odd << 63
+            }
+        }
+    }
+
+    /// What lies in memory; an error if that is no mbarrier.
+    pub fn read(self, bits: u64) -> Result<Mbarrier, Misuse> {
+        let field = |lo: u32, len: u32| bits >> lo & ((1 << len) - 1);
+        let negated = |lo: u32, len: u32| (field(lo, len).wrapping_neg() & ((1 << len) - 1)) as u32;
+        let barrier = match self {
+            Layout::Marked => Mbarrier {
+                pending: field(0, 20) as u32,
+                expected: field(20, 20) as u32,
+                bytes: ((bits << 3) as i64 >> 43) as i32,
+                odd: field(61, 1) == 1,
+            },
+            Layout::Sm80 => Mbarrier {
+                pending: negated(32, 31),
+                expected: (1u32 << 30).saturating_sub(field(0, 31) as u32),
+                bytes: 0,
+                odd: field(63, 1) == 1,
+            },
+            Layout::Sm90 => Mbarrier {
+                pending: negated(43, 20),
+                expected: negated(1, 20),
+                bytes: ((bits << 21) as i64 >> 42) as i32,
+                odd: field(63, 1) == 1,
+            },
+        };
+        let made = match self {
+            Layout::Marked => field(62, 2) == MARK,
+            Layout::Sm80 => field(31, 1) == 0 && field(0, 31) <= 1 << 30,
+            Layout::Sm90 => field(0, 1) == 0,
+        };
+        // Those that have dropped out are expected no more, so that nobody may be left.
+        let likely = barrier.pending <= MOST && barrier.expected <= MOST && bits != 0;
+        match made && likely {
+            true => Ok(barrier),
+            false => Err("there is no mbarrier that has been initialised".to_string()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LAYOUTS: [Layout; 3] = [Layout::Marked, Layout::Sm80, Layout::Sm90];
 
     #[test]
     fn phases_follow_each_other() {
         let mut barrier = Mbarrier::new(3).unwrap();
         let first = barrier;
-        assert!(!barrier.is_past(first) && barrier.is_past_parity(true) && !barrier.is_past_parity(false));
+        assert!(
+            !barrier.is_past_parity(first.is_odd())
+                && barrier.is_past_parity(true)
+                && !barrier.is_past_parity(false)
+        );
         assert_eq!(barrier.arrive(2), Ok(false));
         assert_eq!((barrier.pending(), barrier.arrive(1)), (1, Ok(true)));
-        assert!(barrier.is_past(first) && barrier.is_past_parity(false) && !barrier.is_past_parity(true));
+        assert!(
+            barrier.is_past_parity(first.is_odd())
+                && barrier.is_past_parity(false)
+                && !barrier.is_past_parity(true)
+        );
         assert_eq!(barrier.pending(), 3);
         assert_eq!(barrier.arrive(3), Ok(true));
         assert!(!barrier.is_past_parity(false));
@@ -191,18 +253,32 @@ mod tests {
         assert!(barrier.arrive(2).is_err() && barrier.arrive(0).is_err());
         assert!(barrier.expect(1 << 20).is_err());
         assert!(barrier.drop_out(2).is_err());
-        assert!(Mbarrier::of_bits(0).is_err());
+        for layout in LAYOUTS {
+            assert!(layout.read(0).is_err());
+        }
     }
 
     #[test]
     fn memory_holds_every_state() {
-        let mut barrier = Mbarrier::new(MOST).unwrap();
-        for bytes in [MOST, 0, 5] {
-            barrier.bytes = -(bytes as i32);
-            assert_eq!(Mbarrier::of_bits(barrier.bits()), Ok(barrier));
-            barrier.bytes = bytes as i32;
-            barrier.odd = !barrier.odd;
-            assert_eq!(Mbarrier::of_bits(barrier.bits()), Ok(barrier));
+        for layout in LAYOUTS {
+            let most = if layout == Layout::Sm80 { 0 } else { MOST };
+            for (count, bytes) in [(MOST, most), (1, 0), (7, most.min(5))] {
+                let mut barrier = Mbarrier::new(count).unwrap();
+                barrier.bytes = -(bytes as i32);
+                assert_eq!(layout.read(layout.bits(barrier)), Ok(barrier));
+                barrier.bytes = bytes as i32;
+                barrier.odd = !barrier.odd;
+                assert_eq!(layout.read(layout.bits(barrier)), Ok(barrier));
+            }
         }
+    }
+
+    /// What ptxas writes to memory for `mbarrier.init` with 5 arrivals.
+    #[test]
+    fn words_are_those_of_the_machine() {
+        let barrier = Mbarrier::new(5).unwrap();
+        assert_eq!(Layout::Sm80.bits(barrier), 0x7fff_fffb_3fff_fffb);
+        let x: u64 = 0x10_0000 - 5;
+        assert_eq!(Layout::Sm90.bits(barrier), x << 1 | x << 11 << 32);
     }
 }

@@ -3,7 +3,7 @@
 //! | space | one a | addresses |
 //! |---|---|---|
 //! | global | grid | 64 bits; allocations with unmapped gaps between them |
-//! | shared | CTA | byte offset from the first byte that the program owns |
+//! | shared | CTA | byte offset from the first byte that the program owns; above it, from bit 24 on, the rank of the CTA in its cluster |
 //! | local | thread | byte offset |
 //! | constant banks | grid | bank and byte offset, read-only |
 //! | parameters | grid | byte offset in the parameter block, read-only |
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use crate::access::AccessKind;
 use crate::asynchronous::Copies;
 use crate::error::Fault;
+use crate::mbarrier::Layout;
 use crate::printf::Printed;
 use crate::warp::{LANES, lanes_of};
 
@@ -27,8 +28,13 @@ pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 pub const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
 /// Generic address of the first byte of the module's constant variables.
 pub const CONSTANT_WINDOW: u64 = 0x7d00_0000_0000;
-/// Size of each window, in bytes.
+/// Size of the windows of local and constant memory, and in that of shared memory of the part of each CTA of a cluster, in
+/// bytes.
 pub const WINDOW_BYTES: u64 = 1 << 24;
+/// Size of the shared window, in bytes: the parts of the most CTAs that a cluster may have.
+pub const SHARED_WINDOW_BYTES: u64 = 16 * WINDOW_BYTES;
+/// Where the rank of the CTA stands in a shared address, in bits from the right.
+pub(crate) const RANK_SHIFT: u32 = WINDOW_BYTES.trailing_zeros();
 
 /// Alignment of global allocations, in bytes.
 const ALLOCATION_ALIGN: u64 = 256;
@@ -115,6 +121,8 @@ pub(crate) enum Space {
     Global,
     /// Shared memory of the CTA.
     Shared,
+    /// Shared memory of any CTA of the cluster.
+    Cluster,
     /// Memory of the thread.
     Local,
     /// The kernel parameters.
@@ -140,6 +148,8 @@ pub(crate) struct GridMemory {
     pub params: Vec<u8>,
     /// What threads printed, in the order in which they did.
     pub printed: Vec<Printed>,
+    /// How mbarriers lie in shared memory.
+    pub mbarriers: Layout,
 }
 
 /// What exists once a CTA.
@@ -170,8 +180,10 @@ pub(crate) struct Written {
 pub(crate) struct Memory<'a> {
     /// The grid's.
     pub grid: &'a mut GridMemory,
-    /// The CTA's.
-    pub cta: &'a mut CtaMemory,
+    /// Those of the CTAs of the cluster that have started, by rank.
+    pub cluster: &'a mut [CtaMemory],
+    /// The rank of the CTA in its cluster.
+    pub rank: usize,
     /// The number in the CTA of the thread in lane 0.
     pub first_thread: u32,
 }
@@ -189,6 +201,16 @@ struct Piece<'a> {
 }
 
 impl Memory<'_> {
+    /// The CTA's.
+    pub fn cta(&mut self) -> &mut CtaMemory {
+        &mut self.cluster[self.rank]
+    }
+
+    /// The address of a byte of the CTA's shared memory.
+    pub fn shared_address(&self, offset: u64) -> u64 {
+        (self.rank as u64) << RANK_SHIFT | offset
+    }
+
     /// Shows to `each` the bytes that each of the lanes touches, as [`access`](Self::access) does, but fast where
     /// all lie in one piece of memory, and fastest where the lanes of a whole warp lie one after another.
     #[inline]
@@ -264,17 +286,22 @@ impl Memory<'_> {
         let base = address.wrapping_sub(offset);
         let whole =
             |data: &'m mut Vec<u8>| Piece { size: data.len() as u64, data, base, start: 0, stride: 0 };
-        let checked = self.cta.written.is_some();
+        let own = (self.rank as u64) << RANK_SHIFT;
+        let first_thread = self.first_thread;
+        let cta = &mut self.cluster[self.rank];
+        let checked = cta.written.is_some();
         match space {
             Space::Global | Space::Generic => {
                 let allocation = self.grid.global.around(offset)?;
                 Some(Piece { base: allocation.base, ..whole(&mut allocation.data) })
             }
-            Space::Shared if !checked => Some(whole(&mut self.cta.shared)),
+            Space::Shared | Space::Cluster if !checked => {
+                Some(Piece { base: base + own, ..whole(&mut cta.shared) })
+            }
             Space::Local if !checked => {
-                let size = u64::from(self.cta.local_bytes);
-                let start = size * u64::from(self.first_thread);
-                Some(Piece { size, start, stride: size, ..whole(&mut self.cta.local) })
+                let size = u64::from(cta.local_bytes);
+                let start = size * u64::from(first_thread);
+                Some(Piece { size, start, stride: size, ..whole(&mut cta.local) })
             }
             Space::Param if kind == AccessKind::Read => Some(whole(&mut self.grid.params)),
             Space::Constant(bank) if kind == AccessKind::Read => {
@@ -303,21 +330,35 @@ impl Memory<'_> {
         if !address.is_multiple_of(u64::from(bytes)) {
             return Err(fault("misaligned"));
         }
-        let (space, offset) = resolve(space, address);
-        let written = self.cta.written.as_mut();
-        let (what, memory, written) = match space {
+        let (named, mut offset) = resolve(space, address);
+        let mut rank = self.rank;
+        if matches!(named, Space::Shared | Space::Cluster) {
+            rank = (offset >> RANK_SHIFT) as usize;
+            offset &= WINDOW_BYTES - 1;
+            if space == Space::Shared && rank != self.rank {
+                return Err(fault(&format!("it belongs to CTA {rank} of the cluster")));
+            }
+        }
+        let started = self.cluster.len();
+        let Some(cta) = self.cluster.get_mut(rank) else {
+            return Err(fault(&format!(
+                "the cluster has no CTA {rank}, or it has not started; {started} have"
+            )));
+        };
+        let written = cta.written.as_mut();
+        let (what, memory, written) = match named {
             Space::Global | Space::Generic => {
                 return self.grid.global.slice(offset, bytes).map_err(|why| fault(&why));
             }
-            Space::Shared => {
-                ("shared memory", &mut self.cta.shared[..], written.map(|all| &mut all.shared[..]))
+            Space::Shared | Space::Cluster => {
+                ("shared memory", &mut cta.shared[..], written.map(|all| &mut all.shared[..]))
             }
             Space::Local => {
-                let size = self.cta.local_bytes as usize;
+                let size = cta.local_bytes as usize;
                 let start = (self.first_thread + lane) as usize * size;
                 let own = start..start + size;
                 let written = written.map(|all| &mut all.local[own.clone()]);
-                ("local memory", &mut self.cta.local[own], written)
+                ("local memory", &mut cta.local[own], written)
             }
             Space::Param | Space::Constant(_) if kind != AccessKind::Read => return Err(fault("read-only")),
             Space::Param => ("the parameter block", &mut self.grid.params[..], None),
@@ -353,7 +394,9 @@ impl Memory<'_> {
 /// The space that a generic address is in, and its address there; other spaces as they are.
 pub(crate) fn resolve(space: Space, address: u64) -> (Space, u64) {
     match space {
-        Space::Generic if in_window(address, SHARED_WINDOW) => (Space::Shared, address - SHARED_WINDOW),
+        Space::Generic if address.wrapping_sub(SHARED_WINDOW) < SHARED_WINDOW_BYTES => {
+            (Space::Shared, address - SHARED_WINDOW)
+        }
         Space::Generic if in_window(address, LOCAL_WINDOW) => (Space::Local, address - LOCAL_WINDOW),
         Space::Generic if in_window(address, CONSTANT_WINDOW) => {
             (Space::Constant(MODULE_BANK), address - CONSTANT_WINDOW)
@@ -412,8 +455,8 @@ mod tests {
         let first = grid.global.allocate("first", vec![0; 512]);
         let second = grid.global.allocate("second", vec![7; 3]);
         let (shared, local, copies) = (vec![0; 16], vec![0; 64], Copies::default());
-        let mut cta = CtaMemory { shared, local, local_bytes: 8, written: None, copies };
-        test(&mut Memory { grid: &mut grid, cta: &mut cta, first_thread: 4 }, first, second);
+        let mut cta = [CtaMemory { shared, local, local_bytes: 8, written: None, copies }];
+        test(&mut Memory { grid: &mut grid, cluster: &mut cta, rank: 0, first_thread: 4 }, first, second);
     }
 
     #[test]

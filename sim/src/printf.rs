@@ -311,14 +311,14 @@ mod tests {
             block.extend(name.to_le_bytes());
         }
         let block_at = grid.global.allocate("block", block);
-        let mut cta = CtaMemory {
+        let mut cta = [CtaMemory {
             shared: vec![],
             local: vec![],
             local_bytes: 0,
             written: None,
             copies: Default::default(),
-        };
-        let mut memory = Memory { grid: &mut grid, cta: &mut cta, first_thread: 0 };
+        }];
+        let mut memory = Memory { grid: &mut grid, cluster: &mut cta, rank: 0, first_thread: 0 };
         format(&mut memory, 0, format_at, block_at).unwrap().0
     }
 

@@ -34,6 +34,20 @@ pub(crate) enum Wait {
     Gather(u32),
     /// The CTA barrier of that number.
     Cta(u8),
+    /// The barrier of the cluster.
+    Cluster,
+    /// The mbarrier at that shared address: a change of any mbarrier of the cluster, or the end of the time that a wait
+    /// may take, upon which the instruction is executed again.
+    Mbarrier(u32),
+}
+
+/// Where lanes are with the barrier of the cluster.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClusterArrivals {
+    /// They have arrived in this phase.
+    pub arrived: u32,
+    /// They have arrived in a phase that is complete, and not waited yet.
+    pub passed: u32,
 }
 
 /// Lanes that execute together.
@@ -65,8 +79,8 @@ pub(crate) enum Flow {
     Spread(Box<[u32; LANES]>),
     /// These lanes end, the others go to the next instruction.
     Exit(u32),
-    /// These lanes wait; the others go to the next instruction. Who waits in [`Wait::Gather`] executes this
-    /// instruction again, other waits continue behind it.
+    /// These lanes wait; the others go to the next instruction. Who waits in [`Wait::Gather`] or [`Wait::Mbarrier`]
+    /// executes this instruction again, other waits continue behind it.
     Wait(u32, Wait),
 }
 
@@ -88,6 +102,10 @@ pub(crate) struct Control {
     pub live: u32,
     /// Result of the last barrier if that was a reduction, for each lane: the count, or all ones or zeros.
     pub reduction: [Option<u32>; LANES],
+    /// Where the lanes are with the barrier of the cluster.
+    pub cluster: ClusterArrivals,
+    /// The lanes whose wait for an mbarrier has taken long enough: they go on, whatever it says.
+    pub expired: u32,
     joining: Joining,
     meetings: Box<[[Meeting; LANES]; BARRIERS]>,
 }
@@ -139,6 +157,8 @@ impl Control {
             groups,
             live: lanes,
             reduction: [None; LANES],
+            cluster: ClusterArrivals::default(),
+            expired: 0,
             joining,
             meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
         }
@@ -195,7 +215,8 @@ impl Control {
                 self.release();
             }
             Flow::Wait(lanes, wait) => {
-                let pc = if matches!(wait, Wait::Gather(_)) { group.pc } else { next.pc };
+                let again = matches!(wait, Wait::Gather(_) | Wait::Mbarrier(_));
+                let pc = if again { group.pc } else { next.pc };
                 let waiting = Group { pc, lanes, wait };
                 self.replace(index, [Group { lanes: group.lanes & !lanes, ..next }, waiting]);
                 self.release();
@@ -231,7 +252,7 @@ impl Control {
             alike.fold(0, |all, other| all | other.lanes)
         };
         let awaited = match group.wait {
-            Wait::Ready | Wait::Cta(_) => 0,
+            Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_) => 0,
             Wait::Lanes(mask) | Wait::Gather(mask) => mask,
             Wait::Converge(barrier) => {
                 let meetings = &self.meetings[barrier as usize];
@@ -247,7 +268,8 @@ impl Control {
 
     /// Makes ready whoever has nothing left to wait for in this warp.
     fn release(&mut self) {
-        if self.groups.iter().all(|group| matches!(group.wait, Wait::Ready | Wait::Cta(_))) {
+        let elsewhere = |wait| matches!(wait, Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_));
+        if self.groups.iter().all(|group| elsewhere(group.wait)) {
             return;
         }
         self.release_converged();
@@ -326,6 +348,34 @@ impl Control {
             group.lanes &= !lanes;
         }
         self.groups.retain(|group| group.lanes != 0);
+    }
+
+    /// Lets lanes that wait at the barrier of the cluster go on, and those that have arrived pass it later.
+    pub fn release_cluster(&mut self) {
+        let ClusterArrivals { arrived, passed } = &mut self.cluster;
+        *passed |= std::mem::take(arrived);
+        for group in &mut self.groups {
+            if group.wait == Wait::Cluster {
+                *passed &= !group.lanes;
+                group.wait = Wait::Ready;
+            }
+        }
+    }
+
+    /// Lets lanes that wait for an mbarrier look at it again; with `expired` they go on whatever they see. Says whether
+    /// there are any.
+    pub fn wake(&mut self, expired: bool) -> bool {
+        let mut woken = 0;
+        for group in &mut self.groups {
+            if matches!(group.wait, Wait::Mbarrier(_)) {
+                group.wait = Wait::Ready;
+                woken |= group.lanes;
+            }
+        }
+        if expired {
+            self.expired |= woken;
+        }
+        woken != 0
     }
 
     /// Lets lanes that wait at a CTA barrier go on.

@@ -105,13 +105,13 @@ fn bulk(wait: &str) -> Result<Vec<Vec<u32>>, SimError> {
     out = param.b64 +8
     brif first, block1, block2
 block1:
-    mbarrier_update.init bar, one
+    mbarrier_update.init.shared bar, one
     jump block2
 block2:
     bar.sync zero
     brif first, block3, block4
 block3:
-    state = mbarrier_arrive.expect_tx bar, bytes
+    state = mbarrier_arrive.expect_tx.shared.release.cta bar, bytes
     bulk_load tile, in, bytes, bar
     jump block4
 block4:
@@ -122,7 +122,7 @@ block4:
     a, b = load.shared.b32.v2 [at]
     a1 = iadd.b32 a, one
     store.shared.b32.v2 [at], a1, b
-    proxy_fence
+    proxy_fence.async
     bar.sync zero
     brif first, block6, block7
 block6:
@@ -140,10 +140,10 @@ block7:
 #[test]
 fn an_mbarrier_tells_of_bulk_copies() {
     let expected: Vec<u32> = (100..164).map(|word| word + (word + 1) % 2).collect();
-    let waits = "    past = mbarrier_parity.try bar, zero\n    brif past, block5, block4\n";
+    let waits = "    past = mbarrier_parity.try.acquire.cta bar, zero\n    brif past, block5, block4\n";
     assert!(bulk(waits).unwrap().iter().all(|words| *words == expected));
     // The phase before the first one is past, whatever has come.
-    let wrong = "    past = mbarrier_parity.test bar, one\n    jump block5\n";
+    let wrong = "    past = mbarrier_parity.test.acquire.cta bar, one\n    jump block5\n";
     assert!(bulk(wrong).unwrap().iter().any(|words| *words != expected));
 }
 
@@ -160,15 +160,15 @@ fn arrivals_complete_a_phase() {
     out = param.b64 +8
     brif first, block1, block2
 block1:
-    mbarrier_update.init bar, ten
+    mbarrier_update.init.shared bar, ten
     jump block2
 block2:
     bar.sync zero
     n = iadd.b32 tid, one
-    state = mbarrier_arrive.count bar, n
+    state = mbarrier_arrive.count.shared.release.cta bar, n
     jump block3
 block3:
-    past = mbarrier_state.test bar, state
+    past = mbarrier_state.test.acquire.cta bar, state
     brif past, block4, block3
 block4:
     pending = mbarrier_pending state
@@ -210,7 +210,7 @@ fn copies_arrive_at_an_mbarrier() {
     to = iadd.b32 tile, offset
     brif first, block1, block2
 block1:
-    mbarrier_update.init bar, count
+    mbarrier_update.init.shared bar, count
     jump block2
 block2:
     bar.sync zero
@@ -218,7 +218,7 @@ block2:
     async_arrive.noinc bar
     jump block3
 block3:
-    past = mbarrier_parity.test bar, zero
+    past = mbarrier_parity.test.acquire.cta bar, zero
     brif past, block4, block3
 block4:
     back = const.b32 0xf0
@@ -234,12 +234,12 @@ block4:
 
 #[test]
 fn misuse_is_a_fault() {
-    let twice = "block0:\n    one = const.b32 0x1\n    bar = symbol.b32 @bar\n    mbarrier_update.init bar, one\n    \
-                 two = const.b32 0x2\n    state = mbarrier_arrive.count bar, two\n    exit\n";
-    let completes = "block0:\n    one = const.b32 0x1\n    bar = symbol.b32 @bar\n    mbarrier_update.init bar, one\n    \
-                     state = mbarrier_arrive.no_complete bar, one\n    exit\n";
-    let gone = "block0:\n    one = const.b32 0x1\n    bar = symbol.b32 @bar\n    mbarrier_update.init bar, one\n    \
-                mbarrier_inval bar\n    mbarrier_update.expect_tx bar, one\n    exit\n";
+    let twice = "block0:\n    one = const.b32 0x1\n    bar = symbol.b32 @bar\n    mbarrier_update.init.shared bar, one\n    \
+                 two = const.b32 0x2\n    state = mbarrier_arrive.count.shared.release.cta bar, two\n    exit\n";
+    let completes = "block0:\n    one = const.b32 0x1\n    bar = symbol.b32 @bar\n    mbarrier_update.init.shared bar, one\n    \
+                     state = mbarrier_arrive.no_complete.shared.release.cta bar, one\n    exit\n";
+    let gone = "block0:\n    one = const.b32 0x1\n    bar = symbol.b32 @bar\n    mbarrier_update.init.shared bar, one\n    \
+                mbarrier_inval bar\n    mbarrier_update.expect_tx.shared bar, one\n    exit\n";
     let uneven = "block0:\n    n = const.b32 0x8\n    in = param.b64 +0\n    tile = symbol.b32 @tile\n    \
                   bulk_store in, tile, n\n    exit\n";
     for (body, what) in [

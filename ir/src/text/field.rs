@@ -7,8 +7,8 @@ use crate::entities::{Block, FuncRef, Symbol};
 use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
-    Approx, BarrierKind, BytePick, ConvergenceBarrier, FloatMode, Funnel, MatchMode, MbarrierArrive,
-    MbarrierUpdate, MbarrierWait, ReduxOp, Rounding, ShflMode, SpecialReg, VoteMode,
+    Approx, BarrierKind, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency, MatchMode,
+    MbarrierArrive, MbarrierUpdate, MbarrierWait, Proxy, ReduxOp, Rounding, ShflMode, SpecialReg, VoteMode,
 };
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
@@ -202,6 +202,8 @@ spelled_modifiers!(
     MbarrierArrive,
     MbarrierUpdate,
     MbarrierWait,
+    Proxy,
+    GridDependency,
     MemType,
     ReduxOp,
     BarrierKind,

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! func @sum entry {
-//!     bounds reqntid 256 1 1 maxnreg 64       // also maxntid X Y Z, minnctapersm N
+//!     bounds reqntid 256 1 1 maxnreg 64       // also maxntid X Y Z, minnctapersm N, cluster X Y Z
 //!     param "data" 8 +0                       // name, bytes, offset
 //!     symbol @buf shared size 512 align 4 +0  // without the offset: a linker places it
 //! block0:

@@ -553,6 +553,8 @@ impl<'t> FunctionParser<'t> {
                 "maxntid" => func.bounds.max_threads = Some(self.three_numbers()?),
                 "maxnreg" => func.bounds.max_registers = Some(self.small_number()?),
                 "minnctapersm" => func.bounds.min_ctas = Some(self.small_number()?),
+                "cluster" => func.bounds.cluster = Some(self.three_numbers()?),
+                "explicit_cluster" => func.bounds.explicit_cluster = true,
                 _ => return Err(ParseError { span, message: format!("there is no bound `{word}`") }),
             }
         }

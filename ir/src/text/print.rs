@@ -107,7 +107,9 @@ fn print_bounds(func: &Function, out: &mut String) -> fmt::Result {
         return Ok(());
     }
     out.push_str("    bounds");
-    for (name, size) in [("reqntid", bounds.required_threads), ("maxntid", bounds.max_threads)] {
+    let sizes =
+        [("reqntid", bounds.required_threads), ("maxntid", bounds.max_threads), ("cluster", bounds.cluster)];
+    for (name, size) in sizes {
         if let Some([x, y, z]) = size {
             write!(out, " {name} {x} {y} {z}")?;
         }
@@ -116,6 +118,9 @@ fn print_bounds(func: &Function, out: &mut String) -> fmt::Result {
         if let Some(count) = count {
             write!(out, " {name} {count}")?;
         }
+    }
+    if bounds.explicit_cluster {
+        out.push_str(" explicit_cluster");
     }
     out.push('\n');
     Ok(())

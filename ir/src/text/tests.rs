@@ -10,7 +10,7 @@ use crate::signature::MNEMONICS;
 
 /// Each operation, in canonical form, with each kind of modifier and operand.
 const EVERYTHING: &str = r#"func @everything entry {
-    bounds reqntid 256 1 1 maxntid 512 2 1 maxnreg 64 minnctapersm 2
+    bounds reqntid 256 1 1 maxntid 512 2 1 cluster 2 1 1 maxnreg 64 minnctapersm 2 explicit_cluster
     param "n" 4 +0
     param "odd \"name\"" 8 +8
     callee @helper device (b32, pred)
@@ -140,10 +140,14 @@ block0:
     call @helper, v1, v0
     v196 = function @helper
     v197 = call_indirect @prototype.0, v196, v1
-    mbarrier_update.init v5, v1
-    v302 = mbarrier_arrive.count v5, v1
-    v303 = mbarrier_state.test v5, v302
-    v304 = mbarrier_parity.try v5, v1
+    cluster_arrive.release
+    cluster_wait.acquire
+    grid_dependency.wait
+    mbarrier_update.init.shared v5, v1
+    v302 = mbarrier_arrive.count.shared.release.cta v5, v1
+    mbarrier_arrive.expect_tx.shared_cluster.relaxed.cluster v5, v1
+    v303 = mbarrier_state.test.acquire.cta v5, v302
+    v304 = mbarrier_parity.try_for.relaxed.cluster v5, v1, v1
     v305 = mbarrier_pending v302
     async_copy.b32 v5, v4, v1
     async_arrive.noinc v5
@@ -154,7 +158,9 @@ block0:
     bulk_store v4, v5, v1
     bulk_commit
     bulk_wait.read v1
-    proxy_fence
+    proxy_fence.async_shared_cluster
+    tensormap_acquire.gpu v4
+    tensormap_release.sys
     mbarrier_inval v5
     bssy b3, block5
     break b3

@@ -38,7 +38,8 @@ mod xu;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use ptxc_sass::{Access, AccessRole, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
+use ptxc_sass::arch::{CLUSTER_RANKS, CLUSTER_SIZE, CLUSTERS, EXPLICIT_CLUSTER};
+use ptxc_sass::{Access, AccessRole, Arch, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
 use ptxc_semantics::{BF16, F16};
 use smallvec::SmallVec;
 
@@ -48,6 +49,7 @@ use crate::error::{Fault, SimError};
 use crate::hazard::Hazards;
 use crate::interleave;
 use crate::launch::{Options, Shape};
+use crate::mbarrier::Layout;
 use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, write_le};
 use crate::module;
 use crate::random::Random;
@@ -243,12 +245,15 @@ fn launch_observed<'a>(
     let mut memory = case.place(params)?;
     let shape = Shape {
         grid: case.grid,
+        cluster: program.resources.cluster(),
         block: case.block,
         shared_bytes: program.resources.shared_bytes.next_multiple_of(16) + case.dynamic_smem,
         local_bytes: program.resources.local_bytes.next_multiple_of(16)
             + if program.resources.open_stack != 0 { STACK } else { 0 },
         check_uninitialised: options.check_uninitialised,
     };
+    shape.check_clusters()?;
+    memory.mbarriers = if program.arch >= Arch::Sm90 { Layout::Sm90 } else { Layout::Sm80 };
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());
     module::load(&program.variables, &code_addresses(program), &options.constants, &mut memory)?;
@@ -290,6 +295,14 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
     for (n, (&block, &grid)) in shape.block.iter().zip(&shape.grid).enumerate() {
         put(4 * n, 4, block.into());
         put(0xc + 4 * n, 4, grid.into());
+    }
+    if program.arch >= Arch::Sm90 {
+        put(EXPLICIT_CLUSTER as usize, 4, shape.cluster.is_some().into());
+        put(CLUSTER_RANKS as usize, 4, shape.cluster_size().into());
+        for (n, (&size, &clusters)) in shape.cluster_shape().iter().zip(&shape.clusters()).enumerate() {
+            put(CLUSTER_SIZE as usize + 4 * n, 4, size.into());
+            put(CLUSTERS as usize + 4 * n, 4, clusters.into());
+        }
     }
     put(program.arch.stack_top() as usize, 4, shape.local_bytes.into());
     put(program.arch.local_window() as usize, 8, LOCAL_WINDOW);

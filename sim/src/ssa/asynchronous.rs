@@ -1,4 +1,4 @@
-//! What one lane does to mbarriers and asynchronous copies.
+//! What one lane does to mbarriers and asynchronous copies; waits for phases are in [`phase`](crate::phase).
 
 use ptxc_ir::Op;
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
@@ -6,11 +6,12 @@ use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
 use super::Values;
 use super::decode::SlotIndex;
 use crate::access::AccessKind;
-use crate::asynchronous::{Copies, Effect, Kind, change};
+use crate::asynchronous::{Effect, Kind, change};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{Space, write_le};
+use crate::phase::wait_for_copies;
 
 /// Bulk copies and their addresses are multiples of this many bytes.
 const BULK: u64 = 16;
@@ -29,37 +30,35 @@ pub(super) fn run(
     let memory = &mut step.memory;
     let fault = |what: String| Fault::new(lane, what);
     match *op {
-        Op::MbarrierUpdate(MbarrierUpdate::Init) => {
+        Op::MbarrierUpdate(MbarrierUpdate::Init, _) => {
             let barrier = Mbarrier::new(arg(1) as u32).map_err(fault)?;
-            write_le(memory.access(Space::Shared, lane, arg(0), 8, AccessKind::Write)?, barrier.bits());
+            let bits = memory.grid.mbarriers.bits(barrier);
+            write_le(memory.access(Space::Shared, lane, arg(0), 8, AccessKind::Write)?, bits);
         }
-        Op::MbarrierUpdate(update) => {
+        Op::MbarrierUpdate(update, space) => {
+            own_if_shared(memory, space, lane, arg(0))?;
             let bytes = arg(1) as u32;
             change(memory, lane, arg(0), |barrier| match update {
                 MbarrierUpdate::ExpectTx => barrier.expect(bytes),
                 _ => barrier.complete(bytes),
             })?;
+            step.changed_mbarrier = true;
         }
         Op::MbarrierInval => {
             change(memory, lane, arg(0), |_| Ok(()))?;
             write_le(memory.access(Space::Shared, lane, arg(0), 8, AccessKind::Write)?, 0);
         }
-        Op::MbarrierArrive(kind) => {
+        Op::MbarrierArrive(kind, space, ..) => {
+            own_if_shared(memory, space, lane, arg(0))?;
             let n = arg(1) as u32;
             let (_, before) = change(memory, lane, arg(0), |barrier| arrive(barrier, kind, n))?;
-            values.set(d, lane, before.bits());
-        }
-        Op::MbarrierState(_) | Op::MbarrierParity(_) => {
-            let (address, with) = (arg(0), arg(1));
-            tick(values, step, lane)?;
-            let (past, _) = change(&mut step.memory, lane, address, |barrier| match op {
-                Op::MbarrierState(_) => Ok(barrier.is_past(Mbarrier::of_bits(with)?)),
-                _ => Ok(barrier.is_past_parity(with & 1 == 1)),
-            })?;
-            values.set(d, lane, past.into());
+            if space == ptxc_ir::Space::Shared {
+                values.set(d, lane, memory.grid.mbarriers.bits(before));
+            }
+            step.changed_mbarrier = true;
         }
         Op::MbarrierPending => {
-            let pending = Mbarrier::of_bits(arg(0)).map_err(fault)?.pending();
+            let pending = memory.grid.mbarriers.read(arg(0)).map_err(fault)?.pending();
             values.set(d, lane, pending.into());
         }
         Op::AsyncCopy(elem) => {
@@ -77,11 +76,11 @@ pub(super) fn run(
             )?;
             let (from, to) = ((Space::Global, arg(1)), (Space::Shared, arg(0)));
             let effect = Effect::Copy { from, to, bytes, zeros: size - bytes, tell: None };
-            memory.cta.copies.ask(thread, Kind::Element, effect);
+            memory.cta().copies.ask(thread, Kind::Element, effect);
         }
         Op::AsyncArrive(noinc) => {
             change(memory, lane, arg(0), |barrier| if noinc { Ok(()) } else { barrier.await_one_more() })?;
-            memory.cta.copies.ask(thread, Kind::Element, Effect::Arrive(arg(0)));
+            memory.cta().copies.ask(thread, Kind::Element, Effect::Arrive(arg(0)));
         }
         Op::BulkLoad | Op::BulkStore => {
             let (to, from, bytes) = (arg(0), arg(1), arg(2) as u32);
@@ -99,19 +98,37 @@ pub(super) fn run(
                 memory.access(target, lane, to + n, BULK as u32, AccessKind::Write)?;
             }
             let effect = Effect::Copy { from: (source, from), to: (target, to), bytes, zeros: 0, tell };
-            memory.cta.copies.ask(thread, if load { Kind::BulkLoad } else { Kind::BulkStore }, effect);
+            memory.cta().copies.ask(thread, if load { Kind::BulkLoad } else { Kind::BulkStore }, effect);
         }
-        Op::AsyncCommit => memory.cta.copies.commit(thread, Kind::Element),
-        Op::BulkCommit => memory.cta.copies.commit(thread, Kind::BulkStore),
-        Op::AsyncWait => return wait(values, step, lane, (thread, Kind::Element), Some(arg(0) as u32)),
-        Op::AsyncWaitAll => return wait(values, step, lane, (thread, Kind::Element), None),
-        Op::BulkWait(_) => return wait(values, step, lane, (thread, Kind::BulkStore), Some(arg(0) as u32)),
+        Op::AsyncCommit => memory.cta().copies.commit(thread, Kind::Element),
+        Op::BulkCommit => memory.cta().copies.commit(thread, Kind::BulkStore),
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkWait(_) => {
+            let most = (*op != Op::AsyncWaitAll).then(|| arg(0) as u32);
+            let kind = if matches!(op, Op::BulkWait(_)) { Kind::BulkStore } else { Kind::Element };
+            return wait_for_copies(step, lane, &mut values.random, kind, most);
+        }
         _ => {}
     }
     Ok(())
 }
 
-fn arrive(barrier: &mut Mbarrier, kind: MbarrierArrive, n: u32) -> Result<(), String> {
+/// What names an mbarrier of the CTA must not reach another one.
+fn own_if_shared(
+    memory: &mut crate::memory::Memory<'_>,
+    space: ptxc_ir::Space,
+    lane: u32,
+    address: u64,
+) -> Result<(), Fault> {
+    match space {
+        ptxc_ir::Space::Shared => {
+            memory.access(Space::Shared, lane, address, 8, AccessKind::Atomic).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Arrives as an operation says.
+pub(crate) fn arrive(barrier: &mut Mbarrier, kind: MbarrierArrive, n: u32) -> Result<(), String> {
     let completes = match kind {
         MbarrierArrive::Count | MbarrierArrive::NoComplete => barrier.arrive(n)?,
         MbarrierArrive::Drop | MbarrierArrive::DropNoComplete => barrier.drop_out(n)?,
@@ -124,30 +141,4 @@ fn arrive(barrier: &mut Mbarrier, kind: MbarrierArrive, n: u32) -> Result<(), St
         }
         _ => Ok(()),
     }
-}
-
-/// Lends the copies of the CTA while memory changes.
-fn with_copies(
-    step: &mut Step<'_>,
-    f: impl FnOnce(&mut Copies, &mut Step<'_>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let mut copies = std::mem::take(&mut step.memory.cta.copies);
-    let result = f(&mut copies, step);
-    step.memory.cta.copies = copies;
-    result
-}
-
-fn tick(values: &mut Values, step: &mut Step<'_>, lane: u32) -> Result<(), Fault> {
-    with_copies(step, |copies, step| copies.tick(&mut step.memory, lane, &mut values.random))
-}
-
-fn wait(
-    values: &mut Values,
-    step: &mut Step<'_>,
-    lane: u32,
-    who: (u32, Kind),
-    most: Option<u32>,
-) -> Result<(), Fault> {
-    tick(values, step, lane)?;
-    with_copies(step, |copies, step| copies.wait(&mut step.memory, lane, who, most))
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_ir::op::{BarrierKind, ReduxOp, ShflMode, SpecialReg, VoteMode};
+use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, VoteMode};
 use ptxc_ir::{
     AtomicOp, Block, Callee, FuncRef, Function, FunctionKind, Inst, MemType, Op, Space, Type, Value,
 };
@@ -98,6 +98,14 @@ pub(super) enum Action {
     Barrier { kind: BarrierKind, numbers: Numbers, p: Option<SlotIndex> },
     /// The result of the last barrier reduction: a count, or whether it is not zero.
     BarrierResult { d: SlotIndex, counts: bool },
+    /// Writes the address of a byte of the CTA's shared memory.
+    SharedAddr { d: SlotIndex, offset: u64 },
+    /// Arrive at the barrier of the cluster.
+    ClusterArrive,
+    /// Wait there.
+    ClusterWait,
+    /// Whether a phase of an mbarrier is complete: that of a state, or the last one with a parity.
+    AskPhase { d: SlotIndex, address: SlotIndex, of: SlotIndex, wait: MbarrierWait, state: bool },
     /// An operation on an mbarrier, or an asynchronous copy; its slots.
     Asynchronous { op: Op, d: SlotIndex, args: Vec<SlotIndex> },
     /// Nothing that shows here: fences, convergence barriers.
@@ -324,6 +332,7 @@ impl Decoder<'_> {
                 })?;
                 match func.symbols[symbol].space {
                     Space::Local if self.index != 0 => Action::FrameAddr { d, offset: address as u32 },
+                    Space::Shared => Action::SharedAddr { d, offset: address },
                     _ => Action::Fill { d, words: vec![address] },
                 }
             }
@@ -360,7 +369,7 @@ impl Decoder<'_> {
             Op::ToGeneric(space) | Op::FromGeneric(space) => {
                 let window = match space {
                     Space::Generic | Space::Global => 0,
-                    Space::Shared => SHARED_WINDOW,
+                    Space::Shared | Space::SharedCluster => SHARED_WINDOW,
                     Space::Local => LOCAL_WINDOW,
                     Space::Const => CONSTANT_WINDOW,
                     other => return Err(format!("the {other} space has no generic addresses here")),
@@ -402,11 +411,15 @@ impl Decoder<'_> {
                     Action::BarrierResult { d, counts: kind == BarrierKind::RedPopc }
                 }
             }
-            Op::MbarrierUpdate(_)
+            Op::MbarrierState(wait, ..) => {
+                Action::AskPhase { d, address: args[0], of: args[1], wait, state: true }
+            }
+            Op::MbarrierParity(wait, ..) => {
+                Action::AskPhase { d, address: args[0], of: args[1], wait, state: false }
+            }
+            Op::MbarrierUpdate(..)
             | Op::MbarrierInval
-            | Op::MbarrierArrive(_)
-            | Op::MbarrierState(_)
-            | Op::MbarrierParity(_)
+            | Op::MbarrierArrive(..)
             | Op::MbarrierPending
             | Op::AsyncCopy(_)
             | Op::AsyncArrive(_)
@@ -417,7 +430,12 @@ impl Decoder<'_> {
             | Op::BulkStore
             | Op::BulkCommit
             | Op::BulkWait(_) => Action::Asynchronous { op: data.op, d, args },
-            Op::ProxyFence => Action::Nothing,
+            Op::ClusterArrive(_) => Action::ClusterArrive,
+            Op::ClusterWait(_) => Action::ClusterWait,
+            // Memory is in one order, and there is one grid.
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => {
+                Action::Nothing
+            }
             Op::Fence(..) | Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Action::Nothing,
             Op::Jump => Action::Jump(self.edge(inst, 0)),
             Op::Branch(_) => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
@@ -466,7 +484,7 @@ impl Decoder<'_> {
             Space::Local => memory::Space::Local,
             Space::Const => memory::Space::Constant(MODULE_BANK),
             Space::Param => memory::Space::Param,
-            Space::SharedCluster => return Err("there are no clusters".to_string()),
+            Space::SharedCluster => memory::Space::Cluster,
         };
         let address_mask = u64::MAX >> (64 - access.space.address_type().bits());
         Ok(Place { space, address, address_mask, offset: access.offset, elem: access.elem })

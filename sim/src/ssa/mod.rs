@@ -18,12 +18,13 @@ mod asynchronous;
 mod decode;
 mod layout;
 
-use ptxc_ir::op::{BarrierKind, SpecialReg, VoteMode};
+use ptxc_ir::op::{BarrierKind, MbarrierWait, SpecialReg, VoteMode};
 use ptxc_ir::{Function, MemType};
 
 use crate::access::AccessKind;
 use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::case::Case;
+use crate::cluster;
 use crate::collective::{matching, reduce};
 use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
@@ -31,6 +32,7 @@ use crate::interleave;
 use crate::launch::{Options, Shape};
 use crate::memory;
 use crate::module;
+use crate::phase::{self, Answer};
 use crate::printf::{self, Printed};
 use crate::random::Random;
 use crate::report::Report;
@@ -64,11 +66,13 @@ pub fn run_ssa(
     let stack = if layouts[1..].iter().any(|layout| layout.local_bytes > 0) { STACK } else { 0 };
     let shape = Shape {
         grid: case.grid,
+        cluster: func.bounds.cluster,
         block: case.block,
         shared_bytes,
         local_bytes: layouts[0].local_bytes + stack,
         check_uninitialised: options.check_uninitialised,
     };
+    shape.check_clusters()?;
     let engine = Ssa { functions, code };
     let steps = interleave::Interleaved { options }.run(&engine, &shape, &mut memory)?;
     let mut report = Report::new(case, &memory.global, steps);
@@ -331,6 +335,30 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::Nothing => {}
+            Action::ClusterArrive => return cluster::arrive(step),
+            Action::ClusterWait => return cluster::wait(step),
+            Action::AskPhase { d, address, of, wait, state } => {
+                let layout = step.memory.grid.mbarriers;
+                let mut odd = 0;
+                for lane in lanes_of(lanes) {
+                    let of = values.get(*of, lane);
+                    let is_odd = match state {
+                        true => layout.read(of).map_err(|what| Fault::new(lane, what))?.is_odd(),
+                        false => of & 1 == 1,
+                    };
+                    odd |= u32::from(is_odd) << lane;
+                }
+                let addresses = values.words[*address as usize];
+                let tries = *wait != MbarrierWait::Test;
+                match phase::ask(step, &mut values.random, &addresses, odd, tries)? {
+                    Answer::Lanes(past) => values.write(*d, lanes, |lane| u64::from(past >> lane & 1)),
+                    Answer::Flow(flow) => return Ok(flow),
+                }
+            }
+            Action::SharedAddr { d, offset } => {
+                let address = step.memory.shared_address(*offset);
+                values.write(*d, lanes, |_| address);
+            }
             Action::FrameAddr { d, offset } => {
                 for lane in lanes_of(lanes) {
                     let base = values.frames[lane as usize].last().map_or(0, |frame| frame.base);
@@ -654,7 +682,21 @@ fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Faul
         SpecialReg::LanemaskLe => below | own,
         SpecialReg::LanemaskGt => !(below | own),
         SpecialReg::LanemaskGe => !below,
-        SpecialReg::ClusterCtaRank => 0,
+        SpecialReg::ClusterCtaRank => step.rank,
+        SpecialReg::ClusterNctaRank => step.shape.cluster_size(),
+        SpecialReg::ClusterCtaidX => step.cta[0] % step.shape.cluster_shape()[0],
+        SpecialReg::ClusterCtaidY => step.cta[1] % step.shape.cluster_shape()[1],
+        SpecialReg::ClusterCtaidZ => step.cta[2] % step.shape.cluster_shape()[2],
+        SpecialReg::ClusterNctaidX => step.shape.cluster_shape()[0],
+        SpecialReg::ClusterNctaidY => step.shape.cluster_shape()[1],
+        SpecialReg::ClusterNctaidZ => step.shape.cluster_shape()[2],
+        SpecialReg::ClusteridX => step.cta[0] / step.shape.cluster_shape()[0],
+        SpecialReg::ClusteridY => step.cta[1] / step.shape.cluster_shape()[1],
+        SpecialReg::ClusteridZ => step.cta[2] / step.shape.cluster_shape()[2],
+        SpecialReg::NclusteridX => step.shape.clusters()[0],
+        SpecialReg::NclusteridY => step.shape.clusters()[1],
+        SpecialReg::NclusteridZ => step.shape.clusters()[2],
+        SpecialReg::ExplicitCluster => step.shape.cluster.is_some().into(),
         SpecialReg::Clock | SpecialReg::GlobalTimer => step.clock as u32,
         SpecialReg::ClockHi | SpecialReg::GlobalTimerHi | SpecialReg::SmId => 0,
         SpecialReg::NumWarps => WARP_SLOTS,

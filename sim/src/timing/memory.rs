@@ -135,7 +135,7 @@ impl MemorySystem {
         draw: &mut Draw,
     ) -> Answer {
         match access.space {
-            Space::Shared => self.shared(access, issued, draw),
+            Space::Shared | Space::Cluster => self.shared(access, issued, draw),
             Space::Constant(bank) => self.constant(bank, access, issued, draw),
             // Parameters lie in constant bank 0.
             Space::Param => self.constant(0, access, issued, draw),

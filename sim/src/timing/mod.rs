@@ -109,6 +109,11 @@ impl<O: Observer> Scheduler for Timed<'_, O> {
     fn run<E: Engine>(self, engine: &E, shape: &Shape, memory: &mut GridMemory) -> Result<u64, SimError> {
         let Timed { program, options, latencies, observer, found } = self;
         let params = params::params(program.arch);
+        if shape.cluster_size() > 1 {
+            return Err(SimError::Case(
+                "a cluster, whose CTAs are on several SMs, has no time yet".to_string(),
+            ));
+        }
         let residency = residency::residency(program, shape, params)?;
         let code = code::nodes(program, params);
         let draw = params::Draw::new(latencies);

@@ -56,6 +56,7 @@ mod tests {
                 tables: Vec::new(),
             };
             let shape = Shape {
+                cluster: None,
                 grid: [grid, 1, 1],
                 block: [threads, 1, 1],
                 shared_bytes,

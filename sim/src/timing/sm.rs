@@ -580,7 +580,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         if self.ctas[cta].is_empty() {
             let end = self.cta_ends.swap_remove(cta);
             self.ctas.swap_remove(cta);
-            self.grid.ctas.swap_remove(cta);
+            self.grid.swap_remove(cta);
             for &moved in self.ctas.get(cta).into_iter().flatten() {
                 if let Some(warp) = &mut self.slots[moved] {
                     warp.cta = cta;

@@ -1,128 +1,23 @@
-//! Mbarriers and asynchronous copies.
+//! Asynchronous copies.
 //!
-//! An mbarrier lies in the CTA's shared memory, so a generic address becomes a shared one. The time limit of a `try_wait`
-//! and hints to the caches are dropped. A destination in the shared memory of the cluster is taken for one of the
+//! Hints to the caches are dropped. A destination in the shared memory of the cluster is taken for one of the
 //! CTA's own, which it is where there are no clusters.
 
-use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
-use ptxc_ir::{Access, MemType, Op, Space, Type, Value};
-use ptxc_syntax::ast::Operand;
+use ptxc_ir::{MemType, Op, Space, Type};
 
 use super::form::{Form, Translated, Unsupported};
+use super::mbarrier::{B64, barrier, place};
 use super::memory;
 use super::scalar::Scalar;
 use super::translator::Translator;
-
-const B64: Scalar = Scalar { bits: 64, ..Scalar::B32 };
 
 const SHARED: &[(&str, ())] = &[("shared", ()), ("shared::cta", ())];
 
 pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
     Some(match form.mnemonic {
-        "mbarrier" => mbarrier(t, form),
         "cp" => copy(t, form),
         _ => return None,
     })
-}
-
-/// An address with its constant part.
-fn place(t: &mut Translator, operand: &Operand, space: Space) -> Translated<Value> {
-    let mut access = Access::weak(space, MemType::B64);
-    let base = memory::address(t, operand, &mut access)?;
-    if access.offset == 0 {
-        return Ok(base);
-    }
-    let ty = space.address_type();
-    let offset = t.constant(ty, access.offset as u64);
-    Ok(t.emit(Op::Iadd, ty, &[base, offset]))
-}
-
-/// The shared address of an mbarrier.
-fn barrier(t: &mut Translator, form: &mut Form, index: usize) -> Translated<Value> {
-    let operand = form.operand(index)?;
-    if form.choose(SHARED).is_some() {
-        return place(t, operand, Space::Shared);
-    }
-    let generic = place(t, operand, Space::Generic)?;
-    Ok(t.emit(Op::FromGeneric(Space::Shared), Type::B32, &[generic]))
-}
-
-fn mbarrier(t: &mut Translator, form: &mut Form) -> Translated {
-    if form.ty()? != B64 {
-        return Err(Unsupported);
-    }
-    // What an operation without these modifiers does is stronger or the same.
-    for name in ["acquire", "release", "relaxed", "cta", "cluster"] {
-        form.take(name);
-    }
-    if form.take("pending_count") {
-        form.expect_operands(2)?;
-        let state = t.read(form.operand(1)?, B64)?;
-        let count = t.emit(Op::MbarrierPending, Type::B32, &[state]);
-        return t.write(form.operand(0)?, count);
-    }
-    if form.take("inval") {
-        form.expect_operands(1)?;
-        let address = barrier(t, form, 0)?;
-        t.inst(Op::MbarrierInval, Type::B32, &[address]);
-        return Ok(());
-    }
-    let wait = form.choose(&[("test_wait", MbarrierWait::Test), ("try_wait", MbarrierWait::Try)]);
-    if let Some(wait) = wait {
-        return ask(t, form, wait);
-    }
-    let arrives = form.take("arrive");
-    let drops = !arrives && form.take("arrive_drop");
-    if arrives || drops {
-        return arrive(t, form, drops);
-    }
-    let update = form
-        .choose(&[
-            ("init", MbarrierUpdate::Init),
-            ("expect_tx", MbarrierUpdate::ExpectTx),
-            ("complete_tx", MbarrierUpdate::CompleteTx),
-        ])
-        .ok_or(Unsupported)?;
-    form.expect_operands(2)?;
-    let address = barrier(t, form, 0)?;
-    let count = t.read(form.operand(1)?, Scalar::U32)?;
-    t.inst(Op::MbarrierUpdate(update), Type::B32, &[address, count]);
-    Ok(())
-}
-
-fn ask(t: &mut Translator, form: &mut Form, wait: MbarrierWait) -> Translated {
-    let limit = usize::from(wait == MbarrierWait::Try && form.operands.len() == 4);
-    form.expect_operands(3 + limit)?;
-    let address = barrier(t, form, 1)?;
-    let past = if form.take("parity") {
-        let parity = t.read(form.operand(2)?, Scalar::U32)?;
-        t.emit(Op::MbarrierParity(wait), Type::B32, &[address, parity])
-    } else {
-        let state = t.read(form.operand(2)?, B64)?;
-        t.emit(Op::MbarrierState(wait), Type::B32, &[address, state])
-    };
-    t.write(form.operand(0)?, past)
-}
-
-fn arrive(t: &mut Translator, form: &mut Form, drops: bool) -> Translated {
-    let (expects, completes) = (form.take("expect_tx"), !form.take("noComplete"));
-    let kind = match (drops, expects, completes) {
-        (false, false, true) => MbarrierArrive::Count,
-        (false, false, false) => MbarrierArrive::NoComplete,
-        (false, true, true) => MbarrierArrive::ExpectTx,
-        (true, false, true) => MbarrierArrive::Drop,
-        (true, false, false) => MbarrierArrive::DropNoComplete,
-        (true, true, true) => MbarrierArrive::DropExpectTx,
-        (_, true, false) => return Err(Unsupported),
-    };
-    let address = barrier(t, form, 1)?;
-    let count = match form.operands.len() {
-        2 if !expects => t.constant(Type::B32, 1),
-        3 => t.read(form.operand(2)?, Scalar::U32)?,
-        _ => return Err(Unsupported),
-    };
-    let state = t.emit(Op::MbarrierArrive(kind), Type::B32, &[address, count]);
-    t.write(form.operand(0)?, state)
 }
 
 /// `cp.async` and its family; of bulk copies those without tensors.

@@ -26,7 +26,7 @@ const SPACES: &[(&str, Space)] = &[
     ("param::func", Space::Param),
 ];
 
-const SCOPES: &[(&str, Scope)] =
+pub(super) const SCOPES: &[(&str, Scope)] =
     &[("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("sys", Scope::Sys)];
 
 const CACHE: &[(&str, CacheOp)] = &[

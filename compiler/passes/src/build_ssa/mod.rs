@@ -27,11 +27,14 @@ mod asynchronous;
 mod bits;
 mod calls;
 mod carry;
+mod cluster;
 mod control;
 mod convert;
+mod fence;
 mod float;
 mod form;
 mod logic;
+mod mbarrier;
 mod memory;
 mod moves;
 mod params;
@@ -105,6 +108,10 @@ fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBound
             DirectiveKind::ReqNTid => bounds.required_threads = shape,
             DirectiveKind::MaxNReg => bounds.max_registers = value(0),
             DirectiveKind::MinNCtaPerSm => bounds.min_ctas = value(0),
+            DirectiveKind::ReqNCtaPerCluster => bounds.cluster = shape,
+            DirectiveKind::ExplicitCluster => bounds.explicit_cluster = true,
+            // What a launch must not exceed; the code is the same.
+            DirectiveKind::MaxClusterRank => {}
             // A hint to compilers, and the strings of `.pragma` are hints by definition.
             DirectiveKind::MaxNCtaPerSm | DirectiveKind::Pragma => {}
             // Hints as well: that a function does not return, and which registers a caller would like to keep.

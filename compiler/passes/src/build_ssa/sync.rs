@@ -1,6 +1,6 @@
-//! What threads do together: barriers, fences, votes and shuffles.
+//! What threads do together: barriers, votes and shuffles.
 
-use ptxc_ir::{BarrierKind, MatchMode, Op, Order, ReduxOp, Scope, ShflMode, Type, Value, VoteMode};
+use ptxc_ir::{BarrierKind, MatchMode, Op, ReduxOp, ShflMode, Type, Value, VoteMode};
 use ptxc_syntax::ast::OperandKind;
 use smallvec::SmallVec;
 
@@ -11,8 +11,6 @@ use super::translator::Translator;
 pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
     Some(match form.mnemonic {
         "bar" | "barrier" => barrier(t, form),
-        "membar" => memory_barrier(t, form),
-        "fence" => fence(t, form),
         "vote" => vote(t, form),
         "shfl" => shuffle(t, form),
         "activemask" => active_mask(t, form),
@@ -25,6 +23,9 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
 }
 
 fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
+    if form.take("cluster") {
+        return super::cluster::barrier(t, form);
+    }
     if form.take("warp") {
         form.expect_operands(1)?;
         if !form.take("sync") || form.mnemonic != "bar" {
@@ -70,41 +71,6 @@ fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
         let result = t.function.result(inst);
         t.write(form.operand(0)?, result)?;
     }
-    Ok(())
-}
-
-/// `membar.gl` is `fence.sc.gpu` (PTX ISA, `membar`).
-fn memory_barrier(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(0)?;
-    let scope =
-        form.choose(&[("cta", Scope::Cta), ("gl", Scope::Gpu), ("sys", Scope::Sys)]).ok_or(Unsupported)?;
-    t.inst(Op::Fence(Order::SeqCst, scope), Type::B32, &[]);
-    Ok(())
-}
-
-fn fence(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(0)?;
-    if form.take("proxy") {
-        // One for all spaces is as good as one for a space.
-        form.choose(&[("global", ()), ("shared::cta", ()), ("shared::cluster", ())]);
-        if !form.take("async") {
-            return Err(Unsupported);
-        }
-        t.inst(Op::ProxyFence, Type::B32, &[]);
-        return Ok(());
-    }
-    // Of mbarriers that have been made: less than a fence for everything.
-    form.take("mbarrier_init");
-    let order = form.choose(&[
-        ("sc", Order::SeqCst),
-        ("acq_rel", Order::AcqRel),
-        ("acquire", Order::Acquire),
-        ("release", Order::Release),
-    ]);
-    let scope = form
-        .choose(&[("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("sys", Scope::Sys)])
-        .ok_or(Unsupported)?;
-    t.inst(Op::Fence(order.unwrap_or(Order::AcqRel), scope), Type::B32, &[]);
     Ok(())
 }
 

@@ -6,7 +6,8 @@
 
 use ptxc_ir::signature::{self, Types};
 use ptxc_ir::{
-    Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, SpecialReg, Symbol, Type, Value,
+    Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, SourceLoc, SpecialReg, Symbol,
+    Type, Value,
 };
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{self, Expr, Instruction, Operand, OperandKind, StatementKind, SymbolOffset};
@@ -18,7 +19,10 @@ use super::params::Image;
 use super::scalar::Scalar;
 use super::ssa::{Above, Ssa};
 use super::symbols::{self, Owner, Symbols};
-use super::{arith, asynchronous, bits, calls, carry, control, convert, float, logic, memory, moves, sync};
+use super::{
+    arith, asynchronous, bits, calls, carry, cluster, control, convert, fence, float, logic, mbarrier,
+    memory, moves, sync,
+};
 use crate::check::env::{Formal, ModuleEnv, Signature};
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
@@ -36,6 +40,9 @@ const FAMILIES: &[Family] = &[
     moves::translate,
     memory::translate,
     sync::translate,
+    fence::translate,
+    mbarrier::translate,
+    cluster::translate,
     asynchronous::translate,
     control::translate,
     calls::translate,
@@ -491,6 +498,11 @@ impl<'a> Translator<'a> {
             Some(Meaning::Variable(_)) => self.address_of(name),
             Some(_) => Err(Unsupported),
             None => match special(name) {
+                Some((register, Type::Pred)) => {
+                    let flag = self.emit(Op::SpecialReg(register), Type::B32, &[]);
+                    let zero = self.constant(Type::B32, 0);
+                    Ok(self.emit(Op::Icmp(IntCond::Ne), Type::B32, &[flag, zero]))
+                }
                 Some((register, ty)) => Ok(self.emit(Op::SpecialReg(register), ty, &[])),
                 None => match self.function_named(name) {
                     Some(signature) => self.function_address(&signature),
@@ -672,6 +684,7 @@ fn special(name: &str) -> Option<(SpecialReg, Type)> {
         "clock64" => Some((SpecialReg::Clock, Type::B64)),
         "globaltimer" => Some((SpecialReg::GlobalTimer, Type::B64)),
         "globaltimer_lo" => Some((SpecialReg::GlobalTimer, Type::B32)),
+        "is_explicit_cluster" => Some((SpecialReg::ExplicitCluster, Type::Pred)),
         name => Some((name.parse().ok()?, Type::B32)),
     }
 }
@@ -689,7 +702,7 @@ fn is_speculable(instruction: &Instruction) -> bool {
         "setp" | "set" | "selp" | "slct" => true,
         "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => true,
         "copysign" | "testp" => true,
-        "cvt" | "cvta" | "mov" => true,
+        "cvt" | "cvta" | "mov" | "mapa" | "getctarank" => true,
         _ => false,
     }
 }

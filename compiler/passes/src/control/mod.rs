@@ -213,7 +213,11 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
 }
 
 fn resources(code: &Code, insts: &[Coded]) -> Resources {
+    let [cluster_x, cluster_y, cluster_z] = code.cluster.unwrap_or_default();
     let mut resources = Resources {
+        cluster_x,
+        cluster_y,
+        cluster_z,
         shared_bytes: code.shared_bytes,
         local_bytes: code.local_bytes,
         barriers: code.barriers,

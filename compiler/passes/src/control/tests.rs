@@ -58,6 +58,7 @@ pub(crate) fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
         variables: Vec::new(),
         shared_bytes: 0,
         local_bytes: 0,
+        cluster: None,
         barriers: 0,
         spills: 0,
         blocks: blocks.collect(),

@@ -59,6 +59,8 @@ pub struct Code {
     pub shared_bytes: u32,
     /// Local memory in bytes.
     pub local_bytes: u32,
+    /// The cluster size in CTAs that the kernel demands.
+    pub cluster: Option<[u32; 3]>,
     /// Number of CTA barriers; 16 where a name is not known.
     pub barriers: u32,
     /// Registers that the allocator stored to local memory.

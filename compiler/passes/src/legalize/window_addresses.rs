@@ -2,7 +2,7 @@
 //!
 //! | space | generic address |
 //! |---|---|
-//! | shared | the address in the window as low word, the window's high word as high word |
+//! | shared, of the CTA or the cluster | the address in the window as low word, the window's high word as high word |
 //! | local, constant | the window's generic address plus the address in the window |
 //!
 //! ```text
@@ -40,7 +40,7 @@ pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
                 let below = emitter.constant(Type::B32, u64::from(offset.wrapping_sub(local_bytes)));
                 emitter.become_op(inst, Op::Iadd, Type::B32, &[top, below]);
             }
-            Op::ToGeneric(Space::Shared) => {
+            Op::ToGeneric(Space::Shared | Space::SharedCluster) => {
                 let high = special(emitter, SpecialReg::SharedWindowHigh);
                 emitter.become_op(inst, Op::Pack, Type::B64, &[data.args[0], high]);
             }
@@ -51,7 +51,7 @@ pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
                 let offset = emitter.value(Op::Zext, Type::B64, &[data.args[0]]);
                 emitter.become_op(inst, Op::Iadd, Type::B64, &[start, offset]);
             }
-            Op::FromGeneric(Space::Shared) => {
+            Op::FromGeneric(Space::Shared | Space::SharedCluster) => {
                 emitter.become_op(inst, Op::Trunc, Type::B32, &[data.args[0]]);
             }
             Op::FromGeneric(space) => {

@@ -314,6 +314,8 @@ pub struct Mir<R> {
     pub shared_bytes: u32,
     /// Local memory in bytes, before spilling.
     pub local_bytes: u32,
+    /// The cluster size in CTAs that the kernel demands.
+    pub cluster: Option<[u32; 3]>,
     /// Number of CTA barriers; 16 where a name is not known.
     pub barriers: u32,
     /// Size of the jump tables in their constant bank, in bytes.
@@ -337,6 +339,7 @@ impl Mir<VReg> {
             variables: Vec::new(),
             shared_bytes: 0,
             local_bytes: 0,
+            cluster: None,
             barriers: 0,
             table_bytes: 0,
             spills: 0,

@@ -329,7 +329,7 @@ fn is_source(op: &Op) -> bool {
         Op::SpecialReg(reg) => !reg.is_uniform(),
         Op::Atomic(..) | Op::Shfl(_) | Op::Elect | Op::Call(_, false) | Op::CallIndirect(_) => true,
         // One thread after another arrives, and what one has found another one need not have.
-        Op::MbarrierArrive(_) | Op::MbarrierState(_) | Op::MbarrierParity(_) => true,
+        Op::MbarrierArrive(..) | Op::MbarrierState(..) | Op::MbarrierParity(..) => true,
         Op::Load(access) => {
             !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
         }

@@ -1,0 +1,83 @@
+//! Clusters: their barrier, and addresses in the shared memory of their CTAs.
+//!
+//! An address in the shared memory of a cluster has the rank of the CTA in its high byte, so that `mapa` puts a rank
+//! there and `getctarank` reads it; of a generic address that byte is in the low word.
+//!
+//! ```text
+//! mapa.shared::cluster.u32 %r3, %r1, %r2     =>   v3 = prmt.index.b32 v2, v1, 0x654
+//! getctarank.shared::cluster.u32 %r4, %r3    =>   v4 = shr.b32 v3, 24
+//! ```
+
+use ptxc_ir::{BytePick, Op, Order, Type};
+
+use super::form::{Form, Translated, Unsupported};
+use super::scalar::Scalar;
+use super::translator::Translator;
+
+/// Where the rank of a CTA stands in a shared address of its cluster, in bits from the right.
+const RANK_SHIFT: u64 = 24;
+
+/// The selector that takes the low byte of the first word and the three low bytes of the second one.
+const RANK_OVER_ADDRESS: u64 = 0x654;
+
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
+    Some(match form.mnemonic {
+        "mapa" => map_address(t, form),
+        "getctarank" => rank_of_address(t, form),
+        _ => return None,
+    })
+}
+
+/// `barrier.cluster`, whose name has been taken.
+pub(super) fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(0)?;
+    // Threads of a warp that have diverged arrive one after another, so that all need not be there.
+    form.take("aligned");
+    let op = if form.take("arrive") {
+        let orders = [("release", Order::Release), ("relaxed", Order::Relaxed)];
+        Op::ClusterArrive(form.choose(&orders).unwrap_or(Order::Release))
+    } else if form.take("wait") {
+        form.take("acquire");
+        Op::ClusterWait(Order::Acquire)
+    } else {
+        return Err(Unsupported);
+    };
+    t.inst(op, Type::B32, &[]);
+    Ok(())
+}
+
+fn map_address(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(3)?;
+    let shared = form.take("shared::cluster");
+    let ty = form.ty()?.ir().ok_or(Unsupported)?;
+    // A generic address has 64 bits.
+    if !shared && ty != Type::B64 {
+        return Err(Unsupported);
+    }
+    let address = t.any(form.operand(1)?)?;
+    let address = t.extend(address, ty, false)?;
+    let rank = t.read(form.operand(2)?, Scalar::U32)?;
+    let select = t.constant(Type::B32, RANK_OVER_ADDRESS);
+    let mapped = match ty {
+        Type::B64 => {
+            let (low, high) = t.emit_pair(Op::Unpack, Type::B64, &[address]);
+            let low = t.emit(Op::Prmt(BytePick::Index), Type::B32, &[rank, low, select]);
+            t.emit(Op::Pack, Type::B64, &[low, high])
+        }
+        _ => t.emit(Op::Prmt(BytePick::Index), Type::B32, &[rank, address, select]),
+    };
+    t.write(form.operand(0)?, mapped)
+}
+
+fn rank_of_address(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    form.take("shared::cluster");
+    let address = t.any(form.operand(1)?)?;
+    let low = match t.ty(address) {
+        Type::B64 => t.emit(Op::Trunc, Type::B32, &[address]),
+        _ => address,
+    };
+    let shift = t.constant(Type::B32, RANK_SHIFT);
+    let rank = t.emit(Op::Shr, Type::B32, &[low, shift]);
+    t.write(form.operand(0)?, rank)
+}

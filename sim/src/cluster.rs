@@ -1,0 +1,76 @@
+//! The barrier of a cluster: threads of several CTAs arrive, and later wait for all others.
+//!
+//! Each thread arrives once a phase and waits once for it; what it does in between may run while others have not
+//! come. A phase is complete when all threads of the cluster that have not exited have arrived.
+//!
+//! ```text
+//! cluster_arrive.release; …; cluster_wait.acquire
+//! ```
+//!
+//! The state of a thread is a bit in its warp ([`ClusterArrivals`](crate::warp::ClusterArrivals)), so that a look whether
+//! a phase is complete costs the warps of the cluster.
+
+use crate::engine::Step;
+use crate::error::Fault;
+use crate::grid::Cta;
+use crate::warp::{Flow, Wait};
+
+/// Lets lanes arrive.
+///
+/// # Errors
+/// A lane that has arrived already.
+pub(crate) fn arrive(step: &mut Step<'_>) -> Result<Flow, Fault> {
+    let cluster = &mut step.control.cluster;
+    let again = step.lanes & (cluster.arrived | cluster.passed);
+    if again != 0 {
+        let what = "arrives a second time at the barrier of the cluster, without having waited";
+        return Err(Fault::new(again.trailing_zeros(), what));
+    }
+    cluster.arrived |= step.lanes;
+    step.arrived_at_cluster = true;
+    Ok(Flow::Next)
+}
+
+/// Lets lanes wait for the others.
+///
+/// # Errors
+/// A lane that has not arrived.
+pub(crate) fn wait(step: &mut Step<'_>) -> Result<Flow, Fault> {
+    let cluster = &mut step.control.cluster;
+    let absent = step.lanes & !(cluster.arrived | cluster.passed);
+    if absent != 0 {
+        let what = "waits at the barrier of the cluster without having arrived";
+        return Err(Fault::new(absent.trailing_zeros(), what));
+    }
+    let waiting = step.lanes & cluster.arrived;
+    cluster.passed &= !step.lanes;
+    Ok(if waiting == 0 { Flow::Next } else { Flow::Wait(waiting, Wait::Cluster) })
+}
+
+/// Ends the phase of a cluster of `size` CTAs if all threads of it have arrived.
+pub(crate) fn complete<R>(cluster: &mut [Cta<R>], size: usize) {
+    let mut controls = cluster.iter().flat_map(|cta| &cta.warps).map(|warp| &warp.control);
+    let came = controls.clone().any(|control| control.cluster.arrived != 0);
+    let whole = cluster.len() == size && controls.all(|control| control.live & !control.cluster.arrived == 0);
+    if came && whole {
+        for warp in cluster.iter_mut().flat_map(|cta| &mut cta.warps) {
+            warp.control.release_cluster();
+        }
+    }
+}
+
+/// How far the barrier is, for a report.
+pub(crate) fn describe<R>(cluster: &[Cta<R>]) -> String {
+    let mut missing = Vec::new();
+    for cta in cluster {
+        let threads: u32 = cta
+            .warps
+            .iter()
+            .map(|warp| (warp.control.live & !warp.control.cluster.arrived).count_ones())
+            .sum();
+        if threads > 0 {
+            missing.push(format!("{threads} threads of CTA {}", cta.rank));
+        }
+    }
+    format!("the barrier of the cluster: missing are {}", missing.join(", "))
+}
