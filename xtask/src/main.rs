@@ -4,6 +4,7 @@ mod compare;
 mod corpus;
 mod cpu_time;
 mod exec;
+mod families;
 mod fuzz;
 mod listing;
 mod lowering;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::compare::Comparison;
 use crate::exec::Product;
+use crate::families::Families;
 use crate::fuzz::Fuzz;
 use crate::settings::Settings;
 
@@ -66,6 +68,8 @@ enum Command {
     },
     /// Compare random programs before and after the compiler. For many of them build it with `--release`.
     Fuzz(Fuzz),
+    /// Every form of barriers, atomics and warp operations beside ptxas.
+    Families(Families),
     /// What has to hold before a change lands and needs the corpus or NVIDIA's tools: `corpus` on all of it,
     /// `exec`, and `compare` on tier 1.
     Verify {
@@ -133,6 +137,7 @@ fn main() -> ExitCode {
         Command::Corpus { path, settings, json } => corpus::run(&path, &settings, json),
         Command::Compare { path, settings, beside } => beside.compare(&path, &settings),
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
+        Command::Families(families) => families.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),
     };

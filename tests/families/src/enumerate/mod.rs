@@ -1,0 +1,57 @@
+//! Every form of the families, and forms beside them that are none.
+//!
+//! The lists are products of what PTX lets one choose: kinds, types, spaces, scopes, kinds of operands. They are made
+//! without the compiler's own table of instructions, so that the two check one another, and they take in products
+//! that PTX forbids: whether a form is legal is ptxas's word, and being refused is an outcome as well.
+
+mod atomic;
+mod barrier;
+mod fence;
+mod mbarrier;
+mod vector;
+mod versions;
+mod warp;
+
+use std::collections::HashSet;
+
+use crate::form::{Family, Form, Setting};
+
+/// Every form, each once, family by family.
+pub fn all() -> Vec<Form> {
+    let mut forms = Vec::new();
+    for family in Family::ALL {
+        match family {
+            Family::Barrier => barrier::forms(&mut forms),
+            Family::Fence => fence::forms(&mut forms),
+            Family::Mbarrier => mbarrier::forms(&mut forms),
+            Family::Atomic => atomic::forms(&mut forms),
+            Family::Vector => vector::forms(&mut forms),
+            Family::Warp => warp::forms(&mut forms),
+        }
+    }
+    versions::forms(&mut forms);
+    let mut seen = HashSet::new();
+    forms.retain(|form| seen.insert(form.to_string()));
+    forms
+}
+
+/// Adds a form in every setting.
+fn everywhere(forms: &mut Vec<Form>, family: Family, text: &str) {
+    forms.extend(Setting::ALL.map(|setting| Form::new(family, text).at(setting)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_thousands_each_once() {
+        let forms = all();
+        let names: HashSet<String> = forms.iter().map(Form::to_string).collect();
+        assert_eq!(names.len(), forms.len());
+        for family in Family::ALL {
+            assert!(forms.iter().filter(|form| form.family == family).count() > 50, "{}", family.name());
+        }
+        assert!(forms.len() > 5000);
+    }
+}

@@ -1,0 +1,27 @@
+//! Every form of barriers, fences, atomics and warp operations, beside what ptxas makes of it.
+//!
+//! In: nothing but the lists in [`enumerate`]. Out: for each form and architecture whether this compiler makes of it
+//! what ptxas does: the same instructions of the family, with the same modifiers and kinds of operands, or a
+//! refusal that means the same.
+//!
+//! ```
+//! use ptxc_families::{Family, Form, ours};
+//! let form = Form::new(Family::Warp, "shfl.sync.up.b32 rw, w0, 1, 0, 0xffffffff");
+//! assert_eq!(ours::outcome(&form, ptxc_sass::Arch::Sm90).to_string(), "SHFL.UP PT, R, R, 0x1, RZ");
+//! ```
+//!
+//! The rooms: [`form`] is one instruction with its operands in one setting, [`enumerate`] lists them, [`kernel`] puts
+//! one into a kernel, [`signature`] is what is compared, [`oracle`] asks ptxas, [`ours`] asks the compiler.
+
+pub mod enumerate;
+pub mod form;
+pub mod kernel;
+pub mod oracle;
+pub mod ours;
+pub mod outcome;
+pub mod signature;
+
+pub use form::{Family, Form, Setting};
+pub use oracle::Oracle;
+pub use outcome::Outcome;
+pub use signature::Signature;

@@ -1,0 +1,220 @@
+//! What NVIDIA's ptxas makes of forms. It checks; it is never part of the product.
+//!
+//! Many kernels go into one file: ptxas says of each error on which line it is, so that one run tells all that it
+//! refuses, and a second one compiles the rest. Where an error names no line, the file is cut in two until
+//! it is a single kernel. nvdisasm's text is read by [`signature`](crate::signature). Answers are kept in a file for
+//! each architecture, by a hash of the kernel's text and the program's version, so that only what has
+//! changed is asked again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ptxc_sass::Arch;
+use rayon::prelude::*;
+
+use crate::form::Form;
+use crate::kernel::{entry, header};
+use crate::outcome::Outcome;
+use crate::signature::Signature;
+
+/// How many kernels go into one file.
+const BATCH: usize = 250;
+
+/// ptxas and nvdisasm.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    folder: PathBuf,
+    version: String,
+}
+
+impl Oracle {
+    /// The programs in the folder that `ORACLE` names, else in the usual place; `None` where there are none.
+    pub fn find() -> Option<Oracle> {
+        let folder = match std::env::var_os("ORACLE") {
+            Some(folder) => PathBuf::from(folder),
+            None => {
+                let python = Path::new(&std::env::var_os("HOME")?).join(".cache/ptxc-oracle/lib");
+                let version = std::fs::read_dir(python).ok()?.flatten().next()?.path();
+                version.join("site-packages/nvidia/cu13/bin")
+            }
+        };
+        let output = Command::new(folder.join("ptxas")).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.lines().find(|line| line.contains("release"))?.trim().to_string();
+        Some(Oracle { folder, version })
+    }
+
+    /// The version that ptxas states.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// What ptxas makes of each form, in their order. `kept` is a folder for answers; it is made where it is absent.
+    ///
+    /// # Errors
+    /// The programs don't run, or print what can't be read.
+    pub fn ask(&self, arch: Arch, forms: &[Form], kept: &Path) -> Result<Vec<Outcome>, String> {
+        let file = kept.join(format!("{arch}.txt"));
+        let mut answers: BTreeMap<String, Outcome> = std::fs::read_to_string(&file)
+            .unwrap_or_default()
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(key, text)| (key.to_string(), Outcome::parse(text)))
+            .collect();
+        let keys: Vec<String> = forms.iter().map(|form| self.key(arch, form)).collect();
+        let mut unknown: BTreeMap<(u32, u32), Vec<&Form>> = BTreeMap::new();
+        let mut asked = std::collections::HashSet::new();
+        for (form, key) in forms.iter().zip(&keys) {
+            if !answers.contains_key(key) && asked.insert(key) {
+                unknown.entry(form.version).or_default().push(form);
+            }
+        }
+        let batches: Vec<&[&Form]> = unknown.values().flat_map(|forms| forms.chunks(BATCH)).collect();
+        std::fs::create_dir_all(kept).map_err(|error| error.to_string())?;
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(&file);
+        let log = std::sync::Mutex::new(log.map_err(|error| format!("{}: {error}", file.display()))?);
+        let found: Result<Vec<Vec<(String, Outcome)>>, String> = batches
+            .par_iter()
+            .map(|batch| {
+                let outcomes = self.batch(arch, batch)?;
+                let found: Vec<_> = batch.iter().map(|form| self.key(arch, form)).zip(outcomes).collect();
+                let mut text = String::new();
+                for (key, outcome) in &found {
+                    // Writing to a string can't fail.
+                    let _ = writeln!(text, "{key}\t{outcome}");
+                }
+                // A batch at a time, so that a run that is cut short is not lost.
+                let mut log = log.lock().map_err(|_| "another batch failed".to_string())?;
+                log.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
+                Ok(found)
+            })
+            .collect();
+        answers.extend(found?.into_iter().flatten());
+        keys.iter()
+            .map(|key| answers.get(key).cloned().ok_or_else(|| format!("no answer for {key}")))
+            .collect()
+    }
+
+    /// What an answer is kept under.
+    fn key(&self, arch: Arch, form: &Form) -> String {
+        let mut hasher = DefaultHasher::new();
+        (&self.version, arch.number(), form.version, entry(form, "k").0).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+
+    /// What becomes of forms that share a file.
+    fn batch(&self, arch: Arch, forms: &[&Form]) -> Result<Vec<Outcome>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut outcomes: Vec<Option<Outcome>> = vec![None; forms.len()];
+        loop {
+            let left: Vec<usize> = (0..forms.len()).filter(|&index| outcomes[index].is_none()).collect();
+            if left.is_empty() {
+                break;
+            }
+            let mut text = header(forms[0].version, arch);
+            let mut ends = Vec::new();
+            for &index in &left {
+                text.push_str(&entry(forms[index], &format!("k{index}")).0);
+                ends.push(text.matches('\n').count());
+            }
+            let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+            std::fs::write(&ptx, text).map_err(|error| error.to_string())?;
+            let output = Command::new(self.folder.join("ptxas"))
+                .args(["-w".to_string(), format!("-arch={arch}")])
+                .arg(&ptx)
+                .arg("-o")
+                .arg(&cubin)
+                .output()
+                .map_err(|error| format!("ptxas: {error}"))?;
+            if output.status.success() {
+                let mut kernels = self.disassemble(&cubin)?;
+                for index in left {
+                    let name = format!("k{index}");
+                    let signature =
+                        kernels.remove(&name).ok_or_else(|| format!("nvdisasm left out {name}"))?;
+                    outcomes[index] = Some(Outcome::Code(signature));
+                }
+                break;
+            }
+            let messages = [output.stdout, output.stderr].concat();
+            let messages = String::from_utf8_lossy(&messages);
+            let mut refused = 0;
+            for message in messages.lines().filter(|line| line.contains("error") || line.contains("fatal")) {
+                let Some((line, what)) = located(message) else { continue };
+                let at = ends.partition_point(|&end| end < line);
+                let Some(&index) = left.get(at) else { continue };
+                refused += usize::from(outcomes[index].is_none());
+                outcomes[index].get_or_insert_with(|| Outcome::Refused(what));
+            }
+            if refused == 0 {
+                if let [index] = left[..] {
+                    let first = messages.lines().next().unwrap_or("no message");
+                    outcomes[index] = Some(Outcome::Refused(without_names(first)));
+                } else {
+                    let (first, second) = left.split_at(left.len() / 2);
+                    for part in [first, second] {
+                        let forms: Vec<&Form> = part.iter().map(|&index| forms[index]).collect();
+                        for (&index, outcome) in part.iter().zip(self.batch(arch, &forms)?) {
+                            outcomes[index] = Some(outcome);
+                        }
+                    }
+                }
+            }
+        }
+        outcomes
+            .into_iter()
+            .map(|outcome| outcome.ok_or_else(|| "a form without outcome".to_string()))
+            .collect()
+    }
+
+    /// The signatures of a cubin's kernels by name.
+    fn disassemble(&self, cubin: &Path) -> Result<HashMap<String, Signature>, String> {
+        let output = Command::new(self.folder.join("nvdisasm"))
+            .arg("-c")
+            .arg(cubin)
+            .output()
+            .map_err(|error| format!("nvdisasm: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("nvdisasm: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let sections = text.split("//--------------------- .text.").skip(1);
+        Ok(sections
+            .map(|section| {
+                let name = section.chars().take_while(|c| !c.is_whitespace()).collect();
+                (name, Signature::of(section.lines().filter_map(instruction)))
+            })
+            .collect())
+    }
+}
+
+/// The instruction on a line of nvdisasm's text.
+fn instruction(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("/*")?;
+    let (offset, rest) = rest.split_once("*/")?;
+    u64::from_str_radix(offset, 16).ok()?;
+    Some(rest.split(';').next()?.trim()).filter(|text| !text.is_empty())
+}
+
+/// The line of an error, and what it says.
+fn located(message: &str) -> Option<(usize, String)> {
+    let (_, rest) = message.split_once(", line ")?;
+    let (line, what) = rest.split_once(';')?;
+    let what = what.split_once(':').map_or(what, |(_, what)| what);
+    Some((line.trim().parse().ok()?, without_names(what)))
+}
+
+/// A message with what stands in quotation marks left out.
+fn without_names(message: &str) -> String {
+    let mut parts = message.trim().split('\'');
+    let mut out = parts.next().unwrap_or_default().to_string();
+    while let (Some(_), Some(behind)) = (parts.next(), parts.next()) {
+        out.push('…');
+        out.push_str(behind);
+    }
+    out.replace("; ", ", ")
+}

@@ -1,0 +1,34 @@
+//! What a compiler makes of a form.
+
+use std::fmt;
+
+use crate::signature::Signature;
+
+/// What a compiler makes of a form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Code.
+    Code(Signature),
+    /// It refuses it: ptxas's message without names and numbers, or our codes.
+    Refused(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Code(signature) => write!(f, "{signature}"),
+            Outcome::Refused(why) => write!(f, "refused: {why}"),
+        }
+    }
+}
+
+impl Outcome {
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub fn parse(text: &str) -> Outcome {
+        match text.strip_prefix("refused: ") {
+            Some(why) => Outcome::Refused(why.to_string()),
+            None if text == "-" => Outcome::Code(Signature::default()),
+            None => Outcome::Code(Signature(text.split("; ").map(str::to_string).collect())),
+        }
+    }
+}
