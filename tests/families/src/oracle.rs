@@ -148,7 +148,7 @@ impl Oracle {
                 let at = ends.partition_point(|&end| end < line);
                 let Some(&index) = left.get(at) else { continue };
                 refused += usize::from(outcomes[index].is_none());
-                outcomes[index].get_or_insert_with(|| Outcome::Refused(what));
+                outcomes[index].get_or_insert(Outcome::Refused(what));
             }
             if refused == 0 {
                 if let [index] = left[..] {

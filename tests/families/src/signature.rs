@@ -88,7 +88,7 @@ fn normal(text: &str) -> Option<String> {
     let is = |known: &&str| {
         opcode.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    if !LOOKED_AT.iter().any(|known| is(known)) {
+    if !LOOKED_AT.iter().any(is) {
         return None;
     }
     if operands.trim().is_empty() {
