@@ -599,6 +599,12 @@ pub enum Op {
     ToGeneric(Space),
     /// `(a: b64) -> address in the space`: a generic address that lies in the space.
     FromGeneric(Space),
+    /// `(a: b64) -> b64`: a cache policy where accesses can name it. The machine has one for the warp; whose it is where
+    /// threads differ is not said, since a policy is advice.
+    CachePolicy,
+    /// `(a: b64, b: b64) -> b64`: the global or generic address `a`; accesses to it follow the [policy](Op::CachePolicy)
+    /// `b`, which changes no value.
+    CacheHint,
 
     /// `(a: pred [, m: b32]) -> pred`, or `-> b32` for a ballot: vote among the threads in the mask `m`, which wait for
     /// each other; without a mask among those that execute this together. So with all operations that take one.
@@ -776,7 +782,7 @@ impl Op {
             },
             Op::Load(access) => Results::Many(ty, access.lanes),
             Op::Atomic(_, access) => Results::Many(ty, access.lanes),
-            Op::ToGeneric(_) => Results::One(Type::B64),
+            Op::ToGeneric(_) | Op::CachePolicy | Op::CacheHint => Results::One(Type::B64),
             Op::FromGeneric(space) => Results::One(space.address_type()),
             Op::Vote(VoteMode::Ballot) => Results::One(Type::B32),
             Op::Vote(_) => Results::One(Type::Pred),

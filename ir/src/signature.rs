@@ -322,6 +322,8 @@ op_table! {
     Fence(order, scope) = "fence" [order scope] [] NONE ();
     ToGeneric(space) = "to_generic" [space] [] NONE (Address);
     FromGeneric(space) = "from_generic" [space] [] NONE (B64);
+    CachePolicy = "cache_policy" [] [] NONE (B64);
+    CacheHint = "cache_hint" [] [] NONE (B64, B64);
 
     Vote(mode) = "vote" [mode] [] NONE (Pred);
     Shfl(mode) = "shfl" [mode] [] NONE (B32, B32, B32);

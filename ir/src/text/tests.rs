@@ -123,6 +123,8 @@ block0:
     red.umax.global.relaxed.gpu.b64 [v4], v2
     fence.sc.gpu
     v87 = to_generic.shared v5
+    v400 = cache_policy v87
+    v401 = cache_hint v87, v400
     v88 = from_generic.global v87
     v89 = vote.any v0, v1
     v90 = vote.ballot v0, v1

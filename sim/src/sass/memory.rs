@@ -2,7 +2,7 @@
 //!
 //! A shared address of sm_90 is a window of 24 bits below the rank of the CTA in its cluster; the first
 //! bytes of the window belong to the system, so that an address below them, or with another rank, is a
-//! fault. A global access names a descriptor, which must be the one of constant bank 0.
+//! fault. A global access names a descriptor, which must be the one of constant bank 0, or a cache policy.
 
 use ptxc_sass::{Arch, ModKind, OperandKind};
 use ptxc_semantics::IntType;
@@ -18,6 +18,12 @@ use crate::warp::{Flow, LANES, lanes_of};
 
 /// The descriptor of global accesses in constant bank 0.
 pub(super) const DESCRIPTOR: u64 = 0x5eed_0000_de5c_0001;
+
+/// Whether a word is one that `createpolicy` makes; what accesses follow changes no value.
+fn is_cache_policy(word: u64) -> bool {
+    const KIND_AND_REST: u64 = 0xf000_0000;
+    word as u32 == 0 && word >> 32 & KIND_AND_REST == 0x1000_0000
+}
 
 /// The element of an access.
 #[derive(Clone, Copy)]
@@ -78,8 +84,9 @@ impl Place {
         if let Some(pair) = descriptor {
             let [low, high] = pair.map(|word| registers.int(word)[0]);
             let value = u64::from(high) << 32 | u64::from(low);
-            if value != DESCRIPTOR {
-                let what = format!("{value:#x} is not the descriptor of global memory");
+            if value != DESCRIPTOR && !is_cache_policy(value) {
+                let what =
+                    format!("{value:#x} is neither the descriptor of global memory nor a cache policy");
                 return Err(Fault::new(step.lanes.trailing_zeros(), what));
             }
         }

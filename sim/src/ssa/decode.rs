@@ -382,6 +382,9 @@ impl Decoder<'_> {
                 };
                 Action::Compute { d, d2: None, args: [args[0]; 3], f }
             }
+            Op::CachePolicy | Op::CacheHint => {
+                Action::Compute { d, d2: None, args: [args[0]; 3], f: lane(|[a, ..]| [a, 0]) }
+            }
             Op::Vote(mode) => Action::Vote { d, mode, p: args[0], mask: args.get(1).copied() },
             Op::Shfl(mode) => {
                 let mask = args.get(3).copied();

@@ -9,6 +9,7 @@ use ptxc_ir::{
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 use smallvec::SmallVec;
 
+use super::cache_policy::{self, hinted};
 use super::form::{Form, Translated, Unsupported};
 use super::params::Image;
 use super::scalar::{Class, Scalar};
@@ -72,6 +73,7 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "st" => store(t, form),
         "atom" => atomic(t, form, true),
         "red" => atomic(t, form, false),
+        "createpolicy" => cache_policy::translate(t, form),
         "prefetch" | "prefetchu" | "applypriority" | "discard" => advice(form),
         _ => return None,
     })
@@ -178,7 +180,8 @@ fn advice(form: &mut Form) -> Translated {
 }
 
 fn load(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(2)?;
+    let policies = usize::from(form.take("L2::cache_hint"));
+    form.expect_operands(2 + policies)?;
     let scalar = form.ty()?;
     let mut access = access(form, true)?;
     let destinations = lanes(form.operand(0)?, access.lanes)?;
@@ -193,7 +196,10 @@ fn load(t: &mut Translator, form: &mut Form) -> Translated {
     {
         return load_image(t, scalar, destinations, &image, offset);
     }
-    let address = address(t, form.operand(1)?, &mut access)?;
+    let mut address = address(t, form.operand(1)?, &mut access)?;
+    if policies > 0 {
+        address = hinted(t, access.space, address, form.operand(2)?)?;
+    }
     // The results of a load have one type, as wide as the widest destination needs but 32 bits at most
     // where memory holds less.
     let mut ty = narrowest(scalar)?;
@@ -288,7 +294,8 @@ fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], 
 }
 
 fn store(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(2)?;
+    let policies = usize::from(form.take("L2::cache_hint"));
+    form.expect_operands(2 + policies)?;
     let scalar = form.ty()?;
     let mut access = access(form, false)?;
     if access.space == Space::Const {
@@ -301,6 +308,11 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
         Err(image_place(t, form.operand(0)?)?.ok_or(Unsupported)?)
     } else {
         Ok(address(t, form.operand(0)?, &mut access)?)
+    };
+    let target = match target {
+        Ok(address) if policies > 0 => Ok(hinted(t, access.space, address, form.operand(2)?)?),
+        _ if policies > 0 => return Err(Unsupported),
+        plain => plain,
     };
     let mut values: SmallVec<[Value; 9]> = SmallVec::new();
     let bits = Scalar { class: Class::Bits, packed: false, ..scalar };
@@ -418,7 +430,11 @@ fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> Translated 
     let sources = if op == AtomicOp::Cas { 2 } else { 1 };
     form.expect_operands(first + 1 + sources + policies)?;
     let mut args: SmallVec<[Value; 9]> = SmallVec::new();
-    args.push(address(t, form.operand(first)?, &mut access)?);
+    let mut place = address(t, form.operand(first)?, &mut access)?;
+    if policies > 0 {
+        place = hinted(t, space, place, form.operand(first + 1 + sources)?)?;
+    }
+    args.push(place);
     for index in 0..sources {
         for element in lanes(form.operand(first + 1 + index)?, access.lanes)? {
             args.push(t.read(element, scalar)?);

@@ -25,6 +25,7 @@
 mod arith;
 mod asynchronous;
 mod bits;
+mod cache_policy;
 mod calls;
 mod carry;
 mod cluster;

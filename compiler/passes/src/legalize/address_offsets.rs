@@ -47,6 +47,17 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
                 }
                 changed
             }
+            // A hint is about the access, wherever the constant part stands.
+            Op::CacheHint => {
+                let at = place(&places, data.args[0]);
+                let (policy, result) = (data.args[1], emitter.func.result(inst));
+                if at.offset == 0 {
+                    return false;
+                }
+                let base = emitter.value(Op::CacheHint, Type::B32, &[at.base, policy]);
+                places[result.as_u32() as usize] = Some(Place { base, offset: at.offset });
+                false
+            }
             Op::Load(mut access)
             | Op::Store(mut access)
             | Op::Atomic(_, mut access)

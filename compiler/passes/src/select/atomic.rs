@@ -91,8 +91,11 @@ impl Lower<'_> {
 
     /// An address of general registers alone.
     fn bare_address(&mut self, access: Access, address: Value) -> Address<VReg> {
-        let made = self.address(access, address);
-        self.without_uniform_part(Address { descriptor: None, ..made })
+        let made = match access.space.address_type() {
+            Type::B64 => self.wide_address(address, access.offset.into(), None),
+            _ => self.address(access, address),
+        };
+        self.without_uniform_part(made)
     }
 
     /// The same address with the part that was for uniform registers in its base.

@@ -213,7 +213,7 @@ impl<'a> Lower<'a> {
     pub(super) fn resolve(&self, mut value: Value) -> Value {
         while let Some(data) = self.def_data(value) {
             let same = match data.op {
-                IrOp::Bitcast => true,
+                IrOp::Bitcast | IrOp::CacheHint => true,
                 IrOp::ToGeneric(space) | IrOp::FromGeneric(space) => space == ptxc_ir::Space::Global,
                 _ => false,
             };
@@ -276,6 +276,12 @@ impl<'a> Lower<'a> {
             IrOp::Sext if n == 0 && self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
             _ => Src::Word(value, n),
         }
+    }
+
+    /// The uniform pair of a value of 64 bits that has its registers there; makes one on the first call.
+    pub(super) fn uniform_pair_of(&mut self, value: Value) -> VReg {
+        let mir = &mut self.mir;
+        *self.regs[value].get_or_insert_with(|| mir.new_vreg(RegFile::Ugpr, 2))
     }
 
     /// The register of a value that is computed or a block parameter; makes one on the first call.

@@ -6,13 +6,13 @@
 //! ```
 //!
 //! Constants that are added to an address go into its 24-bit offset, the base of the shared window into its
-//! uniform part. A global access names the descriptor that the driver leaves in the constant bank.
+//! uniform part. A global access names the [descriptor](super::cache_policy) that the driver leaves in the constant bank, or its
+//! cache policy.
 
 use ptxc_ir::{Access, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
 use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{CONST_BANK, Lower, Src, width_of};
-use super::pool::{BankPlace, Pooled};
 use crate::mir::VReg;
 
 /// Offsets that an address holds: 24 bits with sign.
@@ -202,14 +202,20 @@ impl Lower<'_> {
 
     pub(super) fn address(&mut self, access: Access, address: Value) -> Address<VReg> {
         if access.space.address_type() == Type::B64 {
-            self.wide_address(address, access.offset.into())
+            let descriptor = self.descriptor(address);
+            self.wide_address(address, access.offset.into(), descriptor)
         } else {
             self.narrow_address(access.space, address, access.offset.into())
         }
     }
 
     /// `desc[…][base.64+offset]`.
-    fn wide_address(&mut self, address: Value, offset: i64) -> Address<VReg> {
+    pub(super) fn wide_address(
+        &mut self,
+        address: Value,
+        offset: i64,
+        descriptor: Option<VReg>,
+    ) -> Address<VReg> {
         let base = self.resolve(address);
         let mut offset = offset;
         let extra = if OFFSETS.contains(&offset) { 0 } else { std::mem::take(&mut offset) };
@@ -231,10 +237,6 @@ impl Lower<'_> {
             self.emit(Inst::new(Op::IMAD_WIDE).ops([Operand::reg(sum), factor, one, Operand::reg(reg)]));
             reg = sum;
         }
-        let descriptor = self.arch.global_descriptor().map(|offset| {
-            let at = BankPlace::launch(offset);
-            self.pooled(Pooled::UniformBank { at, width: 2 })
-        });
         Address::global(reg, offset as i32, descriptor)
     }
 

@@ -25,6 +25,7 @@
 //! short branches.
 
 mod atomic;
+mod cache_policy;
 mod call;
 mod compare;
 mod control;
@@ -337,7 +338,8 @@ impl Lower<'_> {
             Op::Return if func.kind == FunctionKind::Device => self.lower_return(inst),
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit => self.lower_terminator(inst),
 
-            Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) => {}
+            Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) | Op::CacheHint => {}
+            Op::CachePolicy => self.lower_cache_policy(inst),
             other => self.unsupported(&other, format!("no instruction for it at type {ty}")),
         }
     }

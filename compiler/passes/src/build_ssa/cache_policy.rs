@@ -1,0 +1,161 @@
+//! Cache policies: `createpolicy`, and the policy operand of accesses.
+//!
+//! A policy is a word of 64 bits that the program may keep and pass on; an access that follows it names it in place
+//! of the descriptor that other accesses have. Its layout, the same on sm_80 to sm_90, was found from what ptxas computes:
+//!
+//! ```text
+//! bits 63:56  kind: 0x14 last, 0x12 first, 0x16 normal, 0x10 unchanged; 8 more for a range, 1 more where the rest is evicted first
+//! fraction    55:52  sixteenths of the accesses less one that follow the first kind: ⌊fraction · 15.99⌋
+//! range       55:52  ⌈log2 of the whole size⌉ - 19, at least 0: the size of a granule is 2^(that + 12) bytes
+//!             50:44  the granule that the range begins in, modulo 128
+//!             43:37  the number of granules that the first kind is for, at most 127
+//! ```
+//!
+//! They are computed like any other number, and fold to the known word where the operands are constants:
+//!
+//! ```text
+//! createpolicy.fractional.L2::evict_last.b64 %p, 0.5   =>   v0 = const.b64 0x1470000000000000
+//! ld.global.L2::cache_hint.u32 %r, [%rd+8], %p         =>   v2 = cache_policy v0
+//!                                                           v3 = cache_hint v1, v2
+//!                                                           v4 = load.global.b32 [v3 + 8]
+//! ```
+//!
+//! ptxas takes the logarithm in single precision; for sizes a little above a power of two from 2^20 on, its granules are
+//! half as large as these. A policy that `createpolicy.cvt` makes of an access property is that property.
+
+use ptxc_ir::{Access, FloatMode, IntCond, MemType, Op, Rounding, Space, Type, Value};
+use ptxc_syntax::ast::Operand;
+
+use super::form::{Form, Translated, Unsupported};
+use super::memory::address;
+use super::scalar::{Class, Scalar};
+use super::translator::Translator;
+
+/// A 64-bit operand without a sign.
+const B64: Scalar = Scalar { class: Class::Bits, bits: 64, packed: false };
+/// A 32-bit one.
+const B32: Scalar = Scalar { bits: 32, ..B64 };
+/// A single.
+const F32: Scalar = Scalar { class: Class::Float, ..B32 };
+
+/// The kinds as the first modifier says them, in bits 31:24 of the upper word.
+const KINDS: &[(&str, u32)] = &[
+    ("L2::evict_last", 0x14),
+    ("L2::evict_first", 0x12),
+    ("L2::evict_normal", 0x16),
+    ("L2::evict_unchanged", 0x10),
+];
+/// What a range adds to its kind.
+const RANGE: u32 = 0x08;
+/// What evicting the rest first adds to a kind.
+const REST_FIRST: u32 = 0x01;
+/// 15.99, which leaves the fraction 1 in the last sixteenth.
+const SIXTEENTHS: f32 = 15.99;
+
+/// Translates `createpolicy`.
+pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Translated {
+    if form.take("cvt") {
+        form.expect_operands(2)?;
+        if !form.take("L2") {
+            return Err(Unsupported);
+        }
+        let policy = t.read(form.operand(1)?, B64)?;
+        return t.write(form.operand(0)?, policy);
+    }
+    let is_range = form.take("range");
+    if !is_range && !form.take("fractional") {
+        return Err(Unsupported);
+    }
+    let kind = |part: &str| KINDS.iter().find(|(name, _)| *name == part).map(|&(_, kind)| kind);
+    let first = form.read(kind).ok_or(Unsupported)?;
+    let rest = match form.read(kind) {
+        Some(0x12) => REST_FIRST,
+        Some(0x10) | None => 0,
+        _ => return Err(Unsupported),
+    };
+    let high =
+        if is_range { range(t, form, first + RANGE + rest)? } else { fraction(t, form, first + rest)? };
+    let low = t.constant(Type::B32, 0);
+    let policy = t.emit(Op::Pack, Type::B64, &[low, high]);
+    t.write(form.operand(0)?, policy)
+}
+
+/// The upper word of a policy for a part of the accesses.
+fn fraction(t: &mut Translator, form: &Form, kind: u32) -> Translated<Value> {
+    let base = t.constant(Type::B32, u64::from(kind << 24));
+    let part = match form.operands {
+        [_] => t.constant(Type::F32, 1.0_f32.to_bits().into()),
+        [_, part] => t.read(part, F32)?,
+        _ => return Err(Unsupported),
+    };
+    let scale = t.constant(Type::F32, SIXTEENTHS.to_bits().into());
+    let scaled = t.emit(Op::Fmul(FloatMode::RN), Type::F32, &[part, scale]);
+    let sixteenths = t.emit(Op::FloatToUint(Rounding::Zero, false), Type::B32, &[scaled]);
+    let field = field(t, sixteenths, 0xf, 20);
+    Ok(t.emit(Op::Or, Type::B32, &[base, field]))
+}
+
+/// The upper word of a policy for a part of a range of addresses.
+fn range(t: &mut Translator, form: &mut Form, kind: u32) -> Translated<Value> {
+    form.expect_operands(4)?;
+    let space = if form.take("global") { Space::Global } else { Space::Generic };
+    let mut access = Access::weak(space, MemType::B8);
+    let base = address(t, form.operand(1)?, &mut access)?;
+    let offset = t.constant(Type::B64, i64::from(access.offset) as u64);
+    let start = t.emit(Op::Iadd, Type::B64, &[base, offset]);
+    let primary = t.read(form.operand(2)?, B32)?;
+    let whole = t.read(form.operand(3)?, B32)?;
+
+    let ty = Type::B32;
+    let [zero, one, twelve] = [0, 1, 12].map(|bits| t.constant(ty, bits));
+    // 32 - clz(whole - 1) - 7, in granules of 2^12 bytes at least.
+    let less = t.emit(Op::Isub, ty, &[whole, one]);
+    let zeros = t.emit(Op::Clz, ty, &[less]);
+    let twenty_five = t.constant(ty, 25);
+    let log = t.emit(Op::Isub, ty, &[twenty_five, zeros]);
+    let log = t.emit(Op::Smax, ty, &[log, twelve]);
+    let granule = t.emit(Op::Shl, ty, &[one, log]);
+    let round_up = t.emit(Op::Isub, ty, &[granule, one]);
+    let reach = t.emit(Op::Iadd, ty, &[primary, round_up]);
+    let reach = t.emit(Op::Zext, Type::B64, &[reach]);
+    let end = t.emit(Op::Iadd, Type::B64, &[start, reach]);
+    let first = t.emit(Op::Shr, Type::B64, &[start, log]);
+    let last = t.emit(Op::Shr, Type::B64, &[end, log]);
+    let count = t.emit(Op::Isub, Type::B64, &[last, first]);
+    let most = t.constant(Type::B64, 127);
+    let count = t.emit(Op::Umin, Type::B64, &[count, most]);
+
+    let [first, count] = [first, count].map(|wide| t.emit(Op::Trunc, ty, &[wide]));
+    let exponent = t.emit(Op::Isub, ty, &[log, twelve]);
+    let mut word = t.constant(ty, u64::from(kind << 24));
+    for (value, mask, shift) in [(exponent, 0xf, 20), (first, 0x7f, 12), (count, 0x7f, 5)] {
+        let field = field(t, value, mask, shift);
+        word = t.emit(Op::Or, ty, &[word, field]);
+    }
+    // Nothing is in an empty range.
+    let unchanged = t.constant(ty, 0x1800_0000);
+    let is_empty = t.emit(Op::Icmp(IntCond::Eq), ty, &[whole, zero]);
+    Ok(t.emit(Op::Select, ty, &[is_empty, unchanged, word]))
+}
+
+/// `(value & mask) << shift`.
+fn field(t: &mut Translator, value: Value, mask: u64, shift: u64) -> Value {
+    let (mask, shift) = (t.constant(Type::B32, mask), t.constant(Type::B32, shift));
+    let cut = t.emit(Op::And, Type::B32, &[value, mask]);
+    t.emit(Op::Shl, Type::B32, &[cut, shift])
+}
+
+/// The address of an access whose policy is `operand`.
+pub(super) fn hinted(
+    t: &mut Translator,
+    space: Space,
+    address: Value,
+    operand: &Operand,
+) -> Translated<Value> {
+    if !matches!(space, Space::Global | Space::Generic) {
+        return Err(Unsupported);
+    }
+    let policy = t.read(operand, B64)?;
+    let policy = t.emit(Op::CachePolicy, Type::B64, &[policy]);
+    Ok(t.emit(Op::CacheHint, Type::B64, &[address, policy]))
+}

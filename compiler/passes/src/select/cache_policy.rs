@@ -1,0 +1,82 @@
+//! The descriptor that a global access names: the driver's, or its cache policy.
+//!
+//! ```text
+//! v3 = cache_policy v2               =>    R2UR %ur4, %r2; R2UR %ur4.1, %r2.1
+//! v4 = cache_hint v1, v3
+//! v5 = load.global.b32 [v4]          =>    LDG.E %r5, desc[%ur4][%r1.64]
+//! ```
+//!
+//! A policy that is constant or a parameter is made where the pool makes it. One that is computed where threads of
+//! a warp may have parted has no place: a uniform register is only written where all are together. There the access has the
+//! driver's descriptor; so has every access of a device function, whose only uniform registers hold that. A policy is
+//! advice, and no value depends on it. sm_75 has no descriptors.
+
+use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Type, Value, ValueDef};
+use ptxc_sass::{Inst, Op, Operand, RegFile};
+
+use super::lower::{Lower, Src};
+use super::pool::{BankPlace, Pooled};
+use crate::mir::VReg;
+
+impl Lower<'_> {
+    /// The pair that an access to a 64-bit address names.
+    pub(super) fn descriptor(&mut self, address: Value) -> Option<VReg> {
+        let offset = self.arch.global_descriptor()?;
+        let policy = self.policy_of(address).and_then(|policy| self.policy_pair(policy));
+        Some(policy.unwrap_or_else(|| {
+            let at = BankPlace::launch(offset);
+            self.pooled(Pooled::UniformBank { at, width: 2 })
+        }))
+    }
+
+    /// The policy that an address carries; the last one, if there are several.
+    fn policy_of(&self, mut address: Value) -> Option<Value> {
+        loop {
+            let data = self.def_data(address)?;
+            match data.op {
+                IrOp::CacheHint => return Some(data.args[1]),
+                IrOp::Bitcast | IrOp::ToGeneric(_) | IrOp::FromGeneric(_) => address = data.args[0],
+                _ => return None,
+            }
+        }
+    }
+
+    /// The uniform pair with a policy, where it has one.
+    fn policy_pair(&mut self, policy: Value) -> Option<VReg> {
+        if self.func.kind == FunctionKind::Device {
+            return None;
+        }
+        let ValueDef::Result(inst, _) = self.func.def(policy) else { return None };
+        let data = &self.func.insts[inst];
+        if data.op != IrOp::CachePolicy {
+            return None;
+        }
+        let word = self.resolve(data.args[0]);
+        if let Some(bits) = self.func.constant(word) {
+            return Some(self.pooled(Pooled::UniformLong(bits)));
+        }
+        if let Some(at) = self.bank_place(word).filter(|_| self.func.ty(word) == Type::B64) {
+            return Some(self.pooled(Pooled::UniformBank { at, width: 2 }));
+        }
+        let home = self.home(inst)?;
+        (!self.mir.blocks[home].divergent).then(|| self.uniform_pair_of(policy))
+    }
+
+    pub(super) fn lower_cache_policy(&mut self, inst: IrInst) {
+        let policy = self.func.insts[inst].args[0];
+        let pair = self.reg_of(self.func.results(inst)[0]);
+        debug_assert_eq!(pair.file, RegFile::Ugpr);
+        for n in 0..2 {
+            let half = self.half(policy, n);
+            let to = Operand::reg(pair.component(n));
+            let made = match half {
+                Src::Imm(bits) => Inst::new(Op::UMOV).ops([to, Operand::imm(bits)]),
+                other => {
+                    let from = self.gpr(other);
+                    Inst::new(Op::R2UR).ops([to, from])
+                }
+            };
+            self.emit(made);
+        }
+    }
+}
