@@ -31,6 +31,7 @@ codes! {
     VECTOR_SIZE = 114, "A vector operand has as many elements as the instruction moves.";
     DISCARDED_RESULT = 115, "A result is thrown away with `_` only where the instruction is useful without it.";
     DEPRECATED = 116, "`shfl` and `vote` without `.sync` are for machines whose warps never part for good: before sm_70.";
+    HINT_SPACE = 118, "A cache policy goes with a global or generic address.";
     SPLIT_VECTOR = 119, "A vector is updated as a whole on sm_90 and later; for earlier targets its update is split.";
     UNDECLARED_REGISTER = 201, "A register is declared before it is used.";
     UNDECLARED_SYMBOL = 202, "A variable, parameter or function is declared in the module or around its use.";

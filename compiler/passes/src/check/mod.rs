@@ -22,6 +22,7 @@
 //! | [`types`] | when a register's type agrees with the instruction's |
 //! | [`names`], [`scope`], [`special`] | what names mean |
 //! | [`calls`] | arguments and results of calls |
+//! | [`cache_hints`] | cache policies |
 //! | [`requirements`] | PTX version and target |
 //! | [`env`] | what a function sees of its module |
 //! | [`codes`] | every code with its rule |
@@ -30,6 +31,7 @@
 //! the size of the function. At most a handful of findings for each statement, and one for each name that
 //! means nothing.
 
+pub mod cache_hints;
 pub mod calls;
 pub mod codes;
 pub mod env;
@@ -174,6 +176,7 @@ impl Checker<'_> {
             self.out.extend(found);
             if fits {
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
+                cache_hints::check(form, instruction, &mut self.out);
             }
         }
     }

@@ -1,0 +1,48 @@
+//! Cache policies: where an access may follow one, and what part of the accesses one may be for.
+//!
+//! ```text
+//! ld.shared.L2::cache_hint.u32 %r1, [%r2], %rd1;                 // E0118: shared memory is not cached
+//! createpolicy.fractional.L2::evict_last.b64 %rd1, 1.5;          // E0107: a fraction above 1
+//! ```
+//!
+//! In goes an instruction whose form is known, out come findings. The rules are ptxas's.
+
+use ptxc_syntax::ast::{Instruction, OperandKind};
+use ptxc_syntax::const_eval::Constant;
+
+use super::codes;
+use super::forms::Form;
+use crate::diagnostic::Diagnostic;
+
+/// Checks the state space of an access with a policy, and the fraction of a policy.
+pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) {
+    let opcode = &instruction.opcode;
+    let hint = form.written().find(|(choice, _)| choice.text == "L2::cache_hint");
+    let space = form.space().filter(|&space| space != "global");
+    if let (Some((_, part)), Some(space)) = (hint, space)
+        && matches!(opcode.mnemonic().as_str(), "ld" | "st" | "red" | "atom")
+    {
+        let message = format!("`.L2::cache_hint` does not go with `.{space}`");
+        out.push(
+            Diagnostic::error(codes::HINT_SPACE, opcode.part_id(part), message)
+                .label("global and generic addresses have cache policies")
+                .help("leave out the modifier and its operand"),
+        );
+    }
+    let [_, fraction] = &instruction.operands[..] else { return };
+    if opcode.mnemonic() != "createpolicy" || opcode.parts.get(1).is_none_or(|part| part != "fractional") {
+        return;
+    }
+    let OperandKind::Immediate(expr) = &fraction.kind else { return };
+    let value = match expr.evaluate() {
+        Ok(Constant::F32(bits)) => f64::from(f32::from_bits(bits)),
+        Ok(Constant::F64(bits)) => f64::from_bits(bits),
+        _ => return,
+    };
+    if !(value > 0.0 && value <= 1.0) {
+        let message = format!("`{opcode}` takes a fraction above 0, 1 at most");
+        out.push(
+            Diagnostic::error(codes::OUT_OF_RANGE, fraction.id, message).label(format!("this is {value}")),
+        );
+    }
+}
