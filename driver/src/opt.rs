@@ -17,7 +17,7 @@ use ptxc_passes::pipeline::PASSES;
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
 use ptxc_passes::simplify::Effort;
 use ptxc_passes::uniformity::Uniformity;
-use ptxc_passes::{allocate, combine, control, converge, frequency, legalize, select, simplify};
+use ptxc_passes::{allocate, combine, control, converge, frequency, gather, legalize, select, simplify};
 use ptxc_sass::text::{Style, write_program};
 use ptxc_sass::{Arch, PReg};
 use ptxc_syntax::Span;
@@ -187,7 +187,7 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
             Unit::Physical(Box::new(allocation.mir))
         }
         (Unit::Physical(mir), "layout") => {
-            let code = layout(*mir);
+            let code = layout(*mir, arch);
             check_convergence(&code).map_err(errors)?;
             Unit::LaidOut(Box::new(code))
         }
@@ -230,6 +230,10 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
         }
         "converge" => {
             converge::converge(func);
+            level = Level::Converged;
+        }
+        "gather" => {
+            gather::gather(func, arch);
             level = Level::Converged;
         }
         _ => {

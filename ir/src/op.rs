@@ -625,6 +625,9 @@ pub enum Op {
     Nanosleep,
     /// `(m: b32)`: wait for the threads in the mask (`bar.warp.sync`).
     WarpSync,
+    /// `()`: what threads of the warp wrote before, others of it see behind. Made by the gather pass where they run
+    /// together anyway, so that nobody has to wait.
+    WarpFence,
     /// `(name: b32 [, count: b32] [, p: pred])`, reductions `-> b32` or `pred`: PTX `bar`, which every
     /// thread of the warp executes together; legalization turns it into [`Op::Barrier`].
     Bar(BarrierKind),
@@ -686,7 +689,8 @@ pub enum Op {
     TensormapRelease(Scope),
 
     /// `(parameters of the callee) -> results of the callee`: a call. The flag says that the callee is a
-    /// runtime routine, which computes its results from its arguments and does nothing else.
+    /// runtime routine which computes its results from its arguments and does nothing else; those in which lanes of a
+    /// warp meet do more.
     Call(FuncRef, bool),
     /// `(target: b64, parameters of the prototype) -> results of the prototype`: a call of the device function at
     /// an address, which has just those parameters and results.
@@ -707,6 +711,9 @@ pub enum Op {
     /// Terminator, `(a: pred)`, 2 targets: the first if `a` holds, else the second. The flag is PTX's
     /// promise that all threads of the warp agree (`bra.uni`).
     Branch(bool),
+    /// Terminator, `(m: b32)`, 2 targets: the first if all threads in the mask execute this together, else the second.
+    /// Those that execute it together all go the same way. Made by the gather pass.
+    BranchTogether,
     /// Terminator, `(a: b32)`, n targets: the one of that number. Without one the behaviour is undefined.
     Switch,
     /// Terminator, `(results of the function)`: return from a function.
@@ -805,7 +812,8 @@ impl Op {
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Results::None,
             Op::Call(callee, _) | Op::CallIndirect(callee) => Results::OfCallee(*callee),
             Op::FuncAddr(_) => Results::One(Type::B64),
-            Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::Nanosleep => Results::None,
+            Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::WarpFence => Results::None,
+            Op::Nanosleep | Op::BranchTogether => Results::None,
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Results::None,
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
             _ => Results::One(ty),
@@ -859,6 +867,8 @@ impl Op {
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {
                 Effects { convergent: true, side_effect: true, ..none }
             }
+            Op::WarpFence => Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none },
+            Op::BranchTogether => Effects { convergent: true, side_effect: true, terminator: true, ..none },
             Op::Nanosleep => Effects { side_effect: true, ..none },
             Op::MbarrierUpdate(..)
             | Op::MbarrierInval

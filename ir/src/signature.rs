@@ -333,6 +333,7 @@ op_table! {
     Elect = "elect" [] [] NONE ();
     Nanosleep = "nanosleep" [] [] NONE (B32);
     WarpSync = "warpsync" [] [] NONE (B32);
+    WarpFence = "warp_fence" [] [] NONE ();
     Bar(kind) = "bar" [kind] [] NONE (B32);
     Barrier(kind, aligned, packed) = "barrier" [kind (aligned) (packed)] [] NONE (B32);
 
@@ -369,6 +370,7 @@ op_table! {
 
     Jump = "jump" [] [] NONE ();
     Branch(uni) = "brif" [(uni)] [] NONE (Pred);
+    BranchTogether = "brtogether" [] [] NONE (B32);
     Switch = "switch" [] [] NONE (B32);
     Return = "ret" [] [] NONE ();
     Exit = "exit" [] [] NONE ();

@@ -248,7 +248,7 @@ impl<'a, E: Engine> Grid<'a, E> {
             Flow::Next | Flow::Yield => Outcome::Next,
             Flow::Branch { .. } | Flow::Spread(_) => Outcome::Jumped,
             Flow::Exit(_) => Outcome::Exited,
-            Flow::Wait(..) => Outcome::Waited,
+            Flow::Wait(..) | Flow::Meet(..) => Outcome::Waited,
         };
         // BREAK may have regrouped the others; this group is still the one with its lanes.
         let same = |control: &Control| {
@@ -352,7 +352,7 @@ impl<'a, E: Engine> Grid<'a, E> {
                         Wait::Converge(barrier) => {
                             (group.pc - 1, format!("lanes {missing:#010x} at convergence barrier B{barrier}"))
                         }
-                        Wait::Lanes(mask) => {
+                        Wait::Lanes(mask) | Wait::Collective(mask) => {
                             (group.pc - 1, format!("lanes {missing:#010x} of mask {mask:#010x}"))
                         }
                         Wait::Gather(mask) => {

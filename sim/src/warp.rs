@@ -4,7 +4,8 @@
 //! differently splits a group; what joins groups depends on the machine ([`Joining`]):
 //!
 //! - The SASS engine joins as the hardware does, by instructions alone: `BSYNC` when all lanes of the
-//!   convergence barrier have come, `WARPSYNC` when all lanes of the mask have. Two groups that happen to
+//!   convergence barrier have come, `WARPSYNC` when all lanes of the mask have, `WARPSYNC.COLLECTIVE` likewise but
+//!   from different places, for as long as the collective lasts. Two groups that happen to
 //!   stand at the same place stay apart, so that a forgotten reconvergence shows in what votes and shuffles
 //!   see.
 //! - The SSA engine joins groups wherever they meet, since PTX leaves that open.
@@ -30,6 +31,9 @@ pub(crate) enum Wait {
     Converge(u8),
     /// The live lanes of the mask, wherever they wait for the same mask.
     Lanes(u32),
+    /// The live lanes of the mask, wherever they wait so for the same mask; then all execute what follows one of the
+    /// places.
+    Collective(u32),
     /// The live lanes of the mask, at this very instruction, which it then executes.
     Gather(u32),
     /// The CTA barrier of that number.
@@ -79,6 +83,9 @@ pub(crate) enum Flow {
     Spread(Box<[u32; LANES]>),
     /// These lanes end, the others go to the next instruction.
     Exit(u32),
+    /// Each lane waits behind this instruction for the lanes of a mask of its own, with the flag to execute what
+    /// follows together with lanes from elsewhere.
+    Meet(Box<[u32; LANES]>, bool),
     /// These lanes wait; the others go to the next instruction. Who waits in [`Wait::Gather`] or [`Wait::Mbarrier`]
     /// executes this instruction again, other waits continue behind it.
     Wait(u32, Wait),
@@ -107,8 +114,13 @@ pub(crate) struct Control {
     /// The lanes whose wait for an mbarrier has taken long enough: they go on, whatever it says.
     pub expired: u32,
     joining: Joining,
+    /// Where each lane goes on behind the collective that it is in; [`NOWHERE`] outside of one.
+    collective: [u32; LANES],
     meetings: Box<[[Meeting; LANES]; BARRIERS]>,
 }
+
+/// No instruction.
+const NOWHERE: u32 = u32::MAX;
 
 /// A lane's view of a convergence barrier.
 #[derive(Clone, Copy, Debug, Default)]
@@ -160,6 +172,7 @@ impl Control {
             cluster: ClusterArrivals::default(),
             expired: 0,
             joining,
+            collective: [NOWHERE; LANES],
             meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
         }
     }
@@ -180,6 +193,28 @@ impl Control {
             self.meetings[barrier as usize][lane as usize].mask = 0;
         }
         self.release();
+    }
+
+    /// Lets lanes go on there when they end the collective that they begin.
+    pub fn goes_on_at(&mut self, lanes: u32, target: u32) {
+        for lane in lanes_of(lanes) {
+            self.collective[lane as usize] = target;
+        }
+    }
+
+    /// Where lanes that end a collective go on.
+    ///
+    /// # Errors
+    /// A lane that is in none.
+    pub fn leave_collective(&mut self, lanes: u32) -> Result<[u32; LANES], u32> {
+        let targets = self.collective;
+        match lanes_of(lanes).find(|&lane| targets[lane as usize] == NOWHERE) {
+            Some(lane) => Err(lane),
+            None => {
+                self.goes_on_at(lanes, NOWHERE);
+                Ok(targets)
+            }
+        }
     }
 
     /// Moves the lanes of a ready group as an instruction said.
@@ -211,6 +246,19 @@ impl Control {
                     if matches!(group.wait, Wait::Gather(_)) {
                         group.wait = Wait::Ready;
                     }
+                }
+                self.release();
+            }
+            Flow::Meet(masks, collective) => {
+                self.groups.swap_remove(index);
+                let mut left = group.lanes;
+                while left != 0 {
+                    let mask = masks[left.trailing_zeros() as usize];
+                    let alike = lanes_of(left).filter(|&lane| masks[lane as usize] == mask);
+                    let lanes = alike.fold(0, |set, lane| set | 1 << lane);
+                    left &= !lanes;
+                    let wait = if collective { Wait::Collective(mask) } else { Wait::Lanes(mask) };
+                    self.groups.push(Group { lanes, wait, ..next });
                 }
                 self.release();
             }
@@ -253,7 +301,7 @@ impl Control {
         };
         let awaited = match group.wait {
             Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_) => 0,
-            Wait::Lanes(mask) | Wait::Gather(mask) => mask,
+            Wait::Lanes(mask) | Wait::Gather(mask) | Wait::Collective(mask) => mask,
             Wait::Converge(barrier) => {
                 let meetings = &self.meetings[barrier as usize];
                 lanes_of(group.lanes).fold(0, |all, lane| {
@@ -274,6 +322,7 @@ impl Control {
         }
         self.release_converged();
         self.release_warp_sync();
+        self.release_collectives();
     }
 
     /// Lets lanes at `bsync` go on where all that they wait for have come.
@@ -340,6 +389,30 @@ impl Control {
             _ => true,
         });
         self.groups.extend(released);
+    }
+
+    /// Lets lanes at `WARPSYNC.COLLECTIVE` go on where all live lanes of their mask wait so with that mask: all of them
+    /// behind the one of the lowest lane.
+    fn release_collectives(&mut self) {
+        let mut at = 0;
+        while at < self.groups.len() {
+            let Wait::Collective(mask) = self.groups[at].wait else {
+                at += 1;
+                continue;
+            };
+            let members = mask & self.live;
+            let came = |group: &&Group| matches!(group.wait, Wait::Collective(other) if other & self.live == members);
+            let all = self.groups.iter().filter(came).fold(0, |all, group| all | group.lanes);
+            if members & !all != 0 {
+                at += 1;
+                continue;
+            }
+            let lowest = |group: &&Group| group.lanes >> all.trailing_zeros() & 1 == 1;
+            let pc = self.groups.iter().find(lowest).map_or(self.groups[at].pc, |group| group.pc);
+            self.take(all);
+            self.groups.push(Group { pc, lanes: all, wait: Wait::Ready });
+            at = 0;
+        }
     }
 
     /// Takes lanes out of their groups.
@@ -459,6 +532,36 @@ mod tests {
             warp.apply(index, Flow::Next);
             assert_eq!(warp.groups.len(), if joining == Joining::Anywhere { 1 } else { 2 });
         }
+    }
+
+    #[test]
+    fn a_collective_is_executed_once_and_left_for_different_places() {
+        let mut warp = control();
+        warp.apply(0, Flow::Branch { taken: 0xff, target: 20 });
+        warp.goes_on_at(0xff, 40);
+        let index = at(&warp, 20);
+        warp.apply(index, Flow::Meet(Box::new([u32::MAX; LANES]), true));
+        assert_eq!(warp.groups.len(), 2, "the others have not come");
+        warp.goes_on_at(!0xff, 30);
+        let index = at(&warp, 1);
+        warp.apply(index, Flow::Meet(Box::new([u32::MAX; LANES]), true));
+        assert_eq!(&warp.groups[..], [Group { pc: 21, lanes: u32::MAX, wait: Wait::Ready }]);
+        let targets = warp.leave_collective(u32::MAX).unwrap();
+        warp.apply(0, Flow::Spread(Box::new(targets)));
+        assert!(warp.groups.iter().any(|group| group.pc == 40 && group.lanes == 0xff));
+        assert!(warp.groups.iter().any(|group| group.pc == 30 && group.lanes == !0xff));
+        assert_eq!(warp.leave_collective(1), Err(0), "it has left");
+    }
+
+    #[test]
+    fn lanes_wait_for_masks_of_their_own() {
+        let mut warp = control();
+        let halves = std::array::from_fn(|lane| if lane < 16 { 0xffff } else { 0xffff_0000 });
+        warp.apply(0, Flow::Branch { taken: 0xffff_0001, target: 1 });
+        let index = warp.groups.iter().position(|group| group.lanes == 0xffff_0001).unwrap();
+        warp.apply(index, Flow::Meet(Box::new(halves), false));
+        assert!(warp.groups.iter().any(|group| group.lanes == 0xffff_0000 && group.wait == Wait::Ready));
+        assert!(warp.groups.iter().any(|group| group.lanes == 1 && group.wait == Wait::Lanes(0xffff)));
     }
 
     #[test]

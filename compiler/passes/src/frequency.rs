@@ -16,7 +16,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::cfg::Cfg;
 use ptxc_ir::dominators::Dominators;
 use ptxc_ir::loops::Loops;
-use ptxc_ir::{Block, Function, Op};
+use ptxc_ir::{Block, CalleeKind, Function, Op};
 
 use crate::uniformity::is_exit;
 
@@ -72,7 +72,10 @@ pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
 
 /// Whether a block is there for what a fast sequence cannot do: it calls a runtime routine and goes on.
 fn is_slow_path(func: &Function, block: Block) -> bool {
-    let calls = |&inst| matches!(func.insts[inst].op, Op::Call(_, true));
+    let calls = |&inst| match func.insts[inst].op {
+        Op::Call(callee, _) => func.callees[callee].kind == CalleeKind::Routine,
+        _ => false,
+    };
     func.blocks[block].insts.iter().any(calls)
         && func.terminator(block).is_some_and(|inst| func.insts[inst].op == Op::Jump)
 }

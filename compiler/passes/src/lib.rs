@@ -18,6 +18,7 @@ pub mod abi;
 pub mod runtime;
 
 pub mod converge;
+pub mod gather;
 pub mod legalize;
 
 pub mod mir;

@@ -5,7 +5,7 @@
 //! | stage | passes | in → out |
 //! |---|---|---|
 //! | [`ssa`] | fuse-multiply-add, simplify | SSA as built → simplified SSA |
-//! | [`machine`] | legalize, simplify-legal, converge, select, combine | SSA → machine IR |
+//! | [`machine`] | legalize, simplify-legal, converge, gather, select, combine | SSA → machine IR |
 //! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, link, hazard-check | machine IR → program |
 //!
 //! An [`Observer`] sees the code before and after every pass; it is how the driver prints, times and
@@ -32,7 +32,8 @@ use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
 use crate::{
-    allocate, build_ssa, combine, converge, frequency, layout, legalize, mir, runtime, schedule, select,
+    allocate, build_ssa, combine, converge, frequency, gather, layout, legalize, mir, runtime, schedule,
+    select,
 };
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
@@ -69,6 +70,7 @@ pub const PASSES: &[&str] = &[
     "legalize",
     "simplify-legal",
     "converge",
+    "gather",
     "select",
     "combine",
     "schedule-pre-ra",
@@ -233,6 +235,11 @@ pub fn machine(
     verified("converge", &func, Level::Converged)?;
     go_on(observer, "converge", &func)?;
 
+    observer.before("gather", &func);
+    gather::gather(&mut func, arch);
+    verified("gather", &func, Level::Converged)?;
+    go_on(observer, "gather", &func)?;
+
     observer.before("select", &func);
     let uniformity = Uniformity::compute_converged(&func);
     let frequency = frequency::block_frequencies(&func);
@@ -355,7 +362,9 @@ pub fn code_with(
     go_on(observer, "allocate", &allocated)?;
 
     observer.before("layout", &allocated);
-    let mut laid_out = layout::layout(allocated);
+    let mut laid_out = layout::layout(allocated, arch);
+    layout::inline_collectives(&mut laid_out, arch, callees)
+        .map_err(|missing| internal("layout", [format!("`{missing}` has no code")]))?;
     layout::check_convergence(&laid_out).map_err(|errors| internal("layout", errors))?;
     go_on(observer, "layout", &laid_out)?;
 

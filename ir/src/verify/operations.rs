@@ -144,8 +144,8 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::CallIndirect(callee) if func.callees[callee].kind != CalleeKind::Prototype => {
             say(Rule::Call, "`call_indirect` needs a prototype".to_string());
         }
-        Op::Call(callee, pure) if pure != (func.callees[callee].kind == CalleeKind::Routine) => {
-            say(Rule::Call, "`call.pure` is for runtime routines, `call` for others".to_string());
+        Op::Call(callee, true) if func.callees[callee].kind != CalleeKind::Routine => {
+            say(Rule::Call, "`call.pure` is for runtime routines".to_string());
         }
         Op::Bar(_) if level >= Level::Legal => {
             say(Rule::Level, "legalization leaves only `barrier`".to_string());

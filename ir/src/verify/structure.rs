@@ -52,7 +52,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
             }
             let (least, most) = match data.op {
                 Op::Jump => (1, 1),
-                Op::Branch(_) => (2, 2),
+                Op::Branch(_) | Op::BranchTogether => (2, 2),
                 Op::Switch => (1, usize::MAX),
                 _ => (0, 0),
             };

@@ -4,6 +4,7 @@ use super::archs::Archs;
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
+use crate::arch::Arch;
 
 const FLOW: Row = Row {
     mnemonic: "",
@@ -32,13 +33,40 @@ pub(super) static BRA: Row = Row {
     ..FLOW
 };
 
-pub(super) static BRA_DIV: Row = Row {
-    mnemonic: "BRA.DIV",
-    summary: "go to the label unless the lanes of the mask run together",
-    slots: &[Slot::read("mask", Kinds::UR), Slot::read("target", Kinds::LABEL)],
+/// What branches on whether lanes run together share.
+const TOGETHER: Row = Row {
+    slots: &[Slot::read("mask", Kinds::UR).not(), Slot::read("target", Kinds::LABEL)],
     effects: Effects { convergent: true, branch: true, ..Effects::NONE },
+    archs: Archs::since(Arch::Sm80),
     opcode: 0x947,
     ..FLOW
+};
+
+pub(super) static BRA_DIV: Row = Row {
+    mnemonic: "BRA.DIV",
+    summary: "go to the label unless the lanes of the mask run together; all of them are the complement of none",
+    ..TOGETHER
+};
+
+pub(super) static BRA_CONV: Row = Row {
+    mnemonic: "BRA.CONV",
+    summary: "go to the label if the lanes of the mask run together; all of them are the complement of none",
+    archs: Archs::since(Arch::Sm80).and(Archs::before(Arch::Sm90)),
+    ..TOGETHER
+};
+
+pub(super) static BRA_DIV_WARP: Row = Row {
+    mnemonic: "BRA.DIV",
+    summary: "go to the label unless all lanes of the warp run together",
+    slots: &[Slot::read("target", Kinds::LABEL)],
+    archs: Archs::only(Arch::Sm75),
+    ..TOGETHER
+};
+
+pub(super) static BRA_CONV_WARP: Row = Row {
+    mnemonic: "BRA.CONV",
+    summary: "go to the label if all lanes of the warp run together",
+    ..BRA_DIV_WARP
 };
 
 /// The targets of an indexed branch, as an assembler's annotation names them; no part of the encoding.

@@ -58,7 +58,7 @@ pub(super) static B2R: Row = Row {
 pub(super) static WARPSYNC: Row = Row {
     mnemonic: "WARPSYNC",
     summary: "wait for the lanes of the mask",
-    slots: &[Slot::read("mask", Kinds::R.or(Kinds::IMM))],
+    slots: &[Slot::read("mask", Kinds::R.or(Kinds::IMM)).limited(&[(Kinds::IMM, Archs::before(Arch::Sm90))])],
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
     opcode: 0x348,
@@ -75,23 +75,40 @@ pub(super) static WARPSYNC_ALL: Row = Row {
     ..SYNC
 };
 
+/// What lanes that come from different places execute together begins and ends with nothing under way.
+const MEETING: Effects = Effects { boundary: true, ..SYNC.effects };
+
 pub(super) static WARPSYNC_COLLECTIVE: Row = Row {
     mnemonic: "WARPSYNC.COLLECTIVE",
-    summary: "wait for the lanes of the mask; those that run alone take turns up to the label's ENDCOLLECTIVE",
+    summary: "wait for the lanes of the mask, wherever they do so; one place's code up to ENDCOLLECTIVE is executed by all",
     slots: &[Slot::read("mask", Kinds::R), Slot::read("target", Kinds::LABEL)],
     archs: Archs::since(Arch::Sm90),
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
+    effects: MEETING,
     opcode: 0x348,
+    ..SYNC
+};
+
+pub(super) static WARPSYNC_COLLECTIVE_ALL: Row = Row {
+    mnemonic: "WARPSYNC.COLLECTIVE.ALL",
+    summary: "the same for all lanes of the warp",
+    slots: &[Slot::read("target", Kinds::LABEL)],
+    archs: Archs::since(Arch::Sm90),
+    completion: Completion::Fixed,
+    latency: LatencyClass::Branch,
+    effects: MEETING,
+    opcode: 0x948,
     ..SYNC
 };
 
 pub(super) static ENDCOLLECTIVE: Row = Row {
     mnemonic: "ENDCOLLECTIVE",
-    summary: "end of what a WARPSYNC.COLLECTIVE began",
+    summary: "each lane goes on at the label of its own WARPSYNC.COLLECTIVE",
+    archs: Archs::since(Arch::Sm90),
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
-    archs: Archs::since(Arch::Sm90),
+    effects: MEETING,
     opcode: 0x91b,
     ..SYNC
 };

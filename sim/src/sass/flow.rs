@@ -3,6 +3,7 @@
 use ptxc_sass::Program;
 
 use super::fields::{Decoded, Fields};
+use super::registers::Source;
 use crate::error::Fault;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
@@ -15,13 +16,19 @@ pub(super) fn bra(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `BRA.DIV`: taken unless the live lanes of the mask are all here.
-pub(super) fn bra_div(i: &Fields<'_>) -> Decoded {
-    let (mask, target) = (i.word("mask")?, i.target("target")?);
+/// `BRA.DIV`: taken unless the live lanes of the mask are all here; `BRA.CONV`: taken if they are.
+pub(super) fn bra_together<const CONV: bool>(i: &Fields<'_>) -> Decoded {
+    let target = i.target("target")?;
+    // Without a mask it is for all lanes, as with the complement of none.
+    let (mask, complement) = match i.inst.get("mask") {
+        Some(operand) => (Some(i.word("mask")?), operand.flags.not),
+        None => (None, true),
+    };
     Ok(Box::new(move |registers, step| {
-        let mask = registers.int(mask)[0];
-        let apart = mask & step.control.live & !step.lanes != 0;
-        Ok(Flow::Branch { taken: if apart { step.lanes } else { 0 }, target })
+        let mask = mask.map_or(0, |mask| registers.int(Source { not: false, ..mask })[0]);
+        let mask = if complement { !mask } else { mask };
+        let together = mask & step.control.live & !step.lanes == 0;
+        Ok(Flow::Branch { taken: if together == CONV { step.lanes } else { 0 }, target })
     }))
 }
 
@@ -107,7 +114,7 @@ pub(super) fn yield_(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, _| Ok(Flow::Yield)))
 }
 
-/// `NOP`, and what has nothing to order or end here: fences, `ENDCOLLECTIVE`.
+/// `NOP`, and what has nothing to order or end here: fences.
 pub(super) fn nop(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, _| Ok(Flow::Next)))
 }

@@ -181,10 +181,13 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::WARPSYNC => warp::warpsync,
         Op::WARPSYNC_ALL => warp::warpsync_all,
         Op::WARPSYNC_COLLECTIVE => warp::warpsync_collective,
+        Op::WARPSYNC_COLLECTIVE_ALL => warp::warpsync_collective_all,
+        Op::ENDCOLLECTIVE => warp::endcollective,
         Op::R2UR => warp::r2ur,
 
         Op::BRA => flow::bra,
-        Op::BRA_DIV => flow::bra_div,
+        Op::BRA_DIV | Op::BRA_DIV_WARP => flow::bra_together::<false>,
+        Op::BRA_CONV | Op::BRA_CONV_WARP => flow::bra_together::<true>,
         Op::BRX | Op::BRXU => flow::brx,
         Op::CALL => flow::call,
         Op::CALL_INDIRECT | Op::RET => flow::jump_to_register,
@@ -194,7 +197,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::BREAK => flow::break_,
         // Memory is in one order.
         Op::MEMBAR | Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
-        Op::NOP | Op::ENDCOLLECTIVE => flow::nop,
+        Op::NOP => flow::nop,
         Op::YIELD | Op::NANOSLEEP => flow::yield_,
 
         Op::S2R | Op::S2UR | Op::CS2R_32 => uniform::s2r,

@@ -189,17 +189,22 @@ pub(super) fn b2r(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `WARPSYNC` with a mask.
+/// `WARPSYNC` with a mask, of which each lane may name its own.
 pub(super) fn warpsync(i: &Fields<'_>) -> Decoded {
     let mask = i.word("mask")?;
     Ok(Box::new(move |registers, step| {
-        let mask = agreed(registers, mask, step.lanes, "mask")?;
-        if step.lanes & !mask != 0 {
-            let lane = (step.lanes & !mask).trailing_zeros();
-            return Err(Fault::new(lane, format!("is not in its own mask {mask:#010x}")));
-        }
-        Ok(Flow::Wait(step.lanes, Wait::Lanes(mask)))
+        let masks = own_masks(registers, mask, step.lanes)?;
+        Ok(Flow::Meet(Box::new(masks), false))
     }))
+}
+
+/// The mask of each lane, which must be in it.
+fn own_masks(registers: &Registers, mask: Source, lanes: u32) -> Result<[u32; LANES], Fault> {
+    let masks = registers.int(mask);
+    match lanes_of(lanes).find(|&lane| masks[lane as usize] >> lane & 1 == 0) {
+        Some(lane) => Err(Fault::new(lane, format!("is not in its own mask {:#010x}", masks[lane as usize]))),
+        None => Ok(masks),
+    }
 }
 
 /// `WARPSYNC.ALL`.
@@ -207,19 +212,30 @@ pub(super) fn warpsync_all(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Wait(step.lanes, Wait::Lanes(u32::MAX)))))
 }
 
-/// `WARPSYNC.COLLECTIVE` of lanes that run together already, where it does nothing. The hardware also
-/// serialises lanes that come from different places.
+/// `WARPSYNC.COLLECTIVE`: lanes that name one mask meet, wherever each does so.
 pub(super) fn warpsync_collective(i: &Fields<'_>) -> Decoded {
-    let mask = i.word("mask")?;
+    let (mask, target) = (i.word("mask")?, i.target("target")?);
     Ok(Box::new(move |registers, step| {
-        let mask = agreed(registers, mask, step.lanes, "mask")?;
-        match mask & step.control.live & !step.lanes {
-            0 => Ok(Flow::Next),
-            missing => {
-                let what = format!("lanes {missing:#010x} of the collective run elsewhere: not supported");
-                Err(Fault::new(step.lanes.trailing_zeros(), what))
-            }
-        }
+        let masks = own_masks(registers, mask, step.lanes)?;
+        step.control.goes_on_at(step.lanes, target);
+        Ok(Flow::Meet(Box::new(masks), true))
+    }))
+}
+
+/// `WARPSYNC.COLLECTIVE.ALL`.
+pub(super) fn warpsync_collective_all(i: &Fields<'_>) -> Decoded {
+    let target = i.target("target")?;
+    Ok(Box::new(move |_, step| {
+        step.control.goes_on_at(step.lanes, target);
+        Ok(Flow::Wait(step.lanes, Wait::Collective(u32::MAX)))
+    }))
+}
+
+/// `ENDCOLLECTIVE`: each lane goes on where its `WARPSYNC.COLLECTIVE` said.
+pub(super) fn endcollective(_: &Fields<'_>) -> Decoded {
+    Ok(Box::new(|_, step| match step.control.leave_collective(step.lanes) {
+        Ok(targets) => Ok(Flow::Spread(Box::new(targets))),
+        Err(lane) => Err(Fault::new(lane, "ends a collective that it has not begun")),
     }))
 }
 

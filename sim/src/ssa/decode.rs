@@ -131,6 +131,8 @@ pub(super) enum Action {
     Jump(Edge),
     /// The first edge if the condition holds, else the second.
     Branch(SlotIndex, [Edge; 2]),
+    /// To the first edge if all lanes of the mask are here.
+    BranchTogether(SlotIndex, [Edge; 2]),
     /// The edge of that number, or the last.
     Switch(SlotIndex, Vec<Edge>),
     /// The thread ends.
@@ -396,7 +398,7 @@ impl Decoder<'_> {
             }
             Op::Redux(op) => Action::Redux { d, op, a: args[0], mask: args.get(1).copied() },
             Op::Elect => Action::Elect { d, p: results[1], mask: args.first().copied() },
-            Op::Nanosleep => Action::Nothing,
+            Op::Nanosleep | Op::WarpFence => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
             Op::Bar(kind) | Op::Barrier(kind, ..) => {
                 let reduction = kind.is_reduction();
@@ -442,6 +444,7 @@ impl Decoder<'_> {
             Op::Fence(..) | Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Action::Nothing,
             Op::Jump => Action::Jump(self.edge(inst, 0)),
             Op::Branch(_) => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
+            Op::BranchTogether => Action::BranchTogether(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
             Op::Switch => {
                 let edges = (0..data.targets.len()).map(|n| self.edge(inst, n)).collect();
                 Action::Switch(args[0], edges)

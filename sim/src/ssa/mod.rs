@@ -428,6 +428,12 @@ impl Engine for Ssa<'_> {
                 }
                 return Ok(Flow::Spread(Box::new(targets)));
             }
+            Action::BranchTogether(mask, [here, apart]) => {
+                let mask = lanes_of(lanes).fold(0, |all, lane| all | values.get(*mask, lane) as u32);
+                let edge = if mask & step.control.live & !lanes == 0 { here } else { apart };
+                values.follow(edge, lanes);
+                return Ok(Flow::Branch { taken: lanes, target: edge.pc });
+            }
             Action::Switch(selector, edges) => {
                 let mut targets = [0; LANES];
                 for lane in lanes_of(lanes) {

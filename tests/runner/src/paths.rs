@@ -243,7 +243,7 @@ fn successors(program: &Program, index: usize) -> Vec<usize> {
                 }
             }
         }
-        Op::BRA_DIV => {
+        Op::BRA_DIV | Op::BRA_CONV | Op::BRA_DIV_WARP | Op::BRA_CONV_WARP => {
             always = false;
             next.extend(inst.labels().map(|label| program.labels[label.0 as usize] as usize));
         }

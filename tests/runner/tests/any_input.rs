@@ -304,6 +304,7 @@ fn damaged_ir() {
         "legalize",
         "simplify-legal",
         "converge",
+        "gather",
         "select",
         "schedule-pre-ra",
         "allocate",

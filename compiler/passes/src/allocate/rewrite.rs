@@ -247,6 +247,11 @@ impl Rewriter<'_> {
                 then: bare(then),
                 other: bare(other),
             },
+            Term::Together { mask, here, apart } => Term::Together {
+                mask: mask.map(|mask| self.register(mask).unwrap_or(PReg::new(mask.file, 0))),
+                here: bare(here),
+                apart: bare(apart),
+            },
             Term::Table { address, offset, edges } => Term::Table {
                 address: self.register(*address).unwrap_or(PReg::new(address.file, 0)),
                 offset: *offset,

@@ -188,7 +188,7 @@ mod tests {
     use ptxc_sass::{Label, Operand};
 
     use super::*;
-    use crate::layout::layout;
+    use crate::layout::tests::layout_of;
     use crate::layout::tests::{block, cond, edge, mir};
     use crate::mir::{MBlock, MInst, Term};
 
@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn errors(blocks: Vec<MBlock<PReg>>) -> Vec<Why> {
-        match check(&layout(mir(blocks))) {
+        match check(&layout_of(mir(blocks))) {
             Ok(()) => Vec::new(),
             Err(errors) => errors.into_iter().map(|error| error.why).collect(),
         }

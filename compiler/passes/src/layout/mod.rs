@@ -8,7 +8,9 @@
 //! 3. Branches: a conditional branch is inverted so that its likelier or following target falls through; a
 //!    branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
 //! 4. Labels of `BSSY` follow their blocks, and name what stands right behind the `BSYNC` (`resume`).
-//! 5. Calls end their blocks and get their return addresses (`calls`).
+//! 5. Calls end their blocks and get their return addresses (`calls`); what nothing may cross but is no code ends them
+//!    and goes (`fences`). Calls that an architecture replaces by a copy of their routine are left to
+//!    [`inline_collectives`], when that is compiled.
 //!
 //! ```text
 //! mb0: …; branch P0, mb2, mb1            block 0: …
@@ -21,18 +23,21 @@
 mod calls;
 mod chains;
 mod code;
+mod collectives;
 mod convergence_check;
+mod fences;
 mod resume;
 mod text;
 mod threading;
 
 use chains::Arc;
 pub use code::{Code, CodeBlock, Way};
+pub use collectives::inline_collectives;
 pub use convergence_check::{ConvergenceError, check as check_convergence};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, PReg, Register};
+use ptxc_sass::{Arch, Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use crate::mir::{MBlock, MBlockId, MInst, Mir, Term};
@@ -41,7 +46,7 @@ use crate::mir::{MBlock, MBlockId, MInst, Mir, Term};
 ///
 /// # Panics
 /// If the function has no blocks.
-pub fn layout(mir: Mir<PReg>) -> Code {
+pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
     let destination = threading::destinations(&mir);
     let target = |block: MBlockId| destination[block].expand().unwrap_or(block);
     let ends: SecondaryMap<MBlockId, End> = {
@@ -76,11 +81,9 @@ pub fn layout(mir: Mir<PReg>) -> Code {
                 }
             }
         }
-        // A call site of a NOP says where parameters are, and is no code.
-        insts.retain(|minst| minst.inst.op != Op::NOP || minst.call.is_none());
         let body = insts.len() - usize::from(ends[block] == End::Return);
         let next = order.get(index + 1).copied();
-        write_end(&mut insts, &ends[block], next, data.term_loc, &number);
+        write_end(&mut insts, &ends[block], next, data.term_loc, &number, arch);
         let table = match ends[block] {
             End::Table { offset, .. } => Some(offset),
             _ => None,
@@ -101,6 +104,7 @@ pub fn layout(mir: Mir<PReg>) -> Code {
     };
     resume::name_resumptions(&mut code);
     calls::split_at_calls(&mut code);
+    fences::split_at_fences(&mut code);
     code
 }
 
@@ -147,6 +151,12 @@ enum End {
         condition: Condition,
         other: MBlockId,
     },
+    /// Here if all lanes of the mask are, else apart; all lanes of the warp without a mask.
+    Together {
+        mask: Option<PReg>,
+        here: MBlockId,
+        apart: MBlockId,
+    },
     Table {
         address: PReg,
         offset: u32,
@@ -180,6 +190,10 @@ impl End {
                     _ => End::Branch { condition, then, other },
                 }
             }
+            Term::Together { mask, here, apart } => match (target(here.block), target(apart.block)) {
+                (here, apart) if here == apart => End::Jump(here),
+                (here, apart) => End::Together { mask: *mask, here, apart },
+            },
             Term::Table { address, offset, edges } => {
                 let targets = edges.iter().map(|edge| target(edge.block)).collect();
                 End::Table { address: *address, offset: *offset, targets }
@@ -191,7 +205,9 @@ impl End {
         match self {
             End::Exit | End::Return => SmallVec::new(),
             End::Jump(to) | End::ExitIf { other: to, .. } => SmallVec::from_slice(&[*to]),
-            End::Branch { then, other, .. } => SmallVec::from_slice(&[*then, *other]),
+            End::Branch { then, other, .. } | End::Together { here: then, apart: other, .. } => {
+                SmallVec::from_slice(&[*then, *other])
+            }
             End::Table { targets, .. } => SmallVec::from_slice(targets),
         }
     }
@@ -255,7 +271,7 @@ fn arcs(
             }
             &End::Jump(to) => arc(to, frequency(block)),
             &End::ExitIf { other, .. } => arc(other, frequency(block).min(frequency(other))),
-            &End::Branch { then, other, .. } => {
+            &End::Branch { then, other, .. } | &End::Together { here: then, apart: other, .. } => {
                 let total = frequency(block);
                 let to_then = if preds[then] == 1 {
                     frequency(then).min(total)
@@ -280,6 +296,7 @@ fn write_end(
     next: Option<MBlockId>,
     loc: SourceLoc,
     number: &SecondaryMap<MBlockId, u32>,
+    arch: Arch,
 ) {
     let mut push = |inst: Inst<PReg>| insts.push(MInst::new(inst, loc));
     let label = |block: MBlockId| Label(number[block]);
@@ -306,6 +323,17 @@ fn write_end(
                 push(Inst::new(Op::EXIT));
             }
         }
+        End::Together { mask, here, apart } => {
+            let goes_here = Op::BRA_CONV.row().archs.or(Op::BRA_CONV_WARP.row().archs).contains(arch);
+            if next == Some(apart) && goes_here {
+                push(test_together(true, mask, label(here), arch));
+            } else {
+                push(test_together(false, mask, label(apart), arch));
+                if next != Some(here) {
+                    push(branch(None, label(here)));
+                }
+            }
+        }
         End::Branch { condition, then, other } => {
             if next == Some(then) {
                 push(branch(Some(condition.inverted()), label(other)));
@@ -317,6 +345,19 @@ fn write_end(
             }
         }
     }
+}
+
+/// A `BRA.CONV`, which is taken if all lanes of the mask are there, or else a `BRA.DIV`, which is taken if not. All
+/// lanes are the complement of none, or go without saying.
+fn test_together(conv: bool, mask: Option<PReg>, target: Label, arch: Arch) -> Inst<PReg> {
+    let (with_mask, without) =
+        if conv { (Op::BRA_CONV, Op::BRA_CONV_WARP) } else { (Op::BRA_DIV, Op::BRA_DIV_WARP) };
+    let target = Operand::label(target);
+    if without.row().archs.contains(arch) {
+        return Inst::new(without).slot("target", target);
+    }
+    let mask = mask.map_or(Operand::zero(RegFile::Ugpr).not(), Operand::reg);
+    Inst::new(with_mask).slot("mask", mask).slot("target", target)
 }
 
 /// A `BRA`, under a guard or, for a uniform predicate, with that as its operand.
@@ -339,6 +380,10 @@ pub(crate) mod tests {
     use smallvec::SmallVec;
 
     use super::*;
+
+    pub(crate) fn layout_of(mir: Mir<PReg>) -> Code {
+        layout(mir, Arch::Sm90)
+    }
     use crate::mir::Edge;
 
     pub(crate) fn edge(block: u32) -> Edge<PReg> {
@@ -395,7 +440,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_branch_to_an_exit_is_an_exit() {
-        let code = layout(mir(vec![
+        let code = layout_of(mir(vec![
             block(&["x"], cond(2, 1)),
             block(&["y"], Term::Jump(edge(2))),
             block(&[], Term::Exit),
@@ -413,12 +458,12 @@ pub(crate) mod tests {
         ];
         blocks[1].frequency = 10240;
         blocks[2].frequency = 10240;
-        assert_eq!(text(&layout(mir(blocks))), "0: NOP; 1: NOP; 2: NOP; @P0 BRA `(.L_x_1); 3: NOP; EXIT;");
+        assert_eq!(text(&layout_of(mir(blocks))), "0: NOP; 1: NOP; 2: NOP; @P0 BRA `(.L_x_1); 3: NOP; EXIT;");
     }
 
     #[test]
     fn a_loop_that_exits_branches_back_under_its_guard() {
-        let code = layout(mir(vec![
+        let code = layout_of(mir(vec![
             block(&["x"], Term::Jump(edge(1))),
             block(&["y"], cond(2, 1)),
             block(&[], Term::Exit),
@@ -436,7 +481,7 @@ pub(crate) mod tests {
         ];
         blocks[1].frequency = 24;
         blocks[2].frequency = 1000;
-        let code = layout(mir(blocks));
+        let code = layout_of(mir(blocks));
         assert_eq!(text(&code), "0: NOP; @P0 BRA `(.L_x_3); 1: NOP; 2: NOP; EXIT; 3: NOP; BRA `(.L_x_2);");
     }
 
@@ -444,7 +489,7 @@ pub(crate) mod tests {
     fn a_uniform_predicate_is_an_operand() {
         let branch =
             Term::Branch { pred: PReg::new(RegFile::Upred, 0), negated: true, then: edge(2), other: edge(1) };
-        let code = layout(mir(vec![
+        let code = layout_of(mir(vec![
             block(&["x"], branch),
             block(&["y"], Term::Jump(edge(2))),
             block(&[], Term::Exit),

@@ -149,8 +149,8 @@ mod tests {
     use ptxc_sass::{Label, Operand};
 
     use super::*;
-    use crate::layout::tests::{block, cond, edge, mir};
-    use crate::layout::{check_convergence, layout};
+    use crate::layout::check_convergence;
+    use crate::layout::tests::{block, cond, edge, layout_of, mir};
     use crate::mir::{MInst, Term};
 
     fn barrier(op: Op, index: u8) -> MInst<PReg> {
@@ -175,7 +175,7 @@ mod tests {
         ];
         blocks[0].insts.extend([bssy(0, 3), bssy(1, 3)]);
         blocks[3].insts.splice(0..0, [barrier(Op::BSYNC, 1), barrier(Op::BSYNC, 0)]);
-        let code = layout(mir(blocks));
+        let code = layout_of(mir(blocks));
         check_convergence(&code).expect("every BSSY names what follows its BSYNC");
         let sync = |block: &CodeBlock| block.insts.first().is_some_and(|first| first.inst.op == Op::BSYNC);
         let inner = code.blocks.iter().position(sync).expect("a block begins with a BSYNC");

@@ -203,6 +203,15 @@ pub enum Term<R> {
         /// Where to if not.
         other: Edge<R>,
     },
+    /// Go to the first edge if all lanes of a mask are here, else to the second; whoever is here goes the same way.
+    Together {
+        /// The mask, in a uniform register; all lanes without one.
+        mask: Option<R>,
+        /// Where to if so.
+        here: Edge<R>,
+        /// Where to if not.
+        apart: Edge<R>,
+    },
     /// Go to where a jump table says.
     Table {
         /// The distance of the target from the kernel's first instruction, in bytes: two components.
@@ -225,6 +234,7 @@ impl<R> Term<R> {
         match self {
             Term::Jump(edge) => SmallVec::from_slice(&[edge]),
             Term::Branch { then, other, .. } => SmallVec::from_slice(&[then, other]),
+            Term::Together { here, apart, .. } => SmallVec::from_slice(&[here, apart]),
             Term::Table { edges, .. } => edges.iter().collect(),
             Term::Exit | Term::Return => SmallVec::new(),
         }
@@ -238,6 +248,7 @@ impl<R> Term<R> {
         match (self, index) {
             (Term::Jump(edge), 0) | (Term::Branch { then: edge, .. }, 0) => edge,
             (Term::Branch { other: edge, .. }, 1) => edge,
+            (Term::Together { here: edge, .. }, 0) | (Term::Together { apart: edge, .. }, 1) => edge,
             (Term::Table { edges, .. }, index) => &mut edges[index],
             _ => panic!("there is no edge {index}"),
         }
@@ -247,6 +258,7 @@ impl<R> Term<R> {
     pub fn selector(&self) -> Option<(&R, u8)> {
         match self {
             Term::Branch { pred, .. } => Some((pred, 1)),
+            Term::Together { mask, .. } => mask.as_ref().map(|mask| (mask, 1)),
             Term::Table { address, .. } => Some((address, 2)),
             Term::Jump(_) | Term::Exit | Term::Return => None,
         }
@@ -256,6 +268,7 @@ impl<R> Term<R> {
     pub fn selector_mut(&mut self) -> Option<&mut R> {
         match self {
             Term::Branch { pred, .. } => Some(pred),
+            Term::Together { mask, .. } => mask.as_mut(),
             Term::Table { address, .. } => Some(address),
             Term::Jump(_) | Term::Exit | Term::Return => None,
         }
@@ -266,6 +279,7 @@ impl<R> Term<R> {
         match self {
             Term::Jump(edge) => smallvec::smallvec![edge],
             Term::Branch { then, other, .. } => smallvec::smallvec![then, other],
+            Term::Together { here, apart, .. } => smallvec::smallvec![here, apart],
             Term::Table { edges, .. } => edges.iter_mut().collect(),
             Term::Exit | Term::Return => SmallVec::new(),
         }

@@ -76,6 +76,8 @@ impl<R: Register> fmt::Display for Term<R> {
             Term::Branch { pred, negated, then, other } => {
                 write!(f, "branch {}{pred}, {then}, {other}", if *negated { "!" } else { "" })
             }
+            Term::Together { mask: Some(mask), here, apart } => write!(f, "together {mask}, {here}, {apart}"),
+            Term::Together { mask: None, here, apart } => write!(f, "together {here}, {apart}"),
             Term::Table { address, offset, edges } => {
                 write!(f, "table {address}, {offset:#x}")?;
                 edges.iter().try_for_each(|edge| write!(f, ", {edge}"))

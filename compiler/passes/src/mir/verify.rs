@@ -267,6 +267,9 @@ impl Verifier<'_> {
                 Term::Branch { .. } if !selector.file.is_predicate() => {
                     self.error(format!("{selector} is no predicate"));
                 }
+                Term::Together { .. } if selector.file != RegFile::Ugpr => {
+                    self.error(format!("{selector} is no uniform register"));
+                }
                 _ => {}
             }
             self.check_use(selector, width, number);

@@ -1,7 +1,7 @@
 //! Runtime routines: slow paths that kernels call.
 //!
 //! A routine is a function in the IR's own text, one file each beside this one, that computes its results from its
-//! parameters and does nothing else: no memory, nothing convergent. Legalization replaces an operation by a call of
+//! parameters and does nothing else: no memory, nothing convergent; those in [`warp`] are the exception. Legalization replaces an operation by a call of
 //! a routine ([`callee`]); the pipeline compiles each routine that a program calls once ([`routine`]), and puts its
 //! code behind the kernel's.
 //!
@@ -11,6 +11,8 @@
 //! ```
 //!
 //! To add one: its file, and a line in [`ROUTINES`]. Names have a dot, which no name in PTX has.
+
+pub mod warp;
 
 use ptxc_ir::text::parse_function;
 use ptxc_ir::{Callee, CalleeKind, Function, Rounding};
@@ -25,14 +27,14 @@ const ROUTINES: &[(&str, &str)] = &[
     ("u64.divrem", include_str!("u64.divrem.ir")),
 ];
 
-/// The names of all routines.
+/// The names of all routines that compute; those in which lanes meet are in [`warp`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     ROUTINES.iter().map(|&(name, _)| name)
 }
 
 /// Whether a function of that name is a routine.
 pub fn is_routine(name: &str) -> bool {
-    names().any(|known| known == name)
+    names().any(|known| known == name) || warp::is_warp_routine(name)
 }
 
 /// The symbol of a routine in a program.
@@ -50,7 +52,9 @@ pub fn name_of_symbol(symbol: &str) -> Option<&str> {
 /// # Panics
 /// If its text is malformed, which a test of the crate excludes: the texts are part of it.
 pub fn routine(name: &str) -> Option<Function> {
-    let (_, text) = ROUTINES.iter().find(|(known, _)| *known == name)?;
+    let Some((_, text)) = ROUTINES.iter().find(|(known, _)| *known == name) else {
+        return warp::routine(name);
+    };
     Some(parse_function(text).unwrap_or_else(|errors| panic!("routine {name}: {errors:?}")))
 }
 

@@ -159,8 +159,15 @@ fn pressure_limit(source: u32) -> u32 {
 
 /// Whether nothing moves across an instruction: lanes part or meet there, or a routine runs.
 fn is_boundary<R>(minst: &MInst<R>) -> bool {
-    let parts = matches!(minst.inst.op, Op::BSYNC | Op::BREAK | Op::WARPSYNC | Op::WARPSYNC_ALL);
-    parts || minst.call.is_some()
+    let meets = matches!(
+        minst.inst.op,
+        Op::WARPSYNC
+            | Op::WARPSYNC_ALL
+            | Op::WARPSYNC_COLLECTIVE
+            | Op::WARPSYNC_COLLECTIVE_ALL
+            | Op::ENDCOLLECTIVE
+    );
+    meets || matches!(minst.inst.op, Op::BSYNC | Op::BREAK) || minst.call.is_some()
 }
 
 /// A block about to be scheduled.

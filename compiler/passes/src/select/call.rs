@@ -11,7 +11,7 @@
 //!                                          RET.REL.NODEC %r9 `($0) args(%r4:2 in R4)
 //! ```
 //! A function that is called gets its parameters, and its return address, as the results of an instruction that is
-//! none.
+//! none. The end of a routine that is copied rather than called ([`warp`](crate::runtime::warp)) is `ENDCOLLECTIVE`.
 
 use ptxc_ir::{CalleeKind, Inst as IrInst, Op as IrOp, Type, Value};
 use ptxc_sass::{FunctionIndex, Inst, Op, Operand, PReg, RegFile};
@@ -82,6 +82,11 @@ impl Lower<'_> {
             return self.unsupported(&data.op, "the results do not fit into registers");
         };
         let args = self.fixed(&data.args, &places);
+        if self.is_collective() {
+            let mut end = MInst::new(Inst::new(Op::ENDCOLLECTIVE), self.loc);
+            end.call = Some(Box::new(CallSite { args, ..CallSite::default() }));
+            return self.seq.push(end);
+        }
         let pair = self.mir.new_vreg(RegFile::Gpr, 2);
         let back = self.return_address;
         let own = Operand::function(FunctionIndex(0));
@@ -111,7 +116,9 @@ impl Lower<'_> {
             }
         }
         let value = Tuple { reg: self.return_address, width: 1 };
-        results.push(Fixed { value, place: abi::return_address() });
+        if !self.is_collective() {
+            results.push(Fixed { value, place: abi::return_address() });
+        }
         let mut nop = MInst::new(Inst::new(Op::NOP), ptxc_ir::SourceLoc::NONE);
         nop.call = Some(Box::new(CallSite { results, ..CallSite::default() }));
         Some(nop)

@@ -36,6 +36,9 @@ impl Lower<'_> {
         }
         let mut edges = edges.into_iter();
         let term = match (edges.next(), edges.next()) {
+            (Some(here), Some(apart)) if data.op == IrOp::BranchTogether => {
+                Term::Together { mask: self.tested_mask(data.args[0]), here, apart }
+            }
             (Some(then), Some(other)) => self.branch(data.args[0], then, other),
             (Some(edge), None) => Term::Jump(edge),
             _ => Term::Exit,
@@ -57,6 +60,22 @@ impl Lower<'_> {
         self.emit(Inst::new(Op::LDC).ops([Operand::reg(address), entry]));
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(address.component(1)), Operand::rz()]));
         Term::Table { address, offset, edges }
+    }
+
+    /// The mask of a test whether its lanes run together, in a uniform register; none for all lanes where the
+    /// instruction has a name for those, and where it knows no others.
+    fn tested_mask(&mut self, mask: Value) -> Option<VReg> {
+        let lanes = match self.src(mask) {
+            Src::Imm(lanes) => lanes,
+            _ => u32::MAX,
+        };
+        let needs_none = self.arch < Arch::Sm80 || (lanes == u32::MAX && self.arch < Arch::Sm90);
+        if needs_none {
+            return None;
+        }
+        let mask = self.mir.new_vreg(RegFile::Ugpr, 1);
+        self.emit(Inst::new(Op::UMOV).ops([Operand::reg(mask), Operand::imm(lanes)]));
+        Some(mask)
     }
 
     fn branch(&mut self, condition: Value, then: Edge<VReg>, other: Edge<VReg>) -> Term<VReg> {
@@ -102,9 +121,6 @@ impl Lower<'_> {
         match name {
             Src::Imm(name) => self.mir.barriers = self.mir.barriers.max((name & NAME_FIELD) + 1),
             _ => self.mir.barriers = 16,
-        }
-        if !aligned && self.mir.blocks[self.block].divergent {
-            self.emit(Inst::new(Op::WARPSYNC_ALL));
         }
         let bar = Inst::new(Op::BAR).ops([self.barrier_operand(name, NAME_FIELD)]);
         let bar = match count {

@@ -20,7 +20,7 @@
 //! instructions for two groups, more time for many.
 
 use ptxc_ir::{Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, Type, Value, VoteMode};
-use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg};
+use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
 
 use super::compare::{Combine, isetp};
 use super::lower::{Lower, Src};
@@ -33,26 +33,30 @@ const EITHER: u32 = 0xfc;
 const ONE_OF_TWO: u32 = 0x3c;
 
 impl Lower<'_> {
-    /// Whether threads that execute together may name different lanes, so that each set is a group of its own.
+    /// Whether threads that execute together may name different lanes, so that each set is a group of its own, or
+    /// others than the lanes of a mask may be there.
     pub(super) fn has_groups(&self, mask: Option<&Value>) -> bool {
-        mask.is_some_and(|&mask| !matches!(self.src(mask), Src::Imm(_)) && !self.uniformity.is_uniform(mask))
+        mask.is_some_and(|&mask| match self.src(mask) {
+            Src::Imm(lanes) => self.arch < Arch::Sm80 && lanes != u32::MAX,
+            _ => !self.is_collective() && !self.uniformity.is_uniform(mask),
+        })
     }
 
-    /// A vote, match or reduction whose second argument is the mask of the thread's group.
+    /// A vote, match or reduction; its second argument, if it has one, is the mask of the thread's group, else all
+    /// that are here are one.
     pub(super) fn lower_of_groups(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let results = self.func.results(inst);
-        self.gather_lanes(data.args.get(1));
-        // Lanes that have exited, and those that a small CTA lacks, are in no group.
-        let (active, mask) = (self.fresh(), self.fresh());
-        let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
-        self.emit(vote.slot("d", active));
-        let named = self.gpr_value(data.args[1]);
-        self.emit(logic(mask, named, active, BOTH));
+        let named = data.args.get(1).map(|&mask| self.any_value(mask));
         match data.op {
             IrOp::Vote(mode) => {
+                let to = self.def(results[0]);
+                let mask = match mode {
+                    VoteMode::Ballot | VoteMode::Any => named,
+                    VoteMode::All | VoteMode::Uni => Some(self.lanes_here(named)),
+                };
                 let ps = self.pred(data.args[0]);
-                let (to, all) = (self.def(results[0]), self.fresh());
+                let all = self.fresh();
                 self.emit(Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), ps]).slot("d", all));
                 self.vote_of_group(mode, to, all, mask);
             }
@@ -63,19 +67,21 @@ impl Lower<'_> {
                 self.emit(Inst::new(op).ops([alike, a]));
                 let to = self.def(results[0]);
                 match mode {
-                    MatchMode::Any => self.emit(logic(to, alike, mask, BOTH)),
+                    MatchMode::Any => self.vote_of_group(VoteMode::Ballot, to, alike, named),
                     MatchMode::All => {
+                        let mask = self.lanes_here(named);
                         // The mask is chosen by the answer even where nobody wants that for itself.
                         let all = match self.is_needed(results[1]) {
                             true => self.def(results[1]),
                             false => Operand::reg(self.mir.new_vreg(RegFile::Pred, 1)),
                         };
-                        self.vote_of_group(VoteMode::All, all, alike, mask);
+                        self.vote_of_group(VoteMode::All, all, alike, Some(mask));
                         self.emit(Inst::new(Op::SEL).ops([to, mask, Operand::rz(), all]));
                     }
                 }
             }
             IrOp::Redux(op) => {
+                let mask = self.lanes_here(named);
                 let from = self.gpr_value(data.args[0]);
                 let to = self.def(results[0]);
                 self.reduce_group(op, to, from, mask);
@@ -84,21 +90,42 @@ impl Lower<'_> {
         }
     }
 
-    /// What a group's lanes among `all` say.
-    fn vote_of_group(&mut self, mode: VoteMode, to: Operand<VReg>, all: Operand<VReg>, mask: Operand<VReg>) {
+    /// The lanes of a mask that are here: those that have exited, and those that a small CTA lacks, are in no group.
+    fn lanes_here(&mut self, named: Option<Operand<VReg>>) -> Operand<VReg> {
+        let active = self.fresh();
+        let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
+        self.emit(vote.slot("d", active));
+        let Some(named) = named else { return active };
+        let mask = self.fresh();
+        self.emit(logic(mask, active, named, BOTH));
+        mask
+    }
+
+    /// What a group's lanes among `all` say. Without a mask all are one group: a vote for all or uniformity always
+    /// has one.
+    fn vote_of_group(
+        &mut self,
+        mode: VoteMode,
+        to: Operand<VReg>,
+        all: Operand<VReg>,
+        mask: Option<Operand<VReg>>,
+    ) {
         let zero = Operand::rz();
-        match mode {
-            VoteMode::Ballot => self.emit(logic(to, all, mask, BOTH)),
-            VoteMode::Any => self.emit(logic(zero, all, mask, BOTH).slot("pd", to)),
-            VoteMode::All | VoteMode::Uni => {
-                let missing = self.fresh();
-                self.emit(logic(missing, all, mask, SECOND_ONLY));
+        match (mode, mask) {
+            (VoteMode::Ballot, Some(mask)) => self.emit(logic(to, all, mask, BOTH)),
+            (VoteMode::Ballot, None) => self.emit(Inst::new(Op::MOV).ops([to, all])),
+            (VoteMode::Any, Some(mask)) => self.emit(logic(zero, all, mask, BOTH).slot("pd", to)),
+            (VoteMode::Any, None) => self.emit(isetp(to, IntCond::Ne, all, zero, Combine::none())),
+            (VoteMode::All | VoteMode::Uni, mask) => {
+                let mask = mask.unwrap_or(all);
                 let mut combine = Combine::none();
                 if mode == VoteMode::Uni {
                     let some = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
                     self.emit(logic(zero, all, mask, BOTH).slot("pd", some));
                     combine = Combine { mode: ".OR", ps: some.not() };
                 }
+                let missing = self.fresh();
+                self.emit(logic(missing, all, mask, SECOND_ONLY));
                 self.emit(isetp(to, IntCond::Eq, missing, zero, combine));
             }
         }

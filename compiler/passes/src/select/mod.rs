@@ -329,14 +329,18 @@ impl Lower<'_> {
             Op::Atomic(..) | Op::Red(..) => self.lower_atomic(inst),
             Op::Fence(..) => self.lower_fence(inst),
 
-            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync => self.lower_warp(inst),
+            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {
+                self.lower_warp(inst)
+            }
             Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
             Op::Barrier(..) => self.lower_barrier(inst),
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => self.lower_convergence(inst),
             Op::Call(..) | Op::CallIndirect(_) => self.lower_call(inst),
             Op::FuncAddr(_) => self.lower_function_address(inst),
             Op::Return if func.kind == FunctionKind::Device => self.lower_return(inst),
-            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit => self.lower_terminator(inst),
+            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::BranchTogether => {
+                self.lower_terminator(inst);
+            }
 
             Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) | Op::CacheHint => {}
             Op::CachePolicy => self.lower_cache_policy(inst),

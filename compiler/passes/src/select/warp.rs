@@ -1,28 +1,35 @@
 //! Exchange between the lanes of a warp.
 //!
-//! In a converged block all lanes of the mask are there, and the mask has no instruction. Elsewhere a
-//! `WARPSYNC` first brings the lanes of the mask together. Threads with masks of their own, such as one for
-//! each half of the warp, are left to [`lane_groups`](super::lane_groups).
+//! Whoever is there executes an exchange: the [gather pass](crate::gather) has made explicit who is waited for, and
+//! left a mask only where the result depends on it. Those are the threads with masks of their own, such as one for
+//! each half of the warp, and what sm_75 lacks; both are left to [`lane_groups`](super::lane_groups).
 //!
 //! ```text
-//! v3 = vote.ballot v1, 0xffffffff     =>   VOTE.ANY %r3, PT, %p1
-//! v3 = vote.all v1, 0x55555555        =>   WARPSYNC %r2; VOTE.ALL %p3, %p1      // in a divergent block
+//! v3 = vote.ballot v1        =>   VOTE.ANY %r3, PT, %p1
+//! warpsync v2                =>   WARPSYNC %r2
 //! ```
 
 use ptxc_ir::{
     FunctionKind, Inst as IrInst, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
 };
-use ptxc_sass::{Inst, Op, Operand, RegFile};
+use ptxc_sass::{Arch, Inst, Kinds, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src};
-use crate::mir::VReg;
+use crate::mir::{MInst, VReg};
+use crate::{gather, runtime};
 
 impl Lower<'_> {
     pub(super) fn lower_warp(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let results = self.func.results(inst);
         match data.op {
-            IrOp::WarpSync => self.gather_lanes(data.args.first()),
+            IrOp::WarpSync => self.lower_warpsync(data.args[0]),
+            // Nothing moves across an instruction that has a call site, and this one is no code.
+            IrOp::WarpFence => {
+                let mut nothing = MInst::new(Inst::new(Op::NOP), self.loc);
+                nothing.call = Some(Box::default());
+                self.seq.push(nothing);
+            }
             IrOp::ActiveMask => {
                 let to = self.def(results[0]);
                 let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
@@ -31,11 +38,16 @@ impl Lower<'_> {
             IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args.get(1)) => {
                 self.lower_of_groups(inst);
             }
+            // A vote there has no predicate for its answer.
+            IrOp::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uni) | IrOp::Match(MatchMode::All)
+                if self.arch < Arch::Sm80 =>
+            {
+                self.lower_of_groups(inst);
+            }
             // `REDUX` answers in a uniform register.
             IrOp::Redux(_) if !self.may_write_uniform() => self.lower_of_groups(inst),
             IrOp::Vote(mode) => {
                 let to = self.def(results[0]);
-                self.gather_lanes(data.args.get(1));
                 let ps = self.pred(data.args[0]);
                 let vote = Inst::new(Op::VOTE);
                 self.emit(match mode {
@@ -47,7 +59,6 @@ impl Lower<'_> {
             }
             IrOp::Shfl(mode) => {
                 let (to, in_range) = (self.def(results[0]), self.def(results[1]));
-                self.gather_lanes(data.args.get(3));
                 let text = match mode {
                     ShflMode::Idx => ".IDX",
                     ShflMode::Up => ".UP",
@@ -63,7 +74,6 @@ impl Lower<'_> {
             }
             IrOp::Match(mode) => {
                 let to = self.def(results[0]);
-                self.gather_lanes(data.args.get(1));
                 let wide = data.ty == Type::B64;
                 let a = self.tuple(data.args[0]);
                 match mode {
@@ -80,7 +90,6 @@ impl Lower<'_> {
             }
             IrOp::Redux(op) => {
                 let to = self.def(results[0]);
-                self.gather_lanes(data.args.get(1));
                 let (mode, signed) = match op {
                     ReduxOp::Add => (".SUM", true),
                     ReduxOp::Smin => (".MIN", true),
@@ -99,7 +108,6 @@ impl Lower<'_> {
             }
             IrOp::Elect => {
                 let (lane, elected) = (results[0], self.def(results[1]));
-                self.gather_lanes(data.args.first());
                 let elect = Inst::new(Op::ELECT);
                 let nowhere = Operand::zero(RegFile::Ugpr);
                 let is_needed = self.is_needed(lane);
@@ -146,17 +154,30 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn gather_lanes(&mut self, mask: Option<&Value>) {
-        let Some(&mask) = mask else { return };
-        if !self.mir.blocks[self.block].divergent {
+    /// Waits for the lanes of a mask. In a routine that is copied between `WARPSYNC.COLLECTIVE` and `ENDCOLLECTIVE`
+    /// the former has done so.
+    fn lower_warpsync(&mut self, mask: Value) {
+        if self.is_collective() {
             return;
         }
-        match self.src(mask) {
-            Src::Imm(u32::MAX) => self.emit(Inst::new(Op::WARPSYNC_ALL)),
+        let takes_words = Op::WARPSYNC.row().accepts("mask", Kinds::IMM, self.arch);
+        let inst = match self.src(mask) {
+            Src::Imm(u32::MAX) if Op::WARPSYNC_ALL.row().archs.contains(self.arch) => {
+                Inst::new(Op::WARPSYNC_ALL)
+            }
+            Src::Imm(lanes) if takes_words => Inst::new(Op::WARPSYNC).ops([Operand::imm(lanes)]),
             other => {
                 let mask = self.gpr(other);
-                self.emit(Inst::new(Op::WARPSYNC).ops([mask]));
+                Inst::new(Op::WARPSYNC).ops([mask])
             }
-        }
+        };
+        self.emit(inst);
+    }
+
+    /// Whether the function is a routine in which lanes meet, of the kind that is not called.
+    pub(super) fn is_collective(&self) -> bool {
+        gather::has_collectives(self.arch)
+            && self.func.kind == FunctionKind::Device
+            && runtime::warp::is_warp_routine(&self.func.name)
     }
 }

@@ -236,6 +236,9 @@ impl<'a> Checker<'a> {
                     Term::Branch { negated: a, pred: before, .. },
                     Term::Branch { negated: b, pred: after, .. },
                 ) => a == b && before.file() == after.file(),
+                (Term::Together { mask: before, .. }, Term::Together { mask: after, .. }) => {
+                    before.map(|mask| mask.file()) == after.map(|mask| mask.file())
+                }
                 (
                     Term::Table { offset: a, address: before, edges },
                     Term::Table { offset: b, address: after, edges: kept },

@@ -1,0 +1,344 @@
+//! Brings lanes together for what a mask of them does: `shfl.sync`, votes, matches, reductions, elections,
+//! `bar.warp.sync` and CTA barriers.
+//!
+//! In: a converged function, in which these operations wait for the lanes of their masks wherever they stand. Out: one
+//! in which they are executed by whoever is there, and lanes that may be elsewhere are waited for explicitly.
+//!
+//! | block | operation | becomes |
+//! |---|---|---|
+//! | the warp runs together | all of them | itself, without its mask |
+//! | the same | `warpsync` | `warp_fence`: memory keeps its order, nobody waits |
+//! | it may not, sm_90 | one that [pairs](pairs) with no other | `warpsync` of its mask in front, once a block for a mask |
+//! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
+//! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
+//! | it may not | a CTA barrier with `.aligned` | `warpsync` in front of it |
+//!
+//! ```text
+//! v5, v6 = shfl.bfly v1, v2, v3, v4    =>       brtogether v4, block7, block8
+//!                                           block7:
+//!                                               v7, v8 = shfl.bfly v1, v2, v3
+//!                                               jump block9(v7, v8)
+//!                                           block8:
+//!                                               v9, v10 = call @warp.shfl.bfly, v1, v2, v3, v4
+//!                                               jump block9(v9, v10)
+//!                                           block9(v5: b32, v6: pred):
+//! ```
+//!
+//! `brtogether` is `BRA.DIV`: it costs one instruction where nobody is elsewhere. It wants its mask in a uniform
+//! register, so that only constants are tested; for other masks the routine is called at once. The
+//! [routine](crate::runtime::warp) is one place for all operations of a kind, so that lanes meet from both arms of a
+//! branch. NVIDIA's compiler calls it before sm_90 even where no other place is, since a `WARPSYNC` there
+//! would wait for lanes at the same instruction only; so do we.
+//!
+//! Where threads that run together may name different masks, votes, matches and reductions keep them: see
+//! [`lane_groups`](crate::select). Linear, with one walk to rename the results of operations that were split.
+
+mod pairs;
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
+use ptxc_sass::Arch;
+use smallvec::SmallVec;
+
+use crate::runtime;
+use crate::uniformity::Uniformity;
+
+/// The lanes that an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mask {
+    /// These.
+    Lanes(u32),
+    /// Those in a value.
+    Value(Value),
+}
+
+impl Mask {
+    const ALL: Mask = Mask::Lanes(u32::MAX);
+}
+
+/// An operation that waits for lanes which may be elsewhere.
+struct Site {
+    inst: Inst,
+    block: Block,
+    mask: Mask,
+    /// The name of the routine in which they can meet.
+    routine: String,
+}
+
+/// Whether an architecture brings lanes from different places together by `WARPSYNC.COLLECTIVE`.
+pub fn has_collectives(arch: Arch) -> bool {
+    arch >= Arch::Sm90
+}
+
+/// Makes the function say where lanes are waited for; whether it changed.
+pub fn gather(func: &mut Function, arch: Arch) -> bool {
+    // A routine of this kind is how lanes come together.
+    if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
+        return false;
+    }
+    let uniformity = Uniformity::compute_converged(func);
+    let mut changed = false;
+    let mut sites = Vec::new();
+    for block in func.layout.clone() {
+        for inst in func.blocks[block].insts.clone() {
+            let data = &func.insts[inst];
+            let Some(mask) = mask_of(func, data) else { continue };
+            if uniformity.is_convergent_block(block) {
+                changed |= stays(func, inst, arch, &uniformity);
+            } else {
+                let routine = routine_for(func, inst);
+                sites.push(Site { inst, block, mask, routine });
+            }
+        }
+    }
+    let ways = ways(func, &mut sites, arch);
+    let mut split =
+        Splitter { func, arch, uniformity: &uniformity, names: BTreeMap::new(), behind: SecondaryMap::new() };
+    let mut at = 0;
+    while at < sites.len() {
+        let block = sites[at].block;
+        let count = sites[at..].iter().take_while(|site| site.block == block).count();
+        split.block(block, &sites[at..at + count], &ways);
+        at += count;
+    }
+    let Splitter { names, mut behind, .. } = split;
+    for block in std::mem::take(&mut func.layout) {
+        func.layout.push(block);
+        func.layout.append(&mut behind[block]);
+    }
+    if !names.is_empty() {
+        func.rewrite_uses(|value| names.get(&value).copied().unwrap_or(value));
+    }
+    changed || !sites.is_empty()
+}
+
+/// The lanes that an operation waits for; `None` if it waits for nobody.
+fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
+    let at = match data.op {
+        Op::Shfl(_) => 3,
+        Op::Vote(_) | Op::Match(_) | Op::Redux(_) => 1,
+        Op::Elect | Op::WarpSync => 0,
+        Op::Barrier(..) => return Some(Mask::ALL),
+        _ => return None,
+    };
+    let &value = data.args.get(at)?;
+    Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
+}
+
+/// The name of the routine for an operation. A CTA barrier whose name and count are known has them there.
+fn routine_for(func: &Function, inst: Inst) -> String {
+    let data = &func.insts[inst];
+    let numbers = match data.op {
+        Op::Barrier(kind, _, false) => {
+            let numbers = &data.args[..data.args.len() - usize::from(kind.is_reduction())];
+            numbers.iter().map(|&number| func.constant(number)).collect::<Option<Vec<u64>>>()
+        }
+        _ => None,
+    };
+    runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
+}
+
+/// How lanes come together.
+#[derive(Clone, Debug, Default)]
+struct Ways {
+    /// In a routine.
+    meet: EntitySet<Inst>,
+}
+
+/// Decides for each operation. Barriers whose numbers are known and others of their kind may be one, and get one
+/// routine.
+fn ways(func: &Function, sites: &mut [Site], arch: Arch) -> Ways {
+    let mut open: BTreeMap<&'static str, bool> = BTreeMap::new();
+    let kind_of = |site: &Site| match func.insts[site.inst].op {
+        Op::Barrier(kind, false, _) => Some(kind.name()),
+        _ => None,
+    };
+    for site in sites.iter() {
+        if let Some(kind) = kind_of(site) {
+            *open.entry(kind).or_default() |= !site.routine.ends_with(|last: char| last.is_ascii_digit());
+        }
+    }
+    for site in sites.iter_mut() {
+        let data = &func.insts[site.inst];
+        let is_packed = matches!(data.op, Op::Barrier(_, _, true));
+        if kind_of(site).is_some_and(|kind| open[kind]) && !is_packed {
+            site.routine = runtime::warp::routine_name(data, None).unwrap_or_default();
+        }
+    }
+    let mut meet = EntitySet::new();
+    if has_collectives(arch) {
+        meet = pairs::paired(func, sites);
+    } else {
+        meet.extend(sites.iter().map(|site| site.inst));
+    }
+    // The warp executes an aligned barrier together by the programmer's word.
+    for site in sites.iter() {
+        if matches!(func.insts[site.inst].op, Op::Barrier(_, true, _)) {
+            meet.remove(site.inst);
+        }
+    }
+    Ways { meet }
+}
+
+/// An operation that is executed by all of the warp: nobody is waited for. Whether it changed.
+fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -> bool {
+    let data = func.insts[inst].clone();
+    match data.op {
+        Op::Barrier(..) => false,
+        Op::WarpSync => {
+            func.replace(inst, Op::WarpFence, Type::B32, &[]);
+            true
+        }
+        _ if keeps_mask(func, &data, arch, uniformity) => false,
+        _ => {
+            let args = &data.args[..data.args.len() - 1];
+            func.replace(inst, data.op, data.ty, args);
+            true
+        }
+    }
+}
+
+/// Whether the result depends on the mask even if its lanes are together: where others may be there as well.
+fn keeps_mask(func: &Function, data: &InstData, arch: Arch, uniformity: &Uniformity) -> bool {
+    if !matches!(data.op, Op::Vote(_) | Op::Match(_) | Op::Redux(_)) {
+        return false;
+    }
+    match data.args.get(1) {
+        Some(&mask) => match func.constant(mask) {
+            // `BRA.DIV` there tells of all the warp or nothing.
+            Some(bits) => arch < Arch::Sm80 && bits as u32 != u32::MAX,
+            None => !uniformity.is_uniform(mask),
+        },
+        None => false,
+    }
+}
+
+/// Rewrites blocks with operations that wait.
+struct Splitter<'a> {
+    func: &'a mut Function,
+    arch: Arch,
+    uniformity: &'a Uniformity,
+    /// What stands for the results of operations that are gone.
+    names: BTreeMap<Value, Value>,
+    /// For each block that was split the new ones, in order.
+    behind: SecondaryMap<Block, Vec<Block>>,
+}
+
+impl Splitter<'_> {
+    /// Rewrites the operations of one block, which are in order.
+    fn block(&mut self, block: Block, sites: &[Site], ways: &Ways) {
+        let mut rest: std::collections::VecDeque<Inst> =
+            std::mem::take(&mut self.func.blocks[block].insts).into();
+        let mut current = block;
+        // The mask whose lanes have been brought together in this block and not parted since.
+        let mut together = None;
+        for site in sites {
+            while let Some(inst) = rest.pop_front().filter(|&inst| inst != site.inst) {
+                self.func.blocks[current].insts.push(inst);
+            }
+            if ways.meet.contains(site.inst) {
+                let new = self.meet(current, site);
+                self.behind[block].extend(new.iter().flatten());
+                current = new.map_or(current, |[.., behind]| behind);
+                together = None;
+                continue;
+            }
+            let data = self.func.insts[site.inst].clone();
+            if together != Some(site.mask) {
+                let mask = self.mask_value(current, site.mask, data.loc);
+                self.func.append(current, InstData::new(Op::WarpSync, Type::B32, &[mask]).at(data.loc));
+                together = Some(site.mask);
+            }
+            if data.op != Op::WarpSync {
+                self.without_mask(site.inst);
+                self.func.blocks[current].insts.push(site.inst);
+            }
+        }
+        self.func.blocks[current].insts.extend(rest);
+    }
+
+    fn without_mask(&mut self, inst: Inst) {
+        let data = self.func.insts[inst].clone();
+        let keeps =
+            matches!(data.op, Op::Barrier(..)) || keeps_mask(self.func, &data, self.arch, self.uniformity);
+        if !keeps {
+            self.func.replace(inst, data.op, data.ty, &data.args[..data.args.len() - 1]);
+        }
+    }
+
+    /// The mask as a value.
+    fn mask_value(&mut self, block: Block, mask: Mask, loc: SourceLoc) -> Value {
+        match mask {
+            Mask::Value(value) => value,
+            Mask::Lanes(lanes) => {
+                let data = InstData::new(Op::Const(lanes.into()), Type::B32, &[]).at(loc);
+                let inst = self.func.append(block, data);
+                self.func.result(inst)
+            }
+        }
+    }
+
+    /// Ends a block with the two ways of an operation; the new blocks, the last one behind them. None where only one
+    /// way is open.
+    fn meet(&mut self, block: Block, site: &Site) -> Option<[Block; 3]> {
+        let data = self.func.insts[site.inst].clone();
+        let results: SmallVec<[Value; 2]> = SmallVec::from_slice(self.func.results(site.inst));
+        let callee = self.func.callee(&runtime::callee(&site.routine));
+        let takes = self.func.callees[callee].params.len();
+        // Numbers in the routine's name come first, and are no arguments.
+        let args: SmallVec<[Value; 4]> = SmallVec::from_slice(&data.args[data.args.len() - takes..]);
+        let call = InstData::new(Op::Call(callee, false), Type::B32, &args).at(data.loc);
+        if !self.can_test(site.mask) {
+            let called = self.func.append(block, call);
+            for (&result, &value) in results.iter().zip(&self.func.results(called).to_vec()) {
+                self.names.insert(result, value);
+            }
+            return None;
+        }
+        let mask = self.mask_value(block, site.mask, data.loc);
+        let blocks: [Block; 3] = std::array::from_fn(|_| self.func.blocks.push(Default::default()));
+        let [here, apart, behind] = blocks;
+        let mut test = InstData::new(Op::BranchTogether, Type::B32, &[mask]).at(data.loc);
+        test.targets = [here, apart].map(|target| BlockCall::new(target, &[])).into_iter().collect();
+        self.func.append(block, test);
+
+        let mut values = Vec::new();
+        if data.op != Op::WarpSync {
+            let copy = self.func.append(here, data.clone());
+            self.without_mask(copy);
+            values = self.func.results(copy).to_vec();
+        }
+        self.jump(here, behind, &values, data.loc);
+        let called = self.func.append(apart, call);
+        let values = self.func.results(called).to_vec();
+        self.jump(apart, behind, &values, data.loc);
+        for result in results {
+            let ty = self.func.ty(result);
+            let param = self.func.add_block_param(behind, ty);
+            self.names.insert(result, param);
+        }
+        Some(blocks)
+    }
+
+    fn jump(&mut self, from: Block, to: Block, args: &[Value], loc: SourceLoc) {
+        let mut jump = InstData::new(Op::Jump, Type::B32, &[]).at(loc);
+        jump.targets.push(BlockCall::new(to, args));
+        self.func.append(from, jump);
+    }
+
+    /// Whether an instruction tells if the lanes of a mask are together: it takes the mask in a uniform register, of
+    /// which functions that are called have none.
+    fn can_test(&self, mask: Mask) -> bool {
+        let all_by_name = self.arch < Arch::Sm90;
+        match mask {
+            Mask::Lanes(u32::MAX) if all_by_name => true,
+            Mask::Lanes(_) => self.arch < Arch::Sm80 || self.func.kind == FunctionKind::Entry,
+            Mask::Value(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

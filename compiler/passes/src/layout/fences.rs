@@ -1,0 +1,56 @@
+//! Places that nothing may cross, but which are no code: there the block ends.
+//!
+//! In: code in which a `NOP` with a call site stands where the memory accesses of the warp's lanes are ordered, or where a
+//! called function finds its parameters. Out: the same without them. In front of each, but for one at a block's start, a block
+//! ends and the next begins, so that no scheduler moves anything across.
+//!
+//! ```text
+//! block 0: STS [R0], R1                 block 0: STS [R0], R1
+//!          NOP (call site)       =>     block 1: LDS R2, [R3]
+//!          LDS R2, [R3]
+//! ```
+//! Linear.
+
+use ptxc_sass::{Op, OperandKind, PReg};
+
+use super::code::{Code, CodeBlock};
+use crate::mir::MInst;
+
+fn is_fence(minst: &MInst<PReg>) -> bool {
+    minst.inst.op == Op::NOP && minst.call.is_some()
+}
+
+/// Ends blocks at fences, and removes these.
+pub(super) fn split_at_fences(code: &mut Code) {
+    let mut first = Vec::with_capacity(code.blocks.len());
+    let mut parts: Vec<CodeBlock> = Vec::with_capacity(code.blocks.len());
+    for mut block in std::mem::take(&mut code.blocks) {
+        first.push(parts.len() as u32);
+        if !block.insts.iter().any(is_fence) {
+            parts.push(block);
+            continue;
+        }
+        let tail = block.insts.split_off(block.body);
+        let mut body = Vec::new();
+        for minst in std::mem::take(&mut block.insts) {
+            if !is_fence(&minst) {
+                body.push(minst);
+            } else if !body.is_empty() {
+                let insts = std::mem::take(&mut body);
+                parts.push(CodeBlock { body: insts.len(), insts, table: None, frequency: block.frequency });
+            }
+        }
+        block.body = body.len();
+        body.extend(tail);
+        block.insts = body;
+        parts.push(block);
+    }
+    code.blocks = parts;
+    for operand in
+        code.blocks.iter_mut().flat_map(|block| &mut block.insts).flat_map(|minst| &mut minst.inst.operands)
+    {
+        if let OperandKind::Label(label) = &mut operand.kind {
+            label.0 = first[label.0 as usize];
+        }
+    }
+}
