@@ -39,6 +39,11 @@ macro_rules! opcodes {
         }
 
         impl Op {
+    /// Whether it branches on which lanes run together: it may be taken or not, without guard or predicate.
+    pub const fn tests_lanes(self) -> bool {
+        matches!(self, Op::BRA_DIV | Op::BRA_CONV | Op::BRA_DIV_WARP | Op::BRA_CONV_WARP)
+    }
+
             /// Every operation, in table order.
             pub const ALL: &'static [Op] = &[$($(Op::$name,)*)*];
 

@@ -18,11 +18,6 @@ struct Next {
     targets: SmallVec<[u32; 1]>,
 }
 
-/// Whether it branches on which lanes run together.
-fn tests_lanes(op: Op) -> bool {
-    matches!(op, Op::BRA_DIV | Op::BRA_CONV | Op::BRA_DIV_WARP | Op::BRA_CONV_WARP)
-}
-
 fn next(program: &Program, index: usize) -> Next {
     let inst = &program.insts[index].inst;
     let effects = inst.row().effects;
@@ -37,7 +32,7 @@ fn next(program: &Program, index: usize) -> Next {
     if effects.exit {
         return Next { falls: guarded, targets: SmallVec::new() };
     }
-    if inst.op == Op::BRA || tests_lanes(inst.op) || inst.is_indexed_branch() {
+    if inst.op == Op::BRA || inst.op.tests_lanes() || inst.is_indexed_branch() {
         let place = |label: Label| program.labels.get(label.0 as usize).copied().unwrap_or(u32::MAX);
         let mut targets: SmallVec<[u32; 1]> = inst.labels().map(place).collect();
         targets.sort_unstable();
@@ -46,7 +41,7 @@ fn next(program: &Program, index: usize) -> Next {
             return Next { falls: guarded, targets };
         }
         let conditional = guarded
-            || tests_lanes(inst.op)
+            || inst.op.tests_lanes()
             || inst.operands.iter().any(|operand| match operand.kind {
                 OperandKind::Reg(_) => true,
                 OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,

@@ -145,5 +145,5 @@ impl Code {
 
 /// Whether a branch may also go on to the next instruction.
 pub(super) fn is_conditional(inst: &Inst<PReg>) -> bool {
-    inst.guard.is_some() || inst.get("ps").is_some_and(|ps| ps.as_reg().is_some())
+    inst.guard.is_some() || inst.op.tests_lanes() || inst.get("ps").is_some_and(|ps| ps.as_reg().is_some())
 }

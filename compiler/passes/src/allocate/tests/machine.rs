@@ -45,6 +45,8 @@ pub(super) fn trace<R: Register>(mir: &Mir<R>, number: impl Fn(R, u8) -> u64, ss
                 steps += 1;
                 if (machine.read(*pred, 0) != 0) != *negated { then } else { other }
             }
+            // One thread is always together.
+            Term::Together { here, .. } => here,
             Term::Table { address, edges, .. } => {
                 steps += 1;
                 &edges[machine.read(*address, 0) as usize % edges.len()]
