@@ -2,14 +2,16 @@
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
-use ptxc_passes::check::codes::REDECLARED;
-use ptxc_passes::check::env::PtxTarget;
+use ptxc_passes::check::codes::{REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET};
+use ptxc_passes::check::env::{PtxTarget, PtxVersion};
 use ptxc_passes::check::requirements::Strictness;
+use ptxc_passes::check::targets;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::{FuncCode, UNSUPPORTED_ARCH};
 use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
+use ptxc_syntax::ast::Item;
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId, Span, SyntaxError, codes, parse_item};
 use rayon::prelude::*;
@@ -162,8 +164,16 @@ fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
         }
     }
     for (item, &offset) in items.others.iter().zip(plain_offsets(db, file)) {
-        let errors = parse_item(&item.text, item.kind).errors;
-        found.extend(errors.iter().map(|error| syntax_error(error, offset)));
+        let parsed = parse_item(&item.text, item.kind);
+        found.extend(parsed.errors.iter().map(|error| syntax_error(error, offset)));
+        if let Some(Item::Target(target)) = &parsed.value {
+            let version = header(db, file).version;
+            let findings = target.names.iter().filter_map(|name| {
+                let span = parsed.spans.get(name.id).shifted(offset);
+                misplaced_target(&name.name, version, span)
+            });
+            found.extend(findings);
+        }
     }
     let mut defined: IndexMap<&Name, Func<'_>> = IndexMap::new();
     for &func in &items.functions {
@@ -194,6 +204,37 @@ fn defined_twice(db: &dyn Db, func: Func<'_>, first: Func<'_>) -> Located {
         notes: Vec::new(),
         help: None,
     }
+}
+
+/// A name in `.target` that PTX does not have, or not in that version.
+fn misplaced_target(name: &str, version: PtxVersion, span: Span) -> Option<Located> {
+    if targets::OPTIONS.contains(&name) {
+        return None;
+    }
+    let target = PtxTarget::parse(name);
+    let (code, message, help) = match target.map(|target| (target, targets::first_version(target))) {
+        Some((_, Some(needed))) if version >= needed => return None,
+        Some((target, Some(needed))) => (
+            TARGET_BEFORE_VERSION,
+            format!("PTX {version} has no target `{target}`"),
+            format!("write `.version {needed}` or a later one"),
+        ),
+        found => {
+            let nearest = found.map(|(target, _)| targets::nearest(target.number).to_string());
+            let help = nearest
+                .map_or("a target is such as `sm_90`".into(), |near| format!("did you mean `{near}`?"));
+            (UNKNOWN_TARGET, format!("there is no target `{name}`"), help)
+        }
+    };
+    Some(Located {
+        code: code.to_string(),
+        severity: Severity::Error,
+        message,
+        primary: (span, String::new()),
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: Some(help),
+    })
 }
 
 fn missing_header(directive: &str) -> Located {

@@ -33,6 +33,8 @@ codes! {
     DEPRECATED = 116, "`shfl` and `vote` without `.sync` are for machines whose warps never part for good: before sm_70.";
     HINT_SPACE = 118, "A cache policy goes with a global or generic address.";
     SPLIT_VECTOR = 119, "A vector is updated as a whole on sm_90 and later; for earlier targets its update is split.";
+    TARGET_BEFORE_VERSION = 130, "A module may have a target from the version of PTX on that brought it.";
+    UNKNOWN_TARGET = 131, "`.target` names one of PTX's architectures, and options.";
     UNDECLARED_REGISTER = 201, "A register is declared before it is used.";
     UNDECLARED_SYMBOL = 202, "A variable, parameter or function is declared in the module or around its use.";
     UNDECLARED_LABEL = 203, "A branch goes to a label of the block around it or of one further out.";

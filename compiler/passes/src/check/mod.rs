@@ -44,6 +44,7 @@ pub mod scope;
 pub mod special;
 mod suggest;
 pub mod table;
+pub mod targets;
 pub mod types;
 
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
