@@ -208,6 +208,8 @@ spelled! {
         Exch = "exch",
         /// Compare and swap: the arguments are the expected and the new value.
         Cas = "cas",
+        /// Compare and store: as compare and swap, but the result is 1 where it stored, else 0.
+        Cast = "cast",
     }
 }
 

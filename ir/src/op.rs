@@ -593,6 +593,10 @@ pub enum Op {
     Atomic(AtomicOp, Access),
     /// `(a: address, b: T × lanes)`: atomic update without a result.
     Red(AtomicOp, Access),
+    /// `(a: generic or cluster address, b: T [, c: T]) -> T, pred`: atomic update where the memory that the address
+    /// lies in does it; the old value, and whether it was done. Where it was not, nothing has changed and the value
+    /// means nothing. Legalization makes it.
+    TryAtomic(AtomicOp, Access),
     /// `()`: memory fence; the space limits a proxy fence.
     Fence(Order, Scope),
     /// `(a: address in the space) -> b64`: as a generic address.
@@ -605,6 +609,8 @@ pub enum Op {
     /// `(a: b64, b: b64) -> b64`: the global or generic address `a`; accesses to it follow the [policy](Op::CachePolicy)
     /// `b`, which changes no value.
     CacheHint,
+    /// `(a: b64) -> pred`: whether a generic address lies in the space.
+    IsSpace(Space),
 
     /// `(a: pred [, m: b32]) -> pred`, or `-> b32` for a ballot: vote among the threads in the mask `m`, which wait for
     /// each other; without a mask among those that execute this together. So with all operations that take one.
@@ -789,6 +795,8 @@ impl Op {
             },
             Op::Load(access) => Results::Many(ty, access.lanes),
             Op::Atomic(_, access) => Results::Many(ty, access.lanes),
+            Op::TryAtomic(..) => Results::Two(ty, Type::Pred),
+            Op::IsSpace(_) => Results::One(Type::Pred),
             Op::ToGeneric(_) | Op::CachePolicy | Op::CacheHint => Results::One(Type::B64),
             Op::FromGeneric(space) => Results::One(space.address_type()),
             Op::Vote(VoteMode::Ballot) => Results::One(Type::B32),
@@ -848,7 +856,7 @@ impl Op {
                 ..none
             },
             Op::Store(_) | Op::Red(..) => Effects { writes_memory: true, side_effect: true, ..none },
-            Op::Atomic(..) | Op::Fence(..) => {
+            Op::Atomic(..) | Op::TryAtomic(..) | Op::Fence(..) => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
             Op::Bar(_)

@@ -319,11 +319,13 @@ op_table! {
     Store(access) = "store" [access T] [] MEMORY (Address);
     Atomic(op, access) = "atomic" [op access T] [] MEMORY (Address, T);
     Red(op, access) = "red" [op access T] [] MEMORY (Address, T);
+    TryAtomic(op, access) = "try_atomic" [op access T] [] MEMORY (Address, T);
     Fence(order, scope) = "fence" [order scope] [] NONE ();
     ToGeneric(space) = "to_generic" [space] [] NONE (Address);
     FromGeneric(space) = "from_generic" [space] [] NONE (B64);
     CachePolicy = "cache_policy" [] [] NONE (B64);
     CacheHint = "cache_hint" [] [] NONE (B64, B64);
+    IsSpace(space) = "is_space" [space] [] NONE (B64);
 
     Vote(mode) = "vote" [mode] [] NONE (Pred);
     Shfl(mode) = "shfl" [mode] [] NONE (B32, B32, B32);
@@ -383,7 +385,7 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
     let mut args = SmallVec::from_slice(row(op).args);
     match op {
         Op::Store(access) => args.extend(std::iter::repeat_n(Arg::T, access.lanes as usize)),
-        Op::Atomic(AtomicOp::Cas, _) => args.push(Arg::T),
+        Op::Atomic(AtomicOp::Cas | AtomicOp::Cast, _) | Op::TryAtomic(AtomicOp::Cas, _) => args.push(Arg::T),
         Op::Atomic(_, access) | Op::Red(_, access) => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
         }
@@ -414,7 +416,11 @@ impl Op {
     /// The access of a load, store, atomic or reduction.
     pub const fn access(&self) -> Option<&Access> {
         match self {
-            Op::Load(access) | Op::Store(access) | Op::Atomic(_, access) | Op::Red(_, access) => Some(access),
+            Op::Load(access)
+            | Op::Store(access)
+            | Op::Atomic(_, access)
+            | Op::Red(_, access)
+            | Op::TryAtomic(_, access) => Some(access),
             _ => None,
         }
     }
@@ -422,7 +428,11 @@ impl Op {
     /// The same, to change.
     pub const fn access_mut(&mut self) -> Option<&mut Access> {
         match self {
-            Op::Load(access) | Op::Store(access) | Op::Atomic(_, access) | Op::Red(_, access) => Some(access),
+            Op::Load(access)
+            | Op::Store(access)
+            | Op::Atomic(_, access)
+            | Op::Red(_, access)
+            | Op::TryAtomic(_, access) => Some(access),
             _ => None,
         }
     }

@@ -34,6 +34,7 @@ mod cluster;
 mod collective;
 mod engine;
 mod error;
+mod generic_atomic;
 mod grid;
 pub mod hazard;
 mod interleave;

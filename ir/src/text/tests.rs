@@ -126,6 +126,8 @@ block0:
     v400 = cache_policy v87
     v401 = cache_hint v87, v400
     v88 = from_generic.global v87
+    v406 = is_space.shared v87
+    v407, v408 = try_atomic.cas.generic.relaxed.gpu.b64 [v87 + 4], v2, v2
     v89 = vote.any v0, v1
     v90 = vote.ballot v0, v1
     v91, v92 = shfl.bfly v1, v7, v7, v90

@@ -177,7 +177,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
 
 fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
     let atomic = match op {
-        Op::Atomic(op, _) | Op::Red(op, _) => Some(*op),
+        Op::Atomic(op, _) | Op::Red(op, _) | Op::TryAtomic(op, _) => Some(*op),
         _ => None,
     };
     let is_vector_update = |op| matches!(op, AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax);
@@ -198,6 +198,15 @@ fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
     };
     if wrong {
         return Err(format!("the order {} does not suit the operation", access.order));
+    }
+    if matches!(atomic, Some(AtomicOp::Inc | AtomicOp::Dec)) && width != 32 {
+        return Err("only words of 32 bits are counted".to_string());
+    }
+    if matches!(op, Op::TryAtomic(..)) && !matches!(access.space, Space::Generic | Space::SharedCluster) {
+        return Err(format!("every update that there is in {} memory is done there", access.space));
+    }
+    if matches!(op, Op::Red(AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast, _)) {
+        return Err("swaps have a result".to_string());
     }
     if !matches!(op, Op::Load(_)) && matches!(access.space, Space::Const | Space::Param) {
         return Err(format!("{} is read-only", access.space));

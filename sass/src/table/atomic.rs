@@ -1,4 +1,4 @@
-//! Atomic updates of memory.
+//! Atomic updates of memory, and the question which memory an address lies in.
 
 use super::archs::{Archs, Spelling};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
@@ -55,7 +55,7 @@ const ATOMIC_TYPE: Modifier = Modifier::new(
         ".BF16x8.RN",
     ],
 );
-const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64"]);
+const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64", ".128"]);
 /// `.CAST.SPIN` is for loops that store what they computed from the old value.
 const CAS: Modifier = Modifier::new(ModKind::Atomic, &[".CAS", ".CAST.SPIN"]);
 
@@ -128,5 +128,15 @@ pub(super) static ATOM_CAS: Row = Row {
     slots: &[PD, D, ADDRESS, COMPARE, DATA],
     mods: &[WIDE, CAS, ATOMIC_SIZE, ORDER, SCOPE],
     opcode: 0x38b,
+    ..ATOMIC
+};
+
+pub(super) static QSPC: Row = Row {
+    mnemonic: "QSPC",
+    summary: "pd = whether a generic address lies in shared (S), the cluster's shared (D), global (G) or local (L) memory",
+    slots: &[Slot::def("pd", Kinds::P), Slot::def("d", Kinds::R), ADDRESS],
+    mods: &[WIDE, Modifier::new(ModKind::Mode, &[".S", ".D", ".G", ".L"])],
+    effects: Effects::NONE,
+    opcode: 0x3aa,
     ..ATOMIC
 };

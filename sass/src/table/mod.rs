@@ -71,7 +71,7 @@ opcodes! {
     convert { MUFU FCHK I2F I2F_64 I2F_F64 I2F_F64_64 F2I F2I_64 F2I_F64 F2I_F64_64 F2F_NARROW F2F_WIDEN F2F_NARROW_HALF F2F_WIDEN_HALF F2F_HALF FRND FRND_F64 FRND_HALF MUFU_HALF I2F_HALF I2F_HALF_64
         F2I_HALF F2I_HALF_64 POPC FLO BREV }
     memory { LDG STG LDS STS LDL STL LDC ULDC LD ST }
-    atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS }
+    atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS QSPC }
     fence { MEMBAR ERRBAR CGAERRBAR CCTL_IVALL }
     warp { SHFL VOTE MATCH_ANY MATCH_ANY_64 MATCH_ALL MATCH_ALL_64 REDUX ELECT VOTEU }
     sync { BAR B2R WARPSYNC WARPSYNC_ALL WARPSYNC_COLLECTIVE WARPSYNC_COLLECTIVE_ALL ENDCOLLECTIVE NANOSLEEP }
@@ -81,9 +81,10 @@ opcodes! {
 }
 
 impl Op {
-    /// Whether it compares and swaps: its 64-bit address is named without descriptor.
-    pub const fn is_compare_and_swap(self) -> bool {
-        matches!(self, Op::ATOMG_CAS | Op::ATOM_CAS)
+    /// Whether a 64-bit address may be named with a descriptor: not where the instruction compares and swaps, or asks in
+    /// which memory an address lies.
+    pub const fn takes_descriptor(self) -> bool {
+        !matches!(self, Op::ATOMG_CAS | Op::ATOM_CAS | Op::QSPC)
     }
 }
 

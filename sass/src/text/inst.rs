@@ -73,10 +73,10 @@ pub(super) fn is_left_out<R: Register>(inst: &Inst<R>, slot: &Slot, operand: &Op
     (slot.hidden && *operand == slot.default_operand()) || slot.hidden_with.is_some_and(|text| inst.has(text))
 }
 
-/// Whether 64-bit addresses have the suffix `.64`: not on sm_75, where an access has no descriptor, nor where a
-/// compare-and-swap has none.
-pub(super) fn has_address_suffix(op: Op, arch: Arch) -> bool {
-    arch > Arch::Sm75 && !op.is_compare_and_swap()
+/// Whether 64-bit addresses have the suffix `.64`: not on sm_75, where an access has no descriptor, nor where an
+/// operation has none, nor on sm_90 where an access could have one and has none.
+pub(super) fn has_address_suffix(op: Op, arch: Arch, is_described: bool) -> bool {
+    arch > Arch::Sm75 && op.takes_descriptor() && (is_described || arch < Arch::Sm90)
 }
 
 /// What names depend on.
@@ -125,7 +125,8 @@ fn operand_text<R: Register>(
             write!(out, "c[{bank:#x}][{index}+{sign}{:#x}]", offset.unsigned_abs())?;
         }
         OperandKind::Mem(address) => {
-            address_text(out, &address, address.wide && has_address_suffix(op, names.arch))?;
+            let is_described = address.descriptor.is_some();
+            address_text(out, &address, address.wide && has_address_suffix(op, names.arch, is_described))?;
         }
         OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,
         OperandKind::Function(FunctionIndex(index)) => match names.functions.get(index as usize) {

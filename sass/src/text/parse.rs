@@ -259,7 +259,7 @@ fn complete_address(inst: &Inst<PReg>, arch: Arch, mut operand: Operand<PReg>) -
     if let OperandKind::Mem(address) = &mut operand.kind {
         let is_extended = inst.modifier(ModKind::Extended) == ".E" && address.base.is_some();
         if is_extended && !address.wide {
-            if inst::has_address_suffix(inst.op, arch) {
+            if inst::has_address_suffix(inst.op, arch, address.descriptor.is_some()) {
                 return None;
             }
             address.wide = true;

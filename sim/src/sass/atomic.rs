@@ -1,14 +1,18 @@
-//! Atomic updates of memory.
+//! Atomic updates of memory, and the question in which memory a generic address lies.
 
 use ptxc_sass::ModKind;
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::{BF16, F16, F32, F64, Mode, S32, S64, U32, U64, int, packed};
 
+use super::alu::set_where;
 use super::fields::{Action, Decoded, Fields};
 use super::memory::Place;
-use super::registers::{Registers, Source};
+use super::registers::{Dest, PredDest, Registers, Source};
 use crate::access::AccessKind;
-use crate::memory::{Space, read_le, write_le};
+use crate::engine::Step;
+use crate::error::Fault;
+use crate::generic_atomic::{self, NOT_DONE, Update as UpdateKind};
+use crate::memory::{self, Space, read_le, write_le};
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// The new content of a location, from the old one and the data.
@@ -80,30 +84,76 @@ fn word_update(i: &Fields<'_>) -> Option<(Update, usize)> {
     Some((update?, words))
 }
 
-/// Updates words of a location, each by itself, for each lane in turn.
-fn vector<const N: usize>(i: &Fields<'_>, space: Space, update: Update) -> Decoded {
-    if i.inst.get("pd").is_some() && i.pred_dest("pd")?.is_some() {
-        return Err("the predicate result".to_string());
+/// Where an update happens, what kind it is, and where its results go.
+struct Target {
+    place: Place,
+    kind: UpdateKind,
+    bytes: u32,
+    d: Vec<Dest>,
+    pd: PredDest,
+}
+
+impl Target {
+    fn new(i: &Fields<'_>, space: Space, kind: UpdateKind, bytes: u32) -> Result<Target, String> {
+        let d = if i.inst.get("d").is_some() { i.dests("d", (bytes / 4) as u8)? } else { Vec::new() };
+        let pd = if i.inst.get("pd").is_some() { i.pred_dest("pd")? } else { None };
+        Ok(Target { place: Place::new(i, space)?, kind, bytes, d, pd })
     }
-    let (place, data, bytes) = (Place::new(i, space)?, i.words::<N>("data")?, 4 * N as u32);
-    let d = if i.inst.get("d").is_some() { i.dests("d", N as u8)? } else { Vec::new() };
-    Ok(Box::new(move |registers: &mut Registers, step| {
+
+    /// Shows the location of each lane to `update`, lane by lane, and writes the words that it gives. A lane whose
+    /// memory does no such updates changes nothing and its predicate is false; a program that does not look at it is
+    /// at fault.
+    fn each<const N: usize>(
+        &self,
+        registers: &mut Registers,
+        step: &mut Step<'_>,
+        mut update: impl FnMut(usize, &mut [u8]) -> [u32; N],
+    ) -> Result<Flow, Fault> {
+        let Target { place, kind, bytes, d, pd } = self;
         let addresses = place.resolve(registers, step)?;
-        step.log_access(AccessKind::Atomic, place.space, bytes, &addresses);
-        let data = data.map(|word| registers.int(word));
+        step.log_access(AccessKind::Atomic, place.space, *bytes, &addresses);
         let mut old = [[0; LANES]; N];
+        let mut done = 0;
         for lane in lanes_of(step.lanes) {
             let n = lane as usize;
-            let slice = step.memory.access(place.space, lane, addresses[n], bytes, AccessKind::Atomic)?;
-            for ((old, data), word) in old.iter_mut().zip(&data).zip(slice.chunks_mut(4)) {
-                old[n] = read_le(word) as u32;
-                write_le(word, update(old[n].into(), data[n].into()));
+            let (memory, _) = memory::resolve(place.space, addresses[n]);
+            let words = if place.space != Space::Generic || generic_atomic::is_done(memory, *kind, *bytes) {
+                done |= 1 << lane;
+                let location =
+                    step.memory.access(place.space, lane, addresses[n], *bytes, AccessKind::Atomic)?;
+                update(n, location)
+            } else if pd.is_some() {
+                [NOT_DONE as u32; N]
+            } else {
+                let what = format!("{memory:?} memory does no such update, and no predicate says so");
+                return Err(Fault::new(lane, what));
+            };
+            for (old, word) in old.iter_mut().zip(words) {
+                old[n] = word;
             }
         }
         for (&d, old) in d.iter().zip(&old) {
             registers.write(d, step.lanes, |n| old[n]);
         }
+        registers.write_pred(*pd, step.lanes, done);
         Ok(Flow::Next)
+    }
+}
+
+/// Updates words of a location, each by itself, for each lane in turn.
+fn vector<const N: usize>(i: &Fields<'_>, space: Space, update: Update) -> Decoded {
+    let data = i.words::<N>("data")?;
+    let target = Target::new(i, space, UpdateKind::Float, 4 * N as u32)?;
+    Ok(Box::new(move |registers: &mut Registers, step| {
+        let data = data.map(|word| registers.int(word));
+        target.each(registers, step, |n, location| {
+            let mut old = [0; N];
+            for ((old, data), word) in old.iter_mut().zip(&data).zip(location.chunks_mut(4)) {
+                *old = read_le(word) as u32;
+                write_le(word, update((*old).into(), data[n].into()));
+            }
+            old
+        })
     }))
 }
 
@@ -118,37 +168,55 @@ fn operand(i: &Fields<'_>, name: &str, bytes: u32) -> Result<[Source; 2], String
     }
 }
 
-/// Updates a location for each lane in turn: `update` gets the old content and the operands of the lane.
+/// Updates a location for each lane in turn: `update` gets the old content and the operands of the lane, and gives the
+/// new content and the result.
 fn atomic(
     i: &Fields<'_>,
     space: Space,
-    bytes: u32,
+    (kind, bytes): (UpdateKind, u32),
     operands: [[Source; 2]; 2],
-    update: impl Fn(u64, u64, u64) -> u64 + 'static,
+    update: impl Fn(u64, u64, u64) -> [u64; 2] + 'static,
 ) -> Decoded {
-    if i.inst.get("pd").is_some() && i.pred_dest("pd")?.is_some() {
-        return Err("the predicate result".to_string());
-    }
-    let place = Place::new(i, space)?;
-    let d = if i.inst.get("d").is_some() { i.dests("d", (bytes / 4) as u8)? } else { Vec::new() };
+    let target = Target::new(i, space, kind, bytes)?;
     let action: Action = Box::new(move |registers: &mut Registers, step| {
-        let addresses = place.resolve(registers, step)?;
-        step.log_access(AccessKind::Atomic, place.space, bytes, &addresses);
         let [a, b] = operands.map(|pair| registers.wide(pair));
-        let mut old = [0; LANES];
-        for lane in lanes_of(step.lanes) {
-            let n = lane as usize;
-            let slice = step.memory.access(place.space, lane, addresses[n], bytes, AccessKind::Atomic)?;
-            old[n] = read_le(slice);
-            write_le(slice, update(old[n], a[n], b[n]));
-        }
-        registers.write_wide(&d, step.lanes, |n| old[n]);
-        Ok(Flow::Next)
+        target.each(registers, step, |n, location| {
+            let [new, result] = update(read_le(location), a[n], b[n]);
+            write_le(location, new);
+            [result as u32, (result >> 32) as u32]
+        })
     });
     Ok(action)
 }
 
+/// Exchanges 128 bits for the first operand, or for the second where they equal the first.
+fn swap_wide(i: &Fields<'_>, space: Space, operands: [&'static str; 2], compare: bool) -> Decoded {
+    let target = Target::new(i, space, UpdateKind::Swap, 16)?;
+    let [expected, new] = [i.words::<4>(operands[0])?, i.words::<4>(operands[1])?];
+    Ok(Box::new(move |registers: &mut Registers, step| {
+        let [expected, new] = [expected, new].map(|words| words.map(|word| registers.int(word)));
+        target.each(registers, step, |n, location| {
+            let mut old = [0; 4];
+            for (old, word) in old.iter_mut().zip(location.chunks(4)) {
+                *old = read_le(word) as u32;
+            }
+            if !compare || old.iter().zip(&expected).all(|(&old, expected)| old == expected[n]) {
+                for (word, new) in location.chunks_mut(4).zip(&new) {
+                    write_le(word, new[n].into());
+                }
+            }
+            old
+        })
+    }))
+}
+
 fn read_modify_write(i: &Fields<'_>, space: Space) -> Decoded {
+    if i.modifier(ModKind::Size) == ".128" {
+        return match i.modifier(ModKind::Atomic) {
+            ".EXCH" => swap_wide(i, space, ["data", "data"], false),
+            op => Err(format!("{op} of 128 bits")),
+        };
+    }
     match word_update(i) {
         Some((update, 1)) => return vector::<1>(i, space, update),
         Some((update, 2)) => return vector::<2>(i, space, update),
@@ -156,14 +224,48 @@ fn read_modify_write(i: &Fields<'_>, space: Space) -> Decoded {
         None => {}
     }
     let (update, bytes) = update(i)?;
+    let kind = match (i.modifier(ModKind::Atomic), i.modifier(ModKind::DataType)) {
+        (".EXCH", _) => UpdateKind::Swap,
+        (_, ty) if ty.starts_with(".F") => UpdateKind::Float,
+        _ => UpdateKind::Integer,
+    };
     let data = operand(i, "data", bytes)?;
-    atomic(i, space, bytes, [data, data], move |old, data, _| update(old, data))
+    atomic(i, space, (kind, bytes), [data, data], move |old, data, _| [update(old, data), old])
 }
 
 fn compare_and_swap(i: &Fields<'_>, space: Space) -> Decoded {
-    let bytes = if i.modifier(ModKind::Size) == ".64" { 8 } else { 4 };
+    let bytes = match i.modifier(ModKind::Size) {
+        ".128" => return swap_wide(i, space, ["compare", "data"], true),
+        ".64" => 8,
+        _ => 4,
+    };
     let operands = [operand(i, "compare", bytes)?, operand(i, "data", bytes)?];
-    atomic(i, space, bytes, operands, |old, expected, new| if old == expected { new } else { old })
+    let tells = i.modifier(ModKind::Atomic) == ".CAST.SPIN";
+    atomic(i, space, (UpdateKind::Swap, bytes), operands, move |old, expected, new| {
+        let same = old == expected;
+        [if same { new } else { old }, if tells { same.into() } else { old }]
+    })
+}
+
+/// `QSPC`: whether a generic address lies in the memory of the mode.
+pub(super) fn qspc(i: &Fields<'_>) -> Decoded {
+    let asked = match i.modifier(ModKind::Mode) {
+        ".S" => Space::Shared,
+        ".D" => Space::Cluster,
+        ".L" => Space::Local,
+        ".G" => Space::Global,
+        _ => return i.unknown(ModKind::Mode),
+    };
+    if i.is_register("d") && !i.dests("d", 1)?.is_empty() {
+        return Err("the register result".to_string());
+    }
+    let (place, pd) = (Place::new(i, Space::Generic)?, i.pred_dest("pd")?);
+    Ok(Box::new(move |registers: &mut Registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        let holds = set_where(|n| generic_atomic::lies_in(&step.memory, asked, addresses[n]));
+        registers.write_pred(pd, step.lanes, holds);
+        Ok(Flow::Next)
+    }))
 }
 
 /// `ATOMG`, `REDG`.

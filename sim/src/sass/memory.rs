@@ -70,7 +70,7 @@ impl Place {
         if long && !matches!(address.uniform.origin, Origin::Value(0)) {
             return Err("a uniform part of a 64-bit address".to_string());
         }
-        let described = i.arch.global_descriptor().is_some() && !i.inst.op.is_compare_and_swap();
+        let described = i.arch.global_descriptor().is_some() && i.inst.op.takes_descriptor();
         if space == Space::Global && described && address.descriptor.is_none() {
             return Err("a global access without a descriptor".to_string());
         }

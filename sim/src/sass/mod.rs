@@ -167,6 +167,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::ATOMG_CAS => atomic::atomg_cas,
         Op::ATOMS_CAS => atomic::atoms_cas,
         Op::ATOM_CAS => atomic::atom_cas,
+        Op::QSPC => atomic::qspc,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,

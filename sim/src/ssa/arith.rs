@@ -334,7 +334,7 @@ pub(crate) fn atomic(op: AtomicOp, ty: Type, ftz: bool) -> Option<Lane> {
         AtomicOp::Inc => two(move |old, limit| int::increment(u, old, limit)),
         AtomicOp::Dec => two(move |old, limit| int::decrement(u, old, limit)),
         AtomicOp::Exch => two(|_, b| b),
-        AtomicOp::Cas => three(|old, expected, new| if old == expected { new } else { old }),
+        AtomicOp::Cas | AtomicOp::Cast => three(|old, expected, new| if old == expected { new } else { old }),
         AtomicOp::Fmin | AtomicOp::Fmax => {
             let number = NanRule::Number;
             let halves = match ty {

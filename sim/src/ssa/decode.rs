@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use super::arith::{self, Lane, lane};
 use super::layout::Layout;
 use crate::error::SimError;
+use crate::generic_atomic::Update;
 use crate::memory::{self, CONSTANT_WINDOW, LOCAL_WINDOW, MODULE_BANK, SHARED_WINDOW, read_le};
 use crate::random::Random;
 
@@ -78,6 +79,12 @@ pub(super) enum Action {
     /// Updates neighbouring elements, each with its one or two operands: in global memory, whose units flush
     /// subnormals, by the second function, elsewhere by the first.
     Atomic { d: Vec<SlotIndex>, args: Vec<[SlotIndex; 2]>, place: Place, f: [Lane; 2] },
+    /// Stores the second operand where the element equals the first, and says whether it did.
+    CompareStore { d: SlotIndex, args: [SlotIndex; 2], place: Place },
+    /// Updates an element, as [`Action::Atomic`] does, where its memory does such updates, and says whether it did.
+    TryAtomic { d: [SlotIndex; 2], args: [SlotIndex; 2], place: Place, update: Update, f: [Lane; 2] },
+    /// Whether a generic address lies in a space.
+    IsSpace { d: SlotIndex, address: SlotIndex, space: memory::Space },
     /// Exchanges 128 bits for the first operand, or for the second where they equal the first.
     AtomicWide { d: Option<SlotIndex>, args: [SlotIndex; 2], place: Place, compare: bool },
     /// Vote among the lanes of a mask; without one, among those that are here.
@@ -359,6 +366,26 @@ impl Decoder<'_> {
                     compare,
                 }
             }
+            Op::Atomic(AtomicOp::Cast, access) => Action::CompareStore {
+                d,
+                args: [args[1], args[2]],
+                place: self.place(&access, args[0])?,
+            },
+            Op::TryAtomic(op, access) => {
+                let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
+                Action::TryAtomic {
+                    d: [d, results[1]],
+                    args: [args[1], *args.get(2).unwrap_or(&args[1])],
+                    place: self.place(&access, args[0])?,
+                    update: match op {
+                        AtomicOp::Exch | AtomicOp::Cas => Update::Swap,
+                        AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax => Update::Float,
+                        _ => Update::Integer,
+                    },
+                    f: [update(false)?, update(true)?],
+                }
+            }
+            Op::IsSpace(space) => Action::IsSpace { d, address: args[0], space: memory_space(space) },
             Op::Atomic(op, access) | Op::Red(op, access) => {
                 let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
                 let f = [update(false)?, update(true)?];
@@ -483,15 +510,7 @@ impl Decoder<'_> {
     }
 
     fn place(&self, access: &ptxc_ir::Access, address: SlotIndex) -> Result<Place, String> {
-        let space = match access.space {
-            Space::Generic => memory::Space::Generic,
-            Space::Global => memory::Space::Global,
-            Space::Shared => memory::Space::Shared,
-            Space::Local => memory::Space::Local,
-            Space::Const => memory::Space::Constant(MODULE_BANK),
-            Space::Param => memory::Space::Param,
-            Space::SharedCluster => memory::Space::Cluster,
-        };
+        let space = memory_space(access.space);
         let address_mask = u64::MAX >> (64 - access.space.address_type().bits());
         Ok(Place { space, address, address_mask, offset: access.offset, elem: access.elem })
     }
@@ -555,5 +574,18 @@ impl Decoder<'_> {
             }
         }
         Edge { pc: self.starts[self.index][call.block], moves }
+    }
+}
+
+/// A state space, as memory has it.
+fn memory_space(space: Space) -> memory::Space {
+    match space {
+        Space::Generic => memory::Space::Generic,
+        Space::Global => memory::Space::Global,
+        Space::Shared => memory::Space::Shared,
+        Space::Local => memory::Space::Local,
+        Space::Const => memory::Space::Constant(MODULE_BANK),
+        Space::Param => memory::Space::Param,
+        Space::SharedCluster => memory::Space::Cluster,
     }
 }

@@ -28,6 +28,7 @@ use crate::cluster;
 use crate::collective::{matching, reduce};
 use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
+use crate::generic_atomic;
 use crate::interleave;
 use crate::launch::{Options, Shape};
 use crate::memory;
@@ -231,6 +232,41 @@ impl Engine for Ssa<'_> {
                             values.set(d, lane, old);
                         }
                     }
+                }
+            }
+            Action::CompareStore { d, args: [expected, new], place } => {
+                let size = place.elem.bytes();
+                for lane in lanes_of(lanes) {
+                    let address = address(values, place, lane);
+                    let slice = step.memory.access(place.space, lane, address, size, AccessKind::Atomic)?;
+                    let same = memory::read_le(slice) == values.get(*expected, lane);
+                    if same {
+                        memory::write_le(slice, values.get(*new, lane));
+                    }
+                    values.set(*d, lane, same.into());
+                }
+            }
+            Action::TryAtomic { d: [d, done], args: [b, c], place, update, f } => {
+                let size = place.elem.bytes();
+                for lane in lanes_of(lanes) {
+                    let address = address(values, place, lane);
+                    let (space, _) = memory::resolve(place.space, address);
+                    let is_done = generic_atomic::is_done(space, *update, size);
+                    let mut old = generic_atomic::NOT_DONE & u64::MAX >> (64 - 8 * size);
+                    if is_done {
+                        let f = &f[usize::from(space == memory::Space::Global)];
+                        let slice = step.memory.access(place.space, lane, address, size, AccessKind::Atomic)?;
+                        old = memory::read_le(slice);
+                        memory::write_le(slice, f.one([old, values.get(*b, lane), values.get(*c, lane)])[0]);
+                    }
+                    values.set(*d, lane, old);
+                    values.set(*done, lane, is_done.into());
+                }
+            }
+            Action::IsSpace { d, address, space } => {
+                for lane in lanes_of(lanes) {
+                    let holds = generic_atomic::lies_in(&step.memory, *space, values.get(*address, lane));
+                    values.set(*d, lane, holds.into());
                 }
             }
             Action::AtomicWide { d, args: [first, second], place, compare } => {

@@ -61,7 +61,8 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
             Op::Load(mut access)
             | Op::Store(mut access)
             | Op::Atomic(_, mut access)
-            | Op::Red(_, mut access) => {
+            | Op::Red(_, mut access)
+            | Op::TryAtomic(_, mut access) => {
                 let place = place(&places, data.args[0]);
                 let total = place.offset + i64::from(access.offset);
                 if place.base == data.args[0] || !fits(access.space, total) {
@@ -75,6 +76,7 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
                     Op::Store(_) => Op::Store(access),
                     Op::Atomic(op, _) => Op::Atomic(op, access),
                     Op::Red(op, _) => Op::Red(op, access),
+                    Op::TryAtomic(op, _) => Op::TryAtomic(op, access),
                     other => other,
                 };
                 emitter.keep(inst);

@@ -86,18 +86,32 @@ impl Emitter<'_> {
     ) {
         let result = self.func.result(inst);
         let ty = self.func.ty(result);
-        let [aside, join] = [(); 2].map(|()| self.func.blocks.push(BlockData::default()));
+        let [aside, join] = [self.block(), self.block()];
         let param = self.func.add_block_param(join, ty);
-        let branch = self.inst(Op::Branch(false), Type::B32, &[condition]);
-        self.func.insts[branch].targets.extend([BlockCall::new(aside, &[]), BlockCall::new(join, &[fast])]);
+        let targets = [BlockCall::new(aside, &[]), BlockCall::new(join, &[fast])];
+        self.end(Op::Branch(false), &[condition], &targets);
         self.begin(aside);
         let value = slow(self);
-        let jump = self.inst(Op::Jump, Type::B32, &[]);
-        self.func.insts[jump].targets.push(BlockCall::new(join, &[value]));
-        // Constants that were made aside do not dominate what follows.
-        self.constants.clear();
-        self.begin(join);
+        self.end(Op::Jump, &[], &[BlockCall::new(join, &[value])]);
+        self.go_on(join);
         self.rename(result, param);
+    }
+
+    /// Makes a block, to be filled after [`go_on`](Self::go_on).
+    pub fn block(&mut self) -> Block {
+        self.func.blocks.push(BlockData::default())
+    }
+
+    /// Emits the end of the block in hand.
+    pub fn end(&mut self, op: Op, args: &[Value], targets: &[BlockCall]) {
+        let end = self.inst(op, Type::B32, args);
+        self.func.insts[end].targets.extend_from_slice(targets);
+    }
+
+    /// Closes the block in hand and goes on with another one, which the constants so far may not dominate.
+    pub fn go_on(&mut self, block: Block) {
+        self.constants.clear();
+        self.begin(block);
     }
 
     /// Closes the block in hand and goes on with another one.

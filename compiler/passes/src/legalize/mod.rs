@@ -33,6 +33,7 @@ mod f64_reciprocal_root;
 mod f64_square_root;
 mod funnel_shifts;
 mod fuse_multiply_add;
+mod generic_atomics;
 mod global_addresses;
 mod half_arithmetic;
 mod integer_division;
@@ -40,6 +41,7 @@ mod memory_orders;
 mod named_barrier_packing;
 mod narrow_integers;
 mod narrow_vectors;
+mod native_atomics;
 mod packed_atomics;
 mod paired_products;
 mod split_vector_atomics;
@@ -61,6 +63,7 @@ pub use f64_reciprocal_root::f64_reciprocal_root;
 pub use f64_square_root::f64_square_root;
 pub use funnel_shifts::funnel_shifts;
 pub use fuse_multiply_add::fuse_multiply_add;
+pub use generic_atomics::generic_atomics;
 pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
 pub use integer_division::integer_division;
@@ -90,6 +93,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("named-barrier-packing", named_barrier_packing),
     ("switches", switches),
     ("memory-orders", memory_orders),
+    ("generic-atomics", generic_atomics),
     ("packed-atomics", packed_atomics),
     ("split-vector-atomics", split_vector_atomics),
     ("atomic-loops", atomic_loops),

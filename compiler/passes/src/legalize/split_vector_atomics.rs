@@ -25,6 +25,7 @@ use ptxc_ir::{Access, AtomicOp, Function, MemType, Op, Space, Type};
 use ptxc_sass::Arch;
 
 use super::emitter::rewrite;
+use super::native_atomics::in_global;
 
 /// The parts that an update of a vector is split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,17 +49,7 @@ pub fn split(op: AtomicOp, ty: Type, lanes: u8, arch: Arch) -> Option<Split> {
         Type::BF16 => Type::BF16x2,
         whole => whole,
     };
-    let is_native = ty == Type::F32 || has_packed(op, ty, arch);
-    Some(Split { parts, ty, is_native })
-}
-
-/// Whether global memory updates one pair of halves by an instruction.
-pub fn has_packed(op: AtomicOp, pair: Type, arch: Arch) -> bool {
-    match pair {
-        Type::F16x2 => op == AtomicOp::Fadd || arch >= Arch::Sm90,
-        Type::BF16x2 => arch >= Arch::Sm90,
-        _ => false,
-    }
+    Some(Split { parts, ty, is_native: in_global(op, ty, arch) })
 }
 
 /// Splits what the target lacks.

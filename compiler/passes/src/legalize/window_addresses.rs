@@ -10,6 +10,9 @@
 //!                                    =>    v1 = iadd.b32 v4, -64             // 64 bytes in all
 //! v2 = to_generic.shared v0          =>    v5 = sreg.b32 shared_window_high
 //!                                          v2 = pack.b64 v0, v5
+//! v4 = load.shared_cluster.b32 [v0]  =>    v8 = sreg.b32 shared_window_high
+//!                                          v9 = pack.b64 v0, v8
+//!                                          v4 = load.generic.b32 [v9]
 //! v3 = from_generic.local v2         =>    v6 = trunc.b32 v2
 //!                                          v7 = sreg.b32 local_window
 //!                                          v3 = isub.b32 v6, v7
@@ -60,7 +63,16 @@ pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
                 let start = special(emitter, low);
                 emitter.become_op(inst, Op::Isub, Type::B32, &[address, start]);
             }
-            _ => return false,
+            mut op => {
+                let Some(access) = op.access_mut().filter(|access| access.space == Space::SharedCluster) else {
+                    return false;
+                };
+                access.space = Space::Generic;
+                let high = special(emitter, SpecialReg::SharedWindowHigh);
+                let mut args = data.args.clone();
+                args[0] = emitter.value(Op::Pack, Type::B64, &[data.args[0], high]);
+                emitter.become_op(inst, op, data.ty, &args);
+            }
         }
         true
     })

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! v6 = atomic.add.shared v2, 1          =>   ATOMS.POPC.INC.32 RZ, [%r2]     // nobody reads v6
-//! v7 = atomic.cas.global v3, v4, v5     =>   ATOMG.E.CAS.STRONG.GPU PT, %r7, [%r3], %r8, %r8.1
+//! v7 = atomic.cas.global v3, v4, v5     =>   ATOMG.E.CAS.STRONG.GPU PT, %r7, [%r3], %r4, %r5
+//! v8, v9 = try_atomic.fadd.generic …    =>   ATOM.E.ADD.F32.FTZ.RN.STRONG.GPU %p9, %r8, desc[%ur0][%r3.64], %r5
+//! v9 = is_space.shared v3               =>   QSPC.E.S %p9, RZ, [%r3]
 //! fence.acq_rel.gpu                     =>   MEMBAR.ALL.GPU; ERRBAR; CGAERRBAR; CCTL.IVALL
 //! ```
 //!
-//! A compare-and-swap takes the expected and the new value from neighbouring registers: ptxas copies them there on
-//! 64 bits and in shared memory, and whether others would do is not known. Its address has neither a descriptor nor a
-//! uniform part. Orders other than relaxed have become fences before.
+//! A compare-and-swap of more than 32 bits, and a compare-and-store, take the expected and the new value from
+//! neighbouring registers: ptxas copies them there, and whether others would do is not known. Its address has neither a
+//! descriptor nor a uniform part. Orders other than relaxed have become fences before.
 
-use ptxc_ir::{Access, AtomicOp, Inst as IrInst, Op as IrOp, Order, Scope, Space, Type, Value};
+use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
 use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src, width_of};
@@ -20,17 +22,22 @@ use crate::mir::VReg;
 impl Lower<'_> {
     pub(super) fn lower_atomic(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access)) = data.op else { return };
+        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access) | IrOp::TryAtomic(atomic, access)) = data.op
+        else {
+            return;
+        };
         let results = self.func.results(inst);
+        let (results, done) = match data.op {
+            IrOp::TryAtomic(..) => (&results[..1], Some(results[1])),
+            _ => (results, None),
+        };
         let result = results.first().copied().filter(|_| results.iter().any(|&value| self.is_needed(value)));
         if !matches!(access.order, Order::Relaxed | Order::Volatile) {
             return self.unsupported(&data.op, format!("order {}", access.order));
         }
-        if !matches!(data.ty.bits(), 32 | 64) {
-            return self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
-        }
-        if atomic == AtomicOp::Cas {
-            return self.lower_compare_and_swap(inst, access, result);
+        let done = done.map(|done| self.def(done));
+        if matches!(atomic, AtomicOp::Cas | AtomicOp::Cast) {
+            return self.lower_compare_and_swap(inst, (atomic, access), result, done);
         }
         let Some((name, kind)) = atomic_text(atomic, data.ty, access.lanes) else {
             let what = format!("no instruction for it at {} elements of type {}", access.lanes, data.ty);
@@ -59,20 +66,35 @@ impl Lower<'_> {
             other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
         };
         let made = made.with(name).with_kind(ModKind::DataType, kind);
-        let made = if data.ty.bits() == 64 { made.with(".64") } else { made };
+        // The other types of 64 bits say so themselves.
+        let made = if kind.is_empty() { with_size(made, data.ty) } else { made };
+        let made = match done {
+            Some(done) => made.slot("pd", done),
+            None => made,
+        };
         self.emit(match access.space {
             Space::Shared => made,
             _ => made.with(".STRONG").with(scope_text(access.scope)),
         });
     }
 
-    fn lower_compare_and_swap(&mut self, inst: IrInst, access: Access, result: Option<Value>) {
+    fn lower_compare_and_swap(
+        &mut self,
+        inst: IrInst,
+        (atomic, access): (AtomicOp, Access),
+        result: Option<Value>,
+        done: Option<Operand<VReg>>,
+    ) {
         let data = &self.func.insts[inst];
-        let width = width_of(data.ty);
-        let both = self.mir.new_vreg(RegFile::Gpr, 2 * width);
-        self.place(data.args[1], both);
-        self.place(data.args[2], both.component(width));
-        let values = [Operand::reg(both), Operand::reg(both.component(width))];
+        let (width, stores) = (width_of(data.ty), atomic == AtomicOp::Cast);
+        let values = if width == 1 && !stores {
+            [self.gpr_value(data.args[1]), self.gpr_value(data.args[2])]
+        } else {
+            let both = self.mir.new_vreg(RegFile::Gpr, 2 * width);
+            self.place(data.args[1], both);
+            self.place(data.args[2], both.component(width));
+            [Operand::reg(both), Operand::reg(both.component(width))]
+        };
         let address = Operand::mem(self.bare_address(access, data.args[0]));
         let to = result.map_or(Operand::rz(), |result| self.def(result));
         let op = match access.space {
@@ -81,12 +103,33 @@ impl Lower<'_> {
             Space::Shared => Op::ATOMS_CAS,
             other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
         };
-        let made = Inst::new(op).ops([to, address, values[0], values[1]]);
-        let made = if width == 2 { made.with(".64") } else { made };
+        let made = with_size(Inst::new(op).ops([to, address, values[0], values[1]]), data.ty);
+        let made = if stores { made.with(".CAST.SPIN") } else { made };
+        let made = match done {
+            Some(done) => made.slot("pd", done),
+            None => made,
+        };
         self.emit(match access.space {
             Space::Shared => made,
             _ => made.with(".STRONG").with(scope_text(access.scope)),
         });
+    }
+
+    /// In which memory a generic address lies.
+    pub(super) fn lower_space_query(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let IrOp::IsSpace(space) = data.op else { return };
+        let mode = match space {
+            Space::Shared => ".S",
+            Space::SharedCluster => ".D",
+            Space::Global => ".G",
+            Space::Local => ".L",
+            other => return self.unsupported(&data.op, format!("no instruction asks for {other} memory")),
+        };
+        let to = self.def(self.func.result(inst));
+        let generic = Access::weak(Space::Generic, MemType::B8);
+        let address = Operand::mem(self.bare_address(generic, data.args[0]));
+        self.emit(Inst::new(Op::QSPC).with(mode).ops([to, Operand::rz(), address]));
     }
 
     /// An address of general registers alone.
@@ -138,6 +181,15 @@ impl Lower<'_> {
     }
 }
 
+/// The same with the size of its operand.
+fn with_size(inst: Inst<VReg>, ty: Type) -> Inst<VReg> {
+    match ty.bits() {
+        64 => inst.with(".64"),
+        128 => inst.with(".128"),
+        _ => inst,
+    }
+}
+
 /// The modifiers of an atomic: what it does and the type of its operand. That of halves counts them.
 fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &'static str)> {
     let float = match (ty, lanes) {
@@ -161,6 +213,9 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &
         _ if lanes > 1 => return None,
         _ => {}
     }
+    if !matches!(ty.bits(), 32 | 64) && atomic != AtomicOp::Exch {
+        return None;
+    }
     let wide = ty.bits() == 64;
     let signed = if wide { ".S64" } else { ".S32" };
     Some(match atomic {
@@ -175,6 +230,12 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &
         AtomicOp::Inc if !wide => (".INC", ""),
         AtomicOp::Dec if !wide => (".DEC", ""),
         AtomicOp::Exch => (".EXCH", ""),
-        _ => return None,
+        AtomicOp::Inc
+        | AtomicOp::Dec
+        | AtomicOp::Fadd
+        | AtomicOp::Fmin
+        | AtomicOp::Fmax
+        | AtomicOp::Cas
+        | AtomicOp::Cast => return None,
     })
 }

@@ -271,6 +271,11 @@ impl<'a> Lower<'a> {
             IrOp::Undef => Src::Undef,
             IrOp::Const(bits) => Src::Imm((bits >> (32 * n)) as u32),
             IrOp::Pack if data.ty.bits() == 64 => self.src(data.args[n as usize]),
+            IrOp::Pack if data.ty.bits() == 128 => self.half(data.args[usize::from(n / 2)], n % 2),
+            IrOp::Unpack if data.ty.bits() == 128 => {
+                let is_high = matches!(self.func.def(value), ValueDef::Result(_, 1));
+                self.half(data.args[0], 2 * u8::from(is_high) + n)
+            }
             IrOp::Zext if n == 1 => Src::Imm(0),
             IrOp::Zext if self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
             IrOp::Sext if n == 0 && self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
@@ -290,7 +295,13 @@ impl<'a> Lower<'a> {
             return reg;
         }
         let ty = self.func.ty(value);
-        if let ValueDef::Result(inst, _) = self.func.def(value) {
+        if let ValueDef::Result(inst, number) = self.func.def(value) {
+            let data = &self.func.insts[inst];
+            if data.op == IrOp::Unpack && data.ty == Type::B128 {
+                // Half of four registers is a pair.
+                let whole = self.resolve(data.args[0]);
+                return self.reg_of(whole).component(2 * number as u8);
+            }
             let results = self.func.results(inst);
             if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..)) {
                 let each = width_of(ty);
@@ -518,9 +529,9 @@ impl<'a> Lower<'a> {
     /// in the same block, and is no part of a tuple of its own.
     fn may_write_to(&self, value: Value) -> bool {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
-        let access = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..));
-        let vector = self.func.results(inst).len() > 1 && access;
-        self.regs[value].is_none() && self.home[inst] == Some(self.block) && !vector
+        let part = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..) | IrOp::Unpack);
+        let part = self.func.results(inst).len() > 1 && part;
+        self.regs[value].is_none() && self.home[inst] == Some(self.block) && !part
     }
 
     /// The register of a pooled value.

@@ -9,8 +9,9 @@
 //! uniform part. A global access names the [descriptor](super::cache_policy) that the driver leaves in the constant bank, or its
 //! cache policy.
 
+use ptxc_ir::op::SpecialReg;
 use ptxc_ir::{Access, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
+use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{CONST_BANK, Lower, Src, width_of};
 use crate::mir::VReg;
@@ -202,7 +203,8 @@ impl Lower<'_> {
 
     pub(super) fn address(&mut self, access: Access, address: Value) -> Address<VReg> {
         if access.space.address_type() == Type::B64 {
-            let descriptor = self.descriptor(address);
+            let described = !self.is_in_shared_window(self.resolve(address));
+            let descriptor = if described { self.descriptor(address) } else { None };
             self.wide_address(address, access.offset.into(), descriptor)
         } else {
             self.narrow_address(access.space, address, access.offset.into())
@@ -238,6 +240,13 @@ impl Lower<'_> {
             reg = sum;
         }
         Address::global(reg, offset as i32, descriptor)
+    }
+
+    /// Whether a generic address was made for the shared window, of which the descriptor of global memory knows nothing.
+    fn is_in_shared_window(&self, address: Value) -> bool {
+        let high = self.def_data(address).filter(|data| data.op == IrOp::Pack).map(|data| data.args[1]);
+        let high = high.and_then(|high| self.def_data(high));
+        self.arch >= Arch::Sm90 && high.is_some_and(|high| high.op == IrOp::SpecialReg(SpecialReg::SharedWindowHigh))
     }
 
     /// `[base+uniform+offset]`.

@@ -326,7 +326,8 @@ impl Lower<'_> {
 
             Op::Load(_) => self.lower_load(inst),
             Op::Store(_) => self.lower_store(inst),
-            Op::Atomic(..) | Op::Red(..) => self.lower_atomic(inst),
+            Op::Atomic(..) | Op::Red(..) | Op::TryAtomic(..) => self.lower_atomic(inst),
+            Op::IsSpace(_) => self.lower_space_query(inst),
             Op::Fence(..) => self.lower_fence(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {

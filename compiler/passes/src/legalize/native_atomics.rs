@@ -1,0 +1,47 @@
+//! Which atomic updates the machine has, by architecture and memory.
+//!
+//! | update | global | shared |
+//! |---|---|---|
+//! | exchange, compare-and-swap on 32 and 64 bits | all | all |
+//! | the same on 128 bits | sm_90 | sm_90 |
+//! | integers and bits, 32 bits | all | all |
+//! | integers and bits, 64 bits | all | none |
+//! | sum of `f32`, `f64`, `f16x2` | all | none |
+//! | sum of `bf16x2`; least and greatest of `f16x2`, `bf16x2` | sm_90 | none |
+//! | vectors | sm_90 | none |
+//! | anything on 16 bits | none | none |
+//!
+//! What shared memory has, a generic address may name in any memory. What only global memory has, `ATOM` does where
+//! the address lies there, and says whether it did: see `generic-atomics`. Everything else is a loop around
+//! compare-and-swap: see `atomic-loops`. Found by asking ptxas 13.5 for each combination on each architecture.
+
+use ptxc_ir::{AtomicOp, Type};
+use ptxc_sass::Arch;
+
+/// Whether global memory has the update of one element.
+pub(super) fn in_global(op: AtomicOp, ty: Type, arch: Arch) -> bool {
+    let hopper = arch >= Arch::Sm90;
+    match op {
+        AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast => is_swap(ty, arch),
+        AtomicOp::Fadd => matches!(ty, Type::F32 | Type::F64 | Type::F16x2) || ty == Type::BF16x2 && hopper,
+        AtomicOp::Fmin | AtomicOp::Fmax => matches!(ty, Type::F16x2 | Type::BF16x2) && hopper,
+        AtomicOp::Inc | AtomicOp::Dec => true,
+        _ => matches!(ty, Type::B32 | Type::B64),
+    }
+}
+
+/// Whether shared memory has it.
+pub(super) fn in_shared(op: AtomicOp, ty: Type, arch: Arch) -> bool {
+    match op {
+        AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast => is_swap(ty, arch),
+        AtomicOp::Inc | AtomicOp::Dec => true,
+        _ => ty == Type::B32,
+    }
+}
+
+fn is_swap(ty: Type, arch: Arch) -> bool {
+    match ty.bits() {
+        128 => arch >= Arch::Sm90,
+        bits => matches!(bits, 32 | 64),
+    }
+}
