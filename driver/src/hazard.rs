@@ -24,6 +24,8 @@ fn code(kind: HazardKind) -> &'static str {
         HazardKind::Format => "E0975",
         HazardKind::Boundary => "E0976",
         HazardKind::FallsOff => "E0977",
+        HazardKind::LostResult => "E0978",
+        HazardKind::TrapMode => "E0979",
     }
 }
 
@@ -81,6 +83,21 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
         HazardKind::FallsOff => (
             "control runs past the last instruction".to_string(),
             "nothing follows".to_string(),
+            String::new(),
+        ),
+        HazardKind::LostResult => (
+            "a barrier result is read that may be lost".to_string(),
+            "reads the result of the warp's last reduction".to_string(),
+            "the result is lost here".to_string(),
+        ),
+        HazardKind::TrapMode if program.trap_handler => (
+            "a CTA barrier in a trap handler is unpredictable".to_string(),
+            "runs in trap mode".to_string(),
+            String::new(),
+        ),
+        HazardKind::TrapMode => (
+            "`BAR.SYNCALL` outside of a trap handler is an illegal instruction".to_string(),
+            "runs in user mode".to_string(),
             String::new(),
         ),
     };
@@ -171,6 +188,15 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
         }
         Lack::Rule => match hazard.kind {
             HazardKind::StaleReuse => "the instruction without that `.reuse` would do".to_string(),
+            HazardKind::LostResult => {
+                "a warp has one barrier result: B2R before the next BAR would do".to_string()
+            }
+            HazardKind::TrapMode if program.trap_handler => {
+                "`BAR.SYNCALL` waits for all warps of the CTA that are alive".to_string()
+            }
+            HazardKind::TrapMode => {
+                "a line `.trap_handler` in front of `.text` says that the code runs in trap mode".to_string()
+            }
             HazardKind::FallsOff => "EXIT or a branch as the last instruction would do".to_string(),
             _ => return None,
         },

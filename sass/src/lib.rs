@@ -37,6 +37,6 @@ pub use operand::{Address, FunctionIndex, HalfSelect, Label, Operand, OperandFla
 pub use program::{Coded, JUMP_TABLE_BANK, JumpTable, ParamInfo, Program, ProgramFunction, Resources};
 pub use register::{PReg, RegFile, Register};
 pub use table::{
-    Archs, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op, Pipe, Role,
-    Row, Slot, SpecialReg, Spelling, Width,
+    Archs, BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op,
+    Pipe, Role, Row, Slot, SpecialReg, Spelling, Width,
 };

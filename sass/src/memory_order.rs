@@ -5,22 +5,26 @@
 //! caller may allow more where it proves two addresses distinct ([`may_swap_if_disjoint`]). Registers
 //! are another matter, see [`latency`](crate::latency).
 //!
-//! | first \ second | weak load | weak store | strong or atomic | fence, barrier |
-//! |---|---|---|---|---|
-//! | weak load | yes | other spaces | other spaces | no |
-//! | weak store | other spaces | other spaces | other spaces | no |
-//! | strong or atomic | other spaces | other spaces | no | no |
-//! | fence, barrier | no | no | no | no |
+//! | first \ second | weak load | weak store | strong or atomic | `BAR.ARV` | other barrier, fence |
+//! |---|---|---|---|---|---|
+//! | weak load | yes | other spaces | other spaces | no | no |
+//! | weak store | other spaces | other spaces | other spaces | no | no |
+//! | strong or atomic | other spaces | other spaces | no | no | no |
+//! | `BAR.ARV` | yes | yes | no | no | no |
+//! | other barrier, fence | no | no | no | no | no |
 //!
 //! A *strong* access (`.STRONG`, which is what volatile, relaxed, acquire and release accesses become)
-//! keeps its place among strong ones even at other addresses: other threads may tell the order. A read
-//! from constant memory, or one marked `.CONSTANT`, moves past everything but a fence. Instructions that
+//! keeps its place among strong ones even at other addresses: other threads may tell the order. A thread that
+//! only arrives at a barrier (`BAR.ARV`) promises that what it did before is done when the barrier is complete, and
+//! nothing of what it does behind it. Barriers and fences order what other threads can see: accesses to local memory, which is
+//! the thread's own, and reads from constant memory, or marked `.CONSTANT`, which nobody writes, move past them. The
+//! result that a barrier leaves a warp is read behind that barrier and before the next one. Instructions that
 //! touch no memory move freely, unless they depend on which lanes run together and so does the other.
 
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
-use crate::table::{ModKind, Op};
+use crate::table::{BarrierResult, ModKind, Op};
 
 /// The memory that an instruction reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +70,9 @@ pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
         let (a, b) = (first.row().effects, second.row().effects);
         let conflict =
             (a.writes_memory && (b.reads_memory || b.writes_memory)) || (a.reads_memory && b.writes_memory);
-        !conflict || is_invariant(first) || is_invariant(second) || !spaces_overlap(first, second)
+        // What a fence holds back has been decided: it has no address.
+        let is_fence = a.fence || b.fence;
+        !conflict || is_fence || is_invariant(first) || is_invariant(second) || !spaces_overlap(first, second)
     }
 }
 
@@ -76,11 +82,29 @@ pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> b
     if (a.convergent && b.convergent) || a.branch || b.branch || a.exit || b.exit {
         return false;
     }
-    let touches = |effects: crate::Effects| effects.reads_memory || effects.writes_memory;
-    if (a.fence && (touches(b) || b.fence)) || (b.fence && touches(a)) {
+    if !may_leave_result(a.barrier_result, b.barrier_result) {
+        return false;
+    }
+    let released = a.release && !b.fence && !is_strong(second);
+    if (a.fence && is_fenced(second) && !released) || (b.fence && is_fenced(first)) {
         return false;
     }
     !(is_strong(first) && is_strong(second))
+}
+
+/// Whether two instructions may change places as far as the warp's barrier result is concerned: it is read before the
+/// next barrier, and behind the one that left it.
+const fn may_leave_result(first: BarrierResult, second: BarrierResult) -> bool {
+    use BarrierResult::{Lost, Read, Set};
+    !matches!((first, second), (Read | Set | Lost, Set | Lost) | (Set | Lost, Read))
+}
+
+/// Whether fences and barriers order an instruction: what other threads may see of it, or do to it. Local memory is
+/// the thread's own, and nobody writes constant memory.
+fn is_fenced<R: Register>(inst: &Inst<R>) -> bool {
+    let effects = inst.row().effects;
+    let is_own = matches!(space(inst.op), Some(Space::Local | Space::Constant)) || is_invariant(inst);
+    effects.fence || ((effects.reads_memory || effects.writes_memory) && !is_own)
 }
 
 /// Whether other threads may tell its place among the strong accesses of its thread.
@@ -154,15 +178,57 @@ mod tests {
         assert!(may_swap(&strong(ldg()), &ldg()));
     }
 
+    fn bar(op: Op) -> Inst<PReg> {
+        Inst::new(op).ops(op.row().slots.iter().filter(|slot| !slot.optional).map(|slot| match slot.name {
+            "ps" => Operand::pt(),
+            _ => Operand::imm(0),
+        }))
+    }
+
+    const WAITING: [Op; 3] = [Op::BAR_SYNC, Op::BAR_RED, Op::BAR_SYNCALL];
+
     #[test]
-    fn nothing_in_memory_crosses_a_fence() {
-        let fence = Inst::new(Op::MEMBAR);
-        let barrier = Inst::new(Op::BAR).ops([Operand::imm(0)]);
+    fn nothing_that_others_see_crosses_a_fence() {
         let add = Inst::new(Op::FADD).ops([r(0), r(1), r(2)]);
-        for stop in [&fence, &barrier] {
-            assert!(!may_swap(&ldg(), stop) && !may_swap(stop, &ldg()) && !may_swap(stop, stop));
-            assert!(may_swap(&add, stop) && may_swap(stop, &add));
+        for stop in WAITING.map(bar).iter().chain(&[Inst::new(Op::MEMBAR)]) {
+            assert!(!may_swap(&ldg(), stop) && !may_swap(stop, &ldg()) && !may_swap(stop, stop), "{stop}");
+            assert!(!may_swap(&stg(), stop) && !may_swap(stop, &stg()), "{stop}");
+            assert!(may_swap(&add, stop) && may_swap(stop, &add), "{stop}");
         }
+    }
+
+    #[test]
+    fn what_is_the_threads_own_crosses_a_fence() {
+        let ldl = Inst::new(Op::LDL).ops([r(0), near()]);
+        let stl = Inst::new(Op::STL).ops([near(), r(0)]);
+        let ldc = Inst::new(Op::LDC).ops([r(0), Operand::constant(0, 0)]);
+        let st = Inst::new(Op::ST).ops([address(), r(0)]);
+        for stop in WAITING.map(bar).iter().chain(&[Inst::new(Op::MEMBAR)]) {
+            for own in [&ldl, &stl, &ldc, &ldg().with(".CONSTANT")] {
+                assert!(may_swap(own, stop) && may_swap(stop, own), "{own} {stop}");
+            }
+            assert!(!may_swap(&st, stop), "a generic address may be any");
+        }
+    }
+
+    #[test]
+    fn an_arrival_holds_back_what_comes_before_it() {
+        let arrive = bar(Op::BAR_ARV);
+        assert!(!may_swap(&stg(), &arrive) && !may_swap(&ldg(), &arrive));
+        assert!(may_swap(&arrive, &stg()) && may_swap(&arrive, &ldg()));
+        assert!(!may_swap(&arrive, &strong(ldg())) && !may_swap(&arrive, &Inst::new(Op::MEMBAR)));
+        for other in [Op::BAR_SYNC, Op::BAR_ARV, Op::BAR_RED].map(bar) {
+            assert!(!may_swap(&arrive, &other) && !may_swap(&other, &arrive), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_barrier_result_is_read_between_its_barrier_and_the_next() {
+        let read = Inst::new(Op::B2R).ops([r(0)]);
+        for barrier in [Op::BAR_SYNC, Op::BAR_ARV, Op::BAR_RED, Op::BAR_SCAN, Op::BAR_SYNCALL].map(bar) {
+            assert!(!may_swap(&barrier, &read) && !may_swap(&read, &barrier), "{barrier}");
+        }
+        assert!(may_swap(&read, &ldg()) && may_swap(&stg(), &read));
     }
 
     #[test]

@@ -124,6 +124,8 @@ pub struct Program {
     pub name: String,
     /// The architecture.
     pub arch: Arch,
+    /// Whether it runs in trap mode, as the handler of traps does, and not as a kernel of the user's.
+    pub trap_handler: bool,
     /// The instructions; instruction `i` lies at byte `16 * i`.
     pub insts: Vec<Coded>,
     /// For each [`Label`](crate::Label), the index of its instruction; one past the last is allowed.

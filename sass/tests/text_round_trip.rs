@@ -7,8 +7,8 @@ use ptxc_sass::text::{
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{
-    Coded, Control, FunctionIndex, HalfSelect, Inst, JumpTable, Kinds, Label, Op, Operand, PReg, Program,
-    ProgramFunction, Register, Role,
+    Arch, Coded, Control, FunctionIndex, HalfSelect, Inst, JumpTable, Kinds, Label, Op, Operand, PReg,
+    Program, ProgramFunction, Register, Role,
 };
 
 fn written(program: &Program, control: Notation) -> String {
@@ -38,7 +38,7 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
         (Kinds::UR, Operand::reg(PReg::ur(index % 56))),
         (Kinds::P, Operand::reg(PReg::p(index % 7))),
         (Kinds::UP, Operand::reg(PReg::up(index % 7))),
-        (Kinds::IMM, Operand::imm(if op == Op::BAR { choice % 16 } else { 0x3f80_0000 })),
+        (Kinds::IMM, Operand::imm(if op.is_cta_barrier() { choice % 16 } else { 0x3f80_0000 })),
         (Kinds::CONST, Operand::constant(0, choice >> 8 & 0xfffc)),
         (Kinds::CONST_AT_R, Operand::indexed_constant(3, PReg::r(index % 255), choice as i32 >> 20)),
         (Kinds::MEM, Operand::mem(address(None))),
@@ -87,6 +87,7 @@ fn inst(labels: u32) -> impl Strategy<Value = Coded> {
     let ops: Vec<Op> = Op::ALL
         .iter()
         .copied()
+        .filter(|op| op.row().archs.contains(Arch::Sm90))
         .filter(|op| !op.row().slots.iter().any(|slot| slot.kinds.contains(Kinds::MEM) || slot.repeated))
         .collect();
     let parts = (
@@ -192,6 +193,28 @@ proptest! {
             prop_assert!(errors.iter().all(|error| error.span.start <= error.span.end && error.span.end <= text.len()));
         }
     }
+}
+
+#[test]
+fn a_trap_handler_is_written_as_it_is_read() {
+    let text = "// h: sm_80, 2 registers, 0 bytes shared, 16 barriers, 0 spills
+.target sm_80
+.trap_handler
+.resources registers=2, barriers=16
+.parameters
+.text.h:
+[B------:R-:W-:-:S08]  /*0000*/  BAR.SYNCALL ;
+[B------:R-:W-:-:S08]  /*0010*/  BAR.SYNCALL.DEFER_BLOCKING ;
+[B------:R-:W-:-:S06]  /*0020*/  BAR.SCAN R1, 0x60, !P0 ;
+[B------:R-:W0:-:S02]  /*0030*/  B2R.RESULT R0, P1 ;
+[B0-----:R-:W-:-:S05]  /*0040*/  R2B.WARP 0x5, R0 ;
+[B------:R-:W-:-:S05]  /*0050*/  EXIT ;
+";
+    let program = read(text).unwrap().remove(0).program;
+    assert!(program.trap_handler);
+    assert_eq!(written(&program, Notation::Bracket), text);
+    let counted = text.replace(".resources registers=2, barriers=16\n", "");
+    assert_eq!(read(&counted).unwrap().remove(0).program, program, "registers and barriers are counted");
 }
 
 /// The codes of the errors of a kernel's body, sound as far as it goes.

@@ -175,7 +175,7 @@ pub const AFTER_BARRIER_MOST: u8 = 8;
 /// arithmetic, 8 to another `BAR`. So NVIDIA's assembler keeps them; see `docs/facts/latency.md`.
 pub fn after_barrier<R: Register>(inst: &Inst<R>) -> u8 {
     match (inst.op, inst.row().pipe) {
-        (Op::BAR, _) => AFTER_BARRIER_MOST,
+        (op, _) if op.is_cta_barrier() => AFTER_BARRIER_MOST,
         (Op::NOP, _) => 0,
         (Op::S2R | Op::S2UR | Op::B2R, _) | (_, Pipe::Lsu | Pipe::Ldc | Pipe::Control) => 6,
         _ => 0,

@@ -77,7 +77,7 @@ fn guards_read_late() {
     assert_eq!(safe(Dependence::Raw, &compare, &iadd3(2, 3).guarded(PReg::p(0), true)), [13]);
     let select = Inst::new(Op::SEL).ops([r(2), r(3), r(4), p(0)]);
     assert_eq!(safe(Dependence::Raw, &compare, &select), [4]);
-    let barrier = Inst::new(Op::BAR).ops([Operand::imm(0)]).guarded(PReg::p(0), false);
+    let barrier = Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]).guarded(PReg::p(0), false);
     assert_eq!(safe(Dependence::Raw, &compare, &barrier), [14]);
 }
 

@@ -115,6 +115,7 @@ const CALL_EFFECTS: Effects = Effects {
     branch: true,
     exit: false,
     boundary: true,
+    ..Effects::NONE
 };
 
 pub(super) static CALL: Row = Row {

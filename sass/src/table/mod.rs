@@ -23,8 +23,8 @@ mod warp;
 
 pub use archs::{Archs, Spelling};
 pub use row::{
-    Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Role, Row,
-    Slot, Width,
+    BarrierResult, Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier,
+    Pipe, Role, Row, Slot, Width,
 };
 pub use special::SpecialReg;
 
@@ -74,13 +74,18 @@ opcodes! {
     atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS QSPC }
     fence { MEMBAR ERRBAR CGAERRBAR CCTL_IVALL }
     warp { SHFL VOTE MATCH_ANY MATCH_ANY_64 MATCH_ALL MATCH_ALL_64 REDUX ELECT VOTEU }
-    sync { BAR B2R WARPSYNC WARPSYNC_ALL WARPSYNC_COLLECTIVE WARPSYNC_COLLECTIVE_ALL ENDCOLLECTIVE NANOSLEEP }
+    sync { BAR_SYNC BAR_ARV BAR_RED BAR_SCAN BAR_SYNCALL B2R R2B WARPSYNC WARPSYNC_ALL WARPSYNC_COLLECTIVE WARPSYNC_COLLECTIVE_ALL ENDCOLLECTIVE NANOSLEEP }
     control_flow { BRA BRA_DIV BRA_CONV BRA_DIV_WARP BRA_CONV_WARP BRX BRXU CALL CALL_INDIRECT RET EXIT BSSY BSYNC BREAK YIELD NOP }
     uniform { UMOV UIADD3 UIADD3_X USHF ULEA ULOP3 UIMAD UISETP USEL UPRMT UFLO UPOPC }
     move_uniform { S2R S2UR R2UR CS2R CS2R_32 }
 }
 
 impl Op {
+    /// Whether threads arrive at a CTA barrier, of whatever kind.
+    pub const fn is_cta_barrier(self) -> bool {
+        matches!(self, Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED | Op::BAR_SCAN | Op::BAR_SYNCALL)
+    }
+
     /// Whether a 64-bit address may be named with a descriptor: not where the instruction compares and swaps, or asks in
     /// which memory an address lies.
     pub const fn takes_descriptor(self) -> bool {

@@ -125,6 +125,25 @@ pub struct Effects {
     pub exit: bool,
     /// It leaves the function for another one: a call, which comes back, or a return.
     pub boundary: bool,
+    /// As a fence it holds back what comes before it alone: weak accesses behind it may come before it.
+    pub release: bool,
+    /// What it does to the barrier result of the warp.
+    pub barrier_result: BarrierResult,
+}
+
+/// What an instruction does to the result that a barrier leaves a warp. There is one such result a warp, and it must
+/// be read before the warp's next barrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BarrierResult {
+    /// Nothing.
+    #[default]
+    Untouched,
+    /// A new one is there.
+    Set,
+    /// It may be lost.
+    Lost,
+    /// It is read.
+    Read,
 }
 
 impl Effects {
@@ -137,6 +156,8 @@ impl Effects {
         branch: false,
         exit: false,
         boundary: false,
+        release: false,
+        barrier_result: BarrierResult::Untouched,
     };
 
     /// Whether it does nothing but compute registers.
@@ -147,7 +168,8 @@ impl Effects {
             || self.convergent
             || self.branch
             || self.exit
-            || self.boundary)
+            || self.boundary
+            || !matches!(self.barrier_result, BarrierResult::Untouched))
     }
 }
 

@@ -49,6 +49,7 @@ pub(super) struct Read {
 pub(super) struct Head {
     pub resources: Option<Resources>,
     pub parameters: Option<Vec<ParamInfo>>,
+    pub trap_handler: bool,
 }
 
 /// A kernel as far as it is read.
@@ -151,6 +152,7 @@ impl Reading {
         let program = Program {
             name: self.name.clone(),
             arch,
+            trap_handler: self.head.trap_handler,
             insts,
             labels: numbers.labels,
             functions: numbers.functions,
@@ -368,9 +370,19 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
     }
 }
 
-/// What can be counted of the resources: registers.
+/// The named barriers of a CTA.
+const CTA_BARRIERS: u32 = 16;
+
+/// What can be counted of the resources: registers, and CTA barriers by their names.
 fn counted(insts: &[Coded]) -> Resources {
     let mut resources = Resources::default();
+    for coded in insts.iter().filter(|coded| coded.inst.op.is_cta_barrier()) {
+        resources.barriers = match coded.inst.get("name").map(|name| name.kind) {
+            Some(OperandKind::Imm(name)) => resources.barriers.max(name.saturating_add(1).min(CTA_BARRIERS)),
+            Some(_) => CTA_BARRIERS,
+            None => resources.barriers,
+        };
+    }
     for access in insts.iter().flat_map(|coded| coded.inst.accesses()) {
         let count = match access.reg.file() {
             RegFile::Gpr => &mut resources.registers,

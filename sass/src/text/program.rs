@@ -138,6 +138,9 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
         writeln!(out, "; {} static cycles a warp", program.static_cycles())?;
     }
     writeln!(out, ".target {}", program.arch)?;
+    if program.trap_handler {
+        writeln!(out, ".trap_handler")?;
+    }
     let mut needs = needs.clone();
     let mut separator = ".resources ";
     for name in Resources::NAMES {
@@ -197,6 +200,7 @@ mod tests {
         Program {
             name: "k".into(),
             arch: Arch::Sm90,
+            trap_handler: false,
             frequency: vec![1024, 2048, 2048],
             insts,
             labels: vec![1],

@@ -263,6 +263,11 @@ impl Reader<'_> {
                 }
             }),
             ".resources" => resources(rest).map(|resources| self.head.resources = Some(resources)),
+            ".trap_handler" if rest.trim().is_empty() => {
+                self.head.trap_handler = true;
+                Ok(())
+            }
+            ".trap_handler" => Err("`.trap_handler` takes no arguments".to_string()),
             ".parameters" => parameters(rest).map(|list| self.head.parameters = Some(list)),
             _ if KNOWN.contains(&word) => Ok(()),
             _ => Err(format!("there is no directive `{word}`")),

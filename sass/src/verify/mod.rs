@@ -19,6 +19,9 @@
 //!   that comes earlier does not see it.
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
 //!   before the next `BAR`.
+//! - **Barrier results.** `B2R` comes before the warp's next CTA barrier: on no path does one lie between it and the
+//!   barrier whose result it reads, nor a call, which may hold one. What a guard keeps from issuing counts as issued.
+//! - **Mode.** `BAR.SYNCALL` stands in trap handlers alone; in them there is no other CTA barrier.
 //! - **Reuse.** An operand kept in the reuse cache is not overwritten by the instruction that keeps it.
 //! - **Calls.** Where a call goes to its function or a function returns, nothing is under way: all scoreboards have been
 //!   waited for, and each fixed-latency access is as old as any consumer demands when the first instruction on the
@@ -61,6 +64,10 @@ pub enum HazardKind {
     Boundary,
     /// Control runs past the last instruction.
     FallsOff,
+    /// A barrier result is read that a later barrier may have taken the place of.
+    LostResult,
+    /// A CTA barrier that trap handlers alone may have, or may not have.
+    TrapMode,
 }
 
 /// A dependence that is not protected on some path.
@@ -105,6 +112,8 @@ impl fmt::Display for Hazard {
             HazardKind::Format => {
                 return write!(f, "/*{:04x}*/ has an illegal control field", self.consumer * 16);
             }
+            HazardKind::LostResult => "reads a barrier result behind",
+            HazardKind::TrapMode => return write!(f, "/*{:04x}*/ is not for this mode", self.consumer * 16),
             HazardKind::FallsOff => return write!(f, "/*{:04x}*/ runs past the end", self.consumer * 16),
         };
         write!(f, "/*{:04x}*/ {what}", self.consumer * 16)?;

@@ -7,7 +7,7 @@ use crate::inst::{Access, AccessRole};
 use crate::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
-use crate::table::{Completion, Op, Pipe};
+use crate::table::{BarrierResult, Completion, Op, Pipe};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
 /// entry of the latency tables.
@@ -64,6 +64,18 @@ impl Fixed {
     }
 }
 
+/// What is known of the barrier result of the warp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum ResultState {
+    /// Nothing: code in front of the function may have left one.
+    #[default]
+    Unknown,
+    /// The last barrier left one.
+    There,
+    /// It may be that of an earlier barrier than the last, or of none: since this instruction.
+    Lost(u32),
+}
+
 /// Everything under way, sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
@@ -71,6 +83,7 @@ pub(super) struct State {
     pending: Vec<Pending>,
     /// The last CTA barrier and its age, up to [`HORIZON`].
     barrier: Option<(u32, u8)>,
+    result: ResultState,
     order: Order,
 }
 
@@ -86,6 +99,8 @@ impl State {
                 (Some(a), Some(b)) => Some(if (a.1, a.0) <= (b.1, b.0) { a } else { b }),
                 (a, b) => a.or(b),
             };
+            // The worst of all paths; of several culprits, the last in the program.
+            joined.result = joined.result.max(path.result);
         }
         // Of several entries with one key the first stays.
         joined.fixed.sort_by_key(|f| (f.key(), f.age));
@@ -111,6 +126,8 @@ impl State {
             }
         }
         self.check_barrier(coded, index, report);
+        self.check_result(coded, index, report);
+        check_mode(program, index, report);
         check_reuse(coded, index, report);
         if control.check().is_err() {
             let (kind, lack) = (HazardKind::Format, Lack::Rule);
@@ -179,6 +196,26 @@ impl State {
         }
     }
 
+    /// The warp's barrier result: whether what reads it finds it, and what becomes of it.
+    fn check_result(&mut self, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
+        let effects = coded.inst.row().effects;
+        match effects.barrier_result {
+            BarrierResult::Read => {
+                if let ResultState::Lost(producer) = self.result {
+                    let (kind, lack) = (HazardKind::LostResult, Lack::Rule);
+                    report(Hazard { consumer: index, producer, kind, reg: None, lack });
+                }
+            }
+            BarrierResult::Set => self.result = ResultState::There,
+            BarrierResult::Lost => self.result = ResultState::Lost(index),
+            // A function that is called may leave a result, too, for a caller that knows of it.
+            BarrierResult::Untouched if effects.boundary && self.result == ResultState::There => {
+                self.result = ResultState::Lost(index);
+            }
+            BarrierResult::Untouched => {}
+        }
+    }
+
     /// Goes to another function, where nothing is known of what is under way, and in the case of a call comes back.
     fn leave(&mut self, program: &Program, index: u32, report: &mut dyn FnMut(Hazard)) {
         let kind = HazardKind::Boundary;
@@ -199,7 +236,7 @@ impl State {
         }
         // Where a guard keeps it here, all is as it was.
         if program.insts[index as usize].inst.guard.is_none() {
-            *self = State { order: self.order, ..State::default() };
+            *self = State { order: self.order, result: self.result, ..State::default() };
         }
     }
 
@@ -260,7 +297,7 @@ impl State {
                 Err(at) => self.pending.insert(at, new),
             }
         }
-        if coded.inst.op == Op::BAR {
+        if coded.inst.op.is_cta_barrier() {
             self.barrier = Some((index, 0));
         }
     }
@@ -308,6 +345,15 @@ impl State {
             *age = age.saturating_add(cycles);
         }
         self.barrier = self.barrier.filter(|&(_, age)| age < HORIZON);
+    }
+}
+
+/// Trap handlers have a barrier of their own and no other.
+fn check_mode(program: &Program, index: u32, report: &mut dyn FnMut(Hazard)) {
+    let op = program.insts[index as usize].inst.op;
+    if op.is_cta_barrier() && (op == Op::BAR_SYNCALL) != program.trap_handler {
+        let (kind, lack) = (HazardKind::TrapMode, Lack::Rule);
+        report(Hazard { consumer: index, producer: index, kind, reg: None, lack });
     }
 }
 

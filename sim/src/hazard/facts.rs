@@ -2,7 +2,7 @@
 
 use ptxc_sass::latency::{Dependence, Latency, Side, after_barrier, reads_at_issue, settled};
 use ptxc_sass::verify::HazardKind;
-use ptxc_sass::{Access, AccessRole, Arch, Coded, Completion, Op, PReg, Register};
+use ptxc_sass::{Access, AccessRole, Arch, Coded, Completion, PReg, Register};
 use smallvec::SmallVec;
 
 /// A register that an instruction reads or writes.
@@ -77,7 +77,7 @@ impl Facts {
             starts: SmallVec::new(),
             written: SmallVec::new(),
             after_barrier: after_barrier(inst),
-            barrier: inst.op == Op::BAR,
+            barrier: inst.op.is_cta_barrier(),
             boundary: inst.row().effects.boundary,
             broken: SmallVec::new(),
         };

@@ -177,7 +177,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::MATCH_ALL_64 => warp::match_all::<2>,
         Op::REDUX => warp::redux,
         Op::ELECT => warp::elect,
-        Op::BAR => warp::bar,
+        Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED => warp::bar,
         Op::B2R => warp::b2r,
         Op::WARPSYNC => warp::warpsync,
         Op::WARPSYNC_ALL => warp::warpsync_all,

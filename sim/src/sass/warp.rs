@@ -3,7 +3,7 @@
 //! A vote or shuffle sees the lanes that execute it together and no others, as the hardware does.
 
 use ptxc_ir::op::{ReduxOp, ShflMode};
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, Op};
 
 use super::fields::{Decoded, Fields};
 use super::registers::{Origin, Registers, Source};
@@ -139,17 +139,17 @@ const PACKED: u32 = 0x0fff_000f;
 /// bits 27:16; no experiment has shown that the hardware ignores the others, so that they must be zero here. A
 /// count of 0 stands for all threads. The warp's barrier result, if there is one, is lost.
 pub(super) fn bar(i: &Fields<'_>) -> Decoded {
-    let (mode, operation) = (i.modifier(ModKind::Mode), i.modifier(ModKind::Reduction));
-    let reduction = match (mode, operation) {
-        (".SYNC" | ".ARV", "") => None,
-        (".RED", ".POPC") => Some(Reduction::Popc),
-        (".RED", ".AND") => Some(Reduction::And),
-        (".RED", ".OR") => Some(Reduction::Or),
+    let reduction = match i.modifier(ModKind::Reduction) {
+        "" => None,
+        ".POPC" => Some(Reduction::Popc),
+        ".AND" => Some(Reduction::And),
+        ".OR" => Some(Reduction::Or),
         _ => return i.unknown(ModKind::Reduction),
     };
-    let (name, count, ps) = (i.word("name")?, i.optional_word("count")?, i.pred("ps")?);
+    let (name, count) = (i.word("name")?, i.optional_word("count")?);
+    let ps = if reduction.is_some() { Some(i.pred("ps")?) } else { None };
     let packed = i.is_register("name") && i.is_register("count");
-    let arrive_only = mode == ".ARV";
+    let arrive_only = i.inst.op == Op::BAR_ARV;
     Ok(Box::new(move |registers, step| {
         let lanes = step.lanes;
         let name = agreed(registers, name, lanes, "barrier")?;
@@ -166,7 +166,7 @@ pub(super) fn bar(i: &Fields<'_>) -> Decoded {
             return Err(Fault::new(lanes.trailing_zeros(), ARRIVES_WITHOUT_COUNT));
         }
         step.control.reduction = [None; LANES];
-        let holds = registers.pred(ps);
+        let holds = ps.map_or(0, |ps| registers.pred(ps));
         let count = (count != 0).then_some(count);
         step.arrive(name, lanes, count, reduction.map(|reduction| (reduction, holds)))?;
         Ok(if arrive_only { Flow::Next } else { Flow::Wait(lanes, Wait::Cta(name as u8)) })

@@ -46,6 +46,7 @@ mod tests {
             let program = Program {
                 name: String::new(),
                 arch: Arch::Sm90,
+                trap_handler: false,
                 insts: Vec::new(),
                 labels: Vec::new(),
                 functions: Vec::new(),

@@ -67,6 +67,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     Program {
         name: case.entry.clone(),
         arch: Arch::Sm90,
+        trap_handler: false,
         params: params.collect(),
         frequency: vec![1024; insts.len()],
         insts: insts

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use ptxc_sass::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
-use ptxc_sass::{AccessRole, Completion, Op, PReg, Program, Register};
+use ptxc_sass::{AccessRole, Completion, PReg, Program, Register};
 
 use crate::paths::{Culprit, Taken};
 
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
                     walk.those_of_access(at, access, lanes, found);
                 }
             }
-            if self.program.insts[step.pc as usize].inst.op == Op::BAR && step.active != 0 {
+            if self.program.insts[step.pc as usize].inst.op.is_cta_barrier() && step.active != 0 {
                 walk.those_of_barrier(at, found);
             }
         }
@@ -251,7 +251,7 @@ impl Walk<'_> {
             if cycles < u32::from(after_barrier(inst)) && step.active & lanes != 0 {
                 found.insert((step.pc as usize, first.pc as usize, None));
             }
-            let ends = inst.op == Op::BAR || self.search.leaves(step);
+            let ends = inst.op.is_cta_barrier() || self.search.leaves(step);
             if ends { lanes & !step.active } else { lanes }
         });
     }

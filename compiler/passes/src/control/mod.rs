@@ -119,6 +119,7 @@ fn assemble(
     let program = Program {
         name: code.name.clone(),
         arch: stream.arch,
+        trap_handler: false,
         resources: resources(code, &insts),
         insts,
         labels,

@@ -278,7 +278,7 @@ impl Pass<'_> {
             if entry.leaves_function() {
                 window.boundary.get_or_insert(time + self.stalls.cycles[index]);
             }
-            if entry.inst.op == Op::BAR {
+            if entry.inst.op.is_cta_barrier() {
                 window.barrier.get_or_insert(time);
             } else if must_keep_off_barrier(entry.inst) {
                 window.after_barrier.get_or_insert(time);
@@ -362,7 +362,7 @@ impl Board {
         for sb in bits(scoreboards.masks[index]) {
             self.demand_wait(sb, 0, earliest);
         }
-        if entry.inst.op == Op::BAR {
+        if entry.inst.op.is_cta_barrier() {
             self.demand_barrier(BETWEEN_BARRIERS, 0, earliest);
         } else if must_keep_off_barrier(entry.inst) {
             self.demand_barrier(AFTER_BARRIER, 0, earliest);
@@ -479,7 +479,7 @@ impl Board {
         for sb in sets.write.into_iter().chain(sets.read) {
             self.setters[usize::from(sb)] = Some((index, time));
         }
-        if entry.inst.op == Op::BAR {
+        if entry.inst.op.is_cta_barrier() {
             self.barrier = Some((index, time));
         }
     }

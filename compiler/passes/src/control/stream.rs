@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use ptxc_sass::latency::reads_at_issue;
-use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg, Register};
+use ptxc_sass::{AccessRole, Arch, BarrierResult, Completion, Inst, Op, PReg, Register};
 use smallvec::SmallVec;
 
 use crate::layout::{Code, Way};
@@ -153,10 +153,10 @@ fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
         _ if effects.reads_memory || effects.writes_memory => order(FENCE, true, false),
         _ => {}
     }
-    match inst.op {
-        Op::B2R => order(REDUCTION, false, true),
-        Op::BAR => order(REDUCTION, true, false),
-        _ => {}
+    match effects.barrier_result {
+        BarrierResult::Read => order(REDUCTION, false, true),
+        BarrierResult::Set | BarrierResult::Lost => order(REDUCTION, true, false),
+        BarrierResult::Untouched => {}
     }
     list
 }

@@ -156,10 +156,10 @@ fn what_is_awaited_together_shares_and_an_early_load_is_not_behind_a_slow_one() 
 
 #[test]
 fn barriers_keep_their_distance_and_their_result() {
-    let bar = || Inst::new(Op::BAR).ops([Operand::imm(0)]);
+    let bar = || Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]);
     let got = stalls(vec![vec![bar(), iadd(0, 1, 2), bar(), exit()]]);
     assert!(got[0] + got[1] >= 8);
-    let red = bar().with(".RED").with(".POPC");
+    let red = Inst::new(Op::BAR_RED).ops([Operand::imm(0), Operand::pt()]);
     let b2r = Inst::new(Op::B2R).ops([r(0)]);
     let got = controls(vec![vec![red, b2r, bar(), iadd(1, 0, 0), exit()]]);
     assert_eq!(got[1].wait_mask, 0, "B2R follows its barrier without a wait");
@@ -241,7 +241,7 @@ impl Writer {
             13 => Inst::new(Op::MUFU).ops([d, a]).with(".RCP"),
             14 => Inst::new(Op::S2R).ops([d, Operand::special(SpecialReg::TidX)]),
             15 => Inst::new(Op::SHFL).slot("pd", p(self.pred())).ops([d, a, b, Operand::imm(31)]),
-            16 => Inst::new(Op::BAR).ops([Operand::imm(0)]),
+            16 => Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]),
             17 => Inst::new(Op::R2UR).ops([self.uniform(), a]),
             18 => Inst::new(Op::UIADD3).ops([
                 self.uniform(),
@@ -310,12 +310,12 @@ impl SlowMachine {
                 self.check(program, index, access, component)?;
             }
         }
-        if let (Op::BAR, Some(barrier)) = (inst.op, self.barrier)
+        if let (true, Some(barrier)) = (inst.op.is_cta_barrier(), self.barrier)
             && now < barrier + 8
         {
             return Err(format!("{index}: BAR after {} cycles", now - barrier));
         }
-        if inst.op == Op::BAR {
+        if inst.op.is_cta_barrier() {
             self.barrier = Some(now);
         }
         let mask = |sb: Option<u8>| sb.map_or(0, |sb| 1 << sb);

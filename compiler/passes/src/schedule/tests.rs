@@ -27,7 +27,7 @@ fn fadd(d: u8, a: u8, b: u8) -> Inst<PReg> {
 }
 
 fn bar() -> Inst<PReg> {
-    Inst::new(Op::BAR).ops([Operand::imm(0)])
+    Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)])
 }
 
 fn scheduled(insts: Vec<Inst<PReg>>, heuristic: &str) -> Vec<String> {

@@ -122,29 +122,28 @@ impl Lower<'_> {
             Src::Imm(name) => self.mir.barriers = self.mir.barriers.max((name & NAME_FIELD) + 1),
             _ => self.mir.barriers = 16,
         }
-        let bar = Inst::new(Op::BAR).ops([self.barrier_operand(name, NAME_FIELD)]);
+        let op = match kind {
+            BarrierKind::Sync => Op::BAR_SYNC,
+            BarrierKind::Arrive => Op::BAR_ARV,
+            _ => Op::BAR_RED,
+        };
+        let name_operand = self.barrier_operand(name, NAME_FIELD);
+        let ps = predicate.map(|predicate| self.pred(predicate));
+        let bar = Inst::new(op).ops([name_operand].into_iter().chain(ps));
         let bar = match count {
             // One register is both.
-            Some(_) if packed && !matches!(name, Src::Imm(_)) => {
-                let word = bar.operands[0];
-                bar.slot("count", word)
-            }
+            Some(_) if packed && !matches!(name, Src::Imm(_)) => bar.slot("count", name_operand),
             Some(count) => bar.slot("count", self.barrier_operand(count, COUNT_FIELD)),
             None => bar,
         };
-        let bar = match kind {
-            BarrierKind::Arrive => bar.with(".ARV"),
-            _ if self.defers_blocking(kind, aligned) => bar.with(".DEFER_BLOCKING"),
-            _ => bar,
-        };
-        let Some(predicate) = predicate else { return self.emit(bar) };
+        let bar = if self.defers_blocking(kind, aligned) { bar.with(".DEFER_BLOCKING") } else { bar };
         let reduction = match kind {
+            BarrierKind::Sync | BarrierKind::Arrive => return self.emit(bar),
             BarrierKind::RedPopc => ".POPC",
             BarrierKind::RedAnd => ".AND",
-            _ => ".OR",
+            BarrierKind::RedOr => ".OR",
         };
-        let ps = self.pred(predicate);
-        self.emit(bar.with(".RED").with(reduction).slot("ps", ps));
+        self.emit(bar.with(reduction));
         let to = self.def(self.func.result(inst));
         let result = Inst::new(Op::B2R);
         match kind {
@@ -153,10 +152,11 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a barrier that waits has `.DEFER_BLOCKING`: never on sm_75, and between it and sm_90 not in the
-    /// `barrier.sync` that is not aligned.
+    /// Whether a barrier has `.DEFER_BLOCKING`: none that only arrives, none on sm_75, and between it and sm_90 not
+    /// the `barrier.sync` that is not aligned.
     fn defers_blocking(&self, kind: BarrierKind, aligned: bool) -> bool {
         match self.arch {
+            _ if kind == BarrierKind::Arrive => false,
             Arch::Sm75 => false,
             Arch::Sm90 => true,
             _ => aligned || kind != BarrierKind::Sync,
