@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ptxc_ir as ir;
+use ptxc_passes::barriers;
 use ptxc_passes::check::env::{PtxTarget, TargetKind};
 use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::check::{self, codes};
@@ -159,7 +160,14 @@ pub fn ssa<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
                 return Stage::of(Err(unsuited));
             }
             let arch = arch(db, func.file(db), options);
-            Stage::of(pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent))
+            let result = pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent);
+            match result {
+                Ok(ssa) => {
+                    let diagnostics = barriers::warnings(&ssa);
+                    Arc::new(Stage { value: Some(ssa), diagnostics })
+                }
+                Err(halt) => Stage::of(Err(halt)),
+            }
         }
         None => Stage::nothing(),
     }

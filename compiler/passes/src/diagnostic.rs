@@ -9,6 +9,7 @@
 //! | E0001–E0099 | syntax | `ptxc_syntax::codes` |
 //! | E0100–E0199 | what an instruction may look like | [`check`](crate::check) |
 //! | E0200–E0299 | names and types | [`check`](crate::check) |
+//! | E0300–E0399 | what a function does, warnings | [`barriers`](crate::barriers) |
 //! | E0900–E0999 | correct, but not compiled: not supported yet, or too large for the machine | [`pipeline`](crate::pipeline) and its passes |
 
 use ptxc_ir::SourceLoc;

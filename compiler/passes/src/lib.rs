@@ -14,6 +14,8 @@ pub mod simplify;
 pub mod frequency;
 pub mod uniformity;
 
+pub mod barriers;
+
 pub mod abi;
 pub mod runtime;
 

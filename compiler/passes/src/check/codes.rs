@@ -1,6 +1,7 @@
 //! The codes of the checker's findings, each with the rule behind it.
 //!
-//! `E0101` to `E0199` say what an instruction may look like, `E0201` to `E0299` are about names and types.
+//! `E0101` to `E0199` say what an instruction may look like, `E0201` to `E0299` are about names and types, `E0301` to
+//! `E0399` about what a function does, as far as that is known without running it; these are warnings.
 //! A code never changes its meaning. `docs/diagnostics.md` lists them with examples.
 
 use ptxc_syntax::codes::Code;
@@ -52,6 +53,9 @@ codes! {
     ARGUMENT_COUNT = 215, "A call has the arguments and results that the function declares.";
     ARGUMENT_SIZE = 216, "An argument has the size that the function declares.";
     ASSIGNED_CONSTANT = 217, "Results go into registers that can be written.";
+    ALIGNED_IN_DIVERGENT_CODE = 301, "All threads of a CTA execute an aligned barrier, or none does.";
+    MIXED_BARRIER = 302, "A reduction at a barrier takes part in no phase of it with `sync` or `arrive`.";
+    BARRIER_NUMBER = 303, "A barrier's name and count in registers are those that constants may be.";
 }
 
 /// The rule behind `code`, if it is a code of the checker.
@@ -66,7 +70,7 @@ mod tests {
     #[test]
     fn codes_ascend_within_their_range() {
         assert!(ALL.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(ALL.iter().all(|(code, rule)| (100..300).contains(&code.0) && rule.ends_with('.')));
+        assert!(ALL.iter().all(|(code, rule)| (100..400).contains(&code.0) && rule.ends_with('.')));
     }
 
     #[test]

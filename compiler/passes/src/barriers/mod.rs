@@ -1,0 +1,85 @@
+//! Warnings about CTA barriers that PTX leaves unpredictable.
+//!
+//! In goes a function whose constants are folded, out come warnings: what each says is certain of the code, if not of
+//! every launch. Nothing is changed.
+//!
+//! ```text
+//! mov.u32 %r1, %laneid;
+//! setp.eq.u32 %p, %r1, 0;
+//! @%p bra ALONE;            lane 0 goes on at ALONE, lane 1 does not
+//! bra TOGETHER;
+//! ALONE:
+//! bar.sync 0;               warning: an aligned barrier where the threads of a warp are apart
+//! ```
+//!
+//! | module | warns of |
+//! |---|---|
+//! | [`aligned`] | an aligned barrier in code that part of a warp provably does not execute |
+//! | [`mixed`] | a reduction that can meet a `sync` or an `arrive` at one barrier |
+//! | [`numbers`] | a name or count in a register that is known, and that no barrier has |
+//! | [`threads`] | which threads take a branch: what the others ask |
+
+mod aligned;
+mod mixed;
+mod numbers;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+use ptxc_ir::op::BarrierKind;
+use ptxc_ir::{Block, Function, Inst, Op};
+use ptxc_syntax::NodeId;
+
+use crate::diagnostic::{Diagnostic, source_node};
+use crate::uniformity::Uniformity;
+
+/// The warnings about the CTA barriers of a function. Functions without any cost a look at their instructions.
+pub fn warnings(func: &Function) -> Vec<Diagnostic> {
+    let barriers: Vec<Barrier> = barriers(func).collect();
+    if barriers.is_empty() {
+        return Vec::new();
+    }
+    let mut found = numbers::check(func, &barriers);
+    let uniformity = Uniformity::compute(func);
+    found.extend(aligned::check(func, &uniformity, &barriers));
+    found.extend(mixed::check(func, &uniformity, &barriers));
+    found
+}
+
+/// A CTA barrier of a function that legalization has not touched.
+#[derive(Clone, Copy, Debug)]
+struct Barrier {
+    inst: Inst,
+    block: Block,
+    kind: BarrierKind,
+    aligned: bool,
+    /// The name, if it is known.
+    name: Option<u64>,
+}
+
+impl Barrier {
+    fn of(func: &Function, block: Block, inst: Inst) -> Option<Barrier> {
+        let data = &func.insts[inst];
+        let (kind, aligned) = match data.op {
+            Op::Bar(kind) => (kind, true),
+            Op::Barrier(kind, aligned, false) => (kind, aligned),
+            _ => return None,
+        };
+        Some(Barrier { inst, block, kind, aligned, name: func.constant(data.args[0]) })
+    }
+
+    fn node(&self, func: &Function) -> NodeId {
+        node(func, self.inst)
+    }
+}
+
+fn barriers(func: &Function) -> impl Iterator<Item = Barrier> {
+    let insts =
+        func.layout.iter().flat_map(|&block| func.blocks[block].insts.iter().map(move |&i| (block, i)));
+    insts.filter_map(|(block, inst)| Barrier::of(func, block, inst))
+}
+
+/// The node of the text that an instruction came from.
+fn node(func: &Function, inst: Inst) -> NodeId {
+    source_node(func.insts[inst].loc).unwrap_or(NodeId(0))
+}
