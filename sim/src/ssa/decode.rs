@@ -366,11 +366,9 @@ impl Decoder<'_> {
                     compare,
                 }
             }
-            Op::Atomic(AtomicOp::Cast, access) => Action::CompareStore {
-                d,
-                args: [args[1], args[2]],
-                place: self.place(&access, args[0])?,
-            },
+            Op::Atomic(AtomicOp::Cast, access) => {
+                Action::CompareStore { d, args: [args[1], args[2]], place: self.place(&access, args[0])? }
+            }
             Op::TryAtomic(op, access) => {
                 let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
                 Action::TryAtomic {

@@ -255,7 +255,8 @@ impl Engine for Ssa<'_> {
                     let mut old = generic_atomic::NOT_DONE & u64::MAX >> (64 - 8 * size);
                     if is_done {
                         let f = &f[usize::from(space == memory::Space::Global)];
-                        let slice = step.memory.access(place.space, lane, address, size, AccessKind::Atomic)?;
+                        let slice =
+                            step.memory.access(place.space, lane, address, size, AccessKind::Atomic)?;
                         old = memory::read_le(slice);
                         memory::write_le(slice, f.one([old, values.get(*b, lane), values.get(*c, lane)])[0]);
                     }

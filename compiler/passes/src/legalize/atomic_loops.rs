@@ -35,7 +35,8 @@
 
 use ptxc_ir::op::BytePick;
 use ptxc_ir::{
-    Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, IntCond, MemType, Op, Order, Space, Type, Value,
+    Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, IntCond, MemType, Op, Order, Space, Type,
+    Value,
 };
 use ptxc_sass::Arch;
 

@@ -67,7 +67,8 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
         let old = e.func.add_block_param(behind, ty);
         e.rename(result, old);
     }
-    let onward = |old: Value| BlockCall::new(behind, if result.is_some() { std::slice::from_ref(&old) } else { &[] });
+    let onward =
+        |old: Value| BlockCall::new(behind, if result.is_some() { std::slice::from_ref(&old) } else { &[] });
 
     let (old, done) = e.pair(Op::TryAtomic(op, access), ty, args);
     let aside = e.block();
@@ -82,7 +83,9 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
             e.value(Op::Iadd, place, &[args[0], offset])
         }
     };
-    let at = |address: Value| -> Vec<Value> { std::iter::once(address).chain(args[1..].iter().copied()).collect() };
+    let at = |address: Value| -> Vec<Value> {
+        std::iter::once(address).chain(args[1..].iter().copied()).collect()
+    };
     let access = Access { offset: 0, ..access };
     // The update where there is one; its old content is needed where the result is.
     let update = |e: &mut Emitter, space: Space, address: Value| {
@@ -98,7 +101,8 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
         let is_own = e.value(Op::IsSpace(Space::Shared), Type::B32, &[generic]);
         e.end(Op::Branch(false), &[is_own], &[BlockCall::new(own, &[]), BlockCall::new(other, &[])]);
         e.go_on(own);
-        let address = if in_cluster { exact } else { e.value(Op::FromGeneric(Space::Shared), Type::B32, &[generic]) };
+        let address =
+            if in_cluster { exact } else { e.value(Op::FromGeneric(Space::Shared), Type::B32, &[generic]) };
         update(e, Space::Shared, address);
         e.go_on(other);
         if in_cluster {

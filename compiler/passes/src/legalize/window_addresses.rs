@@ -64,7 +64,8 @@ pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
                 emitter.become_op(inst, Op::Isub, Type::B32, &[address, start]);
             }
             mut op => {
-                let Some(access) = op.access_mut().filter(|access| access.space == Space::SharedCluster) else {
+                let Some(access) = op.access_mut().filter(|access| access.space == Space::SharedCluster)
+                else {
                     return false;
                 };
                 access.space = Space::Generic;

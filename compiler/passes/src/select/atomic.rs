@@ -22,7 +22,8 @@ use crate::mir::VReg;
 impl Lower<'_> {
     pub(super) fn lower_atomic(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access) | IrOp::TryAtomic(atomic, access)) = data.op
+        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access) | IrOp::TryAtomic(atomic, access)) =
+            data.op
         else {
             return;
         };

@@ -246,7 +246,8 @@ impl Lower<'_> {
     fn is_in_shared_window(&self, address: Value) -> bool {
         let high = self.def_data(address).filter(|data| data.op == IrOp::Pack).map(|data| data.args[1]);
         let high = high.and_then(|high| self.def_data(high));
-        self.arch >= Arch::Sm90 && high.is_some_and(|high| high.op == IrOp::SpecialReg(SpecialReg::SharedWindowHigh))
+        self.arch >= Arch::Sm90
+            && high.is_some_and(|high| high.op == IrOp::SpecialReg(SpecialReg::SharedWindowHigh))
     }
 
     /// `[base+uniform+offset]`.

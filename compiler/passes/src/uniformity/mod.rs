@@ -327,7 +327,12 @@ impl Solver<'_> {
 fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
-        Op::Atomic(..) | Op::TryAtomic(..) | Op::Shfl(_) | Op::Elect | Op::Call(_, false) | Op::CallIndirect(_) => true,
+        Op::Atomic(..)
+        | Op::TryAtomic(..)
+        | Op::Shfl(_)
+        | Op::Elect
+        | Op::Call(_, false)
+        | Op::CallIndirect(_) => true,
         // One thread after another arrives, and what one has found another one need not have.
         Op::MbarrierArrive(..) | Op::MbarrierState(..) | Op::MbarrierParity(..) => true,
         Op::Load(access) => {

@@ -40,13 +40,18 @@ pub(super) fn rule(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
     }
 }
 
-/// An access through a generic address whose space is known goes to that space.
+/// An access through a generic address whose space is known goes to that space. The thread's own memory has no atomic
+/// updates but generic ones.
 pub(super) fn memory(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
     let data = &folder.func.insts[inst];
     if data.op.access()?.space != Space::Generic {
         return None;
     }
     let (Op::ToGeneric(space), _, &[inner]) = folder.def(data.args[0])? else { return None };
+    let is_update = matches!(data.op, Op::Atomic(..) | Op::Red(..));
+    if matches!(data.op, Op::TryAtomic(..)) || is_update && space == Space::Local {
+        return None;
+    }
     let (mut op, ty, mut args) = (data.op, data.ty, data.args.clone());
     args[0] = inner;
     op.access_mut()?.space = space;
