@@ -170,7 +170,7 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
         }
         (Unit::Virtual(mut mir), rule) if combine::RULES.iter().any(|(name, _)| *name == rule) => {
             for (_, apply) in combine::RULES.iter().filter(|(name, _)| *name == rule) {
-                apply(&mut mir);
+                apply(&mut mir, arch);
             }
             verify_mir(&mir).map_err(errors)?;
             Unit::Virtual(mir)

@@ -339,8 +339,10 @@ spelled! {
         ConstWindow = "const_window",
         /// Its high word.
         ConstWindowHigh = "const_window_high",
-        /// The high word of the generic address of the shared window, whose low word is zero; made by
+        /// The low word of the generic address of the shared window, which is zero from sm_90 on; made by
         /// legalization.
+        SharedWindow = "shared_window",
+        /// Its high word.
         SharedWindowHigh = "shared_window_high",
     }
 }

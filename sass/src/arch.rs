@@ -70,10 +70,32 @@ impl Arch {
         0x20
     }
 
+    /// Byte offset in constant bank 0 of the generic address of the shared window; `None` where its high word is
+    /// `SR_SWINHI` and its low word zero.
+    pub const fn shared_window(self) -> Option<u32> {
+        match self {
+            Arch::Sm90 => None,
+            _ => Some(0x18),
+        }
+    }
+
     /// Byte offset in constant bank 0 of the generic address of constant bank 3, where the module's constant
-    /// variables lie: ptxas loads it for `cvta.const` on sm_90 (other targets have not been looked at).
+    /// variables lie: ptxas loads it for `cvta.const`.
     pub const fn constant_window(self) -> u32 {
-        0xd0
+        match self {
+            Arch::Sm90 => 0xd0,
+            _ => 0x50,
+        }
+    }
+
+    /// The warps that a multiprocessor has room for, where that is a constant and no special register tells it.
+    pub const fn warp_slots(self) -> Option<u32> {
+        match self {
+            Arch::Sm75 => Some(32),
+            Arch::Sm80 => Some(64),
+            Arch::Sm86 | Arch::Sm89 => Some(48),
+            Arch::Sm90 => None,
+        }
     }
 
     /// Bytes at the start of a CTA's shared window that the system keeps.

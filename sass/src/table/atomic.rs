@@ -87,7 +87,8 @@ pub(super) static ATOMS: Row = Row {
         Modifier::new(
             ModKind::Atomic,
             &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".POPC.INC.32"],
-        ),
+        )
+        .limited(&[(".POPC.INC.32", Archs::since(Arch::Sm80))]),
         ATOMIC_SIZE,
         Modifier::new(ModKind::DataType, &["", ".S32"]),
     ],

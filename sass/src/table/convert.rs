@@ -4,6 +4,7 @@ use super::archs::Archs;
 use super::row::{
     Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
+use crate::arch::Arch;
 
 /// What the rows of this family share.
 const XU: Row = Row {
@@ -34,8 +35,10 @@ const FROM_INT: Modifier =
     Modifier::new(ModKind::SourceType, &[".U8", ".S8", ".U16", ".S16", ".U32", ""]).default_to(5);
 const TO_LONG: Modifier = Modifier::new(ModKind::DataType, &[".U64", ".S64"]);
 const FROM_LONG: Modifier = Modifier::new(ModKind::SourceType, &[".U64", ".S64"]);
-const TO_HALF: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".BF16"]);
-const FROM_HALF: Modifier = Modifier::new(ModKind::SourceType, &[".F16", ".BF16"]);
+/// `F2FP` alone rounds to bfloat16 before sm_90, and a shift widens it.
+const BRAIN: &[(&str, Archs)] = &[(".BF16", Archs::since(Arch::Sm90))];
+const TO_HALF: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".BF16"]).limited(BRAIN);
+const FROM_HALF: Modifier = Modifier::new(ModKind::SourceType, &[".F16", ".BF16"]).limited(BRAIN);
 const HALF_B: Slot = Slot::read("b", Kinds::R).neg().abs();
 const FROM_DOUBLE: Modifier = Modifier::new(ModKind::SourceType, &[".F64"]);
 
@@ -204,8 +207,8 @@ pub(super) static F2F_HALF: Row = Row {
     slots: &[D, Slot::read("b", Kinds::R)],
     mods: &[
         FTZ,
-        Modifier::new(ModKind::DataType, &[".F16", ".BF16", ".F32"]),
-        Modifier::new(ModKind::SourceType, &[".F16", ".BF16", ".F32"]),
+        Modifier::new(ModKind::DataType, &[".F16", ".BF16", ".F32"]).limited(BRAIN),
+        Modifier::new(ModKind::SourceType, &[".F16", ".BF16", ".F32"]).limited(BRAIN),
         ROUND,
     ],
     opcode: 0x304,

@@ -115,8 +115,8 @@ pub(super) static FMNMX: Row = Row {
     slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT), Slot::read("ps", Kinds::P).not()],
     mods: &[
         FTZ,
-        Modifier::new(ModKind::Mode, &["", ".NAN"]),
-        Modifier::new(ModKind::Sign, &["", ".XORSIGN"]),
+        Modifier::new(ModKind::Mode, &["", ".NAN"]).limited(&[(".NAN", Archs::since(Arch::Sm80))]),
+        Modifier::new(ModKind::Sign, &["", ".XORSIGN"]).limited(&[(".XORSIGN", Archs::since(Arch::Sm86))]),
     ],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,
@@ -134,6 +134,7 @@ pub(super) static I2FP: Row = Row {
     ],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,
+    archs: Archs::since(Arch::Sm86),
     opcode: 0x245,
     ..FMA
 };
@@ -215,8 +216,12 @@ pub(super) static F2FP: Row = Row {
     mods: &[
         Modifier::new(ModKind::Sat, &["", ".SATFINITE"]),
         Modifier::new(ModKind::Variant, &["", ".RELU"]),
-        Modifier::new(ModKind::DataType, &[".F16", ".BF16"]),
-        Modifier::new(ModKind::SourceType, &[".F32"]),
+        Modifier::new(ModKind::DataType, &[".F16", ".BF16"]).spelled(&[(
+            ".F16",
+            Archs::before(Arch::Sm89),
+            "",
+        )]),
+        Modifier::new(ModKind::SourceType, &[".F32"]).spelled(&[(".F32", Archs::before(Arch::Sm89), "")]),
         Modifier::new(ModKind::Mode, &[".PACK_AB"]),
         Modifier::new(ModKind::Round, &["", ".RZ"]),
     ],

@@ -50,9 +50,11 @@ const MMA_C: Slot = Slot::read("c", MMA).neg().abs().reuse(2).imm(ImmFormat::Hal
 
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]);
 const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]);
-const SAT_OR_RELU: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT", ".RELU"]);
+const SAT_OR_RELU: Modifier =
+    Modifier::new(ModKind::Sat, &["", ".SAT", ".RELU"]).limited(&[(".RELU", Archs::since(Arch::Sm80))]);
 const NAN: Modifier = Modifier::new(ModKind::Mode, &["", ".NAN"]);
-const XORSIGN: Modifier = Modifier::new(ModKind::Sign, &["", ".XORSIGN"]);
+const XORSIGN: Modifier =
+    Modifier::new(ModKind::Sign, &["", ".XORSIGN"]).limited(&[(".XORSIGN", Archs::since(Arch::Sm86))]);
 const ONES: Modifier = Modifier::new(ModKind::Mode, &["", ".BF"]);
 
 pub(super) static HADD2: Row = Row {
@@ -69,7 +71,7 @@ pub(super) static HADD2_BF16: Row = Row {
     summary: "d = a + b on two bfloat16, rounded",
     slots: &[D, A, BRAIN_B],
     mods: &[],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x230,
     ..HALF
 };
@@ -100,7 +102,7 @@ pub(super) static HMUL2_BF16: Row = Row {
     summary: "d = a * b on two bfloat16, rounded",
     slots: &[D, A, BRAIN_B],
     mods: &[],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x232,
     ..HALF
 };
@@ -141,7 +143,7 @@ pub(super) static HFMA2_MMA_BF16: Row = Row {
     slots: &[D, MMA_A, MMA_B.imm(ImmFormat::BrainPair), MMA_C.imm(ImmFormat::BrainPair)],
     mods: &[Modifier::new(ModKind::Sat, &["", ".RELU"])],
     latency: LatencyClass::HalfMma,
-    archs: TENSOR_HALVES,
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x235,
     ..HALF
 };
@@ -160,7 +162,7 @@ pub(super) static HSETP2_BF16: Row = Row {
     summary: "HSETP2 of bfloat16",
     slots: &[PD, PE, A, BRAIN_B, PS],
     mods: &[COMPARE, COMBINE],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x234,
     ..HALF_ALU
 };
@@ -179,7 +181,7 @@ pub(super) static HSET2_BF16: Row = Row {
     summary: "HSET2 of bfloat16",
     slots: &[D, A, BRAIN_B, PS],
     mods: &[ONES, COMPARE, COMBINE],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::since(Arch::Sm90),
     opcode: 0x233,
     ..HALF_ALU
 };

@@ -1,7 +1,8 @@
 //! Moves from special registers and from general to uniform ones.
 
-use super::archs::Archs;
+use super::archs::{Archs, Spelling};
 use super::row::{Completion, Effects, Kinds, LatencyClass, Pipe, Row, Slot, Width};
+use crate::arch::Arch;
 
 const MOVE: Row = Row {
     mnemonic: "",
@@ -59,6 +60,7 @@ pub(super) static R2UR: Row = Row {
     slots: &[UD, Slot::read("a", Kinds::R)],
     pipe: Pipe::Alu,
     latency: LatencyClass::R2ur,
+    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "R2UR", opcode: 0x3c2 }],
     opcode: 0x2ca,
     ..MOVE
 };

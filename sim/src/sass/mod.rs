@@ -311,6 +311,9 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
     put(program.arch.stack_top() as usize, 4, shape.local_bytes.into());
     put(program.arch.local_window() as usize, 8, LOCAL_WINDOW);
     put(program.arch.constant_window() as usize, 8, CONSTANT_WINDOW);
+    if let Some(offset) = program.arch.shared_window() {
+        put(offset as usize, 8, crate::memory::SHARED_WINDOW);
+    }
     if let Some(offset) = program.arch.global_descriptor() {
         put(offset as usize, 8, memory::DESCRIPTOR);
     }

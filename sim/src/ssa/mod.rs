@@ -748,6 +748,7 @@ fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Faul
         SpecialReg::LocalWindowHigh => (memory::LOCAL_WINDOW >> 32) as u32,
         SpecialReg::ConstWindow => memory::CONSTANT_WINDOW as u32,
         SpecialReg::ConstWindowHigh => (memory::CONSTANT_WINDOW >> 32) as u32,
+        SpecialReg::SharedWindow => memory::SHARED_WINDOW as u32,
         SpecialReg::SharedWindowHigh => (memory::SHARED_WINDOW >> 32) as u32,
     })
 }

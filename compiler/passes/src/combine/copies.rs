@@ -7,12 +7,12 @@
 //! A copy into a component of a wider register stays, since it makes the tuple; so does one under a guard.
 //! The copy itself is left to the removal of dead code. Cost: linear.
 
-use ptxc_sass::{Op, OperandKind, RegFile};
+use ptxc_sass::{Arch, Op, OperandKind, RegFile};
 
 use crate::mir::{Mir, Renames, VReg};
 
 /// Propagates copies between general registers.
-pub fn copies(mir: &mut Mir<VReg>) -> bool {
+pub fn copies(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let mut renames = Renames::default();
     for &block in &mir.layout {
         let mut copied = Vec::new();

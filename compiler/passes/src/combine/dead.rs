@@ -9,6 +9,8 @@
 //! effects and the terminators; parameters of blocks are live if their component is. Cost: linear in the
 //! operands.
 
+use ptxc_sass::Arch;
+
 use crate::mir::liveness::Components;
 use crate::mir::{EdgeArg, MBlockId, MInst, Mir, VReg};
 
@@ -21,7 +23,7 @@ enum Origin {
 }
 
 /// Removes dead instructions and dead block parameters.
-pub fn dead(mir: &mut Mir<VReg>) -> bool {
+pub fn dead(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let components = Components::new(mir);
     let mut origin: Vec<Option<Origin>> = vec![None; components.len()];
     let mut live = vec![false; components.len()];

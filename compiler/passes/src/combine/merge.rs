@@ -10,12 +10,12 @@
 //! arguments become moves. Cost: linear.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Inst, Op, Operand, OperandKind, RegFile};
+use ptxc_sass::{Arch, Inst, Op, Operand, OperandKind, RegFile};
 
 use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple, VReg};
 
 /// Merges straight lines of blocks.
-pub fn merge(mir: &mut Mir<VReg>) -> bool {
+pub fn merge(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let mut preds: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
     for &block in &mir.layout {
         for edge in mir.blocks[block].term.edges() {

@@ -1,8 +1,8 @@
 //! Combining: machine IR to better machine IR, still with virtual registers.
 //!
 //! In: what selection made. Out: the same function with fewer instructions: short branches as guards,
-//! straight lines as one block, no copies, constants of the warp in uniform registers, neighbours loaded together,
-//! nothing dead.
+//! straight lines as one block, no copies, constants of the warp in uniform registers or as operands, neighbours
+//! loaded together, nothing dead.
 //!
 //! ```text
 //!     branch %p0, mb2(0x0), mb1            MOV %r4, 0x0
@@ -13,6 +13,7 @@
 //! One file a rule, each a pass of its own with a name, listed in [`RULES`] in the order in which they run.
 //! Each is linear in the function but for [`predicate()`], which looks at a merged block again.
 
+mod constant_operands;
 mod copies;
 mod dead;
 mod merge;
@@ -22,6 +23,7 @@ mod tests;
 mod uniform_datapath;
 mod uniform_pairs;
 
+pub use constant_operands::constant_operands;
 pub use copies::copies;
 pub use dead::dead;
 pub use merge::merge;
@@ -33,8 +35,8 @@ use ptxc_sass::Arch;
 
 use crate::mir::{Mir, VReg};
 
-/// A rule: changes the function and tells whether it did.
-pub type Rule = fn(&mut Mir<VReg>) -> bool;
+/// A rule: changes the function for the architecture and tells whether it did.
+pub type Rule = fn(&mut Mir<VReg>, Arch) -> bool;
 
 /// The rules in the order in which [`combine`] applies them.
 pub const RULES: &[(&str, Rule)] = &[
@@ -43,13 +45,15 @@ pub const RULES: &[(&str, Rule)] = &[
     ("merge-blocks", merge),
     ("copies", copies),
     ("uniform-datapath", uniform_datapath),
+    ("constant-operands", constant_operands),
+    ("dead-code", dead),
     ("uniform-pairs", uniform_pairs),
     ("dead-code", dead),
 ];
 
 /// Applies all [`RULES`] in order.
-pub fn combine(mir: &mut Mir<VReg>, _arch: Arch) {
+pub fn combine(mir: &mut Mir<VReg>, arch: Arch) {
     for (_, rule) in RULES {
-        rule(mir);
+        rule(mir, arch);
     }
 }

@@ -22,7 +22,7 @@
 //! linear, as every conversion removes a block.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, RegFile};
+use ptxc_sass::{Arch, Inst, Label, Op, Operand, OperandKind, RegFile};
 
 use super::merge::{append, constant};
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple, VReg};
@@ -31,7 +31,7 @@ use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple,
 pub const LIMIT: usize = 6;
 
 /// Turns short branches into guards.
-pub fn predicate(mir: &mut Mir<VReg>) -> bool {
+pub fn predicate(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let cfg = Cfg::new(mir);
     let mut state = State {
         mir,

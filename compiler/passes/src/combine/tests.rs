@@ -16,7 +16,7 @@ fn combined(text: &str) -> String {
     let selected = select(&func, Arch::Sm90, &Uniformity::compute(&func), &frequency);
     let mut mir = selected.expect("the test's function is selected");
     for (name, rule) in super::RULES {
-        rule(&mut mir);
+        rule(&mut mir, Arch::Sm90);
         if let Err(errors) = verify(&mir) {
             panic!("{name}: {}\n{mir}", errors[0]);
         }

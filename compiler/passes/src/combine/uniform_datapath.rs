@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use petgraph::unionfind::UnionFind;
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
+use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
 use smallvec::SmallVec;
 
 use crate::mir::liveness::for_each_term_use;
@@ -58,7 +58,7 @@ impl Candidate {
 }
 
 /// Moves what pays.
-pub fn uniform_datapath(mir: &mut Mir<VReg>) -> bool {
+pub fn uniform_datapath(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let cfg = Cfg::new(mir);
     let (mut list, of_reg) = candidates(mir, &cfg);
     visit_readers(mir, &mut list, &of_reg);

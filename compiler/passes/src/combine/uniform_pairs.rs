@@ -11,12 +11,12 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_sass::{Inst, Op, Operand, OperandKind, RegFile};
+use ptxc_sass::{Arch, Inst, Op, Operand, OperandKind, RegFile};
 
 use crate::mir::{Mir, Renames, VReg};
 
 /// Joins loads of neighbouring words.
-pub fn uniform_pairs(mir: &mut Mir<VReg>) -> bool {
+pub fn uniform_pairs(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let mut renames = Renames::default();
     for block in mir.layout.clone() {
         let mut loads: BTreeMap<(u8, u32), (usize, VReg)> = BTreeMap::new();

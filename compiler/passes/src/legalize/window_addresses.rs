@@ -2,8 +2,8 @@
 //!
 //! | space | generic address |
 //! |---|---|
-//! | shared, of the CTA or the cluster | the address in the window as low word, the window's high word as high word |
-//! | local, constant | the window's generic address plus the address in the window |
+//! | shared, of the CTA or the cluster, on sm_90 | the address in the window as low word, the window's high word as high word |
+//! | shared before sm_90, local, constant | the window's generic address plus the address in the window |
 //!
 //! ```text
 //! v1 = symbol.b32 @array                   v4 = sreg.b32 local_top
@@ -20,7 +20,7 @@
 //!
 //! The local variables of a kernel lie at the end of the thread's local memory, with spilled registers in front of
 //! them, so that where they are does not depend on how many are spilled. Those of a device function end where its
-//! caller's frame begins, which is what `local_top` is there. ptxas uses the same windows on sm_90. Linear.
+//! caller's frame begins, which is what `local_top` is there. ptxas uses the same windows. Linear.
 
 use ptxc_ir::{Function, Op, Space, SpecialReg, Type, Value};
 use ptxc_sass::Arch;
@@ -31,7 +31,8 @@ use super::emitter::{Emitter, rewrite};
 const FRAME_ALIGN: u32 = 16;
 
 /// Makes addresses in windows sums with what says where the windows are.
-pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
+pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
+    let is_high_word = arch.shared_window().is_none();
     let local_bytes = func.local_bytes().next_multiple_of(FRAME_ALIGN);
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();
@@ -43,7 +44,7 @@ pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
                 let below = emitter.constant(Type::B32, u64::from(offset.wrapping_sub(local_bytes)));
                 emitter.become_op(inst, Op::Iadd, Type::B32, &[top, below]);
             }
-            Op::ToGeneric(Space::Shared | Space::SharedCluster) => {
+            Op::ToGeneric(Space::Shared | Space::SharedCluster) if is_high_word => {
                 let high = special(emitter, SpecialReg::SharedWindowHigh);
                 emitter.become_op(inst, Op::Pack, Type::B64, &[data.args[0], high]);
             }
@@ -54,7 +55,7 @@ pub fn window_addresses(func: &mut Function, _arch: Arch) -> bool {
                 let offset = emitter.value(Op::Zext, Type::B64, &[data.args[0]]);
                 emitter.become_op(inst, Op::Iadd, Type::B64, &[start, offset]);
             }
-            Op::FromGeneric(Space::Shared | Space::SharedCluster) => {
+            Op::FromGeneric(Space::Shared | Space::SharedCluster) if is_high_word => {
                 emitter.become_op(inst, Op::Trunc, Type::B32, &[data.args[0]]);
             }
             Op::FromGeneric(space) => {
@@ -86,6 +87,7 @@ fn special(emitter: &mut Emitter, register: SpecialReg) -> Value {
 /// The words of a window's generic address.
 fn window(space: Space) -> Option<[SpecialReg; 2]> {
     match space {
+        Space::Shared => Some([SpecialReg::SharedWindow, SpecialReg::SharedWindowHigh]),
         Space::Local => Some([SpecialReg::LocalWindow, SpecialReg::LocalWindowHigh]),
         Space::Const => Some([SpecialReg::ConstWindow, SpecialReg::ConstWindowHigh]),
         _ => None,

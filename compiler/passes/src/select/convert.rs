@@ -8,7 +8,7 @@
 //! ```
 
 use ptxc_ir::{FloatMode, Inst as IrInst, InstData, Op as IrOp, Rounding, Type};
-use ptxc_sass::{Inst, ModKind, Op, Operand};
+use ptxc_sass::{Inst, ModKind, Op, Operand, OperandFlags, OperandKind, RegFile};
 
 use super::float::{with_ftz, with_round};
 use super::half::{format_text, is_half};
@@ -38,12 +38,14 @@ impl Lower<'_> {
                     return self.emit(with_round(made.ops([to, b]), round));
                 }
                 let b = self.any_value(data.args[0]);
-                // The arithmetic pipe rounds to nearest and towards zero only.
-                let made = match (round, signed) {
-                    (Rounding::Down | Rounding::Up, true) => Inst::new(Op::I2F),
-                    (Rounding::Down | Rounding::Up, false) => Inst::new(Op::I2F).with(".U32"),
-                    (_, true) => Inst::new(Op::I2FP).with(".S32"),
-                    (_, false) => Inst::new(Op::I2FP).with(".U32"),
+                // The arithmetic pipe, where it converts, rounds to nearest and towards zero only.
+                let arithmetic = Op::I2FP.row().archs.contains(self.arch)
+                    && matches!(round, Rounding::Nearest | Rounding::Zero);
+                let made = match (arithmetic, signed) {
+                    (false, true) => Inst::new(Op::I2F),
+                    (false, false) => Inst::new(Op::I2F).with(".U32"),
+                    (true, true) => Inst::new(Op::I2FP).with(".S32"),
+                    (true, false) => Inst::new(Op::I2FP).with(".U32"),
                 };
                 self.emit(with_round(made.ops([to, b]), round));
             }
@@ -131,9 +133,60 @@ impl Lower<'_> {
         round: Rounding,
         [relu, finite]: [bool; 2],
     ) {
+        if !Op::F2FP.row().archs.contains(self.arch) {
+            return self.round_to_halves_apart(to, [a, b], ty, round, [relu, finite]);
+        }
         let made = with_round(Inst::new(Op::F2FP).with(format_text(ty)).ops([to, a, b]), round);
         let made = if relu { made.with(".RELU") } else { made };
         self.emit(if finite { made.with(".SATFINITE") } else { made });
+    }
+
+    /// The same where one instruction rounds one number: PTX has neither `bf16`, clamping nor saturation there.
+    fn round_to_halves_apart(
+        &mut self,
+        to: Operand<VReg>,
+        [a, b]: [Operand<VReg>; 2],
+        ty: Type,
+        round: Rounding,
+        [relu, finite]: [bool; 2],
+    ) {
+        if ty == Type::BF16 || relu || finite {
+            let op = IrOp::FloatToHalf(round, relu, finite);
+            return self.unsupported(&op, format!("{} has no such rounding", self.arch));
+        }
+        let rounded = |to, from| {
+            let made = Inst::new(Op::F2F_HALF)
+                .with_kind(ModKind::DataType, ".F16")
+                .with_kind(ModKind::SourceType, ".F32");
+            with_round(made.ops([to, from]), round)
+        };
+        if a == Operand::rz() {
+            let b = self.in_register(b);
+            return self.emit(rounded(to, b));
+        }
+        let [low, high] = [self.temp(), self.temp()].map(Operand::reg);
+        for (half, from) in [(low, b), (high, a)] {
+            let from = self.in_register(from);
+            self.emit(rounded(half, from));
+        }
+        self.emit(Inst::new(Op::PRMT).ops([to, low, Operand::imm(0x5410), high]));
+    }
+
+    /// An operand in a general register without signs.
+    fn in_register(&mut self, operand: Operand<VReg>) -> Operand<VReg> {
+        let is_plain = operand.flags == OperandFlags::default();
+        let is_general = match operand.kind {
+            OperandKind::Reg(reg) => reg.file == RegFile::Gpr,
+            OperandKind::Zero(file) => file == RegFile::Gpr,
+            _ => false,
+        };
+        if is_plain && is_general {
+            return operand;
+        }
+        let to = Operand::reg(self.temp());
+        // Adding -0 changes no number.
+        self.emit(Inst::new(Op::FADD).ops([to, Operand::rz().neg(), operand]));
+        to
     }
 
     /// Two numbers that are rounded for this word alone: one instruction does both.

@@ -275,6 +275,9 @@ impl Lower<'_> {
     /// A minimum or maximum of which one argument is another one of the kind, or a sum, that nothing else
     /// uses: the instruction that takes all three operands.
     fn minmax_of_three(&mut self, data: &InstData) -> Option<(Op, [Operand<VReg>; 3])> {
+        if !Op::VIADDMNMX.row().archs.contains(self.arch) {
+            return None;
+        }
         for (inner, other) in [(data.args[0], data.args[1]), (data.args[1], data.args[0])] {
             let Some(below) = self.foldable(inner).filter(|below| below.ty == data.ty) else { continue };
             let last = self.src(other);

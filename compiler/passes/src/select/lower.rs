@@ -38,7 +38,8 @@ pub(super) enum Src {
     Imm(u32),
     /// A word of a constant bank, the same for all threads.
     Bank(BankPlace),
-    /// The address of that byte of the CTA's static shared memory.
+    /// The address of that byte of the CTA's static shared memory, where the CTA's number in its cluster is a part of
+    /// the address; else it is a constant.
     Shared(u32),
     /// A component of a value in general registers.
     Word(Value, u8),
@@ -247,6 +248,9 @@ impl<'a> Lower<'a> {
                 IrOp::SymbolAddr(symbol) => {
                     let symbol = &self.func.symbols[symbol];
                     return match (symbol.offset, symbol.space) {
+                        (Some(offset), ptxc_ir::Space::Shared) if self.arch < Arch::Sm90 => {
+                            Src::Imm(self.arch.reserved_shared() + offset)
+                        }
                         (Some(offset), ptxc_ir::Space::Shared) => Src::Shared(offset),
                         (Some(offset), ptxc_ir::Space::Const) => Src::Imm(offset),
                         _ => Src::Word(value, 0),

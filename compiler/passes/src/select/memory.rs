@@ -198,6 +198,9 @@ impl Lower<'_> {
             (None, CacheOp::Lu) => inst = inst.with(".LU"),
             _ => {}
         }
+        if strong.is_none() && self.arch == Arch::Sm75 {
+            inst = inst.with(".SYS");
+        }
         self.emit(inst);
     }
 

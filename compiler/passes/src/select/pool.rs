@@ -71,7 +71,8 @@ pub(super) enum Pooled {
         /// Bytes, 1 or 2.
         bytes: u8,
     },
-    /// The address of a byte of static shared memory, in a general register.
+    /// The address of a byte of static shared memory, in a general register; this and the next two where it is no
+    /// constant.
     SharedCopy(u32),
     /// The same, made without uniform registers.
     SharedAlone(u32),
@@ -198,9 +199,6 @@ impl Pool {
             }
             Pooled::SharedAlone(offset) => {
                 let base = Operand::imm(arch.reserved_shared() + offset);
-                if arch < Arch::Sm90 {
-                    return vec![Inst::new(Op::MOV).ops([to, base])];
-                }
                 let [rank, low] = [(); 2].map(|()| Operand::reg(mir.new_vreg(RegFile::Gpr, 1)));
                 vec![
                     Inst::new(Op::S2R).ops([rank, Operand::special(SpecialReg::CgaCtaId)]),
@@ -210,9 +208,6 @@ impl Pool {
             }
             Pooled::Shared(offset) => {
                 let base = Operand::imm(arch.reserved_shared() + offset);
-                if arch < Arch::Sm90 {
-                    return vec![Inst::new(Op::UMOV).ops([to, base])];
-                }
                 let rank = Operand::reg(self.request(Pooled::CtaRank, block, mir, cfg));
                 let low = Operand::reg(mir.new_vreg(RegFile::Ugpr, 1));
                 vec![

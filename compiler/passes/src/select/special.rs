@@ -25,6 +25,8 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         IrReg::LocalWindowHigh => arch.local_window() + 4,
         IrReg::ConstWindow => arch.constant_window(),
         IrReg::ConstWindowHigh => arch.constant_window() + 4,
+        IrReg::SharedWindow => arch.shared_window()?,
+        IrReg::SharedWindowHigh => arch.shared_window()? + 4,
         _ => return None,
     })
 }
@@ -82,6 +84,9 @@ impl Lower<'_> {
         if let Some(clock) = clock(reg) {
             let op = if data.ty == Type::B64 { Op::CS2R } else { Op::CS2R_32 };
             return self.emit(Inst::new(op).ops([to, Operand::special(clock)]));
+        }
+        if let (IrReg::NumWarps, Some(slots)) = (reg, self.arch.warp_slots()) {
+            return self.emit(Inst::new(Op::MOV).ops([to, Operand::imm(slots)]));
         }
         let (from, bits) = match reg {
             IrReg::WarpId => (SpecialReg::WarpId, 7),

@@ -1,0 +1,106 @@
+//! Words of constant banks become operands of their readers, where arithmetic takes them.
+//!
+//! ```text
+//! LDC.64 %r4, c[0x0][0x160]
+//! ULDC %ur1, c[0x0][0x16c]                   FFMA %r9, %r8, c[0x0][0x16c], %r7
+//! FFMA %r9, %r8, %ur1, %r7             =>    MOV %r4, c[0x0][0x160]
+//! LDG.E %r3, desc[%ur0][%r4.64]              MOV %r4.1, c[0x0][0x164]
+//!                                            LDG.E %r3, desc[%ur0][%r4.64]
+//! ```
+//!
+//! Before sm_90 an operand of arithmetic may be a word of a constant bank, or two for a 64-bit operand, which has to
+//! lie at a multiple of eight. That takes no register and no instruction. What is read in another place, such as an
+//! address, is moved into general registers, which takes a fixed time, where a load would occupy a scoreboard. Loads
+//! that nobody reads any more are left to the removal of dead code. On sm_90 NVIDIA's compiler has no such operands,
+//! and the rule does nothing. Cost: linear in the operands.
+
+use cranelift_entity::SecondaryMap;
+use ptxc_sass::{Arch, Halves, Inst, Kinds, Op, Operand, OperandKind, Role};
+use smallvec::SmallVec;
+
+use crate::mir::{MInst, Mir, VReg, VRegId, takes_operands};
+
+/// A place in a constant bank: the bank and the byte offset.
+type Place = (u8, u32);
+
+/// Whether arithmetic on the architecture reads constant banks in NVIDIA's own code.
+const fn reads_banks(arch: Arch) -> bool {
+    (arch as u8) < Arch::Sm90 as u8
+}
+
+/// Replaces loaded words by operands, and the loads that stay by moves.
+pub fn constant_operands(mir: &mut Mir<VReg>, arch: Arch) -> bool {
+    if !reads_banks(arch) {
+        return false;
+    }
+    let mut places: SecondaryMap<VRegId, Option<Place>> = SecondaryMap::new();
+    for inst in mir.insts() {
+        if let Some((reg, place)) = loaded(mir, &inst.inst) {
+            places[reg.id] = Some(place);
+        }
+    }
+    let mut any = false;
+    for block in mir.layout.clone() {
+        let insts = std::mem::take(&mut mir.blocks[block].insts);
+        let mut out = Vec::with_capacity(insts.len());
+        for mut inst in insts {
+            any |= read_banks(&mut inst, &places, arch);
+            match moves(mir, &inst) {
+                Some(moves) => out.extend(moves),
+                None => out.push(inst),
+            }
+        }
+        mir.blocks[block].insts = out;
+    }
+    any
+}
+
+/// The register that an unguarded load of words fills as a whole, and where they lie.
+fn loaded(mir: &Mir<VReg>, inst: &Inst<VReg>) -> Option<(VReg, Place)> {
+    if !matches!(inst.op, Op::LDC | Op::ULDC) || inst.guard.is_some() || is_narrow(inst) {
+        return None;
+    }
+    let OperandKind::Const { bank, offset } = inst.operands[1].kind else { return None };
+    let reg = inst.operands[0].as_reg()?;
+    (mir.vregs[reg.id].width == inst.slot_width(0)).then_some((reg, (bank, offset)))
+}
+
+/// Whether a load is of less than a word.
+fn is_narrow(inst: &Inst<VReg>) -> bool {
+    [".U8", ".S8", ".U16", ".S16"].into_iter().any(|size| inst.has(size))
+}
+
+/// Lets an instruction read what it can from the banks.
+fn read_banks(inst: &mut MInst<VReg>, places: &SecondaryMap<VRegId, Option<Place>>, arch: Arch) -> bool {
+    let row = inst.inst.row();
+    let mut any = false;
+    for (index, slot) in row.slots.iter().enumerate().filter(|(_, slot)| slot.role == Role::Use) {
+        if !slot.accepts(Kinds::CONST, arch) || slot.halves != Halves::None {
+            continue;
+        }
+        let old = inst.inst.operands[index];
+        let OperandKind::Reg(reg) = old.kind else { continue };
+        let Some((bank, first)) = places[reg.id] else { continue };
+        let offset = first + 4 * u32::from(reg.component);
+        if inst.inst.slot_width(index) == 2 && !offset.is_multiple_of(8) {
+            continue;
+        }
+        inst.inst.operands[index] = Operand { kind: OperandKind::Const { bank, offset }, ..old };
+        if takes_operands(&inst.inst) {
+            any = true;
+        } else {
+            inst.inst.operands[index] = old;
+        }
+    }
+    any
+}
+
+/// The moves in place of an unguarded load of words into general registers.
+fn moves(mir: &Mir<VReg>, inst: &MInst<VReg>) -> Option<SmallVec<[MInst<VReg>; 2]>> {
+    let (to, (bank, offset)) = loaded(mir, &inst.inst).filter(|_| inst.inst.op == Op::LDC)?;
+    let word = |n: u8| {
+        let from = Operand::constant(bank, offset + 4 * u32::from(n));
+        MInst::new(Inst::new(Op::MOV).ops([Operand::reg(to.component(n)), from]), inst.loc)
+    };
+    Some((0..inst.inst.slot_width(0)).map(word).collect())
+}
