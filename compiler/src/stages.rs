@@ -49,8 +49,9 @@ impl<T> Stage<T> {
 /// The architecture that a `.target` is compiled for: the oldest one with code generation that runs code for
 /// the target. What is newer than all of them gets the newest, with a finding (see
 /// [`unsupported_target`](crate::output::unsupported_target)).
-pub fn arch_of_target(_number: u32) -> Arch {
-    Arch::Sm90
+pub fn arch_of_target(number: u32) -> Arch {
+    let runs = pipeline::TARGETS.iter().find(|arch| arch.number() >= number);
+    *runs.or(pipeline::TARGETS.last()).unwrap_or(&Arch::Sm90)
 }
 
 /// The architecture to compile a file for.

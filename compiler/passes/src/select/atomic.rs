@@ -44,7 +44,8 @@ impl Lower<'_> {
             let what = format!("no instruction for it at {} elements of type {}", access.lanes, data.ty);
             return self.unsupported(&data.op, what);
         };
-        let is_plain = access.space == Space::Shared && data.ty == Type::B32;
+        let counts = Inst::<VReg>::new(Op::ATOMS).with(".POPC.INC.32").check_arch(self.arch).is_ok();
+        let is_plain = counts && access.space == Space::Shared && data.ty == Type::B32;
         if is_plain && result.is_none() && atomic == AtomicOp::Add && self.src(data.args[1]) == Src::Imm(1) {
             let address = Operand::mem(self.address(access, data.args[0]));
             let made = Inst::new(Op::ATOMS).with(".POPC.INC.32").ops([Operand::rz(), address]);
