@@ -41,6 +41,10 @@ pub struct Options {
     #[default]
     #[returns(copy)]
     pub strict: bool,
+    /// Whether updates that a warp does at one address are aggregated.
+    #[default]
+    #[returns(copy)]
+    pub aggregate: bool,
 }
 
 impl Options {

@@ -161,7 +161,9 @@ pub fn ssa<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
                 return Stage::of(Err(unsuited));
             }
             let arch = arch(db, func.file(db), options);
-            let result = pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent);
+            let ssa = pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent);
+            let result =
+                ssa.and_then(|ssa| pipeline::aggregate(ssa, arch, options.aggregate(db), &mut Silent));
             match result {
                 Ok(ssa) => {
                     let diagnostics = barriers::warnings(&ssa);

@@ -92,6 +92,9 @@ pub struct CodeArgs {
     /// Whether a product and a sum without rounding modifiers become one fused operation.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub fmad: bool,
+    /// Let one thread of a warp do the integer updates that all do at one address.
+    #[arg(long)]
+    pub aggregate_atomics: bool,
     /// How instructions wait.
     #[arg(long, value_enum, default_value_t)]
     pub sync: Sync,

@@ -30,7 +30,7 @@ pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String>
     }
     let serial = args.sync == Sync::Serial;
     let options = Options::builder(arch, args.opt, args.fmad, args.heuristic.clone(), args.max_regs, serial);
-    Ok(options.strict(args.strict).new(db))
+    Ok(options.strict(args.strict).aggregate(args.aggregate_atomics).new(db))
 }
 
 pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
@@ -281,6 +281,7 @@ fn passes(
     }
     let arch = arch(db, func.file(db), options);
     let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
+    let ssa = pipeline::aggregate(ssa, arch, options.aggregate(db), watcher)?;
     let max_regs = pipeline::register_limit(&ssa, options.max_regs(db));
     let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)
         .map_err(|halt| pipeline::name_unsupported(ast(db, func), halt))?;

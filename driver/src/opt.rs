@@ -215,6 +215,9 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
         "verify" => {}
         "verify-legal" => level = Level::Legal,
         "verify-converged" => level = Level::Converged,
+        "aggregate-atomics" => {
+            legalize::aggregate_atomics(func, arch);
+        }
         "fuse-multiply-add" => {
             legalize::fuse_multiply_add(func, arch);
         }

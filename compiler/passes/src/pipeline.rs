@@ -4,7 +4,7 @@
 //!
 //! | stage | passes | in → out |
 //! |---|---|---|
-//! | [`ssa`] | fuse-multiply-add, simplify | SSA as built → simplified SSA |
+//! | [`ssa`] | fuse-multiply-add, simplify; [aggregate-atomics](aggregate) | SSA as built → simplified SSA |
 //! | [`machine`] | legalize, simplify-legal, converge, gather, select, combine | SSA → machine IR |
 //! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, link, hazard-check | machine IR → program |
 //!
@@ -67,6 +67,7 @@ pub const TARGETS: &[Arch] = &Arch::ALL;
 pub const PASSES: &[&str] = &[
     "fuse-multiply-add",
     "simplify",
+    "aggregate-atomics",
     "legalize",
     "simplify-legal",
     "converge",
@@ -204,6 +205,22 @@ pub fn ssa(
     simplify(&mut func, if opt > 0 { Effort::Full } else { Effort::Clean });
     verified("simplify", &func, Level::Built)?;
     go_on(observer, "simplify", &func)?;
+    Ok(func)
+}
+
+/// Aggregates the updates that a warp does at one address, if `enabled`.
+pub fn aggregate(
+    mut func: Function,
+    arch: Arch,
+    enabled: bool,
+    observer: &mut dyn Observer,
+) -> Result<Function, Halt> {
+    observer.before("aggregate-atomics", &func);
+    if enabled {
+        legalize::aggregate_atomics(&mut func, arch);
+    }
+    verified("aggregate-atomics", &func, Level::Built)?;
+    go_on(observer, "aggregate-atomics", &func)?;
     Ok(func)
 }
 

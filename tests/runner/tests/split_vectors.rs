@@ -76,7 +76,8 @@ impl Update {
             (0..words).map(|n| format!("\tmov.b32 {{%h{}, %h{}}}, %r{n};\n", 2 * n, 2 * n + 1)).collect();
         let join: String =
             (0..words).map(|n| format!("\tmov.b32 %d{n}, {{%g{}, %g{}}};\n", 2 * n, 2 * n + 1)).collect();
-        let store: String = (0..words).map(|n| format!("\tst.global.b32 [%rd3+{}], %d{n};\n", 4 * n)).collect();
+        let store: String =
+            (0..words).map(|n| format!("\tst.global.b32 [%rd3+{}], %d{n};\n", 4 * n)).collect();
         let (before, behind) = if self.is_half() { (split, join + &store) } else { (String::new(), store) };
         let behind = if has_result { behind } else { String::new() };
         let mask = if shared { "3" } else { "-1" };
@@ -150,7 +151,8 @@ fn random(state: &mut u64) -> u64 {
 fn compare(shared: bool, inputs: impl Fn(Update, &mut u64) -> [Vec<u8>; 2]) {
     let updates = Update::all();
     let name = |n: usize| format!("k{n}");
-    let text: String = updates.iter().enumerate().map(|(n, update)| update.kernel(&name(n), shared)).collect();
+    let text: String =
+        updates.iter().enumerate().map(|(n, update)| update.kernel(&name(n), shared)).collect();
     let text = format!(".version 8.1\n.target sm_75\n.address_size 64\n{text}");
     let mut state = 0x9e37_79b9_7f4a_7c15;
     let cases: Vec<Case> = updates

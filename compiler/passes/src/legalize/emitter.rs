@@ -85,16 +85,29 @@ impl Emitter<'_> {
         slow: impl FnOnce(&mut Emitter) -> Value,
     ) {
         let result = self.func.result(inst);
-        let ty = self.func.ty(result);
-        let [aside, join] = [self.block(), self.block()];
-        let param = self.func.add_block_param(join, ty);
-        let targets = [BlockCall::new(aside, &[]), BlockCall::new(join, &[fast])];
+        if let Some(value) = self.aside(condition, Some(fast), |emitter| Some(slow(emitter))) {
+            self.rename(result, value);
+        }
+    }
+
+    /// Ends the block in hand by a branch: where `condition` holds, what `aside` emits runs in a block of its own.
+    /// What comes next goes to the block where both meet again; it has the value that `aside` gives, or `otherwise`
+    /// where the condition does not hold, as its parameter, if there is one.
+    pub fn aside(
+        &mut self,
+        condition: Value,
+        otherwise: Option<Value>,
+        aside: impl FnOnce(&mut Emitter) -> Option<Value>,
+    ) -> Option<Value> {
+        let [away, join] = [self.block(), self.block()];
+        let param = otherwise.map(|value| self.func.add_block_param(join, self.func.ty(value)));
+        let targets = [BlockCall::new(away, &[]), BlockCall::new(join, otherwise.as_slice())];
         self.end(Op::Branch(false), &[condition], &targets);
-        self.begin(aside);
-        let value = slow(self);
-        self.end(Op::Jump, &[], &[BlockCall::new(join, &[value])]);
+        self.begin(away);
+        let value = aside(self);
+        self.end(Op::Jump, &[], &[BlockCall::new(join, value.as_slice())]);
         self.go_on(join);
-        self.rename(result, param);
+        param
     }
 
     /// Makes a block, to be filled after [`go_on`](Self::go_on).

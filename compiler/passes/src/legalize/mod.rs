@@ -21,6 +21,7 @@ use ptxc_ir::Function;
 use ptxc_sass::Arch;
 
 mod address_offsets;
+mod aggregate_atomics;
 mod atomic_loops;
 mod bar_to_barrier;
 mod demanded_words;
@@ -52,6 +53,7 @@ mod wide_multiply_add;
 mod window_addresses;
 
 pub use address_offsets::address_offsets;
+pub use aggregate_atomics::aggregate_atomics;
 pub use atomic_loops::atomic_loops;
 pub use bar_to_barrier::bar_to_barrier;
 pub use demanded_words::demanded_words;
@@ -85,6 +87,8 @@ pub type Rule = fn(&mut Function, Arch) -> bool;
 
 /// The rules in the order in which [`legalize`] applies them. [`fuse_multiply_add`] is not among them: it
 /// changes results within what PTX permits, so that it is a pass of its own with a switch.
+///
+/// [`aggregate_atomics`] is another one, since who wants it knows that threads meet.
 ///
 /// The order matters where one rule feeds the next: conversions to global addresses hide additions from
 /// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.

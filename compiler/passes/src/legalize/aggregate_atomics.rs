@@ -1,0 +1,144 @@
+//! Integer updates of one address by a warp become one update by one of its threads (`--aggregate-atomics`).
+//!
+//! ```text
+//! red.add.global… [v1], v2          v3 = activemask
+//!                                   v4 = bfind.b32 v3                 // the highest lane leads
+//!                                   v5 = sreg.b32 laneid
+//!                                   v6 = icmp.eq.b32 v5, v4
+//!                              =>   v7 = popc.b32 v3                  // v2 is the same in all lanes:
+//!                                   v8 = imul.b32 v2, v7              // so much together; else `redux.add v2`
+//!                                   brif v6, block1, block2
+//!                               block1:
+//!                                   red.add.global… [v1], v8
+//!                                   jump block2
+//!                               block2:
+//! ```
+//!
+//! The lanes that lead, count and add up are those that execute this together, whichever these are, so that it is right
+//! where the warp is divergent, too. Which updates:
+//!
+//! | update | operand the same in all lanes | another one for each lane |
+//! |---|---|---|
+//! | `red.add` | 32 and 64 bits: times the number of lanes | 32 bits: `redux` |
+//! | `red.xor` | 32 and 64 bits: if that number is odd | 32 bits: `redux` |
+//! | `red.min .max .and .or` | 32 and 64 bits: once | 32 bits: `redux` |
+//! | `atom.add`, 32 bits | what the leader got, and the operand times the number of lanes below | – |
+//!
+//! `redux` needs sm_80, and a block that the warp executes together: elsewhere its result has no uniform register to be in,
+//! and each lane's own update costs less than a loop. `inc` and `dec` wrap where their operand says, and what lies
+//! between is seen by `atom`; both stay, as do floats, whose sums depend on the order. Only relaxed updates are aggregated:
+//! a thread's own release or acquire is its own. What other threads can see is what they would see if the lanes' updates came
+//! one directly behind the other, which they may. Linear, and the divergence analysis.
+
+use ptxc_ir::{
+    Access, AtomicOp, Block, Function, Inst, IntCond, Op, Order, ReduxOp, ShflMode, SpecialReg, Type, Value,
+};
+use ptxc_sass::Arch;
+
+use super::emitter::{Emitter, rewrite};
+use crate::uniformity::Uniformity;
+
+/// Aggregates the updates of addresses that a warp has in common.
+pub fn aggregate_atomics(func: &mut Function, arch: Arch) -> bool {
+    let uniformity = Uniformity::compute(func);
+    let mut from = None;
+    rewrite(func, |emitter, inst| {
+        let found = candidate(emitter.func, inst, &uniformity);
+        // Later parts of a block that was cut are executed by the same lanes as the first.
+        let block: Block = *match &mut from {
+            Some((start, last)) if *last == emitter.block => start,
+            place => &mut place.insert((emitter.block, emitter.block)).0,
+        };
+        let Some((op, access)) = found else { return false };
+        let together = arch >= Arch::Sm80 && uniformity.is_convergent_block(block);
+        let done = aggregate(emitter, inst, op, access, &uniformity, together);
+        from = Some((block, emitter.block));
+        done
+    })
+}
+
+/// The update of an instruction that all lanes do at one address.
+fn candidate(func: &Function, inst: Inst, uniformity: &Uniformity) -> Option<(AtomicOp, Access)> {
+    let data = &func.insts[inst];
+    let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
+    let fits = access.order == Order::Relaxed && matches!(data.ty, Type::B32 | Type::B64);
+    (fits && uniformity.is_uniform(data.args[0])).then_some((op, access))
+}
+
+fn aggregate(
+    emitter: &mut Emitter,
+    inst: Inst,
+    op: AtomicOp,
+    access: Access,
+    uniformity: &Uniformity,
+    together: bool,
+) -> bool {
+    let data = emitter.func.insts[inst].clone();
+    let (ty, address, operand) = (data.ty, data.args[0], data.args[1]);
+    let redux = match op {
+        AtomicOp::Add => ReduxOp::Add,
+        AtomicOp::Smin => ReduxOp::Smin,
+        AtomicOp::Smax => ReduxOp::Smax,
+        AtomicOp::Umin => ReduxOp::Umin,
+        AtomicOp::Umax => ReduxOp::Umax,
+        AtomicOp::And => ReduxOp::And,
+        AtomicOp::Or => ReduxOp::Or,
+        AtomicOp::Xor => ReduxOp::Xor,
+        _ => return false,
+    };
+    let is_red = matches!(data.op, Op::Red(..));
+    let is_same = uniformity.is_uniform(operand);
+    let can = match (is_red, is_same) {
+        (true, true) => true,
+        (true, false) => together && ty == Type::B32,
+        (false, same) => same && op == AtomicOp::Add && ty == Type::B32,
+    };
+    if !can {
+        return false;
+    }
+    let lanes = emitter.value(Op::ActiveMask, Type::B32, &[]);
+    let leader = emitter.value(Op::Bfind(false, false), Type::B32, &[lanes]);
+    let lane = emitter.value(Op::SpecialReg(SpecialReg::LaneId), Type::B32, &[]);
+    let leads = emitter.value(Op::Icmp(IntCond::Eq), Type::B32, &[lane, leader]);
+    let all = match op {
+        _ if !is_same => emitter.value(Op::Redux(redux), Type::B32, &[operand]),
+        AtomicOp::Add => times(emitter, ty, operand, lanes),
+        AtomicOp::Xor => {
+            let count = emitter.value(Op::Popc, Type::B32, &[lanes]);
+            let (one, zero) = (emitter.constant(Type::B32, 1), emitter.constant(Type::B32, 0));
+            let odd = emitter.value(Op::And, Type::B32, &[count, one]);
+            let is_odd = emitter.value(Op::Icmp(IntCond::Ne), Type::B32, &[odd, zero]);
+            let nothing = emitter.constant(ty, 0);
+            emitter.value(Op::Select, ty, &[is_odd, operand, nothing])
+        }
+        _ => operand,
+    };
+    if is_red {
+        emitter.aside(leads, None, |emitter| {
+            emitter.inst(Op::Red(op, access), ty, &[address, all]);
+            None
+        });
+        return true;
+    }
+    let nothing = emitter.value(Op::Undef, ty, &[]);
+    let before = emitter.aside(leads, Some(nothing), |emitter| {
+        Some(emitter.value(Op::Atomic(op, access), ty, &[address, all]))
+    });
+    let Some(before) = before else { return false };
+    let clamp = emitter.constant(Type::B32, 0x1f);
+    let (before, _) = emitter.pair(Op::Shfl(ShflMode::Idx), Type::B32, &[before, leader, clamp, lanes]);
+    let lower = emitter.value(Op::SpecialReg(SpecialReg::LanemaskLt), Type::B32, &[]);
+    let below = emitter.value(Op::And, Type::B32, &[lanes, lower]);
+    let part = times(emitter, ty, operand, below);
+    let old = emitter.value(Op::Iadd, ty, &[before, part]);
+    let result = emitter.func.result(inst);
+    emitter.rename(result, old);
+    true
+}
+
+/// `operand` times the number of lanes.
+fn times(emitter: &mut Emitter, ty: Type, operand: Value, lanes: Value) -> Value {
+    let count = emitter.value(Op::Popc, Type::B32, &[lanes]);
+    let count = if ty == Type::B64 { emitter.value(Op::Zext, ty, &[count]) } else { count };
+    emitter.value(Op::Imul, ty, &[operand, count])
+}
