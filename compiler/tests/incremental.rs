@@ -195,3 +195,57 @@ fn a_routine_is_compiled_once_for_all_kernels_and_edits() {
     let after = session.edit(&text(3));
     assert_eq!((of(&after, "routine_code"), of(&after, "code")), (0, 1), "{after:?}");
 }
+
+/// A kernel that updates a vector, under a target that has no such thing.
+fn vector_kernel(name: &str, offset: u32) -> String {
+    format!(
+        ".visible .entry {name}(.param .u64 p)\n{{\n\t.reg .f32 %f<3>;\n\t.reg .b64 %rd<2>;\n\
+         \tld.param.u64 %rd1, [p];\n\tld.global.v2.f32 {{%f1, %f2}}, [%rd1+16];\n\
+         \tred.global.add.v2.f32 [%rd1+{offset}], {{%f1, %f2}};\n\tret;\n}}\n"
+    )
+}
+
+#[test]
+fn what_is_split_is_said_once_an_instruction_and_again_only_of_what_was_edited() {
+    let header = ".version 8.1\n.target sm_80\n.address_size 64\n";
+    let text = |kernels: &[String]| format!("{header}\n{}", kernels.join("\n"));
+    let mut kernels: Vec<String> = (0..10).map(|n| vector_kernel(&format!("k{n}"), 0)).collect();
+    let mut session = Session::new(&text(&kernels));
+    let notes = |session: &Session| {
+        let found = diagnostics(&session.db, session.file, session.options);
+        found.into_iter().map(|note| (note.code, note.primary.0.start)).collect::<Vec<_>>()
+    };
+    let before = notes(&session);
+    assert_eq!(before.len(), 10);
+    assert!(before.iter().all(|(code, _)| code == "E0119"));
+
+    // The notes move with the text, and are not made anew.
+    let moved = session.edit(&format!("// A comment.\n{}", text(&kernels)));
+    assert_eq!(of(&moved, "splits"), 0);
+    let comment = "// A comment.\n".len() as u32;
+    let shifted: Vec<_> = before.iter().map(|(code, start)| (code.clone(), start + comment)).collect();
+    assert_eq!(notes(&session), shifted);
+
+    kernels[3] = vector_kernel("k3", 8);
+    let edited = session.edit(&text(&kernels));
+    assert_eq!(of(&edited, "splits"), 1);
+    assert_eq!(notes(&session), before);
+
+    // The strict get errors instead.
+    session.options.set_strict(&mut session.db).to(true);
+    let strict = notes(&session);
+    assert_eq!(strict.len(), 10);
+    assert!(strict.iter().all(|(code, _)| code == "E0111"));
+}
+
+#[test]
+fn aggregation_is_part_of_what_decides_the_code() {
+    let kernel = ".visible .entry k(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\
+                  \tred.global.add.u32 [%rd1], 1;\n\tret;\n}\n";
+    let mut session = Session::new(&file_of(&[kernel.to_string()]));
+    let each = session.compile();
+    session.options.set_aggregate(&mut session.db).to(true);
+    let runs = session.recompile();
+    assert_eq!([of(&runs, "built"), of(&runs, "ssa"), of(&runs, "code")], [0, 1, 1]);
+    assert_ne!(session.compile(), each);
+}
