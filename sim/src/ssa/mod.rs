@@ -17,6 +17,7 @@ mod arith;
 mod asynchronous;
 mod decode;
 mod layout;
+mod meeting;
 
 use ptxc_ir::op::{BarrierKind, MbarrierWait, SpecialReg, VoteMode};
 use ptxc_ir::{Function, MemType};
@@ -42,6 +43,7 @@ use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use arith::Words;
 use decode::{Action, Code, Edge, Numbers, Place, SlotIndex};
+use meeting::gather;
 
 /// Calls in calls that a thread may make.
 const MOST_FRAMES: usize = 1 << 12;
@@ -289,7 +291,7 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::Vote { d, mode, p, mask } => {
-                return gather(values, step, *mask, |values, together, _| {
+                return gather(&self.code, values, step, *mask, |values, together, _| {
                     let holds = values.holds(*p, together);
                     let result = match mode {
                         VoteMode::All => u64::from(holds == together),
@@ -303,7 +305,7 @@ impl Engine for Ssa<'_> {
                 });
             }
             Action::Shfl { d, p, mode, args: [a, b, c], mask } => {
-                return gather(values, step, *mask, |values, together, _| {
+                return gather(&self.code, values, step, *mask, |values, together, _| {
                     let source = values.words[*a as usize];
                     for lane in lanes_of(together) {
                         let (b, c) = (values.get(*b, lane) as u32, values.get(*c, lane) as u32);
@@ -318,7 +320,7 @@ impl Engine for Ssa<'_> {
                 });
             }
             Action::Match { d, all, a, mask } => {
-                return gather(values, step, *mask, |values, together, _| {
+                return gather(&self.code, values, step, *mask, |values, together, _| {
                     let found = matching(&values.words[*a as usize], together);
                     for lane in lanes_of(together) {
                         let same = found[lane as usize];
@@ -334,7 +336,7 @@ impl Engine for Ssa<'_> {
                 });
             }
             Action::Redux { d, op, a, mask } => {
-                return gather(values, step, *mask, |values, together, _| {
+                return gather(&self.code, values, step, *mask, |values, together, _| {
                     let result = reduce(*op, &values.words[*a as usize].map(|word| word as u32), together);
                     for lane in lanes_of(together) {
                         values.set(*d, lane, result.into());
@@ -342,7 +344,7 @@ impl Engine for Ssa<'_> {
                 });
             }
             Action::Elect { d, p, mask } => {
-                return gather(values, step, *mask, |values, together, _| {
+                return gather(&self.code, values, step, *mask, |values, together, _| {
                     let elected = together.trailing_zeros();
                     for lane in lanes_of(together) {
                         values.set(*d, lane, elected.into());
@@ -350,7 +352,7 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
-            Action::WarpSync { mask } => return gather(values, step, Some(*mask), |_, _, _| {}),
+            Action::WarpSync { mask } => return gather(&self.code, values, step, Some(*mask), |_, _, _| {}),
             Action::ActiveMask { d } => {
                 for lane in lanes_of(lanes) {
                     values.set(*d, lane, lanes.into());
@@ -535,39 +537,6 @@ impl Ssa<'_> {
         }
         targets
     }
-}
-
-/// Executes an operation that has a mask of lanes for each set of lanes with one mask that is here in full;
-/// the rest waits for those who are missing. Without a mask it is executed for whoever is here.
-fn gather(
-    values: &mut Values,
-    step: &mut Step<'_>,
-    mask: Option<SlotIndex>,
-    mut f: impl FnMut(&mut Values, u32, &mut Step<'_>),
-) -> Result<Flow, Fault> {
-    let Some(mask) = mask else {
-        f(values, step.lanes, step);
-        return Ok(Flow::Next);
-    };
-    let (mut left, mut waiting, mut awaited) = (step.lanes, 0, 0);
-    while left != 0 {
-        let lane = left.trailing_zeros();
-        let mask_of = |values: &Values, lane| values.get(mask, lane) as u32;
-        let named = mask_of(values, lane);
-        if named >> lane & 1 == 0 {
-            return Err(Fault::new(lane, format!("is not in its own mask {named:#010x}")));
-        }
-        let same = lanes_of(left).filter(|&other| mask_of(values, other) == named);
-        let together = same.fold(0, |set, other| set | 1 << other);
-        left &= !together;
-        if named & step.control.live == together {
-            f(values, together, step);
-        } else {
-            waiting |= together;
-            awaited |= named;
-        }
-    }
-    Ok(if waiting == 0 { Flow::Next } else { Flow::Wait(waiting, Wait::Gather(awaited)) })
 }
 
 /// Lets the lanes arrive at a CTA barrier.

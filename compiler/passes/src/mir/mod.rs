@@ -18,7 +18,7 @@
 //! - Operands fit the slots of their row.
 //! - An instruction that calls says so ([`MInst::call`]): which values must be in which registers, and which
 //!   registers it destroys. It has no guard.
-//! - Uniform registers are defined where the warp is converged, or hold constants.
+//! - Uniform registers are defined where the warp is converged, or hold constants or what the lanes of a mask find out.
 
 mod call;
 mod cfg;

@@ -19,7 +19,8 @@
 //! - **Forms.** Operands fit the slots of their row, and at most one of them is neither a general register
 //!   nor a predicate: an immediate, a uniform register or a constant. (Addresses, moves into and instructions
 //!   of the uniform datapath and barriers, which name such operands by nature, are exempt.)
-//! - **Uniform registers** are defined where the warp is converged, or hold constants.
+//! - **Uniform registers** are defined where the warp is converged, or hold constants or what the lanes of a mask,
+//!   which are together, find out once.
 //!
 //! Cost: linear in the instructions.
 
@@ -223,7 +224,7 @@ impl Verifier<'_> {
                     .call
                     .iter()
                     .any(|call| call.results.iter().any(|fixed| fixed.value.reg.file.is_uniform())))
-            && !matches!(op, Op::UMOV | Op::ULDC)
+            && !matches!(op, Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT)
         {
             self.error(format!("{inst} defines a uniform register where the warp may have diverged"));
         }

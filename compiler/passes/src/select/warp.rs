@@ -133,10 +133,11 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether an instruction may answer in a uniform register: arms of a divergent branch share them, and a
-    /// function that is called has none.
+    /// Whether an instruction may answer in a uniform register: a function that is called has none. Arms of a divergent
+    /// branch share them, but the allocator keeps what one writes out of the way of the other, and those who execute
+    /// an operation for one mask do so once.
     fn may_write_uniform(&self) -> bool {
-        self.func.kind != FunctionKind::Device && !self.mir.blocks[self.block].divergent
+        self.func.kind != FunctionKind::Device
     }
 
     /// The least lane of those that are here, which is the one that `ELECT` elects.

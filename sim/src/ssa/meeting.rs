@@ -1,0 +1,174 @@
+//! How lanes come together for an operation that has a mask.
+//!
+//! In: the lanes that have come to such an operation, with the mask that each names. Out: the operation executed for
+//! each set of lanes with one mask that has come in full, and the others waiting.
+//!
+//! PTX lets lanes wait for those that execute *an* operation "with the same qualifiers" and the same mask, at whatever
+//! place. So lanes that wait elsewhere for the same mask at an operation of the same kind count as having come:
+//!
+//! ```text
+//! block1: v3 = vote.any v1, all        lanes 0 to 15 wait here,
+//! block2: v4 = vote.any v2, all        and go on when lanes 16 to 31 come here
+//! ```
+//! The operation is executed once, where the last lanes came. Lanes from elsewhere lend it their operands and take its
+//! results to their own places.
+
+use smallvec::SmallVec;
+
+use super::Values;
+use super::decode::{Action, Code, SlotIndex};
+use crate::engine::Step;
+use crate::error::Fault;
+use crate::warp::{Flow, Group, Wait, lanes_of};
+
+/// An operation for the lanes of a mask.
+#[derive(Clone, Debug)]
+struct Exchange {
+    /// What it does, by its qualifiers.
+    kind: (&'static str, &'static str),
+    /// What it reads, the mask last.
+    args: SmallVec<[SlotIndex; 4]>,
+    results: SmallVec<[SlotIndex; 2]>,
+}
+
+impl Exchange {
+    fn mask(&self) -> SlotIndex {
+        self.args[self.args.len() - 1]
+    }
+}
+
+/// The exchange that an action is; `None` if it is none or has no mask.
+fn exchange(action: &Action) -> Option<Exchange> {
+    let of = |kind, args: &[SlotIndex], mask: &Option<SlotIndex>, results: &[SlotIndex]| {
+        let mut args = SmallVec::from_slice(args);
+        args.push((*mask)?);
+        Some(Exchange { kind, args, results: SmallVec::from_slice(results) })
+    };
+    match action {
+        Action::Vote { d, mode, p, mask } => of(("vote", mode.name()), &[*p], mask, &[*d]),
+        Action::Shfl { d, p, mode, args, mask } => of(("shfl", mode.name()), args, mask, &[*d, *p]),
+        Action::Match { d, all: None, a, mask } => of(("match", "any"), &[*a], mask, &[*d]),
+        Action::Match { d, all: Some(all), a, mask } => of(("match", "all"), &[*a], mask, &[*d, *all]),
+        Action::Redux { d, op, a, mask } => of(("redux", op.name()), &[*a], mask, &[*d]),
+        Action::Elect { d, p, mask } => of(("elect", ""), &[], mask, &[*d, *p]),
+        Action::WarpSync { mask } => of(("warpsync", ""), &[], &Some(*mask), &[]),
+        _ => None,
+    }
+}
+
+/// Executes an operation that has a mask of lanes for each set of lanes with one mask that has come in full; the rest
+/// waits for those who are missing. Without a mask it is executed for whoever is here.
+pub(super) fn gather(
+    code: &Code,
+    values: &mut Values,
+    step: &mut Step<'_>,
+    mask: Option<SlotIndex>,
+    mut f: impl FnMut(&mut Values, u32, &mut Step<'_>),
+) -> Result<Flow, Fault> {
+    let Some(mask) = mask else {
+        f(values, step.lanes, step);
+        return Ok(Flow::Next);
+    };
+    let (mut left, mut waiting, mut awaited) = (step.lanes, 0, 0);
+    while left != 0 {
+        let lane = left.trailing_zeros();
+        let mask_of = |values: &Values, lane| values.get(mask, lane) as u32;
+        let named = mask_of(values, lane);
+        if named >> lane & 1 == 0 {
+            return Err(Fault::new(lane, format!("is not in its own mask {named:#010x}")));
+        }
+        let same = lanes_of(left).filter(|&other| mask_of(values, other) == named);
+        let together = same.fold(0, |set, other| set | 1 << other);
+        left &= !together;
+        let missing = named & step.control.live & !together;
+        if missing == 0 {
+            f(values, together, step);
+        } else if let Some(others) = elsewhere(code, values, step, named, missing) {
+            let own = exchange(&code.nodes[step.pc as usize].action);
+            let Some(own) = own else { continue };
+            let saved = lend(values, &own, &others);
+            f(values, together | missing, step);
+            take_back(values, &own, &others, saved);
+            let done = others.iter().map(|(group, lanes, _)| (*group, *lanes));
+            go_on(step, done);
+        } else {
+            waiting |= together;
+            awaited |= named;
+        }
+    }
+    Ok(if waiting == 0 { Flow::Next } else { Flow::Wait(waiting, Wait::Gather(awaited)) })
+}
+
+/// Lanes of another group with the exchange at which they wait.
+type Others = SmallVec<[(usize, u32, Exchange); 2]>;
+
+/// The missing lanes, if they wait at operations of the same kind for the same mask.
+fn elsewhere(code: &Code, values: &Values, step: &Step<'_>, named: u32, missing: u32) -> Option<Others> {
+    let own = exchange(&code.nodes[step.pc as usize].action)?;
+    let mut others = Others::new();
+    let mut found = 0;
+    for (index, group) in step.control.groups.iter().enumerate() {
+        if !matches!(group.wait, Wait::Gather(_)) || group.lanes & missing == 0 {
+            continue;
+        }
+        let Some(theirs) = exchange(&code.nodes[group.pc as usize].action) else { continue };
+        if theirs.kind != own.kind {
+            continue;
+        }
+        let alike = |&lane: &u32| values.get(theirs.mask(), lane) as u32 == named;
+        let lanes = lanes_of(group.lanes & missing).filter(alike).fold(0, |set, lane| set | 1 << lane);
+        if lanes != 0 {
+            found |= lanes;
+            others.push((index, lanes, theirs));
+        }
+    }
+    (found == missing).then_some(others)
+}
+
+/// What slots held before, by slot and lane.
+type Saved = Vec<(SlotIndex, u32, u64)>;
+
+/// Puts the operands of lanes from elsewhere into the slots of an operation; what these held.
+fn lend(values: &mut Values, own: &Exchange, others: &Others) -> Saved {
+    let mut saved = Saved::new();
+    for (_, lanes, theirs) in others {
+        for lane in lanes_of(*lanes) {
+            for &slot in own.args.iter().chain(&own.results) {
+                saved.push((slot, lane, values.get(slot, lane)));
+            }
+            let read: SmallVec<[u64; 4]> = theirs.args.iter().map(|&slot| values.get(slot, lane)).collect();
+            for (&slot, word) in own.args.iter().zip(read) {
+                values.set(slot, lane, word);
+            }
+        }
+    }
+    saved
+}
+
+/// Puts the results of lanes from elsewhere into their own slots, and what was lent back.
+fn take_back(values: &mut Values, own: &Exchange, others: &Others, saved: Saved) {
+    let mut results = Saved::new();
+    for (_, lanes, theirs) in others {
+        for lane in lanes_of(*lanes) {
+            let pairs = own.results.iter().zip(&theirs.results);
+            results.extend(pairs.map(|(&from, &to)| (to, lane, values.get(from, lane))));
+        }
+    }
+    for (slot, lane, word) in saved.into_iter().rev().chain(results) {
+        values.set(slot, lane, word);
+    }
+}
+
+/// Lets lanes of waiting groups go on behind their operations.
+fn go_on(step: &mut Step<'_>, done: impl Iterator<Item = (usize, u32)>) {
+    for (index, lanes) in done {
+        let group = step.control.groups[index];
+        let next = Group { pc: group.pc + 1, lanes, wait: Wait::Ready };
+        if group.lanes == lanes {
+            step.control.groups[index] = next;
+        } else {
+            step.control.groups[index].lanes &= !lanes;
+            step.control.groups.push(next);
+        }
+    }
+}
