@@ -76,6 +76,8 @@ spelled! {
     ReduxOp {
         /// The sum.
         Add = "add",
+        /// The sum of signed numbers: the same bits, by an instruction of its own.
+        Sadd = "sadd",
         /// The least signed number.
         Smin = "smin",
         /// The greatest signed number.

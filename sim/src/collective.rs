@@ -24,7 +24,7 @@ pub(crate) fn matching(values: &[u64; LANES], lanes: u32) -> [u32; LANES] {
 /// The reduction of the lanes' values; 0 for no lanes.
 pub(crate) fn reduce(op: ReduxOp, values: &[u32; LANES], lanes: u32) -> u32 {
     let combine: fn(u32, u32) -> u32 = match op {
-        ReduxOp::Add => u32::wrapping_add,
+        ReduxOp::Add | ReduxOp::Sadd => u32::wrapping_add,
         ReduxOp::Smin => |a, b| (a as i32).min(b as i32) as u32,
         ReduxOp::Smax => |a, b| (a as i32).max(b as i32) as u32,
         ReduxOp::Umin => u32::min,

@@ -33,16 +33,26 @@ pub fn descriptor() -> [PReg; 2] {
     [60, 61].map(PReg::ur)
 }
 
+/// The uniform register in which instructions answer in routines where lanes meet
+/// ([`warp`](crate::runtime::warp)). These are copied into functions that are allocated already, so that nothing else is
+/// ever in it.
+pub fn collective_answer() -> PReg {
+    PReg::ur(62)
+}
+
 /// The uniform registers that the values of a function must stay out of: a device function has the descriptor's alone,
-/// and a kernel that calls device functions all others.
-pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool) -> RegSet {
+/// and a kernel that calls device functions all others; a routine in which lanes meet has one for answers.
+pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool, name: &str) -> RegSet {
+    let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
     match kind {
-        FunctionKind::Device => {
-            let all = (0..RegFile::Ugpr.count()).map(PReg::ur);
-            all.filter(|reg| !descriptor().contains(reg)).collect()
+        FunctionKind::Device if runtime::warp::is_warp_routine(name) => {
+            all().filter(|&reg| reg != collective_answer()).collect()
         }
-        FunctionKind::Entry if calls_device_functions => descriptor().into_iter().collect(),
-        FunctionKind::Entry => RegSet::default(),
+        FunctionKind::Device => all().filter(|reg| !descriptor().contains(reg)).collect(),
+        FunctionKind::Entry if calls_device_functions => {
+            descriptor().into_iter().chain([collective_answer()]).collect()
+        }
+        FunctionKind::Entry => std::iter::once(collective_answer()).collect(),
     }
 }
 

@@ -79,7 +79,7 @@ impl Work {
         }
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
-        let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(&mir));
+        let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(&mir), &mir.name);
         Work {
             mir,
             kept_uniform,

@@ -146,12 +146,12 @@ fn reduce(t: &mut Translator, form: &mut Form) -> Translated {
     if !form.take("sync") || scalar.bits != 32 || !scalar.is_int() {
         return Err(Unsupported);
     }
-    let (min, max) = match scalar.is_signed() {
-        true => (ReduxOp::Smin, ReduxOp::Smax),
-        false => (ReduxOp::Umin, ReduxOp::Umax),
+    let (add, min, max) = match scalar.is_signed() {
+        true => (ReduxOp::Sadd, ReduxOp::Smin, ReduxOp::Smax),
+        false => (ReduxOp::Add, ReduxOp::Umin, ReduxOp::Umax),
     };
     let op = form.choose(&[
-        ("add", ReduxOp::Add),
+        ("add", add),
         ("min", min),
         ("max", max),
         ("and", ReduxOp::And),

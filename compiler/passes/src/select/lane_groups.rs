@@ -140,7 +140,7 @@ impl Lower<'_> {
         let mut next = self.lowest_bit(later);
         let mut sum = from;
         let neutral = match op {
-            ReduxOp::Add | ReduxOp::Or | ReduxOp::Xor | ReduxOp::Umax => 0,
+            ReduxOp::Add | ReduxOp::Sadd | ReduxOp::Or | ReduxOp::Xor | ReduxOp::Umax => 0,
             ReduxOp::And | ReduxOp::Umin => u32::MAX,
             ReduxOp::Smin => i32::MAX as u32,
             ReduxOp::Smax => i32::MIN as u32,
@@ -201,7 +201,7 @@ fn reduction(op: ReduxOp, to: Operand<VReg>, a: Operand<VReg>, b: Operand<VReg>)
     let choice = |ps| Inst::new(Op::IMNMX).ops([to, a, b, ps]);
     let (least, greatest) = (Operand::pt(), Operand::pt().not());
     match op {
-        ReduxOp::Add => Inst::new(Op::IADD3).ops([to, a, b, Operand::rz()]),
+        ReduxOp::Add | ReduxOp::Sadd => Inst::new(Op::IADD3).ops([to, a, b, Operand::rz()]),
         ReduxOp::And => logic(to, a, b, BOTH),
         ReduxOp::Or => logic(to, a, b, EITHER),
         ReduxOp::Xor => logic(to, a, b, ONE_OF_TWO),

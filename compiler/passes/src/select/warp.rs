@@ -91,7 +91,8 @@ impl Lower<'_> {
             IrOp::Redux(op) => {
                 let to = self.def(results[0]);
                 let (mode, signed) = match op {
-                    ReduxOp::Add => (".SUM", true),
+                    ReduxOp::Add => (".SUM", false),
+                    ReduxOp::Sadd => (".SUM", true),
                     ReduxOp::Smin => (".MIN", true),
                     ReduxOp::Smax => (".MAX", true),
                     ReduxOp::Umin => (".MIN", false),
@@ -133,11 +134,12 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether an instruction may answer in a uniform register: a function that is called has none. Arms of a divergent
+    /// Whether an instruction may answer in a uniform register: a function that is called has none, a routine that is
+    /// copied has [one](crate::abi::collective_answer). Arms of a divergent
     /// branch share them, but the allocator keeps what one writes out of the way of the other, and those who execute
     /// an operation for one mask do so once.
     fn may_write_uniform(&self) -> bool {
-        self.func.kind != FunctionKind::Device
+        self.func.kind != FunctionKind::Device || self.is_collective()
     }
 
     /// The least lane of those that are here, which is the one that `ELECT` elects.
