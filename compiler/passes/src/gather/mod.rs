@@ -94,8 +94,15 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
         }
     }
     let ways = ways(func, &mut sites, arch);
-    let mut split =
-        Splitter { func, arch, uniformity: &uniformity, names: BTreeMap::new(), behind: SecondaryMap::new() };
+    let used = used_values(func);
+    let mut split = Splitter {
+        func,
+        arch,
+        uniformity: &uniformity,
+        used,
+        names: BTreeMap::new(),
+        behind: SecondaryMap::new(),
+    };
     let mut at = 0;
     while at < sites.len() {
         let block = sites[at].block;
@@ -220,6 +227,8 @@ struct Splitter<'a> {
     func: &'a mut Function,
     arch: Arch,
     uniformity: &'a Uniformity,
+    /// What anything reads.
+    used: EntitySet<Value>,
     /// What stands for the results of operations that are gone.
     names: BTreeMap<Value, Value>,
     /// For each block that was split the new ones, in order.
@@ -285,6 +294,7 @@ impl Splitter<'_> {
     fn meet(&mut self, block: Block, site: &Site) -> Option<[Block; 3]> {
         let data = self.func.insts[site.inst].clone();
         let results: SmallVec<[Value; 2]> = SmallVec::from_slice(self.func.results(site.inst));
+        let used: SmallVec<[bool; 2]> = results.iter().map(|&result| self.used.contains(result)).collect();
         let callee = self.func.callee(&runtime::callee(&site.routine));
         let takes = self.func.callees[callee].params.len();
         // Numbers in the routine's name come first, and are no arguments.
@@ -308,13 +318,13 @@ impl Splitter<'_> {
         if data.op != Op::WarpSync {
             let copy = self.func.append(here, data.clone());
             self.without_mask(copy);
-            values = self.func.results(copy).to_vec();
+            values = wanted(self.func.results(copy), &used);
         }
         self.jump(here, behind, &values, data.loc);
         let called = self.func.append(apart, call);
-        let values = self.func.results(called).to_vec();
+        let values = wanted(self.func.results(called), &used);
         self.jump(apart, behind, &values, data.loc);
-        for result in results {
+        for result in wanted(&results, &used) {
             let ty = self.func.ty(result);
             let param = self.func.add_block_param(behind, ty);
             self.names.insert(result, param);
@@ -338,6 +348,22 @@ impl Splitter<'_> {
             Mask::Value(_) => false,
         }
     }
+}
+
+/// Those of an operation's results that anything reads.
+fn wanted(results: &[Value], used: &[bool]) -> Vec<Value> {
+    results.iter().zip(used).filter(|(_, used)| **used).map(|(&result, _)| result).collect()
+}
+
+/// The values that instructions or edges read.
+fn used_values(func: &Function) -> EntitySet<Value> {
+    let mut used = EntitySet::new();
+    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        let data = &func.insts[inst];
+        used.extend(data.args.iter().copied());
+        used.extend(data.targets.iter().flat_map(|target| &target.args).copied());
+    }
+    used
 }
 
 #[cfg(test)]
