@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `fuzz`, `verify`.
+//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `families`, `fuzz`, `mine`, `verify`.
 
 mod compare;
 mod corpus;
@@ -8,6 +8,7 @@ mod families;
 mod fuzz;
 mod listing;
 mod lowering;
+mod mine;
 mod oracle;
 mod ptx_files;
 mod settings;
@@ -22,6 +23,7 @@ use crate::compare::Comparison;
 use crate::exec::Product;
 use crate::families::Families;
 use crate::fuzz::Fuzz;
+use crate::mine::Mine;
 use crate::settings::Settings;
 
 /// Chores of the project.
@@ -70,6 +72,8 @@ enum Command {
     Fuzz(Fuzz),
     /// Every form of barriers, atomics and warp operations beside ptxas.
     Families(Families),
+    /// Mine the distances that NVIDIA's assembler keeps between dependent instructions.
+    Mine(Mine),
     /// What has to hold before a change lands and needs the corpus or NVIDIA's tools: `corpus` on all of it,
     /// `exec`, and `compare` on tier 1.
     Verify {
@@ -139,6 +143,7 @@ fn main() -> ExitCode {
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
         Command::Families(families) => families.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
+        Command::Mine(mine) => mine.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),
     };
     match result {

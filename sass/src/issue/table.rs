@@ -27,6 +27,7 @@ pub struct PipeTiming {
 static SM_75: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_75.csv")));
 static SM_80: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_80.csv")));
 static SM_86: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_86.csv")));
+static SM_89: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_89.csv")));
 static SM_90: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_90.csv")));
 
 /// Every pipe of an architecture, in the order of [`Pipe::ALL`].
@@ -34,7 +35,8 @@ pub fn pipes(arch: Arch) -> &'static [PipeTiming] {
     match arch {
         Arch::Sm75 => &SM_75,
         Arch::Sm80 => &SM_80,
-        Arch::Sm86 | Arch::Sm89 => &SM_86,
+        Arch::Sm86 => &SM_86,
+        Arch::Sm89 => &SM_89,
         Arch::Sm90 => &SM_90,
     }
 }

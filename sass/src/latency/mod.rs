@@ -79,8 +79,6 @@ pub enum Source {
     Mined,
     /// The figure of the class as established on sm_90; this pair was not seen itself.
     Table,
-    /// The figure of sm_90, spot-checked on this architecture.
-    Borrowed,
     /// Nothing is known of the pair: `safe` is the greatest figure of the producer, `legal` the least.
     Bound,
     /// A scoreboard tells; the figure is from its taking to the first wait.
@@ -156,14 +154,24 @@ pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) ->
 }
 
 impl<R: Register> Inst<R> {
-    /// How the machine announces that the instruction is done. As the row says for sm_90; before it,
-    /// double precision announces its results by scoreboards.
+    /// How the machine announces that the instruction is done. As the row says for sm_90; before it, double precision and
+    /// moves from general to uniform registers announce their results by scoreboards.
     pub fn completion(&self, arch: Arch) -> Completion {
         let row = self.row();
-        if arch < Arch::Sm90 && row.latency == LatencyClass::Fp64 {
-            Completion::Variable
-        } else {
-            row.completion
+        match row.latency {
+            LatencyClass::Fp64 | LatencyClass::R2ur if arch < Arch::Sm90 => Completion::Variable,
+            _ => row.completion,
+        }
+    }
+
+    /// The least stall count that follows it, in cycles. As the row says for sm_90; before it, NVIDIA's assembler lets
+    /// what gathers or delays lanes be followed at once, but `WARPSYNC` of sm_75 after 4 cycles, and there `CS2R` after 2.
+    pub fn min_stall(&self, arch: Arch) -> u8 {
+        match (self.op, arch) {
+            (Op::WARPSYNC, Arch::Sm75) => 4,
+            (Op::CS2R | Op::CS2R_32, Arch::Sm75) => 2,
+            (Op::WARPSYNC | Op::NANOSLEEP | Op::YIELD | Op::BREAK, _) if arch < Arch::Sm90 => 1,
+            _ => self.row().min_stall,
         }
     }
 }
@@ -171,13 +179,26 @@ impl<R: Register> Inst<R> {
 /// The greatest distance that [`after_barrier`] demands.
 pub const AFTER_BARRIER_MOST: u8 = 8;
 
-/// The least distance in cycles from the issue of a `BAR` to that of an instruction behind it: 6 to what is no
-/// arithmetic, 8 to another `BAR`. So NVIDIA's assembler keeps them; see `docs/facts/latency.md`.
-pub fn after_barrier<R: Register>(inst: &Inst<R>) -> u8 {
-    match (inst.op, inst.row().pipe) {
-        (op, _) if op.is_cta_barrier() => AFTER_BARRIER_MOST,
-        (Op::NOP, _) => 0,
-        (Op::S2R | Op::S2UR | Op::B2R, _) | (_, Pipe::Lsu | Pipe::Ldc | Pipe::Control) => 6,
+/// The least distance in cycles from the issue of a `BAR` to that of an instruction behind it, as NVIDIA's assembler
+/// keeps it without exception; see `docs/facts/latency.md`.
+///
+/// | behind a `BAR` | sm_75 | sm_80, sm_86, sm_89 | sm_90 |
+/// |---|---|---|---|
+/// | another `BAR` | 5 | 6 | 8 |
+/// | memory, control, `ULDC`, `UMOV`, whatever takes a scoreboard | 5 | 6 | 6 |
+/// | `CS2R` | 5 | 6 | 1 |
+/// | other arithmetic | 5 | 1 | 1 |
+pub fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
+    if arch == Arch::Sm75 {
+        return 5;
+    }
+    let row = inst.row();
+    match inst.op {
+        Op::NOP => 0,
+        op if op.is_cta_barrier() && arch == Arch::Sm90 => AFTER_BARRIER_MOST,
+        Op::CS2R | Op::CS2R_32 if arch < Arch::Sm90 => 6,
+        _ if row.pipe == Pipe::Control || row.latency == LatencyClass::Umov => 6,
+        _ if inst.completion(arch) != Completion::Fixed => 6,
         _ => 0,
     }
 }

@@ -83,7 +83,7 @@ impl Port {
     }
 
     /// Where a result leaves. `IMAD.HI` has the high word alone.
-    pub(super) fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
+    pub fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
         let slot = usize::from(side.slot);
         let port = Port::of_class(side.inst.row().latency);
         let is_result = side.inst.row().slots.get(slot).is_some_and(|slot| slot.name == "d");
@@ -94,7 +94,7 @@ impl Port {
     }
 
     /// Where an operand enters.
-    pub(super) fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
+    pub fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
         let port = Port::of_class(side.inst.row().latency);
         let is_addend =
             side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == "c");

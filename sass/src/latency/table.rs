@@ -23,6 +23,8 @@ pub struct Entry {
     pub latency: Latency,
     /// How many pairs the mined corpus had.
     pub observations: u32,
+    /// How many of them were at their least distance.
+    pub at_minimum: u32,
 }
 
 const PORTS: usize = Port::ALL.len();
@@ -37,12 +39,16 @@ struct Table {
 
 static SM_75: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_75.csv")));
 static SM_80: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_80.csv")));
+static SM_86: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_86.csv")));
+static SM_89: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_89.csv")));
 static SM_90: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_90.csv")));
 
 fn of_arch(arch: Arch) -> &'static Table {
     match arch {
         Arch::Sm75 => &SM_75,
-        Arch::Sm80 | Arch::Sm86 | Arch::Sm89 => &SM_80,
+        Arch::Sm80 => &SM_80,
+        Arch::Sm86 => &SM_86,
+        Arch::Sm89 => &SM_89,
         Arch::Sm90 => &SM_90,
     }
 }
@@ -140,11 +146,11 @@ fn entry(line: &str) -> Option<Entry> {
     let source = match fields.next()? {
         "mined" => Source::Mined,
         "table" => Source::Table,
-        "borrowed" => Source::Borrowed,
         "bound" => Source::Bound,
         _ => return None,
     };
     let observations = fields.next()?.parse().ok()?;
+    let at_minimum = fields.next()?.parse().ok()?;
     let latency = Latency { safe, legal, source };
-    Some(Entry { dependence, guard, file, producer, consumer, latency, observations })
+    Some(Entry { dependence, guard, file, producer, consumer, latency, observations, at_minimum })
 }

@@ -114,6 +114,7 @@ pub(super) static REDUX: Row = Row {
         Modifier::new(ModKind::Reduction, &[".AND", ".OR", ".XOR", ".SUM", ".MIN", ".MAX"]),
         Modifier::new(ModKind::Sign, &["", ".S32"]),
     ],
+    latency: LatencyClass::MioFast,
     archs: Archs::since(Arch::Sm80),
     opcode: 0x3c4,
     ..EXCHANGE

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{Hazard, HazardKind, Lack, Order};
+use crate::arch::Arch;
 use crate::inst::{Access, AccessRole};
 use crate::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
 use crate::program::{Coded, Program};
@@ -125,7 +126,7 @@ impl State {
                 }
             }
         }
-        self.check_barrier(coded, index, report);
+        self.check_barrier(program.arch, coded, index, report);
         self.check_result(coded, index, report);
         check_mode(program, index, report);
         check_reuse(coded, index, report);
@@ -187,9 +188,9 @@ impl State {
         }
     }
 
-    fn check_barrier(&self, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
+    fn check_barrier(&self, arch: Arch, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
         let Some((producer, have)) = self.barrier else { return };
-        let need = after_barrier(&coded.inst);
+        let need = after_barrier(arch, &coded.inst);
         if have < need {
             let lack = Lack::Cycles { need, have };
             report(Hazard { consumer: index, producer, kind: HazardKind::AfterBarrier, reg: None, lack });
@@ -378,18 +379,19 @@ fn check_reuse(coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
 }
 
 /// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared
-/// memory return in order, so do those from constant banks, shuffles, and what the unit for transcendentals computes. ptxas leaves the
-/// scoreboards of all but the last of a run of them out.
+/// memory and shuffles return in order, so do loads from constant banks, results of barriers, and what the units for
+/// transcendentals and double precision compute. ptxas leaves the scoreboards of all but the last of a run of them out.
 fn returns_behind(earlier: Op, later: Op) -> bool {
     match earlier {
-        Op::LDS | Op::LDC | Op::SHFL => earlier == later,
-        _ => earlier.row().pipe == Pipe::Xu && later.row().pipe == Pipe::Xu,
+        Op::LDS | Op::SHFL => matches!(later, Op::LDS | Op::SHFL),
+        Op::LDC | Op::B2R => earlier == later,
+        _ => matches!(earlier.row().pipe, Pipe::Xu | Pipe::Fp64) && later.row().pipe == earlier.row().pipe,
     }
 }
 
 /// Whether `earlier` has read its operands when `later`, issued behind it, has: the queue of the memory pipe
-/// is one, and so is that of transcendentals. ptxas overwrites addresses behind a wait for a later access.
+/// is one, and so are those of transcendentals and of double precision. ptxas overwrites addresses behind a wait for a later access.
 fn reads_behind(earlier: Op, later: Op) -> bool {
     let pipe = earlier.row().pipe;
-    matches!(pipe, Pipe::Lsu | Pipe::Xu) && later.row().pipe == pipe
+    matches!(pipe, Pipe::Lsu | Pipe::Xu | Pipe::Fp64) && later.row().pipe == pipe
 }

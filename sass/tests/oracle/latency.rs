@@ -10,8 +10,8 @@ use ptxc_sass::latency::{Dependence, Side, Source, latency};
 use ptxc_sass::text::parse_inst;
 use ptxc_sass::{Access, AccessRole, Arch, Control, Inst, PReg};
 
-use crate::is_usual;
 use crate::tools::{Line, oracle};
+use crate::{FOLDERS, is_usual};
 
 /// An instruction of a straight line, and the sum of the stalls before it.
 struct Issued {
@@ -40,7 +40,7 @@ fn registers(access: &Access<PReg>) -> impl Iterator<Item = (PReg, u8)> + use<> 
 }
 
 /// Checks a straight line of code.
-fn check_line(line: &[Issued], found: &mut Findings) {
+fn check_line(arch: Arch, line: &[Issued], found: &mut Findings) {
     let mut written: BTreeMap<PReg, Touch> = BTreeMap::new();
     let mut read: BTreeMap<PReg, Vec<Touch>> = BTreeMap::new();
     for (index, here) in line.iter().enumerate() {
@@ -53,7 +53,7 @@ fn check_line(line: &[Issued], found: &mut Findings) {
             let from = &line[before.index];
             let producer = Side { inst: &from.inst, slot: before.slot, component: before.component };
             let consumer = Side { inst: &here.inst, slot: now.slot, component: now.component };
-            let needed = latency(Arch::Sm90, dependence, producer, consumer);
+            let needed = latency(arch, dependence, producer, consumer);
             let distance = here.time - from.time;
             if needed.source != Source::Scoreboard {
                 found.pairs += 1;
@@ -88,51 +88,55 @@ fn check_line(line: &[Issued], found: &mut Findings) {
     }
 }
 
-fn check_program(program: &[Line], found: &mut Findings) {
+fn check_program(arch: Arch, program: &[Line], found: &mut Findings) {
     let mut line: Vec<Issued> = Vec::new();
     let mut time = 0;
     for Line { text, high, labelled } in program {
-        let (Ok((inst, _)), Ok(control)) = (parse_inst(text, Arch::Sm90), Control::of_word(*high)) else {
-            check_line(&std::mem::take(&mut line), found);
+        let (Ok((inst, _)), Ok(control)) = (parse_inst(text, arch), Control::of_word(*high)) else {
+            check_line(arch, &std::mem::take(&mut line), found);
             continue;
         };
         if *labelled {
-            check_line(&std::mem::take(&mut line), found);
+            check_line(arch, &std::mem::take(&mut line), found);
         }
         let effects = inst.row().effects;
         let ends = effects.branch || effects.exit || effects.convergent || control.stall == 0;
         line.push(Issued { inst, control, time });
         time += u32::from(control.stall);
         if ends {
-            check_line(&std::mem::take(&mut line), found);
+            check_line(arch, &std::mem::take(&mut line), found);
         }
     }
-    check_line(&line, found);
+    check_line(arch, &line, found);
 }
 
-/// Checks the kernels whose name the filter takes; how many pairs there were.
-fn check(filter: impl Fn(&str) -> bool) -> Option<usize> {
+/// Checks kernels for an architecture whose name the filter takes; how many pairs there were.
+fn check(folders: &[&str], arch: Arch, filter: impl Fn(&str) -> bool) -> Option<usize> {
     let oracle = oracle()?;
     let mut found = Findings::default();
-    for kernel in oracle.kernels(filter) {
-        check_program(&oracle.disassemble(&kernel), &mut found);
+    for kernel in oracle.kernels(folders, arch, filter) {
+        check_program(arch, &oracle.disassemble(&kernel, arch), &mut found);
     }
-    eprintln!("{} dependences checked", found.pairs);
-    assert!(found.too_close.is_empty(), "closer than legal: {:#?}", found.too_close);
+    eprintln!("{arch}: {} dependences checked", found.pairs);
+    assert!(found.too_close.is_empty(), "closer than legal on {arch}: {:#?}", found.too_close);
     Some(found.pairs)
 }
 
 #[test]
 fn some_kernels_keep_the_legal_distances() {
-    if let Some(pairs) = check(is_usual) {
-        assert!(pairs > 300, "only {pairs} dependences");
+    for arch in Arch::ALL {
+        if let Some(pairs) = check(&["t1"], arch, is_usual) {
+            assert!(pairs > 250, "only {pairs} dependences for {arch}");
+        }
     }
 }
 
 #[test]
-#[ignore = "compiles the whole corpus, which takes half a minute"]
+#[ignore = "compiles the whole corpus for five architectures, which takes minutes"]
 fn the_corpus_keeps_the_legal_distances() {
-    if let Some(pairs) = check(|_| true) {
-        assert!(pairs > 3000, "only {pairs} dependences");
+    for arch in Arch::ALL {
+        if let Some(pairs) = check(FOLDERS, arch, |_| true) {
+            assert!(pairs > 10_000, "only {pairs} dependences for {arch}");
+        }
     }
 }

@@ -10,6 +10,9 @@ mod program;
 mod text;
 mod tools;
 
+/// The corpus.
+const FOLDERS: &[&str] = &["t1", "t2", "t3", "peers20"];
+
 /// Whether a kernel is among those that are always looked at.
 fn is_usual(file: &str) -> bool {
     ["mandelbrot", "matmul_tiled", "reduce_shared", "spmv_csr", "switch_vm", "warp_votes"]

@@ -2,28 +2,33 @@
 
 use std::path::PathBuf;
 
+use ptxc_sass::Arch;
 use ptxc_sass::text::{ErrorCode, ReadOptions, parse_programs};
-use ptxc_sass::verify::{Order, check_with};
+use ptxc_sass::verify::{HazardKind, Order, check_with};
 
-use crate::is_usual;
 use crate::tools::{Oracle, oracle};
+use crate::{FOLDERS, is_usual};
 
-/// Checks kernels; how many had no hazard. Those with instructions that the table lacks are listed.
-fn check(oracle: &Oracle, kernels: &[PathBuf]) -> usize {
+/// Checks kernels for an architecture; how many had no hazard. Those with instructions or forms that the table lacks are listed.
+fn check(oracle: &Oracle, arch: Arch, kernels: &[PathBuf]) -> usize {
     let mut clean = 0;
+    let options = ReadOptions { arch: Some(arch), ..ReadOptions::default() };
     for path in kernels {
-        let listing = oracle.listing(path);
-        match parse_programs(&listing, &ReadOptions::default()) {
+        let listing = oracle.listing(path, arch);
+        match parse_programs(&listing, &options) {
             Ok(read) => {
                 for kernel in read {
-                    let found = check_with(&kernel.program, Order::InOrder);
-                    assert_eq!(found, Ok(()), "{} of {}", kernel.program.name, path.display());
+                    let mut found = check_with(&kernel.program, Order::InOrder).err().unwrap_or_default();
+                    // It knows what its functions leave under way; only our convention has them settle.
+                    found.retain(|hazard| hazard.kind != HazardKind::Boundary);
+                    assert_eq!(found, [], "{} of {} for {arch}", kernel.program.name, path.display());
                     clean += 1;
                 }
             }
             Err(errors) => {
                 for error in errors {
-                    assert_eq!(error.code, ErrorCode::Mnemonic, "{}: {error}", path.display());
+                    let is_missing = matches!(error.code, ErrorCode::Mnemonic | ErrorCode::Form);
+                    assert!(is_missing, "{}: {error}", path.display());
                     eprintln!("{}: {}", path.display(), error.message);
                 }
             }
@@ -35,14 +40,18 @@ fn check(oracle: &Oracle, kernels: &[PathBuf]) -> usize {
 #[test]
 fn some_kernels_have_no_hazard() {
     let Some(oracle) = oracle() else { return };
-    let clean = check(&oracle, &oracle.kernels(is_usual));
-    assert!(clean >= 5, "only {clean} kernels");
+    for arch in Arch::ALL {
+        let clean = check(&oracle, arch, &oracle.kernels(&["t1"], arch, is_usual));
+        assert!(clean >= 3, "only {clean} kernels for {arch}");
+    }
 }
 
 #[test]
-#[ignore = "compiles the whole corpus, which takes half a minute"]
+#[ignore = "compiles the whole corpus for five architectures, which takes minutes"]
 fn the_corpus_has_no_hazard() {
     let Some(oracle) = oracle() else { return };
-    let clean = check(&oracle, &oracle.kernels(|_| true));
-    assert!(clean >= 36, "only {clean} kernels");
+    for arch in Arch::ALL {
+        let clean = check(&oracle, arch, &oracle.kernels(FOLDERS, arch, |_| true));
+        assert!(clean >= 20, "only {clean} kernels for {arch}");
+    }
 }

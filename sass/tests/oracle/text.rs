@@ -29,7 +29,7 @@ const WORKERS: usize = 4;
 fn check_all(oracle: &Oracle, kernels: &[PathBuf]) -> Findings {
     let mut found = Findings::default();
     for kernel in kernels {
-        for Line { text: line, high, .. } in oracle.disassemble(kernel) {
+        for Line { text: line, high, .. } in oracle.disassemble(kernel, Arch::Sm90) {
             let line = number_function(line);
             match parse_inst(&line, Arch::Sm90) {
                 Ok((inst, reuse)) => {
@@ -58,7 +58,7 @@ fn check_all(oracle: &Oracle, kernels: &[PathBuf]) -> Findings {
 
 /// Checks the kernels whose name the filter takes; how many instructions were checked.
 fn check(oracle: &Oracle, filter: impl Fn(&str) -> bool) -> usize {
-    let kernels = oracle.kernels(filter);
+    let kernels = oracle.kernels(&["t1"], Arch::Sm90, filter);
     let (mut checked, mut missing, mut wrong) = (0, BTreeMap::<String, usize>::new(), Vec::new());
     std::thread::scope(|scope| {
         let share = kernels.len().div_ceil(WORKERS).max(1);

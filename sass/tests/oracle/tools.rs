@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ptxc_sass::Arch;
+
 /// Where the tools and the corpus are.
 pub struct Oracle {
     tools: PathBuf,
@@ -38,19 +40,19 @@ fn find() -> Option<Oracle> {
             version.join("site-packages/nvidia/cu13/bin")
         }
     };
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/ptx/t1");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/ptx");
     (tools.join("ptxas").is_file() && corpus.is_dir()).then_some(Oracle { tools, corpus })
 }
 
 impl Oracle {
-    /// A kernel for sm_90, as the tools compile and print it, with encodings.
-    pub fn listing(&self, ptx: &Path) -> String {
+    /// A kernel for an architecture, as the tools compile and print it, with encodings.
+    pub fn listing(&self, ptx: &Path, arch: Arch) -> String {
         static SERIAL: AtomicUsize = AtomicUsize::new(0);
         let name = ptx.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let cubin = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{serial}.cubin"));
         let status = Command::new(self.tools.join("ptxas"))
-            .args(["-arch=sm_90", "-w"])
+            .args([&format!("-arch={arch}"), "-w"])
             .arg(ptx)
             .arg("-o")
             .arg(&cubin)
@@ -67,8 +69,8 @@ impl Oracle {
     }
 
     /// The instructions of a kernel.
-    pub fn disassemble(&self, ptx: &Path) -> Vec<Line> {
-        let text = self.listing(ptx);
+    pub fn disassemble(&self, ptx: &Path, arch: Arch) -> Vec<Line> {
+        let text = self.listing(ptx, arch);
         let mut found = Vec::new();
         let mut pending = None;
         let mut labelled = true;
@@ -88,14 +90,21 @@ impl Oracle {
         found
     }
 
-    /// The kernels of the corpus whose file name the filter takes, sorted.
-    pub fn kernels(&self, filter: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-        let files = std::fs::read_dir(&self.corpus).expect("corpus").flatten().map(|entry| entry.path());
+    /// The kernels in folders of the corpus for an architecture, or the one before it that the corpus has, whose file
+    /// name the filter takes, sorted.
+    pub fn kernels(&self, folders: &[&str], arch: Arch, filter: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let target = match arch {
+            Arch::Sm75 => ".sm_75.ptx",
+            Arch::Sm80 | Arch::Sm86 | Arch::Sm89 => ".sm_80.ptx",
+            Arch::Sm90 => ".sm_90.ptx",
+        };
+        let folders = folders.iter().filter_map(|folder| std::fs::read_dir(self.corpus.join(folder)).ok());
+        let files = folders.flatten().flatten();
         let wanted = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            name.ends_with(".sm_90.ptx") && filter(&name)
+            name.ends_with(target) && filter(&name)
         };
-        let mut files: Vec<_> = files.filter(wanted).collect();
+        let mut files: Vec<_> = files.map(|entry| entry.path()).filter(wanted).collect();
         files.sort();
         files
     }

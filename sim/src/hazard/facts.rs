@@ -76,7 +76,7 @@ impl Facts {
             touches: SmallVec::new(),
             starts: SmallVec::new(),
             written: SmallVec::new(),
-            after_barrier: after_barrier(inst),
+            after_barrier: after_barrier(arch, inst),
             barrier: inst.op.is_cta_barrier(),
             boundary: inst.row().effects.boundary,
             broken: SmallVec::new(),

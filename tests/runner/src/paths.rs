@@ -105,7 +105,7 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
     if inst.op.is_cta_barrier() {
         walk(ways, producer, LONG_AGO, &mut |index, cycles| {
             let next = &program.insts[index].inst;
-            if cycles < u32::from(after_barrier(next)) && ways.is_active(index) {
+            if cycles < u32::from(after_barrier(program.arch, next)) && ways.is_active(index) {
                 found.insert((index, producer, None));
             }
             !next.op.is_cta_barrier() && !leaves_for_certain(program, index)

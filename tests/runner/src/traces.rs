@@ -248,7 +248,7 @@ impl Walk<'_> {
             }
             let step = &self.steps[at];
             let inst = &program.insts[step.pc as usize].inst;
-            if cycles < u32::from(after_barrier(inst)) && step.active & lanes != 0 {
+            if cycles < u32::from(after_barrier(program.arch, inst)) && step.active & lanes != 0 {
                 found.insert((step.pc as usize, first.pc as usize, None));
             }
             let ends = inst.op.is_cta_barrier() || self.search.leaves(step);

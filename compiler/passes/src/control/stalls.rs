@@ -19,8 +19,8 @@
 //! taken only ever grows from one visit of its block to the next, and is bounded by [`HORIZON`] beyond the
 //! block's own length, so the iteration ends; blocks are visited against the flow, so that code without
 //! loops is visited once. Beside registers, three things are kept apart: a scoreboard counts an instruction
-//! that sets it from two cycles after its issue, and a `BAR` is followed by nothing but arithmetic for six
-//! cycles and by no `BAR` for eight; and where a call or a return leads, everything that was issued before has had its
+//! that sets it from two cycles after its issue; a `BAR` is followed at once by arithmetic only
+//! ([`after_barrier`]); and where a call or a return leads, everything that was issued before has had its
 //! latency, whoever the consumer is.
 //!
 //! Cost: linear in the instructions for bounded loop nesting; a window holds what fits into [`HORIZON`]
@@ -28,8 +28,8 @@
 
 use std::collections::BTreeSet;
 
-use ptxc_sass::latency::{Dependence, Latency, Side, Source, latency, settled};
-use ptxc_sass::{Control, Inst, Op, PReg, Pipe};
+use ptxc_sass::Control;
+use ptxc_sass::latency::{Dependence, Latency, Side, Source, after_barrier, latency, settled};
 use smallvec::SmallVec;
 
 use super::scoreboards::{Scoreboards, bits};
@@ -38,11 +38,6 @@ use super::units::Units;
 
 /// No fixed latency is longer, in cycles.
 const HORIZON: u32 = Latency::UNKNOWN.safe as u32;
-
-/// From the issue of a `BAR` to an instruction that is no arithmetic, in cycles.
-const AFTER_BARRIER: u32 = 6;
-/// From the issue of a `BAR` to the next one, in cycles.
-const BETWEEN_BARRIERS: u32 = 8;
 
 const SCOREBOARDS: usize = Control::SCOREBOARDS as usize;
 
@@ -130,12 +125,27 @@ struct Window {
     accesses: Vec<Upcoming>,
     /// The first wait for each scoreboard.
     waits: [Option<u32>; SCOREBOARDS],
-    /// The first instruction that may not follow a `BAR` at once.
-    after_barrier: Option<u32>,
-    /// The first `BAR`.
-    barrier: Option<u32>,
+    /// What a `BAR` in front of the entry would have to keep off the farthest.
+    barrier: Option<BehindBarrier>,
     /// The earliest time at which control is in another function.
     boundary: Option<u32>,
+}
+
+/// An instruction that may not follow a `BAR` at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BehindBarrier {
+    /// The cycles from the issue of the `BAR` to it.
+    cycles: u32,
+    /// Cycles from here to it.
+    distance: u32,
+}
+
+impl BehindBarrier {
+    /// Of two, the one that a `BAR` would have to be farther away for.
+    fn farther(self, other: Option<BehindBarrier>) -> BehindBarrier {
+        let off = |one: BehindBarrier| one.cycles.saturating_sub(one.distance);
+        other.filter(|&other| off(other) >= off(self)).unwrap_or(self)
+    }
 }
 
 /// An access that was issued in the block.
@@ -202,7 +212,7 @@ impl Pass<'_> {
             let time = earliest.time;
             self.board.issue(self.stream, self.scoreboards, index, time);
 
-            let row_stall = u32::from(self.stream.entries[index].inst.row().min_stall);
+            let row_stall = u32::from(self.stream.entries[index].inst.min_stall(self.stream.arch));
             let mut next = Earliest { time: time + row_stall.max(self.least), cause: None };
             if self.stream.entries[index].leaves_function() {
                 self.board.demand_settled(self.stream, 0, &mut next);
@@ -278,10 +288,9 @@ impl Pass<'_> {
             if entry.leaves_function() {
                 window.boundary.get_or_insert(time + self.stalls.cycles[index]);
             }
-            if entry.inst.op.is_cta_barrier() {
-                window.barrier.get_or_insert(time);
-            } else if must_keep_off_barrier(entry.inst) {
-                window.after_barrier.get_or_insert(time);
+            let cycles = u32::from(after_barrier(self.stream.arch, entry.inst));
+            if cycles > time {
+                window.barrier = Some(BehindBarrier { cycles, distance: time }.farther(window.barrier));
             }
             if entry.kills() {
                 entry.touches.iter().filter(|touch| touch.write).for_each(|touch| killed.insert(touch.unit));
@@ -321,9 +330,13 @@ impl Window {
         for (mine, theirs) in self.waits.iter_mut().zip(next.waits) {
             nearer(mine, theirs);
         }
-        nearer(&mut self.after_barrier, next.after_barrier);
-        nearer(&mut self.barrier, next.barrier);
         nearer(&mut self.boundary, next.boundary);
+        if let Some(next) = next.barrier
+            && let distance = next.distance + arrival
+            && next.cycles > distance
+        {
+            self.barrier = Some(BehindBarrier { distance, ..next }.farther(self.barrier));
+        }
     }
 }
 
@@ -362,11 +375,8 @@ impl Board {
         for sb in bits(scoreboards.masks[index]) {
             self.demand_wait(sb, 0, earliest);
         }
-        if entry.inst.op.is_cta_barrier() {
-            self.demand_barrier(BETWEEN_BARRIERS, 0, earliest);
-        } else if must_keep_off_barrier(entry.inst) {
-            self.demand_barrier(AFTER_BARRIER, 0, earliest);
-        }
+        let cycles = u32::from(after_barrier(stream.arch, entry.inst));
+        self.demand_barrier(BehindBarrier { cycles, distance: 0 }, earliest);
         if entry.leaves_function() {
             // Padding would lie on the way back.
             self.demand_settled(stream, u32::from(Control::MAX_STALL), earliest);
@@ -386,11 +396,8 @@ impl Board {
         if let Some(distance) = window.boundary {
             self.demand_settled(stream, distance, earliest);
         }
-        if let Some(distance) = window.barrier {
-            self.demand_barrier(BETWEEN_BARRIERS, distance, earliest);
-        }
-        if let Some(distance) = window.after_barrier {
-            self.demand_barrier(AFTER_BARRIER, distance, earliest);
+        if let Some(behind) = window.barrier {
+            self.demand_barrier(behind, earliest);
         }
     }
 
@@ -451,9 +458,10 @@ impl Board {
         }
     }
 
-    fn demand_barrier(&self, cycles: u32, distance: u32, earliest: &mut Earliest) {
+    fn demand_barrier(&self, behind: BehindBarrier, earliest: &mut Earliest) {
         if let Some((barrier, time)) = self.barrier {
-            earliest.demand((time + cycles).saturating_sub(distance), cycles, Reason::Barrier { barrier });
+            let time = (time + behind.cycles).saturating_sub(behind.distance);
+            earliest.demand(time, behind.cycles, Reason::Barrier { barrier });
         }
     }
 
@@ -509,13 +517,4 @@ fn distance_of(
     let to = Side { inst: stream.entries[consumer].inst, slot: touch.slot, component: touch.component };
     let found = latency(stream.arch, dependence, from, to);
     if found.source == Source::Scoreboard { 1 } else { u32::from(found.safe) }
-}
-
-/// Whether an instruction is no arithmetic: memory, control flow, special registers.
-fn must_keep_off_barrier(inst: &Inst<PReg>) -> bool {
-    match inst.op {
-        Op::NOP => false,
-        Op::S2R | Op::S2UR | Op::B2R => true,
-        _ => matches!(inst.row().pipe, Pipe::Lsu | Pipe::Ldc | Pipe::Control),
-    }
 }

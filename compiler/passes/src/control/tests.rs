@@ -1,7 +1,7 @@
 //! Control codes of small kernels, and of random ones on a machine that is as slow as it may be.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue};
+use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::{Access, AccessRole, Address, Completion, Label, Operand, PReg, Register, SpecialReg};
 
 use super::*;
@@ -482,7 +482,11 @@ fn nothing_is_under_way_where_another_function_begins() {
     let load = Inst::new(Op::S2R).ops([r(4), Operand::special(SpecialReg::TidX)]);
     let compare = Inst::new(Op::ISETP).ops([Operand::reg(PReg::p(0)), r(6), r(7)]);
     let call = Inst::new(Op::CALL).ops([Operand::function(ptxc_sass::FunctionIndex(0))]);
-    let code = code(vec![vec![load, compare, call], vec![exit()]]);
+    let result = Side { inst: &compare, slot: 0, component: 0 };
+    let needed = settled(Arch::Sm90, result, true);
+    // What the control pass keeps beyond what the check demands.
+    let spare = needed.safe - needed.legal;
+    let code = code(vec![vec![load, compare.clone(), call], vec![exit()]]);
     let (serial, _) = assign(&code, Arch::Sm90, Options { sync: Sync::Serial });
     assert_eq!(ptxc_sass::verify::check(&serial), Ok(()));
     let (program, _) = assign(&code, Arch::Sm90, Options::default());
@@ -490,7 +494,8 @@ fn nothing_is_under_way_where_another_function_begins() {
     let at = program.insts.iter().position(|coded| coded.inst.op == Op::CALL).unwrap();
     let control = program.insts[at].control;
     assert!(control.wait_mask != 0 && control.stall > 5, "{control:?}");
-    for weakened in [Control { wait_mask: 0, ..control }, Control { stall: control.stall - 1, ..control }] {
+    let sooner = Control { stall: control.stall - spare - 1, ..control };
+    for weakened in [Control { wait_mask: 0, ..control }, sooner] {
         let mut mutant = program.clone();
         mutant.insts[at].control = weakened;
         let found = ptxc_sass::verify::check(&mutant).unwrap_err();

@@ -1,0 +1,219 @@
+//! `xtask mine`: how far apart NVIDIA's assembler keeps dependent instructions, and what follows for the latency
+//! tables.
+//!
+//! In: an architecture, a corpus of PTX, NVIDIA's tools. Out: `sass/data/latency_sm_XX.csv`, and reports.
+//!
+//! 1. [`sources`] gathers PTX: the corpus, directed [`chains`] of [`forms`], the fuzzer's random kernels.
+//! 2. [`assembler`] compiles it in three ways and keeps the listings.
+//! 3. [`code`] reads the listings with the instruction table; what it has no row for ends a straight line.
+//! 4. [`observe`](mod@observe) adds up stalls between dependent instructions, [`spacing`] looks at instructions by
+//!    themselves.
+//! 5. [`figures`] makes figures of the distances, class by class, and [`report`] prints what they rest on.
+
+mod assembler;
+mod chains;
+mod code;
+mod figures;
+mod forms;
+mod observe;
+mod report;
+mod sources;
+mod spacing;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ptxc_sass::text::{ReadOptions, parse_programs};
+use ptxc_sass::verify::{HazardKind, Order, check_with};
+use ptxc_sass::{Arch, Op};
+
+use self::assembler::{Assembler, WAYS};
+use self::code::Code;
+use self::figures::Figures;
+use self::observe::Pairs;
+use self::spacing::Spacing;
+
+/// What is mined, and what is made of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Mine {
+    /// The architecture.
+    #[arg(value_parser = arch)]
+    arch: Arch,
+    /// The folder with ptxas and nvdisasm (default: ORACLE).
+    #[arg(long, value_name = "DIR")]
+    oracle: Option<PathBuf>,
+    /// A folder of PTX, searched whole.
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
+    /// How many of the fuzzer's programs.
+    #[arg(long, default_value_t = 200)]
+    random: u64,
+    /// Where listings and generated PTX are kept.
+    #[arg(long, value_name = "DIR", default_value = "target/mine")]
+    listings: PathBuf,
+    /// Look at the listings that are there, make no others.
+    #[arg(long)]
+    kept: bool,
+    /// Which files: one half to mine and the other to check what was mined, or all.
+    #[arg(long, value_enum, default_value = "all")]
+    half: Half,
+    /// Keep figures that are in use where they rest on more observations, or nothing was seen.
+    #[arg(long)]
+    merge: bool,
+    /// What to do with what is found.
+    #[arg(long, value_enum, default_value = "figures")]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Half {
+    /// Every file.
+    All,
+    /// Every other one, from the first.
+    First,
+    /// Every other one, from the second.
+    Second,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// The data file.
+    Figures,
+    /// Where the figures differ from those that are in use.
+    Differences,
+    /// Pairs of instructions whose least distance is not that of their classes.
+    Members,
+    /// Stalls, scoreboards and distances from barriers, instruction by instruction.
+    Spacing,
+    /// The hazard check over the listings.
+    Check,
+}
+
+fn arch(name: &str) -> Result<Arch, String> {
+    let known = Arch::ALL.map(|arch| arch.to_string()).join(", ");
+    name.parse().map_err(|()| format!("there are {known}"))
+}
+
+/// Everything that was found.
+#[derive(Default)]
+struct Found {
+    files: usize,
+    functions: usize,
+    instructions: usize,
+    unread: BTreeMap<String, (usize, String)>,
+    pairs: Pairs,
+    spacing: BTreeMap<Op, Spacing>,
+}
+
+impl Found {
+    fn add(&mut self, arch: Arch, listing: &str) {
+        let code = Code::read(arch, listing);
+        self.files += 1;
+        self.functions += code.functions;
+        self.instructions += code.instructions;
+        for (word, (times, example)) in code.unread {
+            self.unread.entry(word).or_insert((0, example)).0 += times;
+        }
+        for line in &code.lines {
+            observe::observe(arch, line, &mut self.pairs);
+            spacing::observe(line, &mut self.spacing);
+        }
+    }
+
+    fn summary(&self) -> String {
+        let pairs: u64 = self.pairs.values().map(|distances| u64::from(distances.total())).sum();
+        let unread: usize = self.unread.values().map(|(times, _)| times).sum();
+        format!(
+            "{} listings, {} functions, {} instructions ({unread} not read), {pairs} pairs",
+            self.files, self.functions, self.instructions
+        )
+    }
+}
+
+impl Mine {
+    /// Mines; prints what was asked for, and on the error stream what it rests on.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        let tools = self.oracle.clone().or_else(|| Some(std::env::var_os("ORACLE")?.into()));
+        let tools = tools.filter(|_| !self.kept);
+        if tools.is_none() && !self.kept {
+            return Err("no ptxas: name its folder with --oracle or ORACLE".to_string());
+        }
+        let assembler = Assembler { tools, listings: self.listings.clone() };
+        let sources = sources::sources(self.arch, self.corpus.as_deref(), self.random, &self.listings)?;
+        let mut found = Found::default();
+        let mut claims = 0;
+        for (index, source) in sources.iter().enumerate() {
+            let wanted = match self.half {
+                Half::All => true,
+                Half::First => index % 2 == 0,
+                Half::Second => index % 2 == 1,
+            };
+            if !wanted {
+                continue;
+            }
+            for way in WAYS {
+                let Some(listing) = assembler.listing(&source.path, &source.name, self.arch, way)? else {
+                    continue;
+                };
+                if self.output == Output::Check {
+                    claims += self.check(&format!("{} {}", source.name, way.0), &listing);
+                } else {
+                    found.add(self.arch, &listing);
+                }
+            }
+        }
+        if self.output == Output::Check {
+            return if claims == 0 { Ok(()) } else { Err(format!("{claims} claims")) };
+        }
+        eprintln!("{}: {}", self.arch, found.summary());
+        for (times, example) in found.unread.values() {
+            eprintln!("no row: {times:6} {example}");
+        }
+        match self.output {
+            Output::Figures => print!("{}", report::file(self.arch, &self.figures(&found.pairs))),
+            Output::Differences => print!("{}", report::differences(self.arch, &self.figures(&found.pairs))),
+            Output::Members => print!("{}", report::members(&found.pairs)),
+            Output::Spacing => print!("{}", report::spacing(&found.spacing)),
+            Output::Check => {}
+        }
+        Ok(())
+    }
+
+    fn figures(&self, pairs: &Pairs) -> Figures {
+        let mut figures = figures::figures(self.arch, pairs);
+        if self.merge {
+            figures::merge(self.arch, &mut figures);
+        }
+        figures
+    }
+
+    /// Runs the hazard check over a listing; how many hazards it claims.
+    fn check(&self, name: &str, listing: &str) -> usize {
+        let options = ReadOptions { arch: Some(self.arch), ..ReadOptions::default() };
+        match parse_programs(listing, &options) {
+            Ok(kernels) => {
+                let check = |kernel: &ptxc_sass::text::Kernel| {
+                    let mut hazards = check_with(&kernel.program, Order::InOrder).err().unwrap_or_default();
+                    // It knows what its functions leave under way; only our convention has them settle.
+                    hazards.retain(|hazard| hazard.kind != HazardKind::Boundary);
+                    for hazard in &hazards {
+                        println!("{name} {}: {hazard}", kernel.program.name);
+                        for index in [hazard.producer, hazard.consumer] {
+                            let coded = &kernel.program.insts[index as usize];
+                            println!("    {} {:?}", coded.inst, coded.control);
+                        }
+                    }
+                    hazards.len()
+                };
+                kernels.iter().map(check).sum()
+            }
+            Err(errors) => {
+                for error in errors {
+                    println!("{name}: not read: {}", error.message);
+                }
+                0
+            }
+        }
+    }
+}

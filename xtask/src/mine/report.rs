@@ -1,0 +1,137 @@
+//! What is printed of what was found.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use ptxc_sass::latency::{Dependence, Source, entries};
+use ptxc_sass::{Arch, Op};
+
+use super::figures::{Cell, Figures, Seen};
+use super::observe::{Pair, Pairs};
+use super::spacing::Spacing;
+
+fn dependence(cell: &Cell) -> &'static str {
+    match (cell.dependence, cell.guard) {
+        (Dependence::Raw, false) => "raw",
+        (Dependence::Raw, true) => "raw-guard",
+        (Dependence::War, _) => "war",
+        (Dependence::Waw, _) => "waw",
+    }
+}
+
+fn source(source: Source) -> &'static str {
+    match source {
+        Source::Mined => "mined",
+        Source::Table => "table",
+        Source::Bound => "bound",
+        Source::Scoreboard => "scoreboard",
+    }
+}
+
+fn name(cell: &Cell) -> String {
+    let (producer, consumer) = (cell.producer.name(), cell.consumer.name());
+    format!("{},{},{producer},{consumer}", dependence(cell), cell.file.prefix())
+}
+
+/// The text of a data file.
+pub(super) fn file(arch: Arch, figures: &Figures) -> String {
+    let mut text = format!(
+        "# {arch}: least distance between issues, in cycles (the sum of the stalls from the producer on).\n\
+         # dependence, register file, producer class, consumer class, safe, legal, source, pairs seen, pairs seen at \
+         their minimum\n\
+         # See docs/facts/latency.md for the classes, the sources and how far each figure is to be trusted.\n\
+         # Written by `cargo xtask mine {arch}`.\n\
+         dependence,file,producer,consumer,safe,legal,source,observations,at_minimum\n"
+    );
+    for (cell, figure) in figures {
+        let latency = figure.latency;
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{}",
+            name(cell),
+            latency.safe,
+            latency.legal,
+            source(latency.source),
+            figure.observations,
+            figure.at_minimum
+        );
+    }
+    text
+}
+
+/// Where the figures differ from those that are in use.
+pub(super) fn differences(arch: Arch, found: &Figures) -> String {
+    let mut text = String::new();
+    let mut known = BTreeMap::new();
+    for entry in entries(arch) {
+        known.insert(Cell::of_entry(entry), entry);
+    }
+    for (cell, figure) in found {
+        let new = figure.latency;
+        let old = known.get(cell).map(|entry| entry.latency);
+        let before = match old {
+            Some(old) if (old.safe, old.legal) == (new.safe, new.legal) => continue,
+            Some(old) => format!("{}/{} {}", old.safe, old.legal, source(old.source)),
+            None => "nothing".to_string(),
+        };
+        let _ = writeln!(
+            text,
+            "{}: {before} -> {}/{} {} ({} of {})",
+            name(cell),
+            new.safe,
+            new.legal,
+            source(new.source),
+            figure.at_minimum,
+            figure.observations
+        );
+    }
+    for cell in known.keys().filter(|cell| !found.contains_key(cell)) {
+        let _ = writeln!(text, "{}: gone", name(cell));
+    }
+    text
+}
+
+/// The instructions that need more than the least of their cell.
+pub(super) fn members(pairs: &Pairs) -> String {
+    let mut text = String::new();
+    for (cell, seen) in Seen::gather(pairs).iter().filter(|(cell, _)| cell.dependence == Dependence::Raw) {
+        for (produces, op, need) in seen.needs().filter(|&(_, _, need)| need > seen.least()) {
+            let member = |pair: &Pair| {
+                Cell::of(pair) == *cell && op == if produces { pair.producer.1 } else { pair.consumer.1 }
+            };
+            let example = pairs.iter().find(|(pair, distances)| member(pair) && distances.least() == need);
+            let _ = writeln!(
+                text,
+                "{}: {} in the cell, {op:?} {} {need}: {}",
+                name(cell),
+                seen.least(),
+                if produces { "produces after" } else { "reads after" },
+                example.map_or("", |(_, distances)| distances.example.as_str())
+            );
+        }
+    }
+    text
+}
+
+/// Stalls, scoreboards and distances from barriers.
+pub(super) fn spacing(found: &BTreeMap<Op, Spacing>) -> String {
+    let mut text = String::new();
+    for (op, spacing) in found {
+        let list = |counts: &[u32]| {
+            let seen = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            seen.map(|(value, count)| format!("{value}:{count}")).collect::<Vec<_>>().join(" ")
+        };
+        let [write, read, both] = spacing.scoreboards;
+        let _ = writeln!(
+            text,
+            "{op:?}: {} seen; scoreboards: {write} write, {read} read, {both} both; stalls {}; behind BAR {}; first \
+             wait {}",
+            spacing.seen,
+            list(&spacing.stalls),
+            list(&spacing.behind_barrier),
+            list(&spacing.first_wait)
+        );
+    }
+    text
+}
