@@ -162,6 +162,9 @@ impl Forms {
 
 /// What is wrong with an opcode that is no form of any instruction.
 pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Diagnostic>) {
+    if let Some(finding) = super::atomics::explain(opcode) {
+        return out.push(finding);
+    }
     let mnemonic = opcode.mnemonic();
     let fits: Vec<Fit> = TABLE.forms(mnemonic).map(|row| fit(row, opcode)).collect();
     let best = fits.iter().min_by_key(|fit| 2 * fit.left.len() + fit.missing.len());
@@ -212,11 +215,6 @@ fn surplus(
             format!("`{mnemonic}` has no modifier `.{text}`"),
         )
         .label("unknown here");
-        if mnemonic == "red" && matches!(text.as_str(), "acquire" | "acq_rel") {
-            return finding
-                .note("acquiring needs a value that was read, and `red` gives none back (PTX ISA, red: `.sem` is `.relaxed` or `.release`)")
-                .help(format!("write `atom.{text}` with a register for what was there, or `red.release`, or a `fence.acq_rel` behind the `red`"));
-        }
         let finding = finding.note(form);
         return match near {
             Some(near) => finding.help(format!("did you mean `.{near}`?")),

@@ -31,7 +31,8 @@
 //! the size of the function. At most a handful of findings for each statement, and one for each name that
 //! means nothing.
 
-pub mod cache_hints;
+pub mod atomics;
+mod cache_hints;
 pub mod calls;
 pub mod codes;
 pub mod env;

@@ -1,0 +1,133 @@
+//! What is wrong with a scalar `red` or `atom` that is no form of it: the rule that it breaks and what to write instead.
+//!
+//! ```text
+//! red.global.inc.s32      `.inc` has no `.s32`: it exists for `.u32`
+//! red.acquire.gpu.…       acquiring needs a value that was read
+//! red.local.add.u32       only memory that others see is updated atomically
+//! atom.volatile.…         an atomic update is strong by itself
+//! red.exch.b32            a swap gives the old content back
+//! ```
+//!
+//! In: the opcode. Out: a diagnostic, or none where the closest form says enough. The types of each operation are those of
+//! the instruction table.
+
+use ptxc_syntax::Name;
+use ptxc_syntax::ast::Opcode;
+
+use super::codes;
+use super::table::TABLE;
+use super::types::Scalar;
+use crate::diagnostic::Diagnostic;
+
+/// The operations, as modifiers.
+const OPERATIONS: &[&str] = &["and", "or", "xor", "add", "inc", "dec", "min", "max", "exch", "cas"];
+
+/// Says what rule an opcode breaks.
+pub fn explain(opcode: &Opcode) -> Option<Diagnostic> {
+    let mnemonic = opcode.mnemonic();
+    let is_red = match mnemonic.as_str() {
+        "red" => true,
+        "atom" => false,
+        _ => return None,
+    };
+    let parts = || opcode.parts.iter().enumerate().skip(1);
+    if parts().any(|(_, part)| matches!(part.as_str(), "async" | "v2" | "v4" | "v8")) {
+        return None;
+    }
+    parts()
+        .find_map(|(index, part)| misplaced(opcode, is_red, index, part))
+        .or_else(|| wrong_type(opcode, parts().map(|(_, part)| part)))
+}
+
+/// A modifier that no form of the instruction has.
+fn misplaced(opcode: &Opcode, is_red: bool, index: usize, part: &Name) -> Option<Diagnostic> {
+    let mnemonic = opcode.mnemonic();
+    let text = part.as_str();
+    let (note, help) = match text {
+        "acquire" | "acq_rel" if is_red => (
+            "acquiring needs a value that was read, and `red` gives none back (PTX ISA, red: `.sem` is `.relaxed` or `.release`)"
+                .to_string(),
+            format!(
+                "write `atom.{text}` with a register for what was there, or `red.release`, or a `fence.acq_rel` behind the `red`"
+            ),
+        ),
+        "sc" => (
+            "updates are `.relaxed`, `.acquire`, `.release` or both; only a fence is sequentially consistent".to_string(),
+            "put a `fence.sc` in front of it".to_string(),
+        ),
+        "volatile" | "weak" | "mmio" => (
+            format!("`{mnemonic}` is a strong access by itself: `.relaxed` unless it says more"),
+            format!("leave out `.{text}`"),
+        ),
+        "local" => (
+            "only `.global` and `.shared` memory is updated atomically; no other thread sees `.local` memory".to_string(),
+            "load, compute and store".to_string(),
+        ),
+        "const" | "param" => (
+            format!("only `.global` and `.shared` memory is updated; nothing writes to `.{text}` memory"),
+            "name the memory of the address, or none for a generic address".to_string(),
+        ),
+        "exch" | "cas" if is_red => (
+            "a reduction combines what is there with an operand; a swap is for the old content".to_string(),
+            format!("write `atom.{text}`, with `_` in place of a register that nobody reads"),
+        ),
+        _ => return None,
+    };
+    Some(
+        Diagnostic::error(
+            codes::UNKNOWN_MODIFIER,
+            opcode.part_id(index),
+            format!("`{mnemonic}` has no modifier `.{text}`"),
+        )
+        .label("unknown here")
+        .note(note)
+        .help(help),
+    )
+}
+
+/// A type that the operation lacks.
+fn wrong_type<'a>(opcode: &Opcode, parts: impl Iterator<Item = &'a Name> + Clone) -> Option<Diagnostic> {
+    let operation = parts.clone().find(|part| OPERATIONS.contains(&part.as_str()))?;
+    let index = opcode.parts.iter().rposition(|part| Scalar::parse(part).is_some())?;
+    let (op, ty) = (operation.as_str(), opcode.parts[index].as_str());
+    if matches!(op, "min" | "max") && (ty.starts_with("f16") || ty.starts_with("bf16")) {
+        // Vectors of them have extremes; the closest form says so.
+        return None;
+    }
+    let rows = TABLE.forms(opcode.mnemonic()).filter(|row| {
+        let has = |text: &str| {
+            row.groups.iter().any(|group| group.choices.iter().any(|choice| choice.text == text))
+        };
+        has(op) && !has("v2") && !has("async")
+    });
+    let groups = rows.flat_map(|row| &row.groups).flat_map(|group| &group.choices);
+    let types: Vec<&str> =
+        groups.map(|choice| choice.text).filter(|text| Scalar::parse(text).is_some()).collect();
+    if types.is_empty() || types.contains(&ty) {
+        return None;
+    }
+    let list: Vec<String> = types.iter().map(|ty| format!("`.{ty}`")).collect();
+    let help = match (op, ty) {
+        ("add", "s64") => "write `.u64`: the sum of signed numbers has the same bits".to_string(),
+        ("inc" | "dec", "s32" | "b32") => "write `.u32`: a counter has no sign".to_string(),
+        ("add", "b32" | "b64") => format!("write `.u{}`", &ty[1..]),
+        ("min" | "max", "b32" | "b64") => {
+            format!("write `.u{0}` or `.s{0}`: the order of numbers depends on their sign", &ty[1..])
+        }
+        ("and" | "or" | "xor" | "exch" | "cas", _) if types.contains(&format!("b{}", &ty[1..]).as_str()) => {
+            format!("write `.b{}`: only the bits matter", &ty[1..])
+        }
+        _ => "update it in a loop around `atom.cas` of its bits".to_string(),
+    };
+    let mnemonic = opcode.mnemonic();
+    Some(
+        Diagnostic::error(
+            codes::MODIFIER_NOT_HERE,
+            opcode.part_id(index),
+            format!("`.{op}` of `{mnemonic}` takes no `.{ty}`"),
+        )
+        .label("the operation has no such type")
+        .note(format!("`{mnemonic}.{op}` exists for {}", list.join(", ")))
+        .help(help),
+    )
+}
