@@ -169,7 +169,7 @@ fn compare(shared: bool, inputs: impl Fn(Update, &mut u64) -> [Vec<u8>; 2]) {
         let buffers = if shared { 1..2 } else { 1..3 };
         report.outcomes[buffers].iter().map(|outcome| outcome.content.clone()).collect()
     };
-    for arch in Arch::ALL.into_iter().skip(1) {
+    for arch in Arch::ALL {
         let db = Database::default();
         let file = SourceFile::new(&db, "k.ptx".into(), text.clone());
         let options = Options::new(&db, Some(arch), 3, true, "balanced".into(), 255, false);
@@ -184,7 +184,7 @@ fn compare(shared: bool, inputs: impl Fn(Update, &mut u64) -> [Vec<u8>; 2]) {
             };
             for seed in 0..3 {
                 let simulator = ptxc_sim::Options { seed, hazards: true, ..ptxc_sim::Options::default() };
-                if arch == Arch::Sm80 {
+                if arch == Arch::Sm75 {
                     for (who, stage) in
                         [("as built", built(&db, func)), ("simplified", ssa(&db, func, options))]
                     {
