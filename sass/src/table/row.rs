@@ -301,6 +301,8 @@ pub enum ImmFormat {
     Float,
     /// As [`ImmFormat::Float`], the bits being the upper half of a binary64 whose lower half is zero.
     DoubleHigh,
+    /// `{5,4,3,2,1,0}`: a set of scoreboards, a bit each.
+    Scoreboards,
     /// `1, 0.5`: two binary16, the high one first.
     HalfPair,
     /// The same of two bfloat16.
@@ -385,6 +387,10 @@ pub struct Slot {
     pub halves: Halves,
     /// Whether a space alone, no comma, parts it from the slot in front.
     pub spaced: bool,
+    /// Whether an address names its uniform register even if it has none: `[R0+URZ]`.
+    pub names_uniform: bool,
+    /// Whether it stands in brackets: a pair of uniform registers that holds an address.
+    pub bracketed: bool,
     /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
     /// the targets of an indexed branch. Only the last slot of a row.
     pub repeated: bool,
@@ -412,6 +418,8 @@ impl Slot {
             imm: ImmFormat::Hex,
             halves: Halves::None,
             spaced: false,
+            names_uniform: false,
+            bracketed: false,
             repeated: false,
             limits: &[],
             bits: Bits { lo: 0, len: 0 },
@@ -500,6 +508,18 @@ impl Slot {
     /// The same with a space in front, no comma.
     pub const fn spaced(mut self) -> Slot {
         self.spaced = true;
+        self
+    }
+
+    /// The same for addresses that name URZ where they have no uniform part.
+    pub const fn names_uniform(mut self) -> Slot {
+        self.names_uniform = true;
+        self
+    }
+
+    /// The same in brackets.
+    pub const fn bracketed(mut self) -> Slot {
+        self.bracketed = true;
         self
     }
 

@@ -172,8 +172,9 @@ pub(super) static ENDCOLLECTIVE: Row = Row {
 
 pub(super) static NANOSLEEP: Row = Row {
     mnemonic: "NANOSLEEP",
-    summary: "sleep for about a nanoseconds",
+    summary: "sleep for about a nanoseconds; `.SYNCS` until the mbarrier changes that was asked last, if that is earlier",
     slots: &[Slot::read("a", Kinds::IMM.or(Kinds::R))],
+    mods: &[Modifier::new(ModKind::Mode, &["", ".SYNCS"]).limited(&[(".SYNCS", Archs::since(Arch::Sm90))])],
     completion: Completion::LateRead,
     latency: LatencyClass::Branch,
     effects: Effects { convergent: true, ..Effects::NONE },

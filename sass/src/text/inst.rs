@@ -112,6 +112,7 @@ fn operand_text<R: Register>(
     let mut is_general = false;
     match operand.kind {
         OperandKind::Zero(file) => out.write_str(file.constant_name())?,
+        OperandKind::Reg(reg) if slot.bracketed => write!(out, "[{reg}]")?,
         OperandKind::Reg(reg) => {
             is_general = reg.file() == RegFile::Gpr;
             write!(out, "{reg}")?;
@@ -126,7 +127,8 @@ fn operand_text<R: Register>(
         }
         OperandKind::Mem(address) => {
             let is_described = address.descriptor.is_some();
-            address_text(out, &address, address.wide && has_address_suffix(op, names.arch, is_described))?;
+            let suffix = address.wide && has_address_suffix(op, names.arch, is_described);
+            address_text(out, &address, suffix, slot.names_uniform)?;
         }
         OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,
         OperandKind::Function(FunctionIndex(index)) => match names.functions.get(index as usize) {
@@ -149,6 +151,11 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
     match format {
         ImmFormat::Signed if (bits as i32) < 0 => write!(out, "-{:#x}", (bits as i32).unsigned_abs()),
         ImmFormat::Hex | ImmFormat::Signed => write!(out, "{bits:#x}"),
+        ImmFormat::Scoreboards => {
+            let set: Vec<String> =
+                (0..32).rev().filter(|n| bits >> n & 1 == 1).map(|n| n.to_string()).collect();
+            write!(out, "{{{}}}", set.join(","))
+        }
         ImmFormat::Float => float::print_f32(out, bits),
         ImmFormat::DoubleHigh => float::print_f64_high(out, bits),
         ImmFormat::HalfPair => {
@@ -164,7 +171,12 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
     }
 }
 
-fn address_text<R: Register>(out: &mut impl fmt::Write, address: &Address<R>, suffix: bool) -> fmt::Result {
+fn address_text<R: Register>(
+    out: &mut impl fmt::Write,
+    address: &Address<R>,
+    suffix: bool,
+    names_uniform: bool,
+) -> fmt::Result {
     if let Some(descriptor) = address.descriptor {
         write!(out, "desc[{descriptor}]")?;
     }
@@ -176,6 +188,9 @@ fn address_text<R: Register>(out: &mut impl fmt::Write, address: &Address<R>, su
     }
     if let Some(uniform) = address.uniform {
         write!(out, "{separator}{uniform}")?;
+        separator = "+";
+    } else if names_uniform {
+        write!(out, "{separator}{}", RegFile::Ugpr.constant_name())?;
         separator = "+";
     }
     if address.offset != 0 || separator.is_empty() {

@@ -147,6 +147,8 @@ pub(super) fn parse_named(
     let mnemonic = alias::plain(mnemonic);
     let operands: Vec<&str> = match operands.trim() {
         "" => Vec::new(),
+        // A set of scoreboards is one operand.
+        text if text.starts_with('{') => vec![text],
         text => text.split(',').map(str::trim).collect(),
     };
     let rows = rows(arch).get(first_word(&mnemonic)).ok_or_else(|| ParseError::Mnemonic(mnemonic.clone()))?;
@@ -299,6 +301,10 @@ fn operand(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<(Operand<PR
     if reused && slot.reuse.is_none() {
         return None;
     }
+    let name = match slot.bracketed {
+        true => name.strip_prefix('[')?.strip_suffix(']')?,
+        false => name,
+    };
     let kind = register(name)
         .or_else(|| constant(name))
         .or_else(|| address(name).map(OperandKind::Mem))
@@ -320,6 +326,12 @@ fn register(name: &str) -> Option<OperandKind<PReg>> {
 
 fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
     match format {
+        ImmFormat::Scoreboards => {
+            let set = text.strip_prefix('{')?.strip_suffix('}')?.split(',');
+            return set
+                .map(|n| n.trim().parse().ok().filter(|&n: &u32| n < 6))
+                .try_fold(0, |set, n| Some(set | 1 << n?));
+        }
         ImmFormat::Float => return float::parse_f32(text),
         ImmFormat::DoubleHigh => return float::parse_f64_high(text),
         _ => {}
@@ -381,6 +393,8 @@ fn address(text: &str) -> Option<Address<PReg>> {
         if let (0, Some(base)) = (position, named(name, RegFile::Gpr)) {
             address.base = Some(base);
             address.wide = wide;
+        } else if part == RegFile::Ugpr.constant_name() && address.uniform.is_none() {
+            // Named, and absent.
         } else if let (None, Some(uniform)) = (address.uniform, named(part, RegFile::Ugpr)) {
             address.uniform = Some(uniform);
         } else {

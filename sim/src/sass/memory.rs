@@ -13,7 +13,7 @@ use super::registers::{Dest, Origin, Registers, Source};
 use crate::access::AccessKind;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::memory::{SHARED_WINDOW, Space, WINDOW_BYTES, read_le};
+use crate::memory::{RANK_SHIFT, SHARED_WINDOW, SHARED_WINDOW_BYTES, Space, WINDOW_BYTES, read_le};
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// The descriptor of global accesses in constant bank 0.
@@ -97,7 +97,7 @@ impl Place {
             }
             if self.space == Space::Generic {
                 for address in &mut addresses {
-                    if address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES {
+                    if address.wrapping_sub(SHARED_WINDOW) < SHARED_WINDOW_BYTES {
                         *address = address.wrapping_sub(self.arch.reserved_shared().into());
                     }
                 }
@@ -107,14 +107,16 @@ impl Place {
         let (base, uniform) = (registers.int(base), registers.int(uniform));
         let addresses: [u32; LANES] =
             std::array::from_fn(|n| base[n].wrapping_add(uniform[n]).wrapping_add_signed(offset));
-        if self.space != Space::Shared {
+        if !matches!(self.space, Space::Shared | Space::Cluster) {
             return Ok(addresses.map(u64::from));
         }
         let reserved = self.arch.reserved_shared();
         let own: [u32; LANES] = addresses.map(|address| address.wrapping_sub(reserved));
-        // What is not the program's own wraps or has the rank of another CTA in its upper bits.
-        let most = if self.arch == Arch::Sm90 { 1 << 24 } else { u32::MAX } - reserved;
-        let foreign = set_where(|n| own[n] >= most) & step.lanes;
+        // What is below the program's own wraps into the rank, which for memory of the CTA is known.
+        let kept = set_where(|n| self.arch == Arch::Sm90 && addresses[n] % (WINDOW_BYTES as u32) < reserved);
+        let others = set_where(|n| own[n] >> RANK_SHIFT != step.rank);
+        let others = if self.space == Space::Shared && self.arch == Arch::Sm90 { others } else { 0 };
+        let foreign = (kept | others) & step.lanes;
         match foreign {
             0 => Ok(own.map(u64::from)),
             _ => Err(self.foreign(foreign.trailing_zeros(), addresses[foreign.trailing_zeros() as usize])),
@@ -124,10 +126,10 @@ impl Place {
     /// The fault of a lane whose shared address is not the program's own.
     #[cold]
     fn foreign(&self, lane: u32, address: u32) -> Fault {
-        let rank = address >> 24;
-        let what = match rank {
-            0 => format!("shared address {address:#x} is in the part that the system keeps"),
-            _ => format!("shared address {address:#x} belongs to CTA {rank} of the cluster"),
+        let rank = address >> RANK_SHIFT;
+        let what = match address % (WINDOW_BYTES as u32) < self.arch.reserved_shared() {
+            true => format!("shared address {address:#x} is in the part that the system keeps"),
+            false => format!("shared address {address:#x} belongs to CTA {rank} of the cluster"),
         };
         Fault::new(lane, what)
     }

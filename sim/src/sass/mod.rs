@@ -12,6 +12,7 @@
 //! | `xu` | approximations, bit counts |
 //! | `convert` | conversions |
 //! | `memory`, `atomic` | loads, stores, constants; atomics |
+//! | `mbarrier` | mbarriers, the barrier of the cluster |
 //! | `warp` | shuffles, votes, barriers |
 //! | `flow` | branches, calls, exits, convergence barriers |
 //! | `uniform` | special registers |
@@ -28,6 +29,7 @@ mod fields;
 mod flow;
 mod fma;
 mod half;
+mod mbarrier;
 mod memory;
 mod registers;
 mod uniform;
@@ -196,6 +198,18 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::BSSY => flow::bssy,
         Op::BSYNC => flow::bsync,
         Op::BREAK => flow::break_,
+        Op::SYNCS_EXCH => mbarrier::exchange,
+        Op::SYNCS_ARRIVE => mbarrier::arrive,
+        Op::SYNCS_PHASECHK => mbarrier::ask,
+        Op::SYNCS_CCTL_IV => mbarrier::invalidate,
+        Op::ARRIVES => mbarrier::arrive_behind_copies,
+        Op::ATOMS_ARRIVE => mbarrier::arrive_by_atomic,
+        Op::UCGABAR_ARV => mbarrier::arrive_at_cluster,
+        Op::UCGABAR_WAIT => mbarrier::wait_for_cluster,
+        // There is one grid, and nothing is held of tensor maps.
+        Op::ACQBULK | Op::PREEXIT | Op::UTMACCTL_IV | Op::UTMACMDFLUSH => flow::nop,
+        // Instructions complete in order.
+        Op::FENCE_VIEW_ASYNC | Op::DEPBAR_ALL => flow::nop,
         // Memory is in one order.
         Op::MEMBAR | Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
         Op::NOP => flow::nop,

@@ -127,6 +127,35 @@ impl Emitter<'_> {
         self.begin(block);
     }
 
+    /// Ends the block in hand by a branch that all threads of the warp take alike: what one of the two arms does, in
+    /// blocks of their own, comes before what is next.
+    pub fn either(
+        &mut self,
+        condition: Value,
+        then: impl FnOnce(&mut Emitter),
+        otherwise: impl FnOnce(&mut Emitter),
+    ) {
+        let [first, second, join] = [(); 3].map(|()| self.func.blocks.push(BlockData::default()));
+        let branch = self.inst(Op::Branch(true), Type::B32, &[condition]);
+        self.func.insts[branch].targets.extend([first, second].map(|block| BlockCall::new(block, &[])));
+        // What is made in one arm does not dominate what follows.
+        let known = self.constants.clone();
+        self.begin(first);
+        then(self);
+        self.jump(join);
+        self.constants.clone_from(&known);
+        self.begin(second);
+        otherwise(self);
+        self.jump(join);
+        self.constants = known;
+        self.begin(join);
+    }
+
+    fn jump(&mut self, target: Block) {
+        let jump = self.inst(Op::Jump, Type::B32, &[]);
+        self.func.insts[jump].targets.push(BlockCall::new(target, &[]));
+    }
+
     /// Closes the block in hand and goes on with another one.
     fn begin(&mut self, block: Block) {
         self.func.blocks[self.block].insts = std::mem::take(&mut self.out);

@@ -7,18 +7,33 @@
 //!                                        =>     store.global.relaxed.gpu.b32 [v1], v2
 //! ```
 //!
+//! The barrier of a cluster and arrivals at mbarriers are treated alike, but for those at the scope of the CTA from sm_90 on,
+//! which `SYNCS` orders itself. Before, an arrival is a shared atomic behind a fence. What a wait for an mbarrier
+//! acquires stays with it: it acquires nothing where it fails.
+//!
 //! An atomic that does both has a fence on either side. A fence is at least as strong as the order of the access
 //! that it replaces; ptxas has the same sequences for sm_90. Linear.
 
-use ptxc_ir::{Access, Function, Op, Order, Type};
+use ptxc_ir::{Access, Function, Op, Order, Scope, Type};
 use ptxc_sass::Arch;
 
 use super::emitter::rewrite;
 
 /// Makes the order of accesses one of fences.
-pub fn memory_orders(func: &mut Function, _arch: Arch) -> bool {
+pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
+        if let Some((before, relaxed, after)) = of_barrier(data.op, arch) {
+            emitter.func.insts[inst].op = relaxed;
+            if let Some(fence) = before {
+                emitter.inst(fence, Type::B32, &[]);
+            }
+            emitter.keep(inst);
+            if let Some(fence) = after {
+                emitter.inst(fence, Type::B32, &[]);
+            }
+            return true;
+        }
         let (Op::Load(access) | Op::Store(access) | Op::Atomic(_, access) | Op::Red(_, access)) = data.op
         else {
             return false;
@@ -46,5 +61,26 @@ pub fn memory_orders(func: &mut Function, _arch: Arch) -> bool {
             emitter.inst(Op::Fence(Order::Acquire, access.scope), Type::B32, &[]);
         }
         true
+    })
+}
+
+/// The fences around an operation on a barrier, and what it is between them; none where it orders memory itself.
+fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
+    Some(match op {
+        Op::ClusterArrive(Order::Release) => {
+            let fence = Op::Fence(Order::Release, Scope::Cluster);
+            (Some(fence), Op::ClusterArrive(Order::Relaxed), None)
+        }
+        Op::ClusterWait(Order::Acquire) => {
+            let fence = Op::Fence(Order::Acquire, Scope::Cluster);
+            (None, Op::ClusterWait(Order::Relaxed), Some(fence))
+        }
+        Op::MbarrierArrive(kind, space, Order::Release, scope)
+            if scope != Scope::Cta || arch < Arch::Sm90 =>
+        {
+            let fence = Op::Fence(Order::Release, scope);
+            (Some(fence), Op::MbarrierArrive(kind, space, Order::Relaxed, scope), None)
+        }
+        _ => return None,
     })
 }

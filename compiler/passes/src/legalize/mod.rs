@@ -24,6 +24,9 @@ mod address_offsets;
 mod aggregate_atomics;
 mod atomic_loops;
 mod bar_to_barrier;
+mod cluster_addresses;
+mod cluster_barriers;
+mod cluster_registers;
 mod demanded_words;
 mod emitter;
 mod f32_approximations;
@@ -38,6 +41,8 @@ mod generic_atomics;
 mod global_addresses;
 mod half_arithmetic;
 mod integer_division;
+mod mbarrier_atomics;
+mod mbarrier_states;
 mod memory_orders;
 mod named_barrier_packing;
 mod narrow_integers;
@@ -56,6 +61,9 @@ pub use address_offsets::address_offsets;
 pub use aggregate_atomics::aggregate_atomics;
 pub use atomic_loops::atomic_loops;
 pub use bar_to_barrier::bar_to_barrier;
+pub use cluster_addresses::cluster_addresses;
+pub use cluster_barriers::cluster_barriers;
+pub use cluster_registers::cluster_registers;
 pub use demanded_words::demanded_words;
 pub use f32_approximations::f32_approximations;
 pub use f32_divide::f32_divide;
@@ -69,6 +77,8 @@ pub use generic_atomics::generic_atomics;
 pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
 pub use integer_division::integer_division;
+pub use mbarrier_atomics::mbarrier_atomics;
+pub use mbarrier_states::mbarrier_states;
 pub use memory_orders::memory_orders;
 pub use named_barrier_packing::named_barrier_packing;
 pub use narrow_integers::narrow_integers;
@@ -96,8 +106,13 @@ pub const RULES: &[(&str, Rule)] = &[
     ("bar-to-barrier", bar_to_barrier),
     ("named-barrier-packing", named_barrier_packing),
     ("switches", switches),
+    ("cluster-registers", cluster_registers),
+    ("cluster-barriers", cluster_barriers),
+    ("cluster-addresses", cluster_addresses),
     ("memory-orders", memory_orders),
     ("generic-atomics", generic_atomics),
+    ("mbarrier-atomics", mbarrier_atomics),
+    ("mbarrier-states", mbarrier_states),
     ("packed-atomics", packed_atomics),
     ("split-vector-atomics", split_vector_atomics),
     ("atomic-loops", atomic_loops),

@@ -1,18 +1,17 @@
-//! Atomic updates and fences.
+//! Atomic updates.
 //!
 //! ```text
 //! v6 = atomic.add.shared v2, 1          =>   ATOMS.POPC.INC.32 RZ, [%r2]     // nobody reads v6
 //! v7 = atomic.cas.global v3, v4, v5     =>   ATOMG.E.CAS.STRONG.GPU PT, %r7, [%r3], %r4, %r5
 //! v8, v9 = try_atomic.fadd.generic …    =>   ATOM.E.ADD.F32.FTZ.RN.STRONG.GPU %p9, %r8, desc[%ur0][%r3.64], %r5
 //! v9 = is_space.shared v3               =>   QSPC.E.S %p9, RZ, [%r3]
-//! fence.acq_rel.gpu                     =>   MEMBAR.ALL.GPU; ERRBAR; CGAERRBAR; CCTL.IVALL
 //! ```
 //!
 //! A compare-and-swap of more than 32 bits, and a compare-and-store, take the expected and the new value from
 //! neighbouring registers: ptxas copies them there, and whether others would do is not known. Its address has neither a
 //! descriptor nor a uniform part. Orders other than relaxed have become fences before.
 
-use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
+use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Space, Type, Value};
 use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src, width_of};
@@ -158,28 +157,6 @@ impl Lower<'_> {
             }
         };
         made
-    }
-
-    pub(super) fn lower_fence(&mut self, inst: IrInst) {
-        let IrOp::Fence(order, scope) = self.func.insts[inst].op else { return };
-        let (fence, reach) = match scope {
-            Scope::Cta => (Inst::new(Op::MEMBAR), ".CTA"),
-            Scope::Cluster | Scope::Gpu => (Inst::new(Op::MEMBAR), ".GPU"),
-            Scope::Sys => (Inst::new(Op::MEMBAR), ".SYS"),
-        };
-        let strength = if order == Order::SeqCst { ".SC" } else { ".ALL" };
-        let fence = fence.with(strength).with(reach);
-        if scope == Scope::Cta {
-            return self.emit(fence);
-        }
-        if order != Order::Acquire {
-            self.emit(fence);
-            self.emit(Inst::new(Op::ERRBAR));
-            self.emit(Inst::new(Op::CGAERRBAR));
-        }
-        if order != Order::Release {
-            self.emit(Inst::new(Op::CCTL_IVALL));
-        }
     }
 }
 

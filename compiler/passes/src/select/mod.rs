@@ -19,7 +19,7 @@
 //! Constants and parameters have no place of their own: see [`pool`]. One pass, linear in the function.
 //!
 //! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`], [`half`], [`compare`] with predicates
-//! and selects, [`memory`], [`warp`], [`lane_groups`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
+//! and selects, [`memory`], [`fence`], [`mbarrier`], [`warp`], [`lane_groups`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
 //!
 //! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
 //! short branches.
@@ -31,12 +31,14 @@ mod compare;
 mod control;
 mod convert;
 mod double;
+mod fence;
 mod float;
 mod half;
 mod integer;
 mod lane_groups;
 mod logic;
 mod lower;
+mod mbarrier;
 mod memory;
 mod pool;
 mod special;
@@ -328,7 +330,12 @@ impl Lower<'_> {
             Op::Store(_) => self.lower_store(inst),
             Op::Atomic(..) | Op::Red(..) | Op::TryAtomic(..) => self.lower_atomic(inst),
             Op::IsSpace(_) => self.lower_space_query(inst),
-            Op::Fence(..) => self.lower_fence(inst),
+            Op::Fence(..) | Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {
+                self.lower_fence(inst);
+            }
+            Op::ClusterArrive(_) | Op::ClusterWait(_) | Op::GridDependency(_) => self.lower_fence(inst),
+            Op::MbarrierUpdate(..) | Op::MbarrierInval | Op::MbarrierArrive(..) => self.lower_mbarrier(inst),
+            Op::MbarrierState(..) | Op::MbarrierParity(..) | Op::AsyncArrive(_) => self.lower_mbarrier(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {
                 self.lower_warp(inst)

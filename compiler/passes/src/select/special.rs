@@ -5,6 +5,7 @@
 //! with `S2R`.
 
 use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, SpecialReg as IrReg, Type, Value};
+use ptxc_sass::arch::{CLUSTER_RANKS, CLUSTER_SIZE, CLUSTERS, EXPLICIT_CLUSTER};
 use ptxc_sass::{Arch, Inst, Op, Operand, SpecialReg};
 
 use super::integer::shift_right;
@@ -20,6 +21,14 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         IrReg::NctaidX => 0xc,
         IrReg::NctaidY => 0x10,
         IrReg::NctaidZ => 0x14,
+        IrReg::ClusterNctaRank => CLUSTER_RANKS,
+        IrReg::ClusterNctaidX => CLUSTER_SIZE,
+        IrReg::ClusterNctaidY => CLUSTER_SIZE + 4,
+        IrReg::ClusterNctaidZ => CLUSTER_SIZE + 8,
+        IrReg::NclusteridX => CLUSTERS,
+        IrReg::NclusteridY => CLUSTERS + 4,
+        IrReg::NclusteridZ => CLUSTERS + 8,
+        IrReg::ExplicitCluster => EXPLICIT_CLUSTER,
         IrReg::LocalTop => arch.stack_top(),
         IrReg::LocalWindow => arch.local_window(),
         IrReg::LocalWindowHigh => arch.local_window() + 4,
@@ -46,6 +55,7 @@ fn special_register(reg: IrReg) -> Option<SpecialReg> {
         IrReg::LanemaskGt => SpecialReg::GtMask,
         IrReg::LanemaskGe => SpecialReg::GeMask,
         IrReg::SmId => SpecialReg::VirtualSmId,
+        IrReg::ClusterCtaRank => SpecialReg::CgaCtaId,
         IrReg::SharedWindowHigh => SpecialReg::SharedWindowHigh,
         _ => return None,
     })

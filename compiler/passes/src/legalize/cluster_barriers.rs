@@ -1,0 +1,50 @@
+//! The barrier of a cluster where the launch may have made none.
+//!
+//! ```text
+//! cluster_arrive.release     =>    v1 = sreg.b32 is_explicit_cluster
+//!                                  v3 = icmp.ne.b32 v1, 0
+//!                                  brif.uni v3, block1, block2
+//!                              block1:
+//!                                  cluster_arrive.release
+//!                                  jump block2
+//!                              block2:
+//!
+//! cluster_wait.acquire       =>    …, and where there is no cluster
+//!                                  barrier.sync.aligned 0
+//! ```
+//!
+//! Without clusters each CTA is one, whose hardware barrier is not set up. Its threads then arrive at nothing, and meet at
+//! CTA barrier 0 when they wait; ptxas does so on sm_90. A kernel with `.explicitcluster` is launched with clusters
+//! only, and is left as it is. Linear.
+
+use ptxc_ir::{BarrierKind, Function, IntCond, Op, SpecialReg, Type};
+use ptxc_sass::Arch;
+
+use super::emitter::rewrite;
+
+/// Puts barriers of the cluster behind the question whether there is one.
+pub fn cluster_barriers(func: &mut Function, _arch: Arch) -> bool {
+    if func.bounds.explicit_cluster {
+        return false;
+    }
+    rewrite(func, |emitter, inst| {
+        let op = emitter.func.insts[inst].op;
+        if !matches!(op, Op::ClusterArrive(_) | Op::ClusterWait(_)) {
+            return false;
+        }
+        let flag = emitter.value(Op::SpecialReg(SpecialReg::ExplicitCluster), Type::B32, &[]);
+        let zero = emitter.constant(Type::B32, 0);
+        let is_cluster = emitter.value(Op::Icmp(IntCond::Ne), Type::B32, &[flag, zero]);
+        emitter.either(
+            is_cluster,
+            |emitter| emitter.keep(inst),
+            |emitter| {
+                if matches!(op, Op::ClusterWait(_)) {
+                    let name = emitter.constant(Type::B32, 0);
+                    emitter.inst(Op::Barrier(BarrierKind::Sync, true, false), Type::B32, &[name]);
+                }
+            },
+        );
+        true
+    })
+}

@@ -1,0 +1,114 @@
+//! Mbarriers of sm_80 to sm_89 are shared atomics on two words.
+//!
+//! The lower word is 2^30 less the arrivals that later phases expect, the upper one 2^31 less those that this phase
+//! awaits, and in its top bit the parity of the phase. Arrivals add to the upper word; `ATOMS.ARRIVE`, which is what an
+//! arrival of one thread becomes, begins the next phase where it overflows.
+//!
+//! | operation | becomes |
+//! |---|---|
+//! | `mbarrier_update.init a, n` | `store.shared.b64 [a], (2^31 - n, 2^30 - n)` |
+//! | `mbarrier_inval a` | nothing |
+//! | `mbarrier_arrive.count a, 1` | stays |
+//! | `mbarrier_arrive.no_complete a, n` | `atomic.add.shared.b32 [a + 4], n` |
+//! | `mbarrier_arrive.drop… a, n` | `red.add.shared.b32 [a], n`, then as without dropping |
+//! | `mbarrier_state a, s`, `mbarrier_parity a, n` | `load.shared.b32 [a + 4]`, whose top bit differs |
+//! | `async_arrive a` | `red.add.shared.b32 [a + 4], -1; async_arrive.noinc a` |
+//!
+//! Found by what ptxas emits for sm_80. It also adds up the arrivals of a warp where these may not complete a phase,
+//! which we leave to the hardware. Linear.
+
+use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
+use ptxc_ir::{Access, AtomicOp, Function, Inst, IntCond, MemType, Op, Order, Scope, Space, Type, Value};
+use ptxc_sass::Arch;
+
+use super::emitter::{Emitter, rewrite};
+
+/// The parity of the phase, in the upper word.
+const PARITY: u64 = 1 << 31;
+
+/// The byte of the upper word.
+const UPPER: i32 = 4;
+
+/// Makes shared atomics of operations on mbarriers where the target has no unit for them.
+pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
+    if arch >= Arch::Sm90 {
+        return false;
+    }
+    rewrite(func, |emitter, inst| {
+        let data = emitter.func.insts[inst].clone();
+        match data.op {
+            Op::MbarrierUpdate(MbarrierUpdate::Init, _) => {
+                let [low, high] = [PARITY >> 1, PARITY].map(|full| {
+                    let full = emitter.constant(Type::B32, full);
+                    emitter.value(Op::Isub, Type::B32, &[full, data.args[1]])
+                });
+                let word = emitter.value(Op::Pack, Type::B64, &[low, high]);
+                let store = Op::Store(Access::weak(Space::Shared, MemType::B64));
+                emitter.inst(store, Type::B64, &[data.args[0], word]);
+            }
+            Op::MbarrierInval => {}
+            Op::MbarrierArrive(kind, Space::Shared, order, scope) => {
+                return arrive(emitter, inst, kind, (order, scope));
+            }
+            Op::MbarrierState(_, order, _) => {
+                let (_, then) = emitter.pair(Op::Unpack, Type::B64, &[data.args[1]]);
+                ask(emitter, inst, then, order);
+            }
+            Op::MbarrierParity(_, order, _) => {
+                let top = emitter.constant(Type::B32, 31);
+                let then = emitter.value(Op::Shl, Type::B32, &[data.args[1], top]);
+                ask(emitter, inst, then, order);
+            }
+            Op::AsyncArrive(false) => {
+                let minus_one = emitter.constant(Type::B32, u64::MAX);
+                let more = Op::Red(AtomicOp::Add, word(UPPER));
+                emitter.inst(more, Type::B32, &[data.args[0], minus_one]);
+                emitter.func.insts[inst].op = Op::AsyncArrive(true);
+                emitter.keep(inst);
+            }
+            _ => return false,
+        }
+        true
+    })
+}
+
+/// A relaxed access to a word of an mbarrier.
+fn word(offset: i32) -> Access {
+    let access = Access::weak(Space::Shared, MemType::B32);
+    Access { order: Order::Relaxed, scope: Scope::Cta, offset, ..access }
+}
+
+fn arrive(emitter: &mut Emitter, inst: Inst, kind: MbarrierArrive, (order, scope): (Order, Scope)) -> bool {
+    let data = emitter.func.insts[inst].clone();
+    let (address, count) = (data.args[0], data.args[1]);
+    let drops = matches!(kind, MbarrierArrive::Drop | MbarrierArrive::DropNoComplete);
+    if drops {
+        emitter.inst(Op::Red(AtomicOp::Add, word(0)), Type::B32, &[address, count]);
+    }
+    match kind {
+        MbarrierArrive::Drop => {
+            emitter.func.insts[inst].op =
+                Op::MbarrierArrive(MbarrierArrive::Count, Space::Shared, order, scope);
+            emitter.keep(inst);
+        }
+        MbarrierArrive::NoComplete | MbarrierArrive::DropNoComplete => {
+            let before = emitter.value(Op::Atomic(AtomicOp::Add, word(UPPER)), Type::B32, &[address, count]);
+            // Nobody reads the lower word of a state.
+            emitter.become_op(inst, Op::Pack, Type::B64, &[before, before]);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Whether the parity of the phase now differs from the one in the top bit of `then`.
+fn ask(emitter: &mut Emitter, inst: Inst, then: Value, order: Order) {
+    let address = emitter.func.insts[inst].args[0];
+    let now = emitter.value(Op::Load(word(UPPER)), Type::B32, &[address]);
+    let difference = emitter.value(Op::Xor, Type::B32, &[now, then]);
+    let zero = emitter.constant(Type::B32, 0);
+    emitter.become_op(inst, Op::Icmp(IntCond::Slt), Type::B32, &[difference, zero]);
+    if order == Order::Acquire {
+        emitter.inst(Op::Fence(Order::Acquire, Scope::Cta), Type::B32, &[]);
+    }
+}

@@ -1,0 +1,35 @@
+//! How many arrivals the phase of an mbarrier's state awaited, from the state's bits.
+//!
+//! ```text
+//! v1 = mbarrier_pending v0    =>    v2, v3 = unpack.b64 v0           // sm_90
+//!                                   v4 = shr.b32 v3, 11
+//!                                   v5 = and.b32 v4, 0xfffff
+//!                                   v1 = isub.b32 0x100000, v5
+//! ```
+//!
+//! The upper word counts up to what completes the phase: from bit 11 on 20 bits on sm_90, its lower 31 bits before. Found by
+//! what ptxas emits. Linear.
+
+use ptxc_ir::{Function, Op, Type};
+use ptxc_sass::Arch;
+
+use super::emitter::rewrite;
+
+/// Takes states of mbarriers apart.
+pub fn mbarrier_states(func: &mut Function, arch: Arch) -> bool {
+    rewrite(func, |emitter, inst| {
+        let data = emitter.func.insts[inst].clone();
+        if data.op != Op::MbarrierPending {
+            return false;
+        }
+        let (shift, bits) = if arch >= Arch::Sm90 { (11, 20) } else { (0, 31) };
+        let (_, upper) = emitter.pair(Op::Unpack, Type::B64, &[data.args[0]]);
+        let shift = emitter.constant(Type::B32, shift);
+        let field = emitter.value(Op::Shr, Type::B32, &[upper, shift]);
+        let mask = emitter.constant(Type::B32, (1 << bits) - 1);
+        let came = emitter.value(Op::And, Type::B32, &[field, mask]);
+        let full = emitter.constant(Type::B32, 1 << bits);
+        emitter.become_op(inst, Op::Isub, Type::B32, &[full, came]);
+        true
+    })
+}

@@ -1,0 +1,100 @@
+//! Fences, the barrier of the cluster, and what grids say to each other.
+//!
+//! ```text
+//! fence.acq_rel.gpu              =>   MEMBAR.ALL.GPU; ERRBAR; CGAERRBAR; CCTL.IVALL      // CGAERRBAR on sm_90
+//! fence.acq_rel.cta              =>   MEMBAR.ALL.CTA
+//! proxy_fence.async_shared       =>   MEMBAR.ALL.CTA; FENCE.VIEW.ASYNC.S
+//! cluster_arrive.relaxed         =>   UCGABAR_ARV
+//! grid_dependency.wait           =>   ACQBULK
+//! ```
+//!
+//! The first-level cache of the CTA's SM is all that an acquire has to empty: the CTA shares it, so that an acquire at its
+//! scope needs no more than that nothing moves in front of it. The `MEMBAR` there keeps the schedulers to that, where ptxas
+//! emits nothing. A proxy fence that says less than the order of the instructions around it has none; mbarrier operations,
+//! which it is about, keep their places anyway.
+//!
+//! Where memory has several names, ptxas asks a constant of the launch how far the fence must reach. We always take the longest
+//! reach, which costs two instructions less. (sm_75 has no such constant, and ptxas stays on the device.)
+
+use ptxc_ir::op::{GridDependency, Proxy};
+use ptxc_ir::{Inst as IrInst, Op as IrOp, Order, Scope};
+use ptxc_sass::{Arch, Inst, Op, Operand};
+
+use super::lower::Lower;
+
+/// All scoreboards.
+const SCOREBOARDS: u32 = 0x3f;
+
+impl Lower<'_> {
+    pub(super) fn lower_fence(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        match data.op {
+            IrOp::Fence(order, scope) => self.fence(order, scope),
+            IrOp::ProxyFence(proxy) => self.proxy_fence(proxy),
+            // Tensor maps are read through the device's memory.
+            IrOp::TensormapRelease(scope) => self.fence(Order::Release, scope.max(Scope::Gpu)),
+            IrOp::TensormapAcquire(_) => self.acquire_tensormap(inst),
+            IrOp::ClusterArrive(Order::Relaxed) => self.emit(Inst::new(Op::UCGABAR_ARV)),
+            IrOp::ClusterWait(Order::Relaxed) => self.emit(Inst::new(Op::UCGABAR_WAIT)),
+            IrOp::GridDependency(GridDependency::Launch) => self.emit(Inst::new(Op::PREEXIT)),
+            IrOp::GridDependency(GridDependency::Wait) => self.emit(Inst::new(Op::ACQBULK)),
+            ref op => self.unsupported(op, "an order that is no fence yet"),
+        }
+    }
+
+    fn fence(&mut self, order: Order, scope: Scope) {
+        if scope == Scope::Cta || order != Order::Acquire {
+            self.memory_barrier(order == Order::SeqCst, scope);
+        }
+        if scope == Scope::Cta {
+            return;
+        }
+        if order != Order::Acquire {
+            self.emit(Inst::new(Op::ERRBAR));
+            if self.arch >= Arch::Sm90 {
+                self.emit(Inst::new(Op::CGAERRBAR));
+            }
+        }
+        if order != Order::Release {
+            self.emit(Inst::new(Op::CCTL_IVALL));
+        }
+    }
+
+    fn memory_barrier(&mut self, sequential: bool, scope: Scope) {
+        let reach = match scope {
+            Scope::Cta => ".CTA",
+            Scope::Cluster | Scope::Gpu => ".GPU",
+            Scope::Sys => ".SYS",
+        };
+        let strength = if sequential { ".SC" } else { ".ALL" };
+        self.emit(Inst::new(Op::MEMBAR).with(strength).with(reach));
+    }
+
+    fn proxy_fence(&mut self, proxy: Proxy) {
+        let (before, view) = match proxy {
+            Proxy::Alias => {
+                let reach = if self.arch == Arch::Sm75 { Scope::Gpu } else { Scope::Sys };
+                self.memory_barrier(true, reach);
+                return self.emit(Inst::new(Op::CCTL_IVALL));
+            }
+            Proxy::Async | Proxy::AsyncSharedCluster => (Some(Scope::Gpu), ".S"),
+            Proxy::AsyncGlobal => (None, ".G"),
+            Proxy::AsyncShared | Proxy::ReleaseShared => (Some(Scope::Cta), ".S"),
+            Proxy::AcquireSharedCluster | Proxy::MbarrierInit => return,
+        };
+        if let Some(scope) = before {
+            self.memory_barrier(false, scope);
+        }
+        self.emit(Inst::new(Op::FENCE_VIEW_ASYNC).with(view));
+    }
+
+    fn acquire_tensormap(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let Some(address) = self.uniform_tuple(data.args[0]) else {
+            return self.unsupported(&data.op, "a tensor map at an address that is computed");
+        };
+        self.emit(Inst::new(Op::DEPBAR_ALL).ops([Operand::imm(SCOREBOARDS)]));
+        self.emit(Inst::new(Op::UTMACCTL_IV).ops([address]));
+        self.emit(Inst::new(Op::UTMACMDFLUSH));
+    }
+}

@@ -1,0 +1,214 @@
+//! Mbarriers.
+//!
+//! ```text
+//! mbarrier_update.init.shared v1, 5                 =>   UMOV %ur4, …; UMOV %ur5, …; SYNCS.EXCH.64 URZ, [%ur1], %ur4
+//! v3 = mbarrier_arrive.count.shared.release.cta v1, 1    SYNCS.ARRIVE.TRANS64.A1T0 %r3, [%r1+URZ], RZ
+//! v4 = mbarrier_parity.try.acquire.cta v1, v2       =>   SHF.L.U32 %r5, %r2, 0x1f, RZ
+//!                                                        SYNCS.PHASECHK.TRANS64.TRYWAIT %p4, [%r1+URZ], %r5
+//! ```
+//!
+//! From sm_90 on a unit of its own, `SYNCS`, works on the word in memory; a new mbarrier is a word that it exchanges for what
+//! was there. That instruction has uniform registers alone: address and count must be constants or the same for all
+//! threads where these are together. Of the older machines only `ATOMS.ARRIVE` and `ARRIVES` are left here, the others have become atomics
+//! ([`mbarrier_atomics`](crate::legalize::mbarrier_atomics)).
+//!
+//! `.noComplete` is a promise that nothing has to keep: it has the instruction of the same arrivals without it. ptxas adds up the
+//! arrivals of a warp instead, and makes the state of each thread from the sum.
+//!
+//! What a wait beyond the CTA acquires it acquires only where it succeeds.
+
+use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
+use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, Space, Value};
+use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, RegFile};
+
+use super::lower::{Lower, Src};
+use super::pool::Pooled;
+use crate::mir::{MInst, VReg};
+
+/// The most arrivals, plus one: an mbarrier counts up to it.
+const FULL: u32 = 1 << 20;
+
+/// The word of a new mbarrier for so many arrivals: expected from bit 1 on, awaited from bit 43 on.
+const fn new_word(count: u32) -> u64 {
+    let rest = FULL.wrapping_sub(count) as u64 & (2 * FULL as u64 - 1);
+    (rest << 1) as u32 as u64 | ((rest << 11) as u32 as u64) << 32
+}
+
+impl Lower<'_> {
+    pub(super) fn lower_mbarrier(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        match data.op {
+            IrOp::AsyncArrive(true) => {
+                let text = if self.arch >= Arch::Sm90 { ".ARVCNT" } else { "" };
+                let address = self.mbarrier_address(data.args[0]);
+                self.emit(Inst::new(Op::ARRIVES).with_kind(ModKind::Mode, text).ops([address]));
+            }
+            IrOp::MbarrierArrive(MbarrierArrive::Count, Space::Shared, Order::Relaxed, _)
+                if self.arch < Arch::Sm90 =>
+            {
+                let to = self.def(self.func.result(inst));
+                let address = self.mbarrier_address(data.args[0]);
+                self.emit(Inst::new(Op::ATOMS_ARRIVE).ops([to, address]));
+            }
+            ref op if self.arch < Arch::Sm90 => self.unsupported(op, "sm_90 is the first to have it"),
+            IrOp::AsyncArrive(false) => {
+                let address = self.mbarrier_address(data.args[0]);
+                let more = Inst::new(Op::SYNCS_ARRIVE).with(".RED").with(".A0T1");
+                self.emit(more.ops([Operand::rz(), address, Operand::rz()]));
+                self.emit(Inst::new(Op::ARRIVES).with(".TRANSCNT").ops([address]));
+            }
+            IrOp::MbarrierUpdate(MbarrierUpdate::Init, _) => self.make_mbarrier(inst),
+            IrOp::MbarrierUpdate(update, _) => {
+                let kind = if update == MbarrierUpdate::ExpectTx { ".A0TR" } else { ".A0TX" };
+                let (address, bytes) = (self.mbarrier_address(data.args[0]), self.gpr_value(data.args[1]));
+                let made = Inst::new(Op::SYNCS_ARRIVE).with(".RED").with(kind);
+                self.emit(made.ops([Operand::rz(), address, bytes]));
+            }
+            IrOp::MbarrierInval => {
+                let address = self.mbarrier_address(data.args[0]);
+                self.emit(Inst::new(Op::SYNCS_CCTL_IV).ops([address]));
+            }
+            IrOp::MbarrierArrive(kind, space, ..) => self.arrive_at_mbarrier(inst, kind, space),
+            IrOp::MbarrierState(wait, order, scope) => {
+                let phase = self.half(data.args[1], 1);
+                let phase = self.gpr(phase);
+                self.ask_mbarrier(inst, wait, phase, order == Order::Acquire && scope != Scope::Cta);
+            }
+            IrOp::MbarrierParity(wait, order, scope) => {
+                let phase = self.parity(data.args[1]);
+                self.ask_mbarrier(inst, wait, phase, order == Order::Acquire && scope != Scope::Cta);
+            }
+            ref op => self.unsupported(op, "no instruction for it"),
+        }
+    }
+
+    /// An address of `SYNCS` and `ARRIVES`: of a general register or of a uniform one.
+    fn mbarrier_address(&mut self, address: Value) -> Operand<VReg> {
+        let made = self.narrow_address(Space::Shared, address, 0);
+        Operand::mem(if made.base.is_some() { self.without_uniform_part(made) } else { made })
+    }
+
+    /// A parity where the unit looks for it, in the top bit.
+    fn parity(&mut self, parity: Value) -> Operand<VReg> {
+        match self.src(parity) {
+            Src::Imm(bits) => self.gpr(Src::Imm(bits << 31)),
+            _ => {
+                let (from, to) = (self.gpr_value(parity), Operand::reg(self.temp()));
+                let shift = Inst::new(Op::SHF).with(".L").with(".U32");
+                self.emit(shift.ops([to, from, Operand::imm(31), Operand::rz()]));
+                to
+            }
+        }
+    }
+
+    fn arrive_at_mbarrier(&mut self, inst: IrInst, kind: MbarrierArrive, space: Space) {
+        let data = &self.func.insts[inst];
+        let is_remote = space == Space::SharedCluster;
+        let to = if is_remote { Operand::rz() } else { self.def(self.func.result(inst)) };
+        let address = self.mbarrier_address(data.args[0]);
+        let (drops, expects) = match kind {
+            MbarrierArrive::Count | MbarrierArrive::NoComplete => (false, false),
+            MbarrierArrive::ExpectTx => (false, true),
+            MbarrierArrive::Drop | MbarrierArrive::DropNoComplete => (true, false),
+            MbarrierArrive::DropExpectTx => (true, true),
+        };
+        let (mode, count) = match self.src(data.args[1]) {
+            _ if expects => ("", self.gpr_value(data.args[1])),
+            Src::Imm(1) => (".A1T0", Operand::rz()),
+            _ => (".ART0", self.gpr_value(data.args[1])),
+        };
+        let made = Inst::new(Op::SYNCS_ARRIVE)
+            .with_kind(ModKind::Reduction, if is_remote { ".RED" } else { "" })
+            .with_kind(ModKind::Variant, if drops { ".OPTOUT" } else { "" })
+            .with_kind(ModKind::Mode, mode);
+        self.emit(made.ops([to, address, count]));
+    }
+
+    fn ask_mbarrier(&mut self, inst: IrInst, wait: MbarrierWait, phase: Operand<VReg>, acquires: bool) {
+        let data = &self.func.insts[inst];
+        let result = self.func.result(inst);
+        let past = match self.def(result).as_reg() {
+            Some(reg) => reg,
+            None => self.mir.new_vreg(RegFile::Pred, 1),
+        };
+        let address = self.mbarrier_address(data.args[0]);
+        let ask = |to: VReg| Inst::new(Op::SYNCS_PHASECHK).ops([Operand::reg(to), address, phase]);
+        match wait {
+            MbarrierWait::Test => self.emit(ask(past)),
+            MbarrierWait::Try => self.emit(ask(past).with(".TRYWAIT")),
+            MbarrierWait::TryFor => {
+                let first = self.mir.new_vreg(RegFile::Pred, 1);
+                let limit = match self.src(data.args[2]) {
+                    Src::Imm(limit) => Operand::imm(limit),
+                    src => self.gpr(src),
+                };
+                self.emit(ask(first).with(".TRYWAIT"));
+                self.emit(Inst::new(Op::NANOSLEEP).with(".SYNCS").ops([limit]).guarded(first, true));
+                let mut again = MInst::new(ask(past).guarded(first, true), self.loc);
+                again.tied.push((0, first));
+                self.seq.push(again);
+            }
+        }
+        if acquires {
+            self.emit(Inst::new(Op::CCTL_IVALL).guarded(past, false));
+        }
+    }
+
+    /// `SYNCS.EXCH.64`.
+    fn make_mbarrier(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let (at, count) = (data.args[0], data.args[1]);
+        let made = self.narrow_address(Space::Shared, at, 0);
+        let count = self.src(count);
+        // Uniform registers are one for all lanes, and belong to the callers of a function.
+        let alone = self.mir.blocks[self.block].divergent || self.func.kind == FunctionKind::Device;
+        let is_uniform = self.uniformity.is_uniform(at) && self.uniformity.is_uniform(data.args[1]);
+        if self.func.kind == FunctionKind::Device {
+            return self.unsupported(&data.op, "an mbarrier made in a function that is called");
+        }
+        if (made.base.is_some() || !matches!(count, Src::Imm(_))) && (alone || !is_uniform) {
+            let why =
+                "an mbarrier made where threads have diverged, at an address or for a count that is computed";
+            return self.unsupported(&data.op, why);
+        }
+        let word = match count {
+            Src::Imm(count) => self.pooled(Pooled::UniformLong(new_word(count))),
+            count => {
+                let count = self.gpr(count);
+                let rest = Operand::reg(self.temp());
+                self.emit(Inst::new(Op::IADD3).ops([rest, count.neg(), Operand::imm(FULL), Operand::rz()]));
+                let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
+                for (n, shift) in [1, 11].into_iter().enumerate() {
+                    let half = Operand::reg(self.temp());
+                    let shift_left = Inst::new(Op::SHF).with(".L").with(".U32");
+                    self.emit(shift_left.ops([half, rest, Operand::imm(shift), Operand::rz()]));
+                    self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.component(n as u8)), half]));
+                }
+                pair
+            }
+        };
+        let address = match made.base {
+            None => made,
+            Some(_) => {
+                let Address { base, offset, .. } = self.without_uniform_part(made);
+                let uniform = self.mir.new_vreg(RegFile::Ugpr, 1);
+                let from = base.map_or(Operand::rz(), Operand::reg);
+                self.emit(Inst::new(Op::R2UR).ops([Operand::reg(uniform), from]));
+                Address { uniform: Some(uniform), ..Address::narrow(None, offset) }
+            }
+        };
+        let none = Operand::zero(RegFile::Ugpr);
+        self.emit(Inst::new(Op::SYNCS_EXCH).ops([none, Operand::mem(address), Operand::reg(word)]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_is_what_ptxas_computes() {
+        let rest = 0x10_0000 - 5;
+        assert_eq!(new_word(5), u64::from(rest << 1_u32) | u64::from(rest << 11_u32) << 32);
+    }
+}

@@ -1,0 +1,155 @@
+//! Mbarriers as `SYNCS` and shared atomics work on them, and the barrier of the cluster.
+//!
+//! The word in memory has the layout of the architecture, since programs write it and take states apart
+//! ([`Layout`](crate::mbarrier::Layout)).
+
+use ptxc_sass::ModKind;
+
+use super::fields::{Decoded, Fields};
+use super::memory::Place;
+use super::registers::{Dest, Registers};
+use crate::access::AccessKind;
+use crate::asynchronous::{Effect, Kind, change};
+use crate::cluster;
+use crate::engine::Step;
+use crate::error::Fault;
+use crate::mbarrier::Mbarrier;
+use crate::memory::{Space, write_le};
+use crate::phase::{self, Answer};
+use crate::warp::{Flow, LANES, lanes_of};
+
+/// `SYNCS.EXCH.64`: who makes an mbarrier does not look at what was there.
+pub(super) fn exchange(i: &Fields<'_>) -> Decoded {
+    let (place, data) = (Place::new(i, Space::Shared)?, i.words::<2>("data")?);
+    if i.dests("d", 2)?.iter().any(|d| !matches!(d, Dest::Zero)) {
+        return Err("a result".to_string());
+    }
+    Ok(Box::new(move |registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        let words = data.map(|word| registers.int(word));
+        for lane in lanes_of(step.lanes) {
+            let n = lane as usize;
+            let word = u64::from(words[1][n]) << 32 | u64::from(words[0][n]);
+            let slice = step.memory.access(Space::Shared, lane, addresses[n], 8, AccessKind::Write)?;
+            write_le(slice, word);
+        }
+        step.changed_mbarrier = true;
+        Ok(Flow::Next)
+    }))
+}
+
+/// `SYNCS.CCTL.IV`.
+pub(super) fn invalidate(i: &Fields<'_>) -> Decoded {
+    let place = Place::new(i, Space::Shared)?;
+    Ok(Box::new(move |registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        for lane in lanes_of(step.lanes) {
+            let address = addresses[lane as usize];
+            change(&mut step.memory, lane, address, |_| Ok(()))?;
+            write_le(step.memory.access(Space::Shared, lane, address, 8, AccessKind::Write)?, 0);
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// Changes the mbarrier of each lane in turn, and gives each its state before.
+fn change_each(
+    registers: &mut Registers,
+    step: &mut Step<'_>,
+    d: &[Dest],
+    addresses: &[u64; LANES],
+    mut each: impl FnMut(&mut Mbarrier, usize) -> Result<(), String>,
+) -> Result<Flow, Fault> {
+    let layout = step.memory.grid.mbarriers;
+    let mut before = [[0; LANES]; 2];
+    for lane in lanes_of(step.lanes) {
+        let n = lane as usize;
+        let (_, old) = change(&mut step.memory, lane, addresses[n], |barrier| each(barrier, n))?;
+        let bits = layout.bits(old);
+        before[0][n] = bits as u32;
+        before[1][n] = (bits >> 32) as u32;
+    }
+    for (&d, before) in d.iter().zip(&before) {
+        registers.write(d, step.lanes, |lane| before[lane]);
+    }
+    step.changed_mbarrier = true;
+    Ok(Flow::Next)
+}
+
+/// `SYNCS.ARRIVE.TRANS64`.
+pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
+    let remote = i.modifier(ModKind::Reduction) == ".RED";
+    let place = Place::new(i, if remote { Space::Cluster } else { Space::Shared })?;
+    let (d, data) = (i.dests("d", 2)?, i.word("data")?);
+    let drops = i.modifier(ModKind::Variant) == ".OPTOUT";
+    let come = move |barrier: &mut Mbarrier, count: u32| match drops {
+        true => barrier.drop_out(count).map(|_| ()),
+        false => barrier.arrive(count).map(|_| ()),
+    };
+    let mode = i.modifier(ModKind::Mode);
+    if !matches!(mode, "" | ".A1T0" | ".ART0" | ".A0TR" | ".A0TX" | ".A0T1") {
+        return i.unknown(ModKind::Mode);
+    }
+    Ok(Box::new(move |registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        let data = registers.int(data);
+        change_each(registers, step, &d, &addresses, |barrier, n| match mode {
+            ".A1T0" => come(barrier, 1),
+            ".ART0" => come(barrier, data[n]),
+            ".A0TR" => barrier.expect(data[n]),
+            ".A0TX" => barrier.complete(data[n]),
+            ".A0T1" => barrier.await_one_more(),
+            _ => barrier.expect(data[n]).and_then(|()| come(barrier, 1)),
+        })
+    }))
+}
+
+/// `ATOMS.ARRIVE.64`.
+pub(super) fn arrive_by_atomic(i: &Fields<'_>) -> Decoded {
+    let (place, d) = (Place::new(i, Space::Shared)?, i.dests("d", 2)?);
+    Ok(Box::new(move |registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        change_each(registers, step, &d, &addresses, |barrier, _| barrier.arrive(1).map(|_| ()))
+    }))
+}
+
+/// `SYNCS.PHASECHK.TRANS64`.
+pub(super) fn ask(i: &Fields<'_>) -> Decoded {
+    let (place, pd, data) = (Place::new(i, Space::Shared)?, i.pred_dest("pd")?, i.word("data")?);
+    let tries = i.modifier(ModKind::Mode) == ".TRYWAIT";
+    Ok(Box::new(move |registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        let data = registers.int(data);
+        let odd = lanes_of(step.lanes).fold(0, |odd, lane| odd | (data[lane as usize] >> 31) << lane);
+        match phase::ask(step, &mut registers.random, &addresses, odd, tries)? {
+            Answer::Lanes(past) => registers.write_pred(pd, step.lanes, past),
+            Answer::Flow(flow) => return Ok(flow),
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// `ARRIVES.LDGSTSBAR.64`.
+pub(super) fn arrive_behind_copies(i: &Fields<'_>) -> Decoded {
+    let place = Place::new(i, Space::Shared)?;
+    Ok(Box::new(move |registers, step| {
+        let addresses = place.resolve(registers, step)?;
+        for lane in lanes_of(step.lanes) {
+            let address = addresses[lane as usize];
+            change(&mut step.memory, lane, address, |_| Ok(()))?;
+            let thread = step.memory.first_thread + lane;
+            step.memory.cta().copies.ask(thread, Kind::Element, Effect::Arrive(address));
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// `UCGABAR_ARV`.
+pub(super) fn arrive_at_cluster(_: &Fields<'_>) -> Decoded {
+    Ok(Box::new(|_, step| cluster::arrive(step)))
+}
+
+/// `UCGABAR_WAIT`.
+pub(super) fn wait_for_cluster(_: &Fields<'_>) -> Decoded {
+    Ok(Box::new(|_, step| cluster::wait(step)))
+}
