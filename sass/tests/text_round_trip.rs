@@ -38,7 +38,15 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
         (Kinds::UR, Operand::reg(PReg::ur(index % 56))),
         (Kinds::P, Operand::reg(PReg::p(index % 7))),
         (Kinds::UP, Operand::reg(PReg::up(index % 7))),
-        (Kinds::IMM, Operand::imm(if op.is_cta_barrier() { choice % 16 } else { 0x3f80_0000 })),
+        (
+            Kinds::IMM,
+            Operand::imm(match op {
+                _ if op.is_cta_barrier() => choice % 16,
+                // A set of scoreboards.
+                Op::DEPBAR_ALL => 1 + choice % 63,
+                _ => 0x3f80_0000,
+            }),
+        ),
         (Kinds::CONST, Operand::constant(0, choice >> 8 & 0xfffc)),
         (Kinds::CONST_AT_R, Operand::indexed_constant(3, PReg::r(index % 255), choice as i32 >> 20)),
         (Kinds::MEM, Operand::mem(address(None))),

@@ -98,6 +98,13 @@ fn sample(op: Op, arch: Arch) -> Inst<PReg> {
             (Kinds::IMM, Operand::imm(1)),
             (Kinds::CONST, Operand::constant(0, 0x210)),
             (Kinds::MEM, Operand::mem(crate::Address::global(PReg::r(8), 4, None))),
+            (
+                Kinds::MEM_AT_UR,
+                Operand::mem(crate::Address {
+                    uniform: Some(PReg::ur(4)),
+                    ..crate::Address::narrow(None, 8)
+                }),
+            ),
             (Kinds::LABEL, Operand::label(crate::Label(3))),
             (Kinds::FUNCTION, Operand::function(crate::FunctionIndex(1))),
             (Kinds::SPECIAL, Operand::special(crate::SpecialReg::TidX)),

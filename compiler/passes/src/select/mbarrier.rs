@@ -19,7 +19,7 @@
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, Space, Value};
-use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, RegFile};
+use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile};
 
 use super::lower::{Lower, Src};
 use super::pool::Pooled;
@@ -84,6 +84,12 @@ impl Lower<'_> {
 
     /// An address of `SYNCS` and `ARRIVES`: of a general register or of a uniform one.
     fn mbarrier_address(&mut self, address: Value) -> Operand<VReg> {
+        // A parameter is there for all lanes at once.
+        if let src @ Src::Bank(_) = self.src(address)
+            && let Some(reg) = self.any(src).as_reg().filter(|reg| reg.file.is_uniform())
+        {
+            return Operand::mem(Address { uniform: Some(reg), ..Address::narrow(None, 0) });
+        }
         let made = self.narrow_address(Space::Shared, address, 0);
         Operand::mem(if made.base.is_some() { self.without_uniform_part(made) } else { made })
     }
@@ -158,7 +164,10 @@ impl Lower<'_> {
     fn make_mbarrier(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let (at, count) = (data.args[0], data.args[1]);
-        let made = self.narrow_address(Space::Shared, at, 0);
+        let made = match self.mbarrier_address(at).kind {
+            OperandKind::Mem(made) => made,
+            _ => Address::narrow(None, 0),
+        };
         let count = self.src(count);
         // Uniform registers are one for all lanes, and belong to the callers of a function.
         let alone = self.mir.blocks[self.block].divergent || self.func.kind == FunctionKind::Device;
@@ -190,7 +199,7 @@ impl Lower<'_> {
         let address = match made.base {
             None => made,
             Some(_) => {
-                let Address { base, offset, .. } = self.without_uniform_part(made);
+                let Address { base, offset, .. } = made;
                 let uniform = self.mir.new_vreg(RegFile::Ugpr, 1);
                 let from = base.map_or(Operand::rz(), Operand::reg);
                 self.emit(Inst::new(Op::R2UR).ops([Operand::reg(uniform), from]));
