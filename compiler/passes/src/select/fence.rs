@@ -8,10 +8,9 @@
 //! grid_dependency.wait           =>   ACQBULK
 //! ```
 //!
-//! The first-level cache of the CTA's SM is all that an acquire has to empty: the CTA shares it, so that an acquire at its
-//! scope needs no more than that nothing moves in front of it. The `MEMBAR` there keeps the schedulers to that, where ptxas
-//! emits nothing. A proxy fence that says less than the order of the instructions around it has none; mbarrier operations,
-//! which it is about, keep their places anyway.
+//! The first-level cache of the SM is all that an acquire has to empty: the CTA shares it, so that an acquire at its scope
+//! needs no more than that nothing moves in front of it. That, and proxy fences that say no more than the order of the
+//! instructions around them, is a mark for the schedulers, and no code.
 //!
 //! Where memory has several names, ptxas asks a constant of the launch how far the fence must reach. We always take the longest
 //! reach, which costs two instructions less. (sm_75 has no such constant, and ptxas stays on the device.)
@@ -21,6 +20,7 @@ use ptxc_ir::{Inst as IrInst, Op as IrOp, Order, Scope};
 use ptxc_sass::{Arch, Inst, Op, Operand};
 
 use super::lower::Lower;
+use crate::mir::MInst;
 
 /// All scoreboards.
 const SCOREBOARDS: u32 = 0x3f;
@@ -42,9 +42,18 @@ impl Lower<'_> {
         }
     }
 
+    /// Keeps instructions on their side of this place, by one that is no code: nothing moves across a call site.
+    pub(super) fn keep_order(&mut self) {
+        let mut nothing = MInst::new(Inst::new(Op::NOP), self.loc);
+        nothing.call = Some(Box::default());
+        self.seq.push(nothing);
+    }
+
     fn fence(&mut self, order: Order, scope: Scope) {
-        if scope == Scope::Cta || order != Order::Acquire {
-            self.memory_barrier(order == Order::SeqCst, scope);
+        match (order, scope) {
+            (Order::Acquire, Scope::Cta) => self.keep_order(),
+            (Order::Acquire, _) => {}
+            _ => self.memory_barrier(order == Order::SeqCst, scope),
         }
         if scope == Scope::Cta {
             return;
@@ -80,7 +89,7 @@ impl Lower<'_> {
             Proxy::Async | Proxy::AsyncSharedCluster => (Some(Scope::Gpu), ".S"),
             Proxy::AsyncGlobal => (None, ".G"),
             Proxy::AsyncShared | Proxy::ReleaseShared => (Some(Scope::Cta), ".S"),
-            Proxy::AcquireSharedCluster | Proxy::MbarrierInit => return,
+            Proxy::AcquireSharedCluster | Proxy::MbarrierInit => return self.keep_order(),
         };
         if let Some(scope) = before {
             self.memory_barrier(false, scope);

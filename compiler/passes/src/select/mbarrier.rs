@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_word_is_what_ptxas_computes() {
-        let rest = 0x10_0000 - 5;
-        assert_eq!(new_word(5), u64::from(rest << 1_u32) | u64::from(rest << 11_u32) << 32);
+        let rest: u32 = 0x10_0000 - 5;
+        assert_eq!(new_word(5), u64::from(rest << 1) | u64::from(rest << 11) << 32);
     }
 }

@@ -15,7 +15,7 @@ use ptxc_ir::{
 use ptxc_sass::{Arch, Inst, Kinds, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src};
-use crate::mir::{MInst, VReg};
+use crate::mir::VReg;
 use crate::{gather, runtime};
 
 impl Lower<'_> {
@@ -24,12 +24,7 @@ impl Lower<'_> {
         let results = self.func.results(inst);
         match data.op {
             IrOp::WarpSync => self.lower_warpsync(data.args[0]),
-            // Nothing moves across an instruction that has a call site, and this one is no code.
-            IrOp::WarpFence => {
-                let mut nothing = MInst::new(Inst::new(Op::NOP), self.loc);
-                nothing.call = Some(Box::default());
-                self.seq.push(nothing);
-            }
+            IrOp::WarpFence => self.keep_order(),
             IrOp::ActiveMask => {
                 let to = self.def(results[0]);
                 let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
