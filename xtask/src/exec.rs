@@ -5,6 +5,9 @@
 //! outermost levels with the default heuristic, and the least registers at the highest level. By default the
 //! kernels of tier 1 and those of this repository get the full product and the others the thin one.
 //!
+//! These kernels also get the thin product for every other architecture that there is code generation for. What needs
+//! a newer one (E0111) is left out there.
+//!
 //! A kernel that is not supported yet is listed and counted, but one of tier 1 or of this repository is a
 //! failure. What is not lowered yet runs on the SSA engine alone.
 //!
@@ -26,9 +29,9 @@ use ptxc_compiler::callees::ssa_callees;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::ssa;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics, ssa_diagnostics};
-use ptxc_passes::pipeline::TOO_FEW_REGISTERS;
-use ptxc_sass::Program;
+use ptxc_passes::pipeline::{TARGETS, TOO_FEW_REGISTERS};
 use ptxc_sass::text::{Notation, Style, write_program};
+use ptxc_sass::{Arch, Program};
 use ptxc_sim::timing::{Latencies, TimingOptions, run_timed};
 use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 use rayon::prelude::*;
@@ -49,9 +52,14 @@ pub(crate) enum Product {
     Thin,
 }
 
+/// What an instruction is that the architecture is too old for.
+const TOO_OLD: &str = "E0111";
+
 /// A case at one level: the unit of parallel work.
 struct Job<'a> {
     path: &'a Path,
+    /// The architecture; `None` is that of the file's target.
+    arch: Option<Arch>,
     opt: u8,
     full: bool,
     /// Whether the kernel is of tier 1 or of this repository, all of which have to be supported.
@@ -69,6 +77,8 @@ struct Verdict {
     least_registers: Option<u32>,
     /// What is wrong.
     failures: Vec<String>,
+    /// Whether the architecture is too old for the kernel.
+    left_out: bool,
     /// Why the kernel can't be compiled or run yet.
     unsupported: Option<String>,
     /// Whether the SSA engine ran it all the same, with the expected values.
@@ -95,23 +105,27 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
             Product::Tiered => required,
         };
         let levels: &[u8] = if full { &[0, 1, 2, 3] } else { &[0, 3] };
-        jobs.extend(levels.iter().map(|&opt| Job { path, opt, full, required }));
+        jobs.extend(levels.iter().map(|&opt| Job { path, arch: None, opt, full, required }));
+        let others = TARGETS.iter().filter(|_| required && product != Product::Thin);
+        jobs.extend(others.map(|&arch| Job { path, arch: Some(arch), opt: 3, full: false, required }));
     }
     let verdicts: Vec<Verdict> = jobs.par_iter().map(check).collect();
 
     let mut reasons: BTreeMap<&str, BTreeMap<&str, ()>> = BTreeMap::new();
     let mut least: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
-    let (mut failures, mut settings, mut runs) = (0, 0, 0);
+    let (mut failures, mut settings, mut runs, mut left_out) = (0, 0, 0, 0);
     for (job, verdict) in jobs.iter().zip(&verdicts) {
         let name = stem(job.path);
         settings += verdict.settings;
         runs += verdict.runs;
         failures += verdict.failures.len();
-        verdict.failures.iter().for_each(|why| println!("FAILED {name} -O{} {why}", job.opt));
+        left_out += u32::from(verdict.left_out);
+        let arch = job.arch.map_or(String::new(), |arch| format!(" {arch}"));
+        verdict.failures.iter().for_each(|why| println!("FAILED {name}{arch} -O{} {why}", job.opt));
         if let Some(why) = &verdict.unsupported {
             reasons.entry(why).or_default().insert(name, ());
         }
-        if let (3, Some(registers)) = (job.opt, verdict.least_registers) {
+        if let (3, None, Some(registers)) = (job.opt, job.arch, verdict.least_registers) {
             least.entry(registers).or_default().push(name);
         }
     }
@@ -137,6 +151,7 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
         start.elapsed().as_secs_f64()
     );
     println!("exec: {} more hold on the SSA engine, and are not lowered yet", alone.len());
+    println!("exec: {left_out} times a kernel needs a newer architecture");
     for (registers, names) in least {
         println!("least --max-regs at -O3: {registers:3} for {} cases", names.len());
     }
@@ -176,10 +191,10 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn new(case: &'a Case, text: String, opt: u8) -> Bench<'a> {
+    fn new(case: &'a Case, text: String, arch: Option<Arch>, opt: u8) -> Bench<'a> {
         let db = Database::default();
         let file = SourceFile::new(&db, case.ptx.display().to_string(), text.clone());
-        let options = Options::new(&db, None, opt, true, HEURISTICS[0].to_string(), 255, false);
+        let options = Options::new(&db, arch, opt, true, HEURISTICS[0].to_string(), 255, false);
         Bench { case, text, db, file, options }
     }
 
@@ -198,7 +213,8 @@ impl<'a> Bench<'a> {
 
     /// The same setting compiled from nothing.
     fn afresh(&self) -> Bench<'a> {
-        let mut fresh = Bench::new(self.case, self.text.clone(), self.options.opt(&self.db));
+        let mut fresh =
+            Bench::new(self.case, self.text.clone(), self.options.arch(&self.db), self.options.opt(&self.db));
         fresh.set(
             self.options.heuristic(&self.db).clone(),
             self.options.serial(&self.db),
@@ -261,9 +277,13 @@ fn check_case(job: &Job<'_>, verdict: &mut Verdict) -> Result<(), Trouble> {
     let wrong = |error: &dyn std::fmt::Display| Trouble::Wrong(error.to_string());
     let case = Case::load(job.path).map_err(|error| wrong(&error))?;
     let text = std::fs::read_to_string(&case.ptx).map_err(|error| wrong(&error))?;
-    let mut bench = Bench::new(&case, text, job.opt);
+    let mut bench = Bench::new(&case, text, job.arch, job.opt);
     verdict.settings += 1;
     if let Err((code, message)) = bench.program() {
+        verdict.left_out = job.arch.is_some() && code == TOO_OLD;
+        if verdict.left_out {
+            return Ok(());
+        }
         let known = ["E0900", "E0902"].contains(&code.as_str());
         if known && ssa_diagnostics(&bench.db, bench.file, bench.options).is_empty() {
             verdict.runs += 1;
