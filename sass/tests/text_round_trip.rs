@@ -59,7 +59,7 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
         ),
         (Kinds::CONVERGENCE, Operand::convergence(index % 16)),
     ];
-    let fitting: Vec<_> = candidates.iter().filter(|(kind, _)| slot.kinds.contains(*kind)).collect();
+    let fitting: Vec<_> = candidates.iter().filter(|(kind, _)| slot.accepts(*kind, Arch::Sm90)).collect();
     let mut operand = fitting[choice as usize % fitting.len()].1;
     let is_register = operand.as_reg().is_some();
     if slot.role == Role::Use && is_register {

@@ -58,7 +58,7 @@ pub(super) static BAR_SYNC: Row = Row {
 pub(super) static BAR_ARV: Row = Row {
     mnemonic: "BAR.ARV",
     summary: "arrive at CTA barrier `name`, awaited by `count` threads, without waiting",
-    slots: &[NAME, COUNT.hidden()],
+    slots: &[NAME, COUNT],
     mods: &[],
     effects: Effects { release: true, ..BARRIER.effects },
     ..BARRIER
@@ -76,7 +76,7 @@ pub(super) static BAR_RED: Row = Row {
 pub(super) static BAR_SCAN: Row = Row {
     mnemonic: "BAR.SCAN",
     summary: "as BAR.ARV; how many threads with ps have arrived before becomes the warp's barrier result",
-    slots: &[NAME, COUNT.hidden(), PREDICATE],
+    slots: &[NAME, COUNT, PREDICATE],
     mods: &[],
     effects: Effects { release: true, barrier_result: BarrierResult::Set, ..BARRIER.effects },
     ..BARRIER

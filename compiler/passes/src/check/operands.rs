@@ -95,7 +95,18 @@ impl Operands<'_, '_> {
                 .label("a place for a result")
                 .note("`red` gives nothing back; the vector examples of the PTX ISA's page on it that have such an operand are wrong")
                 .help("leave the operand out, or write `atom` to have what was there before"),
-            _ => finding(node).label(there),
+            _ => {
+                // Of the operand that is not there, what is known of the constants that it may be.
+                let missing = self.form.row.operands.get(operands.len()).filter(|_| operands.len() < most);
+                let range = missing.and_then(|missing| match &missing.kind {
+                    Kind::Value(value) => value.range,
+                    _ => None,
+                });
+                let mut finding = finding(node).label(there);
+                finding.notes.extend(range.and_then(|range| range.rule).map(str::to_string));
+                finding.help = range.and_then(|range| range.help).map(str::to_string);
+                finding
+            }
         });
     }
 
@@ -382,19 +393,23 @@ impl Operands<'_, '_> {
             Ok(Constant::U64(value)) => i64::try_from(value).unwrap_or(i64::MAX),
             _ => return,
         };
-        let Range { noun, least, greatest, multiple } = *range;
-        if value < least || value > greatest {
+        let Range { noun, least, greatest, multiple, .. } = *range;
+        let is_outside = value < least || value > greatest;
+        let mut finding = if is_outside {
             let message = format!("`{}` takes {noun} from {least} to {greatest}", self.opcode());
-            self.out.push(
-                Diagnostic::error(codes::OUT_OF_RANGE, node, message).label(format!("this is {value}")),
-            );
+            Diagnostic::error(codes::OUT_OF_RANGE, node, message)
         } else if value % multiple != 0 {
             let message = format!("{noun} must be a multiple of {multiple}");
-            let finding =
-                Diagnostic::error(codes::NOT_A_MULTIPLE, node, message).label(format!("this is {value}"));
-            let up = value - value % multiple + multiple;
-            self.out.push(finding.help(format!("the next one is {up}")));
-        }
+            Diagnostic::error(codes::NOT_A_MULTIPLE, node, message)
+        } else {
+            return;
+        };
+        finding.notes.extend(range.rule.map(str::to_string));
+        finding.help = match is_outside {
+            true => range.help.map(str::to_string),
+            false => Some(format!("the next one is {}", value - value % multiple + multiple)),
+        };
+        self.out.push(finding.label(format!("this is {value}")));
     }
 
     /// `{a, b}` that is as wide as the type altogether, elements all alike.

@@ -109,6 +109,17 @@ fn illegal_orders_are_named() {
     assert_eq!(broken(&[fadd(0, 2, 2), fadd(0, 1, 1)], &[1, 0]), Some(DepKind::Waw));
     assert_eq!(broken(&[store(2, 0, 0), load(1, 3, 0)], &[1, 0]), Some(DepKind::Memory));
     assert_eq!(broken(&[bar(), bar()], &[1, 0]), Some(DepKind::Order));
+    // The barrier result is read behind the reduction and before the next barrier.
+    let reduction = Inst::new(Op::BAR_RED).ops([Operand::imm(0), Operand::pt()]);
+    let result = Inst::new(Op::B2R).ops([r(0)]);
+    let barriers = [reduction, result, bar()];
+    for order in [[1, 0, 2], [0, 2, 1]] {
+        assert_eq!(broken(&barriers, &order), Some(DepKind::Order), "{order:?}");
+    }
+    // A thread that only arrives may go on with what is behind it.
+    let arrival = Inst::new(Op::BAR_ARV).ops([Operand::imm(0), Operand::imm(64)]);
+    assert_eq!(broken(&[store(2, 0, 0), arrival.clone()], &[1, 0]), Some(DepKind::Memory));
+    assert_eq!(broken(&[arrival, load(1, 3, 0)], &[1, 0]), None);
     assert_eq!(broken(&[store(2, 0, 0), load(1, 2, 4)], &[1, 0]), None);
     assert_eq!(broken(&[fadd(0, 1, 1), fadd(2, 1, 1)], &[1, 0]), None);
     // Where the guard fails the old content stays.

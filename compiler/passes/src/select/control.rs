@@ -129,12 +129,19 @@ impl Lower<'_> {
         };
         let name_operand = self.barrier_operand(name, NAME_FIELD);
         let ps = predicate.map(|predicate| self.pred(predicate));
-        let bar = Inst::new(op).ops([name_operand].into_iter().chain(ps));
-        let bar = match count {
+        let count_operand = match count {
             // One register is both.
-            Some(_) if packed && !matches!(name, Src::Imm(_)) => bar.slot("count", name_operand),
-            Some(count) => bar.slot("count", self.barrier_operand(count, COUNT_FIELD)),
-            None => bar,
+            Some(_) if packed && !matches!(name, Src::Imm(_)) => Some(name_operand),
+            // All threads: as if there were none, but an arrival always has one.
+            Some(Src::Imm(count)) if count & COUNT_FIELD == 0 && kind != BarrierKind::Arrive => None,
+            count => count.map(|count| self.barrier_operand(count, COUNT_FIELD)),
+        };
+        let bar = match (kind, count_operand) {
+            (BarrierKind::Arrive, count) => {
+                Inst::new(op).ops([name_operand, count.unwrap_or_else(|| Operand::imm(0))])
+            }
+            (_, None) => Inst::new(op).ops([name_operand].into_iter().chain(ps)),
+            (_, Some(count)) => Inst::new(op).ops([name_operand].into_iter().chain(ps)).slot("count", count),
         };
         let bar = if self.defers_blocking(kind, aligned) { bar.with(".DEFER_BLOCKING") } else { bar };
         let reduction = match kind {

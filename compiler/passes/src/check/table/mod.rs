@@ -46,7 +46,7 @@
 //! | `t*shape/2` | a vector with half as many elements as the shape `shape` has columns |
 //! | `t*v`, `t*2v`, `t*4`, `t*` | a vector with as many elements as the modifier `v` says (none without it), twice as many, of 4, of any size |
 //! | `t\|pred`, `t\|pred?` | two destinations; the second may be left out |
-//! | `u32:barrier` | a constant there lies in the range `barrier` |
+//! | `u32:barrier` | a constant there lies in the range `barrier`; a rule and a help of the range stand in what is said of others |
 //! | `#`, `#barrier` | a constant |
 //! | `{t}` | a vector whose elements together are as wide as `t` |
 //! | `[space]`, `[shared]`, `[any]`, `[tensor]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any, in tensor memory; texture and coordinates |

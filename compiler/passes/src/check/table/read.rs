@@ -25,7 +25,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Takes in a line `set NAME = x, y` or `range NAME = 0..15 "a barrier number"`; says whether it is one.
+    /// Takes in a line `set NAME = x, y` or `range NAME = 0..15 "a barrier number" rule "…" help "…"`; says whether it is one.
     pub fn read(&mut self, line: &'static str) -> Result<bool, Wrong> {
         if let Some((name, list)) = line.strip_prefix("set ").and_then(|rest| rest.split_once('=')) {
             let choices = self.choices(list)?;
@@ -33,16 +33,25 @@ impl Definitions {
             return Ok(true);
         }
         if let Some((name, rest)) = line.strip_prefix("range ").and_then(|rest| rest.split_once('=')) {
-            let (numbers, noun) = rest.split_once('"').ok_or("a range ends in its noun")?;
+            let mut parts = rest.split('"').map(str::trim);
+            let (numbers, noun) = parts.next().zip(parts.next()).ok_or("a range ends in its noun")?;
+            let (mut rule, mut help) = (None, None);
+            while let Some(word) = parts.next().filter(|word| !word.is_empty()) {
+                let text = parts.next().ok_or_else(|| format!("`{word}` has no text"))?;
+                match word {
+                    "rule" => rule = Some(text),
+                    "help" => help = Some(text),
+                    _ => return Err(format!("`{word}` is neither rule nor help")),
+                }
+            }
             let (numbers, multiple) = match numbers.trim().split_once(" by ") {
                 Some((numbers, multiple)) => (numbers, number(multiple)?),
                 None => (numbers.trim(), 1),
             };
             let (least, greatest) = numbers.split_once("..").ok_or("a range is LEAST..GREATEST")?;
             let (least, greatest) = (number(least)?, number(greatest)?);
-            let noun = noun.trim_end_matches('"');
             // Ranges live as long as the table, which is the whole program; there are a dozen.
-            let range = Box::leak(Box::new(Range { noun, least, greatest, multiple }));
+            let range = Box::leak(Box::new(Range { noun, least, greatest, multiple, rule, help }));
             self.ranges.push((name.trim(), range));
             return Ok(true);
         }

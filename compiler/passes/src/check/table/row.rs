@@ -227,6 +227,10 @@ pub struct Range {
     pub greatest: i64,
     /// What it is a multiple of; 1 for anything.
     pub multiple: i64,
+    /// Why there is such a range.
+    pub rule: Option<&'static str>,
+    /// What to do about a constant outside of it.
+    pub help: Option<&'static str>,
 }
 
 impl fmt::Display for Row {
