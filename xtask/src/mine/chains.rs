@@ -92,11 +92,16 @@ impl Walk<'_> {
         );
     }
 
-    /// The form that follows least often so far, one of those at random.
+    /// The form that follows least often so far, one of those at random. Three times of four a uniform value stays one:
+    /// most forms would end that, and the few that would not hardly come up.
     fn choose(&mut self, last: Option<usize>, kind: Kind) -> usize {
+        let stays = kind.is_uniform() && self.random.below(4) > 0;
+        let forms = &self.forms;
+        let fits = |&next: &usize| !stays || forms[next].takes.is_uniform();
         let times = |next: usize| last.and_then(|last| self.seen.get(&(last, next))).copied().unwrap_or(0);
-        let least = followers(&self.forms, kind).map(times).min().unwrap_or(0);
-        let best: Vec<usize> = followers(&self.forms, kind).filter(|&next| times(next) == least).collect();
+        let wanted: Vec<usize> = followers(forms, kind).filter(fits).collect();
+        let least = wanted.iter().map(|&next| times(next)).min().unwrap_or(0);
+        let best: Vec<usize> = wanted.into_iter().filter(|&next| times(next) == least).collect();
         best[self.random.below(best.len())]
     }
 }

@@ -18,6 +18,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Whether the value is the same in all threads.
+    pub(super) fn is_uniform(self) -> bool {
+        matches!(self, Kind::UniformWord | Kind::UniformDouble | Kind::UniformPredicate)
+    }
+
     /// Whether a step that takes `wanted` may be given this.
     pub(super) fn serves(self, wanted: Kind) -> bool {
         let as_vector = match self {
