@@ -1,6 +1,6 @@
 //! Conversions between widths, types and address spaces.
 
-use ptxc_ir::{Op, Space, Type, Value};
+use ptxc_ir::{BytePick, Op, Space, Type, Value};
 use smallvec::SmallVec;
 
 use super::{Folder, Rewrite, Target, value_of};
@@ -115,10 +115,34 @@ fn truncate(folder: &mut Folder<'_>, ty: Type, a: Value) -> Option<Rewrite> {
 
 /// The two halves of one value, put together again.
 fn pack(folder: &Folder<'_>, ty: Type, low: Value, high: Value) -> Option<Rewrite> {
+    if let (Some((whole, false)), Some((other, true))) = (half_of(folder, low), half_of(folder, high))
+        && whole == other
+        && ty.bits() == 32
+    {
+        return if ty == Type::B32 { Some(value_of(whole)) } else { folder.op(Op::Bitcast, ty, &[whole]) };
+    }
     let (first, second) = (folder.result_number(low)?, folder.result_number(high)?);
     if first.0 != second.0 || (first.1, second.1) != (0, 1) {
         return None;
     }
     let (Op::Unpack, from, &[whole]) = folder.def(low)? else { return None };
     if from == ty { Some(value_of(whole)) } else { folder.op(Op::Bitcast, ty, &[whole]) }
+}
+
+/// The word of 32 bits that a half is a part of, and whether it is the upper one: as `unpack` makes it, or as what halves in
+/// memory have become.
+fn half_of(folder: &Folder<'_>, half: Value) -> Option<(Value, bool)> {
+    let (Op::Trunc, _, &[word]) = folder.def(half)? else { return None };
+    if folder.func.ty(word) != Type::B32 {
+        return None;
+    }
+    Some(match folder.def(word) {
+        Some((Op::Shr, _, &[whole, count])) if folder.constant(count) == Some(16) => (whole, true),
+        Some((Op::Prmt(BytePick::Index), _, &[whole, _, bytes])) => match folder.constant(bytes)? & 0xff {
+            0x10 => (whole, false),
+            0x32 => (whole, true),
+            _ => return None,
+        },
+        _ => (word, false),
+    })
 }
