@@ -1,54 +1,77 @@
-//! Asks both compilers for every form of the families and shows where they differ.
+//! Asks both compilers for every form of the families and shows where they differ without a reason.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ptxc_families::{Form, Oracle, enumerate, ours};
+use ptxc_families::{Campaign, Oracle, observed, page};
 use ptxc_sass::Arch;
 
-/// Forms that are compiled before something is printed.
-const CHUNK: usize = 500;
-
-/// What is asked.
+/// What is compared.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Families {
-    /// The architectures (default: all).
-    #[arg(long)]
-    arch: Vec<String>,
+    /// An architecture; may be given several times (default: all).
+    #[arg(long, value_parser = |name: &str| name.parse::<Arch>().map_err(|()| "no architecture"))]
+    arch: Vec<Arch>,
     /// Only forms whose name contains this.
-    #[arg(long)]
-    only: Option<String>,
+    #[arg(long, default_value = "")]
+    only: String,
     /// Only every so-manieth form.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
+    /// Print every form with both outcomes, separated by tabs.
+    #[arg(long)]
+    raw: bool,
+    /// Ask ptxas about the forms that the book shows, and write down what it does.
+    #[arg(long)]
+    observe: bool,
+    /// Write the page of the book from what was written down; needs no ptxas.
+    #[arg(long)]
+    write: bool,
+}
+
+/// Where a file of this workspace lies.
+fn place(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// Writes a file of this workspace.
+fn save(path: &str, text: &str) -> Result<(), String> {
+    std::fs::write(place(path), text).map_err(|error| format!("{path}: {error}"))
 }
 
 impl Families {
-    /// Compares.
+    /// Compares; forms that differ without a reason are an error.
     pub(crate) fn run(&self) -> Result<(), String> {
-        let forms: Vec<Form> = enumerate::all();
-        let mut forms: Vec<Form> = forms.into_iter().step_by(self.stride as usize).collect();
-        forms.retain(|form| self.only.as_ref().is_none_or(|only| form.to_string().contains(only.as_str())));
-        let oracle = Oracle::find().ok_or("no ptxas; ORACLE names the folder")?;
-        let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/families");
-        for family in ptxc_families::Family::ALL {
-            let count = forms.iter().filter(|form| form.family == family).count();
-            eprintln!("{}: {count} forms", family.name());
+        if self.write {
+            return save("docs/families.md", &page::text()?);
+        }
+        let Some(oracle) = Oracle::find() else {
+            println!("SKIPPED: the forms of the families; no ptxas, and ORACLE names no folder with it");
+            return Ok(());
+        };
+        let mut campaign = Campaign::all();
+        if self.observe {
+            return save("tests/families/observed.txt", &campaign.observe(&oracle, &observed::candidates())?);
+        }
+        campaign.only.clone_from(&self.only);
+        campaign.stride = self.stride as usize;
+        if !self.arch.is_empty() {
+            campaign.archs.clone_from(&self.arch);
         }
         let mut out = std::io::stdout().lock();
-        for arch in
-            Arch::ALL.iter().filter(|arch| self.arch.is_empty() || self.arch.contains(&arch.to_string()))
-        {
-            let start = std::time::Instant::now();
-            let theirs = oracle.ask(*arch, &forms, &kept)?;
-            eprintln!("{arch}: ptxas took {:?}", start.elapsed());
-            for (forms, theirs) in forms.chunks(CHUNK).zip(theirs.chunks(CHUNK)) {
-                for ((form, theirs), ours) in forms.iter().zip(theirs).zip(ours::outcomes(forms, *arch)) {
-                    let _ = writeln!(out, "{arch}\t{}\t{form}\t{theirs}\t{ours}", form.family.name());
-                }
+        let judge = campaign.run(&oracle, &mut |arch, form, theirs, ours, agrees| {
+            if self.raw {
+                let family = form.family.name();
+                let _ = writeln!(out, "{arch}\t{family}\t{form}\t{theirs}\t{ours}\t{agrees}");
             }
-            eprintln!("{arch}: all took {:?}", start.elapsed());
+        })?;
+        if !self.raw {
+            let _ = writeln!(out, "{}", judge.wrong.join("\n"));
         }
-        Ok(())
+        let _ = writeln!(out, "{}", judge.summary());
+        match judge.wrong.len() {
+            0 => Ok(()),
+            count => Err(format!("{count} forms differ from ptxas without a reason")),
+        }
     }
 }

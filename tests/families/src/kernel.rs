@@ -167,6 +167,35 @@ pub fn header(version: (u32, u32), arch: Arch) -> String {
     )
 }
 
+/// A module of a form alone that can be run: shared memory begins as a copy of `mem`, and is copied back.
+pub fn runnable(form: &Form, arch: Arch) -> String {
+    let (text, _) = entry(form, "k");
+    let shared = ["sa", "su", "xa", "tile"];
+    let header = header(form.version, arch);
+    if !names(&form.text).iter().any(|name| shared.contains(name)) {
+        return header + &text;
+    }
+    let copy = |from: &str, from_space: &str, to: &str, to_space: &str| {
+        (0..ELEMENT_BYTES).step_by(16).fold(String::new(), |mut lines, at| {
+            // Writing to a string can't fail.
+            let _ = writeln!(lines, "ld.{from_space}.v4.b32 {{e0, e1, e2, e3}}, [{from}+{at}];");
+            let _ = writeln!(lines, "st.{to_space}.v4.b32 [{to}+{at}], {{e0, e1, e2, e3}};");
+            lines
+        })
+    };
+    let declared = format!(
+        ".reg .b32 e0, e1, e2, e3, inside, first;\n.reg .b64 outside;\nmov.u32 t, %tid.x;\nld.param.u64 outside, [mem];\n\
+         mad.wide.u32 outside, t, {ELEMENT_BYTES}, outside;\nmov.u32 first, tile;\n\
+         mad.lo.u32 inside, t, {ELEMENT_BYTES}, first;\n{}bar.sync 0;\n",
+        copy("outside", "global", "inside", "shared"),
+    );
+    let back = format!("bar.sync 0;\n{}ret;\n", copy("inside", "shared", "outside", "global"));
+    // The first line that computes, and the last.
+    let text = text.replacen("mov.u32 t, %tid.x;\n", &declared, 1);
+    let (body, end) = text.rsplit_once("ret;\n").unwrap_or((&text, ""));
+    header + body + &back + end
+}
+
 /// The kernel of a form, and the offset from its first line to the form's (first) own.
 pub fn entry(form: &Form, kernel: &str) -> (String, usize) {
     let text = &form.text;

@@ -11,17 +11,35 @@
 //! ```
 //!
 //! The rooms: [`form`] is one instruction with its operands in one setting, [`enumerate`] lists them, [`kernel`] puts
-//! one into a kernel, [`signature`] is what is compared, [`oracle`] asks ptxas, [`ours`] asks the compiler.
+//! one into a kernel, [`signature`] is what is compared, [`oracle`] asks ptxas, [`ours`] asks the compiler, [`compare`] judges by the lists of [`differences`] and [`refusals`].
 
+pub mod campaign;
+pub mod compare;
+pub mod differences;
 pub mod enumerate;
 pub mod form;
 pub mod kernel;
+pub mod observed;
 pub mod oracle;
 pub mod ours;
 pub mod outcome;
+pub mod page;
+pub mod refusals;
 pub mod signature;
+pub mod simulate;
 
+pub use campaign::Campaign;
+pub use compare::Judge;
 pub use form::{Family, Form, Setting};
 pub use oracle::Oracle;
 pub use outcome::Outcome;
 pub use signature::Signature;
+
+/// The text of a file beside this crate's sources: they are lists for people, and no change of one should compile anything.
+///
+/// # Errors
+/// It can't be read.
+pub fn file(name: &str) -> Result<String, String> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))
+}

@@ -1,0 +1,90 @@
+//! Forms by the thousand, on several architectures, through both compilers to the judge.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ptxc_sass::Arch;
+
+use crate::compare::Judge;
+use crate::form::Form;
+use crate::oracle::Oracle;
+use crate::outcome::Outcome;
+use crate::{enumerate, observed, ours};
+
+/// Forms that are compiled before the next ones.
+const CHUNK: usize = 500;
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The architectures.
+    pub archs: Vec<Arch>,
+    /// Only forms whose name contains this.
+    pub only: String,
+    /// Only every so-manieth form. Each architecture begins with another one, so that together they see more.
+    pub stride: usize,
+    /// The folder where ptxas's answers are kept.
+    pub kept: PathBuf,
+}
+
+impl Campaign {
+    /// All forms on all architectures, with the answers kept in the folder of this workspace's builds.
+    pub fn all() -> Campaign {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/families");
+        Campaign { archs: Arch::ALL.to_vec(), only: String::new(), stride: 1, kept }
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_whole(&self) -> bool {
+        self.archs.len() == Arch::ALL.len() && self.only.is_empty() && self.stride == 1
+    }
+
+    /// The forms that are compared on an architecture.
+    pub fn forms(&self, arch: Arch) -> Vec<Form> {
+        let first = Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0) % self.stride;
+        let forms = enumerate::all().into_iter().skip(first).step_by(self.stride);
+        forms.filter(|form| form.to_string().contains(&self.only)).collect()
+    }
+
+    /// What ptxas makes of forms on every architecture, as the text of the [observations](observed).
+    ///
+    /// # Errors
+    /// ptxas can't be asked.
+    pub fn observe(&self, oracle: &Oracle, forms: &[Form]) -> Result<String, String> {
+        let ask = |&arch| Ok((arch, oracle.ask(arch, forms, &self.kept)?));
+        let outcomes: BTreeMap<Arch, Vec<Outcome>> =
+            Arch::ALL.iter().map(ask).collect::<Result<_, String>>()?;
+        Ok(observed::write(oracle.version(), &observed::join(forms, &outcomes)))
+    }
+
+    /// Compares, and tells of each form as it goes: its outcome by ptxas, ours, and whether they agree or differ as
+    /// the list says.
+    ///
+    /// # Errors
+    /// The lists are wrong, or ptxas can't be asked.
+    pub fn run(
+        &self,
+        oracle: &Oracle,
+        tell: &mut dyn FnMut(Arch, &Form, &Outcome, &Outcome, bool),
+    ) -> Result<Judge, String> {
+        let mut judge = Judge::new()?;
+        for &arch in &self.archs {
+            let forms = self.forms(arch);
+            let theirs = oracle.ask(arch, &forms, &self.kept)?;
+            for (forms, theirs) in forms.chunks(CHUNK).zip(theirs.chunks(CHUNK)) {
+                for ((form, theirs), ours) in forms.iter().zip(theirs).zip(ours::outcomes(forms, arch)) {
+                    let agrees = judge.judge(arch, form, theirs, &ours);
+                    tell(arch, form, theirs, &ours, agrees);
+                }
+            }
+        }
+        if self.only.is_empty() && self.archs.len() == Arch::ALL.len() {
+            judge.wrong.extend(judge.too_wide());
+        }
+        if self.is_whole() {
+            let unused = judge.unused().into_iter().map(|entry| format!("{entry} is needed by no form"));
+            judge.wrong.extend(unused);
+        }
+        Ok(judge)
+    }
+}

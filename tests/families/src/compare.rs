@@ -1,0 +1,135 @@
+//! The verdict on a form: does this compiler do what ptxas does, or what the list of differences says?
+
+use std::fmt::Write as _;
+
+use ptxc_sass::Arch;
+
+use crate::differences::{self, Difference};
+use crate::form::Form;
+use crate::outcome::Outcome;
+use crate::refusals::{self, Meaning};
+
+/// Whether two outcomes are the same: equal instructions, in any order, or refusals of one meaning. The index of the
+/// meaning, if there is one.
+fn same(meanings: &[Meaning], expected: &Outcome, ours: &Outcome) -> (Option<usize>, bool) {
+    match (expected, ours) {
+        (Outcome::Code(expected), Outcome::Code(ours)) => (None, expected.sorted() == ours.sorted()),
+        (Outcome::Refused(theirs), Outcome::Refused(ours)) => {
+            // An entry of the list names our code itself.
+            let is_code = ours.split("; ").any(|error| error.split(':').next() == Some(theirs));
+            let (meaning, is_same) = refusals::means_the_same(meanings, theirs, ours);
+            (meaning, is_code || is_same)
+        }
+        _ => (None, false),
+    }
+}
+
+/// The lists that outcomes are judged by, and what of them was needed.
+#[derive(Debug)]
+pub struct Judge {
+    differences: Vec<Difference>,
+    meanings: Vec<Meaning>,
+    needed: Vec<usize>,
+    /// Forms that each entry is about, as far as no entry before it is a gap that is about them.
+    about: Vec<usize>,
+    meant: Vec<usize>,
+    /// Forms that were judged.
+    pub forms: usize,
+    /// Of these, those that both compilers refuse.
+    pub refused: usize,
+    /// What is wrong, form by form.
+    pub wrong: Vec<String>,
+}
+
+impl Judge {
+    /// With the lists of this crate.
+    ///
+    /// # Errors
+    /// What is wrong with the lists.
+    pub fn new() -> Result<Judge, String> {
+        let differences = differences::parse(&crate::file(differences::FILE)?)?;
+        let meanings = refusals::parse(&crate::file(refusals::FILE)?)?;
+        let (needed, meant) = (vec![0; differences.len()], vec![0; meanings.len()]);
+        let about = needed.clone();
+        Ok(Judge { differences, meanings, needed, about, meant, forms: 0, refused: 0, wrong: Vec::new() })
+    }
+
+    /// Judges the outcomes of one form; whether they agree or differ as the list says, apart from its gaps.
+    pub fn judge(&mut self, arch: Arch, form: &Form, theirs: &Outcome, ours: &Outcome) -> bool {
+        self.forms += 1;
+        let (expected, used) = differences::expected(&self.differences, arch, form, theirs);
+        used.iter().for_each(|&index| self.needed[index] += 1);
+        let (meaning, agrees) = same(&self.meanings, &expected, ours);
+        if let Some(meaning) = meaning {
+            self.meant[meaning] += 1;
+        }
+        if let (Outcome::Refused(_), Outcome::Refused(_)) = (theirs, ours) {
+            self.refused += 1;
+        }
+        let name = form.to_string();
+        let gaps = self.differences.iter().enumerate().filter(|(_, known)| known.is_gap());
+        let gap = gaps.filter(|(_, known)| known.is_about(arch, &name)).map(|(index, _)| index).next();
+        if let Some(index) = gap {
+            self.about[index] += 1;
+            self.needed[index] += usize::from(!agrees);
+            return agrees;
+        }
+        if !agrees {
+            let mut what = format!("{arch} {form}\n    ptxas: {theirs}\n    ours:  {ours}");
+            for &index in &used {
+                // Writing to a string can't fail.
+                let _ = write!(what, "\n    by [{}]: {expected}", self.differences[index].name);
+            }
+            self.wrong.push(what);
+        }
+        agrees
+    }
+
+    /// Gaps that are wider than they may be, once many forms have been judged.
+    pub fn too_wide(&self) -> Vec<String> {
+        let list = self.differences.iter().zip(&self.needed).zip(&self.about);
+        let wide = list.filter(|((gap, differ), about)| gap.is_gap() && **differ * 100 > gap.share * **about);
+        let say = |((gap, differ), about): ((&Difference, &usize), &usize)| {
+            format!("[{}]: {differ} of {about} forms differ, more than {} percent", gap.name, gap.share)
+        };
+        wide.map(say).collect()
+    }
+
+    /// Names of entries that no form needed; meaningful when all forms of all architectures have been judged.
+    pub fn unused(&self) -> Vec<String> {
+        let entries = self.differences.iter().zip(&self.needed).filter(|(_, count)| **count == 0);
+        let entries = entries.map(|(difference, _)| format!("[{}] of differences.txt", difference.name));
+        let meanings = self.meanings.iter().zip(&self.meant).filter(|(_, count)| **count == 0);
+        entries.chain(meanings.map(|(meaning, _)| format!("`{}` of refusals.txt", meaning.message))).collect()
+    }
+
+    /// Entries that are about no form at all, on any architecture: they can be needed by none.
+    pub fn about_nothing(&self, forms: &[Form]) -> Vec<String> {
+        let names: Vec<String> = forms.iter().map(Form::to_string).collect();
+        let is_about = |difference: &Difference| {
+            Arch::ALL.iter().any(|&arch| names.iter().any(|name| difference.is_about(arch, name)))
+        };
+        let list = self.differences.iter().filter(|difference| !is_about(difference));
+        list.map(|difference| difference.name.clone()).collect()
+    }
+
+    /// What was needed how often, decisions and gaps apart.
+    pub fn summary(&self) -> String {
+        let mut text = format!(
+            "{} forms, {} of them refused by both; {} unexplained",
+            self.forms,
+            self.refused,
+            self.wrong.len()
+        );
+        for (index, (difference, count)) in self.differences.iter().zip(&self.needed).enumerate() {
+            if *count > 0 {
+                let kind = if difference.is_open { "OPEN" } else { "deliberate" };
+                // Writing to a string can't fail.
+                let of =
+                    if difference.is_gap() { format!(" of {}", self.about[index]) } else { String::new() };
+                let _ = write!(text, "\n  {kind} [{}] {count}{of}: {}", difference.name, difference.why);
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,97 @@
+//! The page of the book that shows the forms: what is seen of ptxas, and where this compiler differs and why.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use ptxc_sass::Arch;
+
+use crate::differences::{self, Difference};
+use crate::enumerate;
+use crate::form::{Family, Form};
+use crate::observed;
+use crate::outcome::Outcome;
+
+/// What stands in front of the tables.
+const HEAD: &str = "# The families, form by form
+
+Barriers, fences, atomics and the operations of a warp: what `ptxas` makes of each form, and what `ptxc` makes of it
+too, but for the [differences](#differences). This page is made by `cargo xtask families --write` from
+`tests/families`; a test says when it is stale. [Tests](tests.md) says how the comparison works; it covers many more forms
+than are shown here: other operands, settings, orders, versions, and forms that are none.
+
+Operands have the names that `tests/families/src/kernel.rs` explains: `w0`, `x0`, `h0`, `q0` are 32, 64, 16 and 128 bits that a thread
+loads, `rw` and so on are results, `ga`, `na`, `sa` global, generic and shared addresses, `bn` and `bc` a barrier's name and
+count, `um` a mask. `@divergent` stands for code under a condition that depends on the thread, `@arms` for both
+arms of a branch on one. In the SASS, registers are shown by their kind, and only instructions of the families.
+";
+
+/// `sm_75`–`sm_89` for neighbours.
+fn archs(list: &[Arch]) -> String {
+    match (list, list.first(), list.last()) {
+        (list, ..) if list.len() == Arch::ALL.len() => String::new(),
+        ([only], ..) => format!("`{only}`: "),
+        (list, Some(first), Some(last)) => {
+            let start = Arch::ALL.iter().position(|arch| arch == first).unwrap_or(0);
+            if Arch::ALL[start..].starts_with(list) {
+                format!("`{first}`–`{last}`: ")
+            } else {
+                list.iter().map(|arch| format!("`{arch}`")).collect::<Vec<_>>().join(", ") + ": "
+            }
+        }
+        _ => String::new(),
+    }
+}
+
+/// A cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Code(signature) if signature.0.is_empty() => "nothing".to_string(),
+        Outcome::Code(_) => format!("`{outcome}`"),
+        Outcome::Refused(why) => format!("*refused: {why}*"),
+    }
+}
+
+/// The text of the page.
+///
+/// # Errors
+/// One of the files can't be read.
+pub fn text() -> Result<String, String> {
+    let (version, observations) = observed::read(&crate::file(observed::FILE)?)?;
+    let forms: BTreeMap<String, Form> =
+        enumerate::all().into_iter().map(|form| (form.to_string(), form)).collect();
+    let count = forms.len();
+    let mut text = HEAD.to_string();
+    // Writing to a string can't fail.
+    let _ = writeln!(text, "\n{count} forms are compared on each architecture; ptxas is *{version}*.");
+    for family in Family::ALL {
+        let of = |name: &str| forms.get(name).is_some_and(|form| form.family == family);
+        let (count, name) = (forms.values().filter(|form| form.family == family).count(), family.name());
+        let _ = write!(
+            text,
+            "\n## {name}\n\n{count} forms, of which these are shown:\n\n| PTX | SASS |\n|---|---|\n"
+        );
+        for observation in observations.iter().filter(|observation| of(&observation.form)) {
+            let list = observation.by_outcome();
+            let list: Vec<String> =
+                list.iter().map(|(on, seen)| format!("{}{}", archs(on), outcome(seen))).collect();
+            let _ = writeln!(text, "| `{}` | {} |", cell(&observation.form), cell(&list.join("<br>")));
+        }
+    }
+    let list = differences::parse(&crate::file(differences::FILE)?)?;
+    let mut part = |title: &str, is_open: bool| {
+        let list: Vec<&Difference> = list.iter().filter(|difference| difference.is_open == is_open).collect();
+        if !list.is_empty() {
+            let _ = write!(text, "\n## {title}\n\n| | why |\n|---|---|\n");
+            for difference in list {
+                let _ = writeln!(text, "| `{}` | {} |", difference.name, cell(&difference.why));
+            }
+        }
+    };
+    part("Differences", false);
+    part("Gaps", true);
+    Ok(text)
+}

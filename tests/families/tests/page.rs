@@ -1,0 +1,55 @@
+//! The page of the book is what the files say, and the files are what ptxas does and we do.
+
+use std::io::Write as _;
+
+use ptxc_families::{Campaign, Form, Judge, Oracle, file, observed, ours, page};
+use rayon::prelude::*;
+
+#[test]
+fn the_page_of_the_book_is_not_stale() {
+    let text = page::text().expect("the files can be read");
+    let page = file("../../docs/families.md").expect("the page can be read");
+    assert!(text == page, "run `cargo xtask families --write`");
+}
+
+/// Without ptxas: what was seen of it is what we do, but for the differences that the list explains.
+#[test]
+fn we_do_what_was_observed() {
+    let (_, observations) =
+        file(observed::FILE).and_then(|text| observed::read(&text)).expect("the file can be read");
+    let forms = observed::candidates();
+    let seen: Vec<_> = observations
+        .iter()
+        .map(|seen| {
+            let form = forms.iter().find(|form| form.to_string() == seen.form);
+            (form.unwrap_or_else(|| panic!("no form {}", seen.form)), &seen.outcomes)
+        })
+        .collect();
+    let outcomes: Vec<Vec<_>> = seen
+        .par_iter()
+        .map(|(form, outcomes)| outcomes.iter().map(|(arch, _)| ours::outcome(form, *arch)).collect())
+        .collect();
+    let mut judge = Judge::new().expect("the lists can be read");
+    for ((form, theirs), ours) in seen.iter().zip(&outcomes) {
+        for ((arch, theirs), ours) in theirs.iter().zip(ours) {
+            judge.judge(*arch, form, theirs, ours);
+        }
+    }
+    assert!(judge.forms > 1000);
+    assert!(judge.wrong.is_empty(), "{}", judge.wrong.join("\n"));
+}
+
+#[test]
+fn what_was_observed_is_what_ptxas_does() {
+    let Some(oracle) = Oracle::find() else {
+        // The harness hides what `eprintln!` writes.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: the observations beside ptxas; ORACLE names no folder with it"
+        );
+        return;
+    };
+    let forms: Vec<Form> = observed::candidates();
+    let text = Campaign::all().observe(&oracle, &forms).expect("ptxas answers");
+    assert!(Ok(text) == file(observed::FILE), "run `cargo xtask families --observe`");
+}

@@ -1,0 +1,28 @@
+//! The lists are right, and a sample of the forms does what ptxas does. `cargo xtask families` compares all of them.
+
+use std::io::Write as _;
+
+use ptxc_families::{Campaign, Judge, Oracle, enumerate};
+
+/// Of so many forms one is compared here.
+const STRIDE: usize = 40;
+
+#[test]
+fn every_entry_is_about_some_form() {
+    let judge = Judge::new().expect("the lists can be read");
+    assert_eq!(judge.about_nothing(&enumerate::all()), Vec::<String>::new());
+}
+
+#[test]
+fn a_sample_of_the_forms_does_what_ptxas_does_or_what_the_list_says() {
+    let Some(oracle) = Oracle::find() else {
+        // The harness hides what `eprintln!` writes.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: forms beside ptxas; ORACLE names no folder with it");
+        return;
+    };
+    let campaign = Campaign { stride: STRIDE, ..Campaign::all() };
+    let judge = campaign.run(&oracle, &mut |_, _, _, _, _| {}).expect("ptxas answers");
+    let _ = writeln!(std::io::stderr(), "{}", judge.summary());
+    assert!(judge.forms > 1000);
+    assert!(judge.wrong.is_empty(), "{}", judge.wrong.join("\n"));
+}
