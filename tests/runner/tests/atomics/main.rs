@@ -13,7 +13,7 @@ use kernel::{Place, Run};
 use ptxc_sass::Arch;
 use rayon::prelude::*;
 
-/// What the simulator runs; the code of the others is compared with ptxas's.
+/// The architectures whose code the simulator runs here.
 const ARCHS: &[Arch] = &[Arch::Sm80, Arch::Sm86, Arch::Sm89, Arch::Sm90];
 
 fn check(filter: impl Fn(&Form) -> bool + Sync) {
