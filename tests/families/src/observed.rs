@@ -1,11 +1,11 @@
 //! What ptxas makes of the forms that the book shows, as it was seen: facts that need no ptxas to read.
 //!
-//! `observed.txt` begins with the version of ptxas. Then comes each form with a line for every outcome and the architectures
+//! `observed.txt` begins with the version of ptxas. Then comes each form with a line, behind a tab, for every outcome and the architectures
 //! that have it:
 //!
 //! ```text
 //! atom.shared.add.u32 rw, [sa], w0
-//! 	sm_75 sm_80 sm_86 sm_89 sm_90: ATOMS.ADD R, [R], R
+//!     sm_75 sm_80 sm_86 sm_89 sm_90: ATOMS.ADD R, [R], R
 //! ```
 //!
 //! `cargo xtask families --observe` writes it.
