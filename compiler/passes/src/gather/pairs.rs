@@ -19,7 +19,7 @@
 //! A block is equivalent to its immediate dominator if it post-dominates that and both are in the same loops; the
 //! chain of such blocks is a class. Linear in the operations and blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::cfg::Cfg;
@@ -33,19 +33,16 @@ use super::{Mask, Site};
 /// The operations that may have to wait for lanes at another one.
 pub(super) fn paired(func: &Function, sites: &[Site]) -> EntitySet<Inst> {
     let classes = equivalent_blocks(func);
-    // Of each routine: the different (class, mask), how many of them by mask, and how many with a mask not known.
-    #[derive(Default)]
-    struct Places {
-        all: std::collections::BTreeSet<(Block, Mask)>,
-    }
-    let mut places: BTreeMap<&str, Places> = BTreeMap::new();
+    // Of each routine the different places, a place being a class and a mask; how many of them have each mask that is
+    // known, and how many one that is not.
+    let mut places: BTreeMap<&str, BTreeSet<(Block, Mask)>> = BTreeMap::new();
     for site in sites {
-        places.entry(&site.routine).or_default().all.insert((classes[site.block], site.mask));
+        places.entry(&site.routine).or_default().insert((classes[site.block], site.mask));
     }
     let mut of_mask: BTreeMap<(&str, Mask), usize> = BTreeMap::new();
     let mut unknown: BTreeMap<&str, usize> = BTreeMap::new();
     for (&routine, places) in &places {
-        for &(_, mask) in &places.all {
+        for &(_, mask) in places {
             match mask {
                 Mask::Lanes(_) => *of_mask.entry((routine, mask)).or_default() += 1,
                 Mask::Value(_) => *unknown.entry(routine).or_default() += 1,
@@ -60,7 +57,7 @@ pub(super) fn paired(func: &Function, sites: &[Site]) -> EntitySet<Inst> {
                 of_mask.get(&(routine, site.mask)).copied().unwrap_or(0) - 1
                     + unknown.get(routine).copied().unwrap_or(0)
             }
-            Mask::Value(_) => places[routine].all.len() - 1,
+            Mask::Value(_) => places[routine].len() - 1,
         };
         if others > 0 {
             found.insert(site.inst);
