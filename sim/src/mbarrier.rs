@@ -146,7 +146,7 @@ impl Layout {
             }
             Layout::Sm80 => {
                 // Of nobody expected the first is a bit longer, of nobody awaited there is none.
-                (1 << 30) - expected | ((1 << 31) - pending) << 32 | odd << 63
+                ((1 << 30) - expected) | (((1 << 31) - pending) << 32) | (odd << 63)
             }
             Layout::Sm90 => {
                 let negated = |count: u64| count.wrapping_neg() & u64::from(MOST);

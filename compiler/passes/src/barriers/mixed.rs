@@ -159,7 +159,7 @@ fn nearest<'a>(
         if std::mem::replace(&mut seen[block], true) {
             continue;
         }
-        match uses.get(&block).and_then(|list| list.iter().copied().find(|barrier| is_use(&barrier))) {
+        match uses.get(&block).and_then(|list| list.iter().copied().find(is_use)) {
             Some(barrier) if barrier.kind.is_reduction() == reduction => return Some(barrier),
             Some(_) => {}
             None => queue.extend(cfg.succs(block)),

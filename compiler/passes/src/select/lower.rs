@@ -304,7 +304,7 @@ impl<'a> Lower<'a> {
             if data.op == IrOp::Unpack && data.ty == Type::B128 {
                 // Half of four registers is a pair.
                 let whole = self.resolve(data.args[0]);
-                return self.reg_of(whole).component(2 * number as u8);
+                return self.reg_of(whole).component(2 * number);
             }
             let results = self.func.results(inst);
             if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..)) {
