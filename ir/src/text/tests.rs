@@ -181,9 +181,12 @@ block4:
 block5:
     brif v0, block6, block7
 block6:
-    exit
+    warp_fence
+    brtogether v1, block8, block7
 block7:
     trap
+block8:
+    exit
 }
 "#;
 
