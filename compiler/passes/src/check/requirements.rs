@@ -27,20 +27,15 @@ pub fn check(
 ) {
     let opcode = &instruction.opcode;
     if let Some((version, target)) = form.row.until {
-        let mnemonic = opcode.mnemonic();
-        let instead = format!("write `{mnemonic}.sync` with a mask of the threads as its last operand");
+        let Superseded { what, why, instead } = superseded(&opcode.mnemonic());
         if env.version < version || env.target.number < target {
-            let message =
-                format!("`{mnemonic}` without `.sync` exchanges with whatever threads run together");
+            let message = format!("{what} is deprecated");
             out.push(
-                Diagnostic::warning(codes::DEPRECATED, opcode.part_id(0), message)
-                    .note(format!("from sm_{target} on, on every machine that code is made for, threads of a warp may run apart"))
-                    .help(instead),
+                Diagnostic::warning(codes::DEPRECATED, opcode.part_id(0), message).note(why).help(instead),
             );
             return versions(form, instruction, env, strictness, out);
         }
-        let message =
-            format!("`{mnemonic}` without `.sync` is gone on sm_{target} and later from PTX {version} on");
+        let message = format!("{what} is gone on sm_{target} and later from PTX {version} on");
         out.push(
             Diagnostic::error(codes::REMOVED, opcode.part_id(0), message)
                 .label(format!("the module says PTX {} and {}", env.version, env.target))
@@ -52,6 +47,28 @@ pub fn check(
         wide_access(form, instruction, env, out);
     }
     versions(form, instruction, env, strictness, out);
+}
+
+/// A form that later versions of PTX do not have.
+struct Superseded {
+    what: String,
+    why: &'static str,
+    instead: String,
+}
+
+fn superseded(mnemonic: &str) -> Superseded {
+    match mnemonic {
+        "wmma" => Superseded {
+            what: "`wmma.mma` of floats with `.satfinite`".into(),
+            why: "the tensor cores saturate integers only",
+            instead: "leave `.satfinite` out".into(),
+        },
+        _ => Superseded {
+            what: format!("`{mnemonic}` without `.sync`"),
+            why: "it exchanges with whatever threads run together, and from sm_70 on threads of a warp may run apart",
+            instead: format!("write `{mnemonic}.sync` with a mask of the threads as its last operand"),
+        },
+    }
 }
 
 /// Whether version and target are new enough for the form and each modifier that is written.
