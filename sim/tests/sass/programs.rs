@@ -255,7 +255,7 @@ fn faults_name_thread_and_instruction() {
     assert_eq!(thread.tid, [6, 0, 0]);
     assert!(at.starts_with("/*0040*/ LDG.E") && what.contains("out is"), "{beyond}");
     let descriptor = run(&load("desc[UR4][R2.64]", "NOP"), &case(1, 8, out())).unwrap_err();
-    assert!(descriptor.to_string().contains("not the descriptor"), "{descriptor}");
+    assert!(descriptor.to_string().contains("neither the descriptor"), "{descriptor}");
     let reserved = run("MOV R2, 0x10\nLDS R0, [R2]\nEXIT", &case(1, 1, vec![])).unwrap_err();
     assert!(reserved.to_string().contains("the system keeps"), "{reserved}");
     let end = run("NOP", &case(1, 1, vec![])).unwrap_err();
