@@ -203,6 +203,12 @@ pub fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
     }
 }
 
+/// The least distance in cycles from the issue of a `CGAERRBAR` to that of an instruction behind it: NVIDIA's assembler
+/// keeps 8 to a barrier of the CTA or the cluster, also with a `CCTL.IVALL` between them. See `docs/facts/clusters.md`.
+pub fn after_cluster_errors<R: Register>(inst: &Inst<R>) -> u8 {
+    if inst.op.is_cta_barrier() || inst.op == Op::UCGABAR_ARV { 8 } else { 0 }
+}
+
 fn is_guard<R: Register>(side: Side<'_, R>) -> bool {
     usize::from(side.slot) == side.inst.row().slots.len()
 }

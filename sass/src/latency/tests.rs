@@ -152,6 +152,16 @@ fn a_barrier_is_followed_at_once_by_arithmetic_only() {
 }
 
 #[test]
+fn a_barrier_keeps_away_from_the_errors_of_the_cluster() {
+    let barrier = Inst::<PReg>::new(Op::BAR_SYNC).ops([Operand::imm(0)]);
+    let arrival = Inst::<PReg>::new(Op::UCGABAR_ARV);
+    let store = Inst::<PReg>::new(Op::CCTL_IVALL);
+    let found = [barrier, arrival, store].map(|inst| after_cluster_errors(&inst));
+    assert_eq!(found, [8, 8, 0]);
+    assert_eq!(Inst::<PReg>::new(Op::CGAERRBAR).min_stall(Arch::Sm90), 8);
+}
+
+#[test]
 fn files_are_well_formed() {
     for arch in Arch::ALL {
         let mut seen = std::collections::BTreeSet::new();

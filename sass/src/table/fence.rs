@@ -41,6 +41,8 @@ pub(super) static ERRBAR: Row = Row {
 pub(super) static CGAERRBAR: Row = Row {
     mnemonic: "CGAERRBAR",
     summary: "as ERRBAR, for the cluster",
+    // Six would do but for a barrier behind it: see `latency::after_cluster_errors`.
+    min_stall: 8,
     archs: Archs::since(Arch::Sm90),
     opcode: 0x5ab,
     ..FENCE

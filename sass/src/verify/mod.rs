@@ -18,7 +18,7 @@
 //! - **Visibility.** A scoreboard counts an instruction from the second cycle after its issue; a wait
 //!   that comes earlier does not see it.
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
-//!   before the next `BAR`.
+//!   before the next `BAR`. From `CGAERRBAR` to a barrier it is 8 as well.
 //! - **Barrier results.** `B2R` comes before the warp's next CTA barrier: on no path does one lie between it and the
 //!   barrier whose result it reads, nor a call, which may hold one. What a guard keeps from issuing counts as issued.
 //! - **Mode.** `BAR.SYNCALL` stands in trap handlers alone; in them there is no other CTA barrier.
@@ -54,7 +54,7 @@ pub enum HazardKind {
     Waw,
     /// An operand is overwritten before it is read.
     War,
-    /// An instruction follows a CTA barrier too soon.
+    /// An instruction follows a CTA barrier too soon, or a barrier follows `CGAERRBAR` too soon.
     AfterBarrier,
     /// The reuse cache keeps an operand that the instruction itself overwrites.
     StaleReuse,

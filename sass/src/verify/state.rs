@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{Hazard, HazardKind, Lack, Order};
 use crate::arch::Arch;
 use crate::inst::{Access, AccessRole};
-use crate::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
+use crate::latency::{Dependence, Side, after_barrier, after_cluster_errors, latency, reads_at_issue, settled};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
 use crate::table::{BarrierResult, Completion, Op, Pipe};
@@ -84,6 +84,8 @@ pub(super) struct State {
     pending: Vec<Pending>,
     /// The last CTA barrier and its age, up to [`HORIZON`].
     barrier: Option<(u32, u8)>,
+    /// The last `CGAERRBAR` and its age, likewise.
+    cluster_errors: Option<(u32, u8)>,
     result: ResultState,
     order: Order,
 }
@@ -96,10 +98,8 @@ impl State {
         for path in paths {
             joined.fixed.extend(&path.fixed);
             joined.pending.extend(&path.pending);
-            joined.barrier = match (joined.barrier, path.barrier) {
-                (Some(a), Some(b)) => Some(if (a.1, a.0) <= (b.1, b.0) { a } else { b }),
-                (a, b) => a.or(b),
-            };
+            joined.barrier = younger(joined.barrier, path.barrier);
+            joined.cluster_errors = younger(joined.cluster_errors, path.cluster_errors);
             // The worst of all paths; of several culprits, the last in the program.
             joined.result = joined.result.max(path.result);
         }
@@ -189,11 +189,15 @@ impl State {
     }
 
     fn check_barrier(&self, arch: Arch, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
-        let Some((producer, have)) = self.barrier else { return };
-        let need = after_barrier(arch, &coded.inst);
-        if have < need {
-            let lack = Lack::Cycles { need, have };
-            report(Hazard { consumer: index, producer, kind: HazardKind::AfterBarrier, reg: None, lack });
+        let behind = [
+            (self.barrier, after_barrier(arch, &coded.inst)),
+            (self.cluster_errors, after_cluster_errors(&coded.inst)),
+        ];
+        for (ahead, need) in behind {
+            if let Some((producer, have)) = ahead.filter(|&(_, have)| have < need) {
+                let lack = Lack::Cycles { need, have };
+                report(Hazard { consumer: index, producer, kind: HazardKind::AfterBarrier, reg: None, lack });
+            }
         }
     }
 
@@ -301,6 +305,9 @@ impl State {
         if coded.inst.op.is_cta_barrier() {
             self.barrier = Some((index, 0));
         }
+        if coded.inst.op == Op::CGAERRBAR {
+            self.cluster_errors = Some((index, 0));
+        }
     }
 
     /// An instruction sets scoreboards that announce, too, the end of what it can't overtake.
@@ -342,10 +349,18 @@ impl State {
                 pending.followers = [0, youngest, counted | young];
             }
         }
-        if let Some((_, age)) = &mut self.barrier {
-            *age = age.saturating_add(cycles);
+        for ahead in [&mut self.barrier, &mut self.cluster_errors] {
+            *ahead = ahead.map(|(index, age)| (index, age.saturating_add(cycles)));
+            *ahead = ahead.filter(|&(_, age)| age < HORIZON);
         }
-        self.barrier = self.barrier.filter(|&(_, age)| age < HORIZON);
+    }
+}
+
+/// Of two instructions with their ages the younger one; of two as young, the first in the program.
+fn younger(one: Option<(u32, u8)>, other: Option<(u32, u8)>) -> Option<(u32, u8)> {
+    match (one, other) {
+        (Some(a), Some(b)) => Some(if (a.1, a.0) <= (b.1, b.0) { a } else { b }),
+        (a, b) => a.or(b),
     }
 }
 

@@ -55,6 +55,10 @@ pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
                     rebuilt.insert(own_copy(to, from, inst.loc)?, inst.loc);
                 }
                 inst.tied[index].1 = copy;
+                // A guard that is overwritten where it holds is read from the copy, so that the two don't overlap.
+                if let Some(guard) = inst.inst.guard.as_mut().filter(|guard| guard.reg == old) {
+                    guard.reg = copy;
+                }
             }
             let loc = inst.loc;
             let mut behind: Vec<(VReg, VReg)> = Vec::new();

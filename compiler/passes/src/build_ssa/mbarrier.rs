@@ -55,8 +55,19 @@ fn barrier_in(
     if let Some(space) = form.choose(&spaces) {
         return Ok((place(t, operand, space)?, space));
     }
+    // The name of a shared variable says where it lies.
+    if is_shared_variable(t, operand) {
+        return Ok((place(t, operand, Space::Shared)?, Space::Shared));
+    }
     let address = place(t, operand, Space::Generic)?;
     Ok((t.emit(Op::FromGeneric(generic), Type::B32, &[address]), generic))
+}
+
+/// Whether an address is that of a variable in shared memory, by name.
+fn is_shared_variable(t: &mut Translator, operand: &Operand) -> bool {
+    let OperandKind::Address(address) = &operand.kind else { return false };
+    let symbol = address.place.base.as_ref().and_then(|name| t.symbol(name).ok());
+    symbol.is_some_and(|symbol| t.function.symbols[symbol].space == Space::Shared)
 }
 
 /// The address of an mbarrier of the CTA.

@@ -9,6 +9,7 @@
 //! | `mbarrier_update.init a, n` | `store.shared.b64 [a], (2^31 - n, 2^30 - n)` |
 //! | `mbarrier_inval a` | nothing |
 //! | `mbarrier_arrive.count a, 1` | stays |
+//! | `mbarrier_arrive….shared_cluster a, n` | the same with `.shared`: there are no clusters |
 //! | `mbarrier_arrive.no_complete a, n` | `atomic.add.shared.b32 [a + 4], n` |
 //! | `mbarrier_arrive.drop… a, n` | `red.add.shared.b32 [a], n`, then as without dropping |
 //! | `mbarrier_state a, s`, `mbarrier_parity a, n` | `load.shared.b32 [a + 4]`, whose top bit differs |
@@ -18,7 +19,7 @@
 //! which we leave to the hardware. Linear.
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
-use ptxc_ir::{Access, AtomicOp, Function, Inst, IntCond, MemType, Op, Order, Scope, Space, Type, Value};
+use ptxc_ir::{Access, AtomicOp, Function, Inst, InstData, IntCond, MemType, Op, Order, Scope, Space, Type, Value};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
@@ -47,6 +48,20 @@ pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
                 emitter.inst(store, Type::B64, &[data.args[0], word]);
             }
             Op::MbarrierInval => {}
+            // Where nobody wants the state, a generic address may be that of another CTA of a cluster; here there are none.
+            Op::MbarrierArrive(kind, Space::SharedCluster, order, scope) => {
+                let own = emitter.func.make_inst(InstData {
+                    op: Op::MbarrierArrive(kind, Space::Shared, order, scope),
+                    ..data
+                });
+                if !arrive(emitter, own, kind, (order, scope)) {
+                    emitter.keep(own);
+                }
+            }
+            Op::FromGeneric(Space::SharedCluster) => {
+                emitter.func.insts[inst].op = Op::FromGeneric(Space::Shared);
+                emitter.keep(inst);
+            }
             Op::MbarrierArrive(kind, Space::Shared, order, scope) => {
                 return arrive(emitter, inst, kind, (order, scope));
             }
