@@ -231,7 +231,7 @@ impl<R: Register> Inst<R> {
                         }
                     };
                     part(address.base, if address.wide { 2 } else { 1 });
-                    part(address.uniform, 1);
+                    part(address.uniform, if self.modifier(ModKind::Extended).is_empty() { 1 } else { 2 });
                     part(address.descriptor, 2);
                 }
                 OperandKind::IndexedConst { index, .. } => {

@@ -13,14 +13,17 @@ pub struct Label(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionIndex(pub u32);
 
-/// A memory address: `desc[UR4][R2.64+0x10]`, `[R8+UR4]`, `[UR4+-0x8]`.
+/// A memory address: `desc[UR4][R2.64+0x10]`, `[R8+UR4]`, `[UR4+-0x8]`, `[R0.X4+0x200]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address<R> {
     /// The register part; two neighbours if `wide`.
     pub base: Option<R>,
     /// Whether the register part is 64 bits (`.64`).
     pub wide: bool,
-    /// The uniform part: added to the register part, or alone.
+    /// What the register part is multiplied by: 1, 4, 8 or 16.
+    pub scale: u8,
+    /// The uniform part: added to the register part, or alone; two neighbours where the access takes 64-bit addresses
+    /// ([extended](crate::ModKind::Extended)).
     pub uniform: Option<R>,
     /// Added, in bytes; 24 bits with sign.
     pub offset: i32,
@@ -31,12 +34,12 @@ pub struct Address<R> {
 impl<R> Address<R> {
     /// `[base+offset]` with a 32-bit register.
     pub fn narrow(base: Option<R>, offset: i32) -> Address<R> {
-        Address { base, wide: false, uniform: None, offset, descriptor: None }
+        Address { base, wide: false, scale: 1, uniform: None, offset, descriptor: None }
     }
 
     /// `desc[descriptor][base.64+offset]`.
     pub fn global(base: R, offset: i32, descriptor: Option<R>) -> Address<R> {
-        Address { base: Some(base), wide: true, uniform: None, offset, descriptor }
+        Address { base: Some(base), wide: true, scale: 1, uniform: None, offset, descriptor }
     }
 }
 
@@ -222,6 +225,7 @@ impl<R: Register> Operand<R> {
             OperandKind::Mem(address) => OperandKind::Mem(Address {
                 base: address.base.map(&mut rename),
                 wide: address.wide,
+                scale: address.scale,
                 uniform: address.uniform.map(&mut rename),
                 offset: address.offset,
                 descriptor: address.descriptor.map(&mut rename),

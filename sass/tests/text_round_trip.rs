@@ -29,6 +29,7 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
     let address = |uniform| ptxc_sass::Address {
         base: Some(PReg::r(index & 0xfe)),
         wide: false,
+        scale: 1,
         uniform,
         offset: (choice >> 4) as i32 % (1 << 20) - (1 << 19),
         descriptor: None,

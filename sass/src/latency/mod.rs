@@ -37,7 +37,7 @@ use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
-use crate::table::{Completion, LatencyClass, Op, Pipe};
+use crate::table::{Completion, LatencyClass, Op, Pipe, SpecialReg};
 
 pub use port::Port;
 pub use table::{Entry, entries};
@@ -186,7 +186,7 @@ pub const AFTER_BARRIER_MOST: u8 = 8;
 /// |---|---|---|---|
 /// | another `BAR` | 5 | 6 | 8 |
 /// | memory, control, `ULDC`, `UMOV`, whatever takes a scoreboard | 5 | 6 | 6 |
-/// | `CS2R` | 5 | 6 | 1 |
+/// | `CS2R` but of `SRZ` | 5 | 6 | 1 |
 /// | other arithmetic | 5 | 1 | 1 |
 pub fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
     if arch == Arch::Sm75 {
@@ -196,7 +196,7 @@ pub fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
     match inst.op {
         Op::NOP => 0,
         op if op.is_cta_barrier() && arch == Arch::Sm90 => AFTER_BARRIER_MOST,
-        Op::CS2R | Op::CS2R_32 if arch < Arch::Sm90 => 6,
+        Op::CS2R | Op::CS2R_32 if arch < Arch::Sm90 && !reads_zero(inst) => 6,
         _ if row.pipe == Pipe::Control || row.latency == LatencyClass::Umov => 6,
         _ if inst.completion(arch) != Completion::Fixed => 6,
         _ => 0,
@@ -207,6 +207,11 @@ pub fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
 /// keeps 8 to a barrier of the CTA or the cluster, also with a `CCTL.IVALL` between them. See `docs/facts/clusters.md`.
 pub fn after_cluster_errors<R: Register>(inst: &Inst<R>) -> u8 {
     if inst.op.is_cta_barrier() || inst.op == Op::UCGABAR_ARV { 8 } else { 0 }
+}
+
+/// Whether it writes zeros: `CS2R R2, SRZ`.
+fn reads_zero<R: Register>(inst: &Inst<R>) -> bool {
+    inst.operands.iter().any(|operand| operand.kind == OperandKind::Special(SpecialReg::Zero))
 }
 
 fn is_guard<R: Register>(side: Side<'_, R>) -> bool {

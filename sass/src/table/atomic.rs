@@ -22,8 +22,13 @@ const ATOMIC: Row = Row {
 const PD: Slot = Slot::def("pd", Kinds::P).optional();
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size);
 const ADDRESS: Slot = Slot::read("addr", Kinds::MEM);
-/// Shared memory, but for compare-and-swap, has addresses with a uniform part.
-const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
+/// A global address has a uniform part, a pair, on sm_75, where no descriptor takes its place.
+const GLOBAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR))
+    .limited(&[(Kinds::MEM_AT_UR, Archs::only(Arch::Sm75))]);
+/// Shared memory, but for compare-and-swap, has addresses with a uniform part; before sm_90 the register may be
+/// multiplied.
+const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED))
+    .limited(&[(Kinds::MEM_SCALED, Archs::before(Arch::Sm90))]);
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
 const COMPARE: Slot = Slot::read("compare", Kinds::R).width(Width::Size);
 const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
@@ -62,7 +67,7 @@ const CAS: Modifier = Modifier::new(ModKind::Atomic, &[".CAS", ".CAST.SPIN"]);
 pub(super) static ATOMG: Row = Row {
     mnemonic: "ATOMG",
     summary: "atomic update of global memory; d is the old value",
-    slots: &[PD, D, ADDRESS, DATA],
+    slots: &[PD, D, GLOBAL_ADDRESS, DATA],
     mods: &[EXTENDED, ATOMIC_OP, ATOMIC_SIZE, ATOMIC_TYPE, ORDER, SCOPE],
     opcode: 0x3a8,
     ..ATOMIC
@@ -71,7 +76,7 @@ pub(super) static ATOMG: Row = Row {
 pub(super) static REDG: Row = Row {
     mnemonic: "REDG",
     summary: "atomic update of global memory without a result",
-    slots: &[ADDRESS, DATA],
+    slots: &[GLOBAL_ADDRESS, DATA],
     mods: &[EXTENDED, ATOMIC_OP, ATOMIC_SIZE, ATOMIC_TYPE, ORDER, SCOPE],
     completion: Completion::LateRead,
     spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "RED", opcode: 0 }],

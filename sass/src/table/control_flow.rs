@@ -145,6 +145,16 @@ pub(super) static RET: Row = Row {
     ..FLOW
 };
 
+pub(super) static BMOV_CLEAR: Row = Row {
+    mnemonic: "BMOV.32.CLEAR",
+    summary: "d = the lanes of the barrier, which has none from now on",
+    slots: &[Slot::def("d", Kinds::R), CONVERGENCE],
+    min_stall: 1,
+    archs: Archs::only(Arch::Sm75),
+    opcode: 0x355,
+    ..FLOW
+};
+
 pub(super) static BSSY: Row = Row {
     mnemonic: "BSSY",
     summary: "the active lanes will meet at the BSYNC of this barrier and go on at the label",

@@ -27,10 +27,17 @@ const STORE: Row = Row {
 
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size);
 const ADDRESS: Slot = Slot::read("addr", Kinds::MEM);
-/// Of the spaces only shared memory has addresses with a uniform part.
-const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
+/// A global address has a uniform part, a pair, on sm_75, where no descriptor takes its place.
+const GLOBAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR))
+    .limited(&[(Kinds::MEM_AT_UR, Archs::only(Arch::Sm75))]);
+/// In shared memory the register may be multiplied before sm_90.
+const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED))
+    .limited(&[(Kinds::MEM_SCALED, Archs::before(Arch::Sm90))]);
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
 const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
+/// On sm_75 loads have a further bit, that is set in all loads from shared memory.
+const U: Modifier =
+    Modifier::new(ModKind::Variant, &["", ".U"]).limited(&[(".U", Archs::only(Arch::Sm75))]);
 const SIZE: Modifier =
     Modifier::new(ModKind::Size, &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128"]).default_to(4);
 const CACHE: Modifier = Modifier::new(ModKind::Cache, &["", ".EF", ".EL", ".LU", ".EU", ".NA"]);
@@ -43,8 +50,8 @@ const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS
 pub(super) static LDG: Row = Row {
     mnemonic: "LDG",
     summary: "load from global memory",
-    slots: &[D, ADDRESS],
-    mods: &[EXTENDED, CACHE, SIZE, ORDER, SCOPE],
+    slots: &[D, GLOBAL_ADDRESS],
+    mods: &[EXTENDED, U, CACHE, SIZE, ORDER, SCOPE],
     opcode: 0x381,
     ..LOAD
 };
@@ -52,7 +59,7 @@ pub(super) static LDG: Row = Row {
 pub(super) static STG: Row = Row {
     mnemonic: "STG",
     summary: "store to global memory",
-    slots: &[ADDRESS, DATA],
+    slots: &[GLOBAL_ADDRESS, DATA],
     mods: &[EXTENDED, CACHE, SIZE, ORDER, SCOPE],
     opcode: 0x386,
     ..STORE

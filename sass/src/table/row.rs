@@ -215,6 +215,8 @@ impl Kinds {
     pub const MEM_AT_UR: Kinds = Kinds(4096);
     /// Functions.
     pub const FUNCTION: Kinds = Kinds(8192);
+    /// Memory addresses whose register part is multiplied: `[R0.X4]`.
+    pub const MEM_SCALED: Kinds = Kinds(16384);
 
     /// The union.
     pub const fn or(self, other: Kinds) -> Kinds {
@@ -252,8 +254,12 @@ impl Kinds {
                 RegFile::Ugpr => Kinds::CONST_AT_UR,
                 _ => Kinds::CONST_AT_R,
             },
-            OperandKind::Mem(address) if address.uniform.is_some() => Kinds::MEM_AT_UR,
-            OperandKind::Mem(_) => Kinds::MEM,
+            OperandKind::Mem(address) => match (address.scale > 1, address.uniform.is_some()) {
+                (false, false) => Kinds::MEM,
+                (false, true) => Kinds::MEM_AT_UR,
+                (true, false) => Kinds::MEM_SCALED,
+                (true, true) => Kinds::MEM_SCALED.or(Kinds::MEM_AT_UR),
+            },
             OperandKind::Label(_) => Kinds::LABEL,
             OperandKind::Function(_) => Kinds::FUNCTION,
             OperandKind::Special(_) => Kinds::SPECIAL,

@@ -1,7 +1,7 @@
 //! The uniform datapath: one value a warp.
 
 use super::archs::Archs;
-use super::row::{Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+use super::row::{Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 
 const UDP: Row = Row {
     mnemonic: "",
@@ -109,6 +109,21 @@ pub(super) static UIMAD: Row = Row {
     slots: &[UD, UA, UB, UC],
     mods: &[UNSIGNED],
     opcode: 0x2a4,
+    ..UDP
+};
+
+pub(super) static UIMAD_WIDE: Row = Row {
+    mnemonic: "UIMAD.WIDE",
+    summary: "d = the 64-bit a * b + c; pd is the carry",
+    slots: &[
+        Slot::def("d", Kinds::UR).width(Width::Fixed(2)),
+        Slot::def("pd", Kinds::UP).hidden(),
+        UA,
+        UB,
+        Slot::read("c", Kinds::UR).width(Width::Fixed(2)),
+    ],
+    mods: &[UNSIGNED],
+    opcode: 0x2a5,
     ..UDP
 };
 

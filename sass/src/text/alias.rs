@@ -54,7 +54,6 @@ fn is_outside_the_general_file<R: Register>(operand: &Operand<R>) -> bool {
     match operand.kind {
         OperandKind::Reg(reg) => reg.file() != RegFile::Gpr,
         OperandKind::Zero(file) => file != RegFile::Gpr,
-        OperandKind::Const { .. } => true,
         _ => false,
     }
 }

@@ -58,6 +58,7 @@ fn operand(slot: &Slot, arch: Arch) -> String {
         (Kinds::CONST_AT_UR, "c[][UR]"),
         (Kinds::MEM, "[address]"),
         (Kinds::MEM_AT_UR, "[address+UR]"),
+        (Kinds::MEM_SCALED, "[address.X4]"),
         (Kinds::LABEL, "label"),
         (Kinds::FUNCTION, "function"),
         (Kinds::SPECIAL, "SR"),

@@ -13,7 +13,7 @@ use crate::inst::Inst;
 use crate::operand::{Address, FunctionIndex, Operand, OperandKind};
 use crate::program::ProgramFunction;
 use crate::register::{RegFile, Register};
-use crate::table::{ImmFormat, Op, Slot};
+use crate::table::{ImmFormat, ModKind, Op, Slot};
 
 impl<R: Register> fmt::Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +52,7 @@ pub fn write_inst<R: Register>(
         out.write_str(if slot.spaced { " " } else { separator })?;
         separator = ", ";
         let reused = slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
-        operand_text(out, inst.op, slot, operand, reused, Names { functions, arch })?;
+        operand_text(out, inst, slot, operand, reused, Names { functions, arch })?;
     }
     if inst.is_indexed_branch() {
         out.write_str(TARGETS_BEGIN)?;
@@ -79,6 +79,9 @@ pub(super) fn has_address_suffix(op: Op, arch: Arch, is_described: bool) -> bool
     arch > Arch::Sm75 && op.takes_descriptor() && (is_described || arch < Arch::Sm90)
 }
 
+/// Behind a register that is added to a pair of uniform ones as 32 bits without sign.
+pub(super) const LOW_WORD: &str = "U32";
+
 /// What names depend on.
 #[derive(Clone, Copy)]
 struct Names<'a> {
@@ -88,7 +91,7 @@ struct Names<'a> {
 
 fn operand_text<R: Register>(
     out: &mut impl fmt::Write,
-    op: Op,
+    inst: &Inst<R>,
     slot: &Slot,
     operand: &Operand<R>,
     reused: bool,
@@ -109,7 +112,7 @@ fn operand_text<R: Register>(
     if flags.abs {
         out.write_str("|")?;
     }
-    let mut is_general = false;
+    let (op, mut is_general) = (inst.op, false);
     match operand.kind {
         OperandKind::Zero(file) => out.write_str(file.constant_name())?,
         OperandKind::Reg(reg) if slot.bracketed => write!(out, "[{reg}]")?,
@@ -127,8 +130,13 @@ fn operand_text<R: Register>(
         }
         OperandKind::Mem(address) => {
             let is_described = address.descriptor.is_some();
-            let suffix = address.wide && has_address_suffix(op, names.arch, is_described);
-            address_text(out, &address, suffix, slot.names_uniform)?;
+            let suffix = match (address.wide, address.uniform.is_some()) {
+                (true, true) => "64",
+                (true, false) if has_address_suffix(op, names.arch, is_described) => "64",
+                (false, true) if inst.modifier(ModKind::Extended) == ".E" && address.base.is_some() => LOW_WORD,
+                _ => "",
+            };
+            address_text(out, &address, suffix, slot.names_uniform || inst.has(".POPC.INC.32"))?;
         }
         OperandKind::Label(label) => write!(out, "`(.L_x_{})", label.0)?,
         OperandKind::Function(FunctionIndex(index)) => match names.functions.get(index as usize) {
@@ -174,7 +182,7 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
 fn address_text<R: Register>(
     out: &mut impl fmt::Write,
     address: &Address<R>,
-    suffix: bool,
+    suffix: &str,
     names_uniform: bool,
 ) -> fmt::Result {
     if let Some(descriptor) = address.descriptor {
@@ -183,7 +191,12 @@ fn address_text<R: Register>(
     out.write_str("[")?;
     let mut separator = "";
     if let Some(base) = address.base {
-        write!(out, "{base}{}", if suffix { ".64" } else { "" })?;
+        write!(out, "{base}")?;
+        match address.scale {
+            1 if suffix.is_empty() => {}
+            1 => write!(out, ".{suffix}")?,
+            scale => write!(out, ".X{scale}")?,
+        }
         separator = "+";
     }
     if let Some(uniform) = address.uniform {
@@ -193,7 +206,9 @@ fn address_text<R: Register>(
         write!(out, "{separator}{}", RegFile::Ugpr.constant_name())?;
         separator = "+";
     }
-    if address.offset != 0 || separator.is_empty() {
+    if address.offset == 0 && separator.is_empty() {
+        out.write_str(RegFile::Gpr.constant_name())?;
+    } else if address.offset != 0 {
         let sign = if address.offset < 0 { "-" } else { "" };
         write!(out, "{separator}{sign}{:#x}", address.offset.unsigned_abs())?;
     }

@@ -260,7 +260,7 @@ fn fill(
 fn complete_address(inst: &Inst<PReg>, arch: Arch, mut operand: Operand<PReg>) -> Option<Operand<PReg>> {
     if let OperandKind::Mem(address) = &mut operand.kind {
         let is_extended = inst.modifier(ModKind::Extended) == ".E" && address.base.is_some();
-        if is_extended && !address.wide {
+        if is_extended && !address.wide && address.uniform.is_none() {
             if inst::has_address_suffix(inst.op, arch, address.descriptor.is_some()) {
                 return None;
             }
@@ -387,12 +387,20 @@ fn address(text: &str) -> Option<Address<PReg>> {
         }
         None => (None, text),
     };
-    let mut address = Address { base: None, wide: false, uniform: None, offset: 0, descriptor };
+    let mut address = Address { base: None, wide: false, scale: 1, uniform: None, offset: 0, descriptor };
+    let mut is_low_word = false;
     for (position, part) in text.strip_prefix('[')?.strip_suffix(']')?.split('+').enumerate() {
-        let (name, wide) = part.strip_suffix(".64").map_or((part, false), |name| (name, true));
+        let (name, suffix) = part.split_once('.').unwrap_or((part, ""));
         if let (0, Some(base)) = (position, named(name, RegFile::Gpr)) {
             address.base = Some(base);
-            address.wide = wide;
+            match suffix {
+                "" | inst::LOW_WORD => {}
+                "64" => address.wide = true,
+                _ => address.scale = suffix.strip_prefix('X')?.parse().ok().filter(|n| [4, 8, 16].contains(n))?,
+            }
+            is_low_word = suffix == inst::LOW_WORD;
+        } else if part == RegFile::Gpr.constant_name() && position == 0 {
+            // No register part, and nothing else.
         } else if part == RegFile::Ugpr.constant_name() && address.uniform.is_none() {
             // Named, and absent.
         } else if let (None, Some(uniform)) = (address.uniform, named(part, RegFile::Ugpr)) {
@@ -401,7 +409,8 @@ fn address(text: &str) -> Option<Address<PReg>> {
             address.offset = immediate(part, ImmFormat::Signed)? as i32;
         }
     }
-    Some(address)
+    // Only beside a pair does a register say that it is no pair.
+    (is_low_word <= address.uniform.is_some()).then_some(address)
 }
 
 /// A place in the code, or a function, where the slot takes one: `` `(.L_x_3) ``, or an offset in bytes.

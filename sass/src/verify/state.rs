@@ -302,6 +302,13 @@ impl State {
                 Err(at) => self.pending.insert(at, new),
             }
         }
+        if self.order == Order::InOrder && coded.inst.op == Op::BAR_SYNC && coded.inst.guard.is_none() {
+            // All before it has been done in shared memory, so that it has read its operands.
+            let is_read = |p: &Pending| {
+                !p.write && program.insts[p.producer as usize].inst.op.row().pipe == Pipe::Lsu
+            };
+            self.pending.retain(|pending| !is_read(pending));
+        }
         if coded.inst.op.is_cta_barrier() {
             self.barrier = Some((index, 0));
         }

@@ -42,8 +42,12 @@ pub(super) struct Address {
     pub base: Source,
     /// Its upper word, if it is 64 bits wide.
     pub base_high: Option<Source>,
+    /// What the register part is multiplied by.
+    pub scale: u8,
     /// The uniform part.
     pub uniform: Source,
+    /// Its upper word, if it is 64 bits wide.
+    pub uniform_high: Option<Source>,
     /// Added, in bytes.
     pub offset: i32,
     /// The pair that holds the descriptor.
@@ -252,7 +256,12 @@ impl<'a> Fields<'a> {
         Ok(Address {
             base: word(address.base, 0)?,
             base_high: if address.wide { Some(word(address.base, 1)?) } else { None },
+            scale: address.scale,
             uniform: word(address.uniform, 0)?,
+            uniform_high: match address.uniform {
+                Some(_) if self.modifier(ModKind::Extended) == ".E" => Some(word(address.uniform, 1)?),
+                _ => None,
+            },
             offset: address.offset,
             descriptor: match address.descriptor {
                 Some(_) => Some([word(address.descriptor, 0)?, word(address.descriptor, 1)?]),

@@ -85,6 +85,15 @@ pub(super) fn exit(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Exit(step.lanes))))
 }
 
+/// `BMOV.32.CLEAR` without a result.
+pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
+    let barrier = i.convergence("barrier")?;
+    Ok(Box::new(move |_, step| {
+        step.control.leave(step.lanes, barrier);
+        Ok(Flow::Next)
+    }))
+}
+
 /// `BSSY`.
 pub(super) fn bssy(i: &Fields<'_>) -> Decoded {
     let (barrier, target) = (i.convergence("barrier")?, i.target("target")?);

@@ -9,7 +9,7 @@ use ptxc_semantics::IntType;
 
 use super::alu::set_where;
 use super::fields::{Address, Decoded, Fields};
-use super::registers::{Dest, Origin, Registers, Source};
+use super::registers::{Dest, Registers, Source};
 use crate::access::AccessKind;
 use crate::engine::Step;
 use crate::error::Fault;
@@ -61,14 +61,11 @@ impl Place {
     pub fn new(i: &Fields<'_>, space: Space) -> Result<Place, String> {
         let address = i.address("addr")?;
         let long = matches!(space, Space::Global | Space::Generic);
-        if long && address.base_high.is_none() {
+        if long && address.base_high.is_none() && address.uniform_high.is_none() {
             return Err("an address of 32 bits".to_string());
         }
-        if !long && address.base_high.is_some() {
+        if !long && (address.base_high.is_some() || address.uniform_high.is_some()) {
             return Err(format!("an address of 64 bits in {space:?} memory"));
-        }
-        if long && !matches!(address.uniform.origin, Origin::Value(0)) {
-            return Err("a uniform part of a 64-bit address".to_string());
         }
         let described = i.arch.global_descriptor().is_some() && i.inst.op.takes_descriptor();
         if space == Space::Global && described && address.descriptor.is_none() {
@@ -80,7 +77,7 @@ impl Place {
     /// The address of each lane, as memory counts.
     #[inline]
     pub fn resolve(&self, registers: &Registers, step: &Step<'_>) -> Result<[u64; LANES], Fault> {
-        let Address { base, base_high, uniform, offset, descriptor } = self.address;
+        let Address { base, base_high, scale, uniform, uniform_high, offset, descriptor } = self.address;
         if let Some(pair) = descriptor {
             let [low, high] = pair.map(|word| registers.int(word)[0]);
             let value = u64::from(high) << 32 | u64::from(low);
@@ -90,8 +87,15 @@ impl Place {
                 return Err(Fault::new(step.lanes.trailing_zeros(), what));
             }
         }
-        if let Some(high) = base_high {
-            let mut addresses = registers.wide([base, high]);
+        if base_high.is_some() || uniform_high.is_some() {
+            let mut addresses = match base_high {
+                Some(high) => registers.wide([base, high]),
+                None => registers.int(base).map(u64::from),
+            };
+            if let Some(high) = uniform_high {
+                let uniform = registers.wide([uniform, high]);
+                addresses = std::array::from_fn(|n| addresses[n].wrapping_add(uniform[n]));
+            }
             for address in &mut addresses {
                 *address = address.wrapping_add_signed(offset.into());
             }
@@ -106,7 +110,10 @@ impl Place {
         }
         let (base, uniform) = (registers.int(base), registers.int(uniform));
         let addresses: [u32; LANES] =
-            std::array::from_fn(|n| base[n].wrapping_add(uniform[n]).wrapping_add_signed(offset));
+            std::array::from_fn(|n| {
+            let scaled = base[n].wrapping_mul(scale.into());
+            scaled.wrapping_add(uniform[n]).wrapping_add_signed(offset)
+        });
         if !matches!(self.space, Space::Shared | Space::Cluster) {
             return Ok(addresses.map(u64::from));
         }

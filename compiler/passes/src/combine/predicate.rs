@@ -299,6 +299,11 @@ impl State<'_> {
             return;
         }
         self.mir.blocks[head].insts.remove(open);
+        let clears =
+            |inst: &MInst<VReg>| inst.inst.op == Op::BMOV_CLEAR && inst.inst.operands.contains(&barrier);
+        if let Some(clear) = self.mir.blocks[head].insts[..open].iter().rposition(clears) {
+            self.mir.blocks[head].insts.remove(clear);
+        }
         self.mir.blocks[join].insts.remove(0);
         // Whoever comes here now came through the head.
         self.mir.blocks[join].divergent = self.mir.blocks[head].divergent;

@@ -160,7 +160,7 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
     };
     let place = open.iter().rposition(|&(other, _)| other == barrier);
     match (inst.op, place) {
-        (Op::BSSY, Some(_)) => return Err(Why::Reopened(barrier)),
+        (Op::BSSY | Op::BMOV_CLEAR, Some(_)) => return Err(Why::Reopened(barrier)),
         (Op::BSSY, None) => {
             let label = inst.operands.iter().find_map(|operand| match operand.kind {
                 OperandKind::Label(label) => Some(label.0),
@@ -168,6 +168,7 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
             });
             open.push((barrier, label.unwrap_or(u32::MAX)));
         }
+        (Op::BMOV_CLEAR, None) => {}
         (_, None) => return Err(Why::NotOpen(barrier)),
         (Op::BREAK, Some(place)) => open.truncate(place),
         (_, Some(place)) => {

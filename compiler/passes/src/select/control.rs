@@ -99,6 +99,11 @@ impl Lower<'_> {
                     return self.unsupported(&data.op, "its continuation is never reached");
                 };
                 let label = Operand::label(Label(target.as_u32()));
+                // Without it, lanes of an earlier meeting may still be in the barrier there.
+                if Op::BMOV_CLEAR.row().archs.contains(self.arch) {
+                    let barrier = Operand::convergence(barrier.0);
+                    self.emit(Inst::new(Op::BMOV_CLEAR).ops([Operand::rz(), barrier]));
+                }
                 self.emit(Inst::new(Op::BSSY).ops([Operand::convergence(barrier.0), label]));
             }
             IrOp::Bsync(barrier) => self.emit(Inst::new(Op::BSYNC).ops([Operand::convergence(barrier.0)])),

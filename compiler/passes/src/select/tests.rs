@@ -245,7 +245,7 @@ cases! {
         ];
     atomics_without_a_reader:
         "    v9 = const.b32 1\n    v10 = atomic.add.shared.relaxed.gpu.b32 [v0], v9\n    v11 = atomic.add.global.relaxed.gpu.b32 [v3], v1\n    v12 = atomic.smax.global.relaxed.cta.b32 [v3], v1\n    store.shared.b32 [v0], v12\n" => [
-            "ATOMS.POPC.INC.32 RZ, [r.a]",
+            "ATOMS.POPC.INC.32 RZ, [r.a+URZ]",
             "REDG.E.ADD.STRONG.GPU desc[ur.b][r.c.64], r.d",
             "ATOMG.E.MAX.S32.STRONG.SM PT, r.e, desc[ur.b][r.c.64], r.d",
             "STS [r.a], r.e",
