@@ -36,8 +36,7 @@ const SHARED_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR).
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size);
 const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]);
 /// On sm_75 loads have a further bit, that is set in all loads from shared memory.
-const U: Modifier =
-    Modifier::new(ModKind::Variant, &["", ".U"]).limited(&[(".U", Archs::only(Arch::Sm75))]);
+const U: Modifier = Modifier::new(ModKind::Variant, &["", ".U"]).limited(&[(".U", Archs::only(Arch::Sm75))]);
 const SIZE: Modifier =
     Modifier::new(ModKind::Size, &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128"]).default_to(4);
 const CACHE: Modifier = Modifier::new(ModKind::Cache, &["", ".EF", ".EL", ".LU", ".EU", ".NA"]);

@@ -1,7 +1,9 @@
 //! The uniform datapath: one value a warp.
 
 use super::archs::Archs;
-use super::row::{Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use super::row::{
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+};
 
 const UDP: Row = Row {
     mnemonic: "",

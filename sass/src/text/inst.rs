@@ -133,7 +133,9 @@ fn operand_text<R: Register>(
             let suffix = match (address.wide, address.uniform.is_some()) {
                 (true, true) => "64",
                 (true, false) if has_address_suffix(op, names.arch, is_described) => "64",
-                (false, true) if inst.modifier(ModKind::Extended) == ".E" && address.base.is_some() => LOW_WORD,
+                (false, true) if inst.modifier(ModKind::Extended) == ".E" && address.base.is_some() => {
+                    LOW_WORD
+                }
                 _ => "",
             };
             address_text(out, &address, suffix, slot.names_uniform || inst.has(".POPC.INC.32"))?;

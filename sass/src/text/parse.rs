@@ -396,7 +396,10 @@ fn address(text: &str) -> Option<Address<PReg>> {
             match suffix {
                 "" | inst::LOW_WORD => {}
                 "64" => address.wide = true,
-                _ => address.scale = suffix.strip_prefix('X')?.parse().ok().filter(|n| [4, 8, 16].contains(n))?,
+                _ => {
+                    address.scale =
+                        suffix.strip_prefix('X')?.parse().ok().filter(|n| [4, 8, 16].contains(n))?
+                }
             }
             is_low_word = suffix == inst::LOW_WORD;
         } else if part == RegFile::Gpr.constant_name() && position == 0 {

@@ -5,7 +5,9 @@ use smallvec::SmallVec;
 use super::{Hazard, HazardKind, Lack, Order};
 use crate::arch::Arch;
 use crate::inst::{Access, AccessRole};
-use crate::latency::{Dependence, Side, after_barrier, after_cluster_errors, latency, reads_at_issue, settled};
+use crate::latency::{
+    Dependence, Side, after_barrier, after_cluster_errors, latency, reads_at_issue, settled,
+};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
 use crate::table::{BarrierResult, Completion, Op, Pipe};
@@ -304,9 +306,8 @@ impl State {
         }
         if self.order == Order::InOrder && coded.inst.op == Op::BAR_SYNC && coded.inst.guard.is_none() {
             // All before it has been done in shared memory, so that it has read its operands.
-            let is_read = |p: &Pending| {
-                !p.write && program.insts[p.producer as usize].inst.op.row().pipe == Pipe::Lsu
-            };
+            let is_read =
+                |p: &Pending| !p.write && program.insts[p.producer as usize].inst.op.row().pipe == Pipe::Lsu;
             self.pending.retain(|pending| !is_read(pending));
         }
         if coded.inst.op.is_cta_barrier() {

@@ -12,7 +12,9 @@ use crate::tools::{Line, Oracle, oracle};
 /// where the oracle calls a place of the same one, its label is its name.
 fn number_function(line: String) -> String {
     match line.split_once("`(") {
-        Some((front, name)) if front.contains("CALL.") || !name.starts_with(".L_x_") => format!("{front}`($0)"),
+        Some((front, name)) if front.contains("CALL.") || !name.starts_with(".L_x_") => {
+            format!("{front}`($0)")
+        }
         _ => line,
     }
 }

@@ -109,8 +109,7 @@ impl Place {
             return Ok(addresses);
         }
         let (base, uniform) = (registers.int(base), registers.int(uniform));
-        let addresses: [u32; LANES] =
-            std::array::from_fn(|n| {
+        let addresses: [u32; LANES] = std::array::from_fn(|n| {
             let scaled = base[n].wrapping_mul(scale.into());
             scaled.wrapping_add(uniform[n]).wrapping_add_signed(offset)
         });

@@ -19,7 +19,9 @@
 //! which we leave to the hardware. Linear.
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
-use ptxc_ir::{Access, AtomicOp, Function, Inst, InstData, IntCond, MemType, Op, Order, Scope, Space, Type, Value};
+use ptxc_ir::{
+    Access, AtomicOp, Function, Inst, InstData, IntCond, MemType, Op, Order, Scope, Space, Type, Value,
+};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
