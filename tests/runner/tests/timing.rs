@@ -63,7 +63,8 @@ fn cases_of_the_corpus_are_right_and_accounted_for() {
         .map(|path| {
             let case = Case::load(path).unwrap_or_else(|error| panic!("{error}"));
             let text = std::fs::read_to_string(&case.ptx).unwrap_or_else(|error| panic!("{error}"));
-            let program = lower(text, &case.entry)?;
+            // The model is of one multiprocessor.
+            let program = lower(text, &case.entry).filter(|program| program.resources.cluster().is_none())?;
             let [best, worst] =
                 [Latencies::Best, Latencies::Worst].map(|latencies| timed(&case, &program, latencies, true));
             let random = timed(&case, &program, Latencies::Random(1), false);
