@@ -363,7 +363,8 @@ fn check_setting(
         passed("SASS", run_sass(bench.case, &program, &simulator()))?;
     }
     let is_exact = !bench.options.serial(&bench.db) && bench.options.max_regs(&bench.db) == 255;
-    if is_default && is_exact {
+    // The model of time is of one multiprocessor, and so without clusters.
+    if is_default && is_exact && program.resources.cluster().is_none() {
         for latencies in [Latencies::Best, Latencies::Typical, Latencies::Worst, Latencies::Random(1)] {
             verdict.runs += 1;
             let timing = TimingOptions { latencies };
