@@ -111,7 +111,7 @@ pub(super) static REDUX: Row = Row {
     summary: "d = the reduction of a over the active lanes",
     slots: &[Slot::def("d", Kinds::UR), Slot::read("a", Kinds::R)],
     mods: &[
-        Modifier::new(ModKind::Reduction, &[".AND", ".OR", ".XOR", ".SUM", ".MIN", ".MAX"]),
+        Modifier::new(ModKind::Reduction, &["", ".OR", ".XOR", ".SUM", ".MIN", ".MAX"]),
         Modifier::new(ModKind::Sign, &["", ".S32"]),
     ],
     latency: LatencyClass::MioFast,

@@ -93,7 +93,7 @@ pub(super) fn redux(i: &Fields<'_>) -> Decoded {
     let (d, a) = (i.dest("d")?, i.word("a")?);
     let signed = i.modifier(ModKind::Sign) == ".S32";
     let op = match (i.modifier(ModKind::Reduction), signed) {
-        (".AND", _) => ReduxOp::And,
+        ("", _) => ReduxOp::And,
         (".OR", _) => ReduxOp::Or,
         (".XOR", _) => ReduxOp::Xor,
         (".SUM", false) => ReduxOp::Add,

@@ -142,15 +142,22 @@ impl Oracle {
             }
             let messages = [output.stdout, output.stderr].concat();
             let messages = String::from_utf8_lossy(&messages);
-            let mut refused = 0;
+            let mut accused = std::collections::BTreeMap::new();
             for message in messages.lines().filter(|line| line.contains("error") || line.contains("fatal")) {
                 let Some((line, what)) = located(message) else { continue };
                 let at = ends.partition_point(|&end| end < line);
                 let Some(&index) = left.get(at) else { continue };
-                refused += usize::from(outcomes[index].is_none());
-                outcomes[index].get_or_insert(Outcome::Refused(what));
+                accused.entry(index).or_insert(what);
             }
-            if refused == 0 {
+            if let ([index], Some(what)) = (&left[..], accused.values().next()) {
+                outcomes[*index] = Some(Outcome::Refused(what.clone()));
+                break;
+            }
+            // Of many kernels a message can name the line of another one, so that each is asked alone.
+            for &index in accused.keys() {
+                outcomes[index] = self.batch(arch, &[forms[index]])?.pop();
+            }
+            if accused.is_empty() {
                 if let [index] = left[..] {
                     let first = messages.lines().next().unwrap_or("no message");
                     outcomes[index] = Some(Outcome::Refused(without_names(first)));

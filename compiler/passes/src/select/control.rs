@@ -156,6 +156,10 @@ impl Lower<'_> {
             BarrierKind::RedOr => ".OR",
         };
         self.emit(bar.with(reduction));
+        // Only sm_90 reads a result that nobody wants, as NVIDIA's compiler does there.
+        if self.arch < Arch::Sm90 && !self.is_needed(self.func.result(inst)) {
+            return;
+        }
         let to = self.def(self.func.result(inst));
         let result = Inst::new(Op::B2R);
         match kind {

@@ -12,7 +12,7 @@
 use ptxc_ir::{
     FunctionKind, Inst as IrInst, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
 };
-use ptxc_sass::{Arch, Inst, Kinds, Op, Operand, RegFile};
+use ptxc_sass::{Arch, Inst, Kinds, ModKind, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
@@ -92,13 +92,13 @@ impl Lower<'_> {
                     ReduxOp::Smax => (".MAX", true),
                     ReduxOp::Umin => (".MIN", false),
                     ReduxOp::Umax => (".MAX", false),
-                    ReduxOp::And => (".AND", false),
+                    ReduxOp::And => ("", false),
                     ReduxOp::Or => (".OR", false),
                     ReduxOp::Xor => (".XOR", false),
                 };
                 let a = self.gpr_value(data.args[0]);
                 let result = Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1));
-                let reduced = Inst::new(Op::REDUX).with(mode).ops([result, a]);
+                let reduced = Inst::new(Op::REDUX).with_kind(ModKind::Reduction, mode).ops([result, a]);
                 self.emit(if signed { reduced.with(".S32") } else { reduced });
                 self.emit(Inst::new(Op::MOV).ops([to, result]));
             }
