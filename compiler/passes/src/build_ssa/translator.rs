@@ -570,7 +570,13 @@ impl<'a> Translator<'a> {
 
     /// A constant expression as a value of the type.
     fn immediate(&mut self, expr: &Expr, scalar: Scalar) -> Translated<Value> {
-        let ty = scalar.ir().filter(|ty| ty.bits() <= 64).ok_or(Unsupported)?;
+        if scalar.bits == 128 {
+            // Constants have 64 bits; what is above them is 0, whatever their sign.
+            let low = self.immediate(expr, Scalar { bits: 64, ..scalar })?;
+            let high = self.constant(Type::B64, 0);
+            return Ok(self.emit(Op::Pack, Type::B128, &[low, high]));
+        }
+        let ty = scalar.ir().ok_or(Unsupported)?;
         let bits = match expr.evaluate().map_err(|_| Unsupported)? {
             Constant::F32(bits) if scalar.bits == 32 && !scalar.packed => bits.into(),
             Constant::F64(bits) if scalar.bits == 64 => bits,

@@ -11,10 +11,13 @@
 //! which `SYNCS` orders itself. Before, an arrival is a shared atomic behind a fence. What a wait for an mbarrier
 //! acquires stays with it: it acquires nothing where it fails.
 //!
+//! Before sm_90 nobody but its own CTA reaches shared memory: there what is acquired from it needs no more than the scope of
+//! the CTA. A release keeps its scope, since what was written before goes on to others.
+//!
 //! An atomic that does both has a fence on either side. A fence is at least as strong as the order of the access
 //! that it replaces; ptxas has the same sequences for sm_90. Linear.
 
-use ptxc_ir::{Access, Function, Op, Order, Scope, Type};
+use ptxc_ir::{Access, Function, Op, Order, Scope, Space, Type};
 use ptxc_sass::Arch;
 
 use super::emitter::rewrite;
@@ -58,7 +61,10 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
         }
         emitter.keep(inst);
         if after {
-            emitter.inst(Op::Fence(Order::Acquire, access.scope), Type::B32, &[]);
+            // Who released it is in the same CTA, and has filled no other cache.
+            let is_own = access.space == Space::Shared && arch < Arch::Sm90;
+            let scope = if is_own { Scope::Cta } else { access.scope };
+            emitter.inst(Op::Fence(Order::Acquire, scope), Type::B32, &[]);
         }
         true
     })
