@@ -150,6 +150,8 @@ fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
     let effects = inst.row().effects;
     match inst.op {
         Op::MEMBAR => order(FENCE, false, true),
+        // NVIDIA's assembler gives it a write scoreboard, though it writes no register.
+        Op::FENCE_VIEW_ASYNC => order(FENCE, true, true),
         _ if effects.reads_memory || effects.writes_memory => order(FENCE, true, false),
         _ => {}
     }

@@ -41,6 +41,7 @@ mod generic_atomics;
 mod global_addresses;
 mod half_arithmetic;
 mod integer_division;
+mod lane_turns;
 mod mbarrier_atomics;
 mod mbarrier_states;
 mod memory_orders;
@@ -77,6 +78,7 @@ pub use generic_atomics::generic_atomics;
 pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
 pub use integer_division::integer_division;
+pub use lane_turns::lane_turns;
 pub use mbarrier_atomics::mbarrier_atomics;
 pub use mbarrier_states::mbarrier_states;
 pub use memory_orders::memory_orders;
@@ -113,6 +115,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("generic-atomics", generic_atomics),
     ("mbarrier-atomics", mbarrier_atomics),
     ("mbarrier-states", mbarrier_states),
+    ("lane-turns", lane_turns),
     ("packed-atomics", packed_atomics),
     ("split-vector-atomics", split_vector_atomics),
     ("atomic-loops", atomic_loops),

@@ -224,7 +224,7 @@ impl Verifier<'_> {
                     .call
                     .iter()
                     .any(|call| call.results.iter().any(|fixed| fixed.value.reg.file.is_uniform())))
-            && !matches!(op, Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT)
+            && !matches!(op, Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT | Op::R2UR)
         {
             self.error(format!("{inst} defines a uniform register where the warp may have diverged"));
         }

@@ -16,8 +16,8 @@
 //! reach, which costs two instructions less. (sm_75 has no such constant, and ptxas stays on the device.)
 
 use ptxc_ir::op::{GridDependency, Proxy};
-use ptxc_ir::{Inst as IrInst, Op as IrOp, Order, Scope};
-use ptxc_sass::{Arch, Inst, Op, Operand};
+use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope};
+use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
 
 use super::lower::Lower;
 use crate::mir::MInst;
@@ -99,8 +99,18 @@ impl Lower<'_> {
 
     fn acquire_tensormap(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let Some(address) = self.uniform_tuple(data.args[0]) else {
-            return self.unsupported(&data.op, "a tensor map at an address that is computed");
+        let address = match self.uniform_tuple(data.args[0]) {
+            Some(address) => address,
+            None if self.func.kind != FunctionKind::Device && self.lanes_agree(data.args[0]) => {
+                let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
+                for n in 0..2 {
+                    let half = self.half(data.args[0], n);
+                    let half = self.gpr(half);
+                    self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.component(n)), half]));
+                }
+                Operand::reg(pair)
+            }
+            None => return self.unsupported(&data.op, "a tensor map for which lanes have no turns"),
         };
         self.emit(Inst::new(Op::DEPBAR_ALL).ops([Operand::imm(SCOREBOARDS)]));
         self.emit(Inst::new(Op::UTMACCTL_IV).ops([address]));

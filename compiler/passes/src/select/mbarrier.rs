@@ -8,8 +8,7 @@
 //! ```
 //!
 //! From sm_90 on a unit of its own, `SYNCS`, works on the word in memory; a new mbarrier is a word that it exchanges for what
-//! was there. That instruction has uniform registers alone: address and count must be constants or the same for all
-//! threads where these are together. Of the older machines only `ATOMS.ARRIVE` and `ARRIVES` are left here, the others have become atomics
+//! was there. That instruction has uniform registers alone: address and count must be constants or what the lanes agree on. Of the older machines only `ATOMS.ARRIVE` and `ARRIVES` are left here, the others have become atomics
 //! ([`mbarrier_atomics`](crate::legalize::mbarrier_atomics)).
 //!
 //! `.noComplete` is a promise that nothing has to keep: it has the instruction of the same arrivals without it. ptxas adds up the
@@ -18,7 +17,7 @@
 //! What a wait beyond the CTA acquires it acquires only where it succeeds.
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
-use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, Space, Value};
+use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, ShflMode, Space, Value, ValueDef};
 use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile};
 
 use super::lower::{Lower, Src};
@@ -160,6 +159,36 @@ impl Lower<'_> {
         }
     }
 
+    /// Whether all lanes that execute the block together have one value: it is known, it is uniform and the warp is together, or an
+    /// elected lane has given its own to the others ([`lane_turns`](crate::legalize::lane_turns)).
+    pub(super) fn lanes_agree(&self, value: Value) -> bool {
+        let value = self.resolve(value);
+        if self.func.constant(value).is_some()
+            || self.bank_place(value).is_some()
+            || !self.mir.blocks[self.block].divergent && self.uniformity.is_uniform(value)
+        {
+            return true;
+        }
+        let ValueDef::Result(inst, lane) = self.func.def(value) else { return false };
+        let data = &self.func.insts[inst];
+        match data.op {
+            IrOp::Pack => data.args.iter().all(|&half| self.lanes_agree(half)),
+            IrOp::Shfl(ShflMode::Idx) if lane == 0 && data.args.len() == 3 => {
+                let ValueDef::Result(election, 0) = self.func.def(data.args[1]) else { return false };
+                let is_here = |inst: IrInst| self.home(inst) == Some(self.block);
+                self.func.insts[election].op == IrOp::Elect && is_here(inst) && is_here(election)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the function loads, stores or updates what may be shared memory.
+    fn accesses_shared_memory(&self) -> bool {
+        let insts = self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts);
+        let mut accesses = insts.filter_map(|&inst| self.func.insts[inst].op.access());
+        accesses.any(|access| matches!(access.space, Space::Shared | Space::SharedCluster | Space::Generic))
+    }
+
     /// `SYNCS.EXCH.64`.
     fn make_mbarrier(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
@@ -169,16 +198,13 @@ impl Lower<'_> {
             _ => Address::narrow(None, 0),
         };
         let count = self.src(count);
-        // Uniform registers are one for all lanes, and belong to the callers of a function.
-        let alone = self.mir.blocks[self.block].divergent || self.func.kind == FunctionKind::Device;
-        let is_uniform = self.uniformity.is_uniform(at) && self.uniformity.is_uniform(data.args[1]);
+        // Uniform registers belong to the callers of a function.
         if self.func.kind == FunctionKind::Device {
             return self.unsupported(&data.op, "an mbarrier made in a function that is called");
         }
-        if (made.base.is_some() || !matches!(count, Src::Imm(_))) && (alone || !is_uniform) {
-            let why =
-                "an mbarrier made where threads have diverged, at an address or for a count that is computed";
-            return self.unsupported(&data.op, why);
+        let needs_none = made.base.is_none() && matches!(count, Src::Imm(_));
+        if !needs_none && !(self.lanes_agree(at) && self.lanes_agree(data.args[1])) {
+            return self.unsupported(&data.op, "an mbarrier for which lanes have no turns");
         }
         let word = match count {
             Src::Imm(count) => self.pooled(Pooled::UniformLong(new_word(count))),
@@ -206,6 +232,10 @@ impl Lower<'_> {
                 Address { uniform: Some(uniform), ..Address::narrow(None, offset) }
             }
         };
+        // What ordinary accesses did to the place before, the unit would not see.
+        if made.base.is_some() || self.accesses_shared_memory() {
+            self.emit(Inst::new(Op::FENCE_VIEW_ASYNC).with(".S"));
+        }
         let none = Operand::zero(RegFile::Ugpr);
         self.emit(Inst::new(Op::SYNCS_EXCH).ops([none, Operand::mem(address), Operand::reg(word)]));
     }
