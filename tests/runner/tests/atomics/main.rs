@@ -21,7 +21,8 @@ fn check(filter: impl Fn(&Form) -> bool + Sync) {
     let stride = if std::env::var_os("PTXC_EVERY_ATOMIC").is_some() { 1 } else { STRIDE };
     let of_arch = |(first, &arch): (usize, &Arch)| {
         let forms = forms(arch).into_iter().filter(&filter);
-        let runs = forms.flat_map(|form| Place::all(arch).into_iter().map(move |place| Run { arch, form, place }));
+        let runs =
+            forms.flat_map(|form| Place::all(arch).into_iter().map(move |place| Run { arch, form, place }));
         runs.skip(first % stride).step_by(stride).collect::<Vec<_>>()
     };
     let runs: Vec<Run> = Arch::ALL.iter().enumerate().flat_map(of_arch).collect();
