@@ -27,7 +27,7 @@ pub fn check(
 ) {
     let opcode = &instruction.opcode;
     if let Some((version, target)) = form.row.until {
-        let Superseded { what, why, instead } = superseded(&opcode.mnemonic());
+        let Superseded { what, why, instead } = superseded(opcode.mnemonic().as_str());
         if env.version < version || env.target.number < target {
             let message = format!("{what} is deprecated");
             out.push(

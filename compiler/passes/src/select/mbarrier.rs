@@ -203,7 +203,8 @@ impl Lower<'_> {
             return self.unsupported(&data.op, "an mbarrier made in a function that is called");
         }
         let needs_none = made.base.is_none() && matches!(count, Src::Imm(_));
-        if !needs_none && !(self.lanes_agree(at) && self.lanes_agree(data.args[1])) {
+        let agreed = self.lanes_agree(at) && self.lanes_agree(data.args[1]);
+        if !needs_none && !agreed {
             return self.unsupported(&data.op, "an mbarrier for which lanes have no turns");
         }
         let word = match count {
