@@ -11,7 +11,7 @@
 //! | it may not, sm_90 | one that [pairs](pairs) with no other | `warpsync` of its mask in front, once a block for a mask |
 //! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
-//! | it may not | a CTA barrier with `.aligned` | `warpsync` in front of it |
+//! | it may not | a CTA barrier with `.aligned`, a cluster barrier | `warpsync` in front of it |
 //!
 //! ```text
 //! v5, v6 = shfl.bfly v1, v2, v3, v4    =>       brtogether v4, block7, block8
@@ -127,7 +127,7 @@ fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
         Op::Shfl(_) => 3,
         Op::Vote(_) | Op::Match(_) | Op::Redux(_) => 1,
         Op::Elect | Op::WarpSync => 0,
-        Op::Barrier(..) => return Some(Mask::ALL),
+        Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => return Some(Mask::ALL),
         _ => return None,
     };
     let &value = data.args.get(at)?;
@@ -180,9 +180,10 @@ fn ways(func: &Function, sites: &mut [Site], arch: Arch) -> Ways {
     } else {
         meet.extend(sites.iter().map(|site| site.inst));
     }
-    // The warp executes an aligned barrier together by the programmer's word.
+    // The warp executes an aligned barrier together by the programmer's word. It arrives at a cluster's barrier as one.
     for site in sites.iter() {
-        if matches!(func.insts[site.inst].op, Op::Barrier(_, true, _)) {
+        let op = func.insts[site.inst].op;
+        if matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(..) | Op::ClusterWait(..)) {
             meet.remove(site.inst);
         }
     }
@@ -193,7 +194,7 @@ fn ways(func: &Function, sites: &mut [Site], arch: Arch) -> Ways {
 fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -> bool {
     let data = func.insts[inst].clone();
     match data.op {
-        Op::Barrier(..) => false,
+        Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => false,
         Op::WarpSync => {
             func.replace(inst, Op::WarpFence, Type::B32, &[]);
             true
@@ -270,8 +271,8 @@ impl Splitter<'_> {
 
     fn without_mask(&mut self, inst: Inst) {
         let data = self.func.insts[inst].clone();
-        let keeps =
-            matches!(data.op, Op::Barrier(..)) || keeps_mask(self.func, &data, self.arch, self.uniformity);
+        let has_none = matches!(data.op, Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..));
+        let keeps = has_none || keeps_mask(self.func, &data, self.arch, self.uniformity);
         if !keeps {
             self.func.replace(inst, data.op, data.ty, &data.args[..data.args.len() - 1]);
         }
