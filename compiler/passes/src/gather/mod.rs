@@ -93,7 +93,7 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
             }
         }
     }
-    let ways = ways(func, &mut sites, arch);
+    let meeting = meeting(func, &mut sites, arch);
     let used = used_values(func);
     let mut split = Splitter {
         func,
@@ -107,7 +107,7 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
     while at < sites.len() {
         let block = sites[at].block;
         let count = sites[at..].iter().take_while(|site| site.block == block).count();
-        split.block(block, &sites[at..at + count], &ways);
+        split.block(block, &sites[at..at + count], &meeting);
         at += count;
     }
     let Splitter { names, mut behind, .. } = split;
@@ -121,13 +121,18 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
     changed || !sites.is_empty()
 }
 
+/// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
+fn is_barrier(op: Op) -> bool {
+    matches!(op, Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..))
+}
+
 /// The lanes that an operation waits for; `None` if it waits for nobody.
 fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
     let at = match data.op {
         Op::Shfl(_) => 3,
         Op::Vote(_) | Op::Match(_) | Op::Redux(_) => 1,
         Op::Elect | Op::WarpSync => 0,
-        Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => return Some(Mask::ALL),
+        op if is_barrier(op) => return Some(Mask::ALL),
         _ => return None,
     };
     let &value = data.args.get(at)?;
@@ -147,16 +152,9 @@ fn routine_for(func: &Function, inst: Inst) -> String {
     runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
 }
 
-/// How lanes come together.
-#[derive(Clone, Debug, Default)]
-struct Ways {
-    /// In a routine.
-    meet: EntitySet<Inst>,
-}
-
-/// Decides for each operation. Barriers whose numbers are known and others of their kind may be one, and get one
+/// The operations for which lanes meet in a routine. Barriers whose numbers are known and others of their kind may be one, and get one
 /// routine.
-fn ways(func: &Function, sites: &mut [Site], arch: Arch) -> Ways {
+fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     let mut open: BTreeMap<&'static str, bool> = BTreeMap::new();
     let kind_of = |site: &Site| match func.insts[site.inst].op {
         Op::Barrier(kind, false, _) => Some(kind.name()),
@@ -187,14 +185,14 @@ fn ways(func: &Function, sites: &mut [Site], arch: Arch) -> Ways {
             meet.remove(site.inst);
         }
     }
-    Ways { meet }
+    meet
 }
 
 /// An operation that is executed by all of the warp: nobody is waited for. Whether it changed.
 fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -> bool {
     let data = func.insts[inst].clone();
     match data.op {
-        Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => false,
+        op if is_barrier(op) => false,
         Op::WarpSync => {
             func.replace(inst, Op::WarpFence, Type::B32, &[]);
             true
@@ -238,7 +236,7 @@ struct Splitter<'a> {
 
 impl Splitter<'_> {
     /// Rewrites the operations of one block, which are in order.
-    fn block(&mut self, block: Block, sites: &[Site], ways: &Ways) {
+    fn block(&mut self, block: Block, sites: &[Site], meeting: &EntitySet<Inst>) {
         let mut rest: std::collections::VecDeque<Inst> =
             std::mem::take(&mut self.func.blocks[block].insts).into();
         let mut current = block;
@@ -248,7 +246,7 @@ impl Splitter<'_> {
             while let Some(inst) = rest.pop_front().filter(|&inst| inst != site.inst) {
                 self.func.blocks[current].insts.push(inst);
             }
-            if ways.meet.contains(site.inst) {
+            if meeting.contains(site.inst) {
                 let new = self.meet(current, site);
                 self.behind[block].extend(new.iter().flatten());
                 current = new.map_or(current, |[.., behind]| behind);
@@ -271,8 +269,7 @@ impl Splitter<'_> {
 
     fn without_mask(&mut self, inst: Inst) {
         let data = self.func.insts[inst].clone();
-        let has_none = matches!(data.op, Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..));
-        let keeps = has_none || keeps_mask(self.func, &data, self.arch, self.uniformity);
+        let keeps = is_barrier(data.op) || keeps_mask(self.func, &data, self.arch, self.uniformity);
         if !keeps {
             self.func.replace(inst, data.op, data.ty, &data.args[..data.args.len() - 1]);
         }
