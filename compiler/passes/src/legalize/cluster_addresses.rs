@@ -1,34 +1,64 @@
-//! Accesses to shared memory of the cluster become generic ones: no instruction has that space.
+//! Accesses to shared memory of the cluster become generic ones, for which there are instructions; those to variables that
+//! the code names, which are the CTA's own, become accesses to its shared memory.
 //!
 //! ```text
-//! v2 = load.shared_cluster.b32 [v1]    =>    v3 = sreg.b32 shared_window_high
-//!                                            v4 = pack.b64 v1, v3
-//!                                            v2 = load.generic.b32 [v4]
+//! v2 = load.shared_cluster.b32 [v1]        =>    v3 = to_generic.shared_cluster v1
+//!                                                v2 = load.generic.b32 [v3]
+//!
+//! v1 = symbol.b32 @array
+//! v2 = load.shared_cluster.b32 [v1 + 4]    =>    v2 = load.shared.b32 [v1 + 4]
 //! ```
 //!
 //! An address in the cluster's shared memory has the rank of the CTA above its 24 lower bits, as the low word of the
-//! generic address has. ptxas does the same on sm_90. Linear.
+//! generic address has. A variable's address has the rank of the CTA that asks, so that both spaces have it at one
+//! address; what lies outside the variable may be another CTA's. ptxas makes the same of both on sm_90, where the
+//! instruction itself names the variable. Linear.
 
-use ptxc_ir::{Function, Op, Space, Type};
+use ptxc_ir::{Access, Function, Op, Space, Type, Value, ValueDef};
 use ptxc_sass::Arch;
 
 use super::emitter::rewrite;
 
-/// Makes generic accesses of those to shared memory of the cluster.
+/// Makes generic and shared accesses of those to shared memory of the cluster.
 pub fn cluster_addresses(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
-        if data.op.access().is_none_or(|access| access.space != Space::SharedCluster) {
+        let Some(access) = data.op.access().filter(|access| access.space == Space::SharedCluster) else {
             return false;
-        }
+        };
         let address = data.args[0];
-        let generic = emitter.value(Op::ToGeneric(Space::SharedCluster), Type::B64, &[address]);
+        let (space, address) = if is_inside_variable(emitter.func, address, access) {
+            (Space::Shared, address)
+        } else {
+            (Space::Generic, emitter.value(Op::ToGeneric(Space::SharedCluster), Type::B64, &[address]))
+        };
         let data = &mut emitter.func.insts[inst];
-        data.args[0] = generic;
+        data.args[0] = address;
         if let Some(access) = data.op.access_mut() {
-            access.space = Space::Generic;
+            access.space = space;
         }
         emitter.keep(inst);
         true
     })
+}
+
+/// Whether the address is that of a variable, or a constant above it, and all that is accessed lies in the variable.
+fn is_inside_variable(func: &Function, address: Value, access: &Access) -> bool {
+    let op_of = |value| match func.def(value) {
+        ValueDef::Result(inst, _) => Some((&func.insts[inst].op, &func.insts[inst].args)),
+        ValueDef::Param(..) => None,
+    };
+    let (variable, above) = match op_of(address) {
+        Some((Op::Iadd, args)) => match func.constant(args[1]) {
+            Some(constant) => (args[0], i64::from(constant as u32 as i32)),
+            None => return false,
+        },
+        _ => (address, 0),
+    };
+    let Some((Op::SymbolAddr(symbol), _)) = op_of(variable) else { return false };
+    let variable = &func.symbols[*symbol];
+    let start = above + i64::from(access.offset);
+    variable.space == Space::Shared
+        && start >= 0
+        && start + i64::from(access.bytes()) <= i64::from(variable.size)
 }

@@ -169,7 +169,9 @@ fn of_operation(writer: &mut Writer<'_>) {
         }
     }
     writer.add(Setting::Converged, writer.text("", None, &result, "xa", &source));
-    for (space, name) in [(".shared", "tile"), (".shared", "tile+32"), (".global", "cell")] {
+    let named =
+        [(".shared", "tile"), (".shared", "tile+32"), (".shared::cluster", "tile+32"), (".global", "cell")];
+    for (space, name) in named {
         writer.add(Setting::Converged, writer.text(space, None, &result, name, &source));
     }
 }
