@@ -26,6 +26,7 @@ fn code(kind: HazardKind) -> &'static str {
         HazardKind::FallsOff => "E0977",
         HazardKind::LostResult => "E0978",
         HazardKind::TrapMode => "E0979",
+        HazardKind::AfterResult => "E0980",
     }
 }
 
@@ -66,6 +67,11 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             "an instruction follows a CTA barrier too soon".to_string(),
             "comes".to_string(),
             "the barrier".to_string(),
+        ),
+        HazardKind::AfterResult => (
+            "a CTA barrier follows the reading of a barrier result too soon".to_string(),
+            "may replace the result".to_string(),
+            "reads the result".to_string(),
         ),
         HazardKind::StaleReuse => (
             format!("the reuse cache keeps {regs}, which the instruction overwrites"),

@@ -29,7 +29,9 @@
 //! Only *fixed* latencies are here. Where the first side announces the event by a scoreboard
 //! ([`Completion::Variable`], [`Completion::LateRead`]), the answer is [`Latency::SCOREBOARD`]: the
 //! distance at which a wait sees the scoreboard taken. [`reads_at_issue`] tells which operands need none.
+//! Distances that no register is the cause of, such as those behind a `BAR`, are those of [`Ahead`].
 
+mod ahead;
 mod port;
 mod table;
 
@@ -37,8 +39,9 @@ use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
-use crate::table::{Completion, LatencyClass, Op, Pipe, SpecialReg};
+use crate::table::{Completion, LatencyClass, Op};
 
+pub use ahead::Ahead;
 pub use port::Port;
 pub use table::{Entry, entries};
 
@@ -174,44 +177,6 @@ impl<R: Register> Inst<R> {
             _ => self.row().min_stall,
         }
     }
-}
-
-/// The greatest distance that [`after_barrier`] demands.
-pub const AFTER_BARRIER_MOST: u8 = 8;
-
-/// The least distance in cycles from the issue of a `BAR` to that of an instruction behind it, as NVIDIA's assembler
-/// keeps it without exception; see `docs/facts/latency.md`.
-///
-/// | behind a `BAR` | sm_75 | sm_80, sm_86, sm_89 | sm_90 |
-/// |---|---|---|---|
-/// | another `BAR` | 5 | 6 | 8 |
-/// | memory, control, `ULDC`, `UMOV`, whatever takes a scoreboard | 5 | 6 | 6 |
-/// | `CS2R` but of `SRZ` | 5 | 6 | 1 |
-/// | other arithmetic | 5 | 1 | 1 |
-pub fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
-    if arch == Arch::Sm75 {
-        return 5;
-    }
-    let row = inst.row();
-    match inst.op {
-        Op::NOP => 0,
-        op if op.is_cta_barrier() && arch == Arch::Sm90 => AFTER_BARRIER_MOST,
-        Op::CS2R | Op::CS2R_32 if arch < Arch::Sm90 && !reads_zero(inst) => 6,
-        _ if row.pipe == Pipe::Control || row.latency == LatencyClass::Umov => 6,
-        _ if inst.completion(arch) != Completion::Fixed => 6,
-        _ => 0,
-    }
-}
-
-/// The least distance in cycles from the issue of a `CGAERRBAR` to that of an instruction behind it: NVIDIA's assembler
-/// keeps 8 to a barrier of the CTA or the cluster, also with a `CCTL.IVALL` between them. See `docs/facts/clusters.md`.
-pub fn after_cluster_errors<R: Register>(inst: &Inst<R>) -> u8 {
-    if inst.op.is_cta_barrier() || inst.op == Op::UCGABAR_ARV { 8 } else { 0 }
-}
-
-/// Whether it writes zeros: `CS2R R2, SRZ`.
-fn reads_zero<R: Register>(inst: &Inst<R>) -> bool {
-    inst.operands.iter().any(|operand| operand.kind == OperandKind::Special(SpecialReg::Zero))
 }
 
 fn is_guard<R: Register>(side: Side<'_, R>) -> bool {

@@ -144,7 +144,8 @@ fn a_barrier_is_followed_at_once_by_arithmetic_only() {
     let barrier = Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]);
     let load = Inst::new(Op::LDS).ops([r(2), Operand::mem(Address::narrow(Some(PReg::r(7)), 0))]);
     let clock = Inst::new(Op::CS2R);
-    let all = |inst: &Inst<PReg>| Arch::ALL.map(|arch| after_barrier(arch, inst));
+    let ahead = Ahead::of(&barrier).unwrap();
+    let all = |inst: &Inst<PReg>| Arch::ALL.map(|arch| ahead.distance(arch, inst));
     assert_eq!(all(&barrier), [5, 6, 6, 6, 8]);
     assert_eq!(all(&load), [5, 6, 6, 6, 6]);
     assert_eq!(all(&clock), [5, 6, 6, 6, 0]);
@@ -156,9 +157,28 @@ fn a_barrier_keeps_away_from_the_errors_of_the_cluster() {
     let barrier = Inst::<PReg>::new(Op::BAR_SYNC).ops([Operand::imm(0)]);
     let arrival = Inst::<PReg>::new(Op::UCGABAR_ARV);
     let store = Inst::<PReg>::new(Op::CCTL_IVALL);
-    let found = [barrier, arrival, store].map(|inst| after_cluster_errors(&inst));
+    let errors = Inst::<PReg>::new(Op::CGAERRBAR);
+    let ahead = Ahead::of(&errors).unwrap();
+    let found = [barrier, arrival, store].map(|inst| ahead.distance(Arch::Sm90, &inst));
     assert_eq!(found, [8, 8, 0]);
-    assert_eq!(Inst::<PReg>::new(Op::CGAERRBAR).min_stall(Arch::Sm90), 8);
+    assert_eq!(errors.min_stall(Arch::Sm90), 8);
+}
+
+#[test]
+fn a_barrier_keeps_away_from_the_reading_of_a_result() {
+    let result = Inst::new(Op::B2R).ops([r(0)]);
+    let ahead = Ahead::of(&result).unwrap();
+    let all = |inst: &Inst<PReg>| Arch::ALL.map(|arch| ahead.distance(arch, inst));
+    for op in [Op::BAR_SYNC, Op::BAR_ARV, Op::BAR_RED, Op::BAR_SCAN, Op::BAR_SYNCALL, Op::R2B] {
+        assert_eq!(all(&Inst::new(op)), [4, 4, 4, 4, 2], "{op:?}");
+    }
+    assert_eq!(all(&result), [0; 5]);
+    assert_eq!(all(&iadd3(1, 2)), [0; 5]);
+    let most = Op::ALL.iter().flat_map(|&op| {
+        let inst = Inst::<PReg>::new(op);
+        Ahead::ALL.map(|ahead| Arch::ALL.map(|arch| ahead.distance(arch, &inst))).concat()
+    });
+    assert_eq!(most.max(), Some(Ahead::MOST));
 }
 
 #[test]

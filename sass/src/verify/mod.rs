@@ -18,8 +18,10 @@
 //! - **Visibility.** A scoreboard counts an instruction from the second cycle after its issue; a wait
 //!   that comes earlier does not see it.
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
-//!   before the next `BAR`. From `CGAERRBAR` to a barrier it is 8 as well.
-//! - **Barrier results.** `B2R` comes before the warp's next CTA barrier: on no path does one lie between it and the
+//!   before the next `BAR`; from `CGAERRBAR` to a barrier it is 8 as well. Other architectures have other figures
+//!   ([`Ahead`]).
+//! - **Barrier results.** From `B2R` to the next `BAR` it is 2 cycles, 4 before sm_90, with or without a wait for the
+//!   result. `B2R` comes before the warp's next CTA barrier: on no path does one lie between it and the
 //!   barrier whose result it reads, nor a call, which may hold one. What a guard keeps from issuing counts as issued.
 //! - **Mode.** `BAR.SYNCALL` stands in trap handlers alone; in them there is no other CTA barrier.
 //! - **Reuse.** An operand kept in the reuse cache is not overwritten by the instruction that keeps it.
@@ -42,6 +44,7 @@ mod state;
 
 use std::fmt;
 
+use crate::latency::Ahead;
 use crate::program::Program;
 use crate::register::PReg;
 
@@ -56,6 +59,8 @@ pub enum HazardKind {
     War,
     /// An instruction follows a CTA barrier too soon, or a barrier follows `CGAERRBAR` too soon.
     AfterBarrier,
+    /// A CTA barrier follows the reading of a barrier result too soon, and may replace the result before.
+    AfterResult,
     /// The reuse cache keeps an operand that the instruction itself overwrites.
     StaleReuse,
     /// The control field is not one that the hardware accepts.
@@ -68,6 +73,16 @@ pub enum HazardKind {
     LostResult,
     /// A CTA barrier that trap handlers alone may have, or may not have.
     TrapMode,
+}
+
+impl HazardKind {
+    /// The kind of what follows an instruction too soon that it must keep away from.
+    pub const fn of_ahead(ahead: Ahead) -> HazardKind {
+        match ahead {
+            Ahead::Barrier | Ahead::ClusterErrors => HazardKind::AfterBarrier,
+            Ahead::BarrierResult => HazardKind::AfterResult,
+        }
+    }
 }
 
 /// A dependence that is not protected on some path.
@@ -107,7 +122,7 @@ impl fmt::Display for Hazard {
             HazardKind::Raw => "reads",
             HazardKind::Boundary => "leaves the function before it is settled with",
             HazardKind::Waw | HazardKind::War => "overwrites",
-            HazardKind::AfterBarrier => "follows",
+            HazardKind::AfterBarrier | HazardKind::AfterResult => "follows",
             HazardKind::StaleReuse => "keeps in the reuse cache and overwrites",
             HazardKind::Format => {
                 return write!(f, "/*{:04x}*/ has an illegal control field", self.consumer * 16);

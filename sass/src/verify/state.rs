@@ -5,9 +5,7 @@ use smallvec::SmallVec;
 use super::{Hazard, HazardKind, Lack, Order};
 use crate::arch::Arch;
 use crate::inst::{Access, AccessRole};
-use crate::latency::{
-    Dependence, Side, after_barrier, after_cluster_errors, latency, reads_at_issue, settled,
-};
+use crate::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
 use crate::table::{BarrierResult, Completion, Op, Pipe};
@@ -84,10 +82,8 @@ enum ResultState {
 pub(super) struct State {
     fixed: Vec<Fixed>,
     pending: Vec<Pending>,
-    /// The last CTA barrier and its age, up to [`HORIZON`].
-    barrier: Option<(u32, u8)>,
-    /// The last `CGAERRBAR` and its age, likewise.
-    cluster_errors: Option<(u32, u8)>,
+    /// By the number of an [`Ahead`], the last such instruction and its age, up to [`HORIZON`].
+    ahead: [Option<(u32, u8)>; Ahead::ALL.len()],
     result: ResultState,
     order: Order,
 }
@@ -100,8 +96,9 @@ impl State {
         for path in paths {
             joined.fixed.extend(&path.fixed);
             joined.pending.extend(&path.pending);
-            joined.barrier = younger(joined.barrier, path.barrier);
-            joined.cluster_errors = younger(joined.cluster_errors, path.cluster_errors);
+            for (mine, theirs) in joined.ahead.iter_mut().zip(path.ahead) {
+                *mine = younger(*mine, theirs);
+            }
             // The worst of all paths; of several culprits, the last in the program.
             joined.result = joined.result.max(path.result);
         }
@@ -128,7 +125,7 @@ impl State {
                 }
             }
         }
-        self.check_barrier(program.arch, coded, index, report);
+        self.check_ahead(program.arch, coded, index, report);
         self.check_result(coded, index, report);
         check_mode(program, index, report);
         check_reuse(coded, index, report);
@@ -190,15 +187,13 @@ impl State {
         }
     }
 
-    fn check_barrier(&self, arch: Arch, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
-        let behind = [
-            (self.barrier, after_barrier(arch, &coded.inst)),
-            (self.cluster_errors, after_cluster_errors(&coded.inst)),
-        ];
-        for (ahead, need) in behind {
-            if let Some((producer, have)) = ahead.filter(|&(_, have)| have < need) {
-                let lack = Lack::Cycles { need, have };
-                report(Hazard { consumer: index, producer, kind: HazardKind::AfterBarrier, reg: None, lack });
+    fn check_ahead(&self, arch: Arch, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
+        for ahead in Ahead::ALL {
+            let need = ahead.distance(arch, &coded.inst);
+            let last = self.ahead[ahead as usize];
+            if let Some((producer, have)) = last.filter(|&(_, have)| have < need) {
+                let (kind, lack) = (HazardKind::of_ahead(ahead), Lack::Cycles { need, have });
+                report(Hazard { consumer: index, producer, kind, reg: None, lack });
             }
         }
     }
@@ -310,11 +305,8 @@ impl State {
                 |p: &Pending| !p.write && program.insts[p.producer as usize].inst.op.row().pipe == Pipe::Lsu;
             self.pending.retain(|pending| !is_read(pending));
         }
-        if coded.inst.op.is_cta_barrier() {
-            self.barrier = Some((index, 0));
-        }
-        if coded.inst.op == Op::CGAERRBAR {
-            self.cluster_errors = Some((index, 0));
+        if let Some(ahead) = Ahead::of(&coded.inst) {
+            self.ahead[ahead as usize] = Some((index, 0));
         }
     }
 
@@ -357,7 +349,7 @@ impl State {
                 pending.followers = [0, youngest, counted | young];
             }
         }
-        for ahead in [&mut self.barrier, &mut self.cluster_errors] {
+        for ahead in &mut self.ahead {
             *ahead = ahead.map(|(index, age)| (index, age.saturating_add(cycles)));
             *ahead = ahead.filter(|&(_, age)| age < HORIZON);
         }

@@ -1,6 +1,6 @@
 //! What there is to know of an instruction before it executes.
 
-use ptxc_sass::latency::{Dependence, Latency, Side, after_barrier, reads_at_issue, settled};
+use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settled};
 use ptxc_sass::verify::HazardKind;
 use ptxc_sass::{Access, AccessRole, Arch, Coded, Completion, PReg, Register};
 use smallvec::SmallVec;
@@ -47,10 +47,10 @@ pub(super) struct Facts {
     pub starts: SmallVec<[Start; 4]>,
     /// The registers that it writes.
     pub written: SmallVec<[u16; 4]>,
-    /// Cycles that must lie between a `BAR` and it.
-    pub after_barrier: u8,
-    /// Whether it is a `BAR`.
-    pub barrier: bool,
+    /// Cycles that must lie between each [`Ahead`] and it, by its number.
+    pub behind: [u8; Ahead::ALL.len()],
+    /// Which of them it is.
+    pub ahead: Option<Ahead>,
     /// Whether it leaves the function.
     pub boundary: bool,
     /// Rules that it breaks by itself.
@@ -76,8 +76,8 @@ impl Facts {
             touches: SmallVec::new(),
             starts: SmallVec::new(),
             written: SmallVec::new(),
-            after_barrier: after_barrier(arch, inst),
-            barrier: inst.op.is_cta_barrier(),
+            behind: Ahead::ALL.map(|ahead| ahead.distance(arch, inst)),
+            ahead: Ahead::of(inst),
             boundary: inst.row().effects.boundary,
             broken: SmallVec::new(),
         };

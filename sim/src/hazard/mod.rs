@@ -101,7 +101,7 @@ impl<'a> Hazards<'a> {
         for touch in &facts.touches {
             track.check(touch, lanes, |touched| self.judge(pc, touched, early));
         }
-        track.check_barrier(facts.after_barrier, lanes, early);
+        track.check_behind(&facts.behind, lanes, early);
         for &(kind, register) in &facts.broken {
             early.push(Early { producer: pc, kind, register, lanes, lack: Lack::Rule });
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use ptxc_sass::latency::{AFTER_BARRIER_MOST, Dependence, Latency};
+use ptxc_sass::latency::{Ahead, Dependence, Latency};
 use ptxc_sass::verify::{HazardKind, Lack};
 use ptxc_sass::{PReg, Register};
 
@@ -21,9 +21,10 @@ struct Access {
     issue: u64,
 }
 
-/// A `BAR` that not everybody may follow yet.
+/// An instruction that not everybody may follow yet, whatever its registers.
 #[derive(Clone, Copy, Debug)]
-struct Barrier {
+struct InFront {
+    ahead: Ahead,
     producer: u32,
     lanes: u32,
     issue: u64,
@@ -75,7 +76,7 @@ pub(super) struct Track {
     fixed: Vec<Access>,
     /// What ends with a wait.
     announced: Vec<Access>,
-    barriers: Vec<Barrier>,
+    in_front: Vec<InFront>,
     /// Registers that are being written; some may be so no more.
     writing: Registers,
     /// Registers that are being read; some may be so no more.
@@ -100,7 +101,7 @@ impl Track {
             clock: 0,
             fixed: Vec::new(),
             announced: Vec::new(),
-            barriers: Vec::new(),
+            in_front: Vec::new(),
             writing: Registers::default(),
             reading: Registers::default(),
         }
@@ -122,9 +123,9 @@ impl Track {
                 access.lanes != 0
             });
         }
-        self.barriers.retain_mut(|barrier| {
-            barrier.lanes &= lanes;
-            barrier.lanes != 0
+        self.in_front.retain_mut(|first| {
+            first.lanes &= lanes;
+            first.lanes != 0
         });
     }
 
@@ -139,8 +140,8 @@ impl Track {
         for access in other.fixed.into_iter().chain(other.announced) {
             self.add(Access { issue: access.issue + ahead, ..access });
         }
-        for barrier in other.barriers {
-            self.barriers.push(Barrier { issue: barrier.issue + ahead, ..barrier });
+        for first in other.in_front {
+            self.in_front.push(InFront { issue: first.issue + ahead, ..first });
         }
     }
 
@@ -150,7 +151,7 @@ impl Track {
         let age = |issue: u64| clock - issue;
         self.fixed
             .retain(|access| !matches!(access.end, End::After(life) if age(access.issue) >= life.into()));
-        self.barriers.retain(|barrier| age(barrier.issue) < AFTER_BARRIER_MOST.into());
+        self.in_front.retain(|first| age(first.issue) < Ahead::MOST.into());
         if scoreboards != 0 {
             let visible = u64::from(Latency::SCOREBOARD.legal);
             self.announced.retain(|access| match access.end {
@@ -202,14 +203,15 @@ impl Track {
         u8::try_from(self.clock - issue).unwrap_or(u8::MAX)
     }
 
-    /// Looks for a `BAR` that is not `need` cycles ago.
-    pub fn check_barrier(&self, need: u8, lanes: u32, early: &mut Earlies) {
-        for barrier in &self.barriers {
-            let have = self.age(barrier.issue);
-            let lanes = lanes & barrier.lanes;
+    /// Looks for instructions in front that are not as many cycles ago as `behind` demands of each [`Ahead`].
+    pub fn check_behind(&self, behind: &[u8; Ahead::ALL.len()], lanes: u32, early: &mut Earlies) {
+        for first in &self.in_front {
+            let need = behind[first.ahead as usize];
+            let have = self.age(first.issue);
+            let lanes = lanes & first.lanes;
             if have < need && lanes != 0 {
-                let (kind, lack) = (HazardKind::AfterBarrier, Lack::Cycles { need, have });
-                early.push(Early { producer: barrier.producer, kind, register: None, lanes, lack });
+                let (kind, lack) = (HazardKind::of_ahead(first.ahead), Lack::Cycles { need, have });
+                early.push(Early { producer: first.producer, kind, register: None, lanes, lack });
             }
         }
     }
@@ -224,12 +226,14 @@ impl Track {
                     self.forget(register, concerned(register, active));
                 }
             }
-            if facts.barrier {
-                self.barriers.retain_mut(|barrier| {
-                    barrier.lanes &= !active;
-                    barrier.lanes != 0
+            if let Some(ahead) = facts.ahead {
+                self.in_front.retain_mut(|first| {
+                    if first.ahead == ahead {
+                        first.lanes &= !active;
+                    }
+                    first.lanes != 0
                 });
-                self.barriers.push(Barrier { producer, lanes: active, issue: self.clock });
+                self.in_front.push(InFront { ahead, producer, lanes: active, issue: self.clock });
             }
         }
         for start in &facts.starts {
@@ -264,9 +268,9 @@ impl Track {
                 access.lanes != 0
             });
         }
-        self.barriers.retain_mut(|barrier| {
-            barrier.lanes &= !lanes;
-            barrier.lanes != 0
+        self.in_front.retain_mut(|first| {
+            first.lanes &= !lanes;
+            first.lanes != 0
         });
     }
 

@@ -7,11 +7,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ptxc_sass::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
+use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, Register};
 
-/// The instruction that is too early, the one that it is too early after, and the register (none after a
-/// CTA barrier).
+/// The instruction that is too early, the one that it is too early after, and the register (none where it must keep
+/// away from that whatever its registers: an [`Ahead`]).
 pub type Culprit = (usize, usize, Option<PReg>);
 
 /// Above every fixed latency.
@@ -102,13 +102,13 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
             }
         }
     }
-    if inst.op.is_cta_barrier() {
+    if let Some(ahead) = Ahead::of(inst) {
         walk(ways, producer, LONG_AGO, &mut |index, cycles| {
             let next = &program.insts[index].inst;
-            if cycles < u32::from(after_barrier(program.arch, next)) && ways.is_active(index) {
+            if cycles < u32::from(ahead.distance(program.arch, next)) && ways.is_active(index) {
                 found.insert((index, producer, None));
             }
-            !next.op.is_cta_barrier() && !leaves_for_certain(program, index)
+            Ahead::of(next) != Some(ahead) && !leaves_for_certain(program, index)
         });
     }
 }

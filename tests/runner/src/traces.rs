@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ptxc_sass::latency::{Dependence, Side, after_barrier, latency, reads_at_issue, settled};
+use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::{AccessRole, Completion, PReg, Program, Register};
 
 use crate::paths::{Culprit, Taken};
@@ -80,8 +80,10 @@ impl<'a> Search<'a> {
                     walk.those_of_access(at, access, lanes, found);
                 }
             }
-            if self.program.insts[step.pc as usize].inst.op.is_cta_barrier() && step.active != 0 {
-                walk.those_of_barrier(at, found);
+            if let Some(ahead) = Ahead::of(&self.program.insts[step.pc as usize].inst)
+                && step.active != 0
+            {
+                walk.those_behind(at, ahead, found);
             }
         }
     }
@@ -237,8 +239,8 @@ impl Walk<'_> {
         });
     }
 
-    /// Looks for who follows a `BAR` too soon.
-    fn those_of_barrier(&self, start: usize, found: &mut BTreeSet<Culprit>) {
+    /// Looks for who follows too soon what everybody must keep away from.
+    fn those_behind(&self, start: usize, ahead: Ahead, found: &mut BTreeSet<Culprit>) {
         let program = self.search.program;
         let first = &self.steps[start];
         let lanes = if self.search.leaves(first) { 0 } else { first.active };
@@ -248,10 +250,10 @@ impl Walk<'_> {
             }
             let step = &self.steps[at];
             let inst = &program.insts[step.pc as usize].inst;
-            if cycles < u32::from(after_barrier(program.arch, inst)) && step.active & lanes != 0 {
+            if cycles < u32::from(ahead.distance(program.arch, inst)) && step.active & lanes != 0 {
                 found.insert((step.pc as usize, first.pc as usize, None));
             }
-            let ends = inst.op.is_cta_barrier() || self.search.leaves(step);
+            let ends = Ahead::of(inst) == Some(ahead) || self.search.leaves(step);
             if ends { lanes & !step.active } else { lanes }
         });
     }

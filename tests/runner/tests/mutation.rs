@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_sass::Program;
+use ptxc_sass::{Arch, Program};
 use ptxc_tests::paths;
 use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
@@ -27,6 +27,9 @@ fn reported(program: &Program) -> BTreeSet<u32> {
 fn searched(program: &Program) -> BTreeSet<u32> {
     paths::search(program).iter().map(|&(consumer, ..)| consumer as u32).collect()
 }
+
+/// Kernels with one reduction by a barrier behind the other.
+const BARRIERS: &str = "../lit/barriers/run-forms.ptx";
 
 /// How many mutants of a program are tried.
 const SAMPLE: usize = 200;
@@ -49,7 +52,8 @@ fn count(name: &str, program: &Program) -> (usize, usize) {
     (all, matter)
 }
 
-/// Two kernels of this repository, one of them with a call, and those of tier 1 if the corpus is there.
+/// Kernels of this repository, one of them with a call and one with results of barriers, and those of tier 1 if the corpus
+/// is there.
 fn files() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let entries = std::fs::read_dir(root.join("../../../shared/corpus/ptx/t1")).into_iter().flatten();
@@ -61,16 +65,17 @@ fn files() -> Vec<PathBuf> {
     }
     files.push(root.join("../lit/kernels/saxpy.ptx"));
     files.push(root.join("../lit/kernels/division64.ptx"));
+    files.push(root.join(BARRIERS));
     files.sort();
     files
 }
 
 /// Tries the kernels of a file; what there is to say about each, all mutants, and those that matter.
-fn check_file(path: &Path, heuristic: &str) -> (String, usize, usize) {
+fn check_file(path: &Path, arch: Option<Arch>, heuristic: &str) -> (String, usize, usize) {
     let text = std::fs::read_to_string(path).expect("the kernel can be read");
     let db = Database::default();
     let file = SourceFile::new(&db, path.display().to_string(), text);
-    let options = Options::new(&db, None, 3, true, heuristic.to_string(), 255, false);
+    let options = Options::new(&db, arch, 3, true, heuristic.to_string(), 255, false);
     let found = diagnostics(&db, file, options);
     assert_eq!(found, [], "{}", path.display());
     let (mut said, mut all, mut matter) = (Vec::new(), 0, 0);
@@ -87,11 +92,15 @@ fn check_file(path: &Path, heuristic: &str) -> (String, usize, usize) {
 
 #[test]
 fn exactly_the_weakened_controls_that_matter_are_reported() {
-    let jobs: Vec<(PathBuf, &str)> = files()
+    let mut jobs: Vec<(PathBuf, Option<Arch>, &str)> = files()
         .into_iter()
-        .flat_map(|path| ["balanced", "random:1"].map(|name| (path.clone(), name)))
+        .flat_map(|path| ["balanced", "random:1"].map(|name| (path.clone(), None, name)))
         .collect();
-    let results: Vec<_> = jobs.par_iter().map(|(path, heuristic)| check_file(path, heuristic)).collect();
+    // How close barriers may be differs between architectures.
+    let barriers = Path::new(env!("CARGO_MANIFEST_DIR")).join(BARRIERS);
+    jobs.extend([Arch::Sm86, Arch::Sm90].map(|arch| (barriers.clone(), Some(arch), "balanced")));
+    let results: Vec<_> =
+        jobs.par_iter().map(|(path, arch, heuristic)| check_file(path, *arch, heuristic)).collect();
     let (mut all, mut matter) = (0, 0);
     for (said, of_all, that_matter) in results {
         println!("{said}");

@@ -13,6 +13,7 @@
 use std::fmt;
 
 use ptxc_sass::PReg;
+use ptxc_sass::latency::Ahead;
 
 /// For each instruction of a program, what forced its control field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,8 +37,6 @@ pub enum Awaited {
     Register(PReg),
     /// A memory barrier.
     Fence,
-    /// The result of the last barrier reduction, about to be replaced.
-    Reduction,
 }
 
 impl fmt::Display for Awaited {
@@ -45,7 +44,6 @@ impl fmt::Display for Awaited {
         match self {
             Awaited::Register(reg) => write!(f, "{reg}"),
             Awaited::Fence => f.write_str("the memory barrier"),
-            Awaited::Reduction => f.write_str("the barrier's result"),
         }
     }
 }
@@ -100,8 +98,13 @@ pub enum Note {
         /// That instruction, by index.
         from: usize,
     },
-    /// Its stall keeps what follows off a CTA barrier.
-    AfterBarrier(u32),
+    /// Its stall keeps what follows away from an instruction, whatever their registers.
+    Behind {
+        /// Cycles from that instruction.
+        cycles: u32,
+        /// What it is.
+        ahead: Ahead,
+    },
     /// It fills up a stall that is longer than one control field can say.
     Padding,
 }
@@ -148,7 +151,14 @@ impl fmt::Display for Note {
             Note::Settled { cycles, from } => {
                 write!(f, "{cycles} from {:04x} to another function", from * 16)
             }
-            Note::AfterBarrier(cycles) => write!(f, "{cycles} after BAR"),
+            Note::Behind { cycles, ahead } => {
+                let name = match ahead {
+                    Ahead::Barrier => "BAR",
+                    Ahead::BarrierResult => "B2R",
+                    Ahead::ClusterErrors => "CGAERRBAR",
+                };
+                write!(f, "{cycles} after {name}")
+            }
             Note::Padding => f.write_str("fills up the stall"),
         }
     }

@@ -31,7 +31,7 @@ use ptxc_sass::program::{ParamInfo, ProgramFunction, Resources};
 use ptxc_sass::{Arch, Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
 use scoreboards::Scoreboards;
 use stalls::{Cause, Reason, Stalls};
-use stream::{FENCE, Stream};
+use stream::Stream;
 
 use crate::layout::Code;
 
@@ -174,8 +174,7 @@ fn notes_of(
             let reg = stream.entries[index].touches.iter().find(|touch| touch.unit == wait.unit);
             let what = match reg.and_then(|touch| touch.reg) {
                 Some(reg) => Awaited::Register(reg),
-                None if wait.unit == FENCE => Awaited::Fence,
-                None => Awaited::Reduction,
+                None => Awaited::Fence,
             };
             if !awaited.contains(&what) {
                 awaited.push(what);
@@ -195,19 +194,19 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
     let cycles = cause.cycles;
     match cause.reason {
         Reason::Scoreboard { scoreboard, .. } => Note::Visible { cycles, scoreboard },
-        Reason::Barrier { .. } => Note::AfterBarrier(cycles),
+        Reason::Behind { ahead } => Note::Behind { cycles, ahead },
         Reason::Boundary { producer } => Note::Settled { cycles, from: final_index[producer] },
-        Reason::Dependence { dependence, producer, consumer, touch } => {
+        Reason::Dependence { dependence, producer, consumer, slot, reg } => {
             let from = (producer != index).then(|| final_index[producer]);
             let row = stream.entries[consumer].inst.row();
-            let is_guard = usize::from(touch.slot) == row.slots.len();
-            match (dependence, touch.reg) {
-                (Dependence::Raw, Some(reg)) => {
+            let is_guard = usize::from(slot) == row.slots.len();
+            match dependence {
+                Dependence::Raw => {
                     Note::Latency { cycles, from, reader: (!is_guard).then_some(row.mnemonic), reg }
                 }
-                (_, Some(reg)) => Note::Overwrite { cycles, from, writer: row.mnemonic, reg },
-                // Units that are no registers have no fixed latency.
-                (_, None) => Note::AfterBarrier(cycles),
+                Dependence::War | Dependence::Waw => {
+                    Note::Overwrite { cycles, from, writer: row.mnemonic, reg }
+                }
             }
         }
     }

@@ -19,8 +19,8 @@
 //! taken only ever grows from one visit of its block to the next, and is bounded by [`HORIZON`] beyond the
 //! block's own length, so the iteration ends; blocks are visited against the flow, so that code without
 //! loops is visited once. Beside registers, three things are kept apart: a scoreboard counts an instruction
-//! that sets it from two cycles after its issue; a `BAR` is followed at once by arithmetic only
-//! ([`after_barrier`]); and where a call or a return leads, everything that was issued before has had its
+//! that sets it from two cycles after its issue; a `BAR` is followed at once by arithmetic only,
+//! and keeps away from the `B2R` in front of it ([`Ahead`]); and where a call or a return leads, everything that was issued before has had its
 //! latency, whoever the consumer is.
 //!
 //! Cost: linear in the instructions for bounded loop nesting; a window holds what fits into [`HORIZON`]
@@ -28,8 +28,8 @@
 
 use std::collections::BTreeSet;
 
-use ptxc_sass::Control;
-use ptxc_sass::latency::{Dependence, Latency, Side, Source, after_barrier, latency, settled};
+use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, Source, latency, settled};
+use ptxc_sass::{Control, PReg};
 use smallvec::SmallVec;
 
 use super::scoreboards::{Scoreboards, bits};
@@ -45,11 +45,11 @@ const SCOREBOARDS: usize = Control::SCOREBOARDS as usize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// A fixed latency.
-    Dependence { dependence: Dependence, producer: usize, consumer: usize, touch: Touch },
+    Dependence { dependence: Dependence, producer: usize, consumer: usize, slot: u8, reg: PReg },
     /// A scoreboard is to be seen by its first waiter.
     Scoreboard { setter: usize, scoreboard: u8 },
-    /// A `BAR` comes before.
-    Barrier { barrier: usize },
+    /// An instruction comes before that others must keep away from.
+    Behind { ahead: Ahead },
     /// Another function begins, or goes on, with nothing under way.
     Boundary { producer: usize },
 }
@@ -125,25 +125,25 @@ struct Window {
     accesses: Vec<Upcoming>,
     /// The first wait for each scoreboard.
     waits: [Option<u32>; SCOREBOARDS],
-    /// What a `BAR` in front of the entry would have to keep off the farthest.
-    barrier: Option<BehindBarrier>,
+    /// By the number of an [`Ahead`], what such an instruction in front of the entry would have to keep off the farthest.
+    behind: [Option<Behind>; Ahead::ALL.len()],
     /// The earliest time at which control is in another function.
     boundary: Option<u32>,
 }
 
-/// An instruction that may not follow a `BAR` at once.
+/// An instruction that may not follow an [`Ahead`] at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct BehindBarrier {
-    /// The cycles from the issue of the `BAR` to it.
+struct Behind {
+    /// The cycles from the issue of the one ahead to it.
     cycles: u32,
     /// Cycles from here to it.
     distance: u32,
 }
 
-impl BehindBarrier {
-    /// Of two, the one that a `BAR` would have to be farther away for.
-    fn farther(self, other: Option<BehindBarrier>) -> BehindBarrier {
-        let off = |one: BehindBarrier| one.cycles.saturating_sub(one.distance);
+impl Behind {
+    /// Of two, the one that the one ahead would have to be farther away for.
+    fn farther(self, other: Option<Behind>) -> Behind {
+        let off = |one: Behind| one.cycles.saturating_sub(one.distance);
         other.filter(|&other| off(other) >= off(self)).unwrap_or(self)
     }
 }
@@ -164,7 +164,8 @@ struct Board {
     readers: Vec<SmallVec<[Issued; 4]>>,
     used: Vec<u16>,
     setters: [Option<(usize, u32)>; SCOREBOARDS],
-    barrier: Option<(usize, u32)>,
+    /// By the number of an [`Ahead`], when the last such instruction issued.
+    ahead: [Option<u32>; Ahead::ALL.len()],
 }
 
 /// The earliest time so far, and why.
@@ -288,9 +289,11 @@ impl Pass<'_> {
             if entry.leaves_function() {
                 window.boundary.get_or_insert(time + self.stalls.cycles[index]);
             }
-            let cycles = u32::from(after_barrier(self.stream.arch, entry.inst));
-            if cycles > time {
-                window.barrier = Some(BehindBarrier { cycles, distance: time }.farther(window.barrier));
+            for (ahead, behind) in Ahead::ALL.into_iter().zip(&mut window.behind) {
+                let cycles = u32::from(ahead.distance(self.stream.arch, entry.inst));
+                if cycles > time {
+                    *behind = Some(Behind { cycles, distance: time }.farther(*behind));
+                }
             }
             if entry.kills() {
                 entry.touches.iter().filter(|touch| touch.write).for_each(|touch| killed.insert(touch.unit));
@@ -331,11 +334,13 @@ impl Window {
             nearer(mine, theirs);
         }
         nearer(&mut self.boundary, next.boundary);
-        if let Some(next) = next.barrier
-            && let distance = next.distance + arrival
-            && next.cycles > distance
-        {
-            self.barrier = Some(BehindBarrier { distance, ..next }.farther(self.barrier));
+        for (mine, next) in self.behind.iter_mut().zip(next.behind) {
+            if let Some(next) = next
+                && let distance = next.distance + arrival
+                && next.cycles > distance
+            {
+                *mine = Some(Behind { distance, ..next }.farther(*mine));
+            }
         }
     }
 }
@@ -347,7 +352,7 @@ impl Board {
             readers: vec![SmallVec::new(); UNITS],
             used: Vec::new(),
             setters: [None; SCOREBOARDS],
-            barrier: None,
+            ahead: Default::default(),
         }
     }
 
@@ -357,7 +362,7 @@ impl Board {
             self.readers[usize::from(unit)].clear();
         }
         self.setters = [None; SCOREBOARDS];
-        self.barrier = None;
+        self.ahead = Default::default();
     }
 
     /// What an instruction of this block must keep from those before it in the block.
@@ -375,8 +380,10 @@ impl Board {
         for sb in bits(scoreboards.masks[index]) {
             self.demand_wait(sb, 0, earliest);
         }
-        let cycles = u32::from(after_barrier(stream.arch, entry.inst));
-        self.demand_barrier(BehindBarrier { cycles, distance: 0 }, earliest);
+        for ahead in Ahead::ALL {
+            let cycles = u32::from(ahead.distance(stream.arch, entry.inst));
+            self.demand_behind(ahead, Behind { cycles, distance: 0 }, earliest);
+        }
         if entry.leaves_function() {
             // Padding would lie on the way back.
             self.demand_settled(stream, u32::from(Control::MAX_STALL), earliest);
@@ -396,8 +403,10 @@ impl Board {
         if let Some(distance) = window.boundary {
             self.demand_settled(stream, distance, earliest);
         }
-        if let Some(behind) = window.barrier {
-            self.demand_barrier(behind, earliest);
+        for (ahead, behind) in Ahead::ALL.into_iter().zip(window.behind) {
+            if let Some(behind) = behind {
+                self.demand_behind(ahead, behind, earliest);
+            }
         }
     }
 
@@ -410,6 +419,8 @@ impl Board {
         distance: u32,
         earliest: &mut Earliest,
     ) {
+        // What is no register has no fixed latency.
+        let Some(reg) = touch.reg else { return };
         let unit = usize::from(touch.unit);
         let write_after = if touch.write { Dependence::Waw } else { Dependence::Raw };
         let mut demand = |issued: &Issued, dependence: Dependence| {
@@ -418,7 +429,8 @@ impl Board {
             }
             let cycles = distance_of(stream, dependence, issued, consumer, touch);
             let time = (issued.time + cycles).saturating_sub(distance);
-            let reason = Reason::Dependence { dependence, producer: issued.inst, consumer, touch };
+            let (producer, slot) = (issued.inst, touch.slot);
+            let reason = Reason::Dependence { dependence, producer, consumer, slot, reg };
             earliest.demand(time, cycles, reason);
         };
         for issued in &self.writers[unit] {
@@ -458,10 +470,10 @@ impl Board {
         }
     }
 
-    fn demand_barrier(&self, behind: BehindBarrier, earliest: &mut Earliest) {
-        if let Some((barrier, time)) = self.barrier {
+    fn demand_behind(&self, ahead: Ahead, behind: Behind, earliest: &mut Earliest) {
+        if let Some(time) = self.ahead[ahead as usize] {
             let time = (time + behind.cycles).saturating_sub(behind.distance);
-            earliest.demand(time, behind.cycles, Reason::Barrier { barrier });
+            earliest.demand(time, behind.cycles, Reason::Behind { ahead });
         }
     }
 
@@ -487,8 +499,8 @@ impl Board {
         for sb in sets.write.into_iter().chain(sets.read) {
             self.setters[usize::from(sb)] = Some((index, time));
         }
-        if entry.inst.op.is_cta_barrier() {
-            self.barrier = Some((index, time));
+        if let Some(ahead) = Ahead::of(entry.inst) {
+            self.ahead[ahead as usize] = Some(time);
         }
     }
 }

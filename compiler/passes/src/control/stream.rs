@@ -1,10 +1,10 @@
 //! The code as the control passes read it: one flat list of instructions with their accesses.
 //!
 //! In: [`Code`]. Out: a [`Stream`], in which every instruction has a list of [`Touch`]es, one for each
-//! single register that it reads or writes. Beside the registers there are two units that stand for order
+//! single register that it reads or writes. Beside the registers there is a unit that stands for order
 //! rather than for a value: [`FENCE`], which a memory barrier holds until it is done and every memory access
-//! overwrites; and [`REDUCTION`], the warp's one result of `BAR.RED`, which `B2R` reads and the next `BAR`
-//! overwrites.
+//! overwrites. The warp's one barrier result is none: `B2R` and the next `BAR` keep their order and a distance
+//! ([`ptxc_sass::latency::Ahead::BarrierResult`]).
 //!
 //! ```text
 //! LDG.E.64 R4, desc[UR6][R2.64]     writes R4 R5; reads R2 R3 UR6 UR7; writes FENCE
@@ -13,17 +13,15 @@
 use std::ops::Range;
 
 use ptxc_sass::latency::reads_at_issue;
-use ptxc_sass::{AccessRole, Arch, BarrierResult, Completion, Inst, Op, PReg, Register};
+use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg, Register};
 use smallvec::SmallVec;
 
 use crate::layout::{Code, Way};
 
 /// What a memory barrier has not finished yet.
 pub(super) const FENCE: u16 = PReg::COUNT as u16;
-/// The result of the warp's last barrier reduction.
-pub(super) const REDUCTION: u16 = FENCE + 1;
-/// Number of units: registers by their dense number, then the two above.
-pub(super) const UNITS: usize = PReg::COUNT + 2;
+/// Number of units: registers by their dense number, then the one above.
+pub(super) const UNITS: usize = PReg::COUNT + 1;
 
 /// A single register, or other unit, that an instruction reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +37,7 @@ pub(super) struct Touch {
     /// Whether a scoreboard announces the end of it: a result of variable latency, or an operand that is
     /// read at an unknown time.
     pub(super) late: bool,
-    /// The register; `None` for the units that are none.
+    /// The register; `None` for the unit that is none.
     pub(super) reg: Option<PReg>,
 }
 
@@ -154,11 +152,6 @@ fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
         Op::FENCE_VIEW_ASYNC => order(FENCE, true, true),
         _ if effects.reads_memory || effects.writes_memory => order(FENCE, true, false),
         _ => {}
-    }
-    match effects.barrier_result {
-        BarrierResult::Read => order(REDUCTION, false, true),
-        BarrierResult::Set | BarrierResult::Lost => order(REDUCTION, true, false),
-        BarrierResult::Untouched => {}
     }
     list
 }

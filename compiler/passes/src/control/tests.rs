@@ -1,7 +1,8 @@
 //! Control codes of small kernels, and of random ones on a machine that is as slow as it may be.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::latency::{Dependence, Side, latency, reads_at_issue, settled};
+use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
+use ptxc_sass::verify::{Hazard, HazardKind};
 use ptxc_sass::{Access, AccessRole, Address, Completion, Label, Operand, PReg, Register, SpecialReg};
 
 use super::*;
@@ -159,11 +160,72 @@ fn barriers_keep_their_distance_and_their_result() {
     let bar = || Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]);
     let got = stalls(vec![vec![bar(), iadd(0, 1, 2), bar(), exit()]]);
     assert!(got[0] + got[1] >= 8);
-    let red = Inst::new(Op::BAR_RED).ops([Operand::imm(0), Operand::pt()]);
-    let b2r = Inst::new(Op::B2R).ops([r(0)]);
-    let got = controls(vec![vec![red, b2r, bar(), iadd(1, 0, 0), exit()]]);
-    assert_eq!(got[1].wait_mask, 0, "B2R follows its barrier without a wait");
-    assert_ne!(got[2].wait_mask, 0, "the next barrier may replace the result");
+    for (arch, distance) in Arch::ALL.into_iter().zip([4, 4, 4, 4, 2]) {
+        let code = code(vec![vec![vote(), result(), bar(), iadd(1, 0, 0), exit()]]);
+        let (program, explain) = assign(&code, arch, Options::default());
+        let got: Vec<Control> = program.insts.iter().map(|coded| coded.control).collect();
+        assert_eq!(got[1].wait_mask, 0, "{arch}: B2R follows its barrier without a wait");
+        assert_eq!((got[1].stall, got[2].wait_mask), (distance, 0), "{arch}: so does B2R the next barrier");
+        assert_eq!(got[3].wait_mask, 1, "{arch}: who reads the result waits");
+        // On sm_90 the barrier in front keeps the next one as far.
+        let why = if arch == Arch::Sm90 { "8 after BAR" } else { "4 after B2R" };
+        assert_eq!(explain.line(1), format!("sets SB0; {why}"));
+    }
+}
+
+/// A reduction over all threads, by barrier 0.
+fn vote() -> Inst<PReg> {
+    Inst::new(Op::BAR_RED).ops([Operand::imm(0), Operand::pt()])
+}
+
+/// Reads what it leaves.
+fn result() -> Inst<PReg> {
+    Inst::new(Op::B2R).ops([r(0)])
+}
+
+#[test]
+fn a_barrier_too_close_to_the_reading_of_a_result_is_found() {
+    let sync = Inst::new(Op::BAR_SYNC).ops([Operand::imm(1)]);
+    let arrive = Inst::new(Op::BAR_ARV).ops([Operand::imm(1), Operand::imm(64)]);
+    for (arch, next) in Arch::ALL.into_iter().flat_map(|arch| [&sync, &arrive].map(|next| (arch, next))) {
+        // In one block; behind a branch; around a loop at whose head the barrier stands.
+        let again = bra(0).guarded(PReg::p(0), false);
+        for blocks in [
+            vec![vec![vote(), result(), next.clone(), exit()]],
+            vec![
+                vec![vote(), result(), bra(2).guarded(PReg::p(0), false)],
+                vec![exit()],
+                vec![next.clone(), exit()],
+            ],
+            vec![vec![next.clone(), vote(), result(), again], vec![exit()]],
+        ] {
+            let (program, _) = assign(&code(blocks), arch, Options::default());
+            assert_eq!(ptxc_sass::verify::check(&program), Ok(()), "{arch} {next}");
+            let at = program.insts.iter().position(|coded| coded.inst.op == Op::B2R).unwrap();
+            let barrier = program.insts.iter().position(|coded| coded.inst.op == next.op).unwrap();
+
+            let mut close = program.clone();
+            close.insts[at].control.stall = 1;
+            if close.insts[at + 1].inst.op == Op::BRA {
+                close.insts[at + 1].control.stall = 0;
+            }
+            let found = ptxc_sass::verify::check(&close).unwrap_err();
+            let (consumer, producer) = (barrier as u32, at as u32);
+            let pair = |hazard: &Hazard| (hazard.consumer, hazard.producer) == (consumer, producer);
+            assert!(
+                found.iter().any(|hazard| pair(hazard) && hazard.kind == HazardKind::AfterResult),
+                "{found:?}"
+            );
+
+            let mut swapped = program.clone();
+            (swapped.insts[at].inst, swapped.insts[barrier].inst) =
+                (program.insts[barrier].inst.clone(), program.insts[at].inst.clone());
+            if barrier > at {
+                let found = ptxc_sass::verify::check(&swapped).unwrap_err();
+                assert!(found.iter().any(|hazard| hazard.kind == HazardKind::LostResult), "{found:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -259,6 +321,9 @@ impl Writer {
         let mut blocks = Vec::new();
         for block in 0..count {
             let mut insts: Vec<Inst<PReg>> = (0..self.below(10)).map(|_| self.inst()).collect();
+            if self.below(4) == 0 {
+                insts.extend([vote(), result()]);
+            }
             if self.below(3) > 0 {
                 let target = bra(self.below(count) as u32);
                 insts.push(target.guarded(PReg::p(self.pred()), false));
@@ -282,7 +347,8 @@ impl Writer {
 struct SlowMachine {
     time: u64,
     accesses: Vec<Running>,
-    barrier: Option<u64>,
+    /// When the last of each [`Ahead`] issued, by its number.
+    ahead: [Option<u64>; Ahead::ALL.len()],
 }
 
 #[derive(Clone)]
@@ -310,13 +376,15 @@ impl SlowMachine {
                 self.check(program, index, access, component)?;
             }
         }
-        if let (true, Some(barrier)) = (inst.op.is_cta_barrier(), self.barrier)
-            && now < barrier + 8
-        {
-            return Err(format!("{index}: BAR after {} cycles", now - barrier));
+        for ahead in Ahead::ALL {
+            if let Some(issued) = self.ahead[ahead as usize]
+                && now < issued + u64::from(ahead.distance(program.arch, inst))
+            {
+                return Err(format!("{index}: {inst} {} cycles after {ahead:?}", now - issued));
+            }
         }
-        if inst.op.is_cta_barrier() {
-            self.barrier = Some(now);
+        if let Some(ahead) = Ahead::of(inst) {
+            self.ahead[ahead as usize] = Some(now);
         }
         let mask = |sb: Option<u8>| sb.map_or(0, |sb| 1 << sb);
         for access in &accesses {
@@ -444,9 +512,9 @@ fn no_stall_for_a_fixed_latency_is_longer_than_some_path_needs() {
         let code = Writer(SplitMix::new(seed)).code();
         let (program, explain) = assign(&code, Arch::Sm90, Options::default());
         for index in 0..program.insts.len() {
-            let forced = explain.notes[index]
-                .iter()
-                .any(|note| matches!(note, Note::Latency { .. } | Note::Overwrite { .. }));
+            let forced = explain.notes[index].iter().any(|note| {
+                matches!(note, Note::Latency { .. } | Note::Overwrite { .. } | Note::Behind { .. })
+            });
             if !forced {
                 continue;
             }
