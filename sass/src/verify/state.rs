@@ -299,10 +299,14 @@ impl State {
                 Err(at) => self.pending.insert(at, new),
             }
         }
-        if self.order == Order::InOrder && coded.inst.op == Op::BAR_SYNC && coded.inst.guard.is_none() {
-            // All before it has been done in shared memory, so that it has read its operands.
-            let is_read =
-                |p: &Pending| !p.write && program.insts[p.producer as usize].inst.op.row().pipe == Pipe::Lsu;
+        let waits = matches!(coded.inst.op, Op::BAR_SYNC | Op::BAR_RED);
+        if self.order == Order::InOrder && waits && coded.inst.guard.is_none() {
+            // All before it has been done in shared memory, so that it has read its operands; so have earlier barriers.
+            let is_read = |p: &Pending| {
+                let op = program.insts[p.producer as usize].inst.op;
+                let is_earlier = op.row().pipe == Pipe::Lsu || (op.is_cta_barrier() && p.producer != index);
+                !p.write && is_earlier
+            };
             self.pending.retain(|pending| !is_read(pending));
         }
         if let Some(ahead) = Ahead::of(&coded.inst) {
@@ -406,7 +410,11 @@ fn returns_behind(earlier: Op, later: Op) -> bool {
 
 /// Whether `earlier` has read its operands when `later`, issued behind it, has: the queue of the memory pipe
 /// is one, and so are those of transcendentals and of double precision. ptxas overwrites addresses behind a wait for a later access.
+/// So it does with the name and the count of a barrier behind a wait for the barrier's result.
 fn reads_behind(earlier: Op, later: Op) -> bool {
+    if earlier == Op::BAR_RED {
+        return later == Op::B2R;
+    }
     let pipe = earlier.row().pipe;
     matches!(pipe, Pipe::Lsu | Pipe::Xu | Pipe::Fp64) && later.row().pipe == pipe
 }
