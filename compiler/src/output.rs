@@ -23,7 +23,9 @@ use crate::input::{Options, SourceFile};
 use crate::items::{Func, items, plain_offsets};
 use crate::module::{ast, header, parsed};
 use crate::render::Located;
-use crate::stages::{arch, arch_of_target, beyond, built, checked, code, mir, splits, ssa, unsuited};
+use crate::stages::{
+    arch, arch_of_target, barrier_warnings, beyond, built, checked, code, mir, splits, ssa, unsuited,
+};
 
 /// Every finding in a file, in the order of their places. Device functions that no kernel calls are not lowered, and
 /// nothing is said of what in them can't be.
@@ -73,7 +75,9 @@ fn ssa_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located>
         let nodes = unsuited_nodes(db, func, options);
         let unsuited = unsuited(db, func, options);
         found.extend(unsuited.iter().map(|diagnostic| locate(db, func, diagnostic)));
-        for stage in [&built(db, func).diagnostics, &ssa(db, func, options).diagnostics] {
+        let stages =
+            [&built(db, func).diagnostics, barrier_warnings(db, func), &ssa(db, func, options).diagnostics];
+        for stage in stages {
             let stage = stage.iter().filter(|finding| !nodes.contains(&finding.primary.node));
             found.extend(stage.map(|diagnostic| locate(db, func, diagnostic)));
         }
@@ -126,7 +130,8 @@ pub fn check_text(db: &dyn Db, file: SourceFile) -> Vec<Located> {
 }
 
 /// What can be said of a file without lowering it: its text; what its instructions need that a target
-/// does not have, if one is given that is older than the file's; and what is split, or, for the strict, an error.
+/// does not have, if one is given that is older than the file's; what is split, or, for the strict, an error; and the
+/// warnings about its barriers. What is correct, but not supported (E0900 to E0904), only [`diagnostics`] say.
 pub fn check(
     db: &dyn Db,
     file: SourceFile,
@@ -141,7 +146,8 @@ pub fn check(
     };
     for &func in &items(db, file).functions {
         let beyond = beyond(db, func, target, strictness);
-        found.extend(beyond.iter().map(|diagnostic| locate(db, func, diagnostic)));
+        let about = beyond.iter().chain(barrier_warnings(db, func));
+        found.extend(about.map(|diagnostic| locate(db, func, diagnostic)));
         if let (Strictness::Splits, Some(arch)) = (strictness, arch) {
             found.extend(split_findings(db, func, arch));
         }

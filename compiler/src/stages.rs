@@ -102,6 +102,12 @@ pub fn splits<'db>(db: &'db dyn Db, func: Func<'db>, arch: Arch) -> Vec<Diagnost
     }
 }
 
+/// The warnings about the CTA barriers of a function.
+#[salsa::tracked(returns(ref))]
+pub fn barrier_warnings<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
+    built(db, func).value.as_ref().map_or_else(Vec::new, barriers::warnings)
+}
+
 /// What is not to be said of a function whose text is damaged.
 const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL];
 
@@ -162,15 +168,7 @@ pub fn ssa<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
             }
             let arch = arch(db, func.file(db), options);
             let ssa = pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent);
-            let result =
-                ssa.and_then(|ssa| pipeline::aggregate(ssa, arch, options.aggregate(db), &mut Silent));
-            match result {
-                Ok(ssa) => {
-                    let diagnostics = barriers::warnings(&ssa);
-                    Arc::new(Stage { value: Some(ssa), diagnostics })
-                }
-                Err(halt) => Stage::of(Err(halt)),
-            }
+            Stage::of(ssa.and_then(|ssa| pipeline::aggregate(ssa, arch, options.aggregate(db), &mut Silent)))
         }
         None => Stage::nothing(),
     }

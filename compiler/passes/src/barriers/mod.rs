@@ -1,7 +1,8 @@
 //! Warnings about CTA barriers that PTX leaves unpredictable.
 //!
-//! In goes a function whose constants are folded, out come warnings: what each says is certain of the code, if not of
-//! every launch. Nothing is changed.
+//! In goes a function as it was built, out come warnings: what each says is certain of the code, if not of
+//! every launch. They are made on a copy whose constants are folded and whose equal computations are one; where there
+//! is no barrier, no copy is made. What they say depends on no option and no target.
 //!
 //! ```text
 //! mov.u32 %r1, %laneid;
@@ -31,18 +32,22 @@ use ptxc_ir::{Block, Function, Inst, Op};
 use ptxc_syntax::NodeId;
 
 use crate::diagnostic::{Diagnostic, source_node};
+use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
 
-/// The warnings about the CTA barriers of a function. Functions without any cost a look at their instructions.
+/// The warnings about the CTA barriers of a function. Functions without any cost a look at their instructions, others
+/// a round of folding and an analysis of divergence.
 pub fn warnings(func: &Function) -> Vec<Diagnostic> {
-    let barriers: Vec<Barrier> = barriers(func).collect();
-    if barriers.is_empty() {
+    if barriers(func).next().is_none() {
         return Vec::new();
     }
-    let mut found = numbers::check(func, &barriers);
-    let uniformity = Uniformity::compute(func);
-    found.extend(aligned::check(func, &uniformity, &barriers));
-    found.extend(mixed::check(func, &uniformity, &barriers));
+    let mut func = func.clone();
+    simplify(&mut func, Effort::Light);
+    let barriers: Vec<Barrier> = barriers(&func).collect();
+    let mut found = numbers::check(&func, &barriers);
+    let uniformity = Uniformity::compute(&func);
+    found.extend(aligned::check(&func, &uniformity, &barriers));
+    found.extend(mixed::check(&func, &uniformity, &barriers));
     found
 }
 
