@@ -27,6 +27,7 @@ fn code(kind: HazardKind) -> &'static str {
         HazardKind::LostResult => "E0978",
         HazardKind::TrapMode => "E0979",
         HazardKind::AfterResult => "E0980",
+        HazardKind::LostGroup => "E0981",
     }
 }
 
@@ -95,6 +96,11 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             "a barrier result is read that may be lost".to_string(),
             "reads the result of the warp's last reduction".to_string(),
             "the result is lost here".to_string(),
+        ),
+        HazardKind::LostGroup => (
+            "a wait for asynchronous copies does not know of all of them".to_string(),
+            "waits until a scoreboard counts no more".to_string(),
+            "makes a group of copies".to_string(),
         ),
         HazardKind::TrapMode if program.trap_handler => (
             "a CTA barrier in a trap handler is unpredictable".to_string(),
@@ -196,6 +202,9 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
             HazardKind::StaleReuse => "the instruction without that `.reuse` would do".to_string(),
             HazardKind::LostResult => {
                 "a warp has one barrier result: B2R before the next BAR would do".to_string()
+            }
+            HazardKind::LostGroup => {
+                "`LDGDEPBAR` as writer, or `UTMACMDFLUSH` as reader, of the scoreboard that the wait names would do".to_string()
             }
             HazardKind::TrapMode if program.trap_handler => {
                 "`BAR.SYNCALL` waits for all warps of the CTA that are alive".to_string()

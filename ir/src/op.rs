@@ -10,7 +10,7 @@
 
 use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
-use crate::memory::{Access, AtomicOp, MemType, Order, Scope, Space, spelled};
+use crate::memory::{Access, AtomicOp, Order, Scope, Space, spelled};
 use crate::types::Type;
 
 spelled! {
@@ -234,6 +234,20 @@ spelled! {
         AcquireSharedCluster = "acquire_shared_cluster",
         /// Mbarriers that the thread has made come before what other CTAs of the cluster do to them.
         MbarrierInit = "mbarrier_init",
+    }
+}
+
+spelled! {
+    /// How much around an element an asynchronous copy brings into the second-level cache: a hint.
+    Prefetch {
+        /// What the copy needs.
+        Needed = "needed",
+        /// 64 bytes.
+        L64 = "l2_64",
+        /// 128 bytes.
+        L128 = "l2_128",
+        /// 256 bytes.
+        L256 = "l2_256",
     }
 }
 
@@ -668,9 +682,12 @@ pub enum Op {
     MbarrierParity(MbarrierWait, Order, Scope),
     /// `(s: b64) -> b32`: the arrivals that the phase of a state awaited.
     MbarrierPending,
-    /// `(a: b32, b: b64, n: b32)`: copies an element from global memory at `b` to shared memory at `a` at some time; only the
+    /// `(a: b64, b: b32, n: b32)`: copies an element from global memory at `a` to shared memory at `b` at some time; only the
     /// first `n` bytes, with zeros behind.
-    AsyncCopy(MemType),
+    AsyncCopy(Access, Prefetch),
+    /// `(a: b64, b: b32, p: pred)`: the same of the whole element, or of nothing where `p` does not hold. With the flag
+    /// the address is as many bytes above that of the element as its end has zeros; made by legalization.
+    AsyncFill(Access, Prefetch, bool),
     /// `(a: b32)`: arrives at an mbarrier once the thread's earlier copies have been made. Without the flag the phase
     /// expects one arrival more for it.
     AsyncArrive(bool),
@@ -817,9 +834,8 @@ impl Op {
             Op::MbarrierPending => Results::One(Type::B32),
             Op::MbarrierUpdate(..) | Op::MbarrierInval => Results::None,
             Op::ClusterArrive(_) | Op::ClusterWait(_) | Op::GridDependency(_) => Results::None,
-            Op::AsyncCopy(_) | Op::AsyncArrive(_) | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => {
-                Results::None
-            }
+            Op::AsyncCopy(..) | Op::AsyncFill(..) | Op::AsyncArrive(_) | Op::AsyncCommit => Results::None,
+            Op::AsyncWait | Op::AsyncWaitAll => Results::None,
             Op::BulkLoad | Op::BulkStore | Op::BulkCommit | Op::BulkWait(_) => Results::None,
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Results::None,
             Op::Call(callee, _) | Op::CallIndirect(callee) => Results::OfCallee(*callee),
@@ -888,7 +904,8 @@ impl Op {
             | Op::MbarrierState(..)
             | Op::MbarrierParity(..)
             | Op::GridDependency(_)
-            | Op::AsyncCopy(_)
+            | Op::AsyncCopy(..)
+            | Op::AsyncFill(..)
             | Op::AsyncArrive(_)
             | Op::AsyncCommit
             | Op::AsyncWait

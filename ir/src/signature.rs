@@ -349,7 +349,8 @@ op_table! {
     MbarrierState(wait, order, scope) = "mbarrier_state" [wait order scope] [] NONE (B32, B64);
     MbarrierParity(wait, order, scope) = "mbarrier_parity" [wait order scope] [] NONE (B32, B32);
     MbarrierPending = "mbarrier_pending" [] [] NONE (B64);
-    AsyncCopy(elem) = "async_copy" [elem] [] NONE (B32, B64, B32);
+    AsyncCopy(access, prefetch) = "async_copy" [access prefetch] [] NONE (Address, B32, B32);
+    AsyncFill(access, prefetch, zfill) = "async_fill" [access prefetch (zfill)] [] NONE (Address, B32, Pred);
     AsyncArrive(noinc) = "async_arrive" [(noinc)] [] NONE (B32);
     AsyncCommit = "async_commit" [] [] NONE ();
     AsyncWait = "async_wait" [] [] NONE (B32);
@@ -413,14 +414,16 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
 }
 
 impl Op {
-    /// The access of a load, store, atomic or reduction.
+    /// The access of a load, store, atomic, reduction, or asynchronous copy of an element.
     pub const fn access(&self) -> Option<&Access> {
         match self {
             Op::Load(access)
             | Op::Store(access)
             | Op::Atomic(_, access)
             | Op::Red(_, access)
-            | Op::TryAtomic(_, access) => Some(access),
+            | Op::TryAtomic(_, access)
+            | Op::AsyncCopy(access, _)
+            | Op::AsyncFill(access, ..) => Some(access),
             _ => None,
         }
     }
@@ -432,7 +435,9 @@ impl Op {
             | Op::Store(access)
             | Op::Atomic(_, access)
             | Op::Red(_, access)
-            | Op::TryAtomic(_, access) => Some(access),
+            | Op::TryAtomic(_, access)
+            | Op::AsyncCopy(access, _)
+            | Op::AsyncFill(access, ..) => Some(access),
             _ => None,
         }
     }

@@ -52,9 +52,12 @@ impl Space {
     }
 }
 
-/// The space of an instruction that touches memory; `None` for fences, and for what touches none.
+/// The space of an instruction that touches memory; `None` for fences, for what touches none, and for asynchronous copies
+/// of elements, which read one space and write another.
 pub fn space(op: Op) -> Option<Space> {
     Some(match op {
+        // A group is of copies to shared memory; what they leave there comes with the wait.
+        Op::LDGDEPBAR | Op::DEPBAR_LE => Space::Shared,
         Op::LDG | Op::STG | Op::ATOMG | Op::ATOMG_CAS | Op::REDG => Space::Global,
         Op::LDS | Op::STS | Op::ATOMS | Op::ATOMS_CAS => Space::Shared,
         Op::LDL | Op::STL => Space::Local,
@@ -68,11 +71,13 @@ pub fn space(op: Op) -> Option<Space> {
 pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
     may_swap_if_disjoint(first, second) && {
         let (a, b) = (first.row().effects, second.row().effects);
+        let overlap = |a, b| matches!((a, b), (Some(a), Some(b)) if Space::may_overlap(a, b));
+        let [(read, written), (later_read, later_written)] = [spaces(first.op), spaces(second.op)];
         let conflict =
-            (a.writes_memory && (b.reads_memory || b.writes_memory)) || (a.reads_memory && b.writes_memory);
+            overlap(written, later_read) || overlap(written, later_written) || overlap(read, later_written);
         // What a fence holds back has been decided: it has no address.
         let is_fence = a.fence || b.fence;
-        !conflict || is_fence || is_invariant(first) || is_invariant(second) || !spaces_overlap(first, second)
+        !conflict || is_fence || is_invariant(first) || is_invariant(second)
     }
 }
 
@@ -110,7 +115,7 @@ fn is_fenced<R: Register>(inst: &Inst<R>) -> bool {
 /// Whether other threads may tell its place among the strong accesses of its thread.
 pub fn is_strong<R: Register>(inst: &Inst<R>) -> bool {
     let effects = inst.row().effects;
-    let atomic = effects.reads_memory && effects.writes_memory && !effects.fence;
+    let atomic = effects.reads_memory && effects.writes_memory && !effects.fence && space(inst.op).is_some();
     atomic || inst.modifier(ModKind::Order) == ".STRONG"
 }
 
@@ -122,11 +127,13 @@ fn is_invariant<R: Register>(inst: &Inst<R>) -> bool {
     !effects.writes_memory && (constant || inst.modifier(ModKind::Order) == ".CONSTANT")
 }
 
-fn spaces_overlap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
-    match (space(first.op), space(second.op)) {
-        (Some(a), Some(b)) => a.may_overlap(b),
-        _ => true,
+/// The spaces that an instruction reads and writes. One that is not known may be any.
+fn spaces(op: Op) -> (Option<Space>, Option<Space>) {
+    if op == Op::LDGSTS {
+        return (Some(Space::Global), Some(Space::Shared));
     }
+    let (effects, space) = (op.row().effects, space(op).unwrap_or(Space::Generic));
+    (effects.reads_memory.then_some(space), effects.writes_memory.then_some(space))
 }
 
 #[cfg(test)]
@@ -240,11 +247,34 @@ mod tests {
     }
 
     #[test]
+    fn copies_are_ordered_as_reads_of_global_and_writes_of_shared_memory() {
+        let copy = Inst::new(Op::LDGSTS).with(".128").ops([near(), address()]);
+        let [lds, sts] = [Op::LDS, Op::STS].map(|op| match op {
+            Op::LDS => Inst::new(op).ops([r(0), near()]),
+            _ => Inst::new(op).ops([near(), r(0)]),
+        });
+        let commit = Inst::new(Op::LDGDEPBAR);
+        let wait = Inst::new(Op::DEPBAR_LE).ops([Operand::imm(0), Operand::imm(1)]);
+        for other in [&lds, &sts, &stg(), &copy, &commit, &wait] {
+            assert!(!may_swap(&copy, other) && !may_swap(other, &copy), "{other}");
+        }
+        assert!(may_swap(&copy, &ldg()) && may_swap(&ldg(), &copy));
+        for own in [&lds, &sts, &commit, &wait] {
+            assert!(!may_swap(&wait, own) && !may_swap(own, &wait), "{own}");
+        }
+        for free in [&ldg(), &stg(), &strong(ldg())] {
+            assert!(may_swap(&wait, free) && may_swap(free, &wait), "{free}");
+            assert!(may_swap(&commit, free) && may_swap(free, &commit), "{free}");
+        }
+        assert!(!may_swap(&copy, &Inst::new(Op::MEMBAR)) && !may_swap(&wait, &bar(Op::BAR_SYNC)));
+    }
+
+    #[test]
     fn every_memory_instruction_has_a_space_or_is_a_fence() {
         for &op in Op::ALL {
             let effects = op.row().effects;
             if (effects.reads_memory || effects.writes_memory) && !effects.fence {
-                assert!(space(op).is_some(), "{op:?}");
+                assert!(space(op).is_some() || op == Op::LDGSTS, "{op:?}");
             }
         }
     }

@@ -45,6 +45,7 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
                 _ if op.is_cta_barrier() => choice % 16,
                 // A set of scoreboards.
                 Op::DEPBAR_ALL => 1 + choice % 63,
+                Op::DEPBAR_LE => choice % 6,
                 _ => 0x3f80_0000,
             }),
         ),

@@ -160,6 +160,37 @@ fn perform(memory: &mut Memory<'_>, lane: u32, effect: Effect) -> Result<(), Fau
     }
 }
 
+/// Where the element of a copy lies and how many of its bytes are read, given the address that the instruction has: with `zfill`,
+/// as many bytes above that of the element as there are zeros.
+pub(crate) fn filled(at: u64, size: u32, zfill: bool, copies: bool) -> (u64, u32) {
+    let zeros = if zfill { at % u64::from(size) } else { 0 };
+    (at - zeros, if copies { size - zeros as u32 } else { 0 })
+}
+
+/// Asks for the copy of an element of `size` bytes, of which `bytes` are read.
+///
+/// # Errors
+/// A bad address, which is the fault of the one who gives it; more bytes than there are.
+pub(crate) fn copy_element(
+    memory: &mut Memory<'_>,
+    (thread, lane): (u32, u32),
+    from: u64,
+    to: u64,
+    (bytes, size): (u32, u32),
+) -> Result<(), Fault> {
+    if bytes > size {
+        return Err(Fault::new(lane, format!("copies {bytes} bytes to an element of {size}")));
+    }
+    memory.access(Space::Shared, lane, to, size, AccessKind::Write)?;
+    if bytes != 0 {
+        memory.access(Space::Global, lane, from, size, AccessKind::Read)?;
+    }
+    let (from, to) = ((Space::Global, from), (Space::Shared, to));
+    let effect = Effect::Copy { from, to, bytes, zeros: size - bytes, tell: None };
+    memory.cta().copies.ask(thread, Kind::Element, effect);
+    Ok(())
+}
+
 /// Changes an mbarrier in shared memory; gives what `f` gives and the state before.
 pub(crate) fn change<T>(
     memory: &mut Memory<'_>,

@@ -8,7 +8,7 @@
 //! mbarrier_parity.try.acquire.cta v1, 0      // true, or false after a while
 //! ```
 
-use crate::asynchronous::{Copies, change};
+use crate::asynchronous::{Copies, Kind, change};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::random::Random;
@@ -70,6 +70,24 @@ pub(crate) fn tick(step: &mut Step<'_>, lane: u32, random: &mut Random) -> Resul
     with_copies(step, |copies, step| copies.tick(&mut step.memory, lane, random))
 }
 
+/// Makes the copies that the executing lanes wait for: of each kind all groups of a lane but the last `most`. Of what else is
+/// under way a part may be made once, as late as can be.
+///
+/// # Errors
+/// A copy that goes wrong.
+pub(crate) fn wait_for_groups(step: &mut Step<'_>, random: &mut Random, most: u32) -> Result<(), Fault> {
+    tick(step, step.lanes.trailing_zeros(), random)?;
+    with_copies(step, |copies, step| {
+        for lane in lanes_of(step.lanes) {
+            let thread = step.memory.first_thread + lane;
+            for kind in [Kind::Element, Kind::BulkStore] {
+                copies.wait(&mut step.memory, lane, (thread, kind), Some(most))?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Makes the copies of a kind that a thread waits for: all groups but the last `most`, or without a number everything.
 ///
 /// # Errors
@@ -78,7 +96,7 @@ pub(crate) fn wait_for_copies(
     step: &mut Step<'_>,
     lane: u32,
     random: &mut Random,
-    kind: crate::asynchronous::Kind,
+    kind: Kind,
     most: Option<u32>,
 ) -> Result<(), Fault> {
     tick(step, lane, random)?;

@@ -8,6 +8,29 @@ use ptxc_sim::{Case, Options, Report, SimError, run_ssa};
 
 const SEEDS: u64 = 40;
 
+/// A launch with an input of 64 words that count from 100 and an output of 64 words.
+fn case(threads: u32) -> Case {
+    let bytes = |words: Vec<u32>| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let buffer = |name: &str, init: Vec<u32>| {
+        let (elem, tolerance) = (Elem::U32, Tolerance::Exact);
+        Argument::Buffer(Buffer { name: name.to_string(), elem, init: bytes(init), expect: None, tolerance })
+    };
+    Case {
+        ptx: PathBuf::new(),
+        entry: "k".to_string(),
+        grid: [1, 1, 1],
+        block: [threads, 1, 1],
+        dynamic_smem: 0,
+        args: vec![buffer("in", (100..164).collect()), buffer("out", vec![0; 64])],
+    }
+}
+
+/// The output of a launch.
+fn words(report: Report) -> Vec<u32> {
+    let content = report.outcomes[1].content.chunks_exact(4);
+    content.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
+}
+
 /// What a kernel leaves in its output of 64 words, given 64 words that count from 100, for each of some seeds.
 fn outputs(threads: u32, body: &str) -> Result<Vec<Vec<u32>>, SimError> {
     let text = format!(
@@ -15,23 +38,7 @@ fn outputs(threads: u32, body: &str) -> Result<Vec<Vec<u32>>, SimError> {
          symbol @bar shared size 8 align 8\n{body}}}\n"
     );
     let func = parse_function(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
-    let bytes = |words: Vec<u32>| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    let buffer = |name: &str, init: Vec<u32>| {
-        let (elem, tolerance) = (Elem::U32, Tolerance::Exact);
-        Argument::Buffer(Buffer { name: name.to_string(), elem, init: bytes(init), expect: None, tolerance })
-    };
-    let case = Case {
-        ptx: PathBuf::new(),
-        entry: "k".to_string(),
-        grid: [1, 1, 1],
-        block: [threads, 1, 1],
-        dynamic_smem: 0,
-        args: vec![buffer("in", (100..164).collect()), buffer("out", vec![0; 64])],
-    };
-    let words = |report: Report| {
-        let content = report.outcomes[1].content.chunks_exact(4);
-        content.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
-    };
+    let case = case(threads);
     let run = |seed| run_ssa(&case, &func, &[], &Options { seed, ..Options::default() }).map(words);
     (0..SEEDS).map(run).collect()
 }
@@ -54,9 +61,9 @@ fn copied(wait: &str) -> Vec<Vec<u32>> {
     place = iadd.b64 out, wide
     store.shared.b32.v4 [to], zero, zero, zero, zero
     size = const.b32 0xc
-    async_copy.b128 to, from, size
+    async_copy.global.cg.b128 [from], to, size
     async_commit
-    async_copy.b32 to, from, four
+    async_copy.global.ca.b32 [from], to, four
     async_commit
 {wait}    a, b, c, d = load.shared.b32.v4 [to]
     store.global.b32.v4 [place], a, b, c, d
@@ -214,7 +221,7 @@ block1:
     jump block2
 block2:
     bar.sync zero
-    async_copy.b128 to, from, sixteen
+    async_copy.global.cg.b128 [from], to, sixteen
     async_arrive.noinc bar
     jump block3
 block3:
@@ -253,4 +260,37 @@ fn misuse_is_a_fault() {
             other => panic!("{what}: {other:?}"),
         }
     }
+}
+
+/// Two groups of copies on the machine, then waits; each thread puts out a word of either group.
+fn copied_by_machine(waits: &str) -> Vec<Vec<u32>> {
+    let text = format!(
+        ".target sm_80\n.resources registers=10, uniform=2, shared=512\n.parameters in b64 +0, out b64 +8\n.text.k:\n\
+         S2R R0, SR_TID.X ;\nULDC.64 UR0, c[0x0][0x118] ;\nMOV R2, c[0x0][0x160] ;\nMOV R3, c[0x0][0x164] ;\n\
+         IMAD.WIDE.U32 R2, R0, 0x8, R2 ;\nMOV R4, c[0x0][0x168] ;\nMOV R5, c[0x0][0x16c] ;\n\
+         IMAD.WIDE.U32 R4, R0, 0x8, R4 ;\nSHF.L.U32 R6, R0, 0x3, RZ ;\nSTS.64 [R6], RZ ;\n\
+         LDGSTS.E [R6], desc[UR0][R2.64] ;\nLDGDEPBAR ;\nLDGSTS.E [R6+0x4], desc[UR0][R2.64+0x4] ;\nLDGDEPBAR ;\n\
+         {waits}LDS.64 R8, [R6] ;\nSTG.E.64 desc[UR0][R4.64], R8 ;\nEXIT ;\n"
+    );
+    let options = ptxc_sass::text::ReadOptions { without_control: true, ..Default::default() };
+    let kernels = ptxc_sass::text::parse_programs(&text, &options)
+        .unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let case = case(32);
+    let run = |seed| {
+        let options = Options { seed, ..Options::default() };
+        ptxc_sim::run_sass(&case, &kernels[0].program, &options).map(words).expect("it runs")
+    };
+    (0..SEEDS).map(run).collect()
+}
+
+#[test]
+fn on_the_machine_copies_come_as_late_as_the_wait_for_them() {
+    let all: Vec<u32> = (100..164).collect();
+    assert!(copied_by_machine("DEPBAR.LE SB0, 0x0 ;\n").iter().all(|words| *words == all));
+    let none = copied_by_machine("");
+    assert!(none.iter().all(|words| words.iter().all(|&word| word == 0)), "a missing wait shows");
+    let first = copied_by_machine("DEPBAR.LE SB0, 0x1 ;\n");
+    assert!(first.iter().flatten().step_by(2).all(|&word| word != 0), "the first group is there");
+    assert!(first.iter().any(|words| *words != all), "the second need not be");
+    assert!(copied_by_machine("DEPBAR.LE SB0, 0x2 ;\n").iter().any(|words| words[0] == 0));
 }

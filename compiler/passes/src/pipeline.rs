@@ -390,6 +390,7 @@ pub fn code_with(
         schedule::post_ra(&mut laid_out, arch, heuristic)
             .map_err(|error| illegal_order("schedule-post-ra", &error))?;
     }
+    layout::space_copies(&mut laid_out, arch, is_kernel);
     go_on(observer, "schedule-post-ra", &laid_out)?;
 
     observer.before("control", &laid_out);

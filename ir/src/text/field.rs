@@ -8,7 +8,8 @@ use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
     Approx, BarrierKind, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency, MatchMode,
-    MbarrierArrive, MbarrierUpdate, MbarrierWait, Proxy, ReduxOp, Rounding, ShflMode, SpecialReg, VoteMode,
+    MbarrierArrive, MbarrierUpdate, MbarrierWait, Prefetch, Proxy, ReduxOp, Rounding, ShflMode, SpecialReg,
+    VoteMode,
 };
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
@@ -230,6 +231,19 @@ impl Modifier for FloatMode {
             sat: input.flag("sat"),
             contract: input.flag("contract"),
         })
+    }
+}
+
+/// A hint that is left out where it says nothing.
+impl Modifier for Prefetch {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        if *self != Prefetch::Needed {
+            out.word(self.name());
+        }
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        Ok(input.optional().unwrap_or(Prefetch::Needed))
     }
 }
 

@@ -153,7 +153,8 @@ block0:
     v303 = mbarrier_state.test.acquire.cta v5, v302
     v304 = mbarrier_parity.try_for.relaxed.cluster v5, v1, v1
     v305 = mbarrier_pending v302
-    async_copy.b32 v5, v4, v1
+    async_copy.global.ca.b32 [v4 + 8], v5, v1
+    async_fill.global.cg.b128.l2_128.zfill [v4], v5, v0
     async_arrive.noinc v5
     async_commit
     async_wait v1

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::{Level, Report, Rule};
 use crate::entities::{Block, Inst};
 use crate::function::{CalleeKind, Function, FunctionKind};
-use crate::memory::{Access, AtomicOp, Order, Space};
+use crate::memory::{Access, AtomicOp, CacheOp, Order, Space};
 use crate::op::Op;
 use crate::signature::{Arg, Types, arguments, row};
 use crate::symbol::SymbolData;
@@ -185,6 +185,9 @@ fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
     if !lanes.contains(&access.lanes) || access.bytes() > 32 {
         return Err(format!("{} elements of {} bytes", access.lanes, access.elem.bytes()));
     }
+    if matches!(op, Op::AsyncCopy(..) | Op::AsyncFill(..)) {
+        return copy_is_sound(access);
+    }
     if access.elem.bytes() * 8 > width {
         return Err(format!("a value of {width} bits does not hold {}", access.elem));
     }
@@ -212,4 +215,21 @@ fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
         return Err(format!("{} is read-only", access.space));
     }
     Ok(())
+}
+
+/// An asynchronous copy reads one element of global memory, for which the cache of the SM may be passed by.
+fn copy_is_sound(access: &Access) -> Result<(), String> {
+    if access.space != Space::Global || access.order != Order::Weak || access.lanes != 1 {
+        return Err("a copy reads one element of global memory without order".to_string());
+    }
+    let suits = match access.cache {
+        CacheOp::Cg => access.elem.bytes() == 16,
+        CacheOp::Ca => matches!(access.elem.bytes(), 4 | 8 | 16),
+        _ => false,
+    };
+    if suits {
+        Ok(())
+    } else {
+        Err(format!("a copy of {} by the cache operator {}", access.elem, access.cache))
+    }
 }

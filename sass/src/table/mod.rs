@@ -9,6 +9,7 @@ mod archs;
 mod atomic;
 mod control_flow;
 mod convert;
+mod copies;
 mod double;
 mod fence;
 mod float;
@@ -74,6 +75,7 @@ opcodes! {
     memory { LDG STG LDS STS LDL STL LDC ULDC LD ST }
     atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS QSPC }
     fence { MEMBAR ERRBAR CGAERRBAR CCTL_IVALL FENCE_VIEW_ASYNC DEPBAR_ALL UTMACCTL_IV UTMACMDFLUSH }
+    copies { LDGSTS LDGDEPBAR DEPBAR_LE LDS_NEVER }
     mbarrier { SYNCS_EXCH SYNCS_ARRIVE SYNCS_PHASECHK SYNCS_CCTL_IV ARRIVES ATOMS_ARRIVE UCGABAR_ARV UCGABAR_WAIT ACQBULK PREEXIT }
     warp { SHFL VOTE MATCH_ANY MATCH_ANY_64 MATCH_ALL MATCH_ALL_64 REDUX ELECT VOTEU }
     sync { BAR_SYNC BAR_ARV BAR_RED BAR_SCAN BAR_SYNCALL B2R R2B WARPSYNC WARPSYNC_ALL WARPSYNC_COLLECTIVE WARPSYNC_COLLECTIVE_ALL ENDCOLLECTIVE NANOSLEEP }
@@ -86,6 +88,16 @@ impl Op {
     /// Whether threads arrive at a CTA barrier, of whatever kind.
     pub const fn is_cta_barrier(self) -> bool {
         matches!(self, Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED | Op::BAR_SCAN | Op::BAR_SYNCALL)
+    }
+
+    /// Whether its guard is `!PT`, so that it issues and does nothing.
+    pub const fn is_never_executed(self) -> bool {
+        matches!(self, Op::LDS_NEVER)
+    }
+
+    /// Whether it makes a group of asynchronous copies, which a scoreboard counts until they are done.
+    pub const fn commits_copies(self) -> bool {
+        matches!(self, Op::LDGDEPBAR | Op::UTMACMDFLUSH)
     }
 
     /// Whether a 64-bit address may be named with a descriptor: not where the instruction compares and swaps, or asks in

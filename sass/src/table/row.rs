@@ -309,6 +309,8 @@ pub enum ImmFormat {
     DoubleHigh,
     /// `{5,4,3,2,1,0}`: a set of scoreboards, a bit each.
     Scoreboards,
+    /// `SB0`: a scoreboard.
+    Scoreboard,
     /// `1, 0.5`: two binary16, the high one first.
     HalfPair,
     /// The same of two bfloat16.
@@ -397,6 +399,8 @@ pub struct Slot {
     pub names_uniform: bool,
     /// Whether it stands in brackets: a pair of uniform registers that holds an address.
     pub bracketed: bool,
+    /// Whether an address is one of 32 bits though the instruction has `.E`.
+    pub narrow: bool,
     /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
     /// the targets of an indexed branch. Only the last slot of a row.
     pub repeated: bool,
@@ -426,6 +430,7 @@ impl Slot {
             spaced: false,
             names_uniform: false,
             bracketed: false,
+            narrow: false,
             repeated: false,
             limits: &[],
             bits: Bits { lo: 0, len: 0 },
@@ -529,6 +534,12 @@ impl Slot {
         self
     }
 
+    /// The same for addresses of 32 bits beside a longer one.
+    pub const fn narrow(mut self) -> Slot {
+        self.narrow = true;
+        self
+    }
+
     /// The same, filled any number of times.
     pub const fn repeated(mut self) -> Slot {
         self.repeated = true;
@@ -581,6 +592,9 @@ impl Slot {
     pub fn check<R: Register>(&self, operand: &Operand<R>) -> Result<(), String> {
         if !self.kinds.contains(Kinds::of(operand)) {
             return Err(format!("cannot be {:?}", operand.kind));
+        }
+        if matches!(operand.kind, OperandKind::Mem(address) if self.narrow && address.wide) {
+            return Err("is an address of 32 bits".to_string());
         }
         let flags = operand.flags;
         if (flags.neg && !self.neg) || (flags.abs && !self.abs) || (flags.not && !self.not) {

@@ -138,9 +138,9 @@ fn the_text_names_the_row() {
             }
             for mut inst in variants {
                 let extended = inst.modifier(ModKind::Extended) == ".E";
-                for operand in &mut inst.operands {
+                for (operand, slot) in inst.operands.iter_mut().zip(row.slots) {
                     if let OperandKind::Mem(address) = &mut operand.kind {
-                        address.wide = extended;
+                        address.wide = extended && !slot.narrow;
                     }
                 }
                 assert_eq!(inst.check_form(), Ok(()), "{inst}");

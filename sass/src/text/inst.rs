@@ -34,7 +34,9 @@ pub fn write_inst<R: Register>(
     functions: &[ProgramFunction],
     arch: Arch,
 ) -> fmt::Result {
-    if let Some(guard) = inst.guard {
+    if inst.op.is_never_executed() {
+        out.write_str(NEVER)?;
+    } else if let Some(guard) = inst.guard {
         write!(out, "@{}{} ", if guard.negated { "!" } else { "" }, guard.reg)?;
     }
     let row = inst.row();
@@ -63,6 +65,9 @@ pub fn write_inst<R: Register>(
     }
     Ok(())
 }
+
+/// The guard of what is never executed.
+pub(super) const NEVER: &str = "@!PT ";
 
 /// What stands around the targets of an indexed branch.
 pub(super) const TARGETS_BEGIN: &str = " (*\"BRANCH_TARGETS ";
@@ -161,6 +166,7 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
     match format {
         ImmFormat::Signed if (bits as i32) < 0 => write!(out, "-{:#x}", (bits as i32).unsigned_abs()),
         ImmFormat::Hex | ImmFormat::Signed => write!(out, "{bits:#x}"),
+        ImmFormat::Scoreboard => write!(out, "SB{bits}"),
         ImmFormat::Scoreboards => {
             let set: Vec<String> =
                 (0..32).rev().filter(|n| bits >> n & 1 == 1).map(|n| n.to_string()).collect();

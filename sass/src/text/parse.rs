@@ -124,6 +124,10 @@ pub(super) fn parse_named(
     names: &mut dyn Names,
 ) -> Result<(Inst<PReg>, u8), ParseError> {
     let line = line.trim().trim_end_matches(';').trim_end();
+    let (is_never_executed, line) = match line.strip_prefix(inst::NEVER) {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, line),
+    };
     let (guard, line) = match line.strip_prefix('@') {
         Some(rest) => {
             let (guard, rest) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -132,7 +136,7 @@ pub(super) fn parse_named(
                 None => (false, guard),
             };
             let reg = register(name).filter(|kind| matches!(kind, OperandKind::Reg(r) if is_predicate(*r)));
-            let Some(OperandKind::Reg(reg)) = reg else {
+            let Some(OperandKind::Reg(reg)) = reg.filter(|_| !is_never_executed) else {
                 return Err(ParseError::Guard(guard.to_string()));
             };
             (Some(crate::Guard { reg, negated }), rest.trim_start())
@@ -153,7 +157,7 @@ pub(super) fn parse_named(
     };
     let rows = rows(arch).get(first_word(&mnemonic)).ok_or_else(|| ParseError::Mnemonic(mnemonic.clone()))?;
     let mut error = ParseError::Modifiers(mnemonic.clone());
-    for &op in rows {
+    for &op in rows.iter().filter(|op| op.is_never_executed() == is_never_executed) {
         let rest = mnemonic.strip_prefix(op.row().mnemonic_on(arch));
         let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('.')) else { continue };
         let mut inst = Inst::new(op);
@@ -235,7 +239,8 @@ fn fill(
             }
             None => operand(text, slot, names),
         };
-        let read = read.and_then(|(operand, reused)| Some((complete_address(inst, arch, operand)?, reused)));
+        let read =
+            read.and_then(|(operand, reused)| Some((complete_address(inst, slot, arch, operand)?, reused)));
         match read.filter(|(operand, _)| slot.check(operand).is_ok()) {
             Some((operand, reused)) => {
                 inst.operands[index] = operand;
@@ -257,8 +262,15 @@ fn fill(
 
 /// Makes the address of an extended access 64 bits wide where its text does not tell. Others that are not wide are
 /// not in the table.
-fn complete_address(inst: &Inst<PReg>, arch: Arch, mut operand: Operand<PReg>) -> Option<Operand<PReg>> {
-    if let OperandKind::Mem(address) = &mut operand.kind {
+fn complete_address(
+    inst: &Inst<PReg>,
+    slot: &Slot,
+    arch: Arch,
+    mut operand: Operand<PReg>,
+) -> Option<Operand<PReg>> {
+    if let OperandKind::Mem(address) = &mut operand.kind
+        && !slot.narrow
+    {
         let is_extended = inst.modifier(ModKind::Extended) == ".E" && address.base.is_some();
         if is_extended && !address.wide && address.uniform.is_none() {
             if inst::has_address_suffix(inst.op, arch, address.descriptor.is_some()) {
@@ -331,6 +343,9 @@ fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
             return set
                 .map(|n| n.trim().parse().ok().filter(|&n: &u32| n < 6))
                 .try_fold(0, |set, n| Some(set | 1 << n?));
+        }
+        ImmFormat::Scoreboard => {
+            return text.strip_prefix("SB")?.parse().ok().filter(|&n: &u32| n < 6);
         }
         ImmFormat::Float => return float::parse_f32(text),
         ImmFormat::DoubleHigh => return float::parse_f64_high(text),

@@ -20,6 +20,8 @@
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
 //!   before the next `BAR`; from `CGAERRBAR` to a barrier it is 8 as well. Other architectures have other figures
 //!   ([`Ahead`]).
+//! - **Groups of copies.** A wait for groups of asynchronous copies (`DEPBAR.LE`) names the scoreboard that each of them sets,
+//!   which must be visible.
 //! - **Barrier results.** From `B2R` to the next `BAR` it is 2 cycles, 4 before sm_90, with or without a wait for the
 //!   result. `B2R` comes before the warp's next CTA barrier: on no path does one lie between it and the
 //!   barrier whose result it reads, nor a call, which may hold one. What a guard keeps from issuing counts as issued.
@@ -73,6 +75,8 @@ pub enum HazardKind {
     LostResult,
     /// A CTA barrier that trap handlers alone may have, or may not have.
     TrapMode,
+    /// A wait for groups of copies does not know of a group.
+    LostGroup,
 }
 
 impl HazardKind {
@@ -127,6 +131,7 @@ impl fmt::Display for Hazard {
             HazardKind::Format => {
                 return write!(f, "/*{:04x}*/ has an illegal control field", self.consumer * 16);
             }
+            HazardKind::LostGroup => "does not wait for the copies",
             HazardKind::LostResult => "reads a barrier result behind",
             HazardKind::TrapMode => return write!(f, "/*{:04x}*/ is not for this mode", self.consumer * 16),
             HazardKind::FallsOff => return write!(f, "/*{:04x}*/ runs past the end", self.consumer * 16),
@@ -136,7 +141,7 @@ impl fmt::Display for Hazard {
             write!(f, " {reg}")?;
         }
         let of = match self.kind {
-            HazardKind::Raw | HazardKind::Waw => " of",
+            HazardKind::Raw | HazardKind::Waw | HazardKind::LostGroup => " of",
             HazardKind::Boundary => " of",
             HazardKind::War => ", which is still to be read by",
             _ => "",

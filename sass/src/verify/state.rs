@@ -4,8 +4,9 @@ use smallvec::SmallVec;
 
 use super::{Hazard, HazardKind, Lack, Order};
 use crate::arch::Arch;
-use crate::inst::{Access, AccessRole};
+use crate::inst::{Access, AccessRole, Inst};
 use crate::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
+use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, Register};
 use crate::table::{BarrierResult, Completion, Op, Pipe};
@@ -65,6 +66,17 @@ impl Fixed {
     }
 }
 
+/// Groups of asynchronous copies that are under way and set the same scoreboards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Groups {
+    /// The scoreboards that count them.
+    scoreboards: u8,
+    /// Cycles since the youngest was made, up to [`VISIBLE`].
+    age: u8,
+    /// The instruction that made the youngest.
+    producer: u32,
+}
+
 /// What is known of the barrier result of the warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum ResultState {
@@ -85,6 +97,8 @@ pub(super) struct State {
     /// By the number of an [`Ahead`], the last such instruction and its age, up to [`HORIZON`].
     ahead: [Option<(u32, u8)>; Ahead::ALL.len()],
     result: ResultState,
+    /// By the scoreboards that they set.
+    groups: SmallVec<[Groups; 1]>,
     order: Order,
 }
 
@@ -96,6 +110,7 @@ impl State {
         for path in paths {
             joined.fixed.extend(&path.fixed);
             joined.pending.extend(&path.pending);
+            joined.groups.extend_from_slice(&path.groups);
             for (mine, theirs) in joined.ahead.iter_mut().zip(path.ahead) {
                 *mine = younger(*mine, theirs);
             }
@@ -107,6 +122,8 @@ impl State {
         joined.fixed.dedup_by_key(|f| f.key());
         joined.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
         joined.pending.dedup_by_key(|p| p.key());
+        joined.groups.sort_unstable();
+        joined.groups.dedup_by_key(|groups| groups.scoreboards);
         joined
     }
 
@@ -116,6 +133,7 @@ impl State {
         let control = &coded.control;
         if control.wait_mask != 0 {
             self.pending.retain(|p| !p.is_ended_by(control.wait_mask));
+            self.end_groups(control.wait_mask);
         }
         let accesses = coded.inst.accesses();
         for access in &accesses {
@@ -127,6 +145,7 @@ impl State {
         }
         self.check_ahead(program.arch, coded, index, report);
         self.check_result(coded, index, report);
+        self.check_groups(&coded.inst, index, report);
         check_mode(program, index, report);
         check_reuse(coded, index, report);
         if control.check().is_err() {
@@ -195,6 +214,35 @@ impl State {
                 let (kind, lack) = (HazardKind::of_ahead(ahead), Lack::Cycles { need, have });
                 report(Hazard { consumer: index, producer, kind, reg: None, lack });
             }
+        }
+    }
+
+    /// Forgets the groups that a wait for these scoreboards ends.
+    fn end_groups(&mut self, waits: u8) {
+        self.groups.retain(|groups| groups.scoreboards & waits == 0 || groups.age < VISIBLE);
+    }
+
+    /// A wait for groups of copies: whether its scoreboard counts all that are under way.
+    fn check_groups(&mut self, inst: &Inst<PReg>, index: u32, report: &mut dyn FnMut(Hazard)) {
+        if inst.op != Op::DEPBAR_LE {
+            return;
+        }
+        let imm = |name| match inst.get(name).map(|operand| operand.kind) {
+            Some(OperandKind::Imm(bits)) => bits,
+            _ => 0,
+        };
+        let named = 1u8.checked_shl(imm("scoreboard")).unwrap_or(0);
+        for groups in &self.groups {
+            let lack = match groups {
+                Groups { scoreboards, .. } if scoreboards & named == 0 => Lack::Rule,
+                Groups { age, .. } if *age < VISIBLE => Lack::Cycles { need: VISIBLE, have: *age },
+                _ => continue,
+            };
+            let (producer, kind) = (groups.producer, HazardKind::LostGroup);
+            report(Hazard { consumer: index, producer, kind, reg: None, lack });
+        }
+        if imm("n") == 0 && inst.guard.is_none() {
+            self.end_groups(named);
         }
     }
 
@@ -309,6 +357,13 @@ impl State {
             };
             self.pending.retain(|pending| !is_read(pending));
         }
+        // Where no wait asks for a group, as behind `UTMACCTL`, nothing needs to count it.
+        if coded.inst.op.commits_copies() {
+            let new = Groups { scoreboards: write | read, age: 0, producer: index };
+            self.groups.retain(|groups| groups.scoreboards != new.scoreboards);
+            self.groups.push(new);
+            self.groups.sort_unstable();
+        }
         if let Some(ahead) = Ahead::of(&coded.inst) {
             self.ahead[ahead as usize] = Some((index, 0));
         }
@@ -352,6 +407,9 @@ impl State {
                 let [youngest, young, counted] = pending.followers;
                 pending.followers = [0, youngest, counted | young];
             }
+        }
+        for groups in &mut self.groups {
+            groups.age = groups.age.saturating_add(cycles).min(VISIBLE);
         }
         for ahead in &mut self.ahead {
             *ahead = ahead.map(|(index, age)| (index, age.saturating_add(cycles)));

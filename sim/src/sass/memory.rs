@@ -59,7 +59,12 @@ pub(super) struct Place {
 impl Place {
     /// The address of an instruction.
     pub fn new(i: &Fields<'_>, space: Space) -> Result<Place, String> {
-        let address = i.address("addr")?;
+        Place::of(i, "addr", space)
+    }
+
+    /// The address in a slot.
+    pub fn of(i: &Fields<'_>, slot: &str, space: Space) -> Result<Place, String> {
+        let address = i.address(slot)?;
         let long = matches!(space, Space::Global | Space::Generic);
         if long && address.base_high.is_none() && address.uniform_high.is_none() {
             return Err("an address of 32 bits".to_string());

@@ -24,6 +24,7 @@
 mod alu;
 mod atomic;
 mod convert;
+mod copies;
 mod double;
 mod fields;
 mod flow;
@@ -171,6 +172,11 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::ATOMS_CAS => atomic::atoms_cas,
         Op::ATOM_CAS => atomic::atom_cas,
         Op::QSPC => atomic::qspc,
+
+        Op::LDGSTS => copies::ldgsts,
+        Op::LDGDEPBAR => copies::ldgdepbar,
+        Op::DEPBAR_LE => copies::depbar_le,
+        Op::LDS_NEVER => flow::nop,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,

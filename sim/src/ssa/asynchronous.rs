@@ -6,7 +6,7 @@ use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
 use super::Values;
 use super::decode::SlotIndex;
 use crate::access::AccessKind;
-use crate::asynchronous::{Effect, Kind, change};
+use crate::asynchronous::{Effect, Kind, change, copy_element, filled};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
@@ -61,22 +61,14 @@ pub(super) fn run(
             let pending = memory.grid.mbarriers.read(arg(0)).map_err(fault)?.pending();
             values.set(d, lane, pending.into());
         }
-        Op::AsyncCopy(elem) => {
-            let (size, bytes) = (elem.bytes(), arg(2) as u32);
-            if bytes > size {
-                return Err(fault(format!("copies {bytes} bytes to an element of {size}")));
-            }
-            // A bad address is the fault of the one who gives it.
-            memory.access(Space::Shared, lane, arg(0), size, AccessKind::Write)?;
-            memory.access(Space::Global, lane, arg(1), size, AccessKind::Read).map(|_| ()).or_else(
-                |wrong| match bytes {
-                    0 => Ok(()),
-                    _ => Err(wrong),
-                },
-            )?;
-            let (from, to) = ((Space::Global, arg(1)), (Space::Shared, arg(0)));
-            let effect = Effect::Copy { from, to, bytes, zeros: size - bytes, tell: None };
-            memory.cta().copies.ask(thread, Kind::Element, effect);
+        Op::AsyncCopy(access, _) | Op::AsyncFill(access, ..) => {
+            let size = access.elem.bytes();
+            let at = arg(0).wrapping_add_signed(access.offset.into());
+            let (from, bytes) = match *op {
+                Op::AsyncFill(_, _, zfill) => filled(at, size, zfill, arg(2) != 0),
+                _ => (at, arg(2) as u32),
+            };
+            copy_element(memory, (thread, lane), from, arg(1), (bytes, size))?;
         }
         Op::AsyncArrive(noinc) => {
             change(memory, lane, arg(0), |barrier| if noinc { Ok(()) } else { barrier.await_one_more() })?;

@@ -451,7 +451,8 @@ impl Decoder<'_> {
             | Op::MbarrierInval
             | Op::MbarrierArrive(..)
             | Op::MbarrierPending
-            | Op::AsyncCopy(_)
+            | Op::AsyncCopy(..)
+            | Op::AsyncFill(..)
             | Op::AsyncArrive(_)
             | Op::AsyncCommit
             | Op::AsyncWait

@@ -1,10 +1,17 @@
 //! Asynchronous copies.
 //!
-//! Hints to the caches are dropped. A destination in the shared memory of the cluster is taken for one of the
+//! ```text
+//! cp.async.cg.shared.global.L2::128B [%r1], [%rd1+16], 16;   =>   async_copy.global.cg.b128.l2_128 [v2 + 16], v1, 16
+//! ```
+//!
+//! An element's policy of caching is that of its global address. A destination in the shared memory of the cluster is taken for one of the
 //! CTA's own, which it is where there are no clusters.
 
-use ptxc_ir::{MemType, Op, Space, Type};
+use ptxc_ir::op::Prefetch;
+use ptxc_ir::{Access, CacheOp, MemType, Op, Space, Type};
+use ptxc_syntax::ast::OperandKind;
 
+use super::cache_policy::hinted;
 use super::form::{Form, Translated, Unsupported};
 use super::mbarrier::{B64, barrier, place};
 use super::memory;
@@ -56,21 +63,23 @@ fn wait_group(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     Ok(())
 }
 
+const PREFETCH: &[(&str, Prefetch)] =
+    &[("L2::64B", Prefetch::L64), ("L2::128B", Prefetch::L128), ("L2::256B", Prefetch::L256)];
+
 /// Takes hints; the number of operands that they bring along.
 fn hints(form: &mut Form) -> usize {
-    for hint in ["L2::64B", "L2::128B", "L2::256B"] {
-        form.take(hint);
-    }
     usize::from(form.take("L2::cache_hint"))
 }
 
 fn element(t: &mut Translator, form: &mut Form) -> Translated {
-    form.choose(&[("ca", ()), ("cg", ())]).ok_or(Unsupported)?;
+    let cache = form.choose(&[("ca", CacheOp::Ca), ("cg", CacheOp::Cg)]).ok_or(Unsupported)?;
+    let prefetch = form.choose(PREFETCH).unwrap_or(Prefetch::Needed);
     form.choose(SHARED).ok_or(Unsupported)?;
     if !form.take("global") {
         return Err(Unsupported);
     }
-    let operands = form.operands.len().checked_sub(hints(form)).ok_or(Unsupported)?;
+    let policies = hints(form);
+    let operands = form.operands.len().checked_sub(policies).ok_or(Unsupported)?;
     let size = memory::constant(form.operand(2)?)?;
     let elem = match size {
         4 => MemType::B32,
@@ -79,21 +88,30 @@ fn element(t: &mut Translator, form: &mut Form) -> Translated {
         _ => return Err(Unsupported),
     };
     let to = place(t, form.operand(0)?, Space::Shared)?;
-    let from = place(t, form.operand(1)?, Space::Global)?;
+    let mut access = Access { cache, ..Access::weak(Space::Global, elem) };
+    let mut from = memory::address(t, form.operand(1)?, &mut access)?;
+    if policies > 0 {
+        from = hinted(t, Space::Global, from, form.operand(operands)?)?;
+    }
     let whole = t.constant(Type::B32, size);
     let bytes = match operands {
         3 => whole,
         // How many bytes, or whether none.
-        4 => match t.read(form.operand(3)?, Scalar::PRED) {
-            Ok(ignored) => {
-                let none = t.constant(Type::B32, 0);
-                t.emit(Op::Select, Type::B32, &[ignored, none, whole])
+        4 => {
+            let given = form.operand(3)?;
+            let is_number = matches!(given.kind, OperandKind::Immediate(_));
+            match t.read(given, if is_number { Scalar::U32 } else { Scalar::PRED }) {
+                Ok(bytes) if is_number => bytes,
+                Ok(ignored) => {
+                    let none = t.constant(Type::B32, 0);
+                    t.emit(Op::Select, Type::B32, &[ignored, none, whole])
+                }
+                Err(_) => t.read(given, Scalar::U32)?,
             }
-            Err(_) => t.read(form.operand(3)?, Scalar::U32)?,
-        },
+        }
         _ => return Err(Unsupported),
     };
-    t.inst(Op::AsyncCopy(elem), Type::B32, &[to, from, bytes]);
+    t.inst(Op::AsyncCopy(access, prefetch), Type::B32, &[from, to, bytes]);
     Ok(())
 }
 

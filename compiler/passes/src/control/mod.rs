@@ -35,6 +35,9 @@ use stream::Stream;
 
 use crate::layout::Code;
 
+/// The scoreboard that counts the groups of asynchronous copies: ptxas's, too.
+pub(crate) const COPY_GROUPS: u8 = 0;
+
 /// How instructions are kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sync {

@@ -90,6 +90,8 @@ pub(super) struct Stream<'a> {
     pub(super) blocks: Vec<Block>,
     /// The blocks that the entry reaches, in reverse postorder.
     pub(super) order: Vec<usize>,
+    /// Whether a scoreboard counts the groups of asynchronous copies.
+    pub(super) counts_groups: bool,
 }
 
 impl<'a> Stream<'a> {
@@ -113,7 +115,9 @@ impl<'a> Stream<'a> {
                 frequency: block.frequency,
             });
         }
-        Stream { arch, entries, blocks, order: code.reverse_postorder() }
+        let of_groups = |entry: &Entry<'_>| matches!(entry.inst.op, Op::LDGDEPBAR | Op::DEPBAR_LE);
+        let counts_groups = entries.iter().any(of_groups);
+        Stream { arch, entries, blocks, order: code.reverse_postorder(), counts_groups }
     }
 
     /// The block that control most often goes on to.

@@ -62,7 +62,8 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
             | Op::Store(mut access)
             | Op::Atomic(_, mut access)
             | Op::Red(_, mut access)
-            | Op::TryAtomic(_, mut access) => {
+            | Op::TryAtomic(_, mut access)
+            | Op::AsyncFill(mut access, ..) => {
                 let place = place(&places, data.args[0]);
                 let total = place.offset + i64::from(access.offset);
                 if place.base == data.args[0] || !fits(access.space, total) {
@@ -77,6 +78,7 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
                     Op::Atomic(op, _) => Op::Atomic(op, access),
                     Op::Red(op, _) => Op::Red(op, access),
                     Op::TryAtomic(op, _) => Op::TryAtomic(op, access),
+                    Op::AsyncFill(_, prefetch, zfill) => Op::AsyncFill(access, prefetch, zfill),
                     other => other,
                 };
                 emitter.keep(inst);

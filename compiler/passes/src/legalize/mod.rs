@@ -27,6 +27,7 @@ mod bar_to_barrier;
 mod cluster_addresses;
 mod cluster_barriers;
 mod cluster_registers;
+mod copied_bytes;
 mod demanded_words;
 mod emitter;
 mod f32_approximations;
@@ -65,6 +66,7 @@ pub use bar_to_barrier::bar_to_barrier;
 pub use cluster_addresses::cluster_addresses;
 pub use cluster_barriers::cluster_barriers;
 pub use cluster_registers::cluster_registers;
+pub use copied_bytes::copied_bytes;
 pub use demanded_words::demanded_words;
 pub use f32_approximations::f32_approximations;
 pub use f32_divide::f32_divide;
@@ -115,6 +117,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("generic-atomics", generic_atomics),
     ("mbarrier-atomics", mbarrier_atomics),
     ("mbarrier-states", mbarrier_states),
+    ("copied-bytes", copied_bytes),
     ("lane-turns", lane_turns),
     ("packed-atomics", packed_atomics),
     ("split-vector-atomics", split_vector_atomics),

@@ -30,6 +30,7 @@ mod call;
 mod compare;
 mod control;
 mod convert;
+mod copies;
 mod double;
 mod fence;
 mod float;
@@ -336,6 +337,8 @@ impl Lower<'_> {
             Op::ClusterArrive(_) | Op::ClusterWait(_) | Op::GridDependency(_) => self.lower_fence(inst),
             Op::MbarrierUpdate(..) | Op::MbarrierInval | Op::MbarrierArrive(..) => self.lower_mbarrier(inst),
             Op::MbarrierState(..) | Op::MbarrierParity(..) | Op::AsyncArrive(_) => self.lower_mbarrier(inst),
+
+            Op::AsyncFill(..) | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => self.lower_copy(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {
                 self.lower_warp(inst)

@@ -10,11 +10,15 @@
 //!    the newcomer plus those by which the newcomer's waiter would be delayed by it. So an early-needed
 //!    shared load is not parked behind a slow global one while any better place exists.
 //!
+//! The scoreboard of the [groups of copies](COPY_GROUPS) is left to them, where there are any: whoever waited for it to be
+//! free would wait for all copies.
+//!
 //! Since scoreboards are counters, sharing never costs more than emptying one by a wait at this point would:
 //! nothing is ever drained to make room. Times are [estimates](crate::schedule::estimate) and only steer the choice.
 
-use ptxc_sass::Control;
+use ptxc_sass::{Control, Op};
 
+use super::super::COPY_GROUPS;
 use super::super::stream::Stream;
 use super::Need;
 use super::pending::{Sets, bits};
@@ -39,6 +43,8 @@ struct Group {
 #[derive(Debug)]
 pub(super) struct Chooser {
     groups: [Option<Group>; Control::SCOREBOARDS as usize],
+    /// The first that it may give.
+    first: usize,
 }
 
 /// What comes first on the likely path after an instruction.
@@ -52,13 +58,13 @@ struct Ahead {
 
 impl Chooser {
     /// At the start of a block, with the scoreboards that are in use there.
-    pub(super) fn new(busy: u8) -> Chooser {
+    pub(super) fn new(busy: u8, counts_groups: bool) -> Chooser {
         let mut groups = [None; Control::SCOREBOARDS as usize];
         for sb in bits(busy) {
             // From before the block: assumed to be a load from memory on its way.
             groups[usize::from(sb)] = Some(Group { ready: u64::from(estimate::GLOBAL_LOAD), waiter: None });
         }
-        Chooser { groups }
+        Chooser { groups, first: if counts_groups { usize::from(COPY_GROUPS) + 1 } else { 0 } }
     }
 
     /// After a wait.
@@ -71,6 +77,11 @@ impl Chooser {
     /// The scoreboards for an instruction of the block.
     pub(super) fn choose(&mut self, stream: &Stream<'_>, block: usize, index: usize, need: Need) -> Sets {
         let mut sets = Sets::default();
+        match stream.entries[index].inst.op {
+            Op::LDGDEPBAR => sets.write = Some(COPY_GROUPS),
+            Op::UTMACMDFLUSH if stream.counts_groups => sets.read = Some(COPY_GROUPS),
+            _ => {}
+        }
         if !need.result && !need.operands {
             return sets;
         }
@@ -99,8 +110,8 @@ impl Chooser {
             None => (0, 1),
             Some(group) => (sharing_cost(group, &newcomer), 2),
         };
-        let mut best = 0;
-        for sb in 1..self.groups.len() {
+        let mut best = self.first;
+        for sb in self.first + 1..self.groups.len() {
             if cost(&self.groups[sb]) < cost(&self.groups[best]) {
                 best = sb;
             }

@@ -5,7 +5,7 @@
 //!
 //! 1. **Need** ([`later`]). Results need a scoreboard if some later instruction reads or overwrites them;
 //!    operands that are read late need one if some later instruction overwrites them, in whatever block. A
-//!    load that nothing touches again needs none, not even before `EXIT`.
+//!    load that nothing touches again needs none, not even before `EXIT`. Groups of asynchronous copies have one of their own.
 //! 2. **Choice** ([`choose`]), a walk over the blocks in reverse postorder, done twice: the first walk does
 //!    not know yet what is in flight over the back edges of loops, the second does.
 //! 3. **Waits** ([`pending`]), by forward dataflow over the whole graph with the chosen scoreboards fixed. The
@@ -33,6 +33,7 @@ use std::collections::BTreeSet;
 use choose::Chooser;
 use pending::Pending;
 pub(super) use pending::{Sets, bits};
+use ptxc_sass::Op;
 use smallvec::SmallVec;
 
 use super::stream::Stream;
@@ -94,7 +95,8 @@ pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
     let count = stream.entries.len();
     let sets = stream.entries.iter().map(|entry| {
         let late = |write: bool| entry.touches.iter().any(|touch| touch.late && touch.write == write);
-        Sets { write: late(true).then_some(0), read: late(false).then_some(1) }
+        let is_group = entry.inst.op == Op::LDGDEPBAR;
+        Sets { write: (is_group || late(true)).then_some(0), read: late(false).then_some(1) }
     });
     Scoreboards { sets: sets.collect(), masks: vec![0b11; count], waits: vec![SmallVec::new(); count] }
 }
@@ -121,7 +123,7 @@ fn needs(stream: &Stream<'_>) -> Vec<Need> {
 fn choose_all(stream: &Stream<'_>, needs: &[Need], entry: &mut [Pending], sets: &mut [Sets]) {
     for &block in &stream.order {
         let mut state = entry[block].clone();
-        let mut chooser = Chooser::new(state.busy());
+        let mut chooser = Chooser::new(state.busy(), stream.counts_groups);
         for target in ways_after(stream, block, 0) {
             entry[target].join(&state);
         }

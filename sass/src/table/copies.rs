@@ -1,0 +1,78 @@
+//! Asynchronous copies between global and shared memory, and the waits for them.
+//!
+//! `LDGSTS` copies an element a lane. `LDGDEPBAR` makes a group of the copies so far: a scoreboard counts it until they
+//! are done. `DEPBAR.LE` waits until a scoreboard counts no more than so many.
+
+use super::archs::Archs;
+use super::row::{Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+use crate::arch::Arch;
+
+const COPY: Row = Row {
+    mnemonic: "",
+    summary: "",
+    slots: &[],
+    mods: &[],
+    pipe: Pipe::Lsu,
+    latency: LatencyClass::MioSlow,
+    completion: Completion::LateRead,
+    min_stall: 1,
+    effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE },
+    archs: Archs::since(Arch::Sm80),
+    spellings: &[],
+    opcode: 0,
+};
+
+pub(super) static LDGSTS: Row = Row {
+    mnemonic: "LDGSTS",
+    summary: "copy an element from global memory at addr to shared memory at to, at some time; zeros where ps does not \
+              hold; `.BYPASS` past the first-level cache; with `.ZFILL` the low bits of addr say how many of the last bytes \
+              are zeros",
+    slots: &[
+        Slot::read("to", Kinds::MEM).narrow(),
+        Slot::read("addr", Kinds::MEM),
+        Slot::read("ps", Kinds::P).not().hidden(),
+    ],
+    mods: &[
+        Modifier::new(ModKind::Extended, &[".E", ""]),
+        Modifier::new(ModKind::Cache, &["", ".BYPASS"]),
+        Modifier::new(ModKind::Variant, &["", ".LTC64B", ".LTC128B", ".LTC256B"]),
+        Modifier::new(ModKind::Size, &["", ".64", ".128"]),
+        Modifier::new(ModKind::Mode, &["", ".ZFILL"]),
+    ],
+    opcode: 0xfae,
+    ..COPY
+};
+
+pub(super) static LDGDEPBAR: Row = Row {
+    mnemonic: "LDGDEPBAR",
+    summary: "the LDGSTS so far are a group: its scoreboard counts one more until they are done",
+    completion: Completion::Variable,
+    min_stall: 2,
+    effects: Effects { reads_memory: true, ..Effects::NONE },
+    opcode: 0x9af,
+    ..COPY
+};
+
+pub(super) static DEPBAR_LE: Row = Row {
+    mnemonic: "DEPBAR.LE",
+    summary: "wait until the scoreboard counts no more than n",
+    slots: &[Slot::read("scoreboard", Kinds::IMM).imm(ImmFormat::Scoreboard), Slot::read("n", Kinds::IMM)],
+    pipe: Pipe::Control,
+    latency: LatencyClass::Branch,
+    completion: Completion::Fixed,
+    min_stall: 4,
+    effects: Effects { writes_memory: true, ..Effects::NONE },
+    archs: Archs::ALL,
+    opcode: 0x91a,
+    ..COPY
+};
+
+pub(super) static LDS_NEVER: Row = Row {
+    mnemonic: "LDS",
+    summary: "a load whose guard is !PT: it takes a place in the queue of the memory unit and does nothing",
+    slots: &[Slot::def("d", Kinds::R), Slot::read("addr", Kinds::MEM)],
+    completion: Completion::Fixed,
+    effects: Effects::NONE,
+    opcode: 0x984,
+    ..COPY
+};
