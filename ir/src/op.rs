@@ -660,11 +660,12 @@ pub enum Op {
     /// for all threads; made by legalization.
     Barrier(BarrierKind, bool, bool),
 
-    /// `()`: the thread arrives at the barrier of its cluster; the order is `release` or `relaxed`.
-    ClusterArrive(Order),
+    /// `()`: the thread arrives at the barrier of its cluster; the order is `release` or `relaxed`. With the flag,
+    /// `.aligned`, all threads of the warp execute it together.
+    ClusterArrive(Order, bool),
     /// `()`: the thread waits until all threads of its cluster have arrived; the order is `acquire` or, behind
-    /// legalization, `relaxed`.
-    ClusterWait(Order),
+    /// legalization, `relaxed`. The flag is as that of [`Op::ClusterArrive`].
+    ClusterWait(Order, bool),
     /// `()`: to and from kernels that run before and after this one.
     GridDependency(GridDependency),
 
@@ -833,7 +834,7 @@ impl Op {
             Op::MbarrierState(..) | Op::MbarrierParity(..) => Results::One(Type::Pred),
             Op::MbarrierPending => Results::One(Type::B32),
             Op::MbarrierUpdate(..) | Op::MbarrierInval => Results::None,
-            Op::ClusterArrive(_) | Op::ClusterWait(_) | Op::GridDependency(_) => Results::None,
+            Op::ClusterArrive(..) | Op::ClusterWait(..) | Op::GridDependency(_) => Results::None,
             Op::AsyncCopy(..) | Op::AsyncFill(..) | Op::AsyncArrive(_) | Op::AsyncCommit => Results::None,
             Op::AsyncWait | Op::AsyncWaitAll => Results::None,
             Op::BulkLoad | Op::BulkStore | Op::BulkCommit | Op::BulkWait(_) => Results::None,
@@ -848,7 +849,8 @@ impl Op {
         }
     }
 
-    /// Whether the operation becomes several slow instructions, so that it should not run needlessly.
+    /// Whether the operation becomes several slow instructions, so that it should not run needlessly; a cache policy is
+    /// that of one of the threads that make it, and must not be made by others.
     pub const fn is_expensive(&self) -> bool {
         matches!(
             self,
@@ -859,6 +861,7 @@ impl Op {
                 | Op::Fdiv(_)
                 | Op::Fsqrt(_)
                 | Op::FdivApprox(..)
+                | Op::CachePolicy
                 | Op::Fapprox(..)
                 | Op::Call(..)
                 | Op::CallIndirect(_)
@@ -881,8 +884,8 @@ impl Op {
             }
             Op::Bar(_)
             | Op::Barrier(..)
-            | Op::ClusterArrive(_)
-            | Op::ClusterWait(_)
+            | Op::ClusterArrive(..)
+            | Op::ClusterWait(..)
             | Op::WarpSync
             | Op::Call(_, false)
             | Op::CallIndirect(_) => Effects {

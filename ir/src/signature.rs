@@ -339,8 +339,8 @@ op_table! {
     Bar(kind) = "bar" [kind] [] NONE (B32);
     Barrier(kind, aligned, packed) = "barrier" [kind (aligned) (packed)] [] NONE (B32);
 
-    ClusterArrive(order) = "cluster_arrive" [order] [] NONE ();
-    ClusterWait(order) = "cluster_wait" [order] [] NONE ();
+    ClusterArrive(order, aligned) = "cluster_arrive" [order (aligned)] [] NONE ();
+    ClusterWait(order, aligned) = "cluster_wait" [order (aligned)] [] NONE ();
     GridDependency(what) = "grid_dependency" [what] [] NONE ();
 
     MbarrierUpdate(update, space) = "mbarrier_update" [update space] [] NONE (B32, B32);

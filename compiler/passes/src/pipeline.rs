@@ -381,7 +381,7 @@ pub fn code_with(
     observer.before("layout", &allocated);
     let mut laid_out = layout::layout(allocated, arch);
     layout::inline_collectives(&mut laid_out, arch, callees)
-        .map_err(|missing| internal("layout", [format!("`{missing}` has no code")]))?;
+        .map_err(|missing| internal("layout", [format!("`{missing}` has no code that can be copied")]))?;
     layout::check_convergence(&laid_out).map_err(|errors| internal("layout", errors))?;
     go_on(observer, "layout", &laid_out)?;
 
@@ -403,7 +403,7 @@ pub fn code_with(
     let mut summary = None;
     if is_kernel {
         (program, explain) = link::link(program, explain, callees)
-            .map_err(|missing| internal("link", [format!("`{missing}` has no code")]))?;
+            .map_err(|missing| internal("link", [format!("`{missing}` has no code that can be copied")]))?;
     } else {
         if !link::keeps_warp_registers(&program) {
             return Err(internal("select", ["a function that is called writes uniform registers"]));

@@ -461,8 +461,8 @@ impl Decoder<'_> {
             | Op::BulkStore
             | Op::BulkCommit
             | Op::BulkWait(_) => Action::Asynchronous { op: data.op, d, args },
-            Op::ClusterArrive(_) => Action::ClusterArrive,
-            Op::ClusterWait(_) => Action::ClusterWait,
+            Op::ClusterArrive(..) => Action::ClusterArrive,
+            Op::ClusterWait(..) => Action::ClusterWait,
             // Memory is in one order, and there is one grid.
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => {
                 Action::Nothing

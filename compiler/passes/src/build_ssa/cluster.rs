@@ -31,14 +31,13 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
 /// `barrier.cluster`, whose name has been taken.
 pub(super) fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(0)?;
-    // Threads of a warp that have diverged arrive one after another, so that all need not be there.
-    form.take("aligned");
+    let aligned = form.take("aligned");
     let op = if form.take("arrive") {
         let orders = [("release", Order::Release), ("relaxed", Order::Relaxed)];
-        Op::ClusterArrive(form.choose(&orders).unwrap_or(Order::Release))
+        Op::ClusterArrive(form.choose(&orders).unwrap_or(Order::Release), aligned)
     } else if form.take("wait") {
         form.take("acquire");
-        Op::ClusterWait(Order::Acquire)
+        Op::ClusterWait(Order::Acquire, aligned)
     } else {
         return Err(Unsupported);
     };

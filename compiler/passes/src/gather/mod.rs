@@ -1,5 +1,5 @@
 //! Brings lanes together for what a mask of them does: `shfl.sync`, votes, matches, reductions, elections,
-//! `bar.warp.sync` and CTA barriers.
+//! `bar.warp.sync`, and barriers of the CTA and the cluster.
 //!
 //! In: a converged function, in which these operations wait for the lanes of their masks wherever they stand. Out: one
 //! in which they are executed by whoever is there, and lanes that may be elsewhere are waited for explicitly.
@@ -11,7 +11,7 @@
 //! | it may not, sm_90 | one that [pairs](pairs) with no other | `warpsync` of its mask in front, once a block for a mask |
 //! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
-//! | it may not | a CTA barrier with `.aligned`, a cluster barrier | `warpsync` in front of it |
+//! | it may not | a barrier with `.aligned` | `warpsync` in front of it |
 //!
 //! ```text
 //! v5, v6 = shfl.bfly v1, v2, v3, v4    =>       brtogether v4, block7, block8
@@ -178,10 +178,10 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     } else {
         meet.extend(sites.iter().map(|site| site.inst));
     }
-    // The warp executes an aligned barrier together by the programmer's word. It arrives at a cluster's barrier as one.
+    // The warp executes an aligned barrier together by the programmer's word.
     for site in sites.iter() {
         let op = func.insts[site.inst].op;
-        if matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(..) | Op::ClusterWait(..)) {
+        if matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true)) {
             meet.remove(site.inst);
         }
     }

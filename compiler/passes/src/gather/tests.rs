@@ -63,3 +63,42 @@ fn barriers_have_their_numbers_in_the_routine_until_one_is_unknown() {
     let aligned = arms("    barrier.sync.aligned v6\n", "", Arch::Sm80);
     assert!(aligned.contains("warpsync") && meets(&aligned) == 0, "{aligned}");
 }
+
+#[test]
+fn the_warp_is_one_at_the_barrier_of_the_cluster() {
+    let [arrive, wait] = ["    cluster_arrive.relaxed\n", "    cluster_wait.relaxed\n"];
+    let pair = arms(arrive, arrive, Arch::Sm90);
+    assert_eq!(
+        (pair.matches("brtogether").count(), pair.matches("call @warp.cluster.arrive").count()),
+        (2, 2),
+        "{pair}"
+    );
+    let one = arms(wait, "", Arch::Sm90);
+    assert_eq!((one.matches("warpsync").count(), meets(&one)), (1, 0), "{one}");
+    let other = arms(arrive, wait, Arch::Sm90);
+    assert_eq!(
+        (other.matches("warpsync").count(), meets(&other)),
+        (2, 0),
+        "no lane waits where others arrive: {other}"
+    );
+    let aligned =
+        arms("    cluster_wait.relaxed.aligned\n", "    cluster_wait.relaxed.aligned\n", Arch::Sm90);
+    assert_eq!((aligned.matches("warpsync").count(), meets(&aligned)), (2, 0), "{aligned}");
+}
+
+#[test]
+fn masks_that_are_one_value_for_all_are_not_tested_either() {
+    // A parameter is one mask for the warp, but `brtogether` has it in a register that a loop or an arm may not make.
+    for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm90] {
+        let text = arms(
+            "    v10, v11 = shfl.idx v0, v6, v7, v4\n",
+            "    v12, v13 = shfl.idx v0, v6, v7, v4\n",
+            arch,
+        );
+        assert_eq!((text.matches("brtogether").count(), meets(&text)), (0, 2), "{text}");
+        let alone = arms("    v10, v11 = shfl.idx v0, v6, v7, v4\n", "", arch);
+        let collective = arch >= Arch::Sm90;
+        assert_eq!(alone.matches("warpsync v4").count(), usize::from(collective), "{alone}");
+        assert_eq!(meets(&alone), usize::from(!collective), "{alone}");
+    }
+}

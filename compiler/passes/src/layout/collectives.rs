@@ -11,7 +11,7 @@
 //! ```
 //! Lanes of the mask wait at their `WARPSYNC.COLLECTIVE`, wherever each is. When all have come, they execute one of
 //! the copies together, and each goes on at the label that it named. So all copies of a routine must have the same
-//! registers, which they have by the [ABI](crate::abi). CTA barriers are for all lanes, and have no mask. Linear.
+//! registers, which they have by the [ABI](crate::abi). Barriers of the CTA and the cluster are for all lanes, and have no mask. Linear.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use crate::runtime;
 /// Replaces calls of routines in which lanes meet, on architectures that have collectives.
 ///
 /// # Errors
-/// The symbol of such a routine that is not among the callees.
+/// The symbol of such a routine that is not among the callees, or is more than one block.
 pub fn inline_collectives(code: &mut Code, arch: ptxc_sass::Arch, callees: &Callees) -> Result<(), String> {
     if !has_collectives(arch) {
         return Ok(());
@@ -41,6 +41,10 @@ pub fn inline_collectives(code: &mut Code, arch: ptxc_sass::Arch, callees: &Call
         let compiled = callees.get(symbol).ok_or_else(|| symbol.clone())?;
         let insts = compiled.program.insts.iter().map(|coded| coded.inst.clone());
         let body: Vec<Inst<PReg>> = insts.take_while(|inst| inst.op != Op::ENDCOLLECTIVE).collect();
+        // The labels of branches would be those of another function.
+        if body.iter().any(|inst| inst.labels().next().is_some()) {
+            return Err(symbol.clone());
+        }
         let takes_mask = runtime::warp::takes_mask(name);
         let mask = abi::places(&runtime::callee(name).params).and_then(|places| places.last().copied());
         copies.insert(index as u32, Copy { mask: mask.filter(|_| takes_mask), body });

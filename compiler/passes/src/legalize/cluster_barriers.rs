@@ -10,28 +10,32 @@
 //!                              block2:
 //!
 //! cluster_wait.acquire       =>    …, and where there is no cluster
-//!                                  barrier.sync.aligned 0
+//!                                  barrier.sync 0
 //! ```
 //!
 //! Without clusters each CTA is one, whose hardware barrier is not set up. Its threads then arrive at nothing, and meet at
-//! CTA barrier 0 when they wait; ptxas does so on sm_90. A kernel with `.explicitcluster` is launched with clusters
+//! CTA barrier 0 when they wait, with `.aligned` where the wait has it; ptxas does so on sm_90. A kernel with `.explicitcluster` is launched with clusters
 //! only, and is left as it is. Linear.
 
 use ptxc_ir::{BarrierKind, Function, IntCond, Op, SpecialReg, Type};
 use ptxc_sass::Arch;
 
 use super::emitter::rewrite;
+use crate::runtime::warp::is_warp_routine;
 
 /// Puts barriers of the cluster behind the question whether there is one.
 pub fn cluster_barriers(func: &mut Function, _arch: Arch) -> bool {
-    if func.bounds.explicit_cluster {
+    // Lanes meet in a routine of the barrier behind the question.
+    if func.bounds.explicit_cluster || is_warp_routine(&func.name) {
         return false;
     }
     rewrite(func, |emitter, inst| {
         let op = emitter.func.insts[inst].op;
-        if !matches!(op, Op::ClusterArrive(_) | Op::ClusterWait(_)) {
-            return false;
-        }
+        let waits = match op {
+            Op::ClusterArrive(..) => None,
+            Op::ClusterWait(_, aligned) => Some(aligned),
+            _ => return false,
+        };
         let flag = emitter.value(Op::SpecialReg(SpecialReg::ExplicitCluster), Type::B32, &[]);
         let zero = emitter.constant(Type::B32, 0);
         let is_cluster = emitter.value(Op::Icmp(IntCond::Ne), Type::B32, &[flag, zero]);
@@ -39,9 +43,9 @@ pub fn cluster_barriers(func: &mut Function, _arch: Arch) -> bool {
             is_cluster,
             |emitter| emitter.keep(inst),
             |emitter| {
-                if matches!(op, Op::ClusterWait(_)) {
+                if let Some(aligned) = waits {
                     let name = emitter.constant(Type::B32, 0);
-                    emitter.inst(Op::Barrier(BarrierKind::Sync, true, false), Type::B32, &[name]);
+                    emitter.inst(Op::Barrier(BarrierKind::Sync, aligned, false), Type::B32, &[name]);
                 }
             },
         );

@@ -73,13 +73,13 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
 /// The fences around an operation on a barrier, and what it is between them; none where it orders memory itself.
 fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
     Some(match op {
-        Op::ClusterArrive(Order::Release) => {
+        Op::ClusterArrive(Order::Release, aligned) => {
             let fence = Op::Fence(Order::Release, Scope::Cluster);
-            (Some(fence), Op::ClusterArrive(Order::Relaxed), None)
+            (Some(fence), Op::ClusterArrive(Order::Relaxed, aligned), None)
         }
-        Op::ClusterWait(Order::Acquire) => {
+        Op::ClusterWait(Order::Acquire, aligned) => {
             let fence = Op::Fence(Order::Acquire, Scope::Cluster);
-            (None, Op::ClusterWait(Order::Relaxed), Some(fence))
+            (None, Op::ClusterWait(Order::Relaxed, aligned), Some(fence))
         }
         Op::MbarrierArrive(kind, space, Order::Release, scope)
             if scope != Scope::Cta || arch < Arch::Sm90 =>

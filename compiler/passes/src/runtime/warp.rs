@@ -13,7 +13,7 @@
 //! ```
 //!
 //! In: an operation that waits for lanes. Out: the name of its routine, which says the operation, and the routine of
-//! a name. The mask is the last parameter; CTA barriers have none,
+//! a name. The mask is the last parameter; barriers of the CTA and the cluster have none,
 //! as they wait for all lanes. Numbers of CTA barriers that are known are part of the name, so that they count as known in the routine.
 //!
 //! From sm_90 on a routine is not called but copied to each place, between `WARPSYNC.COLLECTIVE` and
@@ -25,14 +25,17 @@ use ptxc_ir::{BarrierKind, Function, InstData, MatchMode, Op, ReduxOp, ShflMode,
 /// What the name of every routine of this kind begins with.
 const PREFIX: &str = "warp.";
 
+/// The mask of a barrier's routine.
+const ALL_LANES: &str = "    v19 = const.b32 0xffffffff\n";
+
 /// Whether a function of that name is one of these routines.
 pub fn is_warp_routine(name: &str) -> bool {
     name.starts_with(PREFIX) && routine(name).is_some()
 }
 
-/// Whether lanes come together for a mask that is the last parameter; all lanes do where there is none.
+/// Whether lanes come together for a mask that is the last parameter; all lanes do for a barrier.
 pub fn takes_mask(name: &str) -> bool {
-    !name.starts_with("warp.barrier.")
+    !name.starts_with("warp.barrier.") && !name.starts_with("warp.cluster.")
 }
 
 /// The name of the routine for an operation that waits for lanes, given the constants that a CTA barrier names;
@@ -45,6 +48,8 @@ pub fn routine_name(data: &InstData, numbers: Option<&[u64]>) -> Option<String> 
         Op::Redux(op) => format!("redux.{}", op.name()),
         Op::Elect => "elect".to_string(),
         Op::WarpSync => "sync".to_string(),
+        Op::ClusterArrive(..) => "cluster.arrive".to_string(),
+        Op::ClusterWait(..) => "cluster.wait".to_string(),
         Op::Barrier(kind, _, packed) => {
             let mut name = format!("barrier.{}", kind.name());
             match numbers {
@@ -84,6 +89,13 @@ pub fn routine(name: &str) -> Option<Function> {
         ["redux", op] if op.parse::<ReduxOp>().is_ok() => exchange(format!("redux.{op}"), words(1), "b32"),
         ["elect"] => exchange("elect".to_string(), vec![], "b32, pred"),
         ["sync"] => masked(name, "", vec![], ""),
+        ["cluster", what @ ("arrive" | "wait")] => function(
+            name,
+            &[],
+            "",
+            &format!("{ALL_LANES}    warpsync v19\n"),
+            &format!("cluster_{what}.relaxed"),
+        ),
         ["barrier", "red", kind, ref numbers @ ..] => {
             barrier(name, format!("red.{kind}").parse().ok()?, numbers)?
         }
@@ -107,7 +119,7 @@ fn masked(name: &str, operation: &str, mut params: Vec<&str>, results: &str) -> 
 /// A routine of a CTA barrier, whose name and count are parameters, or numbers in the routine's name. It is for all
 /// lanes of the warp, and needs no mask.
 fn barrier(name: &str, kind: BarrierKind, numbers: &[&str]) -> Option<String> {
-    let mut constants = String::from("    v19 = const.b32 0xffffffff\n");
+    let mut constants = String::from(ALL_LANES);
     let mut params = Vec::new();
     let mut args: Vec<String> = Vec::new();
     match numbers {
@@ -155,7 +167,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ptxc_ir::{Level, Type, verify};
+    use ptxc_ir::{Level, Order, Type, verify};
 
     use super::*;
 
@@ -174,6 +186,8 @@ mod tests {
             (InstData::new(Op::Redux(ReduxOp::Smin), Type::B32, &[word, word]), None),
             (InstData::new(Op::Elect, Type::B32, &[word]), None),
             (InstData::new(Op::WarpSync, Type::B32, &[word]), None),
+            (InstData::new(Op::ClusterArrive(Order::Relaxed, false), Type::B32, &[]), None),
+            (InstData::new(Op::ClusterWait(Order::Relaxed, false), Type::B32, &[]), None),
             (InstData::new(Op::Barrier(BarrierKind::Sync, false, false), Type::B32, &[word]), Some(&[3][..])),
             (InstData::new(Op::Barrier(BarrierKind::Arrive, false, false), Type::B32, &[word, word]), None),
             (InstData::new(Op::Barrier(BarrierKind::RedAnd, false, true), Type::B32, &[word, pred]), None),

@@ -334,7 +334,7 @@ impl Lower<'_> {
             Op::Fence(..) | Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {
                 self.lower_fence(inst);
             }
-            Op::ClusterArrive(_) | Op::ClusterWait(_) | Op::GridDependency(_) => self.lower_fence(inst),
+            Op::ClusterArrive(..) | Op::ClusterWait(..) | Op::GridDependency(_) => self.lower_fence(inst),
             Op::MbarrierUpdate(..) | Op::MbarrierInval | Op::MbarrierArrive(..) => self.lower_mbarrier(inst),
             Op::MbarrierState(..) | Op::MbarrierParity(..) | Op::AsyncArrive(_) => self.lower_mbarrier(inst),
 
