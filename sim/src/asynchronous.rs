@@ -45,6 +45,8 @@ pub(crate) enum Effect {
     },
     /// Arrives at an mbarrier in shared memory, after the element copies that the thread asked for earlier.
     Arrive(u64),
+    /// Tells an mbarrier of one byte, after the same copies.
+    Complete(u64),
 }
 
 /// Something that has been asked for.
@@ -126,7 +128,7 @@ impl Copies {
     ) -> Result<(), Fault> {
         let mut left = Vec::with_capacity(self.requests.len());
         for request in std::mem::take(&mut self.requests) {
-            let waits = matches!(request.effect, Effect::Arrive(_))
+            let waits = matches!(request.effect, Effect::Arrive(_) | Effect::Complete(_))
                 && left
                     .iter()
                     .any(|other: &Request| other.thread == request.thread && other.kind == request.kind);
@@ -157,6 +159,7 @@ fn perform(memory: &mut Memory<'_>, lane: u32, effect: Effect) -> Result<(), Fau
             }
         }
         Effect::Arrive(barrier) => change(memory, lane, barrier, |barrier| barrier.arrive(1)).map(|_| ()),
+        Effect::Complete(barrier) => change(memory, lane, barrier, |barrier| barrier.complete(1)).map(|_| ()),
     }
 }
 

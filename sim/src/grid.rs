@@ -236,6 +236,9 @@ impl<'a, E: Engine> Grid<'a, E> {
             if left == 0 || step.concerns_others() || !alone {
                 break flow;
             }
+            if flow != Flow::Next {
+                step.control.held = 0;
+            }
             step.pc = next;
             step.lanes = lanes;
             step.clock += 1;

@@ -117,6 +117,11 @@ fn turn<E: Engine>(
 /// which is mostly what happens where meeting is left to chance.
 fn choose(control: &Control, joining: Joining, random: &mut Random) -> Option<usize> {
     let ready = || control.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
+    if control.held != 0
+        && let Some((index, _)) = ready().find(|(_, group)| group.lanes & control.held != 0)
+    {
+        return Some(index);
+    }
     let count = match control.groups.len() {
         1 => ready().count(),
         _ if joining == Joining::Anywhere && random.below(8) != 0 => {

@@ -113,6 +113,9 @@ pub(crate) struct Control {
     pub cluster: ClusterArrivals,
     /// The lanes whose wait for an mbarrier has taken long enough: they go on, whatever it says.
     pub expired: u32,
+    /// The lanes whose values are on their way through uniform registers: until these go elsewhere than to the next
+    /// instruction, no other group of the warp has a turn.
+    pub held: u32,
     joining: Joining,
     /// Where each lane goes on behind the collective that it is in; [`NOWHERE`] outside of one.
     collective: [u32; LANES],
@@ -171,6 +174,7 @@ impl Control {
             reduction: [None; LANES],
             cluster: ClusterArrivals::default(),
             expired: 0,
+            held: 0,
             joining,
             collective: [NOWHERE; LANES],
             meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
@@ -221,6 +225,9 @@ impl Control {
     pub fn apply(&mut self, index: usize, flow: Flow) {
         let group = self.groups[index];
         let next = Group { pc: group.pc + 1, ..group };
+        if flow != Flow::Next {
+            self.held = 0;
+        }
         match flow {
             Flow::Next | Flow::Yield => self.groups[index].pc += 1,
             Flow::Branch { taken, target } => {

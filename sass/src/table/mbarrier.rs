@@ -39,11 +39,12 @@ pub(super) static SYNCS_EXCH: Row = Row {
 pub(super) static SYNCS_ARRIVE: Row = Row {
     mnemonic: "SYNCS.ARRIVE.TRANS64",
     summary: "arrivals at an mbarrier and bytes that it expects; d is its state before. `.A1T0` one arrival, `.ART0` data \
-              arrivals, `.A0TR` data bytes more, `.A0TX` data bytes have come, `.A0T1` one arrival more is awaited, without \
-              either one arrival and data bytes more; `.OPTOUT` later phases do not expect them; `.RED` has no result",
+              arrivals, `.A0TR` data bytes more, `.A0TX` data bytes have come, `.A0T1` one byte more, without \
+              either one arrival and data bytes more; `.OPTOUT` later phases do not expect them; `.RED` has no result; with \
+              `.TMASK` lanes of one address and count arrive together, and the low word of d is these lanes",
     slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)), ADDRESS, Slot::read("data", Kinds::R)],
     mods: &[
-        Modifier::new(ModKind::Reduction, &["", ".RED"]),
+        Modifier::new(ModKind::Reduction, &["", ".TMASK", ".RED"]),
         Modifier::new(ModKind::Variant, &["", ".OPTOUT"]),
         Modifier::new(ModKind::Mode, &["", ".A1T0", ".ART0", ".A0TR", ".A0TX", ".A0T1"]),
     ],
@@ -72,7 +73,7 @@ pub(super) static SYNCS_CCTL_IV: Row = Row {
 
 pub(super) static ARRIVES: Row = Row {
     mnemonic: "ARRIVES.LDGSTSBAR.64",
-    summary: "arrive at an mbarrier once the thread's earlier LDGSTS are done; `.TRANSCNT` after one more was awaited for it",
+    summary: "arrive at an mbarrier once the thread's earlier LDGSTS are done; with `.TRANSCNT` it learns of one byte instead",
     slots: &[ADDRESS],
     mods: &[Modifier::new(ModKind::Mode, &["", ".TRANSCNT", ".ARVCNT"]).limited(&[
         ("", Archs::before(Arch::Sm90)),

@@ -45,11 +45,16 @@ pub(super) fn invalidate(i: &Fields<'_>) -> Decoded {
         let addresses = place.resolve(registers, step)?;
         for lane in lanes_of(step.lanes) {
             let address = addresses[lane as usize];
-            change(&mut step.memory, lane, address, |_| Ok(()))?;
+            demand(step, lane, address)?;
             write_le(step.memory.access(Space::Shared, lane, address, 8, AccessKind::Write)?, 0);
         }
         Ok(Flow::Next)
     }))
+}
+
+/// Makes sure that there is an mbarrier.
+fn demand(step: &mut Step<'_>, lane: u32, address: u64) -> Result<(), Fault> {
+    change(&mut step.memory, lane, address, |_| Ok(())).map(|_| ())
 }
 
 /// Changes the mbarrier of each lane in turn, and gives each its state before.
@@ -90,6 +95,15 @@ pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
     if !matches!(mode, "" | ".A1T0" | ".ART0" | ".A0TR" | ".A0TX" | ".A0T1") {
         return i.unknown(ModKind::Mode);
     }
+    if i.modifier(ModKind::Reduction) == ".TMASK" {
+        let count_of =
+            move |data: u32| if mode == ".A1T0" { Some(1) } else { (mode == ".ART0").then_some(data) };
+        return Ok(Box::new(move |registers, step| {
+            let addresses = place.resolve(registers, step)?;
+            let counts = registers.int(data).map(count_of);
+            arrive_in_groups(registers, step, &d, (&addresses, &counts), come)
+        }));
+    }
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
         let data = registers.int(data);
@@ -98,10 +112,45 @@ pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
             ".ART0" => come(barrier, data[n]),
             ".A0TR" => barrier.expect(data[n]),
             ".A0TX" => barrier.complete(data[n]),
-            ".A0T1" => barrier.await_one_more(),
+            ".A0T1" => barrier.expect(1),
             _ => barrier.expect(data[n]).and_then(|()| come(barrier, 1)),
         })
     }))
+}
+
+/// Lets lanes that name one mbarrier and count arrive as one, and gives each the upper word from before and who they are.
+/// What hardware makes of different counts at one mbarrier is not known; code that takes a lane's state for the
+/// group's and the lanes below it is right for these groups alone.
+fn arrive_in_groups(
+    registers: &mut Registers,
+    step: &mut Step<'_>,
+    d: &[Dest],
+    (addresses, counts): (&[u64; LANES], &[Option<u32>; LANES]),
+    come: impl Fn(&mut Mbarrier, u32) -> Result<(), String>,
+) -> Result<Flow, Fault> {
+    let layout = step.memory.grid.mbarriers;
+    let mut given = [[0; LANES]; 2];
+    let mut left = step.lanes;
+    while left != 0 {
+        let first = left.trailing_zeros();
+        let key = |lane: u32| (addresses[lane as usize], counts[lane as usize]);
+        let group =
+            lanes_of(left).filter(|&lane| key(lane) == key(first)).fold(0, |lanes, lane| lanes | 1 << lane);
+        let (address, count) = key(first);
+        let Some(count) = count else { return Err(Fault::new(first, "adds up what is no arrival")) };
+        let all = count.saturating_mul(u32::count_ones(group));
+        let (_, old) = change(&mut step.memory, first, address, |barrier| come(barrier, all))?;
+        for lane in lanes_of(group) {
+            given[0][lane as usize] = group;
+            given[1][lane as usize] = (layout.bits(old) >> 32) as u32;
+        }
+        left &= !group;
+    }
+    for (&d, given) in d.iter().zip(&given) {
+        registers.write(d, step.lanes, |lane| given[lane]);
+    }
+    step.changed_mbarrier = true;
+    Ok(Flow::Next)
 }
 
 /// `ATOMS.ARRIVE.64`.
@@ -132,13 +181,14 @@ pub(super) fn ask(i: &Fields<'_>) -> Decoded {
 /// `ARRIVES.LDGSTSBAR.64`.
 pub(super) fn arrive_behind_copies(i: &Fields<'_>) -> Decoded {
     let place = Place::new(i, Space::Shared)?;
+    let effect = if i.modifier(ModKind::Mode) == ".TRANSCNT" { Effect::Complete } else { Effect::Arrive };
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
         for lane in lanes_of(step.lanes) {
             let address = addresses[lane as usize];
-            change(&mut step.memory, lane, address, |_| Ok(()))?;
+            demand(step, lane, address)?;
             let thread = step.memory.first_thread + lane;
-            step.memory.cta().copies.ask(thread, Kind::Element, Effect::Arrive(address));
+            step.memory.cta().copies.ask(thread, Kind::Element, effect(address));
         }
         Ok(Flow::Next)
     }))
@@ -146,10 +196,24 @@ pub(super) fn arrive_behind_copies(i: &Fields<'_>) -> Decoded {
 
 /// `UCGABAR_ARV`.
 pub(super) fn arrive_at_cluster(_: &Fields<'_>) -> Decoded {
-    Ok(Box::new(|_, step| cluster::arrive(step)))
+    Ok(Box::new(|_, step| whole_warp(step).and_then(|()| cluster::arrive(step))))
 }
 
 /// `UCGABAR_WAIT`.
 pub(super) fn wait_for_cluster(_: &Fields<'_>) -> Decoded {
-    Ok(Box::new(|_, step| cluster::wait(step)))
+    Ok(Box::new(|_, step| whole_warp(step).and_then(|()| cluster::wait(step))))
+}
+
+/// The barrier of the cluster counts warps: ptxas brings the lanes together in front of it wherever they may be apart.
+fn whole_warp(step: &Step<'_>) -> Result<(), Fault> {
+    match step.control.live & !step.lanes {
+        0 => Ok(()),
+        absent => {
+            let what = format!(
+                "is at the barrier of the cluster without lane {} of its warp",
+                absent.trailing_zeros()
+            );
+            Err(Fault::new(step.lanes.trailing_zeros(), what))
+        }
+    }
 }

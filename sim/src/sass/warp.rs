@@ -240,7 +240,8 @@ pub(super) fn endcollective(_: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `R2UR`: the value of the first active lane.
+/// `R2UR`: the value of the first active lane. NVIDIA's compiler has it in functions that parts of a warp call at any time, and in
+/// both arms of a branch with one destination, so that nobody gets between it and what reads that behind it in its block.
 pub(super) fn r2ur(i: &Fields<'_>) -> Decoded {
     let (d, a) = (i.dest("d")?, i.word("a")?);
     if !matches!(a.origin, Origin::Lane(_) | Origin::Value(0)) {
@@ -249,6 +250,7 @@ pub(super) fn r2ur(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let a = registers.int(a);
         registers.write(d, step.lanes, |lane| a[lane]);
+        step.control.held = step.lanes;
         Ok(Flow::Next)
     }))
 }

@@ -78,9 +78,6 @@ impl Campaign {
                 }
             }
         }
-        if self.only.is_empty() && self.archs.len() == Arch::ALL.len() {
-            judge.wrong.extend(judge.too_wide());
-        }
         if self.is_whole() {
             let unused = judge.unused().into_iter().map(|entry| format!("{entry} is needed by no form"));
             judge.wrong.extend(unused);

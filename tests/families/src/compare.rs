@@ -30,8 +30,6 @@ pub struct Judge {
     differences: Vec<Difference>,
     meanings: Vec<Meaning>,
     needed: Vec<usize>,
-    /// Forms that each entry is about, as far as no entry before it is a gap that is about them.
-    about: Vec<usize>,
     meant: Vec<usize>,
     /// Forms that were judged.
     pub forms: usize,
@@ -50,11 +48,10 @@ impl Judge {
         let differences = differences::parse(&crate::file(differences::FILE)?)?;
         let meanings = refusals::parse(&crate::file(refusals::FILE)?)?;
         let (needed, meant) = (vec![0; differences.len()], vec![0; meanings.len()]);
-        let about = needed.clone();
-        Ok(Judge { differences, meanings, needed, about, meant, forms: 0, refused: 0, wrong: Vec::new() })
+        Ok(Judge { differences, meanings, needed, meant, forms: 0, refused: 0, wrong: Vec::new() })
     }
 
-    /// Judges the outcomes of one form; whether they agree or differ as the list says, apart from its gaps.
+    /// Judges the outcomes of one form; whether they agree or differ as the list says.
     pub fn judge(&mut self, arch: Arch, form: &Form, theirs: &Outcome, ours: &Outcome) -> bool {
         self.forms += 1;
         let (expected, used) = differences::expected(&self.differences, arch, form, theirs);
@@ -66,14 +63,6 @@ impl Judge {
         if let (Outcome::Refused(_), Outcome::Refused(_)) = (theirs, ours) {
             self.refused += 1;
         }
-        let name = form.to_string();
-        let gaps = self.differences.iter().enumerate().filter(|(_, known)| known.is_gap());
-        let gap = gaps.filter(|(_, known)| known.is_about(arch, &name)).map(|(index, _)| index).next();
-        if let Some(index) = gap {
-            self.about[index] += 1;
-            self.needed[index] += usize::from(!agrees);
-            return agrees;
-        }
         if !agrees {
             let mut what = format!("{arch} {form}\n    ptxas: {theirs}\n    ours:  {ours}");
             for &index in &used {
@@ -83,16 +72,6 @@ impl Judge {
             self.wrong.push(what);
         }
         agrees
-    }
-
-    /// Gaps that are wider than they may be, once many forms have been judged.
-    pub fn too_wide(&self) -> Vec<String> {
-        let list = self.differences.iter().zip(&self.needed).zip(&self.about);
-        let wide = list.filter(|((gap, differ), about)| gap.is_gap() && **differ * 100 > gap.share * **about);
-        let say = |((gap, differ), about): ((&Difference, &usize), &usize)| {
-            format!("[{}]: {differ} of {about} forms differ, more than {} percent", gap.name, gap.share)
-        };
-        wide.map(say).collect()
     }
 
     /// Names of entries that no form needed; meaningful when all forms of all architectures have been judged.
@@ -113,7 +92,7 @@ impl Judge {
         list.map(|difference| difference.name.clone()).collect()
     }
 
-    /// What was needed how often, decisions and gaps apart.
+    /// What was needed how often.
     pub fn summary(&self) -> String {
         let mut text = format!(
             "{} forms, {} of them refused by both; {} unexplained",
@@ -121,14 +100,10 @@ impl Judge {
             self.refused,
             self.wrong.len()
         );
-        for (index, (difference, count)) in self.differences.iter().zip(&self.needed).enumerate() {
-            if *count > 0 {
-                let kind = if difference.is_open { "OPEN" } else { "deliberate" };
-                // Writing to a string can't fail.
-                let of =
-                    if difference.is_gap() { format!(" of {}", self.about[index]) } else { String::new() };
-                let _ = write!(text, "\n  {kind} [{}] {count}{of}: {}", difference.name, difference.why);
-            }
+        for (difference, count) in self.differences.iter().zip(&self.needed).filter(|(_, count)| **count > 0)
+        {
+            // Writing to a string can't fail.
+            let _ = write!(text, "\n  deliberate [{}] {count}: {}", difference.name, difference.why);
         }
         text
     }

@@ -19,8 +19,7 @@
 //! What comes out must be *equal* to our outcome. So an entry excuses nothing but what it says: where it applies and we
 //! do as ptxas does after all, that is a mistake as well. An entry that nothing needs is an error.
 //!
-//! With `open: …` in place of `why: …` an entry says what is missing; the tests count and print these. It may leave out `theirs`
-//! and `ours`: then its forms may differ in any way, but no more of them than `share: …` percent.
+//! Every entry has a reason, and says exactly what comes out.
 
 use regex::Regex;
 
@@ -38,12 +37,8 @@ pub const FILE: &str = "differences.txt";
 pub struct Difference {
     /// Its name.
     pub name: String,
-    /// Why it is there, or what is missing.
+    /// Why it is there.
     pub why: String,
-    /// Whether it is a gap instead of a decision.
-    pub is_open: bool,
-    /// Of the forms that a gap is about, how many percent may differ.
-    pub share: usize,
     archs: Vec<Arch>,
     forms: Vec<Regex>,
     theirs: Side,
@@ -123,16 +118,10 @@ impl Difference {
             && self.forms.iter().any(|glob| glob.is_match(form))
     }
 
-    /// Whether it says of its forms only that something is missing, and not what comes out.
-    pub fn is_gap(&self) -> bool {
-        matches!((&self.theirs, &self.ours), (Side::Any, Side::Any))
-    }
-
     /// What it makes of ptxas's outcome; `None` where it does not apply.
     pub fn apply(&self, theirs: &Outcome) -> Option<Outcome> {
         let none = Captures::default();
         match (&self.theirs, theirs) {
-            (Side::Any, _) if self.is_gap() => None,
             (Side::Any, _) => Some(self.other_side(&none, Signature::default())),
             (Side::Refused(pattern), Outcome::Refused(why)) => {
                 let captures = matched(pattern, why, &none)?;
@@ -215,28 +204,16 @@ pub fn parse(text: &str) -> Result<Vec<Difference>, String> {
                 return Err(wrong(line));
             }
         }
-        if fields.contains_key("open") && !fields.contains_key("theirs") && !fields.contains_key("ours") {
-            fields.extend([("theirs", "*"), ("ours", "*")]);
-        } else if fields.contains_key("share") {
-            return Err(wrong("only a gap has a share"));
-        }
         let field = |field: &str| fields.get(field).copied().ok_or_else(|| wrong(&format!("no {field}")));
-        let (why, is_open) = match (fields.get("why"), fields.get("open")) {
-            (Some(why), None) => (*why, false),
-            (None, Some(open)) => (*open, true),
-            _ => return Err(wrong("either `why` or `open`")),
-        };
         let archs = fields.get("archs").map_or(Ok(Vec::new()), |archs| {
             archs.split(' ').map(|arch| arch.parse().map_err(|()| wrong(arch))).collect()
         })?;
-        if !is_open && field("ours")? == "*" {
+        if field("ours")? == "*" {
             return Err(wrong("our side is anything"));
         }
         list.push(Difference {
             name: name.to_string(),
-            why: why.to_string(),
-            is_open,
-            share: fields.get("share").map_or(Ok(0), |share| share.parse()).map_err(|_| wrong("share"))?,
+            why: field("why")?.to_string(),
             archs,
             forms: field("forms")?.split(" | ").map(glob).collect::<Result<_, _>>()?,
             theirs: Side::parse(field("theirs")?),
@@ -247,7 +224,7 @@ pub fn parse(text: &str) -> Result<Vec<Difference>, String> {
 }
 
 /// The fields of an entry.
-const FIELDS: [&str; 7] = ["why", "open", "share", "archs", "forms", "theirs", "ours"];
+const FIELDS: [&str; 5] = ["why", "archs", "forms", "theirs", "ours"];
 
 /// What our outcome of a form has to be, given ptxas's, and which entries made it so.
 pub fn expected(list: &[Difference], arch: Arch, form: &Form, theirs: &Outcome) -> (Outcome, Vec<usize>) {
@@ -271,7 +248,7 @@ mod tests {
     use crate::form::Family;
 
     const LIST: &str = "\n[one]\nwhy: a reason.\nforms: atom.shared.*\ntheirs: ATOMS.$1, [R$2\nours: ATOMS.$1, [R+UR$2\n\
-        [two]\nopen: missing.\narchs: sm_80\nforms: *\ntheirs: refused: $1\nours: MOV R\n";
+        [two]\nwhy: another.\narchs: sm_80\nforms: *\ntheirs: refused: $1\nours: MOV R\n";
 
     #[test]
     fn entries_rewrite_what_they_name_and_nothing_else() {
@@ -294,6 +271,7 @@ mod tests {
             "\n[a]\nforms: *\ntheirs: -\nours: -\n",
             "\n[a]\nwhy: x\nforms: *\ntheirs: -\n",
             "\n[a]\nwhy x\n",
+            "\n[a]\nwhy: x\nforms: *\ntheirs: -\nours: *\n",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

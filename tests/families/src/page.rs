@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use ptxc_sass::Arch;
 
-use crate::differences::{self, Difference};
+use crate::differences;
 use crate::enumerate;
 use crate::form::{Family, Form};
 use crate::observed;
@@ -82,16 +82,9 @@ pub fn text() -> Result<String, String> {
         }
     }
     let list = differences::parse(&crate::file(differences::FILE)?)?;
-    let mut part = |title: &str, is_open: bool| {
-        let list: Vec<&Difference> = list.iter().filter(|difference| difference.is_open == is_open).collect();
-        if !list.is_empty() {
-            let _ = write!(text, "\n## {title}\n\n| | why |\n|---|---|\n");
-            for difference in list {
-                let _ = writeln!(text, "| `{}` | {} |", difference.name, cell(&difference.why));
-            }
-        }
-    };
-    part("Differences", false);
-    part("Gaps", true);
+    let _ = write!(text, "\n## Differences\n\n| | why |\n|---|---|\n");
+    for difference in list {
+        let _ = writeln!(text, "| `{}` | {} |", difference.name, cell(&difference.why));
+    }
     Ok(text)
 }

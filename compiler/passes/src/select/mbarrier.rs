@@ -11,21 +11,36 @@
 //! was there. That instruction has uniform registers alone: address and count must be constants or what the lanes agree on. Of the older machines only `ATOMS.ARRIVE` and `ARRIVES` are left here, the others have become atomics
 //! ([`mbarrier_atomics`](crate::legalize::mbarrier_atomics)).
 //!
-//! `.noComplete` is a promise that nothing has to keep: it has the instruction of the same arrivals without it. ptxas adds up the
-//! arrivals of a warp instead, and makes the state of each thread from the sum.
+//! The state of an arrival with `.noComplete` tells how many are awaited (`mbarrier.pending_count`), and so must be that of the thread,
+//! whoever else arrives in the same instruction. `.TMASK` has lanes of one address and count arrive as one; a thread comes behind those of
+//! them that are below it:
+//!
+//! ```text
+//! v3 = mbarrier_arrive.no_complete v1, v2   =>   SYNCS.ARRIVE.TRANS64.TMASK.ART0 %r4, [%r1+URZ], %r2     // lanes, upper word
+//!                                                S2R %r5, SR_LTMASK; LOP3.LUT %r6, %r4, %r5, RZ, 0xc0, !PT; POPC %r7, %r6
+//!                                                IMAD %r8, %r7, %r2, RZ; LEA %r3.1, %r8, %r4.1, 0xb
+//! ```
 //!
 //! What a wait beyond the CTA acquires it acquires only where it succeeds.
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, ShflMode, Space, Value, ValueDef};
-use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile};
+use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
 
 use super::lower::{Lower, Src};
 use super::pool::Pooled;
+use crate::legalize::is_known;
 use crate::mir::{MInst, VReg};
+use crate::runtime;
 
 /// The most arrivals, plus one: an mbarrier counts up to it.
 const FULL: u32 = 1 << 20;
+
+/// Where the arrivals that a phase awaits stand in the upper word, in bits from the right.
+const AWAITED_SHIFT: u32 = 11;
+
+/// The truth table of `LOP3` for what its first two inputs have in common.
+const LANES_OF_BOTH: u32 = 0xc0;
 
 /// The word of a new mbarrier for so many arrivals: expected from bit 1 on, awaited from bit 43 on.
 const fn new_word(count: u32) -> u64 {
@@ -58,8 +73,12 @@ impl Lower<'_> {
             }
             IrOp::MbarrierUpdate(MbarrierUpdate::Init, _) => self.make_mbarrier(inst),
             IrOp::MbarrierUpdate(update, _) => {
-                let kind = if update == MbarrierUpdate::ExpectTx { ".A0TR" } else { ".A0TX" };
-                let (address, bytes) = (self.mbarrier_address(data.args[0]), self.gpr_value(data.args[1]));
+                let address = self.mbarrier_address(data.args[0]);
+                let (kind, bytes) = match (update, self.src(data.args[1])) {
+                    (MbarrierUpdate::ExpectTx, Src::Imm(1)) => (".A0T1", Operand::rz()),
+                    (MbarrierUpdate::ExpectTx, bytes) => (".A0TR", self.gpr(bytes)),
+                    (_, bytes) => (".A0TX", self.gpr(bytes)),
+                };
                 let made = Inst::new(Op::SYNCS_ARRIVE).with(".RED").with(kind);
                 self.emit(made.ops([Operand::rz(), address, bytes]));
             }
@@ -109,6 +128,10 @@ impl Lower<'_> {
     fn arrive_at_mbarrier(&mut self, inst: IrInst, kind: MbarrierArrive, space: Space) {
         let data = &self.func.insts[inst];
         let is_remote = space == Space::SharedCluster;
+        let promises = matches!(kind, MbarrierArrive::NoComplete | MbarrierArrive::DropNoComplete);
+        if promises && !is_remote && self.is_needed(self.func.result(inst)) {
+            return self.arrive_with_lanes(inst, kind == MbarrierArrive::DropNoComplete);
+        }
         let to = if is_remote { Operand::rz() } else { self.def(self.func.result(inst)) };
         let address = self.mbarrier_address(data.args[0]);
         let (drops, expects) = match kind {
@@ -129,14 +152,47 @@ impl Lower<'_> {
         self.emit(made.ops([to, address, count]));
     }
 
+    /// An arrival whose state says how many are awaited behind this thread.
+    fn arrive_with_lanes(&mut self, inst: IrInst, drops: bool) {
+        let data = &self.func.insts[inst];
+        let address = self.mbarrier_address(data.args[0]);
+        let is_one = matches!(self.src(data.args[1]), Src::Imm(1));
+        let count = self.gpr_value(data.args[1]);
+        let group = self.mir.new_vreg(RegFile::Gpr, 2);
+        let arrive = Inst::new(Op::SYNCS_ARRIVE)
+            .with_kind(ModKind::Reduction, ".TMASK")
+            .with_kind(ModKind::Variant, if drops { ".OPTOUT" } else { "" })
+            .with_kind(ModKind::Mode, ".ART0");
+        self.emit(arrive.ops([Operand::reg(group), address, count]));
+        let [lanes, upper] = [0, 1].map(|half| Operand::reg(group.component(half)));
+        let [below, first, mut ahead] = [(); 3].map(|()| Operand::reg(self.temp()));
+        self.emit(Inst::new(Op::S2R).ops([below, Operand::special(SpecialReg::LtMask)]));
+        let both = Operand::imm(LANES_OF_BOTH);
+        self.emit(Inst::new(Op::LOP3).ops([first, lanes, below, Operand::rz(), both]));
+        self.emit(Inst::new(Op::POPC).ops([ahead, first]));
+        if !is_one {
+            let arrivals = Operand::reg(self.temp());
+            self.emit(Inst::new(Op::IMAD).ops([arrivals, ahead, count, Operand::rz()]));
+            ahead = arrivals;
+        }
+        let state = self.reg_of(self.func.result(inst));
+        let [low, high] = [0, 1].map(|half| Operand::reg(state.component(half)));
+        // Nobody looks at the lower word of a state.
+        self.emit(Inst::new(Op::MOV).ops([low, lanes]));
+        self.emit(Inst::new(Op::LEA).ops([high, ahead, upper, Operand::imm(AWAITED_SHIFT)]));
+    }
+
     fn ask_mbarrier(&mut self, inst: IrInst, wait: MbarrierWait, phase: Operand<VReg>, acquires: bool) {
         let data = &self.func.insts[inst];
         let result = self.func.result(inst);
-        let past = match self.def(result).as_reg() {
-            Some(reg) => reg,
-            None => self.mir.new_vreg(RegFile::Pred, 1),
-        };
         let address = self.mbarrier_address(data.args[0]);
+        let past = match (self.def(result), wait) {
+            (nobody, MbarrierWait::Test | MbarrierWait::Try) if !self.is_needed(result) && !acquires => {
+                let ask = Inst::new(Op::SYNCS_PHASECHK).ops([nobody, address, phase]);
+                return self.emit(if wait == MbarrierWait::Try { ask.with(".TRYWAIT") } else { ask });
+            }
+            (to, _) => to.as_reg().unwrap_or_else(|| self.mir.new_vreg(RegFile::Pred, 1)),
+        };
         let ask = |to: VReg| Inst::new(Op::SYNCS_PHASECHK).ops([Operand::reg(to), address, phase]);
         match wait {
             MbarrierWait::Test => self.emit(ask(past)),
@@ -163,7 +219,7 @@ impl Lower<'_> {
     /// elected lane has given its own to the others ([`lane_turns`](crate::legalize::lane_turns)).
     pub(super) fn lanes_agree(&self, value: Value) -> bool {
         let value = self.resolve(value);
-        if self.func.constant(value).is_some()
+        if is_known(self.func, value)
             || self.bank_place(value).is_some()
             || !self.mir.blocks[self.block].divergent && self.uniformity.is_uniform(value)
         {
@@ -182,6 +238,12 @@ impl Lower<'_> {
         }
     }
 
+    /// Whether there are uniform registers for what the machine does once a warp: those of a function that is called belong
+    /// to its callers, but for [routines](runtime::is_once_a_warp) that are there for it.
+    pub(super) fn may_do_once_a_warp(&self) -> bool {
+        self.func.kind != FunctionKind::Device || runtime::is_once_a_warp(&self.func.name)
+    }
+
     /// Whether the function loads, stores or updates what may be shared memory.
     fn accesses_shared_memory(&self) -> bool {
         let insts = self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts);
@@ -198,9 +260,8 @@ impl Lower<'_> {
             _ => Address::narrow(None, 0),
         };
         let count = self.src(count);
-        // Uniform registers belong to the callers of a function.
-        if self.func.kind == FunctionKind::Device {
-            return self.unsupported(&data.op, "an mbarrier made in a function that is called");
+        if !self.may_do_once_a_warp() {
+            return self.unsupported(&data.op, "an mbarrier made in a function without uniform registers");
         }
         let needs_none = made.base.is_none() && matches!(count, Src::Imm(_));
         let agreed = self.lanes_agree(at) && self.lanes_agree(data.args[1]);
