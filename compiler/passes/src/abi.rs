@@ -40,18 +40,40 @@ pub fn collective_answer() -> PReg {
     PReg::ur(62)
 }
 
-/// The uniform registers that the values of a function must stay out of: a device function has the descriptor's alone,
-/// and a kernel that calls device functions all others; a routine in which lanes meet has one for answers.
+/// The uniform registers of the routines that do something once for a warp
+/// ([`is_once_a_warp`](crate::runtime::is_once_a_warp)), which device functions call. What is in them is written and read
+/// within one block, and nobody else has anything there, whichever parts of a warp call.
+pub fn once_a_warp() -> [PReg; 3] {
+    [57, 58, 59].map(PReg::ur)
+}
+
+/// The uniform registers for the cache policies of device functions, in pairs. Nothing but policies is ever written to them in a program
+/// with calls: whichever part of a warp did so last, what an access finds there is one.
+pub fn policies() -> [PReg; 8] {
+    [48, 49, 50, 51, 52, 53, 54, 55].map(PReg::ur)
+}
+
+/// The uniform registers that are written by those whom a kernel calls.
+pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
+    policies().into_iter().chain(once_a_warp()).chain(descriptor()).chain([collective_answer()])
+}
+
+/// The uniform registers that the values of a function must stay out of: a device function has those of the descriptor and
+/// of policies, and a kernel that calls device functions all that neither these nor the routines they call have; a routine in
+/// which lanes meet has one for answers.
 pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool, name: &str) -> RegSet {
     let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
     match kind {
         FunctionKind::Device if runtime::warp::is_warp_routine(name) => {
             all().filter(|&reg| reg != collective_answer()).collect()
         }
-        FunctionKind::Device => all().filter(|reg| !descriptor().contains(reg)).collect(),
-        FunctionKind::Entry if calls_device_functions => {
-            descriptor().into_iter().chain([collective_answer()]).collect()
+        FunctionKind::Device if runtime::is_once_a_warp(name) => {
+            all().filter(|reg| !once_a_warp().contains(reg)).collect()
         }
+        FunctionKind::Device => {
+            all().filter(|reg| !descriptor().contains(reg) && !policies().contains(reg)).collect()
+        }
+        FunctionKind::Entry if calls_device_functions => uniform_of_callees().collect(),
         FunctionKind::Entry => std::iter::once(collective_answer()).collect(),
     }
 }

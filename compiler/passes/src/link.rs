@@ -61,8 +61,9 @@ pub fn summary(program: &Program, callees: &Callees) -> Summary {
         open_stack |= callee.open_stack;
     }
     clobbers.remove(abi::stack_pointer());
-    // Whoever reads the descriptor has written the same to it, and an answer has been read where it was written.
-    abi::descriptor().into_iter().chain([abi::collective_answer()]).for_each(|reg| clobbers.remove(reg));
+    // Whoever reads the descriptor has written the same to it, any policy will do, and an answer has been read where it was
+    // written, as is what routines do once a warp.
+    abi::uniform_of_callees().for_each(|reg| clobbers.remove(reg));
     Summary { clobbers, stack: program.resources.local_bytes + below, open_stack }
 }
 
@@ -241,13 +242,15 @@ fn resolve_addresses(program: &mut Program) {
 
 /// Whether code leaves alone what exists once a warp: it may run while the rest of the warp is elsewhere. The
 /// descriptor of global memory may be loaded to its place, in which nobody has anything else, and so with answers
-/// where lanes meet.
+/// where lanes meet, and what routines do once a warp.
 pub fn keeps_warp_registers(program: &Program) -> bool {
     let [low, _] = abi::descriptor();
     let at = program.arch.global_descriptor();
     let descriptor = at
         .map(|offset| Inst::new(Op::ULDC).with(".64").ops([Operand::reg(low), Operand::constant(0, offset)]));
-    let is_kept = |reg: PReg| reg.file().is_uniform() && reg != abi::collective_answer();
+    let is_descriptor = |reg: PReg| abi::descriptor().contains(&reg);
+    let may_write = |reg: PReg| abi::uniform_of_callees().any(|known| known == reg) && !is_descriptor(reg);
+    let is_kept = |reg: PReg| reg.file().is_uniform() && !may_write(reg);
     let writes = |inst: &Inst<PReg>| inst.defs().any(|def| is_kept(def.reg));
     let keeps = |inst: &Inst<PReg>| !writes(inst) || descriptor.as_ref() == Some(inst);
     program.insts.iter().all(|coded| keeps(&coded.inst))

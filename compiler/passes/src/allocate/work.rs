@@ -80,6 +80,7 @@ impl Work {
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
         let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(&mir), &mir.name);
+        let fixed = descriptor_of_device_function(&mir);
         Work {
             mir,
             kept_uniform,
@@ -88,7 +89,7 @@ impl Work {
             spill_bytes: 0,
             short: SecondaryMap::new(),
             general: SecondaryMap::new(),
-            fixed: SecondaryMap::new(),
+            fixed,
             calls_with_stack,
         }
     }
@@ -148,6 +149,20 @@ fn calls_device_functions(mir: &Mir<VReg>) -> bool {
     let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
     let named = mir.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
     named || insts.any(|minst| minst.inst.op == Op::CALL_INDIRECT)
+}
+
+/// A device function has the descriptor of global memory where all others have it.
+fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
+    let mut fixed = SecondaryMap::new();
+    if mir.kind != FunctionKind::Device {
+        return fixed;
+    }
+    let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
+    for loaded in insts.filter(|minst| minst.inst.op == Op::ULDC) {
+        let [low, _] = abi::descriptor();
+        loaded.inst.defs().for_each(|def| fixed[def.reg.id] = Some(low));
+    }
+    fixed
 }
 
 /// A list of instructions with their origins, as a pass rebuilds a block.

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A branch around one block, or to one of two blocks that meet again, goes away where those blocks hold at
-//! most [`LIMIT`] instructions, none of which is convergent, a fence or guarded already. What touches memory
+//! most [`LIMIT`] instructions, none of which is convergent, a fence, guarded already, or takes the value of one lane (`R2UR`). What touches memory
 //! gets the guard; what only computes runs for all lanes, which spares it the wait for the predicate, unless
 //! it makes a value that the other path has, too: then it gets the guard and leaves the other path's value
 //! in place. A value that is not made there is chosen by `SEL`. The convergence barrier of the branch goes,
@@ -189,7 +189,9 @@ impl State<'_> {
     fn may_be_guarded(&self, head: MBlockId, inst: &MInst<VReg>) -> bool {
         let effects = inst.inst.row().effects;
         let uniform = inst.inst.defs().any(|access| access.reg.file.is_uniform());
-        inst.inst.guard.is_none()
+        // What `R2UR` takes from a lane without the guard is nothing.
+        inst.inst.op != Op::R2UR
+            && inst.inst.guard.is_none()
             && inst.call.is_none()
             && !(effects.convergent || effects.fence || effects.branch || effects.exit)
             && !(uniform && (self.mir.blocks[head].divergent || !is_pure(inst)))

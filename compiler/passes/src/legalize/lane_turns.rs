@@ -14,6 +14,8 @@
 //!                                          block2:
 //! ```
 //!
+//! In a device function a routine does it (`call @mbarrier.init, v1, v2`): it alone may write some uniform registers, and its lanes take turns there.
+//!
 //! `SYNCS.EXCH.64` and `UTMACCTL.IV` read uniform registers alone, which are one for all lanes. Where the operands are constants, parameters, or
 //! the same in all lanes of a warp that is together, that is no matter; elsewhere the lanes go round until each has had its turn. Selection
 //! takes an operand for one that lanes agree on if it is what an elected lane gives the others in the same block. ptxas has the same loop, in which `R2UR`
@@ -22,10 +24,11 @@
 //! Each loop cuts its block in two. Linear, and the divergence analysis where there is such an operation.
 
 use ptxc_ir::op::MbarrierUpdate;
-use ptxc_ir::{BlockCall, Function, IntCond, Op, ShflMode, Type, Value, ValueDef};
+use ptxc_ir::{BlockCall, Function, FunctionKind, InstData, IntCond, Op, ShflMode, Type, Value, ValueDef};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
+use crate::runtime;
 use crate::uniformity::Uniformity;
 
 /// Lets lanes take turns at what the machine does once a warp.
@@ -35,6 +38,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         return false;
     }
     let uniformity = Uniformity::compute(func);
+    let is_called = func.kind == FunctionKind::Device && !runtime::is_once_a_warp(&func.name);
     let mut start = None;
     rewrite(func, |emitter, inst| {
         // Later parts of a block that was cut are executed by the same lanes as the first.
@@ -46,6 +50,10 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         let data = emitter.func.insts[inst].clone();
         if !is_once_a_warp(&data.op) {
             return false;
+        }
+        if is_called {
+            call_routine(emitter, &data);
+            return true;
         }
         let is_together = uniformity.is_convergent_block(block);
         let is_agreed =
@@ -85,10 +93,29 @@ fn is_once_a_warp(op: &Op) -> bool {
     matches!(op, Op::MbarrierUpdate(MbarrierUpdate::Init, _) | Op::TensormapAcquire(_))
 }
 
-/// Whether a value is known before the kernel runs, so that it can be had in a uniform register anywhere.
-fn is_known(func: &Function, value: Value) -> bool {
-    let ValueDef::Result(inst, _) = func.def(value) else { return false };
-    matches!(func.insts[inst].op, Op::Const(_) | Op::SymbolAddr(_) | Op::Param(_))
+/// Whether a value is known before the kernel runs, so that it can be had in a uniform register anywhere: a constant, a parameter, the
+/// address of a variable, or so many bytes behind one of these.
+pub fn is_known(func: &Function, mut value: Value) -> bool {
+    loop {
+        let ValueDef::Result(inst, _) = func.def(value) else { return false };
+        let data = &func.insts[inst];
+        match data.op {
+            Op::Const(_) | Op::SymbolAddr(_) | Op::Param(_) => return true,
+            Op::Iadd if func.constant(data.args[1]).is_some() => value = data.args[0],
+            Op::Iadd if func.constant(data.args[0]).is_some() => value = data.args[1],
+            _ => return false,
+        }
+    }
+}
+
+/// Leaves an operation of a device function, which has no uniform registers, to a routine that has.
+fn call_routine(emitter: &mut Emitter, data: &InstData) {
+    let name = match data.op {
+        Op::TensormapAcquire(_) => runtime::ACQUIRE_TENSORMAP,
+        _ => runtime::MAKE_MBARRIER,
+    };
+    let callee = emitter.func.callee(&runtime::callee(name));
+    emitter.inst(Op::Call(callee, false), Type::B32, &data.args);
 }
 
 /// What a lane has, for all that are here, and whether this lane has the same.

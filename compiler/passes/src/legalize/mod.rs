@@ -80,7 +80,7 @@ pub use generic_atomics::generic_atomics;
 pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
 pub use integer_division::integer_division;
-pub use lane_turns::lane_turns;
+pub use lane_turns::{is_known, lane_turns};
 pub use mbarrier_atomics::mbarrier_atomics;
 pub use mbarrier_states::mbarrier_states;
 pub use memory_orders::memory_orders;

@@ -6,16 +6,17 @@
 //! v5 = load.global.b32 [v4]          =>    LDG.E %r5, desc[%ur4][%r1.64]
 //! ```
 //!
-//! A policy that is constant or a parameter is made where the pool makes it. One that is computed where threads of
-//! a warp may have parted has no place: a uniform register is only written where all are together. There the access has the
-//! driver's descriptor; so has every access of a device function, whose only uniform registers hold that. A policy is
-//! advice, and no value depends on it. sm_75 has no descriptors.
+//! A policy that is constant or a parameter is made where the pool makes it, any other where it stands, even where threads of a warp
+//! have parted. Where threads want different ones the access of a warp has that of one of them, as ptxas has it: a policy is advice, and no
+//! value depends on it. A device function has [registers](abi::policies) for four policies, which it shares with all others: behind a call they
+//! may hold those of the callee, and accesses by a fifth policy have the driver's descriptor. sm_75 has no descriptors.
 
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Type, Value, ValueDef};
 use ptxc_sass::{Inst, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src};
 use super::pool::{BankPlace, Pooled};
+use crate::abi;
 use crate::mir::VReg;
 
 impl Lower<'_> {
@@ -43,13 +44,19 @@ impl Lower<'_> {
 
     /// The uniform pair with a policy, where it has one.
     fn policy_pair(&mut self, policy: Value) -> Option<VReg> {
-        if self.func.kind == FunctionKind::Device {
-            return None;
-        }
         let ValueDef::Result(inst, _) = self.func.def(policy) else { return None };
         let data = &self.func.insts[inst];
         if data.op != IrOp::CachePolicy {
             return None;
+        }
+        if self.func.kind == FunctionKind::Device {
+            if !self.policies.contains(&policy) {
+                if self.policies.len() == abi::policies().len() / 2 {
+                    return None;
+                }
+                self.policies.push(policy);
+            }
+            return Some(self.uniform_pair_of(policy));
         }
         let word = self.resolve(data.args[0]);
         if let Some(bits) = self.func.constant(word) {
@@ -58,8 +65,8 @@ impl Lower<'_> {
         if let Some(at) = self.bank_place(word).filter(|_| self.func.ty(word) == Type::B64) {
             return Some(self.pooled(Pooled::UniformBank { at, width: 2 }));
         }
-        let home = self.home(inst)?;
-        (!self.mir.blocks[home].divergent).then(|| self.uniform_pair_of(policy))
+        self.home(inst)?;
+        Some(self.uniform_pair_of(policy))
     }
 
     pub(super) fn lower_cache_policy(&mut self, inst: IrInst) {

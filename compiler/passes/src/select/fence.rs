@@ -16,7 +16,7 @@
 //! reach, which costs two instructions less. (sm_75 has no such constant, and ptxas stays on the device.)
 
 use ptxc_ir::op::{GridDependency, Proxy};
-use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope};
+use ptxc_ir::{Inst as IrInst, Op as IrOp, Order, Scope};
 use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
 
 use super::lower::Lower;
@@ -34,8 +34,8 @@ impl Lower<'_> {
             // Tensor maps are read through the device's memory.
             IrOp::TensormapRelease(scope) => self.fence(Order::Release, scope.max(Scope::Gpu)),
             IrOp::TensormapAcquire(_) => self.acquire_tensormap(inst),
-            IrOp::ClusterArrive(Order::Relaxed) => self.emit(Inst::new(Op::UCGABAR_ARV)),
-            IrOp::ClusterWait(Order::Relaxed) => self.emit(Inst::new(Op::UCGABAR_WAIT)),
+            IrOp::ClusterArrive(Order::Relaxed, _) => self.emit(Inst::new(Op::UCGABAR_ARV)),
+            IrOp::ClusterWait(Order::Relaxed, _) => self.emit(Inst::new(Op::UCGABAR_WAIT)),
             IrOp::GridDependency(GridDependency::Launch) => self.emit(Inst::new(Op::PREEXIT)),
             IrOp::GridDependency(GridDependency::Wait) => self.emit(Inst::new(Op::ACQBULK)),
             ref op => self.unsupported(op, "an order that is no fence yet"),
@@ -101,7 +101,7 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let address = match self.uniform_tuple(data.args[0]) {
             Some(address) => address,
-            None if self.func.kind != FunctionKind::Device && self.lanes_agree(data.args[0]) => {
+            None if self.may_do_once_a_warp() && self.lanes_agree(data.args[0]) => {
                 let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
                 for n in 0..2 {
                     let half = self.half(data.args[0], n);

@@ -92,6 +92,8 @@ pub(super) struct Lower<'a> {
     pub(super) return_address: VReg,
     /// The stack pointer that it finds, if anybody asked for it.
     pub(super) stack_pointer: Option<VReg>,
+    /// The cache policies that a device function has registers for.
+    pub(super) policies: Vec<Value>,
     regs: SecondaryMap<Value, Option<VReg>>,
     uses: SecondaryMap<Value, u32>,
     home: SecondaryMap<IrInst, Option<MBlockId>>,
@@ -128,6 +130,7 @@ impl<'a> Lower<'a> {
             return_address: mir.new_vreg(RegFile::Gpr, 1),
             stack_pointer: None,
             pool: Pool::new(&mir, &cfg),
+            policies: Vec::new(),
             mir,
             cfg,
             block_map,
