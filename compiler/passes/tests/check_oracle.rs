@@ -213,6 +213,12 @@ fn module(version: PtxVersion, target: &str, lines: &[&str]) -> (String, usize) 
     (format!("{head}{}\nEND: ret;\n}}\n", lines.join("\n")), before)
 }
 
+/// What ptxas makes code for of a module's target: it has none for the oldest.
+fn compiled_for(target: &str) -> &str {
+    let parsed = PtxTarget::parse(target).expect("a target");
+    if parsed.number < 75 { "sm_75" } else { target }
+}
+
 /// Which lines ptxas refuses, with its reason.
 fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> Vec<Option<String>> {
     let file =
@@ -225,7 +231,7 @@ fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> V
         let (text, before) = module(version, target, &left);
         std::fs::write(&file, text).expect("the folder for tests can be written");
         let output = Command::new(ptxas)
-            .args([&format!("-arch={target}"), "-O0", "-o", "/dev/null"])
+            .args([&format!("-arch={}", compiled_for(target)), "-O0", "-o", "/dev/null"])
             .arg(&file)
             .output()
             .expect("ptxas runs");
@@ -421,4 +427,39 @@ fn modifiers_stand_in_any_order_as_in_ptxas() {
         differences(&ptxas, PtxVersion::NEWEST, target, &lines, &kernels, &mut found);
     }
     report(lines.len(), &found);
+}
+
+/// `shfl` and `vote` without `.sync`, and the forms that took their place, on every pair of version and target about the
+/// ones at which the old forms ended.
+#[test]
+fn exchanges_without_sync_end_as_in_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let lines = [
+        "shfl.up.b32 b32r1, b32r2, 1, 0;",
+        "shfl.down.b32 b32r1|p1, b32r2, 1, 31;",
+        "shfl.bfly.b32 b32r1, b32r2, b32r3, b32r4;",
+        "shfl.idx.b32 b32r1|p1, b32r2, 1, b32r4;",
+        "vote.all.pred p1, p2;",
+        "vote.any.pred p1, !p2;",
+        "vote.uni.pred p1, p2;",
+        "vote.ballot.b32 b32r1, p2;",
+        "shfl.sync.idx.b32 b32r1|p1, b32r2, 1, 31, -1;",
+        "vote.sync.ballot.b32 b32r1, p2, -1;",
+        "bar.warp.sync -1;",
+        "activemask.b32 b32r1;",
+        "match.any.sync.b32 b32r1, b32r2, -1;",
+    ];
+    let kernels = kernels(&lines);
+    let mut found = String::new();
+    let mut pairs = 0;
+    for target in ["sm_35", "sm_60", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80", "sm_90"] {
+        let first = [("sm_70", 60), ("sm_72", 61), ("sm_75", 63), ("sm_80", 70), ("sm_90", 78)];
+        let first = first.iter().find(|(name, _)| *name == target).map_or(50, |(_, version)| *version);
+        for version in [50, 60, 61, 62, 63, 64, 65, 70, 78, 90].into_iter().filter(|&v| v >= first) {
+            let version = PtxVersion(version / 10, version % 10);
+            differences(&ptxas, version, target, &lines, &kernels, &mut found);
+            pairs += 1;
+        }
+    }
+    report(pairs * lines.len(), &found);
 }
