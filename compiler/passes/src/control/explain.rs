@@ -37,6 +37,8 @@ pub enum Awaited {
     Register(PReg),
     /// A memory barrier.
     Fence,
+    /// What reads of memory bring, before the cache is emptied.
+    Arrival,
 }
 
 impl fmt::Display for Awaited {
@@ -44,6 +46,7 @@ impl fmt::Display for Awaited {
         match self {
             Awaited::Register(reg) => write!(f, "{reg}"),
             Awaited::Fence => f.write_str("the memory barrier"),
+            Awaited::Arrival => f.write_str("what memory was read"),
         }
     }
 }

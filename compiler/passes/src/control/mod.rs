@@ -31,7 +31,7 @@ use ptxc_sass::program::{ParamInfo, ProgramFunction, Resources};
 use ptxc_sass::{Arch, Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
 use scoreboards::Scoreboards;
 use stalls::{Cause, Reason, Stalls};
-use stream::Stream;
+use stream::{ARRIVAL, Stream};
 
 use crate::layout::Code;
 
@@ -177,6 +177,7 @@ fn notes_of(
             let reg = stream.entries[index].touches.iter().find(|touch| touch.unit == wait.unit);
             let what = match reg.and_then(|touch| touch.reg) {
                 Some(reg) => Awaited::Register(reg),
+                None if wait.unit == ARRIVAL => Awaited::Arrival,
                 None => Awaited::Fence,
             };
             if !awaited.contains(&what) {

@@ -1,27 +1,31 @@
 //! The code as the control passes read it: one flat list of instructions with their accesses.
 //!
 //! In: [`Code`]. Out: a [`Stream`], in which every instruction has a list of [`Touch`]es, one for each
-//! single register that it reads or writes. Beside the registers there is a unit that stands for order
+//! single register that it reads or writes. Beside the registers there are two units that stand for order
 //! rather than for a value: [`FENCE`], which a memory barrier holds until it is done and every memory access
-//! overwrites. The warp's one barrier result is none: `B2R` and the next `BAR` keep their order and a distance
+//! overwrites, and [`ARRIVAL`], which a read of memory holds until its result is there, used or not, and which `CCTL.IVALL`
+//! reads. The warp's one barrier result is none: `B2R` and the next `BAR` keep their order and a distance
 //! ([`ptxc_sass::latency::Ahead::BarrierResult`]).
 //!
 //! ```text
-//! LDG.E.64 R4, desc[UR6][R2.64]     writes R4 R5; reads R2 R3 UR6 UR7; writes FENCE
+//! LDG.E.64 R4, desc[UR6][R2.64]     writes R4 R5; reads R2 R3 UR6 UR7; writes FENCE and ARRIVAL
 //! ```
 
 use std::ops::Range;
 
 use ptxc_sass::latency::reads_at_issue;
-use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg, Register};
+use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg, Register, Role};
 use smallvec::SmallVec;
 
 use crate::layout::{Code, Way};
 
 /// What a memory barrier has not finished yet.
 pub(super) const FENCE: u16 = PReg::COUNT as u16;
-/// Number of units: registers by their dense number, then the one above.
-pub(super) const UNITS: usize = PReg::COUNT + 1;
+/// What a read of memory has not got yet. An acquire goes by it even where nobody uses the value: ptxas, too, gives
+/// `ATOMG.E.ADD.STRONG.GPU PT, RZ, …` a scoreboard in front of `CCTL.IVALL`.
+pub(super) const ARRIVAL: u16 = FENCE + 1;
+/// Number of units: registers by their dense number, then the two above.
+pub(super) const UNITS: usize = PReg::COUNT + 2;
 
 /// A single register, or other unit, that an instruction reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,8 +41,15 @@ pub(super) struct Touch {
     /// Whether a scoreboard announces the end of it: a result of variable latency, or an operand that is
     /// read at an unknown time.
     pub(super) late: bool,
-    /// The register; `None` for the unit that is none.
+    /// The register; `None` for the units that are none.
     pub(super) reg: Option<PReg>,
+}
+
+impl Touch {
+    /// Whether it comes after what is under way at its unit. Reads of memory do not wait for one another's arrival.
+    pub(super) fn comes_after(self) -> bool {
+        !(self.unit == ARRIVAL && self.write)
+    }
 }
 
 /// A flat instruction.
@@ -156,6 +167,12 @@ fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
         Op::FENCE_VIEW_ASYNC => order(FENCE, true, true),
         _ if effects.reads_memory || effects.writes_memory => order(FENCE, true, false),
         _ => {}
+    }
+    let has_result = inst.row().slots.iter().any(|slot| slot.role == Role::Def);
+    if inst.op == Op::CCTL_IVALL {
+        order(ARRIVAL, false, false);
+    } else if effects.reads_memory && has_result && completion == Completion::Variable {
+        order(ARRIVAL, true, true);
     }
     list
 }

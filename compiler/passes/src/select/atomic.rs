@@ -12,7 +12,7 @@
 //! descriptor nor a uniform part. Orders other than relaxed have become fences before.
 
 use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Space, Type, Value};
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
+use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src, width_of};
 use super::memory::scope_text;
@@ -55,10 +55,11 @@ impl Lower<'_> {
         let to = match result {
             Some(first) if access.lanes > 1 => Operand::reg(self.reg_of(first)),
             Some(result) => self.def(result),
-            None => Operand::rz(),
+            None => self.unread(&data.op, width_of(data.ty)),
         };
         let made = match access.space {
-            Space::Global if result.is_none() && atomic != AtomicOp::Exch => {
+            // An acquire goes by what was there before, whether it is read or not.
+            Space::Global if result.is_none() && atomic != AtomicOp::Exch && !self.must_arrive(&data.op) => {
                 Inst::new(Op::REDG).ops([address, content])
             }
             Space::Global => Inst::new(Op::ATOMG).ops([to, address, content]),
@@ -97,7 +98,10 @@ impl Lower<'_> {
             [Operand::reg(both), Operand::reg(both.component(width))]
         };
         let address = Operand::mem(self.bare_address(access, data.args[0]));
-        let to = result.map_or(Operand::rz(), |result| self.def(result));
+        let to = match result {
+            Some(result) => self.def(result),
+            None => self.unread(&data.op, width),
+        };
         let op = match access.space {
             Space::Global => Op::ATOMG_CAS,
             Space::Generic => Op::ATOM_CAS,
@@ -114,6 +118,20 @@ impl Lower<'_> {
             Space::Shared => made,
             _ => made.with(".STRONG").with(scope_text(access.scope)),
         });
+    }
+
+    /// Whether an acquire may go by what an update finds, for which no reduction will do.
+    fn must_arrive(&self, op: &IrOp) -> bool {
+        matches!(op, IrOp::Atomic(..)) && self.is_acquired
+    }
+
+    /// Where an old value goes that nobody reads: before sm_90 to registers if an acquire may go by it, as in ptxas's code.
+    /// Whether an update with `RZ` for its result is ever announced is not known there.
+    fn unread(&mut self, op: &IrOp, width: u8) -> Operand<VReg> {
+        if self.arch < Arch::Sm90 && self.must_arrive(op) {
+            return Operand::reg(self.mir.new_vreg(RegFile::Gpr, width));
+        }
+        Operand::rz()
     }
 
     /// In which memory a generic address lies.

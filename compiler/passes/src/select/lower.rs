@@ -86,6 +86,8 @@ pub(super) struct Lower<'a> {
     pub(super) block: MBlockId,
     /// Source of the instruction in hand.
     pub(super) loc: SourceLoc,
+    /// Whether an acquire stands behind the instruction in hand, in its block.
+    pub(super) is_acquired: bool,
     /// Machine instructions of the IR instruction in hand, in order.
     pub(super) seq: Vec<MInst<VReg>>,
     /// The return address of a device function.
@@ -136,6 +138,7 @@ impl<'a> Lower<'a> {
             block_map,
             unsupported: Vec::new(),
             loc: SourceLoc::NONE,
+            is_acquired: false,
             seq: Vec::new(),
             regs: SecondaryMap::new(),
             uses,

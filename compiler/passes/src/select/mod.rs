@@ -50,8 +50,8 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Block, Function, FunctionKind, InitialAddress, Inst as IrInst, Op, SourceLoc, Space, SymbolData, Type,
-    Value,
+    Block, Function, FunctionKind, InitialAddress, Inst as IrInst, Op, Order, SourceLoc, Space, SymbolData,
+    Type, Value,
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Arch, RegFile};
@@ -206,6 +206,7 @@ impl Lower<'_> {
         self.block = mblock;
         let func = self.func;
         let mut backwards = Vec::new();
+        self.is_acquired = false;
         for &inst in func.blocks[block].insts.iter().rev() {
             self.loc = func.insts[inst].loc;
             let known = self.unsupported.len();
@@ -223,6 +224,7 @@ impl Lower<'_> {
                 }
             }
             backwards.extend(self.seq.drain(..).rev());
+            self.is_acquired |= matches!(func.insts[inst].op, Op::Fence(Order::Acquire, _));
         }
         backwards.reverse();
         if func.kind == FunctionKind::Device && block == func.entry() {

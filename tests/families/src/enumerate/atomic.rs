@@ -140,6 +140,11 @@ fn of_operation(writer: &mut Writer<'_>) {
             writer.add(setting, writer.text(space, None, &result, one, &source));
             writer.add(setting, writer.text(space, None, &unread, each, &source));
         }
+        // An acquire goes by what was read, used or not.
+        if !writer.is_red && is_common(writer.operation) {
+            let qualifiers = format!(".acquire.gpu{space}");
+            writer.add(Setting::Converged, writer.text(&qualifiers, None, &unread, each, &source));
+        }
         let offsets: &[&str] = if is_common(writer.operation) { &["16", "-16", "4096"] } else { &["16"] };
         for offset in offsets {
             let address = format!("{each}+{offset}");

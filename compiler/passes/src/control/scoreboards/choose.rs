@@ -166,10 +166,10 @@ fn look_ahead(stream: &Stream<'_>, block: usize, index: usize) -> Ahead {
             return ahead;
         }
         let meets = |result: bool| {
-            of.touches
-                .iter()
-                .filter(|touch| touch.late && touch.write == result)
-                .any(|touch| other.touches.iter().any(|o| o.unit == touch.unit && (result || o.write)))
+            of.touches.iter().filter(|touch| touch.late && touch.write == result).any(|touch| {
+                let mut others = other.touches.iter().filter(|touch| touch.comes_after());
+                others.any(|other| other.unit == touch.unit && (result || other.write))
+            })
         };
         if meets(true) {
             ahead.result = Some((distance, at));

@@ -27,7 +27,7 @@ impl Later {
         if stream.entries[index].leaves_function() {
             *self = Later { touched: Units::ALL, written: Units::ALL };
         }
-        for touch in &stream.entries[index].touches {
+        for touch in stream.entries[index].touches.iter().filter(|touch| touch.comes_after()) {
             self.touched.insert(touch.unit);
             if touch.write {
                 self.written.insert(touch.unit);

@@ -5,7 +5,7 @@
 
 use ptxc_sass::{Control, Op};
 
-use super::super::stream::{Entry, FENCE};
+use super::super::stream::{ARRIVAL, Entry};
 use super::super::units::Units;
 
 const COUNT: usize = Control::SCOREBOARDS as usize;
@@ -44,7 +44,7 @@ impl Pending {
                 mask |= 1 << sb;
                 continue;
             }
-            for touch in &entry.touches {
+            for touch in entry.touches.iter().filter(|touch| touch.comes_after()) {
                 let unfinished = self.results[usize::from(sb)].contains(touch.unit)
                     || (touch.write && self.reads[usize::from(sb)].contains(touch.unit));
                 if unfinished {
@@ -55,7 +55,7 @@ impl Pending {
             // What is read again after the cache was emptied must come after what was read before.
             if entry.inst.op == Op::CCTL_IVALL && !self.results[usize::from(sb)].is_empty() {
                 mask |= 1 << sb;
-                found(FENCE, sb);
+                found(ARRIVAL, sb);
             }
         }
         mask
