@@ -39,7 +39,7 @@ use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
-use crate::table::{Completion, LatencyClass, Op};
+use crate::table::{Completion, LatencyClass, Op, Role};
 
 pub use ahead::Ahead;
 pub use port::Port;
@@ -128,7 +128,7 @@ pub fn latency<R: Register>(
     if announced {
         return Latency::SCOREBOARD;
     }
-    let guard = dependence == Dependence::Raw && is_guard(consumer);
+    let guard = dependence == Dependence::Raw && reads_as_guard(consumer);
     table::lookup(arch, dependence, guard, file, Port::of_producer(producer), Port::of_consumer(consumer))
 }
 
@@ -179,8 +179,12 @@ impl<R: Register> Inst<R> {
     }
 }
 
-fn is_guard<R: Register>(side: Side<'_, R>) -> bool {
-    usize::from(side.slot) == side.inst.row().slots.len()
+/// Whether an operand is read as late as a guard: the guard itself, and the predicate that `VOTE` counts, though the
+/// instruction reads no other operand late.
+pub fn reads_as_guard<R: Register>(side: Side<'_, R>) -> bool {
+    let slots = side.inst.row().slots;
+    let slot = usize::from(side.slot);
+    slot == slots.len() || side.inst.op == Op::VOTE && slots[slot].role != Role::Def
 }
 
 fn file_of<R: Register>(side: Side<'_, R>) -> RegFile {

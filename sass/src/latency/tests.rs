@@ -79,6 +79,8 @@ fn guards_read_late() {
     assert_eq!(safe(Dependence::Raw, &compare, &select), [4]);
     let barrier = Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]).guarded(PReg::p(0), false);
     assert_eq!(safe(Dependence::Raw, &compare, &barrier), [13]);
+    let vote = Inst::new(Op::VOTE).slot("ps", p(0));
+    assert_eq!(safe(Dependence::Raw, &compare, &vote), [13]);
 }
 
 #[test]

@@ -233,7 +233,7 @@ pub(super) static PLOP3: Row = Row {
         Slot::def("pe", Kinds::P).optional(),
         Slot::read("pa", Kinds::P).not(),
         Slot::read("pb", Kinds::P).not(),
-        Slot::read("pc", Kinds::P).not(),
+        Slot::read("pc", Kinds::P.or(Kinds::UP)).not(),
         Slot::read("lut", IMM),
         Slot::read("lut2", IMM),
     ],

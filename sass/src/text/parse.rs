@@ -117,6 +117,9 @@ pub fn parse_inst(line: &str, arch: Arch) -> Result<(Inst<PReg>, u8), ParseError
     parse_named(line, arch, &mut Numbered)
 }
 
+/// What NVIDIA's disassembler remarks on accesses that its assembler added for want of registers.
+const SPILL: &str = "(*\"SpillRefill\"*)";
+
 /// The same with other names.
 pub(super) fn parse_named(
     line: &str,
@@ -124,6 +127,7 @@ pub(super) fn parse_named(
     names: &mut dyn Names,
 ) -> Result<(Inst<PReg>, u8), ParseError> {
     let line = line.trim().trim_end_matches(';').trim_end();
+    let line = line.strip_suffix(SPILL).map_or(line, str::trim_end);
     let (is_never_executed, line) = match line.strip_prefix(inst::NEVER) {
         Some(rest) => (true, rest.trim_start()),
         None => (false, line),

@@ -167,8 +167,8 @@ pub enum Order {
     #[default]
     Own,
     /// Also waits for a scoreboard of a later instruction that can't overtake it: the memory pipe reads
-    /// operands in order, and loads from shared memory return in order. NVIDIA's assembler relies on it; no
-    /// document says so.
+    /// operands in order, and loads from shared memory return in order; nor do two instructions meet whose guards
+    /// exclude each other. NVIDIA's assembler relies on it; no document says so.
     InOrder,
 }
 

@@ -8,7 +8,7 @@ use crate::inst::{Access, AccessRole, Inst};
 use crate::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
-use crate::register::{PReg, Register};
+use crate::register::{PReg, RegFile, Register};
 use crate::table::{BarrierResult, Completion, Op, Pipe};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
@@ -30,6 +30,8 @@ struct Fixed {
     component: u8,
     /// Cycles since issue on the shortest path.
     age: u8,
+    /// Whether the predicate that guards it has not been written since; told of NVIDIA's code alone.
+    is_guard_kept: bool,
 }
 
 /// An unfinished access of an instruction that announces the end of it by scoreboards.
@@ -46,11 +48,13 @@ struct Pending {
     age: u8,
     /// The youngest such access's instruction.
     producer: u32,
+    /// Whether the predicate that guards it has not been written since; told of NVIDIA's code alone.
+    is_guard_kept: bool,
 }
 
 impl Pending {
-    fn key(&self) -> (u16, bool, u8, [u8; VISIBLE as usize + 1]) {
-        (self.reg, self.write, self.scoreboards, self.followers)
+    fn key(&self) -> (u16, bool, u8, [u8; VISIBLE as usize + 1], bool) {
+        (self.reg, self.write, self.scoreboards, self.followers, self.is_guard_kept)
     }
 
     /// Whether waiting for these scoreboards ends it.
@@ -61,8 +65,8 @@ impl Pending {
 }
 
 impl Fixed {
-    fn key(&self) -> (u16, bool, u32, u8, u8) {
-        (self.reg, self.write, self.producer, self.slot, self.component)
+    fn key(&self) -> (u16, bool, u32, u8, u8, bool) {
+        (self.reg, self.write, self.producer, self.slot, self.component, self.is_guard_kept)
     }
 }
 
@@ -180,6 +184,9 @@ impl State {
                 (false, false) => continue,
             };
             let producer = &program.insts[fixed.producer as usize].inst;
+            if fixed.is_guard_kept && are_complementary(producer, inst) {
+                continue;
+            }
             let from = Side { inst: producer, slot: fixed.slot, component: fixed.component };
             let to = Side { inst, slot: access.slot, component };
             let need = latency(program.arch, dependence, from, to).legal;
@@ -196,8 +203,11 @@ impl State {
                 (false, true) => HazardKind::War,
                 (false, false) => continue,
             };
-            let producer = program.insts[pending.producer as usize].inst.op;
-            if self.order == Order::InOrder && kind == HazardKind::War && reads_behind(producer, inst.op) {
+            let producer = &program.insts[pending.producer as usize].inst;
+            if pending.is_guard_kept && are_complementary(producer, inst) {
+                continue;
+            }
+            if self.order == Order::InOrder && kind == HazardKind::War && reads_behind(producer.op, inst.op) {
                 // The result comes later still than the reading of the instruction's own operands.
                 continue;
             }
@@ -297,6 +307,7 @@ impl State {
         let control = &coded.control;
         let write = control.write_barrier.map_or(0, |sb| 1 << sb);
         let read = control.read_barrier.map_or(0, |sb| 1 << sb);
+        let is_guard_kept = self.order == Order::InOrder && coded.inst.guard.is_some();
         let mut fixed: SmallVec<[Fixed; 8]> = SmallVec::new();
         let mut pending: SmallVec<[Pending; 8]> = SmallVec::new();
         for access in accesses {
@@ -308,9 +319,11 @@ impl State {
                     AccessRole::Use => !reads_at_issue(arch, &coded.inst, reg.file()),
                     AccessRole::Guard => false,
                 };
+                // Without another result, an atomic tells by its read scoreboard whether its address is shared.
+                let by_read = self.order == Order::InOrder && write == 0 && reg.file() == RegFile::Pred;
                 let reg = reg.dense() as u16;
                 if late {
-                    let scoreboards = if is_def { write } else { write | read };
+                    let scoreboards = if is_def && !by_read { write } else { write | read };
                     pending.push(Pending {
                         reg,
                         write: is_def,
@@ -318,15 +331,27 @@ impl State {
                         followers: Default::default(),
                         age: 0,
                         producer: index,
+                        is_guard_kept,
                     });
                 } else {
                     let slot = access.slot;
-                    fixed.push(Fixed { reg, write: is_def, producer: index, slot, component, age: 0 });
+                    fixed.push(Fixed {
+                        reg,
+                        write: is_def,
+                        producer: index,
+                        slot,
+                        component,
+                        age: 0,
+                        is_guard_kept,
+                    });
                 }
             }
         }
-        if self.order == Order::InOrder && write | read != 0 {
-            self.follow(program, coded.inst.op, write | read);
+        if self.order == Order::InOrder {
+            if write | read != 0 {
+                self.follow(program, coded.inst.op, write | read);
+            }
+            self.change_guards(program, &coded.inst);
         }
         if coded.inst.guard.is_none() {
             let written = fixed.iter().filter(|f| f.write).map(|f| f.reg);
@@ -384,6 +409,21 @@ impl State {
         self.pending.dedup_by_key(|p| p.key());
     }
 
+    /// The predicates that an instruction writes are no longer those that guarded what is under way.
+    fn change_guards(&mut self, program: &Program, inst: &Inst<PReg>) {
+        for written in inst.defs().filter(|def| matches!(def.reg.file(), RegFile::Pred | RegFile::Upred)) {
+            let guarded_by = |producer: u32| {
+                program.insts[producer as usize].inst.guard.is_some_and(|guard| guard.reg == written.reg)
+            };
+            self.fixed.iter_mut().filter(|f| guarded_by(f.producer)).for_each(|f| f.is_guard_kept = false);
+            self.pending.iter_mut().filter(|p| guarded_by(p.producer)).for_each(|p| p.is_guard_kept = false);
+            self.fixed.sort_by_key(|f| (f.key(), f.age));
+            self.fixed.dedup_by_key(|f| f.key());
+            self.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
+            self.pending.dedup_by_key(|p| p.key());
+        }
+    }
+
     /// Forgets a register that is overwritten: whoever comes later depends on the overwriting instruction,
     /// which has itself been checked against what was under way.
     fn forget(&mut self, reg: u16) {
@@ -416,6 +456,12 @@ impl State {
             *ahead = ahead.filter(|&(_, age)| age < HORIZON);
         }
     }
+}
+
+/// Whether the guards of two instructions exclude each other, in each lane, as long as the predicate is not written
+/// between them. NVIDIA's assembler relies on it.
+fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
+    matches!((a.guard, b.guard), (Some(a), Some(b)) if a.reg == b.reg && a.negated != b.negated)
 }
 
 /// Of two instructions with their ages the younger one; of two as young, the first in the program.
@@ -456,12 +502,12 @@ fn check_reuse(coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
 }
 
 /// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared
-/// memory and shuffles return in order, so do loads from constant banks, results of barriers, and what the units for
+/// memory and shuffles return in order, so do loads from constant banks, results of barriers, reductions over the warp, and what the units for
 /// transcendentals and double precision compute. ptxas leaves the scoreboards of all but the last of a run of them out.
 fn returns_behind(earlier: Op, later: Op) -> bool {
     match earlier {
         Op::LDS | Op::SHFL => matches!(later, Op::LDS | Op::SHFL),
-        Op::LDC | Op::B2R => earlier == later,
+        Op::LDC | Op::B2R | Op::REDUX => earlier == later,
         _ => matches!(earlier.row().pipe, Pipe::Xu | Pipe::Fp64) && later.row().pipe == earlier.row().pipe,
     }
 }

@@ -3,9 +3,9 @@
 //! In: the distances of every pair of instructions. Out: a [`Figure`] for every cell of the latency table that two
 //! instructions of the architecture can meet in.
 //!
-//! The rules, where `least` is the least distance in the cell:
+//! The rules, where `least` is the least distance in the cell and `usual` the least that was seen [`FEW`] times:
 //!
-//! - Seen at least [`FEW`] times at `least`: `safe` is `least`, or for a result that is read the greatest of what the
+//! - `least` is `usual`, or the cell was seen [`ENOUGH`] times: `safe` is `usual`, or for a result that is read the greatest of what the
 //!   members need. A member is an instruction of either class, with all of the other class; it has shown what it needs
 //!   where it was seen [`ENOUGH`] times, [`FEW`] of them at its own least distance.
 //! - Seen there less often: `safe` is a bound, see below, or `least` where that is more and the cell was seen [`SOME`]
@@ -132,6 +132,16 @@ impl Seen {
         self.counts[self.least() as usize]
     }
 
+    /// The least distance that is no accident.
+    fn usual(&self) -> Option<u32> {
+        self.counts.iter().position(|&count| count >= FEW).map(|distance| distance as u32)
+    }
+
+    /// Whether its least distance would have shown.
+    pub(super) fn is_shown(&self) -> bool {
+        self.total() >= ENOUGH
+    }
+
     /// Whether it has shown its least distance.
     fn is_known(&self) -> bool {
         self.total() >= SOME && self.at_least() >= FEW
@@ -144,7 +154,7 @@ impl Seen {
     pub(super) fn needs(&self) -> impl Iterator<Item = (bool, Op, u32)> + '_ {
         self.members.iter().filter_map(|(&(produces, op), counts)| {
             let least = least(counts);
-            if !produces && op.row().slots.iter().any(|slot| slot.default_not) {
+            if !produces && reads_carry(op) {
                 return None;
             }
             let shown = counts.iter().sum::<u32>() >= ENOUGH && counts[least as usize] >= FEW;
@@ -157,6 +167,13 @@ impl Seen {
         let needs = self.needs().filter(|_| dependence == Dependence::Raw).map(|(_, _, need)| need);
         needs.max().unwrap_or(0).max(self.least())
     }
+}
+
+/// Whether it continues what another instruction began, by a predicate of that.
+fn reads_carry(op: Op) -> bool {
+    let name = format!("{op:?}");
+    let continues = name.split('_').any(|part| matches!(part, "X" | "EX"));
+    continues || op.row().slots.iter().any(|slot| slot.default_not)
 }
 
 fn add(sum: &mut Counts, more: &Counts) {
@@ -211,13 +228,14 @@ pub(super) fn figures(arch: Arch, pairs: &Pairs) -> Figures {
             let latency = Latency { safe: limit(bound(cell)), legal: limit(lowest), source: Source::Bound };
             return Figure { latency, least: None, observations: 0, at_minimum: 0 };
         };
-        let safe = match seen.at_least() {
-            FEW.. => seen.most(cell.dependence),
-            _ if seen.total() >= SOME => bound(cell).max(seen.least()),
-            _ => bound(cell),
+        let usual = seen.usual().filter(|&usual| usual == seen.least() || seen.total() >= ENOUGH);
+        let safe = match usual {
+            Some(usual) => seen.most(cell.dependence).max(usual),
+            None if seen.total() >= SOME => bound(cell).max(seen.least()),
+            None => bound(cell),
         };
         let legal = if seen.total() >= ENOUGH { seen.least() } else { lowest };
-        let source = if seen.at_least() >= FEW { Source::Mined } else { Source::Bound };
+        let source = if usual.is_some() { Source::Mined } else { Source::Bound };
         let latency = Latency { safe: limit(safe), legal: limit(legal), source };
         let least = Some(limit(seen.least()));
         Figure { latency, least, observations: seen.total(), at_minimum: seen.at_least() }

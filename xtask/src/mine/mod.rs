@@ -3,22 +3,26 @@
 //!
 //! In: an architecture, a corpus of PTX, NVIDIA's tools. Out: `sass/data/latency_sm_XX.csv`, and reports.
 //!
-//! 1. [`sources`] gathers PTX: the corpus, directed [`chains`] of [`forms`], the fuzzer's random kernels.
+//! 1. [`sources`] gathers PTX: the corpus, directed [`chains`] and [`trees`] of [`forms`], the fuzzer's random kernels.
 //! 2. [`assembler`] compiles it in three ways and keeps the listings.
 //! 3. [`code`] reads the listings with the instruction table; what it has no row for ends a straight line.
 //! 4. [`observe`](mod@observe) adds up stalls between dependent instructions, [`spacing`] looks at instructions by
 //!    themselves.
+//!    [`completion`] at which results are waited for.
 //! 5. [`figures`] makes figures of the distances, class by class, and [`report`] prints what they rest on.
 
 mod assembler;
+mod body;
 mod chains;
 mod code;
+mod completion;
 mod figures;
 mod forms;
 mod observe;
 mod report;
 mod sources;
 mod spacing;
+mod trees;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +34,7 @@ use ptxc_sass::{Arch, Op};
 
 use self::assembler::{Assembler, WAYS};
 use self::code::Code;
+use self::completion::Announced;
 use self::figures::Figures;
 use self::observe::Pairs;
 use self::spacing::Spacing;
@@ -84,8 +89,13 @@ enum Output {
     Differences,
     /// Pairs of instructions whose least distance is not that of their classes.
     Members,
+    /// Mine every other file and check the rest: pairs that come closer than what was mined calls legal, and least
+    /// distances that differ.
+    Holdout,
     /// Stalls, scoreboards and distances from barriers, instruction by instruction.
     Spacing,
+    /// Which instructions take scoreboards and which results are waited for, and where the table says otherwise.
+    Scoreboards,
     /// The hazard check over the listings.
     Check,
 }
@@ -104,6 +114,7 @@ struct Found {
     unread: BTreeMap<String, (usize, String)>,
     pairs: Pairs,
     spacing: BTreeMap<Op, Spacing>,
+    announced: BTreeMap<Op, Announced>,
 }
 
 impl Found {
@@ -118,6 +129,7 @@ impl Found {
         for line in &code.lines {
             observe::observe(arch, line, &mut self.pairs);
             spacing::observe(line, &mut self.spacing);
+            completion::observe(arch, line, &mut self.announced);
         }
     }
 
@@ -141,7 +153,8 @@ impl Mine {
         }
         let assembler = Assembler { tools, listings: self.listings.clone() };
         let sources = sources::sources(self.arch, self.corpus.as_deref(), self.random, &self.listings)?;
-        let mut found = Found::default();
+        // The second is for what is held out.
+        let mut halves = [Found::default(), Found::default()];
         let mut claims = 0;
         for (index, source) in sources.iter().enumerate() {
             let wanted = match self.half {
@@ -152,6 +165,7 @@ impl Mine {
             if !wanted {
                 continue;
             }
+            let found = &mut halves[if self.output == Output::Holdout { index % 2 } else { 0 }];
             for way in WAYS {
                 let Some(listing) = assembler.listing(&source.path, &source.name, self.arch, way)? else {
                     continue;
@@ -166,6 +180,7 @@ impl Mine {
         if self.output == Output::Check {
             return if claims == 0 { Ok(()) } else { Err(format!("{claims} claims")) };
         }
+        let [found, held_out] = halves;
         eprintln!("{}: {}", self.arch, found.summary());
         for (times, example) in found.unread.values() {
             eprintln!("no row: {times:6} {example}");
@@ -174,6 +189,11 @@ impl Mine {
             Output::Figures => print!("{}", report::file(self.arch, &self.figures(&found.pairs))),
             Output::Differences => print!("{}", report::differences(self.arch, &self.figures(&found.pairs))),
             Output::Members => print!("{}", report::members(&found.pairs)),
+            Output::Holdout => {
+                eprintln!("held out: {}", held_out.summary());
+                print!("{}", report::holdout(&self.figures(&found.pairs), &found.pairs, &held_out.pairs));
+            }
+            Output::Scoreboards => print!("{}", report::scoreboards(self.arch, &found.announced)),
             Output::Spacing => print!("{}", report::spacing(&found.spacing)),
             Output::Check => {}
         }

@@ -11,14 +11,15 @@
 //! - where the second, of variable latency, reads what the first writes and overwrites it: the output dependence
 //!   keeps them apart.
 //!
-//! A guarded write leaves the write before it visible, so a reader depends on both.
+//! A guarded write leaves the write before it visible, so a reader depends on both; but how far the older one is says
+//! nothing of what its reader needs, since the younger one lies between.
 //!
 //! Cost: linear in the instructions; a register remembers its accesses back to its last write without a guard, and
 //! at most [`FARTHEST`] cycles.
 
 use std::collections::{BTreeMap, HashMap};
 
-use ptxc_sass::latency::{Dependence, Port, Side, reads_at_issue};
+use ptxc_sass::latency::{Dependence, Port, Side, reads_as_guard, reads_at_issue};
 use ptxc_sass::{Access, AccessRole, Arch, Completion, Inst, Op, PReg, RegFile, Register};
 
 use super::code::Issued;
@@ -30,7 +31,7 @@ pub(super) const FARTHEST: u32 = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pair {
     pub(super) dependence: Dependence,
-    /// Whether the second reads it as its guard.
+    /// Whether the second reads it as a guard.
     pub(super) guard: bool,
     pub(super) file: RegFile,
     pub(super) producer: (Port, Op),
@@ -65,6 +66,8 @@ struct Touch {
     index: usize,
     slot: u8,
     component: u8,
+    /// Whether another write came behind it, under a guard.
+    is_covered: bool,
 }
 
 /// Counts the pairs of a line.
@@ -86,15 +89,15 @@ pub(super) fn observe(arch: Arch, line: &[Issued], pairs: &mut Pairs) {
             let is_read = dependence == Dependence::Raw;
             let never = is_read && are_complementary(&from.inst, &here.inst);
             let kept_apart = is_read && overwrites(arch, &here.inst, &from.inst);
-            if announced || distance > FARTHEST || never || kept_apart {
+            let hidden = is_read && before.is_covered;
+            if announced || distance > FARTHEST || never || kept_apart || hidden {
                 return;
             }
             let producer = Side { inst: &from.inst, slot: before.slot, component: before.component };
             let consumer = Side { inst: &here.inst, slot: now.slot, component: now.component };
-            let is_guard = usize::from(now.slot) == here.inst.row().slots.len();
             let pair = Pair {
                 dependence,
-                guard: dependence == Dependence::Raw && is_guard,
+                guard: is_read && reads_as_guard(consumer),
                 file: reg.file(),
                 producer: (Port::of_producer(producer), from.inst.op),
                 consumer: (Port::of_consumer(consumer), here.inst.op),
@@ -129,6 +132,7 @@ pub(super) fn observe(arch: Arch, line: &[Issued], pairs: &mut Pairs) {
                 writes.clear();
                 read.remove(&reg);
             }
+            writes.iter_mut().for_each(|write| write.is_covered = true);
             remember(line, writes, now);
         }
     }
@@ -149,7 +153,7 @@ fn touches(
 ) -> impl Iterator<Item = (PReg, Touch)> {
     accesses.iter().filter(move |access| wanted(access.role)).flat_map(move |access| {
         (0..access.width).filter_map(move |component| {
-            let touch = Touch { index, slot: access.slot, component };
+            let touch = Touch { index, slot: access.slot, component, is_covered: false };
             Some((access.reg.offset(component)?, touch))
         })
     })
@@ -218,12 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn a_guarded_write_hides_nothing() {
+    fn a_guarded_write_is_the_one_that_its_reader_waits_for() {
         let found =
             seen(&[("FADD R2, R3, R4", 1, 0), ("@P0 IADD3 R2, R6, R7, RZ", 4, 0), ("MOV R5, R2", 1, 0)]);
         let expected = [
             (Dependence::Raw, false, Op::IADD3, Op::MOV, 4),
-            (Dependence::Raw, false, Op::FADD, Op::MOV, 5),
             (Dependence::Waw, false, Op::FADD, Op::IADD3, 1),
         ];
         assert_eq!(found, expected);

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ptxc_sass::latency::{Dependence, Source, entries};
-use ptxc_sass::{Arch, Op};
+use ptxc_sass::{Arch, Inst, Op, PReg};
 
+use super::completion::Announced;
 use super::figures::{Cell, Figures, Seen};
 use super::observe::{Pair, Pairs};
 use super::spacing::Spacing;
@@ -110,6 +111,68 @@ pub(super) fn members(pairs: &Pairs) -> String {
                 example.map_or("", |(_, distances)| distances.example.as_str())
             );
         }
+    }
+    text
+}
+
+/// How figures from some files hold on others: pairs of the others that come closer than what is legal, and cells with
+/// another least distance, of those that either half saw often enough to show it.
+pub(super) fn holdout(figures: &Figures, mined: &Pairs, held_out: &Pairs) -> String {
+    let mut text = String::new();
+    let (mut pairs, mut below) = (0, 0);
+    for (pair, distances) in held_out {
+        let cell = Cell::of(pair);
+        let Some(figure) = figures.get(&cell) else { continue };
+        pairs += distances.total();
+        let close: u32 = distances.counts[..usize::from(figure.latency.legal)].iter().sum();
+        if close > 0 {
+            below += close;
+            let legal = figure.latency.legal;
+            let _ = writeln!(text, "{}: {close} closer than {legal}: {}", name(&cell), distances.example);
+        }
+    }
+    let (first, second) = (Seen::gather(mined), Seen::gather(held_out));
+    let (mut cells, mut differ) = (0, 0);
+    for (cell, here) in &first {
+        let Some(there) = second.get(cell).filter(|there| here.is_shown() && there.is_shown()) else {
+            continue;
+        };
+        cells += 1;
+        if here.least() != there.least() {
+            differ += 1;
+            let _ = writeln!(
+                text,
+                "{}: at least {} cycles, in the other half {}",
+                name(cell),
+                here.least(),
+                there.least()
+            );
+        }
+    }
+    let _ = writeln!(
+        text,
+        "{below} of {pairs} pairs closer than legal; least distances of {differ} of {cells} cells differ"
+    );
+    text
+}
+
+/// Scoreboards and waits, instruction by instruction.
+pub(super) fn scoreboards(arch: Arch, found: &BTreeMap<Op, Announced>) -> String {
+    let mut text = String::new();
+    for (&op, announced) in found {
+        let inst: Inst<PReg> = Inst::new(op);
+        let completion = inst.completion(arch);
+        let ([set, unset], [own, other, none]) = (announced.set, announced.read);
+        let _ = write!(
+            text,
+            "{}{op:?} {completion:?}: {set} with a write scoreboard, {unset} without; read behind a wait for it {own}, \
+             behind another {other}, behind none {none}",
+            if announced.disagrees(completion) { "! " } else { "  " }
+        );
+        let _ = match announced.example.as_str() {
+            "" => writeln!(text),
+            example => writeln!(text, "; {example}"),
+        };
     }
     text
 }
