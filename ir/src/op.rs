@@ -703,6 +703,11 @@ pub enum Op {
     BulkLoad,
     /// `(a: b64, b: b32, n: b32)`: copies `n` bytes from shared memory at `b` to global memory at `a` at some time.
     BulkStore,
+    /// `(a: b32, b: b32, n: b32, c: b32)`: copies `n` bytes from the CTA's shared memory at `b` to shared memory of the cluster at `a`
+    /// at some time, and tells the mbarrier at `c`.
+    BulkShare,
+    /// `(a: b64, n: b32)`: brings `n` bytes of global memory at `a` into the second-level cache: a hint.
+    BulkPrefetch,
     /// `()`: the thread's bulk stores since the last commit are a group.
     BulkCommit,
     /// `(n: b32)`: waits until at most the last `n` groups of bulk stores of the thread are under way, or with the flag
@@ -837,7 +842,8 @@ impl Op {
             Op::ClusterArrive(..) | Op::ClusterWait(..) | Op::GridDependency(_) => Results::None,
             Op::AsyncCopy(..) | Op::AsyncFill(..) | Op::AsyncArrive(_) | Op::AsyncCommit => Results::None,
             Op::AsyncWait | Op::AsyncWaitAll => Results::None,
-            Op::BulkLoad | Op::BulkStore | Op::BulkCommit | Op::BulkWait(_) => Results::None,
+            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Results::None,
+            Op::BulkCommit | Op::BulkWait(_) => Results::None,
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Results::None,
             Op::Call(callee, _) | Op::CallIndirect(callee) => Results::OfCallee(*callee),
             Op::FuncAddr(_) => Results::One(Type::B64),
@@ -915,6 +921,8 @@ impl Op {
             | Op::AsyncWaitAll
             | Op::BulkLoad
             | Op::BulkStore
+            | Op::BulkShare
+            | Op::BulkPrefetch
             | Op::BulkCommit
             | Op::BulkWait(_)
             | Op::ProxyFence(_)

@@ -357,6 +357,8 @@ op_table! {
     AsyncWaitAll = "async_wait_all" [] [] NONE ();
     BulkLoad = "bulk_load" [] [] NONE (B32, B64, B32, B32);
     BulkStore = "bulk_store" [] [] NONE (B64, B32, B32);
+    BulkShare = "bulk_share" [] [] NONE (B32, B32, B32, B32);
+    BulkPrefetch = "bulk_prefetch" [] [] NONE (B64, B32);
     BulkCommit = "bulk_commit" [] [] NONE ();
     BulkWait(read) = "bulk_wait" [(read)] [] NONE (B32);
     ProxyFence(proxy) = "proxy_fence" [proxy] [] NONE ();

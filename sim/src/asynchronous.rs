@@ -16,6 +16,9 @@ use crate::mbarrier::Mbarrier;
 use crate::memory::{Memory, Space, read_le, write_le};
 use crate::random::Random;
 
+/// Bulk copies and their addresses are multiples of this many bytes.
+const BULK: u64 = 16;
+
 /// The kinds of copies; each is committed and awaited by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -23,7 +26,7 @@ pub(crate) enum Kind {
     Element,
     /// From shared memory.
     BulkStore,
-    /// To shared memory: an mbarrier tells when.
+    /// To shared memory of the cluster: an mbarrier tells when.
     BulkLoad,
 }
 
@@ -191,6 +194,43 @@ pub(crate) fn copy_element(
     let (from, to) = ((Space::Global, from), (Space::Shared, to));
     let effect = Effect::Copy { from, to, bytes, zeros: size - bytes, tell: None };
     memory.cta().copies.ask(thread, Kind::Element, effect);
+    Ok(())
+}
+
+/// A copy in bulk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bulk {
+    /// From where.
+    pub from: (Space, u64),
+    /// To where.
+    pub to: (Space, u64),
+    /// How many.
+    pub bytes: u32,
+    /// The mbarrier that learns of the bytes, in shared memory of the cluster.
+    pub tell: Option<u64>,
+}
+
+/// Asks for a copy in bulk.
+///
+/// # Errors
+/// A bad address, which is the fault of the one who gives it; what is no multiple of 16 bytes.
+pub(crate) fn copy_in_bulk(
+    memory: &mut Memory<'_>,
+    (thread, lane): (u32, u32),
+    kind: Kind,
+    bulk: Bulk,
+) -> Result<(), Fault> {
+    let Bulk { from, to, bytes, tell } = bulk;
+    if [to.1, from.1, bytes.into()].iter().any(|n| !n.is_multiple_of(BULK)) {
+        let what =
+            format!("a bulk copy of {bytes} bytes from {:#x} to {:#x}: not multiples of 16", from.1, to.1);
+        return Err(Fault::new(lane, what));
+    }
+    for n in (0..u64::from(bytes)).step_by(BULK as usize) {
+        memory.access(from.0, lane, from.1 + n, BULK as u32, AccessKind::Read)?;
+        memory.access(to.0, lane, to.1 + n, BULK as u32, AccessKind::Write)?;
+    }
+    memory.cta().copies.ask(thread, kind, Effect::Copy { from, to, bytes, zeros: 0, tell });
     Ok(())
 }
 

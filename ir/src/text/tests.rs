@@ -161,6 +161,8 @@ block0:
     async_wait_all
     bulk_load v5, v4, v1, v5
     bulk_store v4, v5, v1
+    bulk_share v5, v5, v1, v5
+    bulk_prefetch v4, v1
     bulk_commit
     bulk_wait.read v1
     proxy_fence.async_shared_cluster

@@ -149,11 +149,16 @@ pub fn settled<R: Register>(arch: Arch, producer: Side<'_, R>, written: bool) ->
 
 /// Whether an instruction reads the register operands in a slot when it issues, so that they may be
 /// overwritten without waiting for a read scoreboard. Variable-latency instructions fetch their general
-/// registers late, but predicates (the guard among them) and uniform registers at issue.
+/// registers late, but predicates (the guard among them) and uniform registers at issue; those that copy in bulk fetch
+/// uniform registers late, too.
 ///
 /// For a memory address, `file` chooses between its general and its uniform part.
 pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) -> bool {
-    file != RegFile::Gpr || inst.completion(arch) == Completion::Fixed
+    match inst.completion(arch) {
+        Completion::Fixed => true,
+        Completion::LateUniformRead => file.is_predicate(),
+        Completion::Variable | Completion::LateRead => file != RegFile::Gpr,
+    }
 }
 
 impl<R: Register> Inst<R> {

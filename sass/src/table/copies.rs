@@ -1,10 +1,13 @@
 //! Asynchronous copies between global and shared memory, and the waits for them.
 //!
 //! `LDGSTS` copies an element a lane. `LDGDEPBAR` makes a group of the copies so far: a scoreboard counts it until they
-//! are done. `DEPBAR.LE` waits until a scoreboard counts no more than so many.
+//! are done. `DEPBAR.LE` waits until a scoreboard counts no more than so many. `UBLKCP` copies in bulk, once for the warp; of its copies to
+//! global memory `UTMACMDFLUSH` makes groups.
 
 use super::archs::Archs;
-use super::row::{Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
+use super::row::{
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+};
 use crate::arch::Arch;
 
 const COPY: Row = Row {
@@ -65,6 +68,63 @@ pub(super) static DEPBAR_LE: Row = Row {
     archs: Archs::ALL,
     opcode: 0x91a,
     ..COPY
+};
+
+const BULK: Row = Row {
+    completion: Completion::LateUniformRead,
+    effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
+    archs: Archs::since(Arch::Sm90),
+    ..COPY
+};
+
+/// An address in global memory, or two in shared memory: where the copy goes and the mbarrier that learns of it.
+const PAIR: Width = Width::Fixed(2);
+const BYTES: Slot = Slot::read("bytes", Kinds::UR);
+
+pub(super) static UBLKCP_S_G: Row = Row {
+    mnemonic: "UBLKCP.S.G",
+    summary: "copy 16 times `bytes` bytes from global memory at addr to shared memory at the first of to, at some time; the \
+              mbarrier at the second of to learns of them",
+    slots: &[
+        Slot::read("to", Kinds::UR).width(PAIR).bracketed(),
+        Slot::read("addr", Kinds::UR).width(PAIR).bracketed(),
+        BYTES,
+    ],
+    opcode: 0x3ba,
+    ..BULK
+};
+
+pub(super) static UBLKCP_G_S: Row = Row {
+    mnemonic: "UBLKCP.G.S",
+    summary: "copy 16 times `bytes` bytes from shared memory at addr to global memory at to, at some time",
+    slots: &[
+        Slot::read("to", Kinds::UR).width(PAIR).bracketed(),
+        Slot::read("addr", Kinds::UR).bracketed(),
+        BYTES,
+    ],
+    opcode: 0x3ba,
+    ..BULK
+};
+
+pub(super) static UBLKCP_S_S: Row = Row {
+    mnemonic: "UBLKCP.S.S",
+    summary: "copy 16 times `bytes` bytes from shared memory at addr to shared memory of the cluster at the first of to, at some \
+              time; the mbarrier at the second of to learns of them",
+    slots: &[
+        Slot::read("to", Kinds::UR).width(PAIR).bracketed(),
+        Slot::read("addr", Kinds::UR).bracketed(),
+        BYTES,
+    ],
+    opcode: 0x3ba,
+    ..BULK
+};
+
+pub(super) static UBLKPF_L2: Row = Row {
+    mnemonic: "UBLKPF.L2",
+    summary: "bring 16 times `bytes` bytes of global memory at addr into the second-level cache",
+    slots: &[Slot::read("addr", Kinds::UR).width(PAIR).bracketed(), BYTES],
+    opcode: 0x3bc,
+    ..BULK
 };
 
 pub(super) static LDS_NEVER: Row = Row {

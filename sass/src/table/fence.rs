@@ -81,6 +81,7 @@ pub(super) static UTMACCTL_IV: Row = Row {
     mnemonic: "UTMACCTL.IV",
     summary: "what is held of the tensor map at the address is read again",
     slots: &[Slot::read("addr", Kinds::UR).width(Width::Fixed(2)).bracketed()],
+    completion: Completion::LateUniformRead,
     min_stall: 1,
     archs: Archs::since(Arch::Sm90),
     opcode: 0x9b9,

@@ -106,6 +106,8 @@ pub enum Completion {
     Variable,
     /// No register result, but operands are read at an unknown time, announced by a read scoreboard.
     LateRead,
+    /// The same, of uniform registers.
+    LateUniformRead,
 }
 
 /// Effects beyond registers.

@@ -364,7 +364,7 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
         stall: Control::MAX_STALL,
         yield_hint: true,
         write_barrier: (completion == Completion::Variable).then_some(0),
-        read_barrier: (completion == Completion::LateRead).then_some(0),
+        read_barrier: matches!(completion, Completion::LateRead | Completion::LateUniformRead).then_some(0),
         wait_mask: (1 << Control::SCOREBOARDS) - 1,
         reuse: 0,
     }

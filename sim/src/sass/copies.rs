@@ -3,12 +3,14 @@
 //! The groups that a wait waits for are those of the lanes that wait. The machine counts those of the whole warp, so that it waits
 //! for more, never for less: what is right here is right there.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{Arch, ModKind};
 
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
 use crate::access::AccessKind;
-use crate::asynchronous::{Kind, copy_element, filled};
+use crate::asynchronous::{Bulk, Kind, copy_element, copy_in_bulk, filled};
+use crate::engine::Step;
+use crate::error::Fault;
 use crate::memory::Space;
 use crate::phase::wait_for_groups;
 use crate::warp::{Flow, lanes_of};
@@ -39,10 +41,81 @@ pub(super) fn ldgsts(i: &Fields<'_>) -> Decoded {
 
 /// `LDGDEPBAR`.
 pub(super) fn ldgdepbar(_: &Fields<'_>) -> Decoded {
-    Ok(Box::new(|_, step| {
+    commit(Kind::Element)
+}
+
+/// `UTMACMDFLUSH`.
+pub(super) fn utmacmdflush(_: &Fields<'_>) -> Decoded {
+    commit(Kind::BulkStore)
+}
+
+fn commit(kind: Kind) -> Decoded {
+    Ok(Box::new(move |_, step| {
         for lane in lanes_of(step.lanes) {
             let thread = step.memory.first_thread + lane;
-            step.memory.cta().copies.commit(thread, Kind::Element);
+            step.memory.cta().copies.commit(thread, kind);
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// The units of 16 bytes in the lower half of the word that says how many bytes.
+fn bytes(word: u32) -> u32 {
+    (word & 0xffff) << 4
+}
+
+/// An address in shared memory of the cluster, as memory counts.
+fn cluster_address(arch: Arch, word: u32) -> u64 {
+    u64::from(word.wrapping_sub(arch.reserved_shared()))
+}
+
+/// `UBLKCP.S.G`: one copy for the warp.
+pub(super) fn ublkcp_s_g(i: &Fields<'_>) -> Decoded {
+    let (to, from, size) = (i.words::<2>("to")?, i.words::<2>("addr")?, i.word("bytes")?);
+    let arch = i.arch;
+    Ok(Box::new(move |registers, step| {
+        let word = |source| registers.int(source)[0];
+        let from = u64::from(word(from[1])) << 32 | u64::from(word(from[0]));
+        let [to, barrier] = to.map(|source| cluster_address(arch, word(source)));
+        let (to, from) = ((Space::Cluster, to), (Space::Global, from));
+        let bulk = Bulk { from, to, bytes: bytes(word(size)), tell: Some(barrier) };
+        once(step, bulk)
+    }))
+}
+
+/// `UBLKCP.S.S`: one copy for the warp.
+pub(super) fn ublkcp_s_s(i: &Fields<'_>) -> Decoded {
+    let (to, from, size) = (i.words::<2>("to")?, i.word("addr")?, i.word("bytes")?);
+    let arch = i.arch;
+    Ok(Box::new(move |registers, step| {
+        let word = |source| registers.int(source)[0];
+        let [to, barrier] = to.map(|source| cluster_address(arch, word(source)));
+        let from = (Space::Shared, cluster_address(arch, word(from)));
+        let bulk = Bulk { from, to: (Space::Cluster, to), bytes: bytes(word(size)), tell: Some(barrier) };
+        once(step, bulk)
+    }))
+}
+
+/// Asks for a copy of which an mbarrier learns once.
+fn once(step: &mut Step<'_>, bulk: Bulk) -> Result<Flow, Fault> {
+    let lane = step.lanes.trailing_zeros();
+    let thread = step.memory.first_thread + lane;
+    copy_in_bulk(&mut step.memory, (thread, lane), Kind::BulkLoad, bulk)?;
+    Ok(Flow::Next)
+}
+
+/// `UBLKCP.G.S`: one copy, which is in the group of each lane.
+pub(super) fn ublkcp_g_s(i: &Fields<'_>) -> Decoded {
+    let (to, from, size) = (i.words::<2>("to")?, i.word("addr")?, i.word("bytes")?);
+    let arch = i.arch;
+    Ok(Box::new(move |registers, step| {
+        let word = |source| registers.int(source)[0];
+        let to = (Space::Global, u64::from(word(to[1])) << 32 | u64::from(word(to[0])));
+        let from = (Space::Shared, cluster_address(arch, word(from)));
+        for lane in lanes_of(step.lanes) {
+            let bulk = Bulk { from, to, bytes: bytes(word(size)), tell: None };
+            let thread = step.memory.first_thread + lane;
+            copy_in_bulk(&mut step.memory, (thread, lane), Kind::BulkStore, bulk)?;
         }
         Ok(Flow::Next)
     }))

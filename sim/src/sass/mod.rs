@@ -176,7 +176,11 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::LDGSTS => copies::ldgsts,
         Op::LDGDEPBAR => copies::ldgdepbar,
         Op::DEPBAR_LE => copies::depbar_le,
-        Op::LDS_NEVER => flow::nop,
+        Op::UBLKCP_S_G => copies::ublkcp_s_g,
+        Op::UBLKCP_G_S => copies::ublkcp_g_s,
+        Op::UBLKCP_S_S => copies::ublkcp_s_s,
+        // What is in a cache changes no value.
+        Op::UBLKPF_L2 | Op::LDS_NEVER => flow::nop,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,
@@ -215,7 +219,8 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::UCGABAR_ARV => mbarrier::arrive_at_cluster,
         Op::UCGABAR_WAIT => mbarrier::wait_for_cluster,
         // There is one grid, and nothing is held of tensor maps.
-        Op::ACQBULK | Op::PREEXIT | Op::UTMACCTL_IV | Op::UTMACMDFLUSH => flow::nop,
+        Op::ACQBULK | Op::PREEXIT | Op::UTMACCTL_IV => flow::nop,
+        Op::UTMACMDFLUSH => copies::utmacmdflush,
         // Instructions complete in order.
         Op::FENCE_VIEW_ASYNC | Op::DEPBAR_ALL => flow::nop,
         // Memory is in one order.

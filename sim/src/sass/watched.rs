@@ -15,7 +15,7 @@ use super::{Node, Sass, Touched};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::hazard::{Earlies, Early, Place};
-use crate::warp::Flow;
+use crate::warp::{Flow, Wait};
 
 /// An instruction that a warp executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,9 @@ impl Sass<'_> {
                 registers.scramble(register, overwritten.lanes);
             }
         }
-        if let (Some(hazards), Some(tracks)) = (&self.hazards, &mut tracks) {
+        // Who waits at the instruction has not executed it yet, and comes back to it.
+        let comes_again = matches!(flow, Ok(Flow::Wait(_, Wait::Gather(_) | Wait::Mbarrier(_))));
+        if let (Some(hazards), Some(tracks), false) = (&self.hazards, &mut tracks, comes_again) {
             hazards.leave(tracks, pc, active, &mut early);
             if let Ok(Flow::Exit(lanes)) = flow {
                 tracks.end(lanes);

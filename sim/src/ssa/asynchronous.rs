@@ -6,15 +6,12 @@ use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
 use super::Values;
 use super::decode::SlotIndex;
 use crate::access::AccessKind;
-use crate::asynchronous::{Effect, Kind, change, copy_element, filled};
+use crate::asynchronous::{Bulk, Effect, Kind, change, copy_element, copy_in_bulk, filled};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{Space, write_le};
 use crate::phase::wait_for_copies;
-
-/// Bulk copies and their addresses are multiples of this many bytes.
-const BULK: u64 = 16;
 
 /// Executes an operation for a lane.
 pub(super) fn run(
@@ -74,23 +71,15 @@ pub(super) fn run(
             change(memory, lane, arg(0), |barrier| if noinc { Ok(()) } else { barrier.await_one_more() })?;
             memory.cta().copies.ask(thread, Kind::Element, Effect::Arrive(arg(0)));
         }
-        Op::BulkLoad | Op::BulkStore => {
-            let (to, from, bytes) = (arg(0), arg(1), arg(2) as u32);
-            let load = *op == Op::BulkLoad;
-            let tell = load.then(|| arg(3));
-            if [to, from, bytes.into()].iter().any(|n| !n.is_multiple_of(BULK)) {
-                let what =
-                    format!("a bulk copy of {bytes} bytes from {from:#x} to {to:#x}: not multiples of 16");
-                return Err(fault(what));
-            }
-            let (source, target) =
-                if load { (Space::Global, Space::Shared) } else { (Space::Shared, Space::Global) };
-            for n in (0..u64::from(bytes)).step_by(BULK as usize) {
-                memory.access(source, lane, from + n, BULK as u32, AccessKind::Read)?;
-                memory.access(target, lane, to + n, BULK as u32, AccessKind::Write)?;
-            }
-            let effect = Effect::Copy { from: (source, from), to: (target, to), bytes, zeros: 0, tell };
-            memory.cta().copies.ask(thread, if load { Kind::BulkLoad } else { Kind::BulkStore }, effect);
+        Op::BulkLoad | Op::BulkShare | Op::BulkStore => {
+            let (kind, from, to) = match *op {
+                Op::BulkLoad => (Kind::BulkLoad, Space::Global, Space::Cluster),
+                Op::BulkShare => (Kind::BulkLoad, Space::Shared, Space::Cluster),
+                _ => (Kind::BulkStore, Space::Shared, Space::Global),
+            };
+            let tell = (kind == Kind::BulkLoad).then(|| arg(3));
+            let bulk = Bulk { from: (from, arg(1)), to: (to, arg(0)), bytes: arg(2) as u32, tell };
+            copy_in_bulk(memory, (thread, lane), kind, bulk)?;
         }
         Op::AsyncCommit => memory.cta().copies.commit(thread, Kind::Element),
         Op::BulkCommit => memory.cta().copies.commit(thread, Kind::BulkStore),

@@ -459,6 +459,8 @@ impl Decoder<'_> {
             | Op::AsyncWaitAll
             | Op::BulkLoad
             | Op::BulkStore
+            | Op::BulkShare
+            | Op::BulkPrefetch
             | Op::BulkCommit
             | Op::BulkWait(_) => Action::Asynchronous { op: data.op, d, args },
             Op::ClusterArrive(..) => Action::ClusterArrive,

@@ -4,8 +4,7 @@
 //! cp.async.cg.shared.global.L2::128B [%r1], [%rd1+16], 16;   =>   async_copy.global.cg.b128.l2_128 [v2 + 16], v1, 16
 //! ```
 //!
-//! An element's policy of caching is that of its global address. A destination in the shared memory of the cluster is taken for one of the
-//! CTA's own, which it is where there are no clusters.
+//! An element's policy of caching is that of its global address; those of bulk copies are dropped.
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{Access, CacheOp, MemType, Op, Space, Type};
@@ -126,12 +125,20 @@ fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
         return wait_group(t, form, Op::BulkWait(read));
     }
     let policies = hints(form);
-    if !form.take("global") {
-        return Err(Unsupported);
+    if form.take("prefetch") {
+        form.expect_operands(2 + policies)?;
+        if !form.take("L2") || !form.take("global") {
+            return Err(Unsupported);
+        }
+        let from = place(t, form.operand(0)?, Space::Global)?;
+        let bytes = t.read(form.operand(1)?, Scalar::U32)?;
+        t.inst(Op::BulkPrefetch, Type::B32, &[from, bytes]);
+        return Ok(());
     }
+    let is_global = form.take("global");
     if form.take("bulk_group") {
         form.expect_operands(3 + policies)?;
-        form.choose(SHARED).ok_or(Unsupported)?;
+        form.choose(SHARED).filter(|()| is_global).ok_or(Unsupported)?;
         let to = place(t, form.operand(0)?, Space::Global)?;
         let from = place(t, form.operand(1)?, Space::Shared)?;
         let bytes = t.read(form.operand(2)?, Scalar::U32)?;
@@ -139,14 +146,17 @@ fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
         return Ok(());
     }
     form.expect_operands(4 + policies)?;
-    form.choose(&[("shared::cluster", ()), ("shared::cta", ())]).ok_or(Unsupported)?;
-    if !form.take("mbarrier::complete_tx::bytes") {
+    let is_cluster = form.take("shared::cluster");
+    // Of two spaces of shared memory the first is that of the cluster.
+    let is_own = form.take("shared::cta");
+    if !form.take("mbarrier::complete_tx::bytes") || is_global == (is_cluster && is_own) {
         return Err(Unsupported);
     }
+    let (op, space) = if is_global { (Op::BulkLoad, Space::Global) } else { (Op::BulkShare, Space::Shared) };
     let to = place(t, form.operand(0)?, Space::Shared)?;
-    let from = place(t, form.operand(1)?, Space::Global)?;
+    let from = place(t, form.operand(1)?, space)?;
     let bytes = t.read(form.operand(2)?, Scalar::U32)?;
     let barrier = place(t, form.operand(3)?, Space::Shared)?;
-    t.inst(Op::BulkLoad, Type::B32, &[to, from, bytes, barrier]);
+    t.inst(op, Type::B32, &[to, from, bytes, barrier]);
     Ok(())
 }

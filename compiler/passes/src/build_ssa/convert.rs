@@ -15,6 +15,7 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
     Some(match form.mnemonic {
         "cvt" => convert(t, form),
         "cvta" => convert_address(t, form),
+        "isspacep" => ask_space(t, form),
         _ => return None,
     })
 }
@@ -220,20 +221,35 @@ fn adjusted(t: &mut Translator, value: Value, ftz: bool, sat: bool) -> Value {
     t.emit(Op::Fadd(mode), ty, &[value, zero])
 }
 
+const WINDOWS: &[(&str, Space)] = &[
+    ("global", Space::Global),
+    ("shared", Space::Shared),
+    ("shared::cta", Space::Shared),
+    ("shared::cluster", Space::SharedCluster),
+    ("local", Space::Local),
+    ("const", Space::Const),
+    ("param", Space::Param),
+    ("param::entry", Space::Param),
+];
+
+/// `isspacep`.
+fn ask_space(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    let space = form.choose(WINDOWS).ok_or(Unsupported)?;
+    let address = t.any(form.operand(1)?)?;
+    let address = t.extend(address, Type::B64, false)?;
+    let holds = match space {
+        // Kernel parameters have no generic address, so that none is in their window.
+        Space::Param => t.constant(Type::Pred, 0),
+        _ => t.emit(Op::IsSpace(space), Type::B32, &[address]),
+    };
+    t.write(form.operand(0)?, holds)
+}
+
 fn convert_address(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let to_space = form.take("to");
-    let space = form
-        .choose(&[
-            ("global", Space::Global),
-            ("shared", Space::Shared),
-            ("shared::cta", Space::Shared),
-            ("shared::cluster", Space::SharedCluster),
-            ("local", Space::Local),
-            ("const", Space::Const),
-            ("param", Space::Param),
-        ])
-        .ok_or(Unsupported)?;
+    let space = form.choose(WINDOWS).ok_or(Unsupported)?;
     // Kernel parameters have no generic address without a copy in memory.
     if space == Space::Param || form.ty()?.class != Class::Unsigned {
         return Err(Unsupported);

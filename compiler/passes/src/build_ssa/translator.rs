@@ -708,7 +708,7 @@ fn is_speculable(instruction: &Instruction) -> bool {
         "setp" | "set" | "selp" | "slct" => true,
         "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => true,
         "copysign" | "testp" => true,
-        "cvt" | "cvta" | "mov" | "mapa" | "getctarank" => true,
+        "cvt" | "cvta" | "isspacep" | "mov" | "mapa" | "getctarank" => true,
         _ => false,
     }
 }

@@ -16,10 +16,21 @@
 //!
 //! In a device function a routine does it (`call @mbarrier.init, v1, v2`): it alone may write some uniform registers, and its lanes take turns there.
 //!
-//! `SYNCS.EXCH.64` and `UTMACCTL.IV` read uniform registers alone, which are one for all lanes. Where the operands are constants, parameters, or
+//! `SYNCS.EXCH.64`, `UTMACCTL.IV` and bulk copies read uniform registers alone, which are one for all lanes. Where the operands are constants, parameters, or
 //! the same in all lanes of a warp that is together, that is no matter; elsewhere the lanes go round until each has had its turn. Selection
 //! takes an operand for one that lanes agree on if it is what an elected lane gives the others in the same block. ptxas has the same loop, in which `R2UR`
 //! says who wants something else.
+//!
+//! A copy that tells an mbarrier of its bytes is made once for each lane, and not once for all that want the same:
+//!
+//! ```text
+//!                                          block1:
+//!                                              v5, v6 = elect
+//!                                              v7, v8 = shfl.idx v2, v5, 0x1f
+//! bulk_load v1, v2, 0x100, v3          =>      bulk_load v1, v7, 0x100, v3         // v1 and v3 are known
+//!                                              brif v6, block2, block1
+//!                                          block2:
+//! ```
 //!
 //! Each loop cuts its block in two. Linear, and the divergence analysis where there is such an operation.
 
@@ -52,19 +63,19 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
             return false;
         }
         if is_called {
-            call_routine(emitter, &data);
-            return true;
+            return call_routine(emitter, &data);
         }
         let is_together = uniformity.is_convergent_block(block);
         let is_agreed =
             |&arg: &Value| is_known(emitter.func, arg) || is_together && uniformity.is_uniform(arg);
-        if data.args.iter().all(is_agreed) {
+        let is_each = is_for_each_lane(&data.op);
+        if !is_each && data.args.iter().all(is_agreed) {
             return false;
         }
         let [turn, behind] = [emitter.block(), emitter.block()];
         emitter.end(Op::Jump, &[], &[BlockCall::new(turn, &[])]);
         emitter.go_on(turn);
-        let (lane, _) = emitter.pair(Op::Elect, Type::B32, &[]);
+        let (lane, elected) = emitter.pair(Op::Elect, Type::B32, &[]);
         let mut given = Vec::new();
         let mut is_mine = None;
         for &arg in &data.args {
@@ -80,6 +91,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
             });
         }
         emitter.inst(data.op, data.ty, &given);
+        let is_mine = if is_each { Some(elected) } else { is_mine };
         let targets = [BlockCall::new(behind, &[]), BlockCall::new(turn, &[])];
         emitter.end(Op::Branch(false), is_mine.as_slice(), &targets);
         emitter.go_on(behind);
@@ -90,7 +102,13 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
 
 /// Whether the instruction has operands in uniform registers alone.
 fn is_once_a_warp(op: &Op) -> bool {
-    matches!(op, Op::MbarrierUpdate(MbarrierUpdate::Init, _) | Op::TensormapAcquire(_))
+    let is_copy = matches!(op, Op::BulkStore | Op::BulkPrefetch) || is_for_each_lane(op);
+    is_copy || matches!(op, Op::MbarrierUpdate(MbarrierUpdate::Init, _) | Op::TensormapAcquire(_))
+}
+
+/// Whether each lane's counts, also where several want the same.
+fn is_for_each_lane(op: &Op) -> bool {
+    matches!(op, Op::BulkLoad | Op::BulkShare)
 }
 
 /// Whether a value is known before the kernel runs, so that it can be had in a uniform register anywhere: a constant, a parameter, the
@@ -108,14 +126,16 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
     }
 }
 
-/// Leaves an operation of a device function, which has no uniform registers, to a routine that has.
-fn call_routine(emitter: &mut Emitter, data: &InstData) {
+/// Leaves an operation of a device function, which has no uniform registers, to a routine that has, if there is one.
+fn call_routine(emitter: &mut Emitter, data: &InstData) -> bool {
     let name = match data.op {
         Op::TensormapAcquire(_) => runtime::ACQUIRE_TENSORMAP,
-        _ => runtime::MAKE_MBARRIER,
+        Op::MbarrierUpdate(..) => runtime::MAKE_MBARRIER,
+        _ => return false,
     };
     let callee = emitter.func.callee(&runtime::callee(name));
     emitter.inst(Op::Call(callee, false), Type::B32, &data.args);
+    true
 }
 
 /// What a lane has, for all that are here, and whether this lane has the same.

@@ -18,14 +18,30 @@
 //!                                          v3 = isub.b32 v6, v7
 //! ```
 //!
+//! Whether a generic address lies in constant memory is a comparison with the window, which is 64 KiB long; the unit that knows of the
+//! other windows takes it for global memory:
+//!
+//! ```text
+//! v1 = is_space.const v0                   v4 = sreg.b32 const_window
+//!                                          v5 = sreg.b32 const_window_high
+//!                                          v6 = pack.b64 v4, v5
+//!                                    =>    v7 = isub.b64 v0, v6
+//!                                          v1 = icmp.ult.b64 v7, 0x10000
+//! v2 = is_space.global v0            =>    v8 = is_space.global v0
+//!                                          v2 = and.pred v8, !(the same)
+//! ```
+//!
 //! The local variables of a kernel lie at the end of the thread's local memory, with spilled registers in front of
 //! them, so that where they are does not depend on how many are spilled. Those of a device function end where its
 //! caller's frame begins, which is what `local_top` is there. ptxas uses the same windows. Linear.
 
-use ptxc_ir::{Function, Op, Space, SpecialReg, Type, Value};
+use ptxc_ir::{Function, IntCond, Op, Space, SpecialReg, Type, Value};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
+
+/// The size of constant memory, in bytes.
+const CONSTANT_BYTES: u64 = 1 << 16;
 
 /// The widest access to local memory, in bytes: frames are multiples of it.
 const FRAME_ALIGN: u32 = 16;
@@ -43,6 +59,16 @@ pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
                 let top = special(emitter, SpecialReg::LocalTop);
                 let below = emitter.constant(Type::B32, u64::from(offset.wrapping_sub(local_bytes)));
                 emitter.become_op(inst, Op::Iadd, Type::B32, &[top, below]);
+            }
+            Op::IsSpace(Space::Const) => {
+                let (distance, size) = from_constants(emitter, data.args[0]);
+                emitter.become_op(inst, Op::Icmp(IntCond::Ult), Type::B64, &[distance, size]);
+            }
+            Op::IsSpace(Space::Global) => {
+                let (distance, size) = from_constants(emitter, data.args[0]);
+                let other = emitter.value(Op::Icmp(IntCond::Uge), Type::B64, &[distance, size]);
+                let global = emitter.value(Op::IsSpace(Space::Global), Type::B32, &[data.args[0]]);
+                emitter.become_op(inst, Op::And, Type::Pred, &[global, other]);
             }
             Op::ToGeneric(Space::Shared | Space::SharedCluster) if is_high_word => {
                 let high = special(emitter, SpecialReg::SharedWindowHigh);
@@ -78,6 +104,14 @@ pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
         }
         true
     })
+}
+
+/// How far a generic address lies behind the beginning of constant memory, and how long that is.
+fn from_constants(emitter: &mut Emitter, address: Value) -> (Value, Value) {
+    let [low, high] = [SpecialReg::ConstWindow, SpecialReg::ConstWindowHigh].map(|reg| special(emitter, reg));
+    let start = emitter.value(Op::Pack, Type::B64, &[low, high]);
+    let distance = emitter.value(Op::Isub, Type::B64, &[address, start]);
+    (distance, emitter.constant(Type::B64, CONSTANT_BYTES))
 }
 
 fn special(emitter: &mut Emitter, register: SpecialReg) -> Value {

@@ -221,6 +221,7 @@ impl Lower<'_> {
         let value = self.resolve(value);
         if is_known(self.func, value)
             || self.bank_place(value).is_some()
+            || matches!(self.src(value), Src::Shared(_))
             || !self.mir.blocks[self.block].divergent && self.uniformity.is_uniform(value)
         {
             return true;

@@ -341,6 +341,8 @@ impl Lower<'_> {
             Op::MbarrierState(..) | Op::MbarrierParity(..) | Op::AsyncArrive(_) => self.lower_mbarrier(inst),
 
             Op::AsyncFill(..) | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => self.lower_copy(inst),
+            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => self.lower_copy(inst),
+            Op::BulkCommit | Op::BulkWait(_) => self.lower_copy(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {
                 self.lower_warp(inst)
