@@ -92,7 +92,8 @@ pub struct CodeArgs {
     /// Whether a product and a sum without rounding modifiers become one fused operation.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub fmad: bool,
-    /// Let one thread of a warp do the integer updates that all do at one address.
+    /// Let one thread of a warp do the integer updates that all do at one address. Those of floats stay: their sums depend
+    /// on the order.
     #[arg(long)]
     pub aggregate_atomics: bool,
     /// How instructions wait.

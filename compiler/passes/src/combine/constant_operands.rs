@@ -104,3 +104,68 @@ fn moves(mir: &Mir<VReg>, inst: &MInst<VReg>) -> Option<SmallVec<[MInst<VReg>; 2
     };
     Some((0..inst.inst.slot_width(0)).map(word).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::converge::converge;
+    use crate::frequency::block_frequencies;
+    use crate::mir::verify;
+    use crate::select::select;
+    use crate::uniformity::Uniformity;
+
+    /// What is selected for a function with parameters at 0, 8, 12 and 16, and what the rule alone makes of it.
+    fn before_and_after(body: &str, arch: Arch) -> [String; 2] {
+        let text = format!(
+            "func @k entry {{\n param \"p\" 8 +0\n param \"n\" 4 +8\n param \"m\" 4 +12\n param \"w\" 8 +16\n\
+             block0:\n v0 = param.b64 +0\n v1 = param.b32 +8\n v2 = param.b32 +12\n v3 = sreg.b32 tid.x\n{body}\n exit\n}}\n"
+        );
+        let mut func = ptxc_ir::text::parse_function(&text).expect("the test's function reads");
+        converge(&mut func);
+        let frequency = block_frequencies(&func);
+        let selected = select(&func, arch, &Uniformity::compute(&func), &frequency);
+        let mut mir = selected.expect("the test's function is selected");
+        let before = mir.to_string();
+        constant_operands(&mut mir, arch);
+        verify(&mir).expect("the rule leaves what it should");
+        [before, mir.to_string()]
+    }
+
+    /// The operands of the only instruction with a mnemonic.
+    #[track_caller]
+    fn only<'a>(text: &'a str, mnemonic: &str) -> &'a str {
+        let mut lines = text.lines().filter_map(|line| line.trim().strip_prefix(mnemonic));
+        match (lines.next(), lines.next()) {
+            (Some(operands), None) => operands.trim(),
+            _ => panic!("not one {mnemonic} in\n{text}"),
+        }
+    }
+
+    #[test]
+    fn a_word_becomes_the_operand_of_its_reader() {
+        let body = " v4 = iadd.b32 v3, v1\n store.global.b32 [v0], v4";
+        for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm86, Arch::Sm89] {
+            let [before, after] = before_and_after(body, arch);
+            assert!(!only(&before, "IADD3").contains("c[0x0]"), "{before}");
+            assert!(only(&after, "IADD3").contains("c[0x0][0x168]"), "{after}");
+        }
+        let [before, after] = before_and_after(body, Arch::Sm90);
+        assert_eq!(before, after);
+    }
+
+    #[test]
+    fn an_instruction_takes_one_word_and_a_move_makes_the_other() {
+        let [_, after] = before_and_after(" v4 = imul.b32 v1, v2\n store.global.b32 [v0], v4", Arch::Sm80);
+        assert_eq!(only(&after, "IMAD").matches("c[0x0]").count(), 1, "{after}");
+    }
+
+    #[test]
+    fn an_address_is_moved_word_by_word() {
+        let [before, after] = before_and_after(" store.global.b32 [v0], v3", Arch::Sm80);
+        assert!(before.contains("LDC.64") && !before.contains("MOV"), "{before}");
+        assert!(!after.contains("LDC.64 %r"), "{after}");
+        let moved: Vec<&str> = after.lines().filter(|line| line.contains("MOV %r")).collect();
+        let [low, high] = moved[..] else { panic!("{after}") };
+        assert!(low.ends_with("c[0x0][0x160]") && high.ends_with("c[0x0][0x164]"), "{after}");
+    }
+}
