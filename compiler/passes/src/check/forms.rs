@@ -167,7 +167,10 @@ pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Dia
     }
     let mnemonic = opcode.mnemonic();
     let fits: Vec<Fit> = TABLE.forms(mnemonic).map(|row| fit(row, opcode)).collect();
-    let best = fits.iter().min_by_key(|fit| 2 * fit.left.len() + fit.missing.len());
+    // Of several as close, the one that what is written first goes with: the operation says more than the type.
+    let best = fits.iter().min_by_key(|fit| {
+        (2 * fit.left.len() + fit.missing.len(), std::cmp::Reverse(fit.left.first().copied()))
+    });
     let Some(best) = best else {
         let finding = Diagnostic::error(
             codes::UNKNOWN_INSTRUCTION,
@@ -247,7 +250,13 @@ fn surplus(
     Diagnostic::error(codes::MODIFIER_NOT_HERE, node, format!("`{mnemonic}{with}` takes no `.{text}`"))
         .label("does not go with the other modifiers")
         .note(form)
-        .help(format!("leave out `.{text}`"))
+        .help(match best.missing[..] {
+            [group] if best.left.len() == 1 => {
+                let choices = row.groups[group].choices.iter().map(|choice| format!("`.{}`", choice.text));
+                format!("write {} in its place", choices.collect::<Vec<_>>().join(" or "))
+            }
+            _ => format!("leave out `.{text}`"),
+        })
 }
 
 /// The modifiers that the closest form needs.
@@ -275,9 +284,9 @@ fn missing(opcode: &Opcode, best: &Fit, fits: &[Fit], out: &mut Vec<Diagnostic>)
     let finding = Diagnostic::error(codes::MISSING_MODIFIER, last, message)
         .label("incomplete")
         .note(format!("the closest form is `{}`", best.form.row));
-    out.push(if is_type && list.len() > 1 {
-        finding.help(format!("one of {}", list.join(", ")))
-    } else {
-        finding
+    out.push(match &list[..] {
+        [only] => finding.help(format!("add {only}")),
+        _ if is_type => finding.help(format!("one of {}", list.join(", "))),
+        _ => finding,
     });
 }

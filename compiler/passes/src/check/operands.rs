@@ -97,7 +97,9 @@ impl Operands<'_, '_> {
                 .help("leave the operand out, or write `atom` to have what was there before"),
             _ => {
                 // Of the operand that is not there, what is known of the constants that it may be.
-                let missing = self.form.row.operands.get(operands.len()).filter(|_| operands.len() < most);
+                let missing = self.form.row.operands.get(operands.len()).filter(|missing| {
+                    operands.len() < most && missing.presence == OperandPresence::Always
+                });
                 let range = missing.and_then(|missing| match &missing.kind {
                     Kind::Value(value) => value.range,
                     _ => None,
