@@ -26,7 +26,7 @@ impl Announced {
     /// Whether the assembler does what the table does not expect.
     pub(super) fn disagrees(&self, completion: Completion) -> bool {
         match completion {
-            Completion::Fixed | Completion::LateRead => self.set[0] > 0,
+            Completion::Fixed | Completion::LateRead | Completion::LateUniformRead => self.set[0] > 0,
             Completion::Variable => self.read[2] > 0,
         }
     }
