@@ -1,5 +1,6 @@
 //! The assembler keeps every distance that the latency table calls legal.
 //!
+//! This is for kernels that have instructions without a row, too, where the hazard check can't look at the whole.
 //! Within a straight line of code, the stalls between two dependent instructions are added up. Pairs with
 //! a scoreboard wait or a drained pipe between them say nothing and are left out, as are those whose
 //! first side is announced by a scoreboard.
@@ -10,8 +11,8 @@ use ptxc_sass::latency::{Dependence, Side, Source, latency};
 use ptxc_sass::text::parse_inst;
 use ptxc_sass::{Access, AccessRole, Arch, Control, Inst, PReg};
 
+use crate::FOLDERS;
 use crate::tools::{Line, oracle};
-use crate::{FOLDERS, is_usual};
 
 /// An instruction of a straight line, and the sum of the stalls before it.
 struct Issued {
@@ -39,6 +40,12 @@ fn registers(access: &Access<PReg>) -> impl Iterator<Item = (PReg, u8)> + use<> 
     (0..access.width).filter_map(move |component| Some((first.offset(component)?, component)))
 }
 
+/// Whether the guards of two instructions exclude each other, in each lane. That the predicate may be written between
+/// them makes no pair wrong, it loses some.
+fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
+    matches!((a.guard, b.guard), (Some(a), Some(b)) if a.reg == b.reg && a.negated != b.negated)
+}
+
 /// Checks a straight line of code.
 fn check_line(arch: Arch, line: &[Issued], found: &mut Findings) {
     let mut written: BTreeMap<PReg, Touch> = BTreeMap::new();
@@ -53,6 +60,9 @@ fn check_line(arch: Arch, line: &[Issued], found: &mut Findings) {
             let from = &line[before.index];
             let producer = Side { inst: &from.inst, slot: before.slot, component: before.component };
             let consumer = Side { inst: &here.inst, slot: now.slot, component: now.component };
+            if are_complementary(&from.inst, &here.inst) {
+                return;
+            }
             let needed = latency(arch, dependence, producer, consumer);
             let distance = here.time - from.time;
             if needed.source != Source::Scoreboard {
@@ -110,33 +120,16 @@ fn check_program(arch: Arch, program: &[Line], found: &mut Findings) {
     check_line(arch, &line, found);
 }
 
-/// Checks kernels for an architecture whose name the filter takes; how many pairs there were.
-fn check(folders: &[&str], arch: Arch, filter: impl Fn(&str) -> bool) -> Option<usize> {
-    let oracle = oracle()?;
-    let mut found = Findings::default();
-    for kernel in oracle.kernels(folders, arch, filter) {
-        check_program(arch, &oracle.disassemble(&kernel, arch), &mut found);
-    }
-    eprintln!("{arch}: {} dependences checked", found.pairs);
-    assert!(found.too_close.is_empty(), "closer than legal on {arch}: {:#?}", found.too_close);
-    Some(found.pairs)
-}
-
 #[test]
-fn some_kernels_keep_the_legal_distances() {
+fn ptxas_keeps_the_legal_distances() {
+    let Some(oracle) = oracle() else { return };
     for arch in Arch::ALL {
-        if let Some(pairs) = check(&["t1"], arch, is_usual) {
-            assert!(pairs > 250, "only {pairs} dependences for {arch}");
+        let mut found = Findings::default();
+        for kernel in oracle.sample(FOLDERS, arch) {
+            check_program(arch, &oracle.disassemble(&kernel, arch), &mut found);
         }
-    }
-}
-
-#[test]
-#[ignore = "compiles the whole corpus for five architectures, which takes minutes"]
-fn the_corpus_keeps_the_legal_distances() {
-    for arch in Arch::ALL {
-        if let Some(pairs) = check(FOLDERS, arch, |_| true) {
-            assert!(pairs > 10_000, "only {pairs} dependences for {arch}");
-        }
+        eprintln!("{arch}: {} dependences checked", found.pairs);
+        assert!(found.too_close.is_empty(), "closer than legal on {arch}: {:#?}", found.too_close);
+        assert!(found.pairs > 1500, "only {} dependences for {arch}", found.pairs);
     }
 }

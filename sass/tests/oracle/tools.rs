@@ -1,8 +1,10 @@
 //! NVIDIA's assembler and disassembler, and what they are fed with.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use ptxc_sass::Arch;
 
@@ -44,9 +46,29 @@ fn find() -> Option<Oracle> {
     (tools.join("ptxas").is_file() && corpus.is_dir()).then_some(Oracle { tools, corpus })
 }
 
+/// Listings that some test has asked for already, by the kernel and the architecture.
+type Listings = HashMap<(PathBuf, Arch), Arc<OnceLock<String>>>;
+
+static LISTINGS: LazyLock<Mutex<Listings>> = LazyLock::new(Mutex::default);
+
+/// Every how many-th kernel is looked at, on each architecture others; 1 looks at all.
+fn stride() -> usize {
+    std::env::var("PTXC_ORACLE_STRIDE").ok().and_then(|stride| stride.parse().ok()).unwrap_or(4).max(1)
+}
+
 impl Oracle {
     /// A kernel for an architecture, as the tools compile and print it, with encodings.
     pub fn listing(&self, ptx: &Path, arch: Arch) -> String {
+        let known = LISTINGS
+            .lock()
+            .expect("no test panics with it")
+            .entry((ptx.to_path_buf(), arch))
+            .or_default()
+            .clone();
+        known.get_or_init(|| self.compile(ptx, arch)).clone()
+    }
+
+    fn compile(&self, ptx: &Path, arch: Arch) -> String {
         static SERIAL: AtomicUsize = AtomicUsize::new(0);
         let name = ptx.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -90,9 +112,14 @@ impl Oracle {
         found
     }
 
-    /// The kernels in folders of the corpus for an architecture, or the one before it that the corpus has, whose file
-    /// name the filter takes, sorted.
-    pub fn kernels(&self, folders: &[&str], arch: Arch, filter: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    /// A sample of the same.
+    pub fn sample(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
+        let (stride, first) = (stride(), Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0));
+        self.kernels(folders, arch).into_iter().skip(first % stride).step_by(stride).collect()
+    }
+
+    /// The kernels in folders of the corpus for an architecture, or the one before it that the corpus has, sorted.
+    pub fn kernels(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
         let target = match arch {
             Arch::Sm75 => ".sm_75.ptx",
             Arch::Sm80 | Arch::Sm86 | Arch::Sm89 => ".sm_80.ptx",
@@ -102,7 +129,7 @@ impl Oracle {
         let files = folders.flatten().flatten();
         let wanted = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            name.ends_with(target) && filter(&name)
+            name.ends_with(target)
         };
         let mut files: Vec<_> = files.map(|entry| entry.path()).filter(wanted).collect();
         files.sort();

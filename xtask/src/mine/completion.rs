@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use ptxc_sass::{AccessRole, Arch, Completion, Op, PReg};
 
 use super::code::Issued;
+use super::observe::are_complementary;
 
 /// Of one row of the instruction table.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,9 @@ pub(super) fn observe(arch: Arch, line: &[Issued], found: &mut BTreeMap<Op, Anno
             let behind = |wait: Option<usize>| wait.is_some_and(|wait| wait > at);
             let own = from.control.write_barrier.is_some_and(|own| behind(waits[usize::from(own)]));
             let kind = if own { 0 } else { 2 - usize::from(waits.iter().any(|&wait| behind(wait))) };
+            if are_complementary(&from.inst, &here.inst) {
+                continue;
+            }
             let announced = found.entry(from.inst.op).or_default();
             announced.read[kind] += 1;
             if kind == 2 && from.inst.completion(arch) == Completion::Variable {

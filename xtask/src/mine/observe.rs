@@ -172,7 +172,7 @@ fn overwrites(arch: Arch, inst: &Inst<PReg>, other: &Inst<PReg>) -> bool {
 
 /// Whether the guards of two instructions can't both hold. That the predicate may be written between them makes
 /// no pair wrong, it loses some.
-fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
+pub(super) fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
     match (a.guard, b.guard) {
         (Some(a), Some(b)) => a.reg == b.reg && a.negated != b.negated,
         _ => false,
