@@ -20,8 +20,7 @@
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
 //!   before the next `BAR`; from `CGAERRBAR` to a barrier it is 8 as well. Other architectures have other figures
 //!   ([`Ahead`]).
-//! - **Groups of copies.** A wait for groups of asynchronous copies (`DEPBAR.LE`) names the scoreboard that each of them sets,
-//!   which must be visible.
+//! - **Groups of copies.** A wait for groups of asynchronous copies (`DEPBAR.LE`) names the scoreboard that each of them sets.
 //! - **Barrier results.** From `B2R` to the next `BAR` it is 2 cycles, 4 before sm_90, with or without a wait for the
 //!   result. `B2R` comes before the warp's next CTA barrier: on no path does one lie between it and the
 //!   barrier whose result it reads, nor a call, which may hold one. What a guard keeps from issuing counts as issued.

@@ -75,9 +75,7 @@ impl Fixed {
 struct Groups {
     /// The scoreboards that count them.
     scoreboards: u8,
-    /// Cycles since the youngest was made, up to [`VISIBLE`].
-    age: u8,
-    /// The instruction that made the youngest.
+    /// The instruction that made one of them.
     producer: u32,
 }
 
@@ -137,7 +135,6 @@ impl State {
         let control = &coded.control;
         if control.wait_mask != 0 {
             self.pending.retain(|p| !p.is_ended_by(control.wait_mask));
-            self.end_groups(control.wait_mask);
         }
         let accesses = coded.inst.accesses();
         for access in &accesses {
@@ -227,11 +224,6 @@ impl State {
         }
     }
 
-    /// Forgets the groups that a wait for these scoreboards ends.
-    fn end_groups(&mut self, waits: u8) {
-        self.groups.retain(|groups| groups.scoreboards & waits == 0 || groups.age < VISIBLE);
-    }
-
     /// A wait for groups of copies: whether its scoreboard counts all that are under way.
     fn check_groups(&mut self, inst: &Inst<PReg>, index: u32, report: &mut dyn FnMut(Hazard)) {
         if inst.op != Op::DEPBAR_LE {
@@ -242,17 +234,12 @@ impl State {
             _ => 0,
         };
         let named = 1u8.checked_shl(imm("scoreboard")).unwrap_or(0);
-        for groups in &self.groups {
-            let lack = match groups {
-                Groups { scoreboards, .. } if scoreboards & named == 0 => Lack::Rule,
-                Groups { age, .. } if *age < VISIBLE => Lack::Cycles { need: VISIBLE, have: *age },
-                _ => continue,
-            };
-            let (producer, kind) = (groups.producer, HazardKind::LostGroup);
+        for groups in self.groups.iter().filter(|groups| groups.scoreboards & named == 0) {
+            let (producer, kind, lack) = (groups.producer, HazardKind::LostGroup, Lack::Rule);
             report(Hazard { consumer: index, producer, kind, reg: None, lack });
         }
         if imm("n") == 0 && inst.guard.is_none() {
-            self.end_groups(named);
+            self.groups.retain(|groups| groups.scoreboards & named == 0);
         }
     }
 
@@ -382,9 +369,10 @@ impl State {
             };
             self.pending.retain(|pending| !is_read(pending));
         }
-        // Where no wait asks for a group, as behind `UTMACCTL`, nothing needs to count it.
-        if coded.inst.op.commits_copies() {
-            let new = Groups { scoreboards: write | read, age: 0, producer: index };
+        // `UTMACMDFLUSH` makes no group behind `UTMACCTL`, where ptxas gives it any scoreboard.
+        let is_counted = coded.inst.op == Op::UTMACMDFLUSH && write | read != 0;
+        if coded.inst.op.commits_copies() && !is_counted {
+            let new = Groups { scoreboards: write | read, producer: index };
             self.groups.retain(|groups| groups.scoreboards != new.scoreboards);
             self.groups.push(new);
             self.groups.sort_unstable();
@@ -447,9 +435,6 @@ impl State {
                 let [youngest, young, counted] = pending.followers;
                 pending.followers = [0, youngest, counted | young];
             }
-        }
-        for groups in &mut self.groups {
-            groups.age = groups.age.saturating_add(cycles).min(VISIBLE);
         }
         for ahead in &mut self.ahead {
             *ahead = ahead.map(|(index, age)| (index, age.saturating_add(cycles)));

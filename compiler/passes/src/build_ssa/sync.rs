@@ -18,8 +18,17 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "redux" => reduce(t, form),
         "elect" => elect(t, form),
         "nanosleep" => sleep(t, form),
+        "setmaxnreg" => keep_registers(form),
         _ => return None,
     })
+}
+
+/// `setmaxnreg`: a hint that is not followed, of which the checker says so.
+fn keep_registers(form: &mut Form) -> Translated {
+    form.expect_operands(1)?;
+    let is_complete =
+        form.choose(&[("inc", ()), ("dec", ())]).is_some() && form.take("sync") && form.take("aligned");
+    if is_complete { Ok(()) } else { Err(Unsupported) }
 }
 
 fn barrier(t: &mut Translator, form: &mut Form) -> Translated {

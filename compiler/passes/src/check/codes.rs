@@ -34,6 +34,7 @@ codes! {
     DEPRECATED = 116, "`shfl` and `vote` without `.sync` are for machines whose warps never part for good: before sm_70.";
     HINT_SPACE = 118, "A cache policy goes with a global or generic address.";
     SPLIT_VECTOR = 119, "A vector is updated as a whole on sm_90 and later; for earlier targets its update is split.";
+    REGISTERS_STAY = 120, "A warp keeps the registers that its kernel was launched with.";
     TARGET_BEFORE_VERSION = 130, "A module may have a target from the version of PTX on that brought it.";
     UNKNOWN_TARGET = 131, "`.target` names one of PTX's architectures, and options.";
     UNDECLARED_REGISTER = 201, "A register is declared before it is used.";

@@ -23,6 +23,7 @@
 //! | [`names`], [`scope`], [`special`] | what names mean |
 //! | [`calls`] | arguments and results of calls |
 //! | [`cache_hints`] | cache policies |
+//! | [`register_counts`] | hints on the number of registers |
 //! | [`requirements`] | PTX version and target |
 //! | [`env`] | what a function sees of its module |
 //! | [`codes`] | every code with its rule |
@@ -40,6 +41,7 @@ pub mod forms;
 pub mod initial;
 pub mod names;
 pub mod operands;
+mod register_counts;
 pub mod requirements;
 pub mod scope;
 pub mod special;
@@ -179,6 +181,7 @@ impl Checker<'_> {
             if fits {
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
                 cache_hints::check(form, instruction, &mut self.out);
+                register_counts::check(instruction, &mut self.out);
             }
         }
     }
