@@ -1,4 +1,4 @@
-//! What is wrong with a scalar `red` or `atom` that is no form of it: the rule that it breaks and what to write instead.
+//! What is wrong with a `red` or `atom` that is no form of it: the rule that it breaks and what to write instead.
 //!
 //! ```text
 //! red.global.inc.s32      `.inc` has no `.s32`: it exists for `.u32`
@@ -6,6 +6,8 @@
 //! red.local.add.u32       only memory that others see is updated atomically
 //! atom.volatile.…         an atomic update is strong by itself
 //! red.exch.b32            a swap gives the old content back
+//! red.shared.….v2.f32     vectors are in global memory
+//! red.….v8.f32            vectors have 16 bytes at most
 //! ```
 //!
 //! In: the opcode. Out: a diagnostic, or none where the closest form says enough. The types of each operation are those of
@@ -31,12 +33,43 @@ pub fn explain(opcode: &Opcode) -> Option<Diagnostic> {
         _ => return None,
     };
     let parts = || opcode.parts.iter().enumerate().skip(1);
-    if parts().any(|(_, part)| matches!(part.as_str(), "async" | "v2" | "v4" | "v8")) {
+    if parts().any(|(_, part)| part.as_str() == "async") {
         return None;
+    }
+    if parts().any(|(_, part)| matches!(part.as_str(), "v2" | "v4" | "v8")) {
+        return wrong_vector(opcode);
     }
     parts()
         .find_map(|(index, part)| misplaced(opcode, is_red, index, part))
         .or_else(|| wrong_type(opcode, parts().map(|(_, part)| part)))
+}
+
+/// What no vector has: memory that is not global, more than 16 bytes, an operation but the sum on `f32`.
+fn wrong_vector(opcode: &Opcode) -> Option<Diagnostic> {
+    let mnemonic = opcode.mnemonic();
+    let place = |wanted: &dyn Fn(&str) -> bool| opcode.parts.iter().rposition(|part| wanted(part.as_str()));
+    let is_word = |text: &str| matches!(text, "f32" | "f16x2" | "bf16x2");
+    let (index, note, help) = if let Some(index) = place(&|text| text.starts_with("shared")) {
+        let note = format!(
+            "vectors are updated in `.global` memory, and at generic addresses there (PTX ISA, {mnemonic})"
+        );
+        (index, note, "update the elements one by one")
+    } else if let (Some(index), Some(_)) = (place(&|text| text == "v8"), place(&is_word)) {
+        let note =
+            "a vector has at most 16 bytes: `.v8` is of 16-bit types, those of 32 bits have `.v2` and `.v4`";
+        (index, note.to_string(), "write two updates of `.v4`")
+    } else if let (Some(index), Some(_)) =
+        (place(&|text| matches!(text, "min" | "max")), place(&|text| text == "f32"))
+    {
+        let note = "vectors of `.f32` are added; `.min` and `.max` exist for vectors of halves";
+        (index, note.to_string(), "update the elements in loops around `atom.cas` of their bits")
+    } else {
+        return None;
+    };
+    let text = opcode.parts[index].as_str();
+    let message = format!("`{mnemonic}` of a vector takes no `.{text}`");
+    let found = Diagnostic::error(codes::MODIFIER_NOT_HERE, opcode.part_id(index), message);
+    Some(found.label("not with a vector").note(note).help(help))
 }
 
 /// A modifier that no form of the instruction has.

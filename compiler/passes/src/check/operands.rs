@@ -88,13 +88,21 @@ impl Operands<'_, '_> {
         let finding = |node| {
             Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()))
         };
-        let is_reduction = self.instruction.opcode.mnemonic() == "red";
+        let mnemonic = self.instruction.opcode.mnemonic().as_str();
+        let is_reduction = mnemonic == "red";
+        let has = |text: &str| self.instruction.opcode.parts.iter().any(|part| part.as_str() == text);
+        let meets =
+            has("sync") && (has("warp") || ["shfl", "vote", "match", "redux", "elect"].contains(&mnemonic));
         let first = operands.first().filter(|first| !matches!(first.kind, OperandKind::Address(_)));
         self.out.push(match first {
             Some(first) if is_reduction && operands.len() == most + 1 => finding(first.id)
                 .label("a place for a result")
                 .note("`red` gives nothing back; the vector examples of the PTX ISA's page on it that have such an operand are wrong")
                 .help("leave the operand out, or write `atom` to have what was there before"),
+            _ if meets && operands.len() + 1 == least => finding(node)
+                .label(there)
+                .note("the last operand is the mask of the threads of the warp that take part, and wait for one another")
+                .help("write `0xffffffff` there for the whole warp"),
             _ => {
                 // Of the operand that is not there, what is known of the constants that it may be.
                 let missing = self.form.row.operands.get(operands.len()).filter(|missing| {
