@@ -108,6 +108,6 @@ mod tests {
             |arch| newest(files(), arch).iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         assert_eq!(on(Arch::Sm75), ["t/a.sm_75.ptx", "t/c1.ptx", "t/c2.ptx"]);
         assert_eq!(on(Arch::Sm86), ["t/a.sm_80.ptx", "t/c1.ptx", "t/c2.ptx", "t/d_80.ptx"]);
-        assert_eq!(on(Arch::Sm90), ["t/a.sm_90.ptx", "t/b_90.ptx", "t/c1.ptx", "t/c2.ptx"]);
+        assert_eq!(on(Arch::Sm90), ["t/a.sm_90.ptx", "t/b_90.ptx", "t/c1.ptx", "t/c2.ptx", "t/d_80.ptx"]);
     }
 }
