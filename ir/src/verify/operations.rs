@@ -211,6 +211,9 @@ fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
     if matches!(op, Op::Red(AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast, _)) {
         return Err("swaps have a result".to_string());
     }
+    if matches!(op, Op::Atomic(AtomicOp::Cast, _)) && access.space == Space::Global {
+        return Err("no swap in global memory says whether it stored".to_string());
+    }
     if !matches!(op, Op::Load(_)) && matches!(access.space, Space::Const | Space::Param) {
         return Err(format!("{} is read-only", access.space));
     }

@@ -61,7 +61,8 @@ const ATOMIC_TYPE: Modifier = Modifier::new(
     ],
 );
 const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64", ".128"]);
-/// `.CAST.SPIN` is for loops that store what they computed from the old value.
+/// `.CAST.SPIN` is for loops that store what they computed from the old value, and gives 1 where it stored. `ATOMG` has no
+/// such form: with the bit that tells `ATOM.E.CAST.SPIN` from `ATOM.E.CAS` set, nvdisasm still reads `ATOMG.E.CAS`.
 const CAS: Modifier = Modifier::new(ModKind::Atomic, &[".CAS", ".CAST.SPIN"]);
 
 pub(super) static ATOMG: Row = Row {
@@ -114,7 +115,7 @@ pub(super) static ATOMG_CAS: Row = Row {
     mnemonic: "ATOMG",
     summary: "global memory = data if it is `compare`; d is the old value",
     slots: &[PD, D, ADDRESS, COMPARE, DATA],
-    mods: &[WIDE, CAS, ATOMIC_SIZE, ORDER, SCOPE],
+    mods: &[WIDE, Modifier::new(ModKind::Atomic, &[".CAS"]), ATOMIC_SIZE, ORDER, SCOPE],
     opcode: 0x3a9,
     ..ATOMIC
 };

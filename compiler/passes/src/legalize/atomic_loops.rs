@@ -16,6 +16,17 @@
 //! too. A read that another thread's update makes stale costs one more turn. An extreme that is there already is not
 //! written again.
 //!
+//! The compare-and-swap that says whether it stored (`atomic.cast`) is one of shared and of generic memory: `ATOMG` has
+//! no such form on any architecture, as nvdisasm reads it. In global memory the loop goes on with what it found instead:
+//!
+//! ```text
+//! block1(v4: b32):                                   // the word as last seen
+//!     v5 = fmax.f16x2 v4, v2
+//!     v6 = atomic.cas.global.relaxed.gpu.b32 [v1], v4, v5
+//!     v7 = icmp.eq.b32 v6, v4
+//!     brif v7, block2, block1(v6)
+//! ```
+//!
 //! Single halves have no instruction in any memory. Both halves of the word around them are computed, and `prmt` keeps
 //! the other one:
 //!
@@ -52,6 +63,9 @@ pub fn atomic_loops(func: &mut Function, arch: Arch) -> bool {
         let old = match (data.ty.bits(), op) {
             (16, AtomicOp::Cas) => swap_half(emitter, access, &data.args),
             (16, _) => update_half(emitter, op, access, data.ty, &data.args),
+            _ if access.space == Space::Global => {
+                update_global_word(emitter, op, access, data.ty, &data.args)
+            }
             _ => update_word(emitter, op, access, data.ty, &data.args),
         };
         if let Some(&result) = emitter.func.results(inst).first() {
@@ -94,6 +108,24 @@ fn update_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[
     let one = e.constant(word, 1);
     let done = e.value(Op::Icmp(IntCond::Eq), word, &[stored, one]);
     e.end(Op::Branch(false), &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[])]);
+    e.go_on(behind);
+    old
+}
+
+/// The same in global memory, where a swap gives what it found.
+fn update_global_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[Value]) -> Value {
+    let word = ty.as_int();
+    let [turn, behind] = [e.block(), e.block()];
+    let first = e.value(Op::Load(access), word, &[args[0]]);
+    let seen = e.func.add_block_param(turn, word);
+    e.end(Op::Jump, &[], &[BlockCall::new(turn, &[first])]);
+    e.go_on(turn);
+    let old = cast(e, seen, ty);
+    let new = changed(e, op, ty, old, &args[1..]);
+    let new = cast(e, new, word);
+    let found = e.value(Op::Atomic(AtomicOp::Cas, access), word, &[args[0], seen, new]);
+    let done = e.value(Op::Icmp(IntCond::Eq), word, &[found, seen]);
+    e.end(Op::Branch(false), &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])]);
     e.go_on(behind);
     old
 }
