@@ -4,7 +4,7 @@ use ptxc_compiler::Located;
 use ptxc_passes::diagnostic::Severity;
 use ptxc_sass::text::Kernel;
 use ptxc_sass::verify::{Hazard, HazardKind, Lack};
-use ptxc_sass::{Control, Program};
+use ptxc_sass::{Control, Op, Program};
 
 use crate::sass_text::{count, span};
 
@@ -28,7 +28,23 @@ fn code(kind: HazardKind) -> &'static str {
         HazardKind::TrapMode => "E0979",
         HazardKind::AfterResult => "E0980",
         HazardKind::LostGroup => "E0981",
+        HazardKind::UnawaitedFence => "E0982",
+        HazardKind::UnfencedExchange => "E0983",
     }
+}
+
+/// A barrier and what follows it too soon, or a barrier that itself follows `CGAERRBAR` too soon.
+fn after_barrier(program: &Program, hazard: &Hazard) -> (String, String, String) {
+    let op = |index: u32| program.insts.get(index as usize).map(|coded| coded.inst.op);
+    let (message, here, there) = match op(hazard.producer) {
+        Some(Op::CGAERRBAR) => (
+            "a barrier follows `CGAERRBAR` too soon".to_string(),
+            "the barrier comes",
+            "waits for errors of the whole cluster, which a barrier of the CTA or the cluster must not overtake",
+        ),
+        _ => ("an instruction follows a CTA barrier too soon".to_string(), "comes", "the barrier"),
+    };
+    (message, here.to_string(), there.to_string())
 }
 
 /// Hazards that differ in their registers alone in words, at the instruction that comes too soon.
@@ -64,11 +80,7 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             format!("overwrites {regs}"),
             format!("still has to read {regs}"),
         ),
-        HazardKind::AfterBarrier => (
-            "an instruction follows a CTA barrier too soon".to_string(),
-            "comes".to_string(),
-            "the barrier".to_string(),
-        ),
+        HazardKind::AfterBarrier => after_barrier(program, hazard),
         HazardKind::AfterResult => (
             "a CTA barrier follows the reading of a barrier result too soon".to_string(),
             "may replace the result".to_string(),
@@ -101,6 +113,16 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             "a wait for asynchronous copies does not know of all of them".to_string(),
             "waits until a scoreboard counts no more".to_string(),
             "makes a group of copies".to_string(),
+        ),
+        HazardKind::UnawaitedFence => (
+            "a fence of the asynchronous view of memory is not awaited".to_string(),
+            "relies on the fence".to_string(),
+            "the fence".to_string(),
+        ),
+        HazardKind::UnfencedExchange => (
+            "an mbarrier is made behind an access to shared memory without a fence".to_string(),
+            "its unit may not see what was there".to_string(),
+            "accesses shared memory, or may".to_string(),
         ),
         HazardKind::TrapMode if program.trap_handler => (
             "a CTA barrier in a trap handler is unpredictable".to_string(),
@@ -206,6 +228,7 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
             HazardKind::LostGroup => {
                 "`LDGDEPBAR` as writer, or `UTMACMDFLUSH` as reader, of the scoreboard that the wait names would do".to_string()
             }
+            HazardKind::UnfencedExchange => "`FENCE.VIEW.ASYNC.S` in between would do".to_string(),
             HazardKind::TrapMode if program.trap_handler => {
                 "`BAR.SYNCALL` waits for all warps of the CTA that are alive".to_string()
             }

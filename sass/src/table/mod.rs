@@ -100,6 +100,15 @@ impl Op {
         matches!(self, Op::LDGDEPBAR | Op::UTMACMDFLUSH)
     }
 
+    /// Whether it relies on what a `FENCE.VIEW.ASYNC` in front of it has made visible: units that see shared memory by
+    /// another way, and barriers, behind which others use them.
+    pub const fn awaits_view(self) -> bool {
+        self.is_cta_barrier()
+            || matches!(self, Op::SYNCS_EXCH | Op::SYNCS_ARRIVE | Op::SYNCS_PHASECHK | Op::SYNCS_CCTL_IV)
+            || matches!(self, Op::ARRIVES | Op::UCGABAR_ARV)
+            || matches!(self, Op::UBLKCP_S_G | Op::UBLKCP_G_S | Op::UBLKCP_S_S)
+    }
+
     /// Whether a 64-bit address may be named with a descriptor: not where the instruction compares and swaps, or asks in
     /// which memory an address lies.
     pub const fn takes_descriptor(self) -> bool {

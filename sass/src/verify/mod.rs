@@ -21,6 +21,10 @@
 //!   before the next `BAR`; from `CGAERRBAR` to a barrier it is 8 as well. Other architectures have other figures
 //!   ([`Ahead`]).
 //! - **Groups of copies.** A wait for groups of asynchronous copies (`DEPBAR.LE`) names the scoreboard that each of them sets.
+//! - **Fences of views.** What relies on a `FENCE.VIEW.ASYNC` ([`Op::awaits_view`](crate::Op::awaits_view)), and whoever leaves the
+//!   function, comes after a wait for its scoreboard. Between an access to shared memory and a `SYNCS.EXCH`, which makes an mbarrier,
+//!   stands one for shared memory; NVIDIA's assembler may leave it out where it proves the places distinct, so that this is not
+//!   asked of code that relies on order.
 //! - **Barrier results.** From `B2R` to the next `BAR` it is 2 cycles, 4 before sm_90, with or without a wait for the
 //!   result. `B2R` comes before the warp's next CTA barrier: on no path does one lie between it and the
 //!   barrier whose result it reads, nor a call, which may hold one. What a guard keeps from issuing counts as issued.
@@ -76,6 +80,10 @@ pub enum HazardKind {
     TrapMode,
     /// A wait for groups of copies does not know of a group.
     LostGroup,
+    /// A fence of the asynchronous view is not awaited by what relies on it.
+    UnawaitedFence,
+    /// An mbarrier is made where accesses to shared memory may still be under way, without a fence in between.
+    UnfencedExchange,
 }
 
 impl HazardKind {
@@ -131,6 +139,8 @@ impl fmt::Display for Hazard {
                 return write!(f, "/*{:04x}*/ has an illegal control field", self.consumer * 16);
             }
             HazardKind::LostGroup => "does not wait for the copies",
+            HazardKind::UnawaitedFence => "does not wait for the fence",
+            HazardKind::UnfencedExchange => "makes an mbarrier without a fence behind",
             HazardKind::LostResult => "reads a barrier result behind",
             HazardKind::TrapMode => return write!(f, "/*{:04x}*/ is not for this mode", self.consumer * 16),
             HazardKind::FallsOff => return write!(f, "/*{:04x}*/ runs past the end", self.consumer * 16),
@@ -141,6 +151,7 @@ impl fmt::Display for Hazard {
         }
         let of = match self.kind {
             HazardKind::Raw | HazardKind::Waw | HazardKind::LostGroup => " of",
+            HazardKind::UnawaitedFence => " at",
             HazardKind::Boundary => " of",
             HazardKind::War => ", which is still to be read by",
             _ => "",

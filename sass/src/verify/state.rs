@@ -6,10 +6,11 @@ use super::{Hazard, HazardKind, Lack, Order};
 use crate::arch::Arch;
 use crate::inst::{Access, AccessRole, Inst};
 use crate::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
+use crate::memory_order::{Space, space};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::table::{BarrierResult, Completion, Op, Pipe};
+use crate::table::{BarrierResult, Completion, ModKind, Op, Pipe};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
 /// entry of the latency tables.
@@ -79,6 +80,17 @@ struct Groups {
     producer: u32,
 }
 
+/// A fence of the asynchronous view that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct View {
+    /// The scoreboards that a wait for it names.
+    scoreboards: u8,
+    /// Cycles since the issue of the youngest with these, up to [`VISIBLE`].
+    age: u8,
+    /// The instruction of the youngest.
+    producer: u32,
+}
+
 /// What is known of the barrier result of the warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum ResultState {
@@ -101,6 +113,10 @@ pub(super) struct State {
     result: ResultState,
     /// By the scoreboards that they set.
     groups: SmallVec<[Groups; 1]>,
+    /// Fences of the asynchronous view that are under way, likewise.
+    views: SmallVec<[View; 1]>,
+    /// An access to shared memory behind which no fence of the asynchronous view stands.
+    unfenced: Option<u32>,
     order: Order,
 }
 
@@ -113,6 +129,8 @@ impl State {
             joined.fixed.extend(&path.fixed);
             joined.pending.extend(&path.pending);
             joined.groups.extend_from_slice(&path.groups);
+            joined.views.extend_from_slice(&path.views);
+            joined.unfenced = joined.unfenced.max(path.unfenced);
             for (mine, theirs) in joined.ahead.iter_mut().zip(path.ahead) {
                 *mine = younger(*mine, theirs);
             }
@@ -126,6 +144,8 @@ impl State {
         joined.pending.dedup_by_key(|p| p.key());
         joined.groups.sort_unstable();
         joined.groups.dedup_by_key(|groups| groups.scoreboards);
+        joined.views.sort_unstable();
+        joined.views.dedup_by_key(|views| views.scoreboards);
         joined
     }
 
@@ -135,6 +155,7 @@ impl State {
         let control = &coded.control;
         if control.wait_mask != 0 {
             self.pending.retain(|p| !p.is_ended_by(control.wait_mask));
+            self.views.retain(|view| view.scoreboards & control.wait_mask == 0 || view.age < VISIBLE);
         }
         let accesses = coded.inst.accesses();
         for access in &accesses {
@@ -147,6 +168,7 @@ impl State {
         self.check_ahead(program.arch, coded, index, report);
         self.check_result(coded, index, report);
         self.check_groups(&coded.inst, index, report);
+        self.check_views(&coded.inst, index, report);
         check_mode(program, index, report);
         check_reuse(coded, index, report);
         if control.check().is_err() {
@@ -243,6 +265,30 @@ impl State {
         }
     }
 
+    /// What relies on the asynchronous view of memory: whether fences of it are over, and stand where they must.
+    fn check_views(&mut self, inst: &Inst<PReg>, index: u32, report: &mut dyn FnMut(Hazard)) {
+        let effects = inst.row().effects;
+        if inst.op.awaits_view() || effects.boundary {
+            for view in &self.views {
+                let (kind, lack) = (HazardKind::UnawaitedFence, Lack::Wait(view.scoreboards));
+                report(Hazard { consumer: index, producer: view.producer, kind, reg: None, lack });
+            }
+        }
+        match inst.op {
+            Op::SYNCS_EXCH if self.order == Order::Own => {
+                if let Some(producer) = self.unfenced {
+                    let (kind, lack) = (HazardKind::UnfencedExchange, Lack::Rule);
+                    report(Hazard { consumer: index, producer, kind, reg: None, lack });
+                }
+            }
+            Op::FENCE_VIEW_ASYNC if inst.guard.is_none() && inst.modifier(ModKind::Mode) == ".S" => {
+                self.unfenced = None;
+            }
+            op if matches!(space(op), Some(Space::Shared | Space::Generic)) => self.unfenced = Some(index),
+            _ => {}
+        }
+    }
+
     /// The warp's barrier result: whether what reads it finds it, and what becomes of it.
     fn check_result(&mut self, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
         let effects = coded.inst.row().effects;
@@ -283,7 +329,9 @@ impl State {
         }
         // Where a guard keeps it here, all is as it was.
         if program.insts[index as usize].inst.guard.is_none() {
-            *self = State { order: self.order, result: self.result, ..State::default() };
+            // What is called may access shared memory.
+            *self =
+                State { order: self.order, result: self.result, unfenced: Some(index), ..State::default() };
         }
     }
 
@@ -377,6 +425,12 @@ impl State {
             self.groups.push(new);
             self.groups.sort_unstable();
         }
+        if coded.inst.op == Op::FENCE_VIEW_ASYNC {
+            let new = View { scoreboards: write, age: 0, producer: index };
+            self.views.retain(|view| view.scoreboards != new.scoreboards);
+            self.views.push(new);
+            self.views.sort_unstable();
+        }
         if let Some(ahead) = Ahead::of(&coded.inst) {
             self.ahead[ahead as usize] = Some((index, 0));
         }
@@ -435,6 +489,9 @@ impl State {
                 let [youngest, young, counted] = pending.followers;
                 pending.followers = [0, youngest, counted | young];
             }
+        }
+        for view in &mut self.views {
+            view.age = view.age.saturating_add(cycles).min(VISIBLE);
         }
         for ahead in &mut self.ahead {
             *ahead = ahead.map(|(index, age)| (index, age.saturating_add(cycles)));

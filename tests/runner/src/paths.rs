@@ -8,7 +8,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
-use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, Register};
+use ptxc_sass::memory_order::{Space, space};
+use ptxc_sass::{AccessRole, Completion, ModKind, Op, OperandKind, PReg, Program, Register};
 
 /// The instruction that is too early, the one that it is too early after, and the register (none where it must keep
 /// away from that whatever its registers: an [`Ahead`]).
@@ -102,6 +103,10 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
             }
         }
     }
+    // The simulator has no view but one, so that no run meets these.
+    if ways.taken.is_none() {
+        views(ways, producer, found);
+    }
     if let Some(ahead) = Ahead::of(inst) {
         walk(ways, producer, LONG_AGO, &mut |index, cycles| {
             let next = &program.insts[index].inst;
@@ -109,6 +114,36 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
                 found.insert((index, producer, None));
             }
             Ahead::of(next) != Some(ahead) && !leaves_for_certain(program, index)
+        });
+    }
+}
+
+/// Fences of the asynchronous view that are not awaited, and mbarriers made behind accesses that no such fence follows.
+fn views(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
+    let program = ways.program;
+    let inst = &program.insts[producer].inst;
+    if inst.op == Op::FENCE_VIEW_ASYNC {
+        let released_by = program.insts[producer].control.write_barrier.map_or(0, |n| 1 << n);
+        walk(ways, producer, 2, &mut |index, cycles| {
+            let there = &program.insts[index];
+            if there.control.wait_mask & released_by != 0 && cycles >= 2 {
+                return false;
+            }
+            if there.inst.op.awaits_view() || there.inst.row().effects.boundary {
+                found.insert((index, producer, None));
+            }
+            !leaves_for_certain(program, index)
+        });
+    }
+    let may_access = matches!(space(inst.op), Some(Space::Shared | Space::Generic));
+    if may_access || leaves_for_certain(program, producer) {
+        walk(ways, producer, 0, &mut |index, _| {
+            let there = &program.insts[index].inst;
+            if there.op == Op::SYNCS_EXCH {
+                found.insert((index, producer, None));
+            }
+            let is_fence = there.op == Op::FENCE_VIEW_ASYNC && there.modifier(ModKind::Mode) == ".S";
+            !(is_fence && there.guard.is_none())
         });
     }
 }

@@ -245,11 +245,15 @@ impl Lower<'_> {
         self.func.kind != FunctionKind::Device || runtime::is_once_a_warp(&self.func.name)
     }
 
-    /// Whether the function loads, stores or updates what may be shared memory.
+    /// Whether the function loads, stores or updates what may be shared memory, or calls one that may.
     fn accesses_shared_memory(&self) -> bool {
         let insts = self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts);
-        let mut accesses = insts.filter_map(|&inst| self.func.insts[inst].op.access());
-        accesses.any(|access| matches!(access.space, Space::Shared | Space::SharedCluster | Space::Generic))
+        let is_access = |op: &IrOp| {
+            let space = op.access().map(|access| access.space);
+            matches!(op, IrOp::Call(..) | IrOp::CallIndirect(_))
+                || matches!(space, Some(Space::Shared | Space::SharedCluster | Space::Generic))
+        };
+        insts.into_iter().any(|&inst| is_access(&self.func.insts[inst].op))
     }
 
     /// `SYNCS.EXCH.64`.
