@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ptxc_compiler::output::{kernels, program_text};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
-use ptxc_passes::diagnostic::UNSUPPORTED;
+use ptxc_passes::diagnostic::{Severity, UNSUPPORTED};
 use ptxc_passes::pipeline::{FuncCode, HAZARD, INTERNAL, UNSUPPORTED_ARCH, WRONG_ALLOCATION};
 use ptxc_sass::text::{Notation, Style};
 use serde::Serialize;
@@ -122,7 +122,9 @@ fn lower_text(path: &Path, text: String, settings: &Settings) -> Vec<Kernel> {
         message: format!("{}: {}", located.code, located.message),
     };
     let errors = |inside: &dyn Fn(u32) -> bool| {
-        found.iter().find(|located| inside(located.primary.0.start)).map(missing)
+        let is_wrong =
+            |located: &&Located| located.severity != Severity::Note && inside(located.primary.0.start);
+        found.iter().find(is_wrong).map(missing)
     };
     let outside = errors(&|at| !ranges.iter().any(|range| range.contains(&at)));
     let code = kernels(&db, file, options);

@@ -179,9 +179,12 @@ impl Checker<'_> {
             let fits = found.is_empty();
             self.out.extend(found);
             if fits {
+                let known = self.out.len();
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
                 cache_hints::check(form, instruction, &mut self.out);
-                register_counts::check(instruction, &mut self.out);
+                if self.out.len() == known {
+                    register_counts::check(instruction, &mut self.out);
+                }
             }
         }
     }
