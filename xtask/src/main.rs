@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `families`, `fuzz`, `mine`, `verify`.
+//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `families`, `fuzz`, `mine`, `shapes`, `verify`.
 
 mod compare;
 mod corpus;
@@ -12,6 +12,7 @@ mod mine;
 mod oracle;
 mod ptx_files;
 mod settings;
+mod shapes;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use crate::families::Families;
 use crate::fuzz::Fuzz;
 use crate::mine::Mine;
 use crate::settings::Settings;
+use crate::shapes::Shapes;
 
 /// Chores of the project.
 #[derive(Debug, Parser)]
@@ -74,8 +76,10 @@ enum Command {
     Families(Families),
     /// Mine the distances that NVIDIA's assembler keeps between dependent instructions.
     Mine(Mine),
+    /// Every shape of instruction in our code has a witness that the architecture has it.
+    Shapes(Shapes),
     /// What has to hold before a change lands and needs the corpus or NVIDIA's tools: `corpus` on all of it,
-    /// `exec`, and `compare` on tier 1.
+    /// `exec`, `shapes`, and `compare` on tier 1.
     Verify {
         /// The folder with `ptx/` and `exec/`.
         #[arg(long, default_value = "../shared/corpus")]
@@ -130,6 +134,7 @@ fn verify(corpus: &Path, beside: &Beside) -> Result<(), String> {
         corpus::run(&corpus.join("ptx"), &settings, false)?;
     }
     exec::run(corpus, Product::Tiered, &[])?;
+    Shapes::sample().run()?;
     if corpus.join("ptx/t1").is_dir() {
         beside.compare(&corpus.join("ptx/t1"), &settings)?;
     }
@@ -144,6 +149,7 @@ fn main() -> ExitCode {
         Command::Families(families) => families.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Mine(mine) => mine.run(),
+        Command::Shapes(shapes) => shapes.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),
     };
     match result {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use ptxc_sass::Arch;
 use rayon::prelude::*;
@@ -123,13 +123,7 @@ impl Oracle {
             }
             let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
             std::fs::write(&ptx, text).map_err(|error| error.to_string())?;
-            let output = Command::new(self.folder.join("ptxas"))
-                .args(["-w".to_string(), format!("-arch={arch}")])
-                .arg(&ptx)
-                .arg("-o")
-                .arg(&cubin)
-                .output()
-                .map_err(|error| format!("ptxas: {error}"))?;
+            let output = self.compile(&ptx, arch, &cubin)?;
             if output.status.success() {
                 let mut kernels = self.disassemble(&cubin)?;
                 for index in left {
@@ -178,8 +172,65 @@ impl Oracle {
             .collect()
     }
 
+    /// The instructions of a whole file for an architecture, without offsets and semicolons.
+    ///
+    /// # Errors
+    /// What ptxas says of the file, or the programs don't run.
+    pub fn instructions(&self, ptx: &str, arch: Arch) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+        std::fs::write(&source, ptx).map_err(|error| error.to_string())?;
+        let output = self.compile(&source, arch, &cubin)?;
+        if !output.status.success() {
+            return Err([output.stdout, output.stderr]
+                .map(|text| String::from_utf8_lossy(&text).into_owned())
+                .concat());
+        }
+        Ok(self.text(&cubin)?.lines().filter_map(instruction).map(str::to_string).collect())
+    }
+
+    /// What nvdisasm reads encodings as on an architecture, without semicolons.
+    ///
+    /// # Errors
+    /// It does not run, or can't read one of them.
+    pub fn read(&self, codes: &[u128], arch: Arch) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let binary = folder.path().join("codes.bin");
+        let bytes: Vec<u8> = codes.iter().flat_map(|code| code.to_le_bytes()).collect();
+        std::fs::write(&binary, bytes).map_err(|error| error.to_string())?;
+        let output = Command::new(self.folder.join("nvdisasm"))
+            .args(["-b", &format!("SM{}", arch.number())])
+            .arg(&binary)
+            .output()
+            .map_err(|error| format!("nvdisasm: {error}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let read: Vec<String> = text.lines().filter_map(instruction).map(str::to_string).collect();
+        match read.len() == codes.len() {
+            true => Ok(read),
+            false => Err(format!("nvdisasm, for {arch}: {}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    fn compile(&self, ptx: &Path, arch: Arch, cubin: &Path) -> Result<Output, String> {
+        let mut ptxas = Command::new(self.folder.join("ptxas"));
+        ptxas.args(["-w".to_string(), format!("-arch={arch}")]).arg(ptx).arg("-o").arg(cubin);
+        ptxas.output().map_err(|error| format!("ptxas: {error}"))
+    }
+
     /// The signatures of a cubin's kernels by name.
     fn disassemble(&self, cubin: &Path) -> Result<HashMap<String, Signature>, String> {
+        let text = self.text(cubin)?;
+        let sections = text.split("//--------------------- .text.").skip(1);
+        Ok(sections
+            .map(|section| {
+                let name = section.chars().take_while(|c| !c.is_whitespace()).collect();
+                (name, Signature::of(section.lines().filter_map(instruction)))
+            })
+            .collect())
+    }
+
+    /// What nvdisasm prints of a cubin.
+    fn text(&self, cubin: &Path) -> Result<String, String> {
         let output = Command::new(self.folder.join("nvdisasm"))
             .arg("-c")
             .arg(cubin)
@@ -188,14 +239,7 @@ impl Oracle {
         if !output.status.success() {
             return Err(format!("nvdisasm: {}", String::from_utf8_lossy(&output.stderr)));
         }
-        let text = String::from_utf8_lossy(&output.stdout);
-        let sections = text.split("//--------------------- .text.").skip(1);
-        Ok(sections
-            .map(|section| {
-                let name = section.chars().take_while(|c| !c.is_whitespace()).collect();
-                (name, Signature::of(section.lines().filter_map(instruction)))
-            })
-            .collect())
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 

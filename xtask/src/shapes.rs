@@ -1,0 +1,59 @@
+//! Holds the shapes of instructions in our code against the list of witnesses, and that list against NVIDIA's tools.
+
+use ptxc_families::Oracle;
+use ptxc_shapes::{Source, campaign, list, list_path, theirs};
+
+/// What stands in front of the list.
+const HEAD: &str = "\
+# Every shape of instruction in our code, with a witness that the architecture has it: what ptxas makes of a file, or an
+# encoding that nvdisasm reads so. Made by `cargo xtask shapes --observe`; encodings are added by hand. See docs/tests.md.
+";
+
+/// What is done.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Shapes {
+    /// Compile everything with ptxas, and write a new list.
+    #[arg(long)]
+    observe: bool,
+    /// Compile only every so-manieth of the witnesses with ptxas.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    stride: u32,
+}
+
+impl Shapes {
+    /// What has to hold before a change lands: all of our code, a sample of the witnesses.
+    pub(crate) fn sample() -> Shapes {
+        Shapes { observe: false, stride: 4 }
+    }
+
+    /// Compares; a shape without witness is an error, and a wrong witness.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        let sources = Source::all();
+        let old = list()?;
+        let ours = campaign::ours(&sources, 1)?;
+        let oracle = Oracle::find();
+        let list = match &oracle {
+            Some(oracle) if self.observe => {
+                let list = campaign::observe(oracle, &sources, &ours, &old)?;
+                let text = format!("{HEAD}{}", list.write());
+                std::fs::write(list_path(), text).map_err(|error| error.to_string())?;
+                list
+            }
+            _ => old,
+        };
+        let mut wrong = campaign::without_witness(&ours, &list);
+        match &oracle {
+            Some(oracle) => wrong.extend(theirs::check(oracle, &list, &sources, self.stride as usize)?),
+            None => {
+                println!("SKIPPED: the witnesses beside ptxas and nvdisasm; ORACLE names no folder with them")
+            }
+        }
+        println!("shapes: {} in the code of {} files, {} wrong", ours.len(), sources.len(), wrong.len());
+        wrong.iter().for_each(|what| println!("    {what}"));
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{} shapes have no witness, or a wrong one", wrong.len()))
+        }
+    }
+}
