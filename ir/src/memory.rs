@@ -180,8 +180,10 @@ spelled! {
     AtomicOp {
         /// Integer addition.
         Add = "add",
-        /// Float addition, rounded to nearest even.
+        /// Float addition, rounded to nearest even. Of `f32` the units of global memory flush subnormal operands and sums.
         Fadd = "fadd",
+        /// Addition of `f32`, rounded to nearest even, that keeps subnormals in every memory.
+        FaddNoftz = "fadd_noftz",
         /// The lesser float; a NaN loses against a number.
         Fmin = "fmin",
         /// The greater float; a NaN loses against a number.

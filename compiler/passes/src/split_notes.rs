@@ -9,7 +9,7 @@
 //! What is split into what is decided by [`legalize::split`], which the legalization rule asks too. ptxas refuses these
 //! programs: [`check_strictly`](crate::check::check_strictly) finds the same instructions. Linear.
 
-use ptxc_ir::{Function, InstData, Op, Type};
+use ptxc_ir::{AtomicOp, Function, InstData, Op, Type};
 use ptxc_sass::Arch;
 use ptxc_syntax::ast;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,6 +25,8 @@ const NATIVE: u32 = 90;
 /// The notes of a function that is compiled for `arch`.
 pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arch: Arch) -> Vec<Diagnostic> {
     let is_vector = |data: &&InstData| match data.op {
+        // What keeps subnormals is an error there already, of vectors and of scalars.
+        Op::Atomic(AtomicOp::FaddNoftz, _) | Op::Red(AtomicOp::FaddNoftz, _) => false,
         Op::Atomic(_, access) | Op::Red(_, access) => access.lanes > 1,
         _ => false,
     };

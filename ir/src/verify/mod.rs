@@ -15,8 +15,8 @@
 //!   operation's row in [`signature`](crate::signature).
 //! - **address**: An address has the type of its space: `b64` for generic and global, `b32` otherwise.
 //! - **access**: An access touches 1, 2, 4 or 8 elements and at most 32 bytes; values are at least as wide as
-//!   elements; loads do not release, stores do not acquire, fences and atomics are not weak, and nothing
-//!   writes constants or parameters.
+//!   elements; loads do not release, stores do not acquire, fences and atomics are not weak, nothing writes
+//!   constants or parameters, and sums that keep subnormals are of `f32`.
 //! - **constant**: The bits of a constant fit into its type.
 //! - **definition**: Results and parameters know where they are defined.
 //! - **dominance**: A definition dominates each of its uses; an argument of an edge is used at the end of the

@@ -169,18 +169,20 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         _ => {}
     }
     if let Some(access) = data.op.access()
-        && let Err(message) = access_is_sound(&data.op, access, data.ty.bits())
+        && let Err(message) = access_is_sound(&data.op, access, data.ty)
     {
         say(Rule::Access, message);
     }
 }
 
-fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
+fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
+    let width = ty.bits();
     let atomic = match op {
         Op::Atomic(op, _) | Op::Red(op, _) | Op::TryAtomic(op, _) => Some(*op),
         _ => None,
     };
-    let is_vector_update = |op| matches!(op, AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax);
+    let is_vector_update =
+        |op| matches!(op, AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax);
     let lanes: &[u8] = if atomic.is_some_and(|op| !is_vector_update(op)) { &[1] } else { &[1, 2, 4, 8] };
     if !lanes.contains(&access.lanes) || access.bytes() > 32 {
         return Err(format!("{} elements of {} bytes", access.lanes, access.elem.bytes()));
@@ -204,6 +206,9 @@ fn access_is_sound(op: &Op, access: &Access, width: u32) -> Result<(), String> {
     }
     if matches!(atomic, Some(AtomicOp::Inc | AtomicOp::Dec)) && width != 32 {
         return Err("only words of 32 bits are counted".to_string());
+    }
+    if atomic == Some(AtomicOp::FaddNoftz) && ty != Type::F32 {
+        return Err(format!("`fadd_noftz` adds f32, not {ty}"));
     }
     if matches!(op, Op::TryAtomic(..)) && !matches!(access.space, Space::Generic | Space::SharedCluster) {
         return Err(format!("every update that there is in {} memory is done there", access.space));

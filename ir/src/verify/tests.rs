@@ -161,3 +161,17 @@ fn convergence_brackets() {
     let early = sound.replace("block1:\n jump block2", "block1:\n break b1\n exit");
     assert_eq!(rules(&function(&early), Level::Converged), [Rule::Convergence]);
 }
+
+#[test]
+fn sums_that_keep_subnormals_are_of_singles() {
+    let sum = |ty: &str| {
+        format!(
+            "block0:\n v0 = undef.b64\n v1 = undef.{ty}\n \
+             red.fadd_noftz.global.relaxed.gpu.b32.{ty} [v0], v1\n exit"
+        )
+    };
+    assert_eq!(rules(&function(&sum("f32")), Level::Built), []);
+    for other in ["f16x2", "bf16x2"] {
+        assert_eq!(rules(&function(&sum(other)), Level::Built), [Rule::Access], "{other}");
+    }
+}

@@ -58,8 +58,16 @@ const ATOMIC_TYPE: Modifier = Modifier::new(
         ".BF16x2.RN",
         ".BF16x4.RN",
         ".BF16x8.RN",
+        ".F32.RN",
+        ".F32x2.RN",
+        ".F32x4.RN",
     ],
-);
+)
+.limited(&[
+    (".F32.RN", Archs::since(Arch::Sm90)),
+    (".F32x2.RN", Archs::since(Arch::Sm90)),
+    (".F32x4.RN", Archs::since(Arch::Sm90)),
+]);
 const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64", ".128"]);
 /// `.CAST.SPIN` is for loops that store what they computed from the old value, and gives 1 where it stored. `ATOMG` has no
 /// such form: with the bit that tells `ATOM.E.CAST.SPIN` from `ATOM.E.CAS` set, nvdisasm still reads `ATOMG.E.CAS`.

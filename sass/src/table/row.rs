@@ -289,8 +289,8 @@ impl Width {
                 ".64" => 2,
                 ".128" => 4,
                 _ => match inst.modifier(ModKind::DataType) {
-                    ".S64" | ".F64.RN" | ".F32x2.FTZ.RN" | ".F16x4.RN" | ".BF16x4.RN" => 2,
-                    ".F32x4.FTZ.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
+                    ".S64" | ".F64.RN" | ".F32x2.FTZ.RN" | ".F32x2.RN" | ".F16x4.RN" | ".BF16x4.RN" => 2,
+                    ".F32x4.FTZ.RN" | ".F32x4.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
                     _ => 1,
                 },
             },

@@ -28,6 +28,7 @@ fn update(i: &Fields<'_>) -> Result<(Update, u32), String> {
         (".ADD", "" | ".S32", 4) => |old, b| int::add(U32, old, b),
         (".ADD", "" | ".S64", 8) => |old, b| int::add(U64, old, b),
         (".ADD", ".F32.FTZ.RN", 4) => |old, b| float::add(F32, old, b, Mode::IEEE.with_ftz(true)),
+        (".ADD", ".F32.RN", 4) => |old, b| float::add(F32, old, b, Mode::IEEE),
         (".ADD", ".F64.RN", 8) => |old, b| float::add(F64, old, b, Mode::IEEE),
         (".MIN", "", 4) => |old, b| int::min(U32, old, b),
         (".MIN", ".S32", 4) => |old, b| int::min(S32, old, b),
@@ -61,8 +62,8 @@ fn word_update(i: &Fields<'_>) -> Option<(Update, usize)> {
     let (op, ty) = (i.modifier(ModKind::Atomic), i.modifier(ModKind::DataType));
     let words = match ty {
         ".F16x2.RN" | ".BF16x2.RN" => 1,
-        ".F32x2.FTZ.RN" | ".F16x4.RN" | ".BF16x4.RN" => 2,
-        ".F32x4.FTZ.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
+        ".F32x2.FTZ.RN" | ".F32x2.RN" | ".F16x4.RN" | ".BF16x4.RN" => 2,
+        ".F32x4.FTZ.RN" | ".F32x4.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
         _ => return None,
     };
     let update = if ty.starts_with(".F16") {
@@ -78,7 +79,10 @@ fn word_update(i: &Fields<'_>) -> Option<(Update, usize)> {
         ];
         halves(op, |old, b| packed::add(BF16, old as u32, b as u32, Mode::IEEE).into(), extremes)
     } else {
-        let add: Update = |old, b| float::add(F32, old, b, Mode::IEEE.with_ftz(true));
+        let add: Update = match ty.contains(".FTZ") {
+            true => |old, b| float::add(F32, old, b, Mode::IEEE.with_ftz(true)),
+            false => |old, b| float::add(F32, old, b, Mode::IEEE),
+        };
         (op == ".ADD").then_some(add)
     };
     Some((update?, words))

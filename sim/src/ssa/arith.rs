@@ -359,6 +359,9 @@ pub(crate) fn atomic(op: AtomicOp, ty: Type, ftz: bool) -> Option<Lane> {
                 }
             }
         }
+        AtomicOp::FaddNoftz => {
+            (ty == Type::F32).then(|| two(|old, b| float::add(F32, old, b, Mode::IEEE))).flatten()
+        }
         AtomicOp::Fadd => match ty {
             Type::F16x2 => two(|old, b| packed::add(F16, old as u32, b as u32, Mode::IEEE).into()),
             Type::BF16x2 => two(|old, b| packed::add(BF16, old as u32, b as u32, Mode::IEEE).into()),

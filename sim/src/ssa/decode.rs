@@ -77,7 +77,7 @@ pub(super) enum Action {
     /// Stores elements.
     Store { values: Vec<SlotIndex>, place: Place },
     /// Updates neighbouring elements, each with its one or two operands: in global memory, whose units flush
-    /// subnormals, by the second function, elsewhere by the first.
+    /// subnormals unless told not to, by the second function, elsewhere by the first.
     Atomic { d: Vec<SlotIndex>, args: Vec<[SlotIndex; 2]>, place: Place, f: [Lane; 2] },
     /// Stores the second operand where the element equals the first, and says whether it did.
     CompareStore { d: SlotIndex, args: [SlotIndex; 2], place: Place },
@@ -377,7 +377,9 @@ impl Decoder<'_> {
                     place: self.place(&access, args[0])?,
                     update: match op {
                         AtomicOp::Exch | AtomicOp::Cas => Update::Swap,
-                        AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax => Update::Float,
+                        AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax => {
+                            Update::Float
+                        }
                         _ => Update::Integer,
                     },
                     f: [update(false)?, update(true)?],

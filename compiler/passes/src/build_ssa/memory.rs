@@ -412,10 +412,12 @@ fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> Translated 
         (AtomicOp::Umin | AtomicOp::Umax, Class::Bits) => return Err(Unsupported),
         _ => op,
     };
-    // Halves are never flushed, and must say so.
+    // Halves are never flushed, and must say so; sums of `f32` may say so.
     let is_half = scalar.is_float() && (scalar.bits == 16 || scalar.packed);
-    if form.take("noftz") != is_half {
-        return Err(Unsupported);
+    match form.take("noftz") {
+        noftz if noftz == is_half => {}
+        true if op == AtomicOp::Fadd && scalar.ir() == Some(Type::F32) => op = AtomicOp::FaddNoftz,
+        _ => return Err(Unsupported),
     }
     // A hint to the cache, with a policy behind the operands.
     let policies = usize::from(form.take("L2::cache_hint"));

@@ -246,7 +246,7 @@ pub(super) fn changed(e: &mut Emitter, op: AtomicOp, ty: Type, old: Value, opera
         }
         AtomicOp::Inc | AtomicOp::Dec => unreachable!("only words are counted, and every memory does that"),
         AtomicOp::Add => Op::Iadd,
-        AtomicOp::Fadd => Op::Fadd(FloatMode::RN),
+        AtomicOp::Fadd | AtomicOp::FaddNoftz => Op::Fadd(FloatMode::RN),
         AtomicOp::Fmin => Op::Fmin(false, false, false),
         AtomicOp::Fmax => Op::Fmax(false, false, false),
         AtomicOp::Smin => Op::Smin,

@@ -7,7 +7,7 @@
 //! | integers and bits, 32 bits | all | all |
 //! | integers and bits, 64 bits | all | none |
 //! | sum of `f32`, `f64`, `f16x2` | all | none |
-//! | sum of `bf16x2`; least and greatest of `f16x2`, `bf16x2` | sm_90 | none |
+//! | sum of `f32` that keeps subnormals; sum of `bf16x2`; least and greatest of `f16x2`, `bf16x2` | sm_90 | none |
 //! | vectors | sm_90 | none |
 //! | anything on 16 bits | none | none |
 //!
@@ -24,6 +24,7 @@ pub(super) fn in_global(op: AtomicOp, ty: Type, arch: Arch) -> bool {
     match op {
         AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast => is_swap(ty, arch),
         AtomicOp::Fadd => matches!(ty, Type::F32 | Type::F64 | Type::F16x2) || ty == Type::BF16x2 && hopper,
+        AtomicOp::FaddNoftz => ty == Type::F32 && hopper,
         AtomicOp::Fmin | AtomicOp::Fmax => matches!(ty, Type::F16x2 | Type::BF16x2) && hopper,
         AtomicOp::Inc | AtomicOp::Dec => true,
         _ => matches!(ty, Type::B32 | Type::B64),

@@ -14,6 +14,7 @@
 //! | elements | operation | parts below sm_90 |
 //! |---|---|---|
 //! | `f32` | add | one native update an element |
+//! | `f32` | add that keeps subnormals | one loop around compare-and-swap an element |
 //! | `f16`, in pairs | add | one native update a pair |
 //! | `f16`, in pairs | min, max | one loop around compare-and-swap a pair |
 //! | `bf16`, in pairs | add, min, max | one loop around compare-and-swap a pair |

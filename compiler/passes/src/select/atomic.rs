@@ -204,6 +204,7 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &
     };
     let extremes = matches!(ty, Type::F16x2 | Type::BF16x2);
     match atomic {
+        AtomicOp::FaddNoftz => return Some((".ADD", unflushed(ty, lanes)?)),
         AtomicOp::Fadd if !float.is_empty() => return Some((".ADD", float)),
         AtomicOp::Fmin if extremes => return Some((".MIN", float)),
         AtomicOp::Fmax if extremes => return Some((".MAX", float)),
@@ -230,9 +231,20 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &
         AtomicOp::Inc
         | AtomicOp::Dec
         | AtomicOp::Fadd
+        | AtomicOp::FaddNoftz
         | AtomicOp::Fmin
         | AtomicOp::Fmax
         | AtomicOp::Cas
         | AtomicOp::Cast => return None,
     })
+}
+
+/// The type of a sum that keeps subnormals: `.noftz` of PTX.
+fn unflushed(ty: Type, lanes: u8) -> Option<&'static str> {
+    match (ty, lanes) {
+        (Type::F32, 1) => Some(".F32.RN"),
+        (Type::F32, 2) => Some(".F32x2.RN"),
+        (Type::F32, 4) => Some(".F32x4.RN"),
+        _ => None,
+    }
 }
