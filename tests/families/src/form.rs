@@ -76,7 +76,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// The version that most forms are tried with: the newest that ptxc knows.
+    /// The version that most forms are tried with.
     pub const VERSION: (u32, u32) = (9, 0);
 
     /// A form on the way of all threads.

@@ -124,7 +124,9 @@ pub fn is_shown(form: &Form) -> bool {
         }
         Family::Warp => in_setting || operands.ends_with("um"),
     };
-    form.version == Form::VERSION && usual && is_plain
+    // The sums of `f32` that keep subnormals are in newer modules.
+    let version = if has(&["noftz"]) && has(&["f32"]) { enumerate::NOFTZ } else { Form::VERSION };
+    form.version == version && usual && is_plain
 }
 
 /// The forms that the book may show: some of them are legal nowhere, which only ptxas can say.

@@ -29,10 +29,22 @@ pub fn all() -> Vec<Form> {
             Family::Warp => warp::forms(&mut forms),
         }
     }
+    forms.extend(forms.iter().filter_map(keeping_subnormals).collect::<Vec<_>>());
     versions::forms(&mut forms);
     let mut seen = HashSet::new();
     forms.retain(|form| seen.insert(form.to_string()));
     forms
+}
+
+/// The version of PTX that gave the sums of `f32` their `.noftz`.
+pub const NOFTZ: (u32, u32) = (9, 4);
+
+/// A sum of `f32` in memory that says `.noftz`, in a module that may.
+fn keeping_subnormals(sum: &Form) -> Option<Form> {
+    let has = |part: &str| sum.opcode().split('.').any(|one| one == part);
+    let is_sum = matches!(sum.family, Family::Atomic | Family::Vector) && has("add") && has("f32");
+    let text = sum.text.replacen(".add", ".add.noftz", 1);
+    (is_sum && !has("noftz")).then(|| Form { text, ..sum.version(NOFTZ) })
 }
 
 /// Adds a form in every setting.

@@ -3,8 +3,22 @@
 use crate::form::{Family, Form};
 
 /// Versions at which the families got something, and for each the one before.
-const VERSIONS: [(u32, u32); 12] =
-    [(6, 3), (6, 4), (7, 0), (7, 1), (7, 3), (7, 4), (7, 7), (7, 8), (8, 0), (8, 1), (8, 3), (8, 6)];
+const VERSIONS: [(u32, u32); 14] = [
+    (6, 3),
+    (6, 4),
+    (7, 0),
+    (7, 1),
+    (7, 3),
+    (7, 4),
+    (7, 7),
+    (7, 8),
+    (8, 0),
+    (8, 1),
+    (8, 3),
+    (8, 6),
+    (9, 3),
+    (9, 4),
+];
 
 /// A form for everything that has a version of its own.
 const ASKED: &[(Family, &[&str])] = &[
@@ -89,8 +103,11 @@ const ASKED: &[(Family, &[&str])] = &[
             "red.global.add.noftz.f16x2 [ga], w0",
             "red.global.add.noftz.bf16 [ga], h0",
             "red.global.add.noftz.bf16x2 [ga], w0",
+            "red.global.add.noftz.f32 [ga], w0",
+            "red.shared::cluster.add.noftz.f32 [sa], w0",
             "red.global.min.s64 [ga], x0",
             "atom.global.add.u32 rw, [ga], w0",
+            "atom.global.add.noftz.f32 rw, [ga], w0",
             "atom.acq_rel.sys.global.add.u32 rw, [ga], w0",
             "atom.acquire.cluster.global.add.u32 rw, [ga], w0",
             "atom.shared::cluster.cas.b32 rw, [sa], w0, w1",
@@ -108,6 +125,8 @@ const ASKED: &[(Family, &[&str])] = &[
             "red.global.add.noftz.v8.bf16 [ga], {h0, h1, h2, h3, h4, h5, h6, h7}",
             "red.global.max.noftz.v4.f16x2 [ga], {w0, w1, w2, w3}",
             "atom.global.add.v4.f32 {rw0, rw1, rw2, rw3}, [ga], {w0, w1, w2, w3}",
+            "red.global.add.noftz.v2.f32 [ga], {w0, w1}",
+            "atom.global.add.noftz.v4.f32 {rw0, rw1, rw2, rw3}, [ga], {w0, w1, w2, w3}",
             "atom.global.min.noftz.v2.bf16x2 {rw0, rw1}, [ga], {w0, w1}",
         ],
     ),
