@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ptxc_passes::check::check_function;
 use ptxc_passes::check::env::{self, ModuleEnv, PtxTarget, PtxVersion};
-use ptxc_passes::diagnostic::Diagnostic;
+use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_syntax::ast::{Item, Module};
 use ptxc_syntax::{ModuleSpans, Span, parse_module};
 
@@ -31,7 +31,7 @@ fn environment(module: &Module) -> ModuleEnv {
     env
 }
 
-/// The findings in a file, each as `line: code message (source)`.
+/// The findings in a file but for notes, which tell of no mistake, each as `line: code message (source)`.
 fn findings(text: &str) -> Vec<String> {
     let parsed = parse_module(text);
     assert!(parsed.errors.is_empty());
@@ -40,7 +40,10 @@ fn findings(text: &str) -> Vec<String> {
     for (index, item) in parsed.value.items.iter().enumerate() {
         let Item::Function(function) = item else { continue };
         all.extend(
-            check_function(function, &env).iter().map(|found| describe(text, &parsed.spans, index, found)),
+            check_function(function, &env)
+                .iter()
+                .filter(|found| found.severity != Severity::Note)
+                .map(|found| describe(text, &parsed.spans, index, found)),
         );
     }
     all

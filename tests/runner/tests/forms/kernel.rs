@@ -110,8 +110,12 @@ impl Writer<'_> {
         place
     }
 
-    /// A constant of the type, as bits and as it is written; none where PTX takes none.
-    fn constant(&mut self, ty: Scalar) -> Option<(u64, String)> {
+    /// A constant of the type, up to a number if there is one, as bits and as it is written; none where PTX takes none.
+    fn constant(&mut self, ty: Scalar, greatest: Option<u64>) -> Option<(u64, String)> {
+        if let Some(greatest) = greatest {
+            let value = self.random.below(greatest as usize + 1) as u64;
+            return Some((value, value.to_string()));
+        }
         match ty.class {
             Class::Bits | Class::Integer if ty.bits <= 64 => {
                 let bits = match self.random.below(3) {
@@ -143,7 +147,7 @@ impl Writer<'_> {
 
     fn instance(&mut self, sample: &Sample, setting: Setting) -> Option<Instance> {
         let sources: Vec<usize> = (0..sample.operands.len())
-            .filter(|&index| matches!(sample.operands[index], Operand::Source(_)))
+            .filter(|&index| matches!(sample.operands[index], Operand::Source(..)))
             .collect();
         let wants = match setting {
             Setting::Registers | Setting::Guarded => None,
@@ -156,11 +160,11 @@ impl Writer<'_> {
         let mut place = 0;
         for (index, operand) in sample.operands.iter().enumerate() {
             match *operand {
-                Operand::Source(ty) => {
+                Operand::Source(ty, greatest) => {
                     let mask = is_mask(sample, index);
                     let constant = match (mask, wants == Some(index)) {
                         (true, _) => Some((0xffff_ffff, "0xffffffff".to_string())),
-                        (_, true) => Some(self.constant(ty)?),
+                        (_, true) => Some(self.constant(ty, greatest)?),
                         _ => None,
                     };
                     let (bound, text) = match constant {

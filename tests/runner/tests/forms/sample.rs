@@ -74,8 +74,8 @@ const MNEMONICS: &[&str] = &[
 pub enum Operand {
     /// A register that is written, and one behind `|`.
     Dest(Scalar, Option<Scalar>),
-    /// A register or constant.
-    Source(Scalar),
+    /// A register or constant; no constant is above the number.
+    Source(Scalar, Option<u64>),
     /// A constant from 0 to this number.
     Constant(u64),
     /// Two registers that are written together.
@@ -218,7 +218,9 @@ fn sample(row: &Row, chosen: &[Option<usize>], with_second: bool) -> Option<Samp
                 };
                 Operand::Dest(scalar(value.ty)?, second)
             }
-            Kind::Value(value) if value.lanes == Lanes::One => Operand::Source(scalar(value.ty)?),
+            Kind::Value(value) if value.lanes == Lanes::One => {
+                Operand::Source(scalar(value.ty)?, value.range.map(|range| range.greatest as u64))
+            }
             Kind::Constant(range) => Operand::Constant(range.map_or(31, |range| range.greatest as u64)),
             Kind::Pack(ty) if with_second => return scalar(*ty).and(None),
             Kind::Pack(ty) => {
