@@ -2,7 +2,7 @@
 //!
 //! Interpreters, constant folding and the SASS simulator share these functions, so that one rule is written
 //! once. In: operands as bits and a description of the type. Out: bits. Nothing here reads or writes state,
-//! allocates, or panics; every function takes constant time.
+//! allocates (but for the result of a matrix product), or panics; every function takes constant time.
 //!
 //! # Conventions
 //!
@@ -39,6 +39,7 @@
 //! | [`packed`] | the same on two halves of a word |
 //! | [`convert`] | between integers and floats, formats and widths |
 //! | [`int`] | add to remainder, carries, 24-bit products, comparison |
+//! | [`matrix`] | products of matrices that lie in the registers of a warp |
 //! | [`bits`] | shifts, fields, counting, `lop3`, `prmt`, dot products |
 
 pub mod bits;
@@ -46,6 +47,7 @@ pub mod convert;
 pub mod float;
 pub mod format;
 pub mod int;
+pub mod matrix;
 pub mod mufu;
 pub mod packed;
 mod round;

@@ -1,0 +1,154 @@
+//! Products of small matrices whose elements lie in the registers of a warp, as tensor cores take them.
+//!
+//! `d = a · b + c`, where a is `rows` × k, b is k × 8, c and d are `rows` × 8, and `rows` is 8 or 16. Lane `4 g + t` has of
+//! each register of a the elements of row g (the registers in turn those of g and g + 8 where there are 16 rows) and of
+//! columns `n t` to `n t + n - 1`, n being how many elements fit in a register; each further register, or pair of them,
+//! is `4 n` columns on. b is the same with rows for columns. c has two neighbours of a row in each register or pair of
+//! registers. (PTX ISA, `mma`: the figures of the fragments, which this rule sums up.)
+//!
+//! Elements are handed over as 64 bits, narrow ones in the low bits of what they share with their neighbours.
+//!
+//! How the hardware rounds within a sum is not documented. Here a sum of products of halves, or of tf32, is exact to 53
+//! bits and rounded once; sums of binary64 are fused multiply-adds in the order of k; integers are exact.
+
+/// Lanes of a warp.
+const LANES: usize = 32;
+
+/// The columns of b, c and d.
+pub const COLUMNS: usize = 8;
+
+/// The registers of an operand, each with what every lane holds.
+pub type Fragment = [[u64; LANES]];
+
+/// How elements lie in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Bits of an element.
+    pub bits: u32,
+    /// Elements in a register.
+    pub count: usize,
+}
+
+impl Packing {
+    /// As many elements of so many bits as fit in 32, or one if they do not.
+    pub const fn of(bits: u32) -> Packing {
+        Packing { bits, count: if bits >= 32 { 1 } else { 32 / bits as usize } }
+    }
+
+    /// An element of a register.
+    const fn element(self, register: u64, index: usize) -> u64 {
+        register >> (self.bits as usize * index) & (u64::MAX >> (64 - self.bits))
+    }
+}
+
+/// The element of a in a row and column.
+pub fn left(a: &Fragment, packing: Packing, rows: usize, row: usize, column: usize) -> u64 {
+    let (block, place) = (column / (4 * packing.count), column % (4 * packing.count));
+    let register = block * (rows / 8) + row / 8;
+    packing.element(a[register][4 * (row % 8) + place / packing.count], place % packing.count)
+}
+
+/// The element of b in a row and column.
+pub fn right(b: &Fragment, packing: Packing, row: usize, column: usize) -> u64 {
+    let (block, place) = (row / (4 * packing.count), row % (4 * packing.count));
+    packing.element(b[block][4 * column + place / packing.count], place % packing.count)
+}
+
+/// The register, lane and index in the register of an element of c or d.
+pub const fn addend(packing: Packing, row: usize, column: usize) -> (usize, usize, usize) {
+    let lane = 4 * (row % 8) + column / 2;
+    match packing.count {
+        1 => (2 * (row / 8) + column % 2, lane, 0),
+        _ => (row / 8, lane, column % 2),
+    }
+}
+
+/// The columns of a, the rows of b.
+pub const fn depth(registers: usize, packing: Packing, rows: usize) -> usize {
+    registers / (rows / 8) * 4 * packing.count
+}
+
+/// The whole product: `d`, in registers as c. `step` adds the product of two elements to a sum; `start` makes a sum of an
+/// element of c, `finish` an element of d of a sum. Elements that a register of c has beyond its two are zero.
+pub fn product<T: Copy>(
+    [a, b, c]: [&Fragment; 3],
+    [of_a, of_b, of_c]: [Packing; 3],
+    rows: usize,
+    start: impl Fn(u64) -> T,
+    step: impl Fn(T, u64, u64) -> T,
+    finish: impl Fn(T) -> u64,
+) -> Vec<[u64; LANES]> {
+    let mut d = vec![[0; LANES]; c.len()];
+    for row in 0..rows {
+        for column in 0..COLUMNS {
+            let (register, lane, index) = addend(of_c, row, column);
+            let mut sum = start(of_c.element(c[register][lane], index));
+            for k in 0..depth(a.len(), of_a, rows) {
+                sum = step(sum, left(a, of_a, rows, row, k), right(b, of_b, k, column));
+            }
+            d[register][lane] |= finish(sum) << (of_c.bits as usize * index);
+        }
+    }
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fragment_of_sixteen_rows_of_halves_is_that_of_the_figures() {
+        let packing = Packing::of(16);
+        // Each half of each register of each lane holds its own name.
+        let name = |register: u64, lane: usize| (register << 9) | (lane as u64) << 1;
+        let a: Vec<[u64; LANES]> = (0..4u64)
+            .map(|register| {
+                std::array::from_fn(|lane| name(register, lane) | (name(register, lane) + 1) << 16)
+            })
+            .collect();
+        for lane in 0..LANES {
+            let (group, thread) = (lane / 4, lane % 4);
+            for register in 0..4 {
+                for half in 0..2 {
+                    let row = group + 8 * (register % 2);
+                    let column = 2 * thread + half + 8 * (register / 2);
+                    let name = (register as u64) << 9 | (lane as u64) << 1 | half as u64;
+                    assert_eq!(left(&a, packing, 16, row, column), name & 0xffff, "{row} {column}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_multiply_as_matrices_do() {
+        let packing = Packing::of(8);
+        let (rows, k) = (16, 32);
+        let at = |row: usize, column: usize| (row * 7 + column * 3 + 1) as u64 & 0x7f;
+        let mut a = vec![[0u64; LANES]; 4];
+        let mut b = vec![[0u64; LANES]; 2];
+        for lane in 0..LANES {
+            for byte in 0..4 {
+                for (register, words) in a.iter_mut().enumerate() {
+                    let (row, column) =
+                        (lane / 4 + 8 * (register % 2), 4 * (lane % 4) + byte + 16 * (register / 2));
+                    words[lane] |= at(row, column) << (8 * byte);
+                }
+                for (register, words) in b.iter_mut().enumerate() {
+                    words[lane] |= at(4 * (lane % 4) + byte + 16 * register, lane / 4) << (8 * byte);
+                }
+            }
+        }
+        let c = vec![[5u64; LANES]; 4];
+        let word = Packing::of(32);
+        assert_eq!(depth(4, packing, rows), k);
+        let d =
+            product([&a, &b, &c], [packing, packing, word], rows, |c| c, |sum, a, b| sum + a * b, |sum| sum);
+        for row in 0..rows {
+            for column in 0..COLUMNS {
+                let sum: u64 = (0..k).map(|n| at(row, n) * at(n, column)).sum();
+                let (register, lane, _) = addend(word, row, column);
+                assert_eq!(d[register][lane], sum + 5, "{row} {column}");
+            }
+        }
+    }
+}
