@@ -52,7 +52,8 @@ pub use condition::{FloatCond, IntCond};
 pub use dominators::Dominators;
 pub use entities::{Block, FuncRef, Inst, Symbol, Value};
 pub use function::{
-    BlockCall, BlockData, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, ValueDef,
+    BlockCall, BlockData, Callee, CalleeKind, Function, FunctionKind, InstData, LaunchBounds, Param,
+    SourceLoc, ValueDef,
 };
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};

@@ -1,14 +1,16 @@
 //! The control field of an instruction: bits 105 to 125, which the compiler, not the machine, fills.
 //!
 //! ```text
-//! bit 125 124‥122 121‥‥‥116 115‥113 112‥110  109  108‥105
-//!      –   reuse   wait mask  read   write   go on  stall
+//! bit 125 124‥‥‥‥‥122 121‥‥‥116 115‥113 112‥110  109  108‥105 104 103‥102
+//!    reuse reuse/batch wait mask read   write   go on  stall   –    PM
 //! ```
 //!
 //! Bit 109 is set where the scheduler may go on with the same warp: it is the complement of
-//! [`Control::yield_hint`]. Where it is clear, bits 122 to 124 are no reuse flags but a batch code, of
-//! which only 0 is made here. A scoreboard field of 7 means none. [`Control::check`] is what an
-//! independent disassembler was seen to accept.
+//! [`Control::yield_hint`]. Where it is clear, bits 122 to 124 are no reuse flags but a batch code. A scoreboard
+//! field of 7 means none. Two bits below, 102 and 103, count as a part of it: NVIDIA's disassembler calls them PM
+//! where it shows control fields at all (12.8, for sm_120). Its compiler was not seen to set them nor a batch code;
+//! they are kept so that nothing of an instruction gets lost. [`Control::check`] is what the disassembler (13.5, for
+//! sm_75 to sm_90) was seen to accept.
 
 use std::fmt;
 
@@ -26,8 +28,14 @@ pub struct Control {
     pub read_barrier: Option<u8>,
     /// The scoreboards that must be released before issue, a bit each.
     pub wait_mask: u8,
-    /// Operand slots a, b, c whose register the next instruction reads in the same slot, a bit each.
+    /// Operand slots a, b, c, and that of the places in a sparse matrix, whose register the next instruction reads in
+    /// the same slot, a bit each.
     pub reuse: u8,
+    /// How the instruction stands in a batch, 0 to 5: 0 in none, 1 at its start, 2 at the start of a tile, 4 at its end,
+    /// 5 exempt from barriers; 3 has no name. Only with the yield hint.
+    pub batch: u8,
+    /// The two PM bits, 0 to 3.
+    pub pm: u8,
 }
 
 /// Why a control field is not legal.
@@ -39,12 +47,28 @@ pub enum Illegal {
     StallNeedsYield(u8),
     /// Reuse with the yield hint.
     ReuseWithYield,
-    /// A reuse mask of more than three bits.
+    /// A reuse mask of more than four bits.
     ReuseRange(u8),
     /// A scoreboard above 5, named or waited for.
     Scoreboard(u8),
-    /// Bits 122 to 124 hold a batch code, or bit 125 is set: nothing that this type expresses.
-    Batch(u8),
+    /// A batch code above 5.
+    BatchRange(u8),
+    /// A batch code without the yield hint.
+    BatchNeedsYield(u8),
+    /// A batch code with a stall of 0.
+    BatchNeedsStall(u8),
+    /// PM bits above 3.
+    PmRange(u8),
+    /// Bit 125 is set with the yield hint, which nothing gives a meaning.
+    Unused,
+    /// A scoreboard of results, of an instruction that can name none.
+    WriteScoreboard(u8),
+    /// A scoreboard of operands, of an instruction that can name none.
+    ReadScoreboard(u8),
+    /// Scoreboards waited for, of an instruction that waits for none.
+    Waits,
+    /// Reuse flags of operands that have none.
+    ReuseFlags(u8),
 }
 
 impl fmt::Display for Illegal {
@@ -53,9 +77,21 @@ impl fmt::Display for Illegal {
             Illegal::StallRange(stall) => write!(f, "stall {stall} is above {}", Control::MAX_STALL),
             Illegal::StallNeedsYield(stall) => write!(f, "stall {stall} needs the yield hint"),
             Illegal::ReuseWithYield => f.write_str("reuse flags together with the yield hint"),
-            Illegal::ReuseRange(mask) => write!(f, "reuse mask {mask:#x} has more than three bits"),
+            Illegal::ReuseRange(mask) => write!(f, "reuse mask {mask:#x} has more than four bits"),
             Illegal::Scoreboard(index) => write!(f, "scoreboard {index} does not exist"),
-            Illegal::Batch(code) => write!(f, "batch code {code}"),
+            Illegal::BatchRange(code) => write!(f, "batch code {code} does not exist"),
+            Illegal::BatchNeedsYield(code) => write!(f, "batch code {code} needs the yield hint"),
+            Illegal::BatchNeedsStall(code) => write!(f, "batch code {code} needs a stall"),
+            Illegal::PmRange(bits) => write!(f, "PM {bits} is above {}", Control::MAX_PM),
+            Illegal::Unused => f.write_str("bit 125 is set with the yield hint"),
+            Illegal::WriteScoreboard(index) => {
+                write!(f, "the instruction cannot name scoreboard {index} for results")
+            }
+            Illegal::ReadScoreboard(index) => {
+                write!(f, "the instruction cannot name scoreboard {index} for operands")
+            }
+            Illegal::Waits => f.write_str("the instruction cannot wait for scoreboards"),
+            Illegal::ReuseFlags(mask) => write!(f, "the operands have no reuse flags {mask:#x}"),
         }
     }
 }
@@ -72,6 +108,21 @@ impl Control {
     /// The greatest stall.
     pub const MAX_STALL: u8 = 15;
 
+    /// All reuse flags.
+    pub const MAX_REUSE: u8 = 15;
+
+    /// That of the places in a sparse matrix: bit 125 on sm_90; before, a bit of the instruction.
+    pub const LAST_REUSE: u8 = 8;
+
+    /// The greatest batch code.
+    pub const MAX_BATCH: u8 = 5;
+
+    /// The greatest value of the PM bits.
+    pub const MAX_PM: u8 = 3;
+
+    /// The lowest of the PM bits in the 128-bit instruction word.
+    pub const PM_BIT: u32 = 102;
+
     /// The lowest bit of the field in the 128-bit instruction word.
     pub const LOWEST_BIT: u32 = 105;
 
@@ -87,6 +138,8 @@ impl Control {
             read_barrier: None,
             wait_mask: 0,
             reuse: 0,
+            batch: 0,
+            pm: 0,
         }
     }
 
@@ -99,11 +152,21 @@ impl Control {
         if !self.yield_hint && (self.stall == 0 || self.stall > Self::MAX_STALL_WITHOUT_YIELD) {
             return Err(Illegal::StallNeedsYield(self.stall));
         }
-        if self.reuse > 7 {
+        if self.reuse > Self::MAX_REUSE {
             return Err(Illegal::ReuseRange(self.reuse));
         }
         if self.reuse != 0 && self.yield_hint {
             return Err(Illegal::ReuseWithYield);
+        }
+        match self.batch {
+            0 => {}
+            1..=Self::MAX_BATCH if !self.yield_hint => return Err(Illegal::BatchNeedsYield(self.batch)),
+            1..=Self::MAX_BATCH if self.stall == 0 => return Err(Illegal::BatchNeedsStall(self.batch)),
+            1..=Self::MAX_BATCH => {}
+            code => return Err(Illegal::BatchRange(code)),
+        }
+        if self.pm > Self::MAX_PM {
+            return Err(Illegal::PmRange(self.pm));
         }
         for barrier in [self.write_barrier, self.read_barrier].into_iter().flatten() {
             if barrier >= Self::SCOREBOARDS {
@@ -116,7 +179,7 @@ impl Control {
         Ok(())
     }
 
-    /// The 21 bits of the field, bit 105 lowest.
+    /// The 21 bits of the field, bit 105 lowest; without the PM bits.
     pub fn encode(&self) -> Result<u32, Illegal> {
         self.check()?;
         let barrier = |index: Option<u8>| u32::from(index.unwrap_or(7));
@@ -125,10 +188,20 @@ impl Control {
             | barrier(self.write_barrier) << 5
             | barrier(self.read_barrier) << 8
             | u32::from(self.wait_mask) << 11
-            | u32::from(self.reuse) << 17)
+            | u32::from(self.reuse | self.batch) << 17)
     }
 
-    /// Reads the 21 bits of the field; `decode(encode(c)) == c`, and the other way round.
+    /// The bits 102 to 125 of the instruction word, as part of its upper half: bits 64 to 127.
+    ///
+    /// # Errors
+    /// If the field is not legal.
+    pub fn to_word(&self) -> Result<u64, Illegal> {
+        let field = u64::from(self.encode()?);
+        Ok(field << (Self::LOWEST_BIT - 64) | u64::from(self.pm) << (Self::PM_BIT - 64))
+    }
+
+    /// Reads the 21 bits of the field, which leaves the PM bits 0; `decode(encode(c)) == c` for those without, and the
+    /// other way round.
     pub fn decode(field: u32) -> Result<Control, Illegal> {
         let bits = |lo: u32, len: u32| (field >> lo & ((1 << len) - 1)) as u8;
         let barrier = |index: u8| match index {
@@ -137,9 +210,9 @@ impl Control {
             _ => Err(Illegal::Scoreboard(index)),
         };
         let yield_hint = bits(4, 1) == 0;
-        let reuse = bits(17, 3);
-        if field >> 20 != 0 || (yield_hint && reuse != 0) {
-            return Err(Illegal::Batch((field >> 17 & 0xf) as u8));
+        let (reuse, batch) = if yield_hint { (0, bits(17, 3)) } else { (bits(17, 4), 0) };
+        if yield_hint && field >> 20 != 0 {
+            return Err(Illegal::Unused);
         }
         let control = Control {
             stall: bits(0, 4),
@@ -148,15 +221,21 @@ impl Control {
             read_barrier: barrier(bits(8, 3))?,
             wait_mask: bits(11, 6),
             reuse,
+            batch,
+            pm: 0,
         };
         control.check()?;
         Ok(control)
     }
 
-    /// Reads it out of the upper half, bits 64 to 127, of an instruction word.
+    /// Reads it out of the upper half, bits 64 to 127, of an instruction word, PM bits included.
+    ///
+    /// # Errors
+    /// If the field is not legal.
     pub fn of_word(high: u64) -> Result<Control, Illegal> {
         let shift = Self::LOWEST_BIT - 64;
-        Control::decode((high >> shift & ((1 << Self::BITS) - 1)) as u32)
+        let field = Control::decode((high >> shift & ((1 << Self::BITS) - 1)) as u32)?;
+        Ok(Control { pm: (high >> (Self::PM_BIT - 64)) as u8 & Self::MAX_PM, ..field })
     }
 
     /// The scoreboards waited for, lowest first.
@@ -200,6 +279,23 @@ mod tests {
         assert_eq!(Control { write_barrier: Some(6), ..plain }.check(), Err(Illegal::Scoreboard(6)));
     }
 
+    #[test]
+    fn batch_codes_take_the_place_of_reuse_flags() {
+        let yields = Control { stall: 5, yield_hint: true, ..Control::plain() };
+        for batch in 1..=Control::MAX_BATCH {
+            let control = Control { batch, ..yields };
+            assert_eq!(control.encode().map(|field| field >> 17), Ok(u32::from(batch)));
+            assert_eq!(Control { stall: 0, ..control }.check(), Err(Illegal::BatchNeedsStall(batch)));
+            assert_eq!(
+                Control { yield_hint: false, ..control }.check(),
+                Err(Illegal::BatchNeedsYield(batch))
+            );
+        }
+        assert_eq!(Control { batch: 6, ..yields }.check(), Err(Illegal::BatchRange(6)));
+        assert_eq!(Control::decode(0x10_0fe1), Err(Illegal::Unused));
+        assert_eq!(Control::decode(0x10_0ff1).map(|control| control.reuse), Ok(8));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -211,16 +307,26 @@ mod tests {
         }
 
         #[test]
+        fn words_survive(high: u64) {
+            // Bit 125 clear: else one of two is illegal at once.
+            let bits = high & 0x1fff_fec0_0000_0000;
+            if let Ok(control) = Control::of_word(bits) {
+                prop_assert_eq!(control.to_word(), Ok(bits));
+            }
+        }
+
+        #[test]
         fn fields_survive(
             stall in 0u8..20, yield_hint: bool, write in 0u8..9, read in 0u8..9, wait in 0u8..70, reuse in 0u8..9,
+            batch in 0u8..8, pm in 0u8..5,
         ) {
             let barrier = |n| (n < 7).then_some(n);
             let control = Control {
                 stall, yield_hint, write_barrier: barrier(write), read_barrier: barrier(read),
-                wait_mask: wait, reuse,
+                wait_mask: wait, reuse, batch, pm,
             };
-            match control.encode() {
-                Ok(field) => prop_assert_eq!(Control::decode(field), Ok(control)),
+            match control.to_word() {
+                Ok(word) => prop_assert_eq!(Control::of_word(word), Ok(control)),
                 Err(why) => prop_assert_eq!(control.check(), Err(why)),
             }
         }

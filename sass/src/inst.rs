@@ -67,7 +67,7 @@ pub struct Inst<R> {
     pub mods: Mods,
     /// One operand for each slot of the row, in its order; any number for a
     /// [repeated](crate::Slot::repeated) one.
-    pub operands: SmallVec<[Operand<R>; 6]>,
+    pub operands: SmallVec<[Operand<R>; 8]>,
 }
 
 impl<R: Register> Inst<R> {
@@ -212,7 +212,8 @@ impl<R: Register> Inst<R> {
     }
 
     /// Every register operand: definitions and uses in slot order (an address or indexed constant gives its
-    /// parts), then the guard. Constant registers are not among them.
+    /// parts, [all predicates](OperandKind::Predicates) those of the mask), then the guard. Constant registers are not
+    /// among them.
     pub fn accesses(&self) -> SmallVec<[Access<R>; 8]> {
         let mut list = SmallVec::new();
         let row = self.op.row();
@@ -237,6 +238,10 @@ impl<R: Register> Inst<R> {
                 OperandKind::IndexedConst { index, .. } => {
                     list.push(Access { reg: index, width: 1, role: AccessRole::Use, slot });
                 }
+                OperandKind::Predicates => {
+                    let registers = self.chosen_predicates();
+                    list.extend(registers.map(|reg| Access { reg, width: 1, role, slot }));
+                }
                 _ => {}
             }
         }
@@ -245,6 +250,16 @@ impl<R: Register> Inst<R> {
             list.push(Access { reg: guard.reg, width: 1, role: AccessRole::Guard, slot });
         }
         list
+    }
+
+    /// Those of [all predicates](OperandKind::Predicates) that the slot `mask` chooses, a bit each from P0 on.
+    fn chosen_predicates(&self) -> impl Iterator<Item = R> + use<R> {
+        let mask = match self.get("mask").map(|operand| operand.kind) {
+            Some(OperandKind::Imm(mask)) => mask,
+            _ => 0,
+        };
+        let numbers = (0..RegFile::Pred.count()).filter(move |&number| mask >> number & 1 != 0);
+        numbers.filter_map(|number| R::numbered(RegFile::Pred, number))
     }
 
     /// The registers it writes, each with the number of neighbours.
@@ -292,6 +307,9 @@ impl<R: Register> Inst<R> {
             }
         }
         match self.guard {
+            Some(_) if self.op.is_never_executed() => {
+                Err(format!("{}: it has a guard already", row.mnemonic))
+            }
             Some(guard) if guard.reg.file() == RegFile::Gpr || guard.reg.file() == RegFile::Ugpr => {
                 Err(format!("{}: a guard is a predicate", row.mnemonic))
             }
@@ -363,6 +381,14 @@ mod tests {
         let load = Inst::new(Op::LDG).with(".128").ops([r(8), Operand::mem(address)]);
         let seen: Vec<_> = load.accesses().iter().map(|a| (a.reg.to_string(), a.width)).collect();
         assert_eq!(seen, [("R8".to_string(), 4), ("R4".to_string(), 2), ("UR6".to_string(), 2)]);
+        let store = Inst::new(Op::P2R).ops([r(8), Operand::predicates(), r(4), Operand::imm(0x41)]);
+        let seen: Vec<_> = store.accesses().iter().map(|a| (a.reg.to_string(), a.role)).collect();
+        let [written, read] = [AccessRole::Def, AccessRole::Use];
+        let expected = [("R8", written), ("P0", read), ("P6", read), ("R4", read)];
+        assert_eq!(seen, expected.map(|(name, role)| (name.to_string(), role)));
+        let load = Inst::new(Op::R2P).ops([Operand::predicates(), r(4), Operand::imm(2)]);
+        let defs: Vec<PReg> = load.defs().map(|access| access.reg).collect();
+        assert_eq!(defs, [PReg::p(1)]);
         let add = Inst::new(Op::REDG).with(".F64.RN").ops([Operand::mem(address), r(8)]);
         assert_eq!(add.slot_width(1), 2);
     }

@@ -15,9 +15,26 @@
 //! ]);
 //! assert_eq!(add.to_string(), "FADD R3, -R1, R2");
 //! ```
+//!
+//! Machine code is read and written an instruction at a time, without allocation, by [`decode`] and [`encode`]. Between
+//! them is an [`Instr`]: an [`Inst`] with its [`ControlCode`].
+//!
+//! ```
+//! use ptxc_sass::{Arch, ControlCode, Instr, decode, encode};
+//!
+//! let word = 0x000f_e400_07ff_e0ff_0000_0004_0302_7210;
+//! let add: Instr = decode(word, 0, Arch::Sm90)?;
+//! let slower = Instr { control: ControlCode { stall: 9, ..add.control }, ..add };
+//! assert_eq!(encode(&slower, 0, Arch::Sm90, |_| None)?, word + (7 << 105));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod arch;
+pub mod bits;
+pub mod container;
 pub mod control;
+pub mod cubin;
+mod flow;
 pub mod inst;
 pub mod issue;
 pub mod latency;
@@ -25,16 +42,22 @@ pub mod memory_order;
 pub mod operand;
 pub mod program;
 pub mod register;
+pub mod return_order;
 pub mod table;
 pub mod text;
 pub mod variable;
 pub mod verify;
+pub mod waits;
 
 pub use arch::Arch;
-pub use control::Control;
+pub use bits::{decode, encode};
+pub use control::{Control, Control as ControlCode};
 pub use inst::{Access, AccessRole, Guard, Inst};
 pub use operand::{Address, FunctionIndex, HalfSelect, Label, Operand, OperandFlags, OperandKind};
-pub use program::{Coded, JUMP_TABLE_BANK, JumpTable, ParamInfo, Program, ProgramFunction, Resources};
+pub use program::{
+    Coded, Coded as Instr, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program, ProgramFunction,
+    Resources,
+};
 pub use register::{PReg, RegFile, Register};
 pub use table::{
     Archs, BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op,

@@ -58,10 +58,15 @@ pub fn space(op: Op) -> Option<Space> {
     Some(match op {
         // A group is of copies to shared memory; what they leave there comes with the wait.
         Op::LDGDEPBAR | Op::DEPBAR_LE => Space::Shared,
-        Op::LDG | Op::STG | Op::ATOMG | Op::ATOMG_CAS | Op::REDG => Space::Global,
-        Op::LDS | Op::STS | Op::ATOMS | Op::ATOMS_CAS => Space::Shared,
+        Op::LDG | Op::STG | Op::ATOMG | Op::ATOMG_CAS | Op::REDG | Op::LDGMC => Space::Global,
+        Op::LDS | Op::STS | Op::ATOMS | Op::ATOMS_CAS | Op::LDSM | Op::STSM => Space::Shared,
         Op::LDL | Op::STL => Space::Local,
-        Op::LD | Op::ST | Op::ATOM | Op::ATOM_CAS => Space::Generic,
+        Op::LD | Op::ST | Op::ATOM | Op::ATOM_CAS | Op::ATOM_COUNT => Space::Generic,
+        Op::TEX | Op::TEX_B | Op::TLD | Op::TLD_B | Op::TLD4 | Op::TLD4_B | Op::TXD | Op::TXD_B => {
+            Space::Global
+        }
+        Op::SULD | Op::SULD_R | Op::SUST | Op::SUST_R | Op::SUST_P | Op::SUST_P_R => Space::Global,
+        Op::SURED | Op::SURED_R => Space::Global,
         Op::LDC | Op::ULDC => Space::Constant,
         _ => return None,
     })

@@ -72,15 +72,20 @@ pub enum OperandKind<R> {
     Mem(Address<R>),
     /// A branch target.
     Label(Label),
+    /// A place in the code that has no label yet, in bytes from the start of its section: what a branch target is where
+    /// an instruction is decoded alone.
+    Code(i32),
     /// A function: where a call goes, or what an address in a register is relative to.
     Function(FunctionIndex),
     /// A special register, `SR_TID.X`.
     Special(SpecialReg),
     /// A convergence barrier, B0 to B15.
     Convergence(u8),
+    /// All predicates P0 to P6 together; the mask of the instruction says which it reads or writes.
+    Predicates,
 }
 
-/// Which half of a register an instruction on two halves reads for each of its own.
+/// Which part of a register an instruction on smaller values reads: mostly one on two halves, for each of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HalfSelect {
     /// Each its own.
@@ -90,6 +95,27 @@ pub enum HalfSelect {
     Low,
     /// Both the high one: `R1.H1_H1`.
     High,
+    /// The register is one binary32 instead: `R1.F32`.
+    Single,
+    /// Its second byte: `R1.B1`.
+    Byte1,
+    /// Its third byte: `R1.B2`.
+    Byte2,
+    /// Its highest byte: `R1.B3`.
+    Byte3,
+}
+
+impl HalfSelect {
+    /// Every choice.
+    pub const ALL: [HalfSelect; 7] = [
+        HalfSelect::Both,
+        HalfSelect::Low,
+        HalfSelect::High,
+        HalfSelect::Single,
+        HalfSelect::Byte1,
+        HalfSelect::Byte2,
+        HalfSelect::Byte3,
+    ];
 }
 
 /// Signs and the like on an operand.
@@ -165,6 +191,11 @@ impl<R: Register> Operand<R> {
         Operand::plain(OperandKind::Label(label))
     }
 
+    /// A place in the code, in bytes.
+    pub const fn code(offset: i32) -> Operand<R> {
+        Operand::plain(OperandKind::Code(offset))
+    }
+
     /// A function.
     pub const fn function(function: FunctionIndex) -> Operand<R> {
         Operand::plain(OperandKind::Function(function))
@@ -178,6 +209,11 @@ impl<R: Register> Operand<R> {
     /// A convergence barrier.
     pub const fn convergence(index: u8) -> Operand<R> {
         Operand::plain(OperandKind::Convergence(index))
+    }
+
+    /// All predicates.
+    pub const fn predicates() -> Operand<R> {
+        Operand::plain(OperandKind::Predicates)
     }
 
     /// The same with its sign turned once more.
@@ -231,9 +267,11 @@ impl<R: Register> Operand<R> {
                 descriptor: address.descriptor.map(&mut rename),
             }),
             OperandKind::Label(label) => OperandKind::Label(label),
+            OperandKind::Code(offset) => OperandKind::Code(offset),
             OperandKind::Function(function) => OperandKind::Function(function),
             OperandKind::Special(reg) => OperandKind::Special(reg),
             OperandKind::Convergence(index) => OperandKind::Convergence(index),
+            OperandKind::Predicates => OperandKind::Predicates,
         };
         Operand { kind, flags: self.flags }
     }

@@ -49,8 +49,20 @@ pub struct JumpTable {
     pub branch: u32,
 }
 
-/// The constant bank of the jump tables.
+/// Numbers that a kernel's instructions read in constant bank 2, beside its jump tables. NVIDIA's compiler has such
+/// up to sm_89.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Literals {
+    /// Where the first one lies in the bank, in bytes.
+    pub offset: u32,
+    /// The words.
+    pub words: Vec<u32>,
+}
+
+/// The constant bank of the jump tables and literals.
 pub const JUMP_TABLE_BANK: u8 = 2;
+/// Bytes of a constant bank at the most.
+pub(crate) const CONSTANT_BANK_BYTES: u32 = 1 << 16;
 
 /// What a kernel needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,11 +88,27 @@ pub struct Resources {
     pub cluster_y: u32,
     /// The same along z.
     pub cluster_z: u32,
+    /// 1 where a launch must name the size of clusters, else 0.
+    pub explicit_cluster: u32,
+    /// Threads of a CTA along x, as the kernel demands; 0 if it demands no size.
+    pub threads_x: u32,
+    /// The same along y.
+    pub threads_y: u32,
+    /// The same along z.
+    pub threads_z: u32,
+    /// The most threads of a CTA along x; 0 if the kernel sets no limit. What counts is the product of the three.
+    pub max_threads_x: u32,
+    /// The same along y.
+    pub max_threads_y: u32,
+    /// The same along z.
+    pub max_threads_z: u32,
+    /// The most registers of a thread that the kernel's directives allow; 0 if they set no limit.
+    pub max_registers: u32,
 }
 
 impl Resources {
     /// The names of the fields in the text of a program, in its order.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 18] = [
         "registers",
         "uniform",
         "shared",
@@ -91,11 +119,29 @@ impl Resources {
         "cluster-x",
         "cluster-y",
         "cluster-z",
+        "explicit-cluster",
+        "threads-x",
+        "threads-y",
+        "threads-z",
+        "max-threads-x",
+        "max-threads-y",
+        "max-threads-z",
+        "max-registers",
     ];
 
     /// The size of a cluster in CTAs that the kernel demands.
     pub fn cluster(&self) -> Option<[u32; 3]> {
         (self.cluster_x != 0).then_some([self.cluster_x, self.cluster_y, self.cluster_z])
+    }
+
+    /// The size of a CTA in threads that the kernel demands.
+    pub fn threads(&self) -> Option<[u32; 3]> {
+        (self.threads_x != 0).then_some([self.threads_x, self.threads_y, self.threads_z])
+    }
+
+    /// The most threads of a CTA that the kernel allows.
+    pub fn max_threads(&self) -> Option<[u32; 3]> {
+        (self.max_threads_x != 0).then_some([self.max_threads_x, self.max_threads_y, self.max_threads_z])
     }
 
     /// The field of a name in the text of a program.
@@ -111,6 +157,14 @@ impl Resources {
             &mut self.cluster_x,
             &mut self.cluster_y,
             &mut self.cluster_z,
+            &mut self.explicit_cluster,
+            &mut self.threads_x,
+            &mut self.threads_y,
+            &mut self.threads_z,
+            &mut self.max_threads_x,
+            &mut self.max_threads_y,
+            &mut self.max_threads_z,
+            &mut self.max_registers,
         ];
         Self::NAMES.iter().zip(fields).find(|(known, _)| **known == name).map(|(_, field)| field)
     }
@@ -142,6 +196,8 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// Its jump tables, in the order of their places.
     pub tables: Vec<JumpTable>,
+    /// What else constant bank 2 holds, in the order of their places.
+    pub literals: Vec<Literals>,
 }
 
 impl Program {
@@ -169,12 +225,18 @@ impl Program {
     /// The content of constant bank [`JUMP_TABLE_BANK`].
     pub fn table_bank(&self) -> Vec<u8> {
         let mut bank = Vec::new();
-        for &table in &self.tables {
-            for (index, word) in self.table_words(table).enumerate() {
-                let start = table.offset as usize + 4 * index;
+        let mut put = |offset: u32, words: &mut dyn Iterator<Item = u32>| {
+            for (index, word) in words.enumerate() {
+                let start = offset as usize + 4 * index;
                 bank.resize(bank.len().max(start + 4), 0);
                 bank[start..start + 4].copy_from_slice(&word.to_le_bytes());
             }
+        };
+        for Literals { offset, words } in &self.literals {
+            put(*offset, &mut words.iter().copied());
+        }
+        for &table in &self.tables {
+            put(table.offset, &mut self.table_words(table));
         }
         bank
     }

@@ -66,6 +66,16 @@ impl RegFile {
 pub trait Register: Copy + Eq + Ord + Hash + fmt::Debug + fmt::Display {
     /// The file it lives in.
     fn file(self) -> RegFile;
+
+    /// Its number in the file, if it is a physical register.
+    fn number(self) -> Option<u8> {
+        None
+    }
+
+    /// The register of that number in the file, which has it, where registers are physical ones.
+    fn numbered(_file: RegFile, _number: u8) -> Option<Self> {
+        None
+    }
 }
 
 /// A physical register, or the first of a tuple of neighbours.
@@ -144,6 +154,14 @@ impl PReg {
 impl Register for PReg {
     fn file(self) -> RegFile {
         self.file
+    }
+
+    fn number(self) -> Option<u8> {
+        Some(self.index)
+    }
+
+    fn numbered(file: RegFile, number: u8) -> Option<PReg> {
+        (number < file.count()).then_some(PReg { file, index: number })
     }
 }
 

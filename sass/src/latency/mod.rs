@@ -163,11 +163,12 @@ pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) ->
 
 impl<R: Register> Inst<R> {
     /// How the machine announces that the instruction is done. As the row says for sm_90; before it, double precision and
-    /// moves from general to uniform registers announce their results by scoreboards.
+    /// moves from general to uniform registers announce their results by scoreboards, and on sm_75 products of matrices.
     pub fn completion(&self, arch: Arch) -> Completion {
         let row = self.row();
         match row.latency {
             LatencyClass::Fp64 | LatencyClass::R2ur if arch < Arch::Sm90 => Completion::Variable,
+            LatencyClass::Mma if arch < Arch::Sm80 => Completion::Variable,
             _ => row.completion,
         }
     }

@@ -1,8 +1,9 @@
-//! The rows and columns of a latency file: latency classes, with the halves of wide products apart.
+//! The rows and columns of a latency file: latency classes, with the halves of wide products and the sizes of
+//! matrices apart.
 
 use super::Side;
 use crate::register::Register;
-use crate::table::LatencyClass;
+use crate::table::{LatencyClass, Op};
 
 macro_rules! ports {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
@@ -55,12 +56,17 @@ ports! {
     R2ur = "r2ur",
     /// [`LatencyClass::Cs2r`].
     Cs2r = "cs2r",
-    /// [`LatencyClass::Mma`].
+    /// [`LatencyClass::Mma`]: operands, and results where a lane holds four registers of a.
     Mma = "mma",
+    /// [`LatencyClass::Mma`]: results where a lane holds two registers of a.
+    MmaOf2 = "mma-2",
+    /// [`LatencyClass::Mma`]: results where a lane holds one register of a.
+    MmaOf1 = "mma-1",
 }
 
 impl Port {
-    /// The port of a class; for [`LatencyClass::ImadWide`], the one of low words.
+    /// The port of a class; for [`LatencyClass::ImadWide`], the one of low words, for [`LatencyClass::Mma`] the one of
+    /// operands.
     pub const fn of_class(class: LatencyClass) -> Port {
         match class {
             LatencyClass::Alu => Port::Alu,
@@ -82,13 +88,26 @@ impl Port {
         }
     }
 
-    /// Where a result leaves. `IMAD.HI` has the high word alone.
+    /// Where a result leaves; each of `ELECT`'s leaves elsewhere. `IMAD.HI` has the high word alone. Products of matrices take their time by the size of a,
+    /// whatever its elements are.
     pub fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
         let slot = usize::from(side.slot);
         let port = Port::of_class(side.inst.row().latency);
         let is_result = side.inst.row().slots.get(slot).is_some_and(|slot| slot.name == "d");
         if port == Port::ImadWide && is_result && (side.component == 1 || side.inst.slot_width(slot) == 1) {
             return Port::ImadWideHigh;
+        }
+        // The number of the elected lane is there as soon as what `UMOV` makes, long before the predicate.
+        if side.inst.op == Op::ELECT && is_result {
+            return Port::Umov;
+        }
+        if port == Port::Mma && is_result {
+            let a = side.inst.row().slots.iter().position(|slot| slot.name == "a");
+            return match a.map(|slot| side.inst.slot_width(slot)) {
+                Some(1) => Port::MmaOf1,
+                Some(2) => Port::MmaOf2,
+                _ => Port::Mma,
+            };
         }
         port
     }

@@ -7,6 +7,9 @@ use crate::arch::Arch;
 pub struct Archs(u8);
 
 impl Archs {
+    /// None.
+    pub const NONE: Archs = Archs(0);
+
     /// Every architecture.
     pub const ALL: Archs = Archs::since(Arch::Sm75);
 

@@ -5,24 +5,22 @@
 //! global memory `UTMACMDFLUSH` makes groups.
 
 use super::archs::Archs;
+use super::memory::{BY_UNIFORM, EVICT_NORMAL, POLICY};
+use super::place::{AddressPlace, Bits, Fixed, Form, Place, Shape};
 use super::row::{
-    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
+    Width,
 };
 use crate::arch::Arch;
+use crate::register::RegFile;
 
 const COPY: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
     completion: Completion::LateRead,
-    min_stall: 1,
     effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE },
     archs: Archs::since(Arch::Sm80),
-    spellings: &[],
-    opcode: 0,
+    ..Row::BASE
 };
 
 pub(super) static LDGSTS: Row = Row {
@@ -31,17 +29,28 @@ pub(super) static LDGSTS: Row = Row {
               hold; `.BYPASS` past the first-level cache; with `.ZFILL` the low bits of addr say how many of the last bytes \
               are zeros",
     slots: &[
-        Slot::read("to", Kinds::MEM).narrow(),
-        Slot::read("addr", Kinds::MEM),
-        Slot::read("ps", Kinds::P).not().hidden(),
+        Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::ALL).place(Place::Address(AddressPlace {
+            base: Bits::new(16, 8),
+            offset: Bits::new(44, 20),
+            ..AddressPlace::PLAIN
+        })),
+        Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace {
+            uniform: Bits::new(64, 6),
+            offset: Bits::new(32, 12),
+            ..AddressPlace::PLAIN
+        })),
+        Slot::read("ps", Kinds::P).not().hidden().at(87, 3),
     ],
     mods: &[
-        Modifier::new(ModKind::Extended, &[".E", ""]),
-        Modifier::new(ModKind::Cache, &["", ".BYPASS"]),
-        Modifier::new(ModKind::Variant, &["", ".LTC64B", ".LTC128B", ".LTC256B"]),
-        Modifier::new(ModKind::Size, &["", ".64", ".128"]),
-        Modifier::new(ModKind::Mode, &["", ".ZFILL"]),
+        Modifier::new(ModKind::Extended, &[".E"]),
+        Modifier::new(ModKind::Cache, &["", ".BYPASS"]).at(81, 1).codes(&[1, 0]),
+        Modifier::new(ModKind::Variant, &["", ".LTC64B", ".LTC128B", ".LTC256B"]).at(71, 2),
+        Modifier::new(ModKind::Size, &["", ".64", ".128"]).at(73, 3).codes(&[4, 5, 6]),
+        Modifier::new(ModKind::Mode, &["", ".ZFILL"]).at(82, 1),
+        POLICY,
     ],
+    forms: &[Form::same(&[("addr", Shape::AddressDescribed)])],
+    fixed: &[EVICT_NORMAL, BY_UNIFORM, Fixed::new(70, 1, 1), Fixed::new(76, 1, 1)],
     opcode: 0xfae,
     ..COPY
 };
@@ -58,8 +67,13 @@ pub(super) static LDGDEPBAR: Row = Row {
 
 pub(super) static DEPBAR_LE: Row = Row {
     mnemonic: "DEPBAR.LE",
-    summary: "wait until the scoreboard counts no more than n",
-    slots: &[Slot::read("scoreboard", Kinds::IMM).imm(ImmFormat::Scoreboard), Slot::read("n", Kinds::IMM)],
+    summary: "wait until the scoreboard counts no more than n, and for all of those of the set",
+    slots: &[
+        Slot::read("scoreboard", Kinds::IMM).imm(ImmFormat::Scoreboard).at(44, 3),
+        Slot::read("n", Kinds::IMM).at(38, 6),
+        Slot::read("scoreboards", Kinds::IMM).imm(ImmFormat::Scoreboards).hidden().at(32, 6),
+    ],
+    fixed: &[Fixed::new(47, 1, 1)],
     pipe: Pipe::Control,
     latency: LatencyClass::Branch,
     completion: Completion::Fixed,
@@ -67,6 +81,7 @@ pub(super) static DEPBAR_LE: Row = Row {
     effects: Effects { writes_memory: true, ..Effects::NONE },
     archs: Archs::ALL,
     opcode: 0x91a,
+    scoreboards: Scoreboards::NONE,
     ..COPY
 };
 
@@ -74,22 +89,35 @@ const BULK: Row = Row {
     completion: Completion::LateUniformRead,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
     archs: Archs::since(Arch::Sm90),
+    fixed: &[Fixed::new(91, 1, 1)],
+    forms: &[
+        Form::same(&[("policy", Shape::Absent)]),
+        Form::same(&[("policy", Shape::Register)]).fixed(&[Fixed::new(76, 1, 1)]),
+    ],
+    guard: RegFile::Upred,
     ..COPY
 };
 
 /// An address in global memory, or two in shared memory: where the copy goes and the mbarrier that learns of it.
 const PAIR: Width = Width::Fixed(2);
-const BYTES: Slot = Slot::read("bytes", Kinds::UR);
+const TO: Slot = Slot::read("to", Kinds::UR).width(PAIR).bracketed().at(32, 6);
+const FROM: Slot = Slot::read("addr", Kinds::UR).bracketed().at(24, 6);
+/// In units of 16 bytes; with `.MULTICAST` the high half has a bit for each CTA of the cluster that gets a copy.
+const BYTES: Slot = Slot::read("bytes", Kinds::UR).at(64, 6);
+/// The cache policy.
+const CACHE_POLICY: Slot =
+    Slot::read("policy", Kinds::UR).width(PAIR).behind("desc").may_be_empty().at(40, 6);
+/// Bits 73 and 74 say that both are in shared memory, or the source alone.
+const BETWEEN_SHARED: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 3)];
+const FROM_SHARED: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 2)];
 
 pub(super) static UBLKCP_S_G: Row = Row {
     mnemonic: "UBLKCP.S.G",
     summary: "copy 16 times `bytes` bytes from global memory at addr to shared memory at the first of to, at some time; the \
               mbarrier at the second of to learns of them",
-    slots: &[
-        Slot::read("to", Kinds::UR).width(PAIR).bracketed(),
-        Slot::read("addr", Kinds::UR).width(PAIR).bracketed(),
-        BYTES,
-    ],
+    slots: &[TO, FROM.width(PAIR), BYTES, CACHE_POLICY],
+    mods: &[Modifier::new(ModKind::Variant, &["", ".MULTICAST"]).at(75, 1)],
+    fixed: &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 1)],
     opcode: 0x3ba,
     ..BULK
 };
@@ -97,11 +125,8 @@ pub(super) static UBLKCP_S_G: Row = Row {
 pub(super) static UBLKCP_G_S: Row = Row {
     mnemonic: "UBLKCP.G.S",
     summary: "copy 16 times `bytes` bytes from shared memory at addr to global memory at to, at some time",
-    slots: &[
-        Slot::read("to", Kinds::UR).width(PAIR).bracketed(),
-        Slot::read("addr", Kinds::UR).bracketed(),
-        BYTES,
-    ],
+    slots: &[TO, FROM, BYTES, CACHE_POLICY],
+    fixed: FROM_SHARED,
     opcode: 0x3ba,
     ..BULK
 };
@@ -110,11 +135,9 @@ pub(super) static UBLKCP_S_S: Row = Row {
     mnemonic: "UBLKCP.S.S",
     summary: "copy 16 times `bytes` bytes from shared memory at addr to shared memory of the cluster at the first of to, at some \
               time; the mbarrier at the second of to learns of them",
-    slots: &[
-        Slot::read("to", Kinds::UR).width(PAIR).bracketed(),
-        Slot::read("addr", Kinds::UR).bracketed(),
-        BYTES,
-    ],
+    slots: &[TO, FROM, BYTES],
+    fixed: BETWEEN_SHARED,
+    forms: &[],
     opcode: 0x3ba,
     ..BULK
 };
@@ -122,15 +145,52 @@ pub(super) static UBLKCP_S_S: Row = Row {
 pub(super) static UBLKPF_L2: Row = Row {
     mnemonic: "UBLKPF.L2",
     summary: "bring 16 times `bytes` bytes of global memory at addr into the second-level cache",
-    slots: &[Slot::read("addr", Kinds::UR).width(PAIR).bracketed(), BYTES],
+    slots: &[FROM.width(PAIR), BYTES, CACHE_POLICY],
     opcode: 0x3bc,
+    ..BULK
+};
+
+const COMBINE: Modifier =
+    Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR"])
+        .at(87, 3);
+const ELEMENTS: Modifier = Modifier::new(
+    ModKind::DataType,
+    &["", ".S32", ".U64", ".S64", ".F16.RN", ".F32.RN", ".F64.RN", ".BF16.RN"],
+)
+.at(81, 4)
+.codes(&[0, 1, 2, 3, 4, 5, 7, 8]);
+
+pub(super) static UBLKRED_G_S: Row = Row {
+    mnemonic: "UBLKRED.G.S",
+    summary: "combine 16 times `bytes` bytes of shared memory at addr with those of global memory at to, element by element, \
+              there, at some time",
+    slots: &[TO, FROM, BYTES, CACHE_POLICY],
+    mods: &[COMBINE, ELEMENTS],
+    fixed: FROM_SHARED,
+    opcode: 0x3bb,
+    ..BULK
+};
+
+pub(super) static UBLKRED_S_S: Row = Row {
+    mnemonic: "UBLKRED.S.S",
+    summary: "combine 16 times `bytes` bytes of shared memory at addr with those of shared memory of the cluster at the first \
+              of to, there, at some time; the mbarrier at the second of to learns of them",
+    slots: &[TO, FROM, BYTES],
+    mods: &[COMBINE, ELEMENTS],
+    fixed: BETWEEN_SHARED,
+    forms: &[],
+    opcode: 0x3bb,
     ..BULK
 };
 
 pub(super) static LDS_NEVER: Row = Row {
     mnemonic: "LDS",
     summary: "a load whose guard is !PT: it takes a place in the queue of the memory unit and does nothing",
-    slots: &[Slot::def("d", Kinds::R), Slot::read("addr", Kinds::MEM)],
+    slots: &[
+        Slot::def("d", Kinds::R).place(Place::D),
+        Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace::PLAIN)),
+    ],
+    fixed: &[Fixed::new(12, 4, 0xf), Fixed::new(73, 3, 4)],
     completion: Completion::Fixed,
     effects: Effects::NONE,
     opcode: 0x984,

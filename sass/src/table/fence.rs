@@ -1,22 +1,21 @@
 //! Memory fences.
 
 use super::archs::Archs;
-use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use super::memory::EXTENDED;
+use super::place::{AddressPlace, Bits, Fixed, Place};
+use super::row::{
+    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
+};
 use crate::arch::Arch;
+use crate::register::RegFile;
 
 const FENCE: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
     completion: Completion::LateRead,
     min_stall: 6,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
-    archs: Archs::ALL,
-    spellings: &[],
-    opcode: 0,
+    ..Row::BASE
 };
 
 pub(super) static MEMBAR: Row = Row {
@@ -24,10 +23,11 @@ pub(super) static MEMBAR: Row = Row {
     summary: "memory fence",
     slots: &[],
     mods: &[
-        Modifier::new(ModKind::Order, &[".ALL", ".SC"]),
-        Modifier::new(ModKind::Scope, &[".CTA", ".GPU", ".SYS"]),
+        Modifier::new(ModKind::Order, &[".ALL", ".SC"]).at(79, 2).codes(&[1, 0]),
+        Modifier::new(ModKind::Scope, &[".CTA", ".GPU", ".SYS"]).at(76, 3).codes(&[0, 2, 3]),
     ],
     opcode: 0x992,
+    scoreboards: Scoreboards::READ,
     ..FENCE
 };
 
@@ -51,40 +51,90 @@ pub(super) static CGAERRBAR: Row = Row {
 pub(super) static CCTL_IVALL: Row = Row {
     mnemonic: "CCTL.IVALL",
     summary: "invalidate the first-level cache; ends an acquire beyond the CTA",
+    fixed: &[Fixed::new(24, 8, 0xff), Fixed::new(87, 4, 4)],
     opcode: 0x98f,
+    scoreboards: Scoreboards::NONE,
     ..FENCE
 };
+
+pub(super) static CCTL: Row = Row {
+    mnemonic: "CCTL",
+    summary: "the line at the address: fetch it into the first (`.PF1`) or second (`.PF2`) level, there to be kept (`.PML2`) or \
+              not (`.RML2`) when others go, or drop it unwritten (`.DML2`), and the like",
+    slots: &[Slot::read("addr", Kinds::MEM)
+        .place(Place::Address(AddressPlace { offset: Bits::new(32, 32), ..AddressPlace::PLAIN }))],
+    mods: &[
+        EXTENDED,
+        Modifier::new(ModKind::Mode, CCTL_MODES).limited(KEPT).at(87, 4).codes(&[0, 1, 2, 3, 9, 10, 11]),
+    ],
+    min_stall: 1,
+    opcode: 0x98f,
+    scoreboards: Scoreboards::READ,
+    ..FENCE
+};
+/// Since sm_80 the second level knows what to keep.
+const KEPT: &[(&str, Archs)] = &[
+    (".PML2", Archs::since(Arch::Sm80)),
+    (".DML2", Archs::since(Arch::Sm80)),
+    (".RML2", Archs::since(Arch::Sm80)),
+];
+const CCTL_MODES: &[&str] = &[".PF1", ".PF2", ".WB", ".IV", ".PML2", ".DML2", ".RML2"];
 
 pub(super) static FENCE_VIEW_ASYNC: Row = Row {
     mnemonic: "FENCE.VIEW.ASYNC",
     summary: "what the thread has done to shared (`.S`) or global (`.G`) memory comes before its asynchronous copies",
-    mods: &[Modifier::new(ModKind::Mode, &[".S", ".G"])],
+    mods: &[Modifier::new(ModKind::Mode, &[".S", ".G"]).at(72, 1)],
     min_stall: 4,
     archs: Archs::since(Arch::Sm90),
     opcode: 0x3c6,
+    scoreboards: Scoreboards::WRITE,
     ..FENCE
 };
 
 pub(super) static DEPBAR_ALL: Row = Row {
     mnemonic: "DEPBAR",
     summary: "wait for all scoreboards",
-    slots: &[Slot::read("scoreboards", Kinds::IMM).imm(super::row::ImmFormat::Scoreboards)],
+    slots: &[Slot::read("scoreboards", Kinds::IMM)
+        .imm(super::row::ImmFormat::Scoreboards)
+        .hidden()
+        .at(32, 6)],
     pipe: Pipe::Control,
     latency: LatencyClass::Branch,
     completion: Completion::Fixed,
     min_stall: 4,
     opcode: 0x91a,
+    scoreboards: Scoreboards::NONE,
     ..FENCE
 };
 
 pub(super) static UTMACCTL_IV: Row = Row {
     mnemonic: "UTMACCTL.IV",
     summary: "what is held of the tensor map at the address is read again",
-    slots: &[Slot::read("addr", Kinds::UR).width(Width::Fixed(2)).bracketed()],
+    slots: &[Slot::read("addr", Kinds::UR).width(Width::Fixed(2)).bracketed().at(24, 6)],
+    fixed: &[Fixed::new(91, 1, 1)],
+    guard: RegFile::Upred,
     completion: Completion::LateUniformRead,
     min_stall: 1,
     archs: Archs::since(Arch::Sm90),
     opcode: 0x9b9,
+    ..FENCE
+};
+
+pub(super) static UTMACCTL_PF: Row = Row {
+    mnemonic: "UTMACCTL.PF",
+    summary: "fetch the tensor map at the address",
+    fixed: &[Fixed::new(91, 1, 1), Fixed::new(82, 1, 1)],
+    ..UTMACCTL_IV
+};
+
+pub(super) static CCTLL: Row = Row {
+    mnemonic: "CCTLL",
+    summary: "as CCTL for a line of local memory",
+    slots: &[Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace::PLAIN))],
+    mods: &[Modifier::new(ModKind::Mode, &[".PF1", ".PF2", ".WB", ".IV"]).at(87, 4)],
+    min_stall: 1,
+    opcode: 0x990,
+    scoreboards: Scoreboards::READ,
     ..FENCE
 };
 
@@ -93,6 +143,7 @@ pub(super) static UTMACMDFLUSH: Row = Row {
     summary: "bulk operations so far are a group",
     min_stall: 2,
     archs: Archs::since(Arch::Sm90),
+    guard: RegFile::Upred,
     opcode: 0x9b7,
     ..FENCE
 };

@@ -6,62 +6,86 @@
 
 use super::archs::Archs;
 use super::float::{COMBINE, COMPARE};
-use super::row::{
-    Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
-};
+use super::place::{Bits, Fixed, Form, Place, Signs};
+use super::row::{Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
 use crate::arch::Arch;
 
 /// What the rows of this family share.
-const HALF: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
-    pipe: Pipe::Half,
-    latency: LatencyClass::Half,
-    completion: Completion::Fixed,
-    min_stall: 1,
-    effects: Effects::NONE,
-    archs: Archs::ALL,
-    spellings: &[],
-    opcode: 0,
-};
+const HALF: Row =
+    Row { pipe: Pipe::Half, latency: LatencyClass::Half, completion: Completion::Fixed, ..Row::BASE };
 
 /// What comparisons and minima share.
 const HALF_ALU: Row = Row { pipe: Pipe::Alu, latency: LatencyClass::HalfAlu, ..HALF };
 
 const ANY: Kinds = Kinds::R.or(Kinds::UR).or(Kinds::IMM).or(Kinds::CONST);
-const D: Slot = Slot::def("d", Kinds::R);
-const A: Slot = Slot::read("a", Kinds::R).neg().abs().reuse(0).halves(Halves::Any);
-const B: Slot = Slot::read("b", ANY).neg().abs().reuse(1).halves(Halves::Any).imm(ImmFormat::HalfPair);
-const C: Slot = Slot::read("c", ANY).neg().abs().reuse(2).halves(Halves::Any).imm(ImmFormat::HalfPair);
+const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
+const A: Slot = Slot::read("a", Kinds::R).neg().abs().reuse(0).halves(Halves::Any).place(Place::A);
+const B: Slot =
+    Slot::read("b", ANY).neg().abs().reuse(1).halves(Halves::Any).imm(ImmFormat::HalfPair).place(Place::B);
+const C: Slot = Slot::read("c", ANY)
+    .neg()
+    .abs()
+    .reuse(2)
+    .halves(Halves::Any)
+    .imm(ImmFormat::HalfPair)
+    .place(Place::HALF_C);
+/// The second operand of sums and comparisons: where b is, with the reuse flag of c.
+const SECOND: Slot = B.reuse(2);
 const BRAIN_B: Slot = B.imm(ImmFormat::BrainPair);
 const BRAIN_C: Slot = C.imm(ImmFormat::BrainPair);
-const PD: Slot = Slot::def("pd", Kinds::P);
-const PE: Slot = Slot::def("pe", Kinds::P).optional();
-const PS: Slot = Slot::read("ps", Kinds::P).not().optional();
+const BRAIN_SECOND: Slot = SECOND.imm(ImmFormat::BrainPair);
+const PD: Slot = Slot::def("pd", Kinds::P).at(81, 3);
+const PE: Slot = Slot::def("pe", Kinds::P).optional().at(84, 3);
+const PS: Slot = Slot::read("ps", Kinds::P).not().optional().at(87, 3);
 /// NVIDIA's compiler makes `HFMA2.MMA` for the data centre alone.
 const TENSOR_HALVES: Archs = Archs::only(Arch::Sm80).or(Archs::since(Arch::Sm90));
 /// `HFMA2.MMA` takes whole registers.
-const MMA: Kinds = Kinds::R.or(Kinds::IMM);
-const MMA_A: Slot = Slot::read("a", Kinds::R).neg().abs().reuse(0);
-const MMA_B: Slot = Slot::read("b", MMA).neg().abs().reuse(1).imm(ImmFormat::HalfPair);
-const MMA_C: Slot = Slot::read("c", MMA).neg().abs().reuse(2).imm(ImmFormat::HalfPair);
+const MMA_A: Slot = Slot::read("a", Kinds::R).neg().abs().reuse(0).place(Place::A);
+const MMA_B: Slot = Slot::read("b", ANY).neg().abs().reuse(1).imm(ImmFormat::HalfPair).place(Place::B);
+const MMA_C: Slot = Slot::read("c", ANY).neg().abs().reuse(2).imm(ImmFormat::HalfPair).place(Place::HALF_C);
 
-const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]);
-const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]);
-const SAT_OR_RELU: Modifier =
-    Modifier::new(ModKind::Sat, &["", ".SAT", ".RELU"]).limited(&[(".RELU", Archs::since(Arch::Sm80))]);
-const NAN: Modifier = Modifier::new(ModKind::Mode, &["", ".NAN"]);
-const XORSIGN: Modifier =
-    Modifier::new(ModKind::Sign, &["", ".XORSIGN"]).limited(&[(".XORSIGN", Archs::since(Arch::Sm86))]);
-const ONES: Modifier = Modifier::new(ModKind::Mode, &["", ".BF"]);
+const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);
+/// Instead of flushing, a multiply-add may leave out of bounds what is the NaN `0xffff`: the result is then zero.
+const FTZ_OR_OOB: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ", ".OOB"])
+    .limited(&[(".OOB", Archs::since(Arch::Sm90))])
+    .at(80, 1)
+    .and_at(76, 1)
+    .codes(&[0, 1, 3]);
+const OOB: Modifier = Modifier::new(ModKind::Ftz, &["", ".OOB"])
+    .limited(&[(".OOB", Archs::since(Arch::Sm90))])
+    .at(80, 1)
+    .and_at(76, 1)
+    .codes(&[0, 3]);
+const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]).at(77, 1);
+/// Beside the bit of `.RELU` are those of a predicate, PT.
+const SAT_OR_RELU: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT", ".RELU"])
+    .limited(&[(".RELU", Archs::since(Arch::Sm80))])
+    .at(77, 1)
+    .and_at(79, 1)
+    .and_at(87, 3)
+    .codes(&[0, 1, 0b1_1110]);
+const RELU: Modifier =
+    Modifier::new(ModKind::Sat, &["", ".RELU"]).at(79, 1).and_at(87, 3).codes(&[0, 0b1111]);
+const NAN: Modifier = Modifier::new(ModKind::Mode, &["", ".NAN"]).at(81, 1);
+const XORSIGN: Modifier = Modifier::new(ModKind::Sign, &["", ".XORSIGN"])
+    .limited(&[(".XORSIGN", Archs::since(Arch::Sm86))])
+    .at(82, 1);
+const ONES: Modifier = Modifier::new(ModKind::Mode, &["", ".BF"]).at(71, 1);
+const HALF_COMPARE: Modifier = COMPARE.at(76, 4);
+const HALF_COMBINE: Modifier = COMBINE.at(69, 2);
+/// What makes an arithmetic instruction, or a minimum, one of bfloat16.
+const BRAIN: &[Fixed] = &[Fixed::new(85, 1, 1)];
+/// What makes a comparison one.
+const BRAIN_COMPARE: &[Fixed] = &[Fixed::new(64, 2, 2)];
+/// What makes the result of a sum a binary32.
+const SINGLE: &[Fixed] = &[Fixed::new(78, 1, 1)];
 
 pub(super) static HADD2: Row = Row {
     mnemonic: "HADD2",
     summary: "d = a + b on two halves, rounded",
-    slots: &[D, A, B],
+    slots: &[D, A, SECOND],
     mods: &[FTZ, SAT],
+    forms: Form::B_AS_C,
     opcode: 0x230,
     ..HALF
 };
@@ -69,21 +93,82 @@ pub(super) static HADD2: Row = Row {
 pub(super) static HADD2_BF16: Row = Row {
     mnemonic: "HADD2.BF16_V2",
     summary: "d = a + b on two bfloat16, rounded",
-    slots: &[D, A, BRAIN_B],
+    slots: &[D, A, BRAIN_SECOND],
     mods: &[],
     archs: Archs::since(Arch::Sm90),
+    forms: Form::B_AS_C,
+    fixed: BRAIN,
     opcode: 0x230,
     ..HALF
 };
+
+/// The operands of a sum of which one is a half.
+const WIDENED: Slot = Slot::read("b", Kinds::R.or(Kinds::UR).or(Kinds::CONST))
+    .neg()
+    .abs()
+    .reuse(2)
+    .halves(Halves::One)
+    .place(Place::B);
 
 pub(super) static HADD2_F32: Row = Row {
     mnemonic: "HADD2.F32",
     summary: "d = a plus one half of b, in single precision; with a = -RZ it widens",
     slots: &[
         D,
-        Slot::read("a", Kinds::R).neg().reuse(0),
-        Slot::read("b", Kinds::R).neg().abs().reuse(1).halves(Halves::One),
+        Slot::read("a", Kinds::R)
+            .neg()
+            .place(Place::Number(Bits::new(24, 8), Signs { neg: Bits::new(72, 1), ..Signs::NONE })),
+        WIDENED,
     ],
+    mods: &[SAT],
+    forms: Form::B_AS_C,
+    fixed: SINGLE,
+    opcode: 0x230,
+    ..HALF
+};
+
+pub(super) static HADD2_F32_HALVES: Row = Row {
+    mnemonic: "HADD2.F32",
+    summary: "d = one half of a plus one half of b, in single precision",
+    slots: &[D, A.halves(Halves::One), WIDENED],
+    mods: &[SAT],
+    forms: Form::B_AS_C,
+    fixed: SINGLE,
+    archs: Archs::before(Arch::Sm86),
+    opcode: 0x230,
+    ..HALF
+};
+
+pub(super) static HADD2_NARROW_A: Row = Row {
+    mnemonic: "HADD2",
+    summary: "d = the binary32 a plus b, rounded to two halves",
+    slots: &[
+        D,
+        A.halves(Halves::Single),
+        Slot::read("b", Kinds::R).neg().abs().reuse(2).halves(Halves::Any).place(Place::B),
+    ],
+    mods: &[FTZ, SAT],
+    archs: Archs::only(Arch::Sm75),
+    opcode: 0x230,
+    ..HALF
+};
+
+pub(super) static HADD2_NARROW_B: Row = Row {
+    mnemonic: "HADD2",
+    summary: "d = a plus the binary32 b, rounded to two halves",
+    slots: &[
+        D,
+        A,
+        Slot::read("b", Kinds::R.or(Kinds::UR).or(Kinds::CONST))
+            .neg()
+            .abs()
+            .reuse(2)
+            .halves(Halves::Single)
+            .place(Place::B),
+    ],
+    mods: &[FTZ, SAT],
+    forms: Form::B_AS_C,
+    archs: Archs::only(Arch::Sm75),
     opcode: 0x230,
     ..HALF
 };
@@ -93,6 +178,7 @@ pub(super) static HMUL2: Row = Row {
     summary: "d = a * b on two halves, rounded",
     slots: &[D, A, B],
     mods: &[FTZ, SAT],
+    forms: Form::B,
     opcode: 0x232,
     ..HALF
 };
@@ -103,6 +189,8 @@ pub(super) static HMUL2_BF16: Row = Row {
     slots: &[D, A, BRAIN_B],
     mods: &[],
     archs: Archs::since(Arch::Sm90),
+    forms: Form::B,
+    fixed: BRAIN,
     opcode: 0x232,
     ..HALF
 };
@@ -111,7 +199,8 @@ pub(super) static HFMA2: Row = Row {
     mnemonic: "HFMA2",
     summary: "d = a * b + c on two halves, rounded once; `.RELU` makes what is negative zero",
     slots: &[D, A, B, C],
-    mods: &[FTZ, SAT_OR_RELU],
+    mods: &[FTZ_OR_OOB, SAT_OR_RELU],
+    forms: Form::BC,
     opcode: 0x231,
     ..HALF
 };
@@ -120,8 +209,10 @@ pub(super) static HFMA2_BF16: Row = Row {
     mnemonic: "HFMA2.BF16_V2",
     summary: "d = a * b + c on two bfloat16, rounded once; `.RELU` makes what is negative zero",
     slots: &[D, A, BRAIN_B, BRAIN_C],
-    mods: &[Modifier::new(ModKind::Sat, &["", ".RELU"])],
+    mods: &[OOB, RELU],
     archs: Archs::since(Arch::Sm80),
+    forms: Form::BC,
+    fixed: BRAIN,
     opcode: 0x231,
     ..HALF
 };
@@ -133,6 +224,7 @@ pub(super) static HFMA2_MMA: Row = Row {
     mods: &[FTZ, SAT_OR_RELU],
     latency: LatencyClass::HalfMma,
     archs: TENSOR_HALVES,
+    forms: Form::BC,
     opcode: 0x235,
     ..HALF
 };
@@ -141,9 +233,11 @@ pub(super) static HFMA2_MMA_BF16: Row = Row {
     mnemonic: "HFMA2.MMA.BF16_V2",
     summary: "d = a * b + c on two bfloat16, rounded once",
     slots: &[D, MMA_A, MMA_B.imm(ImmFormat::BrainPair), MMA_C.imm(ImmFormat::BrainPair)],
-    mods: &[Modifier::new(ModKind::Sat, &["", ".RELU"])],
+    mods: &[RELU],
     latency: LatencyClass::HalfMma,
     archs: Archs::since(Arch::Sm90),
+    forms: Form::BC,
+    fixed: BRAIN,
     opcode: 0x235,
     ..HALF
 };
@@ -151,8 +245,9 @@ pub(super) static HFMA2_MMA_BF16: Row = Row {
 pub(super) static HSETP2: Row = Row {
     mnemonic: "HSETP2",
     summary: "pd = (low halves compared) combined with ps; pe = (high halves compared) combined likewise",
-    slots: &[PD, PE, A, B, PS],
-    mods: &[COMPARE, FTZ, COMBINE],
+    slots: &[PD, PE, A, SECOND, PS],
+    mods: &[HALF_COMPARE, FTZ, HALF_COMBINE],
+    forms: Form::B_AS_C,
     opcode: 0x234,
     ..HALF_ALU
 };
@@ -160,9 +255,11 @@ pub(super) static HSETP2: Row = Row {
 pub(super) static HSETP2_BF16: Row = Row {
     mnemonic: "HSETP2.BF16_V2",
     summary: "HSETP2 of bfloat16",
-    slots: &[PD, PE, A, BRAIN_B, PS],
-    mods: &[COMPARE, COMBINE],
+    slots: &[PD, PE, A, BRAIN_SECOND, PS],
+    mods: &[HALF_COMPARE, HALF_COMBINE],
     archs: Archs::since(Arch::Sm90),
+    forms: Form::B_AS_C,
+    fixed: BRAIN_COMPARE,
     opcode: 0x234,
     ..HALF_ALU
 };
@@ -170,8 +267,9 @@ pub(super) static HSETP2_BF16: Row = Row {
 pub(super) static HSET2: Row = Row {
     mnemonic: "HSET2",
     summary: "d = (two halves compared) combined with ps, each as 0xffff, or with `.BF` as 1.0, or as 0",
-    slots: &[D, A, B, PS],
-    mods: &[ONES, COMPARE, FTZ, COMBINE],
+    slots: &[D, A, SECOND, PS],
+    mods: &[ONES, HALF_COMPARE, FTZ, HALF_COMBINE],
+    forms: Form::B_AS_C,
     opcode: 0x233,
     ..HALF_ALU
 };
@@ -179,9 +277,11 @@ pub(super) static HSET2: Row = Row {
 pub(super) static HSET2_BF16: Row = Row {
     mnemonic: "HSET2.BF16_V2",
     summary: "HSET2 of bfloat16",
-    slots: &[D, A, BRAIN_B, PS],
-    mods: &[ONES, COMPARE, COMBINE],
+    slots: &[D, A, BRAIN_SECOND, PS],
+    mods: &[ONES, HALF_COMPARE, HALF_COMBINE],
     archs: Archs::since(Arch::Sm90),
+    forms: Form::B_AS_C,
+    fixed: BRAIN_COMPARE,
     opcode: 0x233,
     ..HALF_ALU
 };
@@ -192,6 +292,7 @@ pub(super) static HMNMX2: Row = Row {
     slots: &[D, A, B, PS],
     mods: &[FTZ, NAN, XORSIGN],
     archs: Archs::since(Arch::Sm80),
+    forms: Form::B,
     opcode: 0x240,
     ..HALF_ALU
 };
@@ -202,6 +303,8 @@ pub(super) static HMNMX2_BF16: Row = Row {
     slots: &[D, A, BRAIN_B, PS],
     mods: &[NAN, XORSIGN],
     archs: Archs::since(Arch::Sm80),
+    forms: Form::B,
+    fixed: BRAIN,
     opcode: 0x240,
     ..HALF_ALU
 };

@@ -4,34 +4,44 @@
 //! atomics. What arrives at one or asks it orders memory, so that no access may cross it; ptxas keeps to that.
 
 use super::archs::Archs;
-use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use super::place::{AddressPlace, Bits, Fixed, Place};
+use super::row::{
+    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
+};
 use crate::arch::Arch;
+use crate::register::RegFile;
 
 const SYNCS: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
-    min_stall: 1,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
     archs: Archs::since(Arch::Sm90),
-    spellings: &[],
-    opcode: 0,
+    ..Row::BASE
 };
 
-const ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR)).names_uniform();
+const ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR)).names_uniform().place(UNIFORM);
+const UNIFORM: Place = Place::Address(AddressPlace::PLAIN.uniform(64));
+/// Bit 91: there is a uniform register, which may be URZ.
+const BY_UNIFORM: Fixed = Fixed::new(91, 1, 1);
+
+const D: Slot = Slot::def("d", Kinds::R).width(Width::Fixed(2)).place(Place::D);
+const DATA: Slot = Slot::read("data", Kinds::R).at(32, 8);
 
 pub(super) static SYNCS_EXCH: Row = Row {
     mnemonic: "SYNCS.EXCH.64",
     summary: "the mbarrier at the address = data; d is the old word; it exists with uniform registers only",
     slots: &[
-        Slot::def("d", Kinds::UR).width(Width::Fixed(2)),
-        Slot::read("addr", Kinds::MEM_AT_UR).names_uniform(),
-        Slot::read("data", Kinds::UR).width(Width::Fixed(2)),
+        Slot::def("d", Kinds::UR).width(Width::Fixed(2)).place(Place::D),
+        Slot::read("addr", Kinds::MEM_AT_UR).names_uniform().place(Place::Address(AddressPlace {
+            base: Bits::NONE,
+            uniform: Bits::new(24, 6),
+            ..AddressPlace::PLAIN
+        })),
+        Slot::read("data", Kinds::UR).width(Width::Fixed(2)).at(32, 6),
     ],
+    fixed: &[BY_UNIFORM, Fixed::new(72, 2, 1)],
+    guard: RegFile::Upred,
     opcode: 0x5b2,
     ..SYNCS
 };
@@ -42,12 +52,15 @@ pub(super) static SYNCS_ARRIVE: Row = Row {
               arrivals, `.A0TR` data bytes more, `.A0TX` data bytes have come, `.A0T1` one byte more, without \
               either one arrival and data bytes more; `.OPTOUT` later phases do not expect them; `.RED` has no result; with \
               `.TMASK` lanes of one address and count arrive together, and the low word of d is these lanes",
-    slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)), ADDRESS, Slot::read("data", Kinds::R)],
+    slots: &[D, ADDRESS, DATA],
     mods: &[
-        Modifier::new(ModKind::Reduction, &["", ".TMASK", ".RED"]),
-        Modifier::new(ModKind::Variant, &["", ".OPTOUT"]),
-        Modifier::new(ModKind::Mode, &["", ".A1T0", ".ART0", ".A0TR", ".A0TX", ".A0T1"]),
+        Modifier::new(ModKind::Reduction, &["", ".TMASK", ".RED"]).at(73, 2),
+        Modifier::new(ModKind::Variant, &["", ".OPTOUT"]).at(75, 1),
+        Modifier::new(ModKind::Mode, &["", ".A1T0", ".ART0", ".A0TR", ".A0TX", ".A0T1"])
+            .at(84, 3)
+            .codes(&[0, 1, 5, 3, 4, 2]),
     ],
+    fixed: &[BY_UNIFORM],
     opcode: 0x9a7,
     ..SYNCS
 };
@@ -56,8 +69,9 @@ pub(super) static SYNCS_PHASECHK: Row = Row {
     mnemonic: "SYNCS.PHASECHK.TRANS64",
     summary: "pd = whether the last phase of an mbarrier with the parity in bit 31 of data is complete; `.TRYWAIT` may take \
               a while",
-    slots: &[Slot::def("pd", Kinds::P), ADDRESS, Slot::read("data", Kinds::R)],
-    mods: &[Modifier::new(ModKind::Mode, &["", ".TRYWAIT"])],
+    slots: &[Slot::def("pd", Kinds::P).at(81, 3), ADDRESS, DATA],
+    mods: &[Modifier::new(ModKind::Mode, &["", ".TRYWAIT"]).at(72, 1)],
+    fixed: &[BY_UNIFORM, Fixed::new(70, 2, 1)],
     opcode: 0x5a7,
     ..SYNCS
 };
@@ -66,6 +80,7 @@ pub(super) static SYNCS_CCTL_IV: Row = Row {
     mnemonic: "SYNCS.CCTL.IV",
     summary: "there is no mbarrier at the address any more",
     slots: &[ADDRESS],
+    fixed: &[BY_UNIFORM],
     completion: Completion::LateRead,
     opcode: 0x9b1,
     ..SYNCS
@@ -75,23 +90,29 @@ pub(super) static ARRIVES: Row = Row {
     mnemonic: "ARRIVES.LDGSTSBAR.64",
     summary: "arrive at an mbarrier once the thread's earlier LDGSTS are done; with `.TRANSCNT` it learns of one byte instead",
     slots: &[ADDRESS],
-    mods: &[Modifier::new(ModKind::Mode, &["", ".TRANSCNT", ".ARVCNT"]).limited(&[
-        ("", Archs::before(Arch::Sm90)),
-        (".TRANSCNT", Archs::since(Arch::Sm90)),
-        (".ARVCNT", Archs::since(Arch::Sm90)),
-    ])],
+    mods: &[Modifier::new(ModKind::Mode, &["", ".TRANSCNT", ".ARVCNT"])
+        .limited(&[
+            ("", Archs::before(Arch::Sm90)),
+            (".TRANSCNT", Archs::since(Arch::Sm90)),
+            (".ARVCNT", Archs::since(Arch::Sm90)),
+        ])
+        .at(70, 2)
+        .codes(&[0, 2, 1])],
+    fixed: &[BY_UNIFORM, Fixed::new(72, 4, 0b1010)],
     completion: Completion::LateRead,
     archs: Archs::since(Arch::Sm80),
     opcode: 0x9b0,
+    scoreboards: Scoreboards::READ,
     ..SYNCS
 };
 
 pub(super) static ATOMS_ARRIVE: Row = Row {
     mnemonic: "ATOMS.ARRIVE.64",
     summary: "one arrival at an mbarrier; d is its state before",
-    slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)), ADDRESS],
+    slots: &[D, ADDRESS],
+    fixed: &[BY_UNIFORM, Fixed::new(87, 4, 9), Fixed::new(74, 1, 1)],
     archs: Archs::since(Arch::Sm80).and(Archs::before(Arch::Sm90)),
-    opcode: 0x9a4,
+    opcode: 0xf8c,
     ..SYNCS
 };
 
@@ -107,6 +128,8 @@ pub(super) static UCGABAR_ARV: Row = Row {
     mnemonic: "UCGABAR_ARV",
     summary: "arrive at the barrier of the cluster",
     min_stall: 6,
+    guard: RegFile::Upred,
+    fixed: &[BY_UNIFORM],
     opcode: 0x9c7,
     ..CLUSTER
 };
@@ -114,6 +137,8 @@ pub(super) static UCGABAR_ARV: Row = Row {
 pub(super) static UCGABAR_WAIT: Row = Row {
     mnemonic: "UCGABAR_WAIT",
     summary: "wait until all threads of the cluster have arrived at its barrier",
+    guard: RegFile::Upred,
+    fixed: &[BY_UNIFORM],
     opcode: 0xdc7,
     ..CLUSTER
 };

@@ -14,20 +14,36 @@ mod double;
 mod fence;
 mod float;
 mod half;
+mod image;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod move_uniform;
+mod multiply;
+mod pack;
+mod place;
+mod remote;
 mod row;
+mod share;
 mod special;
+mod surface;
 mod sync;
+mod tensor;
+mod tensor_map;
+mod texture;
 mod uniform;
 mod warp;
+mod warpgroup;
 
+pub(crate) use alu::SIGN;
 pub use archs::{Archs, Spelling};
+pub use image::ImageOperand;
+pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
 pub use row::{
-    BarrierResult, Bits, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier,
-    Pipe, Role, Row, Slot, Width,
+    BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe,
+    Role, Row, Scoreboards, Slot, Stand, Width,
 };
+pub use share::Matrix;
 pub use special::SpecialReg;
 
 /// Declares the enumeration of operations from the rows.
@@ -41,11 +57,6 @@ macro_rules! opcodes {
         }
 
         impl Op {
-    /// Whether it branches on which lanes run together: it may be taken or not, without guard or predicate.
-    pub const fn tests_lanes(self) -> bool {
-        matches!(self, Op::BRA_DIV | Op::BRA_CONV | Op::BRA_DIV_WARP | Op::BRA_CONV_WARP)
-    }
-
             /// Every operation, in table order.
             pub const ALL: &'static [Op] = &[$($(Op::$name,)*)*];
 
@@ -53,35 +64,64 @@ macro_rules! opcodes {
             pub fn row(self) -> &'static Row {
                 match self { $($(Op::$name => &$family::$name,)*)* }
             }
+
+            /// The family, after which the file of its row is named.
+            pub const fn family(self) -> &'static str {
+                match self { $($(Op::$name => stringify!($family),)*)* }
+            }
         }
     };
 }
 
+impl Op {
+    /// Whether it branches on which lanes run together: it may be taken or not, without guard or predicate.
+    pub const fn tests_lanes(self) -> bool {
+        matches!(self, Op::BRA_DIV | Op::BRA_CONV | Op::BRA_DIV_WARP | Op::BRA_CONV_WARP)
+    }
+}
+
 opcodes! {
     alu {
-        IADD3 IADD3_X LOP3 ISETP ISETP_EX SHF LEA LEA_HI LEA_HI_X MOV SEL PRMT IABS IMNMX VIMNMX3 VIADDMNMX VABSDIFF
-        SGXT BMSK PLOP3
+        IADD3 IADD3_X LOP3 ISETP ISETP_EX SHF LEA LEA_HI LEA_HI_X MOV SEL PRMT IABS IMNMX VIMNMX_16X2 VIMNMX3
+        VIMNMX3_16X2 VIADDMNMX VIADDMNMX_16X2 VABSDIFF VABSDIFF4 SGXT BMSK PLOP3 PLOP3_SIGN MOV_LANES
+        FSWZADD
     }
     float {
-        FADD FMUL FFMA FSETP FSET FSEL FMNMX I2FP F2FP IMAD IMAD_WIDE IMAD_WIDE_X IMAD_X IMAD_HI VIADD IDP_4A IDP_2A
+        FADD FMUL FFMA FSETP FSET FSEL FMNMX
     }
+    multiply { IMAD IMAD_X IMAD_WIDE IMAD_WIDE_X IMAD_HI VIADD VIADD_16X2 IDP_4A IDP_2A }
     half {
-        HADD2 HADD2_BF16 HADD2_F32 HMUL2 HMUL2_BF16 HFMA2 HFMA2_BF16 HFMA2_MMA HFMA2_MMA_BF16 HSETP2 HSETP2_BF16
+        HADD2 HADD2_BF16 HADD2_F32 HADD2_F32_HALVES HADD2_NARROW_A HADD2_NARROW_B HMUL2 HMUL2_BF16 HFMA2 HFMA2_BF16 HFMA2_MMA HFMA2_MMA_BF16 HSETP2 HSETP2_BF16
         HSET2 HSET2_BF16 HMNMX2 HMNMX2_BF16
     }
+    pack { I2FP F2FP F2FP_MERGE F2FP_TF32 F2FP_BYTES F2FP_BYTES_OF_HALVES F2FP_UNPACK F2IP I2I I2IP I2IP_NARROW }
     double { DADD DMUL DFMA DSETP }
-    convert { MUFU FCHK I2F I2F_64 I2F_F64 I2F_F64_64 F2I F2I_64 F2I_F64 F2I_F64_64 F2F_NARROW F2F_WIDEN F2F_NARROW_HALF F2F_WIDEN_HALF F2F_HALF FRND FRND_F64 FRND_HALF MUFU_HALF I2F_HALF I2F_HALF_64
-        F2I_HALF F2I_HALF_64 POPC FLO BREV }
+    convert { MUFU FCHK I2F I2F_IMMEDIATE I2F_BYTE I2F_UPPER I2F_F64_BYTE I2F_F64_UPPER I2F_64 I2F_F64 I2F_F64_64 F2I F2I_64 F2I_F64 F2I_F64_64 F2F_NARROW F2F_WIDEN F2F_NARROW_HALF F2F_WIDEN_HALF F2F_HALF FRND FRND_F64 FRND_HALF MUFU_HALF I2F_HALF I2F_HALF_64
+        F2I_HALF F2I_UPPER F2I_HALF_64 POPC FLO BREV }
     memory { LDG STG LDS STS LDL STL LDC ULDC LD ST }
-    atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS QSPC }
-    fence { MEMBAR ERRBAR CGAERRBAR CCTL_IVALL FENCE_VIEW_ASYNC DEPBAR_ALL UTMACCTL_IV UTMACMDFLUSH }
-    copies { LDGSTS LDGDEPBAR DEPBAR_LE UBLKCP_S_G UBLKCP_G_S UBLKCP_S_S UBLKPF_L2 LDS_NEVER }
+    atomic { ATOMG REDG ATOMS ATOM ATOMG_CAS ATOMS_CAS ATOM_CAS ATOM_COUNT ATOM_ARRIVE LDGMC QSPC }
+    fence { MEMBAR ERRBAR CGAERRBAR CCTL_IVALL CCTL CCTLL FENCE_VIEW_ASYNC DEPBAR_ALL UTMACCTL_IV UTMACCTL_PF UTMACMDFLUSH }
+    copies { LDGSTS LDGDEPBAR DEPBAR_LE UBLKCP_S_G UBLKCP_G_S UBLKCP_S_S UBLKPF_L2 UBLKRED_G_S UBLKRED_S_S LDS_NEVER }
+    remote { STAS REDAS }
     mbarrier { SYNCS_EXCH SYNCS_ARRIVE SYNCS_PHASECHK SYNCS_CCTL_IV ARRIVES ATOMS_ARRIVE UCGABAR_ARV UCGABAR_WAIT ACQBULK PREEXIT }
+    matrix { LDSM STSM MOVM }
     warp { SHFL VOTE MATCH_ANY MATCH_ANY_64 MATCH_ALL MATCH_ALL_64 REDUX ELECT VOTEU }
-    sync { BAR_SYNC BAR_ARV BAR_RED BAR_SCAN BAR_SYNCALL B2R R2B WARPSYNC WARPSYNC_ALL WARPSYNC_COLLECTIVE WARPSYNC_COLLECTIVE_ALL ENDCOLLECTIVE NANOSLEEP }
-    control_flow { BRA BRA_DIV BRA_CONV BRA_DIV_WARP BRA_CONV_WARP BRX BRXU CALL CALL_INDIRECT RET EXIT BMOV_CLEAR BSSY BSYNC BREAK YIELD NOP }
-    uniform { UMOV UIADD3 UIADD3_X USHF ULEA ULOP3 UIMAD UIMAD_WIDE UISETP USEL UPRMT UFLO UPOPC }
-    move_uniform { S2R S2UR R2UR CS2R CS2R_32 }
+    sync { BAR_SYNC BAR_ARV BAR_RED BAR_SCAN BAR_SYNCALL B2R R2B WARPSYNC WARPSYNC_EXCLUSIVE WARPSYNC_ALL WARPSYNC_COLLECTIVE WARPSYNC_COLLECTIVE_ALL ENDCOLLECTIVE NANOSLEEP PMTRIG }
+    control_flow { BRA BRA_DIV BRA_CONV BRA_DIV_WARP BRA_CONV_WARP BRX BRXU CALL CALL_INDIRECT CALL_ABSOLUTE LEPC LEPC_TARGET RET EXIT EXIT_IF
+        BMOV BMOV_CLEAR BMOV_OF_MASK BMOV_TO_MASK RPCMOV RPCMOV_READ BSSY BSYNC BREAK BREAK_IF YIELD NOP BPT }
+    tensor { HMMA HMMA_SP HMMA_884 IMMA IMMA_SP IMMA_4 IMMA_4_SP BMMA QMMA QMMA_SP DMMA }
+    warpgroup {
+        HGMMA HGMMA_R HGMMA_SP HGMMA_SP_R IGMMA IGMMA_R IGMMA_SP IGMMA_SP_R QGMMA QGMMA_R QGMMA_SP QGMMA_SP_R
+        BGMMA BGMMA_R WARPGROUP_ARRIVE WARPGROUP_DEPBAR USETMAXREG_DEALLOC USETMAXREG_TRY_ALLOC
+    }
+    texture { TEX TEX_B TLD TLD_B TLD4 TLD4_B TXD TXD_B TXQ TXQ_B }
+    surface { SULD SULD_R SUST SUST_R SUST_P SUST_P_R SURED SURED_R }
+    tensor_map { UTMALDG UTMASTG UTMAREDG UTMAPF }
+    uniform {
+        UMOV UIADD3 UIADD3_X UIADD3_NEVER UIADD3_64 USHF ULEA ULEA_HI ULEA_HI_X ULOP3 UIMAD UIMAD_WIDE UISETP UISETP_EX USEL UPRMT UFLO UPOPC
+        UBMSK USGXT UBREV UPLOP3
+    }
+    move_uniform { P2R R2P S2R S2UR R2UR R2UR_OR UP2UR UR2UP CS2R CS2R_32 }
 }
 
 impl Op {
@@ -90,9 +130,9 @@ impl Op {
         matches!(self, Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED | Op::BAR_SCAN | Op::BAR_SYNCALL)
     }
 
-    /// Whether its guard is `!PT`, so that it issues and does nothing.
+    /// Whether its guard is `!PT` or `!UPT`, so that it issues and does nothing.
     pub const fn is_never_executed(self) -> bool {
-        matches!(self, Op::LDS_NEVER)
+        matches!(self, Op::LDS_NEVER | Op::UIADD3_NEVER)
     }
 
     /// Whether it makes a group of asynchronous copies, which a scoreboard counts until they are done.
@@ -106,13 +146,17 @@ impl Op {
         self.is_cta_barrier()
             || matches!(self, Op::SYNCS_EXCH | Op::SYNCS_ARRIVE | Op::SYNCS_PHASECHK | Op::SYNCS_CCTL_IV)
             || matches!(self, Op::ARRIVES | Op::UCGABAR_ARV)
-            || matches!(self, Op::UBLKCP_S_G | Op::UBLKCP_G_S | Op::UBLKCP_S_S)
+            || matches!(
+                self,
+                Op::UBLKCP_S_G | Op::UBLKCP_G_S | Op::UBLKCP_S_S | Op::UBLKRED_G_S | Op::UBLKRED_S_S
+            )
+            || matches!(self, Op::UTMALDG | Op::UTMASTG | Op::UTMAREDG)
     }
 
-    /// Whether a 64-bit address may be named with a descriptor: not where the instruction compares and swaps, or asks in
-    /// which memory an address lies.
+    /// Whether a 64-bit address may be named with a descriptor: not where the instruction compares and swaps,
+    /// asks in which memory an address lies, or is about a line of a cache.
     pub const fn takes_descriptor(self) -> bool {
-        !matches!(self, Op::ATOMG_CAS | Op::ATOM_CAS | Op::QSPC)
+        !matches!(self, Op::ATOMG_CAS | Op::ATOM_CAS | Op::QSPC | Op::CCTL)
     }
 }
 

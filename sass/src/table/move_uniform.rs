@@ -1,31 +1,50 @@
-//! Moves from special registers and from general to uniform ones.
+//! Moves from special registers, from general to uniform ones, and between predicates and general registers.
 
 use super::archs::{Archs, Spelling};
-use super::row::{Completion, Effects, Kinds, LatencyClass, Pipe, Row, Slot, Width};
+use super::place::{Fixed, Place};
+use super::row::{Completion, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width};
 use crate::arch::Arch;
+use crate::register::RegFile;
 
-const MOVE: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
-    pipe: Pipe::Alu,
-    latency: LatencyClass::Alu,
-    completion: Completion::Fixed,
-    min_stall: 1,
-    effects: Effects::NONE,
-    archs: Archs::ALL,
-    spellings: &[],
-    opcode: 0,
+const MOVE: Row =
+    Row { pipe: Pipe::Alu, latency: LatencyClass::Alu, completion: Completion::Fixed, ..Row::BASE };
+
+const RD: Slot = Slot::def("d", Kinds::R).place(Place::D);
+const UD: Slot = Slot::def("d", Kinds::UR).place(Place::D);
+const SR: Slot = Slot::read("sr", Kinds::SPECIAL).at(72, 8);
+
+/// The predicates that are moved, a bit each from P0 on. ptxas sets no bit above.
+const MASK: Slot = Slot::read("mask", Kinds::IMM).at(32, 7);
+
+pub(super) static P2R: Row = Row {
+    mnemonic: "P2R",
+    summary: "d = a with those bits replaced by the predicates that are set in mask",
+    slots: &[
+        RD,
+        Slot::read("predicates", Kinds::PREDICATES).place(Place::Absent),
+        Slot::read("a", Kinds::R).reuse(0).place(Place::A),
+        MASK,
+    ],
+    opcode: 0x803,
+    ..MOVE
 };
 
-const UD: Slot = Slot::def("d", Kinds::UR);
-const SR: Slot = Slot::read("sr", Kinds::SPECIAL);
+pub(super) static R2P: Row = Row {
+    mnemonic: "R2P",
+    summary: "those predicates that are set in mask = the bits of a",
+    slots: &[
+        Slot::def("predicates", Kinds::PREDICATES).place(Place::Absent),
+        Slot::read("a", Kinds::R).reuse(0).place(Place::A),
+        MASK,
+    ],
+    opcode: 0x804,
+    ..MOVE
+};
 
 pub(super) static S2R: Row = Row {
     mnemonic: "S2R",
     summary: "d = a special register",
-    slots: &[Slot::def("d", Kinds::R), SR],
+    slots: &[RD, SR],
     pipe: Pipe::Xu,
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
@@ -40,6 +59,7 @@ pub(super) static S2UR: Row = Row {
     pipe: Pipe::Xu,
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
+    guard: RegFile::Upred,
     opcode: 0x9c3,
     ..MOVE
 };
@@ -47,17 +67,22 @@ pub(super) static S2UR: Row = Row {
 pub(super) static CS2R: Row = Row {
     mnemonic: "CS2R",
     summary: "d = a special register of fixed latency; SRZ clears a pair",
-    slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)), SR],
+    slots: &[RD.width(Width::Fixed(2)), SR],
+    fixed: &[Fixed::new(80, 1, 1)],
     pipe: Pipe::Alu,
     latency: LatencyClass::Cs2r,
     opcode: 0x805,
     ..MOVE
 };
 
+const SOURCE_OF_ONE: Slot =
+    Slot::read("a", Kinds::R).reuse(0).reuse_on(Archs::since(Arch::Sm90)).place(Place::A);
+
 pub(super) static R2UR: Row = Row {
     mnemonic: "R2UR",
-    summary: "d = a of the first active lane",
-    slots: &[UD, Slot::read("a", Kinds::R)],
+    summary: "d = a of the first active lane; pd = a of the lane is another one; ptxas also takes the predicate \
+              alone, with URZ as d",
+    slots: &[Slot::def("pd", Kinds::P).hidden().at(81, 3), UD, SOURCE_OF_ONE],
     pipe: Pipe::Alu,
     latency: LatencyClass::R2ur,
     spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "R2UR", opcode: 0x3c2 }],
@@ -65,11 +90,60 @@ pub(super) static R2UR: Row = Row {
     ..MOVE
 };
 
+pub(super) static R2UR_OR: Row = Row {
+    mnemonic: "R2UR.OR",
+    summary: "d = a of the first active lane; pd stays set, or a of the lane is another one",
+    slots: &[Slot::def("pd", Kinds::P).optional().at(81, 3), UD, SOURCE_OF_ONE],
+    fixed: &[Fixed::new(84, 1, 1)],
+    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "R2UR.OR", opcode: 0x3c2 }],
+    ..R2UR
+};
+
 pub(super) static CS2R_32: Row = Row {
     mnemonic: "CS2R.32",
     summary: "d = the low word of a special register of fixed latency",
-    slots: &[Slot::def("d", Kinds::R), SR],
+    slots: &[RD, SR],
     latency: LatencyClass::Cs2r,
     opcode: 0x805,
     ..MOVE
 };
+
+/// Which byte of the register the predicates are.
+const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
+
+pub(super) static UP2UR: Row = Row {
+    mnemonic: "UP2UR",
+    summary: "d = a with those bits of a byte replaced by the uniform predicates that are set in mask",
+    slots: &[
+        UD,
+        Slot::read("predicates", Kinds::PREDICATES).place(Place::Absent),
+        Slot::read("a", Kinds::UR).at(24, 6),
+        Slot::read("mask", Kinds::IMM).at(32, 16),
+    ],
+    mods: &[Modifier::new(ModKind::Variant, BYTES).at(76, 2)],
+    fixed: &[UNIFORM],
+    pipe: Pipe::Udp,
+    latency: LatencyClass::Udp,
+    guard: RegFile::Upred,
+    opcode: 0x883,
+    ..MOVE
+};
+
+pub(super) static UR2UP: Row = Row {
+    mnemonic: "UR2UP",
+    summary: "the uniform predicates = the bits of a byte of a",
+    slots: &[
+        Slot::def("predicates", Kinds::PREDICATES).place(Place::Absent),
+        Slot::read("a", Kinds::UR).at(24, 6),
+    ],
+    mods: &[Modifier::new(ModKind::Variant, BYTES).at(76, 2).stand(Stand::Operand("a"))],
+    // Of a mask that takes all, nothing is printed; ptxas has no other.
+    fixed: &[UNIFORM, Fixed::new(32, 16, 0xff)],
+    pipe: Pipe::Udp,
+    latency: LatencyClass::Udp,
+    guard: RegFile::Upred,
+    opcode: 0x884,
+    ..MOVE
+};
+
+const UNIFORM: Fixed = Fixed::new(91, 1, 1);

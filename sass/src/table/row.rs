@@ -1,20 +1,13 @@
 //! The shape of a row: slots, modifiers, timing class and effects.
 
 use super::archs::{Archs, Spelling};
+use super::image::ImageOperand;
+use super::place::{Bits, Fixed, Form, Joint, Place};
+use super::share::{Matrix, dimensions};
 use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::{HalfSelect, Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
-
-/// A field of the 128-bit instruction word: bits `lo` to `lo + len - 1`. The length 0 stands for a place
-/// that no experiment has settled yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bits {
-    /// The lowest bit.
-    pub lo: u8,
-    /// The number of bits.
-    pub len: u8,
-}
 
 macro_rules! pipes {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
@@ -58,6 +51,8 @@ pipes! {
     Control = "control",
     /// Tensor cores.
     Tensor = "tensor",
+    /// Textures and surfaces.
+    Tex = "tex",
 }
 
 /// The row and column of the latency table in which an instruction stands; see `docs/facts`.
@@ -108,6 +103,30 @@ pub enum Completion {
     LateRead,
     /// The same, of uniform registers.
     LateUniformRead,
+}
+
+/// Which scoreboards an instruction can name in its control field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scoreboards {
+    /// That of results.
+    pub write: bool,
+    /// That of operands.
+    pub read: bool,
+    /// Those that it waits for.
+    pub waits: bool,
+}
+
+impl Scoreboards {
+    /// Both, whether or not it does something with them: most instructions.
+    pub const BOTH: Scoreboards = Scoreboards { write: true, read: true, waits: true };
+    /// That of operands alone.
+    pub const READ: Scoreboards = Scoreboards { write: false, read: true, waits: true };
+    /// That of results alone.
+    pub const WRITE: Scoreboards = Scoreboards { write: true, read: false, waits: true };
+    /// None, though it may wait for some.
+    pub const NONE: Scoreboards = Scoreboards { write: false, read: false, waits: true };
+    /// None at all.
+    pub const NO_WAITS: Scoreboards = Scoreboards { write: false, read: false, waits: false };
 }
 
 /// Effects beyond registers.
@@ -220,6 +239,9 @@ impl Kinds {
     /// Memory addresses whose register part is multiplied: `[R0.X4]`.
     pub const MEM_SCALED: Kinds = Kinds(16384);
 
+    /// All predicates together, `PR`, of which the slot `mask` chooses.
+    pub const PREDICATES: Kinds = Kinds(32768);
+
     /// The union.
     pub const fn or(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
@@ -262,10 +284,11 @@ impl Kinds {
                 (true, false) => Kinds::MEM_SCALED,
                 (true, true) => Kinds::MEM_SCALED.or(Kinds::MEM_AT_UR),
             },
-            OperandKind::Label(_) => Kinds::LABEL,
+            OperandKind::Label(_) | OperandKind::Code(_) => Kinds::LABEL,
             OperandKind::Function(_) => Kinds::FUNCTION,
             OperandKind::Special(_) => Kinds::SPECIAL,
             OperandKind::Convergence(_) => Kinds::CONVERGENCE,
+            OperandKind::Predicates => Kinds::PREDICATES,
         }
     }
 }
@@ -275,9 +298,15 @@ impl Kinds {
 pub enum Width {
     /// Always that many.
     Fixed(u8),
-    /// As the `.64`/`.128` of the [`ModKind::Size`] modifier says, or a [`ModKind::DataType`] of 64 or 128
+    /// As the `.64`/`.128` (`.2`/`.4` matrices) of the [`ModKind::Size`] modifier says, or a [`ModKind::DataType`] of 64 or 128
     /// bits; 1 for all others.
     Size,
+    /// A lane's share of a matrix whose elements have that many bits where no modifier tells.
+    Share(Matrix, u8),
+    /// As many as the tensor has dimensions, and so many more.
+    Dimensions(u8),
+    /// That of an operand of an access to a texture or a surface.
+    Image(ImageOperand),
 }
 
 impl Width {
@@ -285,11 +314,15 @@ impl Width {
     pub fn resolve<R: Register>(self, inst: &Inst<R>) -> u8 {
         match self {
             Width::Fixed(width) => width,
+            Width::Share(matrix, bits) => matrix.share(inst, bits),
+            Width::Image(operand) => operand.registers(inst),
+            Width::Dimensions(more) => more + dimensions(inst.modifier(ModKind::Shape)),
             Width::Size => match inst.modifier(ModKind::Size) {
-                ".64" => 2,
-                ".128" => 4,
+                ".64" | ".2" => 2,
+                ".128" | ".4" => 4,
                 _ => match inst.modifier(ModKind::DataType) {
-                    ".S64" | ".F64.RN" | ".F32x2.FTZ.RN" | ".F32x2.RN" | ".F16x4.RN" | ".BF16x4.RN" => 2,
+                    ".64" | ".S64" | ".U64" | ".SD64" | ".F64.RN" | ".F32x2.FTZ.RN" | ".F32x2.RN"
+                    | ".F16x4.RN" | ".BF16x4.RN" => 2,
                     ".F32x4.FTZ.RN" | ".F32x4.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
                     _ => 1,
                 },
@@ -313,10 +346,48 @@ pub enum ImmFormat {
     Scoreboards,
     /// `SB0`: a scoreboard.
     Scoreboard,
+    /// `gsb0`: a scoreboard of groups of asynchronous products.
+    GroupScoreboard,
     /// `1, 0.5`: two binary16, the high one first.
     HalfPair,
     /// The same of two bfloat16.
     BrainPair,
+    /// As [`ImmFormat::Signed`] in conversions of integers with a sign, else as [`ImmFormat::Hex`].
+    OfInteger,
+    /// As [`ImmFormat::Float`], or by the modifiers: the upper half of a binary64 for a function of one (`.RCP64H`), a
+    /// binary16 or bfloat16 for a function of that.
+    OfFunction,
+    /// `ZPPP…`: for each of eight bits, the highest first, `P`, or `N` where it is set; where both of a pair are, `ZP`.
+    Swizzle,
+    /// `MACTIVE`: one of four masks of a warp's lanes.
+    LaneMask,
+    /// `Rpc.LO`, `Rpc.HI`: a half of a return address.
+    ReturnHalf,
+    /// `1`: the lower half is a binary16.
+    Half,
+    /// The same of a bfloat16.
+    Brain,
+    /// `TEX_HEADER_DIMENSION`: the one of these names with that number.
+    Named(&'static [&'static str]),
+}
+
+impl ImmFormat {
+    /// How an immediate is printed in an instruction.
+    pub fn resolve<R: Register>(self, inst: &Inst<R>) -> ImmFormat {
+        match self {
+            ImmFormat::OfFunction => match (inst.modifier(ModKind::Mode), inst.modifier(ModKind::DataType)) {
+                (".RCP64H" | ".RSQ64H", _) => ImmFormat::DoubleHigh,
+                (_, ".F16") => ImmFormat::Half,
+                (_, ".BF16") => ImmFormat::Brain,
+                _ => ImmFormat::Float,
+            },
+            ImmFormat::OfInteger => match inst.modifier(ModKind::SourceType) {
+                ".U32" => ImmFormat::Hex,
+                _ => ImmFormat::Signed,
+            },
+            format => format,
+        }
+    }
 }
 
 /// Which halves of a register a slot takes, and how that is written.
@@ -331,6 +402,12 @@ pub enum Halves {
     One,
     /// One: nothing for the low one, `.H1`.
     Upper,
+    /// The high one of an integer: `.H1`.
+    High,
+    /// None: the register is a binary32, `.F32`.
+    Single,
+    /// A byte other than the lowest: `.B1`, `.B2`, `.B3`.
+    Bytes,
 }
 
 impl Halves {
@@ -338,9 +415,40 @@ impl Halves {
     pub const fn takes(self, half: HalfSelect) -> bool {
         match self {
             Halves::None => matches!(half, HalfSelect::Both),
-            Halves::Any => true,
-            Halves::One | Halves::Upper => !matches!(half, HalfSelect::Both),
+            Halves::Any => matches!(half, HalfSelect::Both | HalfSelect::Low | HalfSelect::High),
+            Halves::One | Halves::Upper => matches!(half, HalfSelect::Low | HalfSelect::High),
+            Halves::High => matches!(half, HalfSelect::High),
+            Halves::Single => matches!(half, HalfSelect::Single),
+            Halves::Bytes => matches!(half, HalfSelect::Byte1 | HalfSelect::Byte2 | HalfSelect::Byte3),
         }
+    }
+
+    /// What a slot takes unless something else is said.
+    pub const fn default_half(self) -> HalfSelect {
+        match self {
+            Halves::None | Halves::Any => HalfSelect::Both,
+            Halves::One | Halves::Upper => HalfSelect::Low,
+            Halves::High => HalfSelect::High,
+            Halves::Single => HalfSelect::Single,
+            Halves::Bytes => HalfSelect::Byte1,
+        }
+    }
+
+    /// The code of these halves in the field of [`Signs::half`](super::place::Signs::half).
+    pub const fn code(self, half: HalfSelect) -> u8 {
+        match (self, half) {
+            (_, HalfSelect::Both) | (Halves::Upper | Halves::High, HalfSelect::Low) => 0,
+            (_, HalfSelect::Single | HalfSelect::Byte1)
+            | (Halves::Upper | Halves::High, HalfSelect::High) => 1,
+            (_, HalfSelect::Low | HalfSelect::Byte2) => 2,
+            (_, HalfSelect::High | HalfSelect::Byte3) => 3,
+        }
+    }
+
+    /// The halves with that code that a slot takes.
+    pub fn of_code(self, code: u64) -> Option<HalfSelect> {
+        let fits = |half: &HalfSelect| self.takes(*half) && u64::from(self.code(*half)) == code;
+        HalfSelect::ALL.into_iter().find(fits)
     }
 
     /// What stands behind the register.
@@ -348,14 +456,18 @@ impl Halves {
         match (self, half) {
             (Halves::Any | Halves::One, HalfSelect::Low) => ".H0_H0",
             (Halves::Any | Halves::One, HalfSelect::High) => ".H1_H1",
-            (Halves::Upper, HalfSelect::High) => ".H1",
+            (Halves::Upper | Halves::High, HalfSelect::High) => ".H1",
+            (Halves::Single, HalfSelect::Single) => ".F32",
+            (Halves::Bytes, HalfSelect::Byte1) => ".B1",
+            (Halves::Bytes, HalfSelect::Byte2) => ".B2",
+            (Halves::Bytes, HalfSelect::Byte3) => ".B3",
             _ => "",
         }
     }
 
     /// Takes what stands behind a register off a text. What is written as nothing is what is left.
     pub fn strip(self, text: &str) -> (&str, HalfSelect) {
-        let written = [HalfSelect::Low, HalfSelect::High].into_iter().find_map(|half| {
+        let written = HalfSelect::ALL.into_iter().find_map(|half| {
             let suffix = self.text(half);
             text.strip_suffix(suffix).filter(|_| !suffix.is_empty()).map(|rest| (rest, half))
         });
@@ -381,12 +493,18 @@ pub struct Slot {
     pub abs: bool,
     /// Whether `~` or `!` may stand in front.
     pub not: bool,
-    /// The reuse flag of the operand: 0 for a, 1 for b, 2 for c.
+    /// The reuse flag of the operand: 0 for a, 1 for b, 2 for c, 3 for the places in a sparse matrix.
     pub reuse: Option<u8>,
+    /// Where it has that flag.
+    pub reuse_on: Archs,
     /// Whether it has a default, PT, and is then set by name only.
     pub optional: bool,
     /// Whether the default is not printed.
     pub hidden: bool,
+    /// Where it is printed all the same.
+    pub shown_on: Archs,
+    /// Where the constant register cannot fill it.
+    pub never_zero: Archs,
     /// The modifier that takes the place of the operand: it is not printed, and stays at its default.
     pub hidden_with: Option<&'static str>,
     /// Whether the default is the complement (`!PT`): the absent carry of an extended addition.
@@ -399,17 +517,27 @@ pub struct Slot {
     pub spaced: bool,
     /// Whether an address names its uniform register even if it has none: `[R0+URZ]`.
     pub names_uniform: bool,
+    /// Where the offset of an address has its sign even if it stands alone.
+    pub signed_alone: Archs,
     /// Whether it stands in brackets: a pair of uniform registers that holds an address.
     pub bracketed: bool,
+    /// What stands in front of the brackets: `gdesc`, `desc`.
+    pub prefix: &'static str,
+    /// What stands behind the operand: `.ROW`.
+    pub suffix: &'static str,
+    /// Whether it may be [empty](Slot::may_be_empty).
+    pub is_empty_at_default: bool,
     /// Whether an address is one of 32 bits though the instruction has `.E`.
     pub narrow: bool,
+    /// Whether an address is one of 64 bits, `.64`, though the instruction has no `.E`.
+    pub wide: bool,
     /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
     /// the targets of an indexed branch. Only the last slot of a row.
     pub repeated: bool,
     /// The kinds of operands that fill it on some architectures only; it takes all others everywhere.
     pub limits: &'static [(Kinds, Archs)],
     /// Where it is encoded.
-    pub bits: Bits,
+    pub place: Place,
 }
 
 impl Slot {
@@ -423,19 +551,27 @@ impl Slot {
             abs: false,
             not: false,
             reuse: None,
+            reuse_on: Archs::ALL,
             optional: false,
             hidden: false,
+            shown_on: Archs::NONE,
+            never_zero: Archs::NONE,
             hidden_with: None,
             default_not: false,
             imm: ImmFormat::Hex,
             halves: Halves::None,
             spaced: false,
             names_uniform: false,
+            signed_alone: Archs::NONE,
             bracketed: false,
+            prefix: "",
+            suffix: "",
+            is_empty_at_default: false,
             narrow: false,
+            wide: false,
             repeated: false,
             limits: &[],
-            bits: Bits { lo: 0, len: 0 },
+            place: Place::Nowhere,
         }
     }
 
@@ -518,6 +654,12 @@ impl Slot {
         self
     }
 
+    /// The same whose register has a reuse flag on those architectures only.
+    pub const fn reuse_on(mut self, archs: Archs) -> Slot {
+        self.reuse_on = archs;
+        self
+    }
+
     /// The same with a space in front, no comma.
     pub const fn spaced(mut self) -> Slot {
         self.spaced = true;
@@ -530,10 +672,64 @@ impl Slot {
         self
     }
 
+    /// The same for addresses whose offset has its sign on those architectures even if it stands alone.
+    pub const fn signed_alone(mut self, archs: Archs) -> Slot {
+        self.signed_alone = archs;
+        self
+    }
+
     /// The same in brackets.
     pub const fn bracketed(mut self) -> Slot {
         self.bracketed = true;
         self
+    }
+
+    /// The same in brackets behind that word.
+    pub const fn behind(mut self, prefix: &'static str) -> Slot {
+        self.prefix = prefix;
+        self.bracketed()
+    }
+
+    /// The same with that text behind the operand.
+    pub const fn marked(mut self, suffix: &'static str) -> Slot {
+        self.suffix = suffix;
+        self
+    }
+
+    /// The same that a program must fill, though it has a default.
+    pub const fn required(mut self) -> Slot {
+        self.optional = false;
+        self
+    }
+
+    /// The same whose default is printed on those architectures all the same.
+    pub const fn shown_on(mut self, archs: Archs) -> Slot {
+        self.shown_on = archs;
+        self
+    }
+
+    /// The same that the constant register cannot fill on those architectures.
+    pub const fn never_zero(mut self, archs: Archs) -> Slot {
+        self.never_zero = archs;
+        self
+    }
+
+    /// The same, where the operand may be missing: the default then, which is not printed and has
+    /// [forms](Form) of its own.
+    pub const fn may_be_empty(mut self) -> Slot {
+        self.is_empty_at_default = true;
+        self.hidden()
+    }
+
+    /// The same for addresses that are 64 bits whatever the modifiers.
+    pub const fn wide(mut self) -> Slot {
+        self.wide = true;
+        self
+    }
+
+    /// Whether an address in the slot has 64 bits, given that of the instruction's [extension](ModKind::Extended).
+    pub const fn address_is_wide(&self, is_extended: bool) -> bool {
+        self.wide || (is_extended && !self.narrow)
     }
 
     /// The same for addresses of 32 bits beside a longer one.
@@ -564,39 +760,53 @@ impl Slot {
         self.limits.iter().any(|&(limited, archs)| limited.meets(kinds) && !archs.contains(arch))
     }
 
-    /// The same at that place of the encoding.
+    /// The same as a number of so many bits from that one on; the sign of a predicate is the bit behind.
     pub const fn at(mut self, lo: u8, len: u8) -> Slot {
-        self.bits = Bits { lo, len };
+        self.place = Place::number(lo, len);
+        self
+    }
+
+    /// The same at that place.
+    pub const fn place(mut self, place: Place) -> Slot {
+        self.place = place;
         self
     }
 
     /// What fills the slot until something else does: the constant register of the first file that fits,
-    /// else an immediate zero.
+    /// else an immediate zero; that too where the text leaves it out and it may be an immediate.
     pub fn default_operand<R: Register>(&self) -> Operand<R> {
         let file = if self.kinds.contains(Kinds::P) {
             RegFile::Pred
         } else if self.kinds.contains(Kinds::UP) {
             RegFile::Upred
+        } else if self.hidden && self.kinds.contains(Kinds::IMM) {
+            return Operand::imm(0);
         } else if self.kinds.contains(Kinds::R) {
             RegFile::Gpr
         } else if self.kinds.contains(Kinds::UR) {
             RegFile::Ugpr
+        } else if self.kinds.contains(Kinds::PREDICATES) {
+            return Operand::predicates();
         } else {
             return Operand::imm(0);
         };
         let zero = Operand::zero(file);
-        let half = if self.halves.takes(HalfSelect::Both) { HalfSelect::Both } else { HalfSelect::Low };
-        let zero = zero.half(half);
+        let zero = zero.half(self.halves.default_half());
         if self.default_not { zero.not() } else { zero }
     }
 
     /// Whether an operand may fill the slot; the error says why not.
     pub fn check<R: Register>(&self, operand: &Operand<R>) -> Result<(), String> {
-        if !self.kinds.contains(Kinds::of(operand)) {
+        // A function may be named by where it lies, as any place in the code.
+        let is_place = matches!(operand.kind, OperandKind::Code(_)) && self.kinds.contains(Kinds::FUNCTION);
+        if !self.kinds.contains(Kinds::of(operand)) && !is_place {
             return Err(format!("cannot be {:?}", operand.kind));
         }
         if matches!(operand.kind, OperandKind::Mem(address) if self.narrow && address.wide) {
             return Err("is an address of 32 bits".to_string());
+        }
+        if matches!(operand.kind, OperandKind::Mem(address) if self.wide && !address.wide) {
+            return Err("is an address of 64 bits".to_string());
         }
         let flags = operand.flags;
         if (flags.neg && !self.neg) || (flags.abs && !self.abs) || (flags.not && !self.not) {
@@ -605,7 +815,7 @@ impl Slot {
         if matches!(operand.kind, OperandKind::Imm(_)) && flags != OperandFlags::default() {
             return Err("an immediate holds its sign in its bits".to_string());
         }
-        if !self.halves.takes(flags.half) {
+        if !self.halves.takes(flags.half) && !matches!(operand.kind, OperandKind::Imm(_)) {
             return Err(format!("does not take those halves of {operand:?}"));
         }
         Ok(())
@@ -615,7 +825,7 @@ impl Slot {
 /// What a modifier is about. Rows name their modifiers by kind, so that a program can ask for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ModKind {
-    /// Access size: empty for 32 bits, `.U8`, `.S8`, `.U16`, `.S16`, `.64`, `.128`.
+    /// Access size: empty for 32 bits, `.U8`, `.S8`, `.U16`, `.S16`, `.64`, `.128`; of matrices their number.
     Size,
     /// A comparison: `.LT`, `.GE`, ….
     Compare,
@@ -635,6 +845,10 @@ pub enum ModKind {
     Scope,
     /// Eviction and other cache hints.
     Cache,
+    /// How much the second-level cache fetches with it: `.LTC64B`, `.LTC128B`, `.LTC256B`.
+    Prefetch,
+    /// Whether the descriptor is that of a cache policy, where the instruction says so.
+    Policy,
     /// 64-bit addresses: `.E`.
     Extended,
     /// What an atomic does.
@@ -651,6 +865,37 @@ pub enum ModKind {
     Defer,
     /// The reduction of a barrier.
     Reduction,
+    /// The shape of matrices, or the number of dimensions of a tensor.
+    Shape,
+    /// The element type of the second matrix, where it may differ from that of the first.
+    SecondType,
+    /// The sign of the first matrix that a descriptor names.
+    NegativeA,
+    /// The same of the second.
+    NegativeB,
+    /// How the first matrix lies: by rows or columns, or transposed.
+    LayoutA,
+    /// The same of the second.
+    LayoutB,
+    /// The group of asynchronous instructions that ends here: `gsb0`.
+    Group,
+    /// The components of a texel that are wanted or stored: `0x8`, a bit each, or `.RG`.
+    Components,
+    /// What a texture access needs beyond coordinates and level: `.AOFFI`, `.DC`.
+    Sources,
+    /// What the texture unit need not, or shall, do besides: `.NODEP`, `.NDV`, `.MS`.
+    Hint,
+}
+
+/// Where a modifier stands in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// Behind the mnemonic and the modifiers in front of it.
+    Mnemonic,
+    /// Behind the operand of that slot.
+    Operand(&'static str),
+    /// As the last operand.
+    Last,
 }
 
 /// One modifier of a row: its values in the order of their encoding.
@@ -666,14 +911,44 @@ pub struct Modifier {
     pub limits: &'static [(&'static str, Archs)],
     /// The values that are written differently on some architectures: the value, where, how.
     pub spellings: &'static [(&'static str, Archs, &'static str)],
-    /// Where it is encoded.
+    /// Where it is encoded; nowhere where it has one value, or a [`Joint`] has it.
     pub bits: Bits,
+    /// Where further bits of its code are, above those; the lower ones first.
+    pub high: [Bits; 2],
+    /// The codes of the values; empty where they count from 0.
+    pub codes: &'static [u16],
+    /// Their codes on some architectures, if those are others there.
+    pub codes_on: Option<(Archs, &'static [u16])>,
+    /// Where it stands in the text.
+    pub stand: Stand,
 }
 
 impl Modifier {
     /// A modifier whose first value is the default.
     pub const fn new(kind: ModKind, values: &'static [&'static str]) -> Modifier {
-        Modifier { kind, values, default: 0, limits: &[], spellings: &[], bits: Bits { lo: 0, len: 0 } }
+        Modifier {
+            kind,
+            values,
+            default: 0,
+            limits: &[],
+            spellings: &[],
+            bits: Bits::NONE,
+            high: [Bits::NONE; 2],
+            codes: &[],
+            codes_on: None,
+            stand: Stand::Mnemonic,
+        }
+    }
+
+    /// The same at another place of the text.
+    pub const fn stand(mut self, stand: Stand) -> Modifier {
+        self.stand = stand;
+        self
+    }
+
+    /// Whether it stands behind the operand of that slot.
+    pub fn is_behind(&self, slot: &Slot) -> bool {
+        matches!(self.stand, Stand::Operand(name) if name == slot.name)
     }
 
     /// The same with the value of that index as the default.
@@ -707,8 +982,36 @@ impl Modifier {
 
     /// The same at that place of the encoding.
     pub const fn at(mut self, lo: u8, len: u8) -> Modifier {
-        self.bits = Bits { lo, len };
+        self.bits = Bits::new(lo, len);
         self
+    }
+
+    /// The same with so many more bits of the code from that one on.
+    pub const fn and_at(mut self, lo: u8, len: u8) -> Modifier {
+        let place = if self.high[0].is_none() { 0 } else { 1 };
+        self.high[place] = Bits::new(lo, len);
+        self
+    }
+
+    /// The same with those codes, one a value.
+    pub const fn codes(mut self, codes: &'static [u16]) -> Modifier {
+        self.codes = codes;
+        self
+    }
+
+    /// The same with those codes on those architectures.
+    pub const fn codes_on(mut self, archs: Archs, codes: &'static [u16]) -> Modifier {
+        self.codes_on = Some((archs, codes));
+        self
+    }
+
+    /// The code of the value of that index on the architecture.
+    pub fn code(&self, value: usize, arch: Arch) -> u16 {
+        match self.codes_on {
+            Some((archs, codes)) if archs.contains(arch) => codes[value],
+            _ if self.codes.is_empty() => value as u16,
+            _ => self.codes[value],
+        }
     }
 }
 
@@ -729,6 +1032,8 @@ pub struct Row {
     pub latency: LatencyClass,
     /// How its completion is tracked.
     pub completion: Completion,
+    /// The scoreboards that its control field can name.
+    pub scoreboards: Scoreboards,
     /// The least stall count that follows it, in cycles.
     pub min_stall: u8,
     /// Effects beyond registers.
@@ -739,9 +1044,38 @@ pub struct Row {
     pub spellings: &'static [Spelling],
     /// The base opcode, bits 0 to 11 of the form with registers only; 0 where not settled yet.
     pub opcode: u16,
+    /// The ways to encode it; one with the base opcode where the list is empty.
+    pub forms: &'static [Form],
+    /// Bits that are the same in all forms.
+    pub fixed: &'static [Fixed],
+    /// Fields that several modifiers share.
+    pub joint: &'static [Joint],
+    /// The file of the predicate that guards it.
+    pub guard: RegFile,
 }
 
 impl Row {
+    /// What most rows share: no operands, no modifiers, fixed latency, one encoding, on every architecture.
+    pub const BASE: Row = Row {
+        mnemonic: "",
+        summary: "",
+        slots: &[],
+        mods: &[],
+        pipe: Pipe::Alu,
+        latency: LatencyClass::Alu,
+        completion: Completion::Fixed,
+        scoreboards: Scoreboards::BOTH,
+        min_stall: 1,
+        effects: Effects::NONE,
+        archs: Archs::ALL,
+        spellings: &[],
+        opcode: 0,
+        forms: &[],
+        fixed: &[],
+        joint: &[],
+        guard: RegFile::Pred,
+    };
+
     /// The position of the slot of that name.
     pub fn slot(&self, name: &str) -> Option<usize> {
         self.slots.iter().position(|slot| slot.name == name)
@@ -751,6 +1085,12 @@ impl Row {
     /// selection.
     pub fn accepts(&self, name: &str, kinds: Kinds, arch: Arch) -> bool {
         self.slot(name).is_some_and(|index| self.slots[index].accepts(kinds, arch))
+    }
+
+    /// The base opcode on the architecture.
+    pub fn opcode_on(&self, arch: Arch) -> u16 {
+        let other = self.spellings.iter().find(|spelling| spelling.archs.contains(arch));
+        other.map_or(self.opcode, |spelling| if spelling.opcode == 0 { self.opcode } else { spelling.opcode })
     }
 
     /// The text before the modifiers on the architecture.

@@ -2,19 +2,36 @@
 
 use std::fmt;
 
+use super::archs::Archs;
+use crate::arch::Arch;
+
 macro_rules! special_registers {
-    ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
+    ($($(#[$meta:meta])* $name:ident = $code:literal $text:literal,)*) => {
         /// A special register.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum SpecialReg { $($(#[$meta])* $name,)* }
+        pub enum SpecialReg {
+            $($(#[$meta])* $name,)*
+            /// One without a meaning here, by its number: `SR36`. Some have [names](Self::name) all the same.
+            Numbered(u8),
+        }
 
         impl SpecialReg {
-            /// Every special register, in table order.
+            /// Every special register that has a name, in table order.
             pub const ALL: &'static [SpecialReg] = &[$(SpecialReg::$name,)*];
 
-            /// The text, `SR_` included where it has it.
-            pub const fn name(self) -> &'static str {
-                match self { $(SpecialReg::$name => $text,)* }
+            /// The text on every architecture that has it, `SR_` included; empty for one without meaning here.
+            const fn text(self) -> &'static str {
+                match self { $(SpecialReg::$name => $text,)* SpecialReg::Numbered(_) => "" }
+            }
+
+            /// Its number in the encoding.
+            pub const fn code(self) -> u8 {
+                match self { $(SpecialReg::$name => $code,)* SpecialReg::Numbered(code) => code }
+            }
+
+            /// The register of that number.
+            pub const fn from_code(code: u8) -> SpecialReg {
+                match code { $($code => SpecialReg::$name,)* _ => SpecialReg::Numbered(code) }
             }
         }
     };
@@ -22,54 +39,164 @@ macro_rules! special_registers {
 
 special_registers! {
     /// Thread index, x.
-    TidX = "SR_TID.X",
+    TidX = 33 "SR_TID.X",
     /// Thread index, y.
-    TidY = "SR_TID.Y",
+    TidY = 34 "SR_TID.Y",
     /// Thread index, z.
-    TidZ = "SR_TID.Z",
+    TidZ = 35 "SR_TID.Z",
     /// CTA index, x.
-    CtaidX = "SR_CTAID.X",
+    CtaidX = 37 "SR_CTAID.X",
     /// CTA index, y.
-    CtaidY = "SR_CTAID.Y",
+    CtaidY = 38 "SR_CTAID.Y",
     /// CTA index, z.
-    CtaidZ = "SR_CTAID.Z",
+    CtaidZ = 39 "SR_CTAID.Z",
     /// Lane in the warp.
-    LaneId = "SR_LANEID",
+    LaneId = 0 "SR_LANEID",
     /// Warp in the CTA.
-    WarpId = "SR_VIRTID",
+    WarpId = 3 "SR_VIRTID",
     /// The lane's own bit.
-    EqMask = "SR_EQMASK",
+    EqMask = 56 "SR_EQMASK",
     /// Bits of the lanes below.
-    LtMask = "SR_LTMASK",
+    LtMask = 57 "SR_LTMASK",
     /// Bits of the lanes below and the lane's own.
-    LeMask = "SR_LEMASK",
+    LeMask = 58 "SR_LEMASK",
     /// Bits of the lanes above.
-    GtMask = "SR_GTMASK",
+    GtMask = 59 "SR_GTMASK",
     /// Bits of the lanes above and the lane's own.
-    GeMask = "SR_GEMASK",
+    GeMask = 60 "SR_GEMASK",
     /// Rank of the CTA in its cluster; the high byte of shared addresses on sm_90.
-    CgaCtaId = "SR_CgaCtaId",
+    CgaCtaId = 136 "SR_CgaCtaId",
     /// Number of warp slots of the multiprocessor and of CTAs.
-    VirtCfg = "SR_VIRTCFG",
+    VirtCfg = 2 "SR_VIRTCFG",
     /// Number of the multiprocessor.
-    VirtualSmId = "SR_VIRTUALSMID",
+    VirtualSmId = 67 "SR_VIRTUALSMID",
     /// High half of the address at which shared memory lies among generic ones.
-    SharedWindowHigh = "SR_SWINHI",
+    SharedWindowHigh = 47 "SR_SWINHI",
     /// Shared memory of the CTA, in bytes.
-    SharedSize = "SR_SMEMSZ",
+    SharedSize = 50 "SR_SMEMSZ",
     /// Low half of the wall clock, in nanoseconds.
-    GlobalTimerLo = "SR_GLOBALTIMERLO",
+    GlobalTimerLo = 82 "SR_GLOBALTIMERLO",
     /// High half of the wall clock.
-    GlobalTimerHi = "SR_GLOBALTIMERHI",
+    GlobalTimerHi = 83 "SR_GLOBALTIMERHI",
     /// High half of the cycle counter.
-    ClockHi = "SR_CLOCKHI",
+    ClockHi = 81 "SR_CLOCKHI",
     /// Low half of the cycle counter.
-    ClockLo = "SR_CLOCKLO",
+    ClockLo = 80 "SR_CLOCKLO",
     /// Zero.
-    Zero = "SRZ",
+    Zero = 255 "SRZ",
 }
 
+/// Those of a cluster.
+const HOPPER: Archs = Archs::since(Arch::Sm90);
+const TURING: Archs = Archs::only(Arch::Sm75);
+const LATER: Archs = Archs::since(Arch::Sm80);
+
+/// Names of registers that nothing here gives a meaning, as `S2R` of each number is disassembled: the number, where it
+/// has the name, the name.
+const OTHERS: &[(u8, Archs, &str)] = &[
+    (1, Archs::ALL, "SR_CLOCK"),
+    (15, Archs::ALL, "SR_ORDERING_TICKET"),
+    (16, Archs::ALL, "SR_PRIM_TYPE"),
+    (17, Archs::ALL, "SR_INVOCATION_ID"),
+    (18, Archs::ALL, "SR_Y_DIRECTION"),
+    (19, Archs::ALL, "SR_THREAD_KILL"),
+    (20, Archs::ALL, "SM_SHADER_TYPE"),
+    (21, Archs::ALL, "SR_DIRECTCBEWRITEADDRESSLOW"),
+    (22, Archs::ALL, "SR_DIRECTCBEWRITEADDRESSHIGH"),
+    (23, Archs::ALL, "SR_DIRECTCBEWRITEENABLED"),
+    (24, TURING, "SR_MACHINE_ID_0"),
+    (24, LATER, "SR_SW_SCRATCH"),
+    (25, Archs::ALL, "SR_MACHINE_ID_1"),
+    (26, Archs::ALL, "SR_MACHINE_ID_2"),
+    (27, Archs::ALL, "SR_MACHINE_ID_3"),
+    (28, Archs::ALL, "SR_AFFINITY"),
+    (29, Archs::ALL, "SR_INVOCATION_INFO"),
+    (30, Archs::ALL, "SR_WSCALEFACTOR_XY"),
+    (31, Archs::ALL, "SR_WSCALEFACTOR_Z"),
+    (32, Archs::ALL, "SR_TID"),
+    (40, Archs::ALL, "SR_NTID"),
+    (41, Archs::ALL, "SR_CirQueueIncrMinusOne"),
+    (42, Archs::ALL, "SR_NLATC"),
+    (44, Archs::ALL, "SR_SM_SPA_VERSION"),
+    (45, Archs::ALL, "SR_MULTIPASSSHADERINFO"),
+    (46, Archs::ALL, "SR_LWINHI"),
+    (48, Archs::ALL, "SR_SWINLO"),
+    (49, Archs::ALL, "SR_SWINSZ"),
+    (51, Archs::ALL, "SR_SMEMBANKS"),
+    (52, Archs::ALL, "SR_LWINLO"),
+    (53, Archs::ALL, "SR_LWINSZ"),
+    (54, Archs::ALL, "SR_LMEMLOSZ"),
+    (55, Archs::ALL, "SR_LMEMHIOFF"),
+    (61, Archs::ALL, "SR_REGALLOC"),
+    (62, Archs::ALL, "SR_BARRIERALLOC"),
+    (64, Archs::ALL, "SR_GLOBALERRORSTATUS"),
+    (65, HOPPER, "SR_CGAERRORSTATUS"),
+    (66, Archs::ALL, "SR_WARPERRORSTATUS"),
+    (68, Archs::ALL, "SR_VIRTUALENGINEID"),
+    (84, Archs::ALL, "SR_ESR_PC"),
+    (85, Archs::ALL, "SR_ESR_PC_HI"),
+    (96, Archs::ALL, "SR_HWTASKID"),
+    (97, Archs::ALL, "SR_CIRCULARQUEUEENTRYINDEX"),
+    (98, Archs::ALL, "SR_CIRCULARQUEUEENTRYADDRESSLOW"),
+    (99, Archs::ALL, "SR_CIRCULARQUEUEENTRYADDRESSHIGH"),
+    (100, Archs::ALL, "SR_PM0"),
+    (101, Archs::ALL, "SR_PM_HI0"),
+    (102, Archs::ALL, "SR_PM1"),
+    (103, Archs::ALL, "SR_PM_HI1"),
+    (104, Archs::ALL, "SR_PM2"),
+    (105, Archs::ALL, "SR_PM_HI2"),
+    (106, Archs::ALL, "SR_PM3"),
+    (107, Archs::ALL, "SR_PM_HI3"),
+    (108, Archs::ALL, "SR_PM4"),
+    (109, Archs::ALL, "SR_PM_HI4"),
+    (110, Archs::ALL, "SR_PM5"),
+    (111, Archs::ALL, "SR_PM_HI5"),
+    (112, Archs::ALL, "SR_PM6"),
+    (113, Archs::ALL, "SR_PM_HI6"),
+    (114, Archs::ALL, "SR_PM7"),
+    (115, Archs::ALL, "SR_PM_HI7"),
+    (116, Archs::ALL, "SR_SNAP_PM0"),
+    (117, Archs::ALL, "SR_SNAP_PM_HI0"),
+    (118, Archs::ALL, "SR_SNAP_PM1"),
+    (119, Archs::ALL, "SR_SNAP_PM_HI1"),
+    (120, Archs::ALL, "SR_SNAP_PM2"),
+    (121, Archs::ALL, "SR_SNAP_PM_HI2"),
+    (122, Archs::ALL, "SR_SNAP_PM3"),
+    (123, Archs::ALL, "SR_SNAP_PM_HI3"),
+    (124, Archs::ALL, "SR_SNAP_PM4"),
+    (125, Archs::ALL, "SR_SNAP_PM_HI4"),
+    (126, Archs::ALL, "SR_SNAP_PM5"),
+    (127, Archs::ALL, "SR_SNAP_PM_HI5"),
+    (128, Archs::ALL, "SR_SNAP_PM6"),
+    (129, Archs::ALL, "SR_SNAP_PM_HI6"),
+    (130, Archs::ALL, "SR_SNAP_PM7"),
+    (131, Archs::ALL, "SR_SNAP_PM_HI7"),
+    (132, Archs::ALL, "SR_VARIABLE_RATE"),
+    (133, Archs::ALL, "__HIR0X000"),
+    (134, HOPPER, "SR_WARPGROUP_INFO"),
+    (135, HOPPER, "SR_WARPGROUPID"),
+    (137, HOPPER, "SR_GpcLocalCgaId"),
+    (139, HOPPER, "SR_CTARegPoolSz"),
+];
+
 impl SpecialReg {
+    /// Its name on the architecture, `SR_` included where it has it; empty for one without.
+    pub fn name(self, arch: Arch) -> &'static str {
+        match self {
+            SpecialReg::CgaCtaId if !HOPPER.contains(arch) => "",
+            SpecialReg::Numbered(code) => {
+                let other = OTHERS.iter().find(|&&(number, archs, _)| number == code && archs.contains(arch));
+                other.map_or("", |&(_, _, name)| name)
+            }
+            named => named.text(),
+        }
+    }
+
+    /// The one of that name on the architecture.
+    pub fn named(name: &str, arch: Arch) -> Option<SpecialReg> {
+        (0..=u8::MAX).map(SpecialReg::from_code).find(|reg| !name.is_empty() && reg.name(arch) == name)
+    }
+
     /// Whether it is a clock, which two reads by one thread find at different values.
     pub const fn is_clock(self) -> bool {
         matches!(
@@ -81,6 +208,9 @@ impl SpecialReg {
 
 impl fmt::Display for SpecialReg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            SpecialReg::Numbered(code) => write!(f, "SR{code}"),
+            named => f.write_str(named.text()),
+        }
     }
 }

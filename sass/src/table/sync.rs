@@ -1,16 +1,13 @@
 //! CTA barriers and warp synchronisation.
 
 use super::archs::{Archs, Spelling};
+use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
-    BarrierResult, Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot,
+    BarrierResult, Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
 };
 use crate::arch::Arch;
 
 const SYNC: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
     pipe: Pipe::Control,
     latency: LatencyClass::Barrier,
     completion: Completion::LateRead,
@@ -22,34 +19,53 @@ const SYNC: Row = Row {
         convergent: true,
         ..Effects::NONE
     },
-    archs: Archs::ALL,
-    spellings: &[],
-    opcode: 0,
+    ..Row::BASE
 };
 
 const BARRIER: Row = Row {
     mods: &[DEFER],
     effects: Effects { barrier_result: BarrierResult::Lost, ..SYNC.effects },
     min_stall: 1,
-    opcode: 0x31d,
+    forms: BARRIER_FORMS,
+    opcode: 0x11d,
+    scoreboards: Scoreboards::READ,
     ..SYNC
 };
 
+/// A register with the name or the count or both.
+const REGISTER: Place = Place::number(32, 8);
+
+const BARRIER_FORMS: &[Form] = &[
+    Form::upper(&[("name", Shape::Immediate), ("count", Shape::Immediate)], 5),
+    Form::upper(&[("name", Shape::Immediate), ("count", Shape::Register)], 4).places(&[("count", REGISTER)]),
+    Form::upper(&[("name", Shape::Register), ("count", Shape::Immediate)], 2).places(&[("name", REGISTER)]),
+    Form::upper(&[("name", Shape::Register), ("count", Shape::Register)], 1)
+        .places(&[("name", REGISTER), ("count", Place::Repeats("name"))]),
+];
+
+/// Which of the operations it is.
+const SYNC_CODE: Fixed = Fixed::new(77, 3, 0);
+const ARV_CODE: Fixed = Fixed::new(77, 3, 1);
+const RED_CODE: Fixed = Fixed::new(77, 3, 2);
+const SCAN_CODE: Fixed = Fixed::new(77, 3, 3);
+
 /// Which of the sixteen: bits 3:0 of a register.
-const NAME: Slot = Slot::read("name", Kinds::IMM.or(Kinds::R));
+const NAME: Slot = Slot::read("name", Kinds::IMM.or(Kinds::R)).at(54, 4);
 
 /// How many threads are awaited: bits 11:0 of a register; 0 for all of the CTA. Where the name is a register too, the
 /// count is in bits 27:16 of the same one.
-const COUNT: Slot = Slot::read("count", Kinds::IMM.or(Kinds::R));
+const COUNT: Slot = Slot::read("count", Kinds::IMM.or(Kinds::R)).never_zero(Archs::ALL).at(42, 12);
 
-const PREDICATE: Slot = Slot::read("ps", Kinds::P).not();
+const PREDICATE: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
 
 /// Other threads of the warp's scheduler go first while it waits; ptxas sets it from sm_80 on.
 const DEFER: Modifier = Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"])
+    .at(80, 1)
     .limited(&[(".DEFER_BLOCKING", Archs::since(Arch::Sm80))]);
 
 pub(super) static BAR_SYNC: Row = Row {
     mnemonic: "BAR.SYNC",
+    fixed: &[SYNC_CODE],
     summary: "arrive at CTA barrier `name` and wait until `count` threads have (absent: all of the CTA)",
     slots: &[NAME, COUNT.hidden()],
     ..BARRIER
@@ -57,6 +73,7 @@ pub(super) static BAR_SYNC: Row = Row {
 
 pub(super) static BAR_ARV: Row = Row {
     mnemonic: "BAR.ARV",
+    fixed: &[ARV_CODE],
     summary: "arrive at CTA barrier `name`, awaited by `count` threads, without waiting",
     slots: &[NAME, COUNT],
     mods: &[],
@@ -66,15 +83,17 @@ pub(super) static BAR_ARV: Row = Row {
 
 pub(super) static BAR_RED: Row = Row {
     mnemonic: "BAR.RED",
+    fixed: &[RED_CODE],
     summary: "as BAR.SYNC; how many threads have ps, or whether all or any do, becomes the warp's barrier result",
     slots: &[NAME, COUNT.hidden(), PREDICATE],
-    mods: &[Modifier::new(ModKind::Reduction, &[".POPC", ".AND", ".OR"]), DEFER],
+    mods: &[Modifier::new(ModKind::Reduction, &[".POPC", ".AND", ".OR"]).at(74, 2), DEFER],
     effects: Effects { barrier_result: BarrierResult::Set, ..BARRIER.effects },
     ..BARRIER
 };
 
 pub(super) static BAR_SCAN: Row = Row {
     mnemonic: "BAR.SCAN",
+    fixed: &[SCAN_CODE],
     summary: "as BAR.ARV; how many threads with ps have arrived before becomes the warp's barrier result",
     slots: &[NAME, COUNT, PREDICATE],
     mods: &[],
@@ -86,13 +105,20 @@ pub(super) static BAR_SYNCALL: Row = Row {
     mnemonic: "BAR.SYNCALL",
     summary: "wait for all live warps of the CTA at a barrier of its own; in trap handlers alone",
     archs: Archs::before(Arch::Sm89),
+    forms: &[],
+    fixed: &[Fixed::new(77, 3, 4)],
+    opcode: 0xb1d,
     ..BARRIER
 };
+
+/// Whether the barrier result is not zero; no bit for a sign.
+const RESULT_HOLDS: Place = Place::Number(Bits::new(81, 3), Signs::NONE);
 
 pub(super) static B2R: Row = Row {
     mnemonic: "B2R.RESULT",
     summary: "d, pd = the barrier result of the warp: a count, or all ones or zeros; pd: whether it is not zero",
-    slots: &[Slot::def("d", Kinds::R), Slot::def("pd", Kinds::P).hidden()],
+    slots: &[Slot::def("d", Kinds::R).at(16, 8), Slot::def("pd", Kinds::P).hidden().place(RESULT_HOLDS)],
+    fixed: &[Fixed::new(77, 3, 2)],
     completion: Completion::Variable,
     latency: LatencyClass::MioFast,
     min_stall: 1,
@@ -112,73 +138,132 @@ pub(super) static R2B: Row = Row {
     ..SYNC
 };
 
+/// What the barriers of a warp share.
+const WARP: Row = Row {
+    completion: Completion::Fixed,
+    latency: LatencyClass::Branch,
+    fixed: &[NO_CONDITION],
+    scoreboards: Scoreboards::NONE,
+    ..SYNC
+};
+
+/// The predicate of flow control, unused here.
+const NO_CONDITION: Fixed = Fixed::new(87, 3, 7);
+
+/// A mask of lanes: where other instructions have their second source, and from sm_90 on where they have the first.
+const MASK_FORMS: &[Form] = &[
+    Form::upper(&[("mask", Shape::Register)], 1).on(Archs::before(Arch::Sm90)),
+    Form::upper(&[("mask", Shape::Immediate)], 4).on(Archs::before(Arch::Sm90)),
+    Form::upper(&[("mask", Shape::Constant)], 5).on(Archs::before(Arch::Sm90)),
+    Form::upper(&[("mask", Shape::Register)], 1)
+        .places(&[("mask", Place::number(24, 8))])
+        .on(Archs::since(Arch::Sm90)),
+];
+
+/// The lanes of a warp that wait for each other.
+const MASK: Slot = Slot::read("mask", Kinds::R).place(Place::B);
+
 pub(super) static WARPSYNC: Row = Row {
     mnemonic: "WARPSYNC",
     summary: "wait for the lanes of the mask",
-    slots: &[Slot::read("mask", Kinds::R.or(Kinds::IMM)).limited(&[(Kinds::IMM, Archs::before(Arch::Sm90))])],
-    completion: Completion::Fixed,
-    latency: LatencyClass::Branch,
-    opcode: 0x348,
-    ..SYNC
+    slots: &[Slot::read("mask", Kinds::R.or(Kinds::IMM).or(Kinds::CONST))
+        .limited(&[(Kinds::IMM.or(Kinds::CONST), Archs::before(Arch::Sm90))])
+        .place(Place::B)],
+    forms: MASK_FORMS,
+    opcode: 0x148,
+    ..WARP
+};
+
+pub(super) static WARPSYNC_EXCLUSIVE: Row = Row {
+    mnemonic: "WARPSYNC.EXCLUSIVE",
+    summary: "wait for the lanes of the mask, of which none may run apart from them",
+    slots: &[MASK],
+    forms: MASK_FORMS,
+    fixed: &[
+        NO_CONDITION,
+        Fixed::new(86, 1, 1).on(Archs::before(Arch::Sm90)),
+        Fixed::new(85, 1, 1).on(Archs::since(Arch::Sm90)),
+    ],
+    archs: Archs::since(Arch::Sm80),
+    opcode: 0x148,
+    ..WARP
 };
 
 pub(super) static WARPSYNC_ALL: Row = Row {
     mnemonic: "WARPSYNC.ALL",
     summary: "wait for all lanes of the warp",
-    completion: Completion::Fixed,
-    latency: LatencyClass::Branch,
     archs: Archs::since(Arch::Sm90),
     opcode: 0x948,
-    ..SYNC
+    ..WARP
 };
 
 /// What lanes that come from different places execute together begins and ends with nothing under way.
-const MEETING: Effects = Effects { boundary: true, ..SYNC.effects };
+const MEETING: Row = Row {
+    archs: Archs::since(Arch::Sm90),
+    effects: Effects { boundary: true, ..SYNC.effects },
+    fixed: &[NO_CONDITION, Fixed::new(86, 1, 1)],
+    ..WARP
+};
+
+/// Where a lane goes on behind what is executed together.
+const TARGET: Slot = Slot::read("target", Kinds::LABEL).place(Place::LONG_TARGET);
 
 pub(super) static WARPSYNC_COLLECTIVE: Row = Row {
     mnemonic: "WARPSYNC.COLLECTIVE",
     summary: "wait for the lanes of the mask, wherever they do so; one place's code up to ENDCOLLECTIVE is executed by all",
-    slots: &[Slot::read("mask", Kinds::R), Slot::read("target", Kinds::LABEL)],
-    archs: Archs::since(Arch::Sm90),
-    completion: Completion::Fixed,
-    latency: LatencyClass::Branch,
-    effects: MEETING,
-    opcode: 0x348,
-    ..SYNC
+    slots: &[MASK, TARGET],
+    forms: MASK_FORMS,
+    opcode: 0x148,
+    ..MEETING
 };
 
 pub(super) static WARPSYNC_COLLECTIVE_ALL: Row = Row {
     mnemonic: "WARPSYNC.COLLECTIVE.ALL",
     summary: "the same for all lanes of the warp",
-    slots: &[Slot::read("target", Kinds::LABEL)],
-    archs: Archs::since(Arch::Sm90),
-    completion: Completion::Fixed,
-    latency: LatencyClass::Branch,
-    effects: MEETING,
+    slots: &[TARGET],
     opcode: 0x948,
-    ..SYNC
+    ..MEETING
 };
 
 pub(super) static ENDCOLLECTIVE: Row = Row {
     mnemonic: "ENDCOLLECTIVE",
     summary: "each lane goes on at the label of its own WARPSYNC.COLLECTIVE",
-    archs: Archs::since(Arch::Sm90),
-    completion: Completion::Fixed,
-    latency: LatencyClass::Branch,
-    effects: MEETING,
+    fixed: &[NO_CONDITION],
     opcode: 0x91b,
-    ..SYNC
+    scoreboards: Scoreboards::BOTH,
+    ..MEETING
 };
 
 pub(super) static NANOSLEEP: Row = Row {
     mnemonic: "NANOSLEEP",
     summary: "sleep for about a nanoseconds; `.SYNCS` until the mbarrier changes that was asked last, if that is earlier",
-    slots: &[Slot::read("a", Kinds::IMM.or(Kinds::R))],
-    mods: &[Modifier::new(ModKind::Mode, &["", ".SYNCS"]).limited(&[(".SYNCS", Archs::since(Arch::Sm90))])],
+    slots: &[Slot::read("a", Kinds::IMM.or(Kinds::R).or(Kinds::CONST)).place(Place::B)],
+    mods: &[Modifier::new(ModKind::Mode, &["", ".SYNCS"])
+        .limited(&[(".SYNCS", Archs::since(Arch::Sm90))])
+        .at(84, 1)],
+    forms: &[
+        Form::upper(&[("a", Shape::Register)], 1),
+        Form::upper(&[("a", Shape::Immediate)], 4),
+        Form::upper(&[("a", Shape::Constant)], 5),
+    ],
+    fixed: &[NO_CONDITION, Fixed::new(85, 1, 1).on(Archs::only(Arch::Sm75))],
     completion: Completion::LateRead,
     latency: LatencyClass::Branch,
     effects: Effects { convergent: true, ..Effects::NONE },
     spellings: &[Spelling { archs: Archs::only(Arch::Sm75), mnemonic: "NANOSLEEP.WARP", opcode: 0 }],
-    opcode: 0x35d,
+    opcode: 0x15d,
+    scoreboards: Scoreboards::NONE,
+    ..SYNC
+};
+
+pub(super) static PMTRIG: Row = Row {
+    mnemonic: "PMTRIG",
+    summary: "count the events of the mask for a profiler",
+    slots: &[Slot::read("mask", Kinds::IMM).at(32, 16)],
+    completion: Completion::Fixed,
+    latency: LatencyClass::Branch,
+    effects: Effects { convergent: true, ..Effects::NONE },
+    fixed: &[NO_CONDITION],
+    opcode: 0x801,
     ..SYNC
 };

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ModKind, Op, Role, Row};
+use super::{ModKind, Op, Role, Row, Stand};
 use crate::arch::Arch;
 use crate::text::{parse_inst, write_inst};
-use crate::{HalfSelect, Inst, Operand, OperandKind, PReg};
+use crate::{Inst, Operand, OperandKind, PReg};
 
 fn for_each(mut check: impl FnMut(Op, &'static Row)) {
     for &op in Op::ALL {
@@ -32,7 +32,12 @@ fn modifiers_fit_and_their_defaults_exist() {
             let values: BTreeSet<_> = modifier.values.iter().collect();
             assert_eq!(values.len(), modifier.values.len(), "{op:?}: {modifier:?}");
             assert!(usize::from(modifier.default) < modifier.values.len(), "{op:?}: {modifier:?}");
-            assert!(modifier.values.iter().all(|value| value.is_empty() || value.starts_with('.')), "{op:?}");
+            let is_last = modifier.stand == Stand::Last;
+            let starts = |value: &&str| value.is_empty() || value.starts_with('.') != is_last;
+            assert!(modifier.values.iter().all(starts), "{op:?}");
+            if let Stand::Operand(name) = modifier.stand {
+                assert!(row.slot(name).is_some(), "{op:?} has no {name}");
+            }
         }
     });
 }
@@ -56,22 +61,9 @@ fn reuse_flags_and_definitions_are_where_they_can_be() {
     for_each(|op, row| {
         let reused: Vec<_> = row.slots.iter().filter_map(|slot| slot.reuse).collect();
         let distinct: BTreeSet<_> = reused.iter().collect();
-        assert!(distinct.len() == reused.len() && reused.iter().all(|&index| index < 3), "{op:?}");
+        assert!(distinct.len() == reused.len() && reused.iter().all(|&index| index < 4), "{op:?}");
         let first_use = row.slots.iter().position(|slot| slot.role == Role::Use).unwrap_or(row.slots.len());
         assert!(row.slots[first_use..].iter().all(|slot| slot.role == Role::Use), "{op:?}: results first");
-    });
-}
-
-#[test]
-fn no_bit_is_claimed_twice() {
-    for_each(|op, row| {
-        let fields = row.slots.iter().map(|slot| slot.bits).chain(row.mods.iter().map(|m| m.bits));
-        let mut claimed = 0xfffu128;
-        for bits in fields.filter(|bits| bits.len != 0) {
-            let mask = ((1u128 << bits.len) - 1) << bits.lo;
-            assert_eq!(claimed & mask, 0, "{op:?}: bits {} on", bits.lo);
-            claimed |= mask;
-        }
     });
 }
 
@@ -109,12 +101,12 @@ fn sample(op: Op, arch: Arch) -> Inst<PReg> {
             (Kinds::FUNCTION, Operand::function(crate::FunctionIndex(1))),
             (Kinds::SPECIAL, Operand::special(crate::SpecialReg::TidX)),
             (Kinds::CONVERGENCE, Operand::convergence(1)),
+            (Kinds::PREDICATES, Operand::predicates()),
         ];
         let takes = |kind| slot.accepts(kind, arch) || (!row_exists && slot.kinds.contains(kind));
         let found = candidates.into_iter().find(|(kind, _)| takes(*kind));
         let operand = found.unwrap_or_else(|| panic!("{op:?} {} takes nothing", slot.name)).1;
-        let both = slot.halves.takes(HalfSelect::Both);
-        inst.operands[index] = operand.half(if both { HalfSelect::Both } else { HalfSelect::High });
+        inst.operands[index] = operand.half(slot.halves.default_half());
     }
     inst
 }
@@ -140,7 +132,7 @@ fn the_text_names_the_row() {
                 let extended = inst.modifier(ModKind::Extended) == ".E";
                 for (operand, slot) in inst.operands.iter_mut().zip(row.slots) {
                     if let OperandKind::Mem(address) = &mut operand.kind {
-                        address.wide = extended && !slot.narrow;
+                        address.wide = slot.address_is_wide(extended);
                     }
                 }
                 assert_eq!(inst.check_form(), Ok(()), "{inst}");

@@ -1,51 +1,60 @@
 //! The uniform datapath: one value a warp.
 
-use super::archs::Archs;
-use super::row::{
-    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+use super::alu::{
+    COMBINE, COMPARE, EXTENDED, FIRST_TABLE, FUNNEL, HIGH, MODULO, NO_CARRIES, NO_CARRY, PAND, SECOND_TABLE,
+    SHIFT, SX32, UNSIGNED,
 };
+use super::archs::Archs;
+use super::convert::SHIFT_COUNT;
+use super::place::{Fixed, Form, Place, Shape};
+use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use crate::arch::Arch;
+use crate::register::RegFile;
 
+/// What the rows of this family share.
 const UDP: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
     pipe: Pipe::Udp,
     latency: LatencyClass::Udp,
     completion: Completion::Fixed,
-    min_stall: 1,
-    effects: Effects::NONE,
-    archs: Archs::ALL,
-    spellings: &[],
-    opcode: 0,
+    guard: RegFile::Upred,
+    ..Row::BASE
 };
 
-const UD: Slot = Slot::def("d", Kinds::UR);
-const UA: Slot = Slot::read("a", Kinds::UR);
-const UB: Slot = Slot::read("b", Kinds::UR.or(Kinds::IMM));
-const UC: Slot = Slot::read("c", Kinds::UR.or(Kinds::IMM));
-const UNSIGNED: Modifier = Modifier::new(ModKind::Sign, &[".U32", ""]).default_to(1);
+const UD: Slot = Slot::def("d", Kinds::UR).place(Place::D);
+const UD_PAIR: Slot = UD.width(Width::Fixed(2));
+const UA: Slot = Slot::read("a", Kinds::UR).place(Place::A);
+const UB: Slot = Slot::read("b", Kinds::UR.or(Kinds::IMM)).place(Place::B);
+const UC: Slot = Slot::read("c", Kinds::UR.or(Kinds::IMM)).place(Place::C);
+const UCR: Slot = Slot::read("c", Kinds::UR).place(Place::C);
+const P_IN: Slot = Slot::read("ps", Kinds::UP).not().at(87, 3);
+const P_OUT: Slot = Slot::def("pd", Kinds::UP).at(81, 3);
+const P_OUT_2: Slot = Slot::def("pe", Kinds::UP).at(84, 3);
+const SIGNED: ImmFormat = ImmFormat::Signed;
+/// What says that the operands are uniform.
+const UNIFORM: Fixed = Fixed::new(91, 1, 1);
+/// The third operand of a `ULEA` that has none.
+const NO_C: Fixed = Fixed::new(64, 6, 0x3f);
+const NO_RESULT: Fixed = Fixed::new(81, 3, 7);
 
 pub(super) static UMOV: Row = Row {
     mnemonic: "UMOV",
     summary: "d = b",
     slots: &[UD, UB],
     latency: LatencyClass::Umov,
+    forms: &[
+        Form::upper(&[("b", Shape::Register)], 6).fixed(&[UNIFORM]),
+        Form::upper(&[("b", Shape::Immediate)], 4),
+    ],
     opcode: 0x882,
     ..UDP
 };
 
 pub(super) static UIADD3: Row = Row {
     mnemonic: "UIADD3",
-    summary: "d = a + b + c",
-    slots: &[
-        UD,
-        Slot::def("pd", Kinds::UP).hidden(),
-        Slot::def("pe", Kinds::UP).hidden(),
-        UA.neg(),
-        UB.neg().imm(ImmFormat::Signed),
-        Slot::read("c", Kinds::UR).neg(),
-    ],
+    summary: "d = a + b + c; pd and pe are the carries",
+    slots: &[UD, P_OUT.hidden(), P_OUT_2.hidden(), UA.neg(), UB.neg().imm(SIGNED), UCR.neg()],
+    forms: Form::B,
+    fixed: &[NO_CARRIES[0], NO_CARRIES[1], UNIFORM],
     opcode: 0x290,
     ..UDP
 };
@@ -55,36 +64,72 @@ pub(super) static UIADD3_X: Row = Row {
     summary: "d = a + b + c + ps + pt: the upper part of a long addition; `~` complements an operand",
     slots: &[
         UD,
-        Slot::def("pd", Kinds::UP).hidden(),
-        Slot::def("pe", Kinds::UP).hidden(),
+        P_OUT.hidden(),
+        P_OUT_2.hidden(),
         UA.not(),
-        UB.not().imm(ImmFormat::Signed),
-        Slot::read("c", Kinds::UR).not(),
-        Slot::read("ps", Kinds::UP).not(),
-        Slot::read("pt", Kinds::UP).default_not(),
+        UB.not().imm(SIGNED),
+        UCR.not(),
+        P_IN,
+        Slot::read("pt", Kinds::UP).default_not().at(77, 3),
     ],
+    forms: Form::B,
+    fixed: &[EXTENDED, UNIFORM],
     opcode: 0x290,
     ..UDP
 };
 
+pub(super) static UIADD3_NEVER: Row = Row {
+    mnemonic: "UIADD3",
+    summary: "an addition whose guard is !UPT: it takes a turn of the uniform datapath and does nothing",
+    slots: &[UD, UA, Slot::read("b", Kinds::UR).place(Place::B), UCR],
+    archs: Archs::since(Arch::Sm80),
+    fixed: &[NEVER, NO_CARRIES[0], NO_CARRIES[1], Fixed::new(81, 6, 0x3f), UNIFORM],
+    opcode: 0x290,
+    ..UDP
+};
+
+/// The guard that never holds.
+const NEVER: Fixed = Fixed::new(12, 4, 0xf);
+
 pub(super) static USHF: Row = Row {
     mnemonic: "USHF",
     summary: "as SHF, on uniform registers",
-    slots: &[UD, UA, UB, Slot::read("c", Kinds::UR)],
-    mods: &[
-        Modifier::new(ModKind::Mode, &[".L", ".R"]),
-        Modifier::new(ModKind::Combine, &["", ".W"]),
-        Modifier::new(ModKind::DataType, &[".U32", ".S32", ".U64", ".S64"]),
-        Modifier::new(ModKind::Variant, &["", ".HI"]),
-    ],
+    slots: &[UD, UA, UB, UCR],
+    mods: FUNNEL,
+    forms: Form::B,
+    fixed: &[UNIFORM],
     opcode: 0x299,
     ..UDP
 };
 
 pub(super) static ULEA: Row = Row {
     mnemonic: "ULEA",
-    summary: "d = (a << shift) + b",
-    slots: &[UD, Slot::def("pd", Kinds::UP).hidden(), UA, UB, Slot::read("shift", Kinds::IMM)],
+    summary: "d = (a << shift) + b; pd is the carry",
+    slots: &[UD, P_OUT.hidden(), UA.neg(), UB.neg(), SHIFT],
+    forms: Form::B,
+    fixed: &[NO_C, NO_CARRY, UNIFORM],
+    opcode: 0x291,
+    ..UDP
+};
+
+pub(super) static ULEA_HI: Row = Row {
+    mnemonic: "ULEA.HI",
+    summary: "as LEA.HI, on uniform registers",
+    slots: &[UD, P_OUT.hidden(), UA.neg(), UB.neg(), UCR.hidden_with(".SX32"), SHIFT],
+    mods: &[SX32],
+    forms: Form::B,
+    fixed: &[NO_CARRY, HIGH, UNIFORM],
+    opcode: 0x291,
+    ..UDP
+};
+
+pub(super) static ULEA_HI_X: Row = Row {
+    mnemonic: "ULEA.HI.X",
+    summary: "as LEA.HI.X, on uniform registers",
+    slots: &[UD, P_OUT.hidden(), UA.not(), UB.not(), UCR.optional().hidden_with(".SX32"), SHIFT, P_IN],
+    mods: &[SX32],
+    forms: Form::B,
+    fixed: &[HIGH, EXTENDED, UNIFORM],
     opcode: 0x291,
     ..UDP
 };
@@ -93,14 +138,17 @@ pub(super) static ULOP3: Row = Row {
     mnemonic: "ULOP3.LUT",
     summary: "as LOP3, on uniform registers",
     slots: &[
-        Slot::def("pd", Kinds::UP).hidden(),
+        P_OUT.hidden(),
         UD,
         UA,
         UB,
-        Slot::read("c", Kinds::UR),
-        Slot::read("lut", Kinds::IMM),
-        Slot::read("ps", Kinds::UP).default_not(),
+        UCR,
+        Slot::read("lut", Kinds::IMM).at(72, 8),
+        Slot::read("ps", Kinds::UP).default_not().at(87, 3),
     ],
+    mods: &[PAND],
+    forms: Form::B,
+    fixed: &[UNIFORM],
     opcode: 0x292,
     ..UDP
 };
@@ -108,8 +156,10 @@ pub(super) static ULOP3: Row = Row {
 pub(super) static UIMAD: Row = Row {
     mnemonic: "UIMAD",
     summary: "d = the low word of a * b + c",
-    slots: &[UD, UA, UB, UC],
+    slots: &[UD, UA, UB.imm(SIGNED), UC.neg().imm(SIGNED)],
     mods: &[UNSIGNED],
+    forms: Form::BC,
+    fixed: &[NO_RESULT, NO_CARRY, UNIFORM],
     opcode: 0x2a4,
     ..UDP
 };
@@ -117,14 +167,10 @@ pub(super) static UIMAD: Row = Row {
 pub(super) static UIMAD_WIDE: Row = Row {
     mnemonic: "UIMAD.WIDE",
     summary: "d = the 64-bit a * b + c; pd is the carry",
-    slots: &[
-        Slot::def("d", Kinds::UR).width(Width::Fixed(2)),
-        Slot::def("pd", Kinds::UP).hidden(),
-        UA,
-        UB,
-        Slot::read("c", Kinds::UR).width(Width::Fixed(2)),
-    ],
+    slots: &[UD_PAIR, P_OUT.hidden(), UA, UB.imm(SIGNED), UCR.width(Width::Fixed(2)).neg()],
     mods: &[UNSIGNED],
+    forms: Form::B,
+    fixed: &[NO_CARRY, UNIFORM],
     opcode: 0x2a5,
     ..UDP
 };
@@ -132,18 +178,28 @@ pub(super) static UIMAD_WIDE: Row = Row {
 pub(super) static UISETP: Row = Row {
     mnemonic: "UISETP",
     summary: "as ISETP, on uniform registers",
+    slots: &[P_OUT, P_OUT_2.optional(), UA, UB.imm(SIGNED), P_IN.optional()],
+    mods: &[COMPARE, UNSIGNED, COMBINE],
+    forms: Form::B,
+    fixed: &[Fixed::new(68, 3, 7), UNIFORM],
+    opcode: 0x28c,
+    ..UDP
+};
+
+pub(super) static UISETP_EX: Row = Row {
+    mnemonic: "UISETP",
+    summary: "as ISETP with `.EX`, on uniform registers",
     slots: &[
-        Slot::def("pd", Kinds::UP),
-        Slot::def("pe", Kinds::UP).optional(),
+        P_OUT,
+        P_OUT_2.optional(),
         UA,
-        UB.imm(ImmFormat::Signed),
-        Slot::read("ps", Kinds::UP).not().optional(),
+        UB.imm(SIGNED),
+        P_IN.optional(),
+        Slot::read("pt", Kinds::UP).not().at(68, 3),
     ],
-    mods: &[
-        Modifier::new(ModKind::Compare, &[".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"]),
-        UNSIGNED,
-        Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]),
-    ],
+    mods: &[COMPARE, UNSIGNED, COMBINE, Modifier::new(ModKind::Variant, &[".EX"])],
+    forms: Form::B,
+    fixed: &[Fixed::new(72, 1, 1), UNIFORM],
     opcode: 0x28c,
     ..UDP
 };
@@ -151,7 +207,9 @@ pub(super) static UISETP: Row = Row {
 pub(super) static USEL: Row = Row {
     mnemonic: "USEL",
     summary: "d = ps ? a : b",
-    slots: &[UD, UA, UB, Slot::read("ps", Kinds::UP).not()],
+    slots: &[UD, UA, UB, P_IN],
+    forms: Form::B,
+    fixed: &[UNIFORM],
     opcode: 0x287,
     ..UDP
 };
@@ -159,7 +217,9 @@ pub(super) static USEL: Row = Row {
 pub(super) static UPRMT: Row = Row {
     mnemonic: "UPRMT",
     summary: "d = four bytes of c:a chosen by the nibbles of b",
-    slots: &[UD, UA, UB, UC],
+    slots: &[UD, UA, UB, UCR],
+    forms: Form::B,
+    fixed: &[UNIFORM],
     opcode: 0x296,
     ..UDP
 };
@@ -167,8 +227,10 @@ pub(super) static UPRMT: Row = Row {
 pub(super) static UFLO: Row = Row {
     mnemonic: "UFLO",
     summary: "as FLO, on uniform registers",
-    slots: &[UD, Slot::def("pd", Kinds::UP).hidden(), UB.not()],
-    mods: &[UNSIGNED, Modifier::new(ModKind::Variant, &["", ".SH"])],
+    slots: &[UD, P_OUT.hidden(), UB.not()],
+    mods: &[UNSIGNED, SHIFT_COUNT],
+    forms: Form::B,
+    fixed: &[UNIFORM],
     opcode: 0x2bd,
     ..UDP
 };
@@ -177,6 +239,73 @@ pub(super) static UPOPC: Row = Row {
     mnemonic: "UPOPC",
     summary: "d = the number of ones in b",
     slots: &[UD, UB.not()],
+    forms: Form::B,
+    fixed: &[UNIFORM],
     opcode: 0x2bf,
+    ..UDP
+};
+
+pub(super) static UBMSK: Row = Row {
+    mnemonic: "UBMSK",
+    summary: "as BMSK, on uniform registers",
+    slots: &[UD, UA, UB],
+    mods: &[MODULO],
+    forms: Form::B,
+    fixed: &[UNIFORM],
+    opcode: 0x29b,
+    ..UDP
+};
+
+pub(super) static USGXT: Row = Row {
+    mnemonic: "USGXT",
+    summary: "as SGXT, on uniform registers",
+    slots: &[UD, UA, UB],
+    mods: &[MODULO, UNSIGNED],
+    forms: Form::B,
+    fixed: &[UNIFORM],
+    opcode: 0x29a,
+    ..UDP
+};
+
+pub(super) static UBREV: Row = Row {
+    mnemonic: "UBREV",
+    summary: "d = the bits of b in reverse order",
+    slots: &[UD, UB],
+    forms: Form::B,
+    fixed: &[UNIFORM],
+    opcode: 0x2be,
+    ..UDP
+};
+
+pub(super) static UPLOP3: Row = Row {
+    mnemonic: "UPLOP3.LUT",
+    summary: "as PLOP3, on uniform predicates",
+    slots: &[
+        P_OUT,
+        P_OUT_2.optional(),
+        Slot::read("pa", Kinds::UP).not().at(87, 3),
+        Slot::read("pb", Kinds::UP).not().at(77, 3),
+        Slot::read("pc", Kinds::UP).not().at(68, 3),
+        FIRST_TABLE,
+        SECOND_TABLE,
+    ],
+    opcode: 0x89c,
+    ..UDP
+};
+
+pub(super) static UIADD3_64: Row = Row {
+    mnemonic: "UIADD3.64",
+    summary: "d = a + b + c, pairs, the constant with its sign; pd and pe are the carries",
+    slots: &[
+        UD_PAIR,
+        P_OUT.hidden(),
+        P_OUT_2.hidden(),
+        UA.width(Width::Fixed(2)).neg(),
+        UB.width(Width::Fixed(2)).neg().imm(SIGNED),
+        UCR.width(Width::Fixed(2)).neg(),
+    ],
+    forms: &[Form::upper(&[("b", Shape::Register)], 1), Form::upper(&[("b", Shape::Immediate)], 4)],
+    fixed: &[NO_CARRIES[0], NO_CARRIES[1], UNIFORM],
+    opcode: 0x297,
     ..UDP
 };

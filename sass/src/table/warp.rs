@@ -1,55 +1,65 @@
 //! Exchange between the lanes of a warp.
 
 use super::archs::Archs;
+use super::place::{Fixed, Form, Place, Shape};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 use crate::arch::Arch;
 
 const CONVERGENT: Effects = Effects { convergent: true, ..Effects::NONE };
 
+const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
+const UD: Slot = Slot::def("d", Kinds::UR).at(16, 6);
+const A: Slot = Slot::read("a", Kinds::R).at(24, 8);
+const PD: Slot = Slot::def("pd", Kinds::P).at(81, 3);
+const PS: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
+
+/// Where a shuffle's operands lie that are registers.
+const LANE_REGISTER: (&str, Place) = ("lane", Place::number(32, 8));
+const CLAMP_REGISTER: (&str, Place) = ("clamp", Place::number(64, 8));
+
 pub(super) static SHFL: Row = Row {
     mnemonic: "SHFL",
     summary: "d = a of another lane; pd = whether that lane was in range",
     slots: &[
-        Slot::def("pd", Kinds::P).optional(),
-        Slot::def("d", Kinds::R),
-        Slot::read("a", Kinds::R),
-        Slot::read("lane", Kinds::R.or(Kinds::IMM)),
-        Slot::read("clamp", Kinds::R.or(Kinds::IMM)),
+        PD.optional(),
+        D,
+        A,
+        Slot::read("lane", Kinds::R.or(Kinds::IMM)).at(53, 5),
+        Slot::read("clamp", Kinds::R.or(Kinds::IMM)).at(40, 13),
     ],
-    mods: &[Modifier::new(ModKind::Mode, &[".IDX", ".UP", ".DOWN", ".BFLY"])],
+    mods: &[Modifier::new(ModKind::Mode, &[".IDX", ".UP", ".DOWN", ".BFLY"]).at(58, 2)],
+    forms: &[
+        Form::upper(&[("lane", Shape::Register), ("clamp", Shape::Register)], 1)
+            .places(&[LANE_REGISTER, CLAMP_REGISTER]),
+        Form::upper(&[("lane", Shape::Register), ("clamp", Shape::Immediate)], 2).places(&[LANE_REGISTER]),
+        Form::upper(&[("lane", Shape::Immediate), ("clamp", Shape::Register)], 4).places(&[CLAMP_REGISTER]),
+        Form::upper(&[("lane", Shape::Immediate), ("clamp", Shape::Immediate)], 7),
+    ],
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
-    min_stall: 1,
     effects: CONVERGENT,
-    archs: Archs::ALL,
-    spellings: &[],
-    opcode: 0x389,
+    opcode: 0x189,
+    ..Row::BASE
 };
 
 pub(super) static VOTE: Row = Row {
     mnemonic: "VOTE",
     summary: "d = a bit for each active lane whose ps holds; pd = whether all, any, or equal ones do",
-    slots: &[Slot::def("d", Kinds::R).hidden(), Slot::def("pd", Kinds::P), Slot::read("ps", Kinds::P).not()],
-    mods: &[Modifier::new(ModKind::Mode, &[".ALL", ".ANY", ".EQ"])],
+    slots: &[D.hidden(), PD, PS],
+    mods: &[Modifier::new(ModKind::Mode, &[".ALL", ".ANY", ".EQ"]).at(72, 2)],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,
     completion: Completion::Fixed,
-    min_stall: 1,
     effects: CONVERGENT,
-    archs: Archs::ALL,
-    spellings: &[],
     opcode: 0x806,
+    ..Row::BASE
 };
 
 pub(super) static VOTEU: Row = Row {
     mnemonic: "VOTEU",
     summary: "as VOTE, into a uniform register",
-    slots: &[
-        Slot::def("d", Kinds::UR).hidden(),
-        Slot::def("pd", Kinds::UP),
-        Slot::read("ps", Kinds::P).not(),
-    ],
+    slots: &[UD.hidden(), Slot::def("pd", Kinds::UP).at(81, 3), PS],
     pipe: Pipe::Udp,
     latency: LatencyClass::Umov,
     opcode: 0x886,
@@ -58,24 +68,18 @@ pub(super) static VOTEU: Row = Row {
 
 /// What the slow exchanges share.
 const EXCHANGE: Row = Row {
-    mnemonic: "",
-    summary: "",
-    slots: &[],
-    mods: &[],
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
-    min_stall: 1,
     effects: CONVERGENT,
-    archs: Archs::ALL,
-    spellings: &[],
-    opcode: 0,
+    ..Row::BASE
 };
 
 pub(super) static MATCH_ANY: Row = Row {
     mnemonic: "MATCH.ANY",
     summary: "d = a bit for each active lane with the same a",
-    slots: &[Slot::def("d", Kinds::R), Slot::read("a", Kinds::R)],
+    slots: &[D, A],
+    fixed: &[Fixed::new(79, 1, 1), Fixed::new(81, 3, 7)],
     opcode: 0x3a1,
     ..EXCHANGE
 };
@@ -83,25 +87,23 @@ pub(super) static MATCH_ANY: Row = Row {
 pub(super) static MATCH_ANY_64: Row = Row {
     mnemonic: "MATCH.ANY.U64",
     summary: "d = a bit for each active lane with the same 64-bit a",
-    slots: &[Slot::def("d", Kinds::R), Slot::read("a", Kinds::R).width(Width::Fixed(2))],
+    slots: &[D, A.width(Width::Fixed(2))],
+    fixed: &[Fixed::new(79, 1, 1), Fixed::new(81, 3, 7), Fixed::new(73, 1, 1)],
     ..MATCH_ANY
 };
 
 pub(super) static MATCH_ALL_64: Row = Row {
     mnemonic: "MATCH.ALL.U64",
     summary: "d = the active lanes if all have the same 64-bit a, else 0; pd = whether they have",
-    slots: &[
-        Slot::def("pd", Kinds::P),
-        Slot::def("d", Kinds::R),
-        Slot::read("a", Kinds::R).width(Width::Fixed(2)),
-    ],
+    slots: &[PD, D, A.width(Width::Fixed(2))],
+    fixed: &[Fixed::new(73, 1, 1)],
     ..MATCH_ANY
 };
 
 pub(super) static MATCH_ALL: Row = Row {
     mnemonic: "MATCH.ALL",
     summary: "d = the active lanes if all have the same a, else 0; pd = whether they have",
-    slots: &[Slot::def("pd", Kinds::P), Slot::def("d", Kinds::R), Slot::read("a", Kinds::R)],
+    slots: &[PD, D, A],
     opcode: 0x3a1,
     ..EXCHANGE
 };
@@ -109,10 +111,10 @@ pub(super) static MATCH_ALL: Row = Row {
 pub(super) static REDUX: Row = Row {
     mnemonic: "REDUX",
     summary: "d = the reduction of a over the active lanes",
-    slots: &[Slot::def("d", Kinds::UR), Slot::read("a", Kinds::R)],
+    slots: &[UD, A],
     mods: &[
-        Modifier::new(ModKind::Reduction, &["", ".OR", ".XOR", ".SUM", ".MIN", ".MAX"]),
-        Modifier::new(ModKind::Sign, &["", ".S32"]),
+        Modifier::new(ModKind::Reduction, &["", ".OR", ".XOR", ".SUM", ".MIN", ".MAX"]).at(78, 3),
+        Modifier::new(ModKind::Sign, &["", ".S32"]).at(73, 1),
     ],
     latency: LatencyClass::MioFast,
     archs: Archs::since(Arch::Sm80),
@@ -123,8 +125,10 @@ pub(super) static REDUX: Row = Row {
 pub(super) static ELECT: Row = Row {
     mnemonic: "ELECT",
     summary: "pd = whether the lane is the elected one; d = its number",
-    slots: &[Slot::def("pd", Kinds::P), Slot::def("d", Kinds::UR), Slot::read("ps", Kinds::P).not()],
+    slots: &[PD, UD, PS],
     pipe: Pipe::Udp,
+    latency: LatencyClass::Alu,
+    completion: Completion::Fixed,
     archs: Archs::since(Arch::Sm90),
     opcode: 0x82f,
     ..EXCHANGE

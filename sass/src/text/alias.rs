@@ -5,7 +5,7 @@
 //! | the product is zero: a or b is RZ, or b is 0 | `IMAD.MOV` |
 //! | b is 1, c is RZ | `IMAD.MOV` |
 //! | b is 1 | `IMAD.IADD` |
-//! | b is a power of two from 2 to 2³⁰, c is RZ | `IMAD.SHL` |
+//! | b is a power of two from 2 to 2³⁰ but 2¹⁶, c is RZ | `IMAD.SHL` |
 //!
 //! A uniform register anywhere, or an immediate c beside a true product, keeps the plain name. The names
 //! carry nothing: reading drops them.
@@ -30,7 +30,7 @@ pub(super) fn suffix<R: Register>(inst: &Inst<R>) -> &'static str {
         OperandKind::Imm(0) => ".MOV",
         OperandKind::Imm(1) if addend_is_zero => ".MOV",
         OperandKind::Imm(1) => ".IADD",
-        OperandKind::Imm(factor) if factor.is_power_of_two() && factor < 1 << 31 && addend_is_zero => ".SHL",
+        OperandKind::Imm(factor) if is_shift(factor) && addend_is_zero => ".SHL",
         _ => "",
     }
 }
@@ -44,6 +44,11 @@ pub(super) fn plain(text: &str) -> String {
         }
     }
     text.to_string()
+}
+
+/// Whether a product with it is printed as a shift.
+fn is_shift(factor: u32) -> bool {
+    factor.is_power_of_two() && factor < 1 << 31 && factor != 1 << 16
 }
 
 fn is_zero<R>(operand: &Operand<R>) -> bool {

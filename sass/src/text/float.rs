@@ -2,29 +2,66 @@
 //!
 //! The value is exact up to twenty significant digits: `%.20g` below 10⁹ (`4`, `0.5`,
 //! `9.9999997473787516356e-05`), `%.20e` with its zeros from there on, `-0.0`, `+INF`, `-QNAN`, `+SNAN`
-//! with a space behind. A NaN loses its payload: it is read back with the canonical one.
+//! with a space behind. The disassembler prints nothing of the fraction of a NaN; so that no bit is lost, we print it
+//! where it is not the canonical one, all ones for a quiet NaN and 1 for a signalling one: `+QNAN(0x400000) `.
 
 use std::fmt;
+
+use super::number;
 
 /// From where on the exponent is always printed.
 const EXPONENT_FROM: f64 = 1e9;
 const DIGITS: usize = 20;
 
+/// The sizes of exponent and fraction, in bits, of a format or of the half of it that an immediate holds.
+#[derive(Clone, Copy)]
+struct Format {
+    exponent: u32,
+    fraction: u32,
+}
+
+const F32: Format = Format { exponent: 8, fraction: 23 };
+const F64_HIGH: Format = Format { exponent: 11, fraction: 20 };
+const F16: Format = Format { exponent: 5, fraction: 10 };
+const BF16: Format = Format { exponent: 8, fraction: 7 };
+
+impl Format {
+    fn fraction_mask(self) -> u32 {
+        (1 << self.fraction) - 1
+    }
+
+    fn is_negative(self, bits: u32) -> bool {
+        bits >> (self.exponent + self.fraction) != 0
+    }
+
+    fn is_quiet(self, fraction: u32) -> bool {
+        fraction >> (self.fraction - 1) != 0
+    }
+
+    /// The fraction of the NaN that is written without one.
+    fn canonical(self, quiet: bool) -> u32 {
+        if quiet { self.fraction_mask() } else { 1 }
+    }
+
+    /// A value whose exponent is all ones.
+    fn special(self, negative: bool, fraction: u32) -> u32 {
+        let exponent = (1 << self.exponent) - 1;
+        (u32::from(negative) << self.exponent | exponent) << self.fraction | fraction
+    }
+}
+
 /// A binary32.
 pub(super) fn print_f32(out: &mut impl fmt::Write, bits: u32) -> fmt::Result {
-    let value = f32::from_bits(bits);
-    print(out, f64::from(value), value.is_sign_negative(), bits & 0x0040_0000 != 0)
+    print(out, f64::from(f32::from_bits(bits)), bits, F32)
 }
 
 /// The upper half of a binary64 whose lower half is zero.
 pub(super) fn print_f64_high(out: &mut impl fmt::Write, bits: u32) -> fmt::Result {
-    let value = f64::from_bits(u64::from(bits) << 32);
-    print(out, value, value.is_sign_negative(), bits & 0x0008_0000 != 0)
+    print(out, f64::from_bits(u64::from(bits) << 32), bits, F64_HIGH)
 }
 
 /// A binary16.
 pub(super) fn print_f16(out: &mut impl fmt::Write, bits: u16) -> fmt::Result {
-    let negative = bits >> 15 != 0;
     let exponent = i32::from(bits >> 10 & 0x1f);
     let fraction = f64::from(bits & 0x3ff);
     let magnitude = match exponent {
@@ -33,18 +70,26 @@ pub(super) fn print_f16(out: &mut impl fmt::Write, bits: u16) -> fmt::Result {
         31 => f64::NAN,
         _ => (fraction + 1024.0) * 2f64.powi(exponent - 25),
     };
-    print(out, if negative { -magnitude } else { magnitude }, negative, bits & 0x200 != 0)
+    print(out, if bits >> 15 != 0 { -magnitude } else { magnitude }, u32::from(bits), F16)
 }
 
 /// A bfloat16: the upper half of a binary32.
 pub(super) fn print_bf16(out: &mut impl fmt::Write, bits: u16) -> fmt::Result {
-    print_f32(out, u32::from(bits) << 16)
+    print(out, f64::from(f32::from_bits(u32::from(bits) << 16)), u32::from(bits), BF16)
 }
 
-fn print(out: &mut impl fmt::Write, value: f64, negative: bool, quiet: bool) -> fmt::Result {
+/// Prints a value that has these bits in that format.
+fn print(out: &mut impl fmt::Write, value: f64, bits: u32, format: Format) -> fmt::Result {
+    let negative = format.is_negative(bits);
     let sign = if negative { '-' } else { '+' };
     if value.is_nan() {
-        return write!(out, "{sign}{} ", if quiet { "QNAN" } else { "SNAN" });
+        let fraction = bits & format.fraction_mask();
+        let quiet = format.is_quiet(fraction);
+        write!(out, "{sign}{}", if quiet { "QNAN" } else { "SNAN" })?;
+        if fraction != format.canonical(quiet) {
+            write!(out, "({fraction:#x})")?;
+        }
+        return out.write_str(" ");
     }
     if value.is_infinite() {
         return write!(out, "{sign}INF ");
@@ -56,6 +101,10 @@ fn print(out: &mut impl fmt::Write, value: f64, negative: bool, quiet: bool) -> 
         out.write_str("-")?;
     }
     let value = value.abs();
+    if value < EXPONENT_FROM && value.fract() == 0.0 {
+        // Most constants are small whole numbers, and these need no search for digits.
+        return number::decimal(out, value as u64);
+    }
     if value >= EXPONENT_FROM {
         let text = format!("{value:.*e}", DIGITS);
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -79,26 +128,16 @@ fn print(out: &mut impl fmt::Write, value: f64, negative: bool, quiet: bool) -> 
 
 /// Reads a binary32.
 pub(super) fn parse_f32(text: &str) -> Option<u32> {
-    if let Some((negative, quiet_nan)) = special(text) {
-        let magnitude = match quiet_nan {
-            None => 0x7f80_0000,
-            Some(true) => 0x7fff_ffff,
-            Some(false) => 0x7f80_0001,
-        };
-        return Some(u32::from(negative) << 31 | magnitude);
+    if let Some(bits) = special(text, F32) {
+        return bits;
     }
     decimal(text).map(|value| (value as f32).to_bits())
 }
 
 /// Reads the upper half of a binary64; only values whose lower half is zero.
 pub(super) fn parse_f64_high(text: &str) -> Option<u32> {
-    if let Some((negative, quiet_nan)) = special(text) {
-        let magnitude = match quiet_nan {
-            None => 0x7ff0_0000,
-            Some(true) => 0x7fff_ffff,
-            Some(false) => 0x7ff0_0001,
-        };
-        return Some(u32::from(negative) << 31 | magnitude);
+    if let Some(bits) = special(text, F64_HIGH) {
+        return bits;
     }
     let bits = decimal(text)?.to_bits();
     (bits as u32 == 0).then_some((bits >> 32) as u32)
@@ -106,13 +145,8 @@ pub(super) fn parse_f64_high(text: &str) -> Option<u32> {
 
 /// Reads a binary16; only values that it holds exactly.
 pub(super) fn parse_f16(text: &str) -> Option<u16> {
-    if let Some((negative, quiet_nan)) = special(text) {
-        let magnitude = match quiet_nan {
-            None => 0x7c00,
-            Some(true) => 0x7fff,
-            Some(false) => 0x7c01,
-        };
-        return Some(u16::from(negative) << 15 | magnitude);
+    if let Some(bits) = special(text, F16) {
+        return bits.map(|bits| bits as u16);
     }
     let value = decimal(text)?;
     let sign = u16::from(value.is_sign_negative()) << 15;
@@ -128,28 +162,34 @@ pub(super) fn parse_f16(text: &str) -> Option<u16> {
 
 /// Reads a bfloat16; only values that it holds exactly.
 pub(super) fn parse_bf16(text: &str) -> Option<u16> {
-    let bits = parse_f32(text)?;
-    match special(text) {
-        // A signalling NaN has to keep a bit.
-        Some((_, Some(false))) => Some((bits >> 16) as u16 | 1),
-        Some(_) => Some((bits >> 16) as u16),
-        None => (bits & 0xffff == 0).then_some((bits >> 16) as u16),
+    if let Some(bits) = special(text, BF16) {
+        return bits.map(|bits| bits as u16);
     }
+    let bits = parse_f32(text)?;
+    (bits & 0xffff == 0).then_some((bits >> 16) as u16)
 }
 
-/// Sign, and `Some(quiet)` for a NaN, of a value that is not a number with digits.
-fn special(text: &str) -> Option<(bool, Option<bool>)> {
+/// Reads an infinity or NaN: `None` where it is neither, `Some(None)` where its fraction is not one of its kind.
+fn special(text: &str, format: Format) -> Option<Option<u32>> {
     let (negative, name) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
         _ => return None,
     };
-    match name {
-        "INF" => Some((negative, None)),
-        "QNAN" => Some((negative, Some(true))),
-        "SNAN" => Some((negative, Some(false))),
-        _ => None,
+    if name == "INF" {
+        return Some(Some(format.special(negative, 0)));
     }
+    let quiet = name.starts_with("QNAN");
+    let rest = name.strip_prefix(if quiet { "QNAN" } else { "SNAN" })?;
+    if rest.is_empty() {
+        return Some(Some(format.special(negative, format.canonical(quiet))));
+    }
+    let digits = rest.strip_prefix("(0x").and_then(|rest| rest.strip_suffix(')'));
+    let fraction = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let fits = |&fraction: &u32| {
+        fraction != 0 && fraction <= format.fraction_mask() && format.is_quiet(fraction) == quiet
+    };
+    Some(fraction.filter(fits).map(|fraction| format.special(negative, fraction)))
 }
 
 fn decimal(text: &str) -> Option<f64> {
@@ -180,6 +220,7 @@ mod tests {
             (0xff80_0000, "-INF "),
             (0x7fff_ffff, "+QNAN "),
             (0x7f80_0001, "+SNAN "),
+            (0xffc0_0000, "-QNAN(0x400000) "),
             (1, "1.4012984643248170709e-45"),
             (0x0080_0000, "1.175494350822287508e-38"),
             (0x3ecc_422a, "0.3989422917366027832"),
@@ -199,7 +240,7 @@ mod tests {
             let mut out = String::new();
             print_f64_high(&mut out, bits).unwrap();
             let back = parse_f64_high(out.trim_end()).unwrap();
-            assert!(back == bits || bits & 0x7fff_ffff > 0x7ff0_0000, "{out}");
+            assert_eq!(back, bits, "{out}");
         }
     }
 
@@ -209,8 +250,18 @@ mod tests {
             let mut out = String::new();
             print_f16(&mut out, bits).unwrap();
             let back = parse_f16(out.trim_end()).unwrap();
-            let is_nan = bits & 0x7fff > 0x7c00;
-            assert!(back == bits || (is_nan && back & 0x7e00 == bits & 0x7e00 | 0x7c00 & back), "{out}");
+            assert_eq!(back, bits, "{out}");
+            let mut out = String::new();
+            print_bf16(&mut out, bits).unwrap();
+            assert_eq!(parse_bf16(out.trim_end()), Some(bits), "{out}");
+        }
+    }
+
+    #[test]
+    fn fractions_fit_their_names() {
+        for wrong in ["+QNAN(0x1)", "+SNAN(0x400000)", "+SNAN(0x0)", "+QNAN(0x800000)", "+QNAN(4)", "+QNAN()"]
+        {
+            assert_eq!(parse_f32(wrong), None, "{wrong}");
         }
     }
 
@@ -220,7 +271,7 @@ mod tests {
         #[test]
         fn values_survive(bits: u32) {
             let back = parse_f32(text(bits).trim_end()).unwrap();
-            prop_assert!(back == bits || f32::from_bits(bits).is_nan() && f32::from_bits(back).is_nan());
+            prop_assert_eq!(back, bits);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::parse::{first_word, rows};
 use crate::arch::Arch;
-use crate::table::{Halves, Kinds, Op, Slot};
+use crate::table::{Halves, Kinds, Modifier, Op, Slot, Stand};
 
 /// The most rows that are shown.
 const MOST: usize = 8;
@@ -18,31 +18,43 @@ pub(super) fn forms(mnemonic: &str, arch: Arch) -> Vec<String> {
     rows.iter().rev().take(MOST).map(|&op| form(op, arch)).collect()
 }
 
-/// A row in words, without what the architecture lacks.
-fn form(op: Op, arch: Arch) -> String {
+/// A row in words, without what the architecture lacks: `FADD{.FTZ} d:R, a:[-|]R, …`, all values of a modifier between
+/// braces where one may be left out, between parentheses where not.
+pub fn form(op: Op, arch: Arch) -> String {
     let row = op.row();
     let mut text = row.mnemonic_on(arch).to_string();
-    for modifier in row.mods {
-        let known = modifier.values.iter().copied().filter(|value| modifier.exists(value, arch));
-        let texts: Vec<&str> = known.map(|value| modifier.text(value, arch)).collect();
-        let values: Vec<&str> = texts.iter().copied().filter(|value| !value.is_empty()).collect();
-        let is_optional = values.len() < texts.len();
-        let (open, close) = if is_optional { ('{', '}') } else { ('(', ')') };
-        // Writing to a string does not fail.
-        let _ = write!(text, "{open}{}{close}", values.join("|"));
+    for modifier in row.mods.iter().filter(|modifier| modifier.stand == Stand::Mnemonic) {
+        text.push_str(&values(modifier, arch));
     }
     for (position, slot) in row.slots.iter().enumerate() {
         let separator = match (position, slot.spaced) {
             (0, _) | (_, true) => " ",
             _ => ", ",
         };
-        let shown = operand(slot, arch);
+        let behind = row.mods.iter().filter(|modifier| modifier.is_behind(slot));
+        let shown = operand(slot, arch) + &behind.map(|modifier| values(modifier, arch)).collect::<String>();
         let _ = match slot.hidden || slot.hidden_with.is_some() {
             true => write!(text, "{{{separator}{shown}}}"),
             false => write!(text, "{separator}{shown}"),
         };
     }
+    for modifier in row.mods.iter().filter(|modifier| modifier.stand == Stand::Last) {
+        let _ = write!(text, ", {}", values(modifier, arch));
+    }
     text
+}
+
+/// The values of a modifier: `{.FTZ}`, `(.LT|.EQ)`.
+fn values(modifier: &Modifier, arch: Arch) -> String {
+    // More would hide the rest of the line.
+    const MOST: usize = 20;
+    let known = modifier.values.iter().copied().filter(|value| modifier.exists(value, arch));
+    let texts: Vec<&str> = known.map(|value| modifier.text(value, arch)).collect();
+    let values: Vec<&str> = texts.iter().copied().filter(|value| !value.is_empty()).collect();
+    let (open, close) = if values.len() < texts.len() { ('{', '}') } else { ('(', ')') };
+    let (shown, rest) = values.split_at(values.len().min(MOST));
+    let rest = if rest.is_empty() { "" } else { "|…" };
+    format!("{open}{}{rest}{close}", shown.join("|"))
 }
 
 /// A slot in words: `b:R|UR|imm`, with the signs that it takes in front.
@@ -63,6 +75,7 @@ fn operand(slot: &Slot, arch: Arch) -> String {
         (Kinds::FUNCTION, "function"),
         (Kinds::SPECIAL, "SR"),
         (Kinds::CONVERGENCE, "B"),
+        (Kinds::PREDICATES, "PR"),
     ];
     let kinds = NAMES.iter().filter(|(kind, _)| slot.accepts(*kind, arch)).map(|(_, name)| *name);
     let mut signs = String::new();
@@ -75,6 +88,9 @@ fn operand(slot: &Slot, arch: Arch) -> String {
         Halves::Any => "{.H0_H0|.H1_H1}",
         Halves::One => "(.H0_H0|.H1_H1)",
         Halves::Upper => "{.H1}",
+        Halves::High => ".H1",
+        Halves::Single => ".F32",
+        Halves::Bytes => "(.B1|.B2|.B3)",
     };
     format!("{}:{signs}{}{halves}", slot.name, kinds.collect::<Vec<_>>().join("|"))
 }
@@ -122,7 +138,7 @@ mod tests {
     #[test]
     fn misspelled_words_have_a_neighbour() {
         assert_eq!(
-            (similar("FAD.FTZ", Arch::Sm90), similar("IADD33", Arch::Sm90), similar("HGMMA", Arch::Sm90)),
+            (similar("FAD.FTZ", Arch::Sm90), similar("IADD33", Arch::Sm90), similar("XYZZY", Arch::Sm90)),
             (Some("FADD"), Some("IADD3"), None)
         );
     }

@@ -15,7 +15,9 @@ use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::operand::{FunctionIndex, Label, OperandKind};
-use crate::program::{Coded, JumpTable, ParamInfo, Program, ProgramFunction, Resources};
+use crate::program::{
+    CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
+};
 use crate::register::{PReg, RegFile, Register};
 use crate::table::Completion;
 
@@ -62,6 +64,10 @@ pub(super) struct Reading {
     pub places: Vec<(String, u32, Range<usize>)>,
     /// Each jump table: its offset in the bank, the names of its targets, its span.
     pub tables: Vec<(u32, Vec<String>, Range<usize>)>,
+    /// What else is in the bank of the jump tables.
+    pub literals: Vec<(Literals, Range<usize>)>,
+    /// Whether words belong to the last literals, and not to the last table.
+    pub in_literals: bool,
     /// The instruction of an offset that a comment gives.
     pub offsets: FxHashMap<u32, u32>,
     pub names: Interned,
@@ -105,6 +111,8 @@ impl Reading {
             insts: Vec::new(),
             places: Vec::new(),
             tables: Vec::new(),
+            literals: Vec::new(),
+            in_literals: false,
             offsets: FxHashMap::default(),
             names: Interned::default(),
         }
@@ -147,8 +155,9 @@ impl Reading {
             insts.push(Coded { inst, control, loc: u32::MAX });
         }
         let tables = self.match_tables(&insts, &numbers, errors);
+        let literals = self.literals(errors);
         let has_parameters = self.head.parameters.is_some();
-        let resources = self.head.resources.clone().unwrap_or_else(|| counted(&insts));
+        let resources = self.head.resources.clone().unwrap_or_else(|| counted_resources(&insts));
         let program = Program {
             name: self.name.clone(),
             arch,
@@ -161,6 +170,7 @@ impl Reading {
             params: self.head.parameters.clone().unwrap_or_default(),
             variables: Vec::new(),
             tables,
+            literals,
         };
         let spans = self.insts.iter().map(|read| read.span.clone()).collect();
         Kernel { program, spans, has_parameters }
@@ -233,6 +243,19 @@ impl Reading {
         }
     }
 
+    /// The literals, in the order of their places.
+    fn literals(&self, errors: &mut Vec<TextError>) -> Vec<Literals> {
+        let mut list = Vec::new();
+        for (literals, span) in &self.literals {
+            match in_bank(literals.offset, literals.words.len()) {
+                true => list.push(literals.clone()),
+                false => errors.push(beyond_bank(span)),
+            }
+        }
+        list.sort_by_key(|literals| literals.offset);
+        list
+    }
+
     /// Finds the branch that goes by each table: one that nobody has yet and that has the same targets.
     fn match_tables(
         &self,
@@ -249,6 +272,10 @@ impl Reading {
         }
         let mut tables = Vec::new();
         for (offset, targets, span) in &self.tables {
+            if !in_bank(*offset, targets.len()) {
+                errors.push(beyond_bank(span));
+                continue;
+            }
             let places: Vec<Option<u32>> =
                 targets.iter().map(|name| numbers.place_of.get(name.as_str()).copied()).collect();
             if let Some(at) = places.iter().position(Option::is_none) {
@@ -282,6 +309,16 @@ struct Numbers<'a> {
     place_of: FxHashMap<&'a str, u32>,
     labels: Vec<u32>,
     functions: Vec<ProgramFunction>,
+}
+
+/// Whether so many words from that offset on are within a constant bank.
+fn in_bank(offset: u32, words: usize) -> bool {
+    u64::from(offset) + 4 * words as u64 <= CONSTANT_BANK_BYTES.into()
+}
+
+fn beyond_bank(span: &Range<usize>) -> TextError {
+    let message = format!("this ends beyond the {CONSTANT_BANK_BYTES} bytes of a constant bank");
+    TextError::new(ErrorCode::Data, span.clone(), message)
 }
 
 fn number_in(label: &str) -> Option<u32> {
@@ -366,7 +403,7 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
         write_barrier: (completion == Completion::Variable).then_some(0),
         read_barrier: matches!(completion, Completion::LateRead | Completion::LateUniformRead).then_some(0),
         wait_mask: (1 << Control::SCOREBOARDS) - 1,
-        reuse: 0,
+        ..Control::plain()
     }
 }
 
@@ -374,7 +411,7 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
 const CTA_BARRIERS: u32 = 16;
 
 /// What can be counted of the resources: registers, and CTA barriers by their names.
-fn counted(insts: &[Coded]) -> Resources {
+pub(crate) fn counted_resources(insts: &[Coded]) -> Resources {
     let mut resources = Resources::default();
     for coded in insts.iter().filter(|coded| coded.inst.op.is_cta_barrier()) {
         resources.barriers = match coded.inst.get("name").map(|name| name.kind) {

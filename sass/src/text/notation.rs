@@ -11,6 +11,9 @@
 //! read, the one set when the results are there, `Y` for the yield hint, the stall. Behind, `?trans5`
 //! stands for a stall of 5 without the yield hint, `?WAIT5_END_GROUP` for one with it, `?DRAIN` for a
 //! stall of 0. Reuse flags are part of the operands (`R1.reuse`) in every notation.
+//!
+//! What hardly ever occurs follows: a batch code and the PM bits as `:T5` and `:P1` inside the brackets, in `Nv` as
+//! `?BARRIER_EXEMPT` and `?PM1`. The hexadecimal field has the batch code in it and gets `:P1` alone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -59,7 +62,11 @@ impl Notation {
             Notation::Bracket => bracket(out, control),
             Notation::Nv => nv(out, control),
             Notation::Hex => match control.encode() {
-                Ok(field) => write!(out, "[{field:#08x}]"),
+                Ok(field) => {
+                    write!(out, "[{field:#08x}")?;
+                    marked(out, PM, control.pm)?;
+                    out.write_str("]")
+                }
                 Err(_) => out.write_str("[illegal]"),
             },
             Notation::None => Ok(()),
@@ -77,10 +84,10 @@ impl Notation {
             Notation::Bracket => parse_bracket(text),
             Notation::Nv => parse_nv(text),
             Notation::Hex => {
-                let field = text.strip_prefix("[0x").and_then(|rest| rest.strip_suffix(']'));
-                let field = field.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                let field = field.ok_or_else(|| NotationError::Malformed(text.to_string()))?;
-                return Control::decode(field).map_err(NotationError::Illegal);
+                let (field, pm) =
+                    parse_hex(text).ok_or_else(|| NotationError::Malformed(text.to_string()))?;
+                let control = Control::decode(field).map_err(NotationError::Illegal)?;
+                Some(Control { pm, ..control })
             }
             Notation::None if text.is_empty() => Some(Control::plain()),
             Notation::None => None,
@@ -131,7 +138,33 @@ fn bracket(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
             None => write!(out, ":{letter}-")?,
         }
     }
-    write!(out, ":{}:S{:02}]", if control.yield_hint { 'Y' } else { '-' }, control.stall)
+    write!(out, ":{}:S{:02}", if control.yield_hint { 'Y' } else { '-' }, control.stall)?;
+    marked(out, BATCH, control.batch)?;
+    marked(out, PM, control.pm)?;
+    out.write_str("]")
+}
+
+/// What a batch code and the PM bits stand behind inside brackets.
+const BATCH: char = 'T';
+const PM: char = 'P';
+
+/// `:T5`, and nothing for 0.
+fn marked(out: &mut impl fmt::Write, mark: char, value: u8) -> fmt::Result {
+    if value == 0 { Ok(()) } else { write!(out, ":{mark}{value}") }
+}
+
+/// The value behind a mark, which is not 0; such a field was written.
+fn parse_marked(field: &str, mark: char) -> Option<u8> {
+    field.strip_prefix(mark)?.parse().ok().filter(|&value| value != 0)
+}
+
+fn parse_hex(text: &str) -> Option<(u32, u8)> {
+    let inner = text.strip_prefix("[0x")?.strip_suffix(']')?;
+    let (digits, pm) = match inner.split_once(':') {
+        Some((digits, pm)) => (digits, parse_marked(pm, PM)?),
+        None => (inner, 0),
+    };
+    Some((u32::from_str_radix(digits, 16).ok()?, pm))
 }
 
 fn parse_bracket(text: &str) -> Option<Control> {
@@ -159,8 +192,16 @@ fn parse_bracket(text: &str) -> Option<Control> {
         _ => return None,
     };
     let stall = fields.next()?.strip_prefix('S')?.parse().ok()?;
-    let control = Control { stall, yield_hint, write_barrier, read_barrier, wait_mask, reuse: 0 };
-    fields.next().is_none().then_some(control)
+    let mut control =
+        Control { stall, yield_hint, write_barrier, read_barrier, wait_mask, ..Control::plain() };
+    let mut rest = fields.next();
+    for (mark, value) in [(BATCH, &mut control.batch), (PM, &mut control.pm)] {
+        if let Some(field) = rest.filter(|field| field.starts_with(mark)) {
+            *value = parse_marked(field, mark)?;
+            rest = fields.next();
+        }
+    }
+    rest.is_none().then_some(control)
 }
 
 fn nv(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
@@ -180,7 +221,21 @@ fn nv(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
         (false, stall) => write!(out, "?trans{stall}"),
         (true, 0) => out.write_str("?DRAIN"),
         (true, stall) => write!(out, "?WAIT{stall}_END_GROUP"),
+    }?;
+    if let Some(name) = batch_name(control.batch) {
+        write!(out, " {name}")?;
     }
+    match control.pm {
+        0 => Ok(()),
+        bits => write!(out, " ?PM{bits}"),
+    }
+}
+
+/// What NVIDIA's disassembler calls the batch codes; the third has no name there.
+const BATCHES: [&str; 5] = ["?BATCH_START", "?BATCH_START_TILE", "?BATCH_3", "?BATCH_END", "?BARRIER_EXEMPT"];
+
+fn batch_name(code: u8) -> Option<&'static str> {
+    BATCHES.get(usize::from(code).checked_sub(1)?).copied()
 }
 
 fn parse_nv(text: &str) -> Option<Control> {
@@ -196,6 +251,10 @@ fn parse_nv(text: &str) -> Option<Control> {
             control.read_barrier = Some(u8::from_str_radix(index, 16).ok()?);
         } else if let Some(index) = word.strip_prefix("&wr=0x") {
             control.write_barrier = Some(u8::from_str_radix(index, 16).ok()?);
+        } else if let Some(place) = BATCHES.iter().position(|&name| name == word) {
+            control.batch = place as u8 + 1;
+        } else if let Some(bits) = word.strip_prefix("?PM") {
+            control.pm = bits.parse().ok()?;
         } else {
             has_stall = !has_stall;
             if let Some(stall) = word.strip_prefix("?trans") {
@@ -229,20 +288,39 @@ mod tests {
             write_barrier: Some(2),
             read_barrier: Some(0),
             wait_mask: 0b11,
-            reuse: 0,
+            ..Control::plain()
         };
         assert_eq!(text(Notation::Bracket, &control), "[B01----:R0:W2:Y:S05]");
         assert_eq!(text(Notation::Nv, &control), "&req={0,1} &rd=0x0 &wr=0x2 ?WAIT5_END_GROUP");
         assert_eq!(text(Notation::Hex, &control), "[0x001845]");
         assert_eq!(text(Notation::Nv, &Control::plain()), "?trans1");
+        let rare = Control { batch: 5, pm: 2, ..control };
+        assert_eq!(text(Notation::Bracket, &rare), "[B01----:R0:W2:Y:S05:T5:P2]");
+        assert_eq!(
+            text(Notation::Nv, &rare),
+            "&req={0,1} &rd=0x0 &wr=0x2 ?WAIT5_END_GROUP ?BARRIER_EXEMPT ?PM2"
+        );
+        assert_eq!(text(Notation::Hex, &rare), "[0x0a1845:P2]");
     }
 
     #[test]
     fn nonsense_is_refused() {
         for notation in [Notation::Bracket, Notation::Nv, Notation::Hex] {
-            for junk in
-                ["", "[", "[B:R:W:Y:S]", "[B1-----:R-:W-:-:S01]", "&req={9} ?trans1", "?WAIT", "[0xzz]"]
-            {
+            for junk in [
+                "",
+                "[",
+                "[B:R:W:Y:S]",
+                "[B1-----:R-:W-:-:S01]",
+                "&req={9} ?trans1",
+                "?WAIT",
+                "[0xzz]",
+                "[B------:R-:W-:Y:S01:T0]",
+                "[B------:R-:W-:Y:S01:P1:T1]",
+                "[B------:R-:W-:Y:S01:T6]",
+                "[0x0007f1:T1]",
+                "?trans1 ?BATCH_END",
+                "?trans1 ?PM4",
+            ] {
                 assert!(notation.parse(junk).is_err(), "{notation:?} {junk}");
             }
         }
@@ -254,8 +332,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
-        fn every_notation_survives(field in 0u32..1 << 20) {
+        fn every_notation_survives(field in 0u32..1 << 20, pm in 0u8..4) {
             if let Ok(mut control) = Control::decode(field) {
+                control.pm = pm;
                 prop_assert_eq!(Notation::Hex.parse(&text(Notation::Hex, &control)), Ok(control));
                 control.reuse = 0;
                 for notation in [Notation::Bracket, Notation::Nv] {

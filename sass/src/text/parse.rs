@@ -13,10 +13,11 @@ use rustc_hash::FxHashMap;
 
 use super::{alias, float, inst};
 use crate::arch::Arch;
-use crate::inst::Inst;
+use crate::bits;
+use crate::inst::{Inst, Mods};
 use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile};
-use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg};
+use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg, Stand};
 
 /// Why a line is no instruction that the table knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,18 +92,36 @@ pub(super) trait Names {
 
     /// A function. `None` if that can't be one.
     fn function(&mut self, name: &str) -> Option<FunctionIndex>;
+
+    /// A place in the code that is written as its offset in bytes, `0x130`: as a rule a label of that name.
+    /// Whether an indexed branch must say where it may go.
+    fn needs_targets(&self) -> bool {
+        true
+    }
+
+    fn offset(&mut self, name: &str) -> Option<OperandKind<PReg>> {
+        hexadecimal(name).and_then(|_| self.label(name)).map(OperandKind::Label)
+    }
 }
 
 /// Names that are numbers.
 struct Numbered;
 
 impl Names for Numbered {
+    fn needs_targets(&self) -> bool {
+        false
+    }
+
     fn label(&mut self, name: &str) -> Option<Label> {
         Some(Label(name.strip_prefix(".L_x_")?.parse().ok()?))
     }
 
     fn function(&mut self, name: &str) -> Option<FunctionIndex> {
         Some(FunctionIndex(name.strip_prefix('$')?.parse().ok()?))
+    }
+
+    fn offset(&mut self, name: &str) -> Option<OperandKind<PReg>> {
+        immediate(name, ImmFormat::Signed).map(|bits| OperandKind::Code(bits as i32))
     }
 }
 
@@ -128,10 +147,10 @@ pub(super) fn parse_named(
 ) -> Result<(Inst<PReg>, u8), ParseError> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let line = line.strip_suffix(SPILL).map_or(line, str::trim_end);
-    let (is_never_executed, line) = match line.strip_prefix(inst::NEVER) {
-        Some(rest) => (true, rest.trim_start()),
-        None => (false, line),
-    };
+    let never = [RegFile::Pred, RegFile::Upred]
+        .into_iter()
+        .find_map(|file| Some((file, line.strip_prefix(inst::never(file))?.trim_start())));
+    let (never, line) = never.map_or((None, line), |(file, rest)| (Some(file), rest));
     let (guard, line) = match line.strip_prefix('@') {
         Some(rest) => {
             let (guard, rest) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -140,7 +159,7 @@ pub(super) fn parse_named(
                 None => (false, guard),
             };
             let reg = register(name).filter(|kind| matches!(kind, OperandKind::Reg(r) if is_predicate(*r)));
-            let Some(OperandKind::Reg(reg)) = reg.filter(|_| !is_never_executed) else {
+            let Some(OperandKind::Reg(reg)) = reg.filter(|_| never.is_none()) else {
                 return Err(ParseError::Guard(guard.to_string()));
             };
             (Some(crate::Guard { reg, negated }), rest.trim_start())
@@ -155,13 +174,12 @@ pub(super) fn parse_named(
     let mnemonic = alias::plain(mnemonic);
     let operands: Vec<&str> = match operands.trim() {
         "" => Vec::new(),
-        // A set of scoreboards is one operand.
-        text if text.starts_with('{') => vec![text],
-        text => text.split(',').map(str::trim).collect(),
+        text => split_operands(text),
     };
     let rows = rows(arch).get(first_word(&mnemonic)).ok_or_else(|| ParseError::Mnemonic(mnemonic.clone()))?;
     let mut error = ParseError::Modifiers(mnemonic.clone());
-    for &op in rows.iter().filter(|op| op.is_never_executed() == is_never_executed) {
+    let has_guard = |op: &&Op| never == op.is_never_executed().then(|| op.row().guard);
+    for &op in rows.iter().filter(has_guard) {
         let rest = mnemonic.strip_prefix(op.row().mnemonic_on(arch));
         let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('.')) else { continue };
         let mut inst = Inst::new(op);
@@ -169,7 +187,10 @@ pub(super) fn parse_named(
             continue;
         }
         match fill(&mut inst, arch, &mnemonic, &operands, names) {
-            Ok(_) if inst.is_indexed_branch() != targets.is_some() => {
+            Ok(_)
+                if inst.is_indexed_branch() != targets.is_some()
+                    && (targets.is_some() || names.needs_targets()) =>
+            {
                 error = ParseError::Count(mnemonic.clone());
             }
             Ok(reuse) => {
@@ -187,6 +208,16 @@ pub(super) fn parse_named(
     Err(error)
 }
 
+/// The operands of a list: what commas part, but for those in a set of scoreboards.
+fn split_operands(text: &str) -> Vec<&str> {
+    let mut is_in_set = false;
+    let parts = text.split(|c| {
+        is_in_set = (is_in_set || c == '{') && c != '}';
+        c == ',' && !is_in_set
+    });
+    parts.map(str::trim).collect()
+}
+
 fn is_predicate(reg: PReg) -> bool {
     crate::Register::file(reg).is_predicate()
 }
@@ -194,7 +225,9 @@ fn is_predicate(reg: PReg) -> bool {
 /// Chooses the modifiers in text order, for each the longest value that stands next; whether that uses
 /// up the text.
 fn modifiers(row: &Row, arch: Arch, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
-    for (position, modifier) in row.mods.iter().enumerate() {
+    for (position, modifier) in
+        row.mods.iter().enumerate().filter(|(_, modifier)| modifier.stand == Stand::Mnemonic)
+    {
         let stands_next = |value: &str| {
             let tail = rest.strip_prefix(value);
             tail.is_some_and(|tail| value.is_empty() || tail.is_empty() || tail.starts_with('.'))
@@ -216,6 +249,7 @@ fn fill(
     names: &mut dyn Names,
 ) -> Result<u8, ParseError> {
     let row = inst.row();
+    let texts = last_modifiers(inst, arch, texts);
     // `R4 -0x110` is two operands.
     let parted: Vec<&str>;
     let texts = if row.slots.iter().any(|slot| slot.spaced) {
@@ -235,19 +269,28 @@ fn fill(
             continue;
         }
         let Some(text) = next else { return Err(ParseError::Count(mnemonic.to_string())) };
+        let (text, behind) = match modifiers_behind(inst, slot, arch, text) {
+            Some((text, behind)) => (text, behind),
+            None if slot.hidden => continue,
+            None => {
+                let (mnemonic, text) = (mnemonic.to_string(), text.to_string());
+                return Err(ParseError::Operand { mnemonic, slot: slot.name, text });
+            }
+        };
         let read = match half_constant(slot.imm, text) {
             Some(high) => {
                 let low = texts.next().ok_or_else(|| ParseError::Count(mnemonic.to_string()))?;
                 let low = half_constant(slot.imm, low);
                 low.map(|low| (Operand::imm(u32::from(high) << 16 | u32::from(low)), false))
             }
-            None => operand(text, slot, names),
+            None => operand(text, slot, slot.imm.resolve(inst), arch, names),
         };
         let read =
             read.and_then(|(operand, reused)| Some((complete_address(inst, slot, arch, operand)?, reused)));
         match read.filter(|(operand, _)| slot.check(operand).is_ok()) {
             Some((operand, reused)) => {
                 inst.operands[index] = operand;
+                inst.mods = behind;
                 if reused {
                     reuse |= 1 << slot.reuse.unwrap_or(0);
                 }
@@ -264,8 +307,45 @@ fn fill(
     if next.is_some() { Err(ParseError::Count(mnemonic.to_string())) } else { Ok(reuse) }
 }
 
-/// Makes the address of an extended access 64 bits wide where its text does not tell. Others that are not wide are
-/// not in the table.
+/// Takes the modifiers off that stand as the last operands.
+fn last_modifiers<'a, 'b>(inst: &mut Inst<PReg>, arch: Arch, mut texts: &'a [&'b str]) -> &'a [&'b str] {
+    let mods = inst.row().mods.iter().enumerate().rev();
+    for (position, modifier) in mods.filter(|(_, modifier)| modifier.stand == Stand::Last) {
+        let Some((last, rest)) = texts.split_last() else { break };
+        let value =
+            modifier.values.iter().position(|value| !value.is_empty() && modifier.text(value, arch) == *last);
+        // What is not written is the value without text.
+        let unwritten = modifier.values.iter().position(|value| value.is_empty());
+        if let Some(value) = value.or(unwritten) {
+            inst.mods.set(position, value as u8);
+        }
+        texts = if value.is_some() { rest } else { texts };
+    }
+    texts
+}
+
+/// Takes what stands behind the operand of a slot off its text: with what is left, the modifiers chosen. `None` if it
+/// must stand there and does not.
+fn modifiers_behind<'a>(
+    inst: &Inst<PReg>,
+    slot: &Slot,
+    arch: Arch,
+    text: &'a str,
+) -> Option<(&'a str, Mods)> {
+    let (mut rest, mut mods) = (text, inst.mods);
+    for (position, modifier) in inst.row().mods.iter().enumerate().rev().filter(|(_, m)| m.is_behind(slot)) {
+        let ends =
+            |value: &&'static str| modifier.exists(value, arch) && rest.ends_with(modifier.text(value, arch));
+        let found = modifier.values.iter().copied().filter(ends).max_by_key(|value| value.len())?;
+        mods.set(position, modifier.values.iter().position(|value| *value == found)? as u8);
+        rest = rest.strip_suffix(modifier.text(found, arch))?;
+    }
+    Some((rest.strip_suffix(slot.suffix)?, mods))
+}
+
+/// Makes the address of an extended access 64 bits wide where its text does not tell: where a register stands alone.
+/// Where it says so all the same there would be a descriptor, of which nvdisasm does not tell until sm_89: of its listings
+/// such an address is read as one without, elsewhere refused; and so is one with a descriptor that is not wide.
 fn complete_address(
     inst: &Inst<PReg>,
     slot: &Slot,
@@ -273,25 +353,45 @@ fn complete_address(
     mut operand: Operand<PReg>,
 ) -> Option<Operand<PReg>> {
     if let OperandKind::Mem(address) = &mut operand.kind
-        && !slot.narrow
+        && address.base.is_some()
+        && !slot.wide
     {
-        let is_extended = inst.modifier(ModKind::Extended) == ".E" && address.base.is_some();
-        if is_extended && !address.wide && address.uniform.is_none() {
-            if inst::has_address_suffix(inst.op, arch, address.descriptor.is_some()) {
-                return None;
-            }
-            address.wide = true;
+        let is_alone = address.descriptor.is_none() && address.uniform.is_none() && !slot.names_uniform;
+        let may_hide = (Arch::Sm80..Arch::Sm90).contains(&arch) && inst.op.takes_descriptor();
+        if is_alone && address.wide && !may_hide || address.descriptor.is_some() && !address.wide {
+            return None;
+        }
+        address.wide |= is_alone && inst.modifier(ModKind::Extended) == ".E" && !slot.narrow;
+    }
+    if let OperandKind::Mem(address) = &mut operand.kind
+        && address.base.is_none()
+        && address.uniform.is_none()
+        && address.descriptor.is_none()
+        && !slot.names_uniform
+        && !slot.signed_alone.contains(arch)
+    {
+        // An offset alone is written without its sign.
+        let len = u32::from(bits::offset_len(inst.op, slot, arch));
+        let offset = i64::from(address.offset);
+        if len < 32 && offset >> (len - 1) == 1 {
+            address.offset = i32::try_from(offset - (1 << len)).ok()?;
         }
     }
     Some(operand)
 }
 
 /// Reads an operand for a slot; with it, whether it is marked `.reuse`.
-fn operand(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<(Operand<PReg>, bool)> {
+fn operand(
+    text: &str,
+    slot: &Slot,
+    format: ImmFormat,
+    arch: Arch,
+    names: &mut dyn Names,
+) -> Option<(Operand<PReg>, bool)> {
     if let Some(kind) = place(text, slot, names) {
         return Some((Operand { kind, flags: OperandFlags::default() }, false));
     }
-    if let Some(bits) = immediate(text, slot.imm) {
+    if let Some(bits) = immediate(text, format) {
         return Some((Operand::imm(bits), false));
     }
     let mut flags = OperandFlags::default();
@@ -313,19 +413,32 @@ fn operand(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<(Operand<PR
         Some(name) => (name, true),
         None => (rest, false),
     };
-    let name = if flags.abs { name.strip_suffix('|')? } else { name };
+    let name = if flags.abs {
+        // What says which part of it may stand between the bars.
+        let (name, part) = slot.halves.strip(name.strip_suffix('|')?);
+        if !slot.halves.text(part).is_empty() {
+            flags.half = part;
+        }
+        name
+    } else {
+        name
+    };
     if reused && slot.reuse.is_none() {
         return None;
     }
     let name = match slot.bracketed {
-        true => name.strip_prefix('[')?.strip_suffix(']')?,
+        true => name.strip_prefix(slot.prefix)?.strip_prefix('[')?.strip_suffix(']')?,
         false => name,
     };
     let kind = register(name)
         .or_else(|| constant(name))
         .or_else(|| address(name).map(OperandKind::Mem))
-        .or_else(|| special(name))
-        .or_else(|| convergence(name))?;
+        .or_else(|| special(name, arch))
+        .or_else(|| convergence(name))
+        .or_else(|| {
+            let is_all = name == inst::PREDICATES || name == inst::UNIFORM_PREDICATES;
+            is_all.then_some(OperandKind::Predicates)
+        })?;
     Some((Operand { kind, flags }, reused))
 }
 
@@ -351,7 +464,29 @@ fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
         ImmFormat::Scoreboard => {
             return text.strip_prefix("SB")?.parse().ok().filter(|&n: &u32| n < 6);
         }
-        ImmFormat::Float => return float::parse_f32(text),
+        ImmFormat::Named(names) => {
+            return names.iter().position(|name| *name == text).map(|index| index as u32);
+        }
+        ImmFormat::Swizzle => {
+            let pairs = text.as_bytes().as_chunks::<2>();
+            let code = |pair: &[u8; 2]| [b"PP", b"PN", b"NP", b"ZP"].iter().position(|known| *known == pair);
+            let is_whole = pairs.1.is_empty() && pairs.0.len() == 4;
+            return pairs
+                .0
+                .iter()
+                .try_fold(0, |set, pair| Some(set << 2 | code(pair)? as u32))
+                .filter(|_| is_whole);
+        }
+        ImmFormat::LaneMask => {
+            return inst::LANE_MASKS.iter().position(|mask| *mask == text).map(|mask| mask as u32);
+        }
+        ImmFormat::ReturnHalf => {
+            return inst::RETURN_HALVES.iter().position(|half| *half == text).map(|half| half as u32);
+        }
+        ImmFormat::GroupScoreboard => return text.strip_prefix("gsb")?.parse().ok(),
+        ImmFormat::Float | ImmFormat::OfFunction => return float::parse_f32(text),
+        ImmFormat::Half => return float::parse_f16(text).map(u32::from),
+        ImmFormat::Brain => return float::parse_bf16(text).map(u32::from),
         ImmFormat::DoubleHigh => return float::parse_f64_high(text),
         _ => {}
     }
@@ -378,7 +513,8 @@ fn hexadecimal(text: &str) -> Option<u32> {
 }
 
 fn constant(text: &str) -> Option<OperandKind<PReg>> {
-    let (bank, offset) = text.strip_prefix("c[")?.strip_suffix(']')?.split_once("][")?;
+    let (bank, offset) = text.strip_prefix("c[")?.strip_suffix(']')?.split_once(']')?;
+    let offset = offset.trim_start().strip_prefix('[')?;
     let bank = u8::try_from(hexadecimal(bank)?).ok()?;
     if offset == "RZ" {
         return Some(OperandKind::Const { bank, offset: 0 });
@@ -414,15 +550,18 @@ fn address(text: &str) -> Option<Address<PReg>> {
             address.base = Some(base);
             match suffix {
                 "" | inst::LOW_WORD => {}
-                "64" => address.wide = true,
+                inst::PAIR => address.wide = true,
                 _ => {
                     address.scale =
                         suffix.strip_prefix('X')?.parse().ok().filter(|n| [4, 8, 16].contains(n))?
                 }
             }
             is_low_word = suffix == inst::LOW_WORD;
-        } else if part == RegFile::Gpr.constant_name() && position == 0 {
-            // No register part, and nothing else.
+        } else if name == RegFile::Gpr.constant_name()
+            && position == 0
+            && ["", inst::PAIR, inst::LOW_WORD].contains(&suffix)
+        {
+            // No register part.
         } else if part == RegFile::Ugpr.constant_name() && address.uniform.is_none() {
             // Named, and absent.
         } else if let (None, Some(uniform)) = (address.uniform, named(part, RegFile::Ugpr)) {
@@ -441,10 +580,8 @@ fn place(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<OperandKind<P
     if !is_label && !slot.kinds.contains(Kinds::FUNCTION) {
         return None;
     }
-    let name = match text.strip_prefix("`(") {
-        Some(rest) => rest.strip_suffix(')')?,
-        None => hexadecimal(text).map(|_| text)?,
-    };
+    let Some(rest) = text.strip_prefix("`(") else { return names.offset(text) };
+    let name = rest.strip_suffix(')')?;
     if is_label {
         names.label(name).map(OperandKind::Label)
     } else {
@@ -463,8 +600,9 @@ fn targets(rest: &str, names: &mut dyn Names) -> Result<Vec<Label>, ParseError> 
     list.split(',').map(|name| names.label(name.trim()).ok_or_else(wrong)).collect()
 }
 
-fn special(text: &str) -> Option<OperandKind<PReg>> {
-    SpecialReg::ALL.iter().find(|reg| reg.name() == text).map(|&reg| OperandKind::Special(reg))
+fn special(text: &str, arch: Arch) -> Option<OperandKind<PReg>> {
+    let numbered = || Some(SpecialReg::from_code(text.strip_prefix("SR")?.parse().ok()?));
+    SpecialReg::named(text, arch).or_else(numbered).map(OperandKind::Special)
 }
 
 fn convergence(text: &str) -> Option<OperandKind<PReg>> {
@@ -523,7 +661,6 @@ mod tests {
         assert_eq!(parse_inst("FADD R1, R2, P3", Arch::Sm90), Err(operand));
         assert_eq!(parse_inst("@R1 NOP", Arch::Sm90), Err(ParseError::Guard("R1".into())));
         for junk in [
-            "BRX R4 -0x10",
             "BRX R4 -0x10 (*\"BRANCH_TARGETS ",
             "FADD R1, R2, R3 (*\"BRANCH_TARGETS .L_x_1\"*)",
             "",

@@ -98,16 +98,27 @@ pub fn write_program(
     for (_, number) in labels {
         writeln!(out, ".L_x_{number}:")?;
     }
-    tables(program, out)
+    table_bank(program, out)
 }
 
-/// The jump tables: their words, and what those are.
-fn tables(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
-    if program.tables.is_empty() {
-        return Ok(());
-    }
+/// Literals, a few to a line, and the jump tables: their words, and what those are.
+fn table_bank(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
+    const WORDS_A_LINE: usize = 4;
+    let content = match (&program.literals[..], &program.tables[..]) {
+        ([], []) => return Ok(()),
+        ([], _) => "jump tables",
+        (_, []) => "literals",
+        _ => "literals and jump tables",
+    };
     let what = format!(".nv.constant{JUMP_TABLE_BANK}.{}:", program.name);
-    writeln!(out, "{what:<COMMENT_COLUMN$}// constant bank {JUMP_TABLE_BANK}: jump tables")?;
+    writeln!(out, "{what:<COMMENT_COLUMN$}// constant bank {JUMP_TABLE_BANK}: {content}")?;
+    for (number, literals) in program.literals.iter().enumerate() {
+        writeln!(out, "/*{:04x}*/  .L_literals_{number}:", literals.offset)?;
+        for words in literals.words.chunks(WORDS_A_LINE) {
+            let words: Vec<String> = words.iter().map(|word| format!("{word:#010x}")).collect();
+            writeln!(out, "        .word {}", words.join(", "))?;
+        }
+    }
     for (number, &table) in program.tables.iter().enumerate() {
         writeln!(out, "/*{:04x}*/  .L_table_{number}:", table.offset)?;
         let branch = program.insts.get(table.branch as usize);
@@ -209,6 +220,7 @@ mod tests {
             params: vec![ParamInfo { name: "n".into(), size: 4, offset: 0 }],
             variables: Vec::new(),
             tables: Vec::new(),
+            literals: Vec::new(),
         }
     }
 

@@ -38,7 +38,7 @@ use super::source::{Line, Source};
 use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::program::{JUMP_TABLE_BANK, ParamInfo, Resources};
+use crate::program::{JUMP_TABLE_BANK, Literals, ParamInfo, Resources};
 use crate::table::Op;
 use crate::variable::Section as Memory;
 
@@ -312,14 +312,32 @@ impl Reader<'_> {
     fn table(&mut self, line: &Line<'_>, kernel: usize) {
         let Some(kernel) = self.kernels.get_mut(kernel) else { return };
         let code = line.code;
-        if code.starts_with(".L_table_") && code.ends_with(':') {
+        let label = code.strip_suffix(':');
+        let is_table = label.is_some_and(|label| label.starts_with(".L_table_"));
+        if is_table || label.is_some_and(|label| label.starts_with(".L_literals_")) {
             let Some(offset) = line.offset else {
-                let message = "the offset of the table in its bank is missing";
+                let message = "the offset in the bank is missing";
                 return self.fail(
                     TextError::new(ErrorCode::Data, line.span(), message).help("`/*0000*/` in front of it"),
                 );
             };
-            kernel.tables.push((offset, Vec::new(), line.span()));
+            kernel.in_literals = !is_table;
+            match is_table {
+                true => kernel.tables.push((offset, Vec::new(), line.span())),
+                false => kernel.literals.push((Literals { offset, words: Vec::new() }, line.span())),
+            }
+            return;
+        }
+        if kernel.in_literals {
+            let number = |word: &str| u32::from_str_radix(word.trim().strip_prefix("0x")?, 16).ok();
+            let words = code.strip_prefix(".word").map(|list| list.split(',').map(number).collect());
+            match (words, kernel.literals.last_mut()) {
+                (Some(Some::<Vec<u32>>(words)), Some((literals, _))) => literals.words.extend(words),
+                _ => {
+                    let message = "literals are lines `.word 0x3f800000, 0x40800000`";
+                    self.fail(TextError::new(ErrorCode::Data, line.span(), message));
+                }
+            }
             return;
         }
         let base = format!("-.text.{}", kernel.name);
@@ -329,7 +347,8 @@ impl Reader<'_> {
             _ => {
                 let error = TextError::new(ErrorCode::Data, line.span(), "this is no part of a jump table");
                 self.fail(error.note(format!(
-                    "a table is a line `/*0000*/ .L_table_0:` and lines `.word .L_x_0{base}`"
+                    "a table is a line `/*0000*/ .L_table_0:` and lines `.word .L_x_0{base}`; numbers stand behind a \
+                     line `/*0000*/ .L_literals_0:`"
                 )));
             }
         }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::state::State;
 use super::{Hazard, HazardKind, Lack, Order};
-use crate::operand::{Label, OperandKind};
+use crate::operand::Label;
 use crate::program::Program;
 use crate::table::Op;
 
@@ -20,36 +20,18 @@ struct Next {
 
 fn next(program: &Program, index: usize) -> Next {
     let inst = &program.insts[index].inst;
-    let effects = inst.row().effects;
-    let guarded = inst.guard.is_some();
-    if inst.op == Op::RET {
-        return Next { falls: guarded, targets: SmallVec::new() };
-    }
     if inst.op == Op::ENDCOLLECTIVE {
         // Alone, a collective is no program but a part of one.
         return Next { falls: index + 1 < program.insts.len(), targets: SmallVec::new() };
     }
-    if effects.exit {
-        return Next { falls: guarded, targets: SmallVec::new() };
-    }
-    if inst.op == Op::BRA || inst.op.tests_lanes() || inst.is_indexed_branch() {
+    let mut targets: SmallVec<[u32; 1]> = SmallVec::new();
+    if inst.jumps() {
         let place = |label: Label| program.labels.get(label.0 as usize).copied().unwrap_or(u32::MAX);
-        let mut targets: SmallVec<[u32; 1]> = inst.labels().map(place).collect();
+        targets.extend(inst.labels().map(place));
         targets.sort_unstable();
         targets.dedup();
-        if inst.is_indexed_branch() {
-            return Next { falls: guarded, targets };
-        }
-        let conditional = guarded
-            || inst.op.tests_lanes()
-            || inst.operands.iter().any(|operand| match operand.kind {
-                OperandKind::Reg(_) => true,
-                OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,
-                _ => false,
-            });
-        return Next { falls: conditional, targets };
     }
-    Next { falls: true, targets: SmallVec::new() }
+    Next { falls: inst.falls_through(), targets }
 }
 
 /// Runs the check; the hazards come in no particular order and possibly repeated.

@@ -15,8 +15,11 @@
 //!   the scoreboard that the producer sets as its write barrier.
 //! - **Late reads.** Whoever overwrites an operand of an instruction that reads its operands late comes
 //!   after a wait for the producer's read barrier, or its write barrier.
+//! - **Counts.** `DEPBAR.LE SBn, k` waits until a scoreboard counts no more than k. That ends an access where more than k of
+//!   those that set the scoreboard, it or later ones, come back no earlier than it does: reads of textures and loads from
+//!   surfaces, which return in order.
 //! - **Visibility.** A scoreboard counts an instruction from the second cycle after its issue; a wait
-//!   that comes earlier does not see it.
+//!   that comes earlier does not see it; `DEPBAR.LE` does, whose looking takes longer.
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction that is no arithmetic, and 8
 //!   before the next `BAR`; from `CGAERRBAR` to a barrier it is 8 as well. Other architectures have other figures
 //!   ([`Ahead`]).
@@ -177,8 +180,9 @@ pub enum Order {
     #[default]
     Own,
     /// Also waits for a scoreboard of a later instruction that can't overtake it: the memory pipe reads
-    /// operands in order, and loads from shared memory return in order; nor do two instructions meet whose guards
-    /// exclude each other. NVIDIA's assembler relies on it; no document says so.
+    /// operands in order, and [so do results return](crate::return_order) of loads from shared memory and of others; nor do
+    /// two instructions meet whose guards exclude each other, and nothing need have settled at calls and returns. NVIDIA's assembler
+    /// relies on it; no document says so.
     InOrder,
 }
 

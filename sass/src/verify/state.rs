@@ -4,12 +4,15 @@ use smallvec::SmallVec;
 
 use super::{Hazard, HazardKind, Lack, Order};
 use crate::arch::Arch;
+use crate::control::Control;
 use crate::inst::{Access, AccessRole, Inst};
+use crate::issue::DRAIN;
 use crate::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use crate::memory_order::{Space, space};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
+use crate::return_order::{reads_behind, returns_behind};
 use crate::table::{BarrierResult, Completion, ModKind, Op, Pipe};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
@@ -18,6 +21,8 @@ pub(super) const HORIZON: u8 = 40;
 
 /// The age from which a scoreboard counts an instruction.
 const VISIBLE: u8 = 2;
+
+const SCOREBOARDS: usize = Control::SCOREBOARDS as usize;
 
 /// An access of an instruction of fixed latency that is younger than [`HORIZON`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,28 +45,67 @@ struct Fixed {
 struct Pending {
     reg: u16,
     write: bool,
-    /// A wait for one of these ends it.
+    /// The scoreboards that its instruction sets to announce the end of it.
     scoreboards: u8,
-    /// So does a wait for one of these, which later instructions that can't overtake it set: those of age 0, of
-    /// age 1, and those that scoreboards count.
-    followers: [u8; VISIBLE as usize + 1],
-    /// Cycles since the issue of the youngest such access, up to [`VISIBLE`].
-    age: u8,
-    /// The youngest such access's instruction.
+    /// Those that its instruction, or a later one that can't overtake it, has set, but that do not count it yet: of
+    /// age 0 and of age 1.
+    young: [u8; VISIBLE as usize],
+    /// How often each scoreboard counts such instructions, which are all under way as long as it is.
+    counts: [u8; SCOREBOARDS],
+    /// Such an access's instruction.
     producer: u32,
     /// Whether the predicate that guards it has not been written since; told of NVIDIA's code alone.
     is_guard_kept: bool,
 }
 
 impl Pending {
-    fn key(&self) -> (u16, bool, u8, [u8; VISIBLE as usize + 1], bool) {
-        (self.reg, self.write, self.scoreboards, self.followers, self.is_guard_kept)
+    fn key(&self) -> (u16, bool, u8, [u8; VISIBLE as usize], u8, bool) {
+        (self.reg, self.write, self.scoreboards, self.young, self.counted(), self.is_guard_kept)
+    }
+
+    /// The scoreboards that count it, or what can't overtake it.
+    fn counted(&self) -> u8 {
+        let counting = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        counting.fold(0, |mask, (scoreboard, _)| mask | 1 << scoreboard)
+    }
+
+    /// The scoreboards that were set too lately to count it.
+    fn set_lately(&self) -> u8 {
+        self.young.into_iter().fold(0, |mask, young| mask | young)
     }
 
     /// Whether waiting for these scoreboards ends it.
     fn is_ended_by(&self, waits: u8) -> bool {
-        let own = self.scoreboards & waits != 0 && self.age >= VISIBLE;
-        own || self.followers[usize::from(VISIBLE)] & waits != 0
+        self.counted() & waits != 0
+    }
+
+    /// Whether it is over when `DEPBAR.LE` finds that the scoreboard counts no more than `left`: were it not, neither would
+    /// be the others that are counted behind it. That instruction looks late enough to see all that were issued before it.
+    fn is_ended_below(&self, scoreboard: u32, left: u32) -> bool {
+        let Some(&count) = self.counts.get(scoreboard as usize) else { return false };
+        let young = self.young.into_iter().filter(|young| young >> scoreboard & 1 != 0).count();
+        usize::from(count) + young > left as usize
+    }
+
+    /// A cycle passes.
+    fn pass(&mut self) {
+        let [youngest, young] = self.young;
+        for (scoreboard, count) in self.counts.iter_mut().enumerate() {
+            *count = count.saturating_add(young >> scoreboard & 1);
+        }
+        self.young = [0, youngest];
+    }
+
+    /// Makes one of those with the same key: what both count is under way in each.
+    fn merge(pending: &mut Vec<Pending>) {
+        pending.sort_by_key(|p| (p.key(), p.producer));
+        pending.dedup_by(|next, kept| {
+            let is_same = next.key() == kept.key();
+            if is_same {
+                kept.counts.iter_mut().zip(next.counts).for_each(|(kept, next)| *kept = next.min(*kept));
+            }
+            is_same
+        });
     }
 }
 
@@ -140,8 +184,7 @@ impl State {
         // Of several entries with one key the first stays.
         joined.fixed.sort_by_key(|f| (f.key(), f.age));
         joined.fixed.dedup_by_key(|f| f.key());
-        joined.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
-        joined.pending.dedup_by_key(|p| p.key());
+        Pending::merge(&mut joined.pending);
         joined.groups.sort_unstable();
         joined.groups.dedup_by_key(|groups| groups.scoreboards);
         joined.views.sort_unstable();
@@ -167,7 +210,7 @@ impl State {
         }
         self.check_ahead(program.arch, coded, index, report);
         self.check_result(coded, index, report);
-        self.check_groups(&coded.inst, index, report);
+        self.check_count(&coded.inst, index, report);
         self.check_views(&coded.inst, index, report);
         check_mode(program, index, report);
         check_reuse(coded, index, report);
@@ -176,7 +219,8 @@ impl State {
             report(Hazard { consumer: index, producer: index, kind, reg: None, lack });
         }
         self.start(program, index, &accesses);
-        self.pass(control.stall);
+        // A stall of 0 drains the warp.
+        self.pass(if control.stall == 0 { DRAIN } else { control.stall });
         if coded.inst.row().effects.boundary {
             self.leave(program, index, report);
         }
@@ -226,7 +270,12 @@ impl State {
             if pending.is_guard_kept && are_complementary(producer, inst) {
                 continue;
             }
-            if self.order == Order::InOrder && kind == HazardKind::War && reads_behind(producer.op, inst.op) {
+            let is_behind = match kind {
+                HazardKind::War => reads_behind(producer.op, inst.op),
+                HazardKind::Waw => returns_behind(producer.op, inst.op),
+                _ => false,
+            };
+            if self.order == Order::InOrder && is_behind {
                 // The result comes later still than the reading of the instruction's own operands.
                 continue;
             }
@@ -246,8 +295,9 @@ impl State {
         }
     }
 
-    /// A wait for groups of copies: whether its scoreboard counts all that are under way.
-    fn check_groups(&mut self, inst: &Inst<PReg>, index: u32, report: &mut dyn FnMut(Hazard)) {
+    /// A wait until a scoreboard counts no more than so many: for groups of copies, whether the scoreboard counts all that
+    /// are under way; what it ends of other accesses, which come back in order.
+    fn check_count(&mut self, inst: &Inst<PReg>, index: u32, report: &mut dyn FnMut(Hazard)) {
         if inst.op != Op::DEPBAR_LE {
             return;
         }
@@ -255,12 +305,31 @@ impl State {
             Some(OperandKind::Imm(bits)) => bits,
             _ => 0,
         };
-        let named = 1u8.checked_shl(imm("scoreboard")).unwrap_or(0);
+        let (scoreboard, left) = (imm("scoreboard"), imm("n"));
+        let named = 1u8.checked_shl(scoreboard).unwrap_or(0);
+        // NVIDIA's assembler waits so for other accesses, too, while groups are under way.
+        let is_of_accesses = self.order == Order::InOrder
+            && self.groups.iter().all(|groups| groups.scoreboards & named == 0)
+            && self.pending.iter().any(|pending| (pending.counted() | pending.set_lately()) & named != 0);
+        // A guard may keep it from waiting.
+        if inst.guard.is_none() {
+            let also = imm("scoreboards") as u8;
+            let order = self.order;
+            // That more than none may be left, and which, relies on their order.
+            let is_ended = |p: &Pending| match order {
+                Order::InOrder => p.is_ended_below(scoreboard, left),
+                Order::Own => left == 0 && p.is_ended_by(named),
+            };
+            self.pending.retain(|p| !is_ended(p) && !p.is_ended_by(also));
+        }
+        if is_of_accesses {
+            return;
+        }
         for groups in self.groups.iter().filter(|groups| groups.scoreboards & named == 0) {
             let (producer, kind, lack) = (groups.producer, HazardKind::LostGroup, Lack::Rule);
             report(Hazard { consumer: index, producer, kind, reg: None, lack });
         }
-        if imm("n") == 0 && inst.guard.is_none() {
+        if left == 0 && inst.guard.is_none() {
             self.groups.retain(|groups| groups.scoreboards & named == 0);
         }
     }
@@ -311,6 +380,20 @@ impl State {
 
     /// Goes to another function, where nothing is known of what is under way, and in the case of a call comes back.
     fn leave(&mut self, program: &Program, index: u32, report: &mut dyn FnMut(Hazard)) {
+        // Only our convention has functions settle; NVIDIA's assembler knows what its own leave under way.
+        if self.order == Order::Own {
+            self.check_settled(program, index, report);
+        }
+        // Where a guard keeps it here, all is as it was.
+        if program.insts[index as usize].inst.guard.is_none() {
+            // What is called may access shared memory.
+            *self =
+                State { order: self.order, result: self.result, unfenced: Some(index), ..State::default() };
+        }
+    }
+
+    /// Whether nothing is under way any more.
+    fn check_settled(&self, program: &Program, index: u32, report: &mut dyn FnMut(Hazard)) {
         let kind = HazardKind::Boundary;
         for fixed in &self.fixed {
             let inst = &program.insts[fixed.producer as usize].inst;
@@ -326,12 +409,6 @@ impl State {
             let lack = Lack::Wait(pending.scoreboards);
             let reg = PReg::from_dense(pending.reg.into());
             report(Hazard { consumer: index, producer: pending.producer, kind, reg, lack });
-        }
-        // Where a guard keeps it here, all is as it was.
-        if program.insts[index as usize].inst.guard.is_none() {
-            // What is called may access shared memory.
-            *self =
-                State { order: self.order, result: self.result, unfenced: Some(index), ..State::default() };
         }
     }
 
@@ -363,8 +440,8 @@ impl State {
                         reg,
                         write: is_def,
                         scoreboards,
-                        followers: Default::default(),
-                        age: 0,
+                        young: [scoreboards, 0],
+                        counts: Default::default(),
                         producer: index,
                         is_guard_kept,
                     });
@@ -384,7 +461,7 @@ impl State {
         }
         if self.order == Order::InOrder {
             if write | read != 0 {
-                self.follow(program, coded.inst.op, write | read);
+                self.follow(program, &coded.inst, write, read);
             }
             self.change_guards(program, &coded.inst);
         }
@@ -437,18 +514,17 @@ impl State {
     }
 
     /// An instruction sets scoreboards that announce, too, the end of what it can't overtake.
-    fn follow(&mut self, program: &Program, op: Op, scoreboards: u8) {
+    fn follow(&mut self, program: &Program, inst: &Inst<PReg>, write: u8, read: u8) {
         for pending in &mut self.pending {
             let earlier = program.insts[pending.producer as usize].inst.op;
-            let is_behind =
-                if pending.write { returns_behind(earlier, op) } else { reads_behind(earlier, op) };
-            if is_behind {
-                let [youngest, young, counted] = &mut pending.followers;
-                *youngest |= scoreboards & !(*young | *counted);
+            if pending.write && returns_behind(earlier, inst.op) {
+                pending.young[0] |= write;
+            }
+            if !pending.write && reads_behind(earlier, inst.op) {
+                pending.young[0] |= write | read;
             }
         }
-        self.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
-        self.pending.dedup_by_key(|p| p.key());
+        Pending::merge(&mut self.pending);
     }
 
     /// The predicates that an instruction writes are no longer those that guarded what is under way.
@@ -461,8 +537,7 @@ impl State {
             self.pending.iter_mut().filter(|p| guarded_by(p.producer)).for_each(|p| p.is_guard_kept = false);
             self.fixed.sort_by_key(|f| (f.key(), f.age));
             self.fixed.dedup_by_key(|f| f.key());
-            self.pending.sort_by_key(|p| (p.key(), p.age, p.producer));
-            self.pending.dedup_by_key(|p| p.key());
+            Pending::merge(&mut self.pending);
         }
     }
 
@@ -484,10 +559,8 @@ impl State {
             f.age < HORIZON
         });
         for pending in &mut self.pending {
-            pending.age = pending.age.saturating_add(cycles).min(VISIBLE);
             for _ in 0..cycles.min(VISIBLE) {
-                let [youngest, young, counted] = pending.followers;
-                pending.followers = [0, youngest, counted | young];
+                pending.pass();
             }
         }
         for view in &mut self.views {
@@ -541,26 +614,4 @@ fn check_reuse(coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
             report(Hazard { consumer: index, producer: index, kind, reg: Some(reg), lack });
         }
     }
-}
-
-/// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared
-/// memory and shuffles return in order, so do loads from constant banks, results of barriers, reductions over the warp, and what the units for
-/// transcendentals and double precision compute. ptxas leaves the scoreboards of all but the last of a run of them out.
-fn returns_behind(earlier: Op, later: Op) -> bool {
-    match earlier {
-        Op::LDS | Op::SHFL => matches!(later, Op::LDS | Op::SHFL),
-        Op::LDC | Op::B2R | Op::REDUX => earlier == later,
-        _ => matches!(earlier.row().pipe, Pipe::Xu | Pipe::Fp64) && later.row().pipe == earlier.row().pipe,
-    }
-}
-
-/// Whether `earlier` has read its operands when `later`, issued behind it, has: the queue of the memory pipe
-/// is one, and so are those of transcendentals and of double precision. ptxas overwrites addresses behind a wait for a later access.
-/// So it does with the name and the count of a barrier behind a wait for the barrier's result.
-fn reads_behind(earlier: Op, later: Op) -> bool {
-    if earlier == Op::BAR_RED {
-        return later == Op::B2R;
-    }
-    let pipe = earlier.row().pipe;
-    matches!(pipe, Pipe::Lsu | Pipe::Xu | Pipe::Fp64) && later.row().pipe == pipe
 }

@@ -1,0 +1,74 @@
+//! Instructions to text and bits, and back: what each direction costs an instruction.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ptxc_sass::container::{Found, visit};
+use ptxc_sass::text::{parse_inst, write_inst};
+use ptxc_sass::{Arch, Coded, bits};
+
+const ARCH: Arch = Arch::Sm90;
+
+/// A kernel's own code. More of it is not more various: what counts are the kinds of operands.
+const LISTING: &[u8] = include_bytes!("../../tests/decode/scale.nvdisasm.txt");
+
+/// Words with their offsets, of instructions alone and not of what pads them.
+fn words() -> Vec<(u32, u128)> {
+    let mut words = Vec::new();
+    visit(LISTING, &mut |_, found| {
+        if let Found::Image(image) = found {
+            words.extend(image.functions.iter().flat_map(|function| function.words(0..16)));
+        }
+    });
+    words.retain(|&(offset, word)| bits::decode(word, offset, ARCH).is_ok());
+    assert!(!words.is_empty());
+    words.iter().copied().cycle().take(4096).collect()
+}
+
+fn print(text: &mut String, coded: &Coded) {
+    text.clear();
+    write_inst(text, &coded.inst, coded.control.reuse, &[], ARCH).expect("a string takes everything");
+}
+
+fn benchmarks(criterion: &mut Criterion) {
+    let words = words();
+    let coded: Vec<(u32, Coded)> = words
+        .iter()
+        .map(|&(offset, word)| (offset, bits::decode(word, offset, ARCH).expect("it was decoded")))
+        .collect();
+    let texts: Vec<String> = coded
+        .iter()
+        .map(|(_, coded)| {
+            let mut text = String::new();
+            print(&mut text, coded);
+            text
+        })
+        .collect();
+    let mut group = criterion.benchmark_group("instruction");
+    group.throughput(Throughput::Elements(words.len() as u64));
+    group.bench_function("decode", |bencher| {
+        bencher.iter(|| {
+            words.iter().filter(|&&(offset, word)| bits::decode(word, offset, ARCH).is_ok()).count()
+        });
+    });
+    group.bench_function("encode", |bencher| {
+        bencher.iter(|| {
+            let encoded = coded.iter().map(|(offset, coded)| bits::encode(coded, *offset, ARCH, |_| None));
+            encoded.fold(0, |sum, word| sum ^ word.unwrap_or(0))
+        });
+    });
+    group.bench_function("print", |bencher| {
+        let mut text = String::new();
+        bencher.iter(|| {
+            coded.iter().fold(0, |sum, (_, coded)| {
+                print(&mut text, coded);
+                sum + text.len()
+            })
+        });
+    });
+    group.bench_function("parse", |bencher| {
+        bencher.iter(|| texts.iter().filter(|text| parse_inst(text, ARCH).is_ok()).count());
+    });
+    group.finish();
+}
+
+criterion_group!(benches, benchmarks);
+criterion_main!(benches);

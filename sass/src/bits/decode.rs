@@ -1,0 +1,204 @@
+//! Bits to their instruction.
+
+use smallvec::SmallVec;
+
+use super::GUARD;
+use super::encode::{SCOREBOARDS, zero_is_wide};
+use super::error::DecodeError;
+use super::pattern::{Pattern, Patterns, SlotField};
+use crate::arch::Arch;
+use crate::control::{Control, Illegal};
+use crate::inst::{Guard, Inst, Mods};
+use crate::operand::{Address, HalfSelect, Operand, OperandFlags, OperandKind};
+use crate::program::{Coded, Program};
+use crate::register::{PReg, RegFile};
+use crate::table::{AddressPlace, Bits, ImmFormat, ModKind, Place, Shape, Slot, SpecialReg};
+
+/// The instruction of a word. `offset` is where it lies in its section, in bytes: branch targets are relative to it, and
+/// come out as [places in the code](OperandKind::Code).
+///
+/// # Errors
+/// If the architecture has no such instruction, or the control field is not legal.
+pub fn decode(word: u128, offset: u32, arch: Arch) -> Result<Coded, DecodeError> {
+    let opcode = (word & 0xfff) as u16;
+    let mut is_known = false;
+    for pattern in Patterns::of(arch).of_code(opcode) {
+        is_known = true;
+        if word & pattern.constant == pattern.value
+            && let Some(inst) = fields(pattern, word, offset, arch)
+        {
+            let mut control = Control::of_word((word >> 64) as u64).map_err(DecodeError::Control)?;
+            match pattern.kept.is_none() {
+                true => {}
+                // There the highest bit of the control field means nothing.
+                false if control.reuse & Control::LAST_REUSE != 0 => {
+                    return Err(DecodeError::Control(Illegal::ReuseFlags(Control::LAST_REUSE)));
+                }
+                false if pattern.kept.get(word) != 0 => control.reuse |= Control::LAST_REUSE,
+                false => {}
+            }
+            pattern.check_control(&control, &inst, arch).map_err(DecodeError::Control)?;
+            return Ok(Coded { inst, control, loc: u32::MAX });
+        }
+    }
+    Err(if is_known { DecodeError::Fields(opcode, arch) } else { DecodeError::Opcode(opcode, arch) })
+}
+
+/// Reads the fields of a pattern.
+fn fields(pattern: &Pattern, word: u128, offset: u32, arch: Arch) -> Option<Inst<PReg>> {
+    let row = pattern.op.row();
+    let mut mods = Mods::default();
+    for field in &pattern.mods {
+        for (&position, &value) in field.positions.iter().zip(field.get(word)?) {
+            mods.set(usize::from(position), value);
+        }
+    }
+    let guard = if pattern.has_guard { guard(word, row.guard)? } else { None };
+    let mut inst = Inst { op: pattern.op, guard, mods, operands: SmallVec::new() };
+    let is_extended = inst.modifier(ModKind::Extended) == ".E";
+    for (slot, field) in row.slots.iter().zip(&pattern.slots) {
+        let kind = match field.place {
+            Place::Number(bits, _) => number(slot, field, bits, word)?,
+            Place::Complement(bits, _) => {
+                register(u64::from(field.file.count()).checked_sub(bits.get(word))?, field.file)
+            }
+            Place::Split(low, high) => OperandKind::Imm((low.get(word) | high.get(word) << low.len) as u32),
+            Place::Constant { index, offset, bank } => constant(slot, field, word, [index, offset, bank])?,
+            Place::Absent => slot.default_operand().kind,
+            Place::Address(place) => {
+                let mut address = address(place, field.shape, word);
+                address.wide = match place.wide.get(word) {
+                    _ if place.wide.is_none() || field.shape != Shape::AddressUniform => {
+                        slot.address_is_wide(is_extended)
+                    }
+                    wide if address.base.is_none() && (wide != 0) != zero_is_wide(arch) => return None,
+                    wide => wide != 0,
+                };
+                address.wide &= address.base.is_some();
+                let lacks = match field.shape {
+                    Shape::AddressDescribed => address.descriptor.is_none(),
+                    Shape::AddressUniform => address.uniform.is_none() && !slot.names_uniform,
+                    _ => false,
+                };
+                let needs_base = place.needs_base.contains(arch);
+                if lacks
+                    || (address.base.is_none() && needs_base)
+                    || (address.base.is_none() && address.scale != 1)
+                {
+                    return None;
+                }
+                OperandKind::Mem(address)
+            }
+            Place::Target { bits, low, shift } => {
+                let distance = (bits.get_signed(word) << low.len | low.get(word) as i64) << shift;
+                if field.shape == Shape::Immediate {
+                    OperandKind::Imm(i32::try_from(distance).ok()? as u32)
+                } else {
+                    let target = distance + i64::from(offset) + i64::from(Program::INST_BYTES);
+                    OperandKind::Code(i32::try_from(target).ok()?)
+                }
+            }
+            Place::Repeats(name) => inst.operands.get(row.slot(name)?)?.kind,
+            Place::Source(..) | Place::Nowhere => return None,
+        };
+        let is_own = !matches!(field.place, Place::Repeats(_));
+        if matches!(kind, OperandKind::Zero(_)) && slot.never_zero.contains(arch) && is_own {
+            return None;
+        }
+        let operand = Operand { kind, flags: flags(slot, field, word)? };
+        if let Some(modifier) = slot.hidden_with
+            && operand != slot.default_operand()
+            && inst.has(modifier)
+        {
+            return None;
+        }
+        // What looks like nothing has the form of nothing.
+        if slot.is_empty_at_default && field.shape != Shape::Absent && operand == slot.default_operand() {
+            return None;
+        }
+        inst.operands.push(operand);
+    }
+    Some(inst)
+}
+
+/// The guard of a word: `Some(None)` for `@PT`. `@!PT`, which never holds, is that of rows of its own.
+fn guard(word: u128, file: RegFile) -> Option<Option<Guard<PReg>>> {
+    let index = (word >> GUARD & 7) as u8;
+    let negated = word >> (GUARD + 3) & 1 != 0;
+    match index < file.count() {
+        true => Some(Some(Guard { reg: PReg::new(file, index), negated })),
+        false => (!negated).then_some(None),
+    }
+}
+
+fn register(number: u64, file: RegFile) -> OperandKind<PReg> {
+    match number as u8 {
+        index if index >= file.count() => OperandKind::Zero(file),
+        index => OperandKind::Reg(PReg::new(file, index)),
+    }
+}
+
+fn optional_register(number: u64, file: RegFile) -> Option<PReg> {
+    let index = number as u8;
+    (index < file.count()).then(|| PReg::new(file, index))
+}
+
+fn number(slot: &Slot, field: &SlotField, bits: Bits, word: u128) -> Option<OperandKind<PReg>> {
+    let value = bits.get(word);
+    Some(match field.shape {
+        Shape::Immediate if slot.imm == ImmFormat::Scoreboard && value >= u64::from(SCOREBOARDS) => {
+            return None;
+        }
+        Shape::Immediate if matches!(slot.imm, ImmFormat::Named(names) if value >= names.len() as u64) => {
+            return None;
+        }
+        Shape::Immediate if slot.imm == ImmFormat::Signed => OperandKind::Imm(bits.get_signed(word) as u32),
+        Shape::Immediate => OperandKind::Imm(u32::try_from(value).ok()?),
+        Shape::Other if slot.kinds.contains(crate::table::Kinds::SPECIAL) => {
+            OperandKind::Special(SpecialReg::from_code(value as u8))
+        }
+        Shape::Other => OperandKind::Convergence(value as u8),
+        _ => register(value, field.file),
+    })
+}
+
+fn constant(
+    slot: &Slot,
+    field: &SlotField,
+    word: u128,
+    [index, offset, bank]: [Bits; 3],
+) -> Option<OperandKind<PReg>> {
+    let bank = bank.get(word) as u8;
+    if index.is_none() {
+        return Some(OperandKind::Const { bank, offset: offset.get(word) as u32 });
+    }
+    let byte = offset.get_signed(word);
+    match optional_register(index.get(word), field.file_of_index(slot)) {
+        Some(index) => Some(OperandKind::IndexedConst { bank, index, offset: byte as i32 }),
+        None => Some(OperandKind::Const { bank, offset: u32::try_from(byte).ok()? }),
+    }
+}
+
+fn address(place: AddressPlace, shape: Shape, word: u128) -> Address<PReg> {
+    let uniform = optional_register(place.uniform.get(word), RegFile::Ugpr);
+    let is_described = shape == Shape::AddressDescribed;
+    Address {
+        base: optional_register(place.base.get(word), RegFile::Gpr).filter(|_| !place.base.is_none()),
+        wide: false,
+        scale: [1, 4, 8, 16][place.scale.get(word) as usize & 3],
+        uniform: uniform.filter(|_| shape == Shape::AddressUniform),
+        offset: place.offset.get_signed(word) as i32,
+        descriptor: uniform.filter(|_| is_described),
+    }
+}
+
+fn flags(slot: &Slot, field: &SlotField, word: u128) -> Option<OperandFlags> {
+    let is_set = |bits: Bits| bits.get(word) != 0;
+    let signs = field.signs;
+    let turned = is_set(signs.neg);
+    let half = match signs.half.is_none() {
+        true => HalfSelect::Both,
+        false => slot.halves.of_code(signs.half.get(word))?,
+    };
+    Some(OperandFlags { neg: turned && slot.neg, abs: is_set(signs.abs), not: turned && slot.not, half })
+}

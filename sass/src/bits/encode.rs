@@ -1,0 +1,208 @@
+//! An instruction to its bits.
+
+use super::GUARD;
+use super::error::EncodeError;
+use super::pattern::{Pattern, Patterns, SlotField};
+use crate::arch::Arch;
+use crate::control::Control;
+use crate::inst::Guard;
+use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
+use crate::program::{Coded, Program};
+use crate::register::{PReg, RegFile, Register};
+use crate::table::{AddressPlace, Bits, Halves, ImmFormat, ModKind, Place, Shape, Signs, Slot};
+
+/// The bits of an instruction.
+///
+/// `offset` is where it lies in its section, in bytes, which branch targets are relative to; `label` gives the places
+/// of labels there. A [function](OperandKind::Function) counts as the instruction's own place: a relocation, or who
+/// lays out the program, fills in where it is.
+///
+/// # Errors
+/// If the architecture has no such instruction, or something does not fit its field.
+pub fn encode(
+    coded: &Coded,
+    offset: u32,
+    arch: Arch,
+    label: impl Fn(Label) -> Option<u32>,
+) -> Result<u128, EncodeError> {
+    let inst = &coded.inst;
+    let (row, name) = (inst.row(), inst.row().mnemonic_on(arch));
+    let patterns = Patterns::of(arch).of_op(inst.op);
+    if patterns.is_empty() {
+        return Err(EncodeError::Row(name, arch));
+    }
+    let mut fitting = patterns.iter().filter(|pattern| pattern.fits(&inst.operands));
+    let first = fitting.clone().next();
+    let pattern = fitting.find(|pattern| pattern.has_codes(inst.mods)).or(first);
+    let pattern = pattern.ok_or(EncodeError::Form(name, arch))?;
+    pattern.check_control(&coded.control, inst, arch).map_err(EncodeError::Control)?;
+    let mut control = coded.control;
+    let mut word = pattern.value;
+    if !pattern.kept.is_none() && control.reuse & Control::LAST_REUSE != 0 {
+        control.reuse &= !Control::LAST_REUSE;
+        word |= pattern.kept.mask();
+    }
+    word |= u128::from(control.to_word().map_err(EncodeError::Control)?) << 64;
+    word |= guard(pattern, inst.guard, row.guard).ok_or(EncodeError::Guard(name))?;
+    for field in &pattern.mods {
+        let position = usize::from(field.positions[0]);
+        let text = || row.mods[position].values[usize::from(inst.mods.get(position))];
+        word |= field.put(&field.values(inst.mods)).ok_or_else(|| EncodeError::Modifier(name, text()))?;
+    }
+    for ((slot, field), operand) in row.slots.iter().zip(&pattern.slots).zip(&inst.operands) {
+        let bits = match operand.kind {
+            OperandKind::Label(place) => {
+                let target = label(place).ok_or(EncodeError::Label(place))?;
+                target_bits(field.place, i64::from(target), offset)
+            }
+            OperandKind::Code(target) => target_bits(field.place, i64::from(target), offset),
+            OperandKind::Function(_) => target_bits(field.place, i64::from(offset), offset),
+            kind if let Place::Repeats(name) = field.place => {
+                let first = row.slot(name).and_then(|index| inst.operands.get(index));
+                first.filter(|first| first.kind == kind).map(|_| 0)
+            }
+            _ => operand_bits(slot, field, operand, arch),
+        };
+        let bits = bits.and_then(|bits| Some(bits | sign_bits(field.signs, slot.halves, operand.flags)?));
+        word |= bits.ok_or(EncodeError::Operand(name, slot.name))?;
+    }
+    // An address whose width nothing says has that of the instruction.
+    let is_extended = inst.modifier(ModKind::Extended) == ".E";
+    for ((slot, field), operand) in row.slots.iter().zip(&pattern.slots).zip(&inst.operands) {
+        if let (Place::Address(place), OperandKind::Mem(address)) = (field.place, operand.kind)
+            && (place.wide.is_none() || field.shape != Shape::AddressUniform)
+            && address.base.is_some()
+            && address.wide != slot.address_is_wide(is_extended)
+        {
+            return Err(EncodeError::Operand(name, slot.name));
+        }
+    }
+    Ok(word)
+}
+
+fn guard(pattern: &Pattern, guard: Option<Guard<PReg>>, file: RegFile) -> Option<u128> {
+    match guard {
+        None if pattern.has_guard => Some(7 << GUARD),
+        None => Some(0),
+        Some(Guard { reg, negated }) => {
+            let bits = u128::from(reg.index()) | u128::from(negated) << 3;
+            (pattern.has_guard && reg.file() == file).then_some(bits << GUARD)
+        }
+    }
+}
+
+/// The bits of the distance from the end of an instruction to a place in the code.
+fn target_bits(place: Place, target: i64, offset: u32) -> Option<u128> {
+    distance_bits(place, target - i64::from(offset) - i64::from(Program::INST_BYTES))
+}
+
+fn distance_bits(place: Place, distance: i64) -> Option<u128> {
+    let Place::Target { bits, low, shift } = place else { return None };
+    let scaled = distance >> shift;
+    let lower = low.put(scaled as u64 & ((1 << low.len) - 1))?;
+    (scaled << shift == distance).then_some(lower | bits.put_signed(scaled >> low.len)?)
+}
+
+/// The number of a register in its field.
+fn number(reg: Option<PReg>, file: RegFile) -> Option<u64> {
+    match reg {
+        Some(reg) => (reg.file() == file).then(|| u64::from(reg.index())),
+        None => Some(u64::from(file.count())),
+    }
+}
+
+fn operand_bits(slot: &Slot, field: &SlotField, operand: &Operand<PReg>, arch: Arch) -> Option<u128> {
+    match (field.place, operand.kind) {
+        (_, OperandKind::Zero(_)) if slot.never_zero.contains(arch) => None,
+        (Place::Complement(bits, _), OperandKind::Reg(reg)) if reg.file() == field.file => {
+            bits.put(u64::from(field.file.count() - reg.index()))
+        }
+        (Place::Complement(..), OperandKind::Zero(file)) if file == field.file => Some(0),
+        (Place::Number(bits, _), OperandKind::Reg(reg)) => bits.put(number(Some(reg), field.file)?),
+        (Place::Number(bits, _), OperandKind::Zero(file)) if file == field.file => {
+            bits.put(number(None, field.file)?)
+        }
+        (Place::Number(bits, _), OperandKind::Imm(value)) if field.shape == Shape::Immediate => {
+            match slot.imm {
+                ImmFormat::Scoreboard if value >= SCOREBOARDS => None,
+                ImmFormat::Named(names) if value as usize >= names.len() => None,
+                ImmFormat::Signed => bits.put_signed(i64::from(value as i32)),
+                _ => bits.put(u64::from(value)),
+            }
+        }
+        (Place::Target { .. }, OperandKind::Imm(value)) => {
+            distance_bits(field.place, i64::from(value as i32))
+        }
+        (Place::Split(low, high), OperandKind::Imm(value)) => {
+            let value = u64::from(value);
+            Some(low.put(value & ((1 << low.len) - 1))? | high.put(value >> low.len)?)
+        }
+        (Place::Absent, _) => (*operand == slot.default_operand()).then_some(0),
+        (Place::Number(bits, _), OperandKind::Special(reg)) => bits.put(u64::from(reg.code())),
+        (Place::Number(bits, _), OperandKind::Convergence(index)) => bits.put(u64::from(index)),
+        (Place::Constant { index, offset, bank }, kind) => {
+            let (register, byte, number_of_bank) = match kind {
+                OperandKind::Const { bank, offset } => (None, i64::from(offset), bank),
+                OperandKind::IndexedConst { bank, index, offset } => (Some(index), i64::from(offset), bank),
+                _ => return None,
+            };
+            if index.is_none() {
+                let byte = u64::try_from(byte).ok().filter(|_| register.is_none())?;
+                return Some(offset.put(byte)? | bank.put(u64::from(number_of_bank))?);
+            }
+            let file = field.file_of_index(slot);
+            let base = index.put(number(register, file)?)?;
+            Some(base | offset.put_signed(byte)? | bank.put(u64::from(number_of_bank))?)
+        }
+        (Place::Address(place), OperandKind::Mem(address))
+            if address.base.is_none() && place.needs_base.contains(arch) =>
+        {
+            None
+        }
+        (Place::Address(place), OperandKind::Mem(address)) => {
+            address_bits(place, field.shape, &address, arch)
+        }
+        _ => None,
+    }
+}
+
+fn address_bits(place: AddressPlace, shape: Shape, address: &Address<PReg>, arch: Arch) -> Option<u128> {
+    let mut bits = place.offset.put_signed(i64::from(address.offset))?;
+    match address.base {
+        None if place.base.is_none() => {}
+        base => bits |= place.base.put(number(base, RegFile::Gpr)?)?,
+    }
+    if shape == Shape::AddressUniform && !place.wide.is_none() {
+        let is_wide = if address.base.is_none() { zero_is_wide(arch) } else { address.wide };
+        bits |= place.wide.put(u64::from(is_wide))?;
+    }
+    let scale = match address.scale {
+        1 => 0,
+        4 => 1,
+        8 => 2,
+        16 => 3,
+        _ => return None,
+    };
+    bits |= place.scale.put(scale)?;
+    let uniform = match shape {
+        Shape::Address => return Some(bits),
+        Shape::AddressDescribed if address.uniform.is_none() => address.descriptor,
+        Shape::AddressDescribed => return None,
+        _ => address.uniform,
+    };
+    Some(bits | place.uniform.put(number(uniform, RegFile::Ugpr)?)?)
+}
+
+/// How many scoreboards there are.
+pub(super) const SCOREBOARDS: u32 = 6;
+
+/// Whether RZ beside a pair of uniform registers counts as a pair: until sm_89.
+pub(super) fn zero_is_wide(arch: Arch) -> bool {
+    arch < Arch::Sm90
+}
+
+fn sign_bits(signs: Signs, halves: Halves, flags: OperandFlags) -> Option<u128> {
+    let one = |place: Bits, is_set: bool| place.put(u64::from(is_set));
+    let half = if signs.half.is_none() { 0 } else { u64::from(halves.code(flags.half)) };
+    Some(one(signs.neg, flags.neg || flags.not)? | one(signs.abs, flags.abs)? | signs.half.put(half)?)
+}

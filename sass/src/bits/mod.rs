@@ -1,0 +1,76 @@
+//! Machine code: an instruction as 128 bits, and back.
+//!
+//! ```
+//! use ptxc_sass::{Arch, bits};
+//!
+//! // IADD3 R2, R3, R4, RZ, 2 cycles before the next instruction, as nvdisasm -hex shows it in two words.
+//! let word = 0x000f_e400_07ff_e0ff_u128 << 64 | 0x0000_0004_0302_7210;
+//! let coded = bits::decode(word, 0, Arch::Sm90)?;
+//! assert_eq!(coded.inst.to_string(), "IADD3 R2, R3, R4, RZ");
+//! assert_eq!(coded.control.stall, 2);
+//! assert_eq!(bits::encode(&coded, 0, Arch::Sm90, |_| None), Ok(word));
+//! # Ok::<(), bits::DecodeError>(())
+//! ```
+//!
+//! Both directions go by [patterns](pattern): a row of the table in one of its [forms](crate::table::Form) on one
+//! architecture. A pattern says of each of the bits 0 to 104 whether it is constant or belongs to one field. Bits that
+//! nothing names are constant and zero, so that what is decoded is encoded to the same bits again. Neither direction
+//! allocates.
+
+mod decode;
+mod encode;
+mod error;
+mod pattern;
+
+pub use decode::decode;
+pub use encode::encode;
+pub use error::{DecodeError, EncodeError};
+
+use crate::arch::Arch;
+use crate::table::{Op, Place, Shape};
+
+/// The lowest bit of the guard's field; its number has three bits, its complement the one above.
+const GUARD: u8 = 12;
+
+/// The bits of the operation.
+const OPERATION: u128 = 0xfff;
+
+/// Whether the encoding of a row is known on an architecture.
+pub fn is_settled(op: Op, arch: Arch) -> bool {
+    !pattern::Patterns::of(arch).of_op(op).is_empty()
+}
+
+/// The shapes of operands, one a slot, in which a row can be encoded on an architecture.
+pub fn forms(op: Op, arch: Arch) -> Vec<Vec<Shape>> {
+    let shapes = |pattern: &pattern::Pattern| pattern.slots.iter().map(|slot| slot.shape).collect();
+    pattern::Patterns::of(arch).of_op(op).iter().map(shapes).collect()
+}
+
+/// How many bits the offset has of an address in the slot that names no uniform register.
+pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
+    let patterns = pattern::Patterns::of(arch).of_op(op);
+    let of_slot = |pattern: &pattern::Pattern| {
+        let index = op.row().slot(slot.name)?;
+        match (pattern.slots[index].shape, pattern.slots[index].place) {
+            (Shape::AddressUniform | Shape::AddressDescribed, _) => None,
+            (_, Place::Address(place)) => Some(place.offset.len),
+            _ => None,
+        }
+    };
+    patterns.iter().find_map(of_slot).unwrap_or(OFFSET_LEN)
+}
+
+/// The bits of an offset where the encoding is not known.
+const OFFSET_LEN: u8 = 24;
+
+/// The operations that a row has in its forms on an architecture, each once: the lowest twelve bits of the words.
+pub fn opcodes(op: Op, arch: Arch) -> Vec<u16> {
+    let patterns = pattern::Patterns::of(arch).of_op(op);
+    let mut found: Vec<u16> = patterns.iter().map(|pattern| (pattern.value & OPERATION) as u16).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! What must hold for every pattern, and that instructions made at random survive both directions.
+
+use std::collections::BTreeMap;
+
+use super::pattern::Patterns;
+use super::{decode, encode};
+use crate::arch::Arch;
+use crate::control::Control;
+use crate::table::{FormCode, Op};
+
+#[test]
+fn no_bit_is_claimed_twice() {
+    for arch in Arch::ALL {
+        for pattern in Patterns::of(arch).all() {
+            let row = pattern.op.row();
+            let mut claimed: u128 = 0xfff;
+            let fixed = row.fixed.iter().filter(|fixed| fixed.archs.contains(arch));
+            let fixed = fixed.map(|fixed| ("a fixed bit", fixed.bits.mask()));
+            let guard = pattern.has_guard.then_some(("the guard", 0xf000));
+            for (name, mask) in pattern.field_masks().chain(fixed).chain(guard) {
+                assert_eq!(
+                    claimed & mask,
+                    0,
+                    "{:?} on {arch}: {name} at bit {}",
+                    pattern.op,
+                    mask.trailing_zeros()
+                );
+                let control = mask >> Control::LOWEST_BIT | mask >> Control::PM_BIT & 3;
+                assert_eq!(control, 0, "{:?} on {arch}: {name}", pattern.op);
+                claimed |= mask;
+            }
+            assert_eq!(
+                pattern.value & !pattern.constant,
+                0,
+                "{:?} on {arch}: fixed bits in a field",
+                pattern.op
+            );
+        }
+    }
+}
+
+/// Two patterns that some word satisfies both are those of one opcode of which one is a special case of the other.
+#[test]
+fn words_have_one_meaning() {
+    for arch in Arch::ALL {
+        let mut of_code: BTreeMap<u16, Vec<_>> = BTreeMap::new();
+        for pattern in Patterns::of(arch).all() {
+            of_code.entry((pattern.value & 0xfff) as u16).or_default().push(pattern);
+        }
+        for (code, patterns) in of_code {
+            for (index, one) in patterns.iter().enumerate() {
+                for other in &patterns[..index] {
+                    let both = one.constant & other.constant;
+                    let differ = (one.value ^ other.value) & both != 0;
+                    let contained = both == one.constant || both == other.constant;
+                    let modes = one.mods.iter().any(|_| one.op != other.op);
+                    assert!(
+                        differ || contained || modes,
+                        "{code:#x}: {:?} and {:?} on {arch}",
+                        one.op,
+                        other.op
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn forms_have_opcodes_of_their_own() {
+    for &op in Op::ALL {
+        let row = op.row();
+        let uppers = row.forms.iter().filter(|form| matches!(form.code, FormCode::Upper(upper) if upper > 7));
+        assert_eq!(uppers.count(), 0, "{op:?}");
+    }
+}
+
+#[test]
+fn words_of_ptxas_survive() {
+    let words: [(u128, &str); 5] = [
+        // PM bits and a batch code.
+        (0x140f_cac0_07ff_e0ff_0000_0004_0302_7210, "IADD3 R2, R3, R4, RZ"),
+        (0x000f_e400_07ff_e0ff_0000_0004_0302_7210, "IADD3 R2, R3, R4, RZ"),
+        (0x000f_da00_0bf0_6270_0000_0008_0000_7c0c, "ISETP.GE.AND P0, PT, R0, UR8, PT"),
+        (0x000f_e400_078e_c0ff_ffff_ffe0_0808_7812, "LOP3.LUT R8, R8, 0xffffffe0, RZ, 0xc0, !PT"),
+        (0x000f_e400_0000_0f00_0000_00ff_0059_7202, "MOV R89, RZ"),
+    ];
+    for (word, text) in words {
+        let coded = decode(word, 0, Arch::Sm90).unwrap_or_else(|why| panic!("{text}: {why}"));
+        assert_eq!(coded.inst.to_string(), text);
+        assert_eq!(encode(&coded, 0, Arch::Sm90, |_| None), Ok(word), "{text}");
+    }
+}

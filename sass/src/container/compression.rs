@@ -1,0 +1,50 @@
+//! Entries of a fatbin as they were before compression.
+//!
+//! fatbinary compresses with zstd (`--compress-mode=size`, and `balance`, the default since toolkit 13) or with bare blocks
+//! of LZ4 (`speed`, and every toolkit before). The header of an entry says how many bytes come out: more are an error,
+//! fewer too, and memory grows with what comes out, not with what the header claims.
+
+use std::io::Read;
+
+use super::MAX_IMAGE;
+use super::error::ContainerError;
+
+/// How an entry is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    Lz4,
+    Zstd,
+}
+
+/// A byte of an LZ4 block stands for at most so many.
+const LZ4_RATIO: u64 = 255;
+
+/// The bytes that `packed` stands for, which are `size` ones.
+pub(super) fn unpack(packed: &[u8], compression: Compression, size: u64) -> Result<Vec<u8>, ContainerError> {
+    let packed_size = packed.len() as u64;
+    let limit = match compression {
+        Compression::Lz4 => packed_size.saturating_mul(LZ4_RATIO).min(MAX_IMAGE),
+        Compression::Zstd => MAX_IMAGE,
+    };
+    if size > limit {
+        return Err(ContainerError::TooLarge(size));
+    }
+    let failed = |why: String| ContainerError::Compression(why);
+    let unpacked = match compression {
+        Compression::Lz4 => {
+            lz4_flex::block::decompress(packed, size as usize).map_err(|error| failed(error.to_string()))?
+        }
+        _ => {
+            let frame =
+                ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| failed(error.to_string()))?;
+            let mut unpacked = Vec::new();
+            let read = frame.take(size.saturating_add(1)).read_to_end(&mut unpacked);
+            read.map_err(|error| failed(error.to_string()))?;
+            unpacked
+        }
+    };
+    if unpacked.len() as u64 != size {
+        return Err(failed(format!("they become {} bytes, not {size}", unpacked.len())));
+    }
+    Ok(unpacked)
+}

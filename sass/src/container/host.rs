@@ -1,0 +1,81 @@
+//! Files of the host's linker: objects, shared objects and programs in ELF, and archives of them.
+//!
+//! nvcc puts fatbins into the section `.nv_fatbin`, and what device code of other files is linked to into `__nv_relfatbin`.
+//! The linker joins the sections of its inputs, so each may hold several containers.
+
+use object::read::archive::ArchiveFile;
+use object::{Object, ObjectSection};
+
+use super::error::ContainerError;
+use super::{Visit, fatbin};
+
+/// What an archive begins with.
+pub(super) const ARCHIVE: &[u8] = b"!<arch>\n";
+
+/// The sections that hold fatbins.
+const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
+
+/// Goes through the fatbins of a file in ELF.
+pub(super) fn fatbins(bytes: &[u8], visit: &mut Visit<'_>) {
+    let file = match object::File::parse(bytes) {
+        Ok(file) => file,
+        Err(why) => return visit.broken(ContainerError::Malformed(why.to_string())),
+    };
+    let sections = file.sections();
+    let mut parts: Vec<(u64, u64)> = sections
+        .filter(|section| section.name_bytes().is_ok_and(|name| SECTIONS.contains(&name)))
+        .filter_map(|section| section.file_range())
+        .collect();
+    if parts.is_empty() {
+        return visit.broken(ContainerError::NoFatbin);
+    }
+    parts.sort_unstable();
+    let mut end = 0;
+    for (start, size) in parts {
+        if start < end {
+            visit.broken(ContainerError::Overlapping("sections"));
+            continue;
+        }
+        end = start.saturating_add(size);
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        match range.and_then(|(start, end)| bytes.get(start..end)) {
+            Some(content) => fatbin::entries(content, visit),
+            None => visit.broken(ContainerError::Truncated("a section")),
+        }
+    }
+}
+
+/// Goes through the members of an archive. A member without device code is none of our business.
+pub(super) fn archive(bytes: &[u8], visit: &mut Visit<'_>) {
+    let mut found_any = false;
+    let archive = match ArchiveFile::parse(bytes) {
+        Ok(archive) => archive,
+        Err(why) => return visit.broken(ContainerError::Malformed(why.to_string())),
+    };
+    for member in archive.members() {
+        let member = match member.and_then(|member| Ok((member.name(), member.data(bytes)?))) {
+            Ok(member) => member,
+            Err(why) => {
+                visit.place.member = None;
+                return visit.broken(ContainerError::Malformed(why.to_string()));
+            }
+        };
+        let (name, data) = member;
+        visit.place.member = Some(String::from_utf8_lossy(name).into_owned());
+        if data.starts_with(&object::elf::ELFMAG) && !super::code::is_cubin(data) && !has_fatbins(data) {
+            continue;
+        }
+        found_any |= super::object(data, visit);
+    }
+    visit.place.member = None;
+    if !found_any {
+        visit.broken(ContainerError::NoFatbin);
+    }
+}
+
+/// Whether a file in ELF has a section with fatbins, or can't be read so that this is to be said.
+fn has_fatbins(bytes: &[u8]) -> bool {
+    object::File::parse(bytes).map_or(true, |file| {
+        file.sections().any(|section| section.name_bytes().is_ok_and(|name| SECTIONS.contains(&name)))
+    })
+}

@@ -1,0 +1,167 @@
+//! The text of disassemblers: code by its encodings.
+//!
+//! `nvdisasm -hex`, with `-c` or without, and `cuobjdump -sass` print behind each instruction its two 64-bit words. These
+//! are taken, and not the text in front of them, so that what is shown does not depend on how others spell it. Lines
+//! `.text.K:` and `Function : K` begin a section of code, and a label that is not one of a branch begins a function in it.
+
+use std::borrow::Cow;
+
+use super::error::ContainerError;
+use super::{Function, Image, MAX_NAME};
+use crate::arch::Arch;
+use crate::program::Program;
+use crate::text::source::{Line, Source};
+
+/// An image, or why there is none.
+type Read = Result<Image<'static>, ContainerError>;
+
+/// The images of a text: a new one begins where the architecture is named.
+pub(super) fn images(bytes: &[u8]) -> Result<Vec<Read>, ContainerError> {
+    // Neither a text nor anything else that is known.
+    let text = std::str::from_utf8(bytes).map_err(|_| ContainerError::Unknown)?;
+    if !text.contains("/*") {
+        return Err(ContainerError::Unknown);
+    }
+    let source = Source::new(text);
+    let mut reading = Reading::default();
+    for line in source.lines() {
+        reading.line(&line)?;
+    }
+    reading.finish()
+}
+
+#[derive(Default)]
+struct Reading {
+    images: Vec<Read>,
+    /// Whether a section of code is being read.
+    in_code: bool,
+    /// Instructions so far in the section, in bytes.
+    offset: u32,
+    /// The lower word of an instruction whose upper one is still to come.
+    lower: Option<u64>,
+    instructions: usize,
+}
+
+fn malformed(line: &Line<'_>, what: &str) -> ContainerError {
+    // A place in bytes says little of a text; the line itself says more.
+    let code: String = line.code.chars().take(60).collect();
+    ContainerError::Malformed(format!("{what}: `{code}`"))
+}
+
+impl Reading {
+    fn line(&mut self, line: &Line<'_>) -> Result<(), ContainerError> {
+        if let Some(name) = line.code.strip_prefix("Function :") {
+            self.section(line, name.trim())?;
+        } else if let Some(arch) = architecture(line.code) {
+            self.images.push(arch.map(|arch| Image { arch: Some(arch), functions: Vec::new() }));
+            self.in_code = false;
+        } else if let Some(label) = line.code.strip_suffix(':').filter(|label| !label.contains(' ')) {
+            match label.strip_prefix(".text.") {
+                // The label of a section, behind the directive for it, is the second of its kind.
+                Some(name) => self.section(line, name)?,
+                None if label.starts_with('.') => {}
+                None if self.in_code => self.function(line, label)?,
+                None => {}
+            }
+        } else if line.code.starts_with(".section") {
+            self.in_code = false;
+            let name = line.code[".section".len()..].trim_start().split([',', ' ', '\t']).next();
+            if let Some(name) = name.and_then(|name| name.strip_prefix(".text.")) {
+                self.section(line, name)?;
+            }
+        }
+        for &word in &line.words {
+            self.word(line, word)?;
+        }
+        Ok(())
+    }
+
+    /// A section of code begins.
+    fn section(&mut self, line: &Line<'_>, name: &str) -> Result<(), ContainerError> {
+        let functions = match self.images.last() {
+            Some(Ok(image)) => &image.functions[..],
+            _ => &[],
+        };
+        let is_here = |last: &Function<'_>| last.name == name && last.is_empty() && last.start == 0;
+        if self.in_code && functions.last().is_some_and(is_here) {
+            return Ok(());
+        }
+        self.in_code = true;
+        self.offset = 0;
+        self.function(line, name)
+    }
+
+    fn function(&mut self, line: &Line<'_>, name: &str) -> Result<(), ContainerError> {
+        if self.lower.is_some() {
+            return Err(malformed(line, "an instruction lacks its second word"));
+        }
+        if name.len() > MAX_NAME {
+            return Err(ContainerError::Malformed(format!("a name has {} bytes", name.len())));
+        }
+        if self.images.is_empty() {
+            self.images.push(Ok(Image { arch: None, functions: Vec::new() }));
+        }
+        // Code that can't be shown is passed over.
+        let Some(Ok(Image { functions, .. })) = self.images.last_mut() else { return Ok(()) };
+        // A label in front of the first instruction is the function's own name.
+        if functions.last().is_some_and(|last| last.is_empty() && last.start == self.offset) {
+            functions.pop();
+        }
+        functions.push(Function {
+            name: Cow::Owned(name.to_string()),
+            start: self.offset,
+            code: Cow::Owned(Vec::new()),
+        });
+        Ok(())
+    }
+
+    fn word(&mut self, line: &Line<'_>, word: u64) -> Result<(), ContainerError> {
+        if !self.in_code {
+            return Err(malformed(line, "an instruction stands in no function"));
+        }
+        let Some(lower) = self.lower.take() else {
+            // Without what is left out, targets of branches would be wrong.
+            if line.offset.is_some_and(|offset| offset != self.offset) {
+                return Err(malformed(line, "an instruction is not where it says"));
+            }
+            self.lower = Some(word);
+            return Ok(());
+        };
+        if let Some(Ok(image)) = self.images.last_mut()
+            && let Some(function) = image.functions.last_mut()
+        {
+            function.code.to_mut().extend(lower.to_le_bytes().into_iter().chain(word.to_le_bytes()));
+        }
+        let next = self.offset.checked_add(Program::INST_BYTES);
+        self.offset = next.ok_or_else(|| malformed(line, "there is more code than there are addresses"))?;
+        self.instructions += 1;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<Read>, ContainerError> {
+        if self.lower.is_some() {
+            return Err(ContainerError::Truncated("an instruction"));
+        }
+        if self.instructions == 0 {
+            return Err(ContainerError::NoEncoding);
+        }
+        self.images.retain(|image| image.as_ref().map_or(true, |image| !image.functions.is_empty()));
+        // `code for sm_90` and `.target sm_90` say the same.
+        self.images.dedup_by(|image, before| image.is_err() && image == before);
+        Ok(self.images)
+    }
+}
+
+/// The architecture that a line names: `.target sm_90`, or `arch = sm_90` of cuobjdump, of which the first is enough
+/// where both are there.
+fn architecture(code: &str) -> Option<Result<Arch, ContainerError>> {
+    let name = match code.strip_prefix(".target") {
+        Some(name) => name.trim(),
+        None => code.strip_prefix("code for")?.trim(),
+    };
+    let number = name.strip_prefix("sm_")?.trim_end_matches(['a', 'f']);
+    Some(number.parse().map_err(|_| ContainerError::Unknown).and_then(|number| {
+        let known = Arch::ALL.into_iter().find(|arch| arch.number() == number);
+        known.ok_or(ContainerError::Arch(number))
+    }))
+}

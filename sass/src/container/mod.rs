@@ -1,0 +1,201 @@
+//! Where machine code is in files: [images](visit) in containers, and the [functions](Image) in an image.
+//!
+//! | bytes | what is looked at |
+//! |---|---|
+//! | a cubin: an ELF file of NVIDIA's machine | its sections `.text.…` |
+//! | a fatbin | each entry that is a cubin, compressed or not |
+//! | an object, a shared object or a program of the host | the fatbins in `.nv_fatbin` and `__nv_relfatbin` |
+//! | an archive | each member that is one of these |
+//! | text of `nvdisasm -hex` or `cuobjdump -sass` | the encodings behind the instructions |
+//!
+//! ```
+//! use ptxc_sass::container::{Found, visit};
+//!
+//! let mut messages = Vec::new();
+//! visit(b"no such file", &mut |_, found| match found {
+//!     Found::Image(image) => messages.push(format!("{} functions", image.functions.len())),
+//!     Found::Skipped(content) => messages.push(format!("{content} left out")),
+//!     Found::Broken(why) => messages.push(why.to_string()),
+//! });
+//! assert_eq!(messages, ["there is no machine code of a kind that is known here"]);
+//! ```
+//!
+//! Files are untrusted: any bytes give images or errors, what is broken does not hide what comes behind it, and
+//! memory stays within a small multiple of the file and the largest image, which [`MAX_IMAGE`] limits. Images are handed
+//! out one after the other, so that of a library with thousands one is unpacked at a time. Nothing recurses: an archive
+//! in an archive, or a fatbin in a fatbin, is no image. Linear in the bytes, and sorting each image's symbols.
+
+mod code;
+mod compression;
+mod error;
+mod fatbin;
+mod host;
+mod listing;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub use error::ContainerError;
+
+use crate::arch::Arch;
+
+/// The most bytes that an image may be unpacked to.
+pub const MAX_IMAGE: u64 = 1 << 29;
+
+/// The most bytes of a function's name.
+pub const MAX_NAME: usize = 1 << 16;
+
+/// Machine code of one architecture: what a cubin has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image<'a> {
+    /// The architecture; `None` where a text does not say it.
+    pub arch: Option<Arch>,
+    /// Its functions, in the order of the file.
+    pub functions: Vec<Function<'a>>,
+}
+
+/// The code of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function<'a> {
+    /// Its symbol.
+    pub name: Cow<'a, str>,
+    /// Where it begins in its section, in bytes; targets of branches count from the section's beginning.
+    pub start: u32,
+    /// The instructions, 16 bytes each.
+    pub code: Cow<'a, [u8]>,
+}
+
+impl Function<'_> {
+    /// The number of instructions.
+    pub fn len(&self) -> usize {
+        self.code.len() / 16
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The words of some of its instructions, with their offsets in the section, in bytes.
+    pub fn words(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = (u32, u128)> + '_ {
+        let (chunks, _) = self.code.as_chunks::<16>();
+        let range = range.start.min(chunks.len())..range.end.min(chunks.len());
+        let first = self.start.wrapping_add(range.start as u32 * 16);
+        let words = chunks[range].iter().map(|bytes| u128::from_le_bytes(*bytes));
+        (0u32..).map(move |index| first.wrapping_add(index * 16)).zip(words)
+    }
+}
+
+/// Where in a file something is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The member of the archive.
+    pub member: Option<String>,
+    /// Images, and what could have been one, are counted from 1 through the file; 0 is the file or the member itself.
+    pub number: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.member, self.number) {
+            (None, 0) => f.write_str("the file"),
+            (Some(member), 0) => write!(f, "member {member}"),
+            (None, number) => write!(f, "image {number}"),
+            (Some(member), number) => write!(f, "image {number} ({member})"),
+        }
+    }
+}
+
+/// What is found at a place.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// An image.
+    Image(Image<'a>),
+    /// No machine code, by intention.
+    Skipped(Content),
+    /// Something that can't be read.
+    Broken(ContainerError),
+}
+
+/// What an entry of a fatbin holds that is no machine code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// PTX, to be compiled when the program runs.
+    Ptx,
+    /// An intermediate form, to be compiled when the program is linked.
+    LinkTime,
+    /// Something of another kind, by the number that the entry has.
+    Other(u16),
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Content::Ptx => f.write_str("PTX"),
+            Content::LinkTime => f.write_str("intermediate code for the linker"),
+            Content::Other(kind) => write!(f, "an entry of kind {kind}"),
+        }
+    }
+}
+
+/// Counts places and hands out what is found there.
+struct Visit<'v> {
+    place: Place,
+    count: u32,
+    each: &'v mut dyn FnMut(&Place, Found<'_>),
+}
+
+impl Visit<'_> {
+    /// Something at a place of its own.
+    fn next(&mut self, found: Found<'_>) {
+        self.count += 1;
+        self.place.number = self.count;
+        (self.each)(&self.place, found);
+    }
+
+    /// The bytes of a cubin.
+    fn cubin(&mut self, bytes: &[u8]) {
+        let found = match code::image(bytes) {
+            Ok(image) => Found::Image(image),
+            Err(why) => Found::Broken(why),
+        };
+        self.next(found);
+    }
+
+    /// What is wrong with the file or member as a whole.
+    fn broken(&mut self, why: ContainerError) {
+        self.place.number = 0;
+        (self.each)(&self.place, Found::Broken(why));
+    }
+}
+
+/// Calls a function with each image in a file, in the order of the file, and with what is no image or broken.
+pub fn visit(bytes: &[u8], each: &mut dyn FnMut(&Place, Found<'_>)) {
+    let mut visit = Visit { place: Place::default(), count: 0, each };
+    if bytes.starts_with(host::ARCHIVE) {
+        host::archive(bytes, &mut visit);
+    } else if !object(bytes, &mut visit) {
+        match listing::images(bytes) {
+            Ok(images) => images
+                .into_iter()
+                .for_each(|image| visit.next(image.map_or_else(Found::Broken, Found::Image))),
+            Err(why) => visit.broken(why),
+        }
+    }
+}
+
+/// Goes through something that is no archive and no text; whether it is.
+fn object(bytes: &[u8], visit: &mut Visit<'_>) -> bool {
+    if code::is_cubin(bytes) {
+        visit.cubin(bytes);
+    } else if fatbin::is_fatbin(bytes) {
+        fatbin::entries(bytes, visit);
+    } else if bytes.starts_with(&object::elf::ELFMAG) {
+        host::fatbins(bytes, visit);
+    } else {
+        return false;
+    }
+    true
+}

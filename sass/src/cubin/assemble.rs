@@ -1,0 +1,331 @@
+//! Programs to contents.
+//!
+//! In: the finished kernels of one module. Out: a [`Cubin`] that holds their code as bits, what they need of a launch, and
+//! the variables that they name.
+//!
+//! - **Code**: a kernel's own, and behind it the functions that it calls. Calls and returns name offsets of the section.
+//!   Up to the next multiple of 128 bytes, which is what an instruction cache fetches, follow a branch to itself and `NOP`s,
+//!   as behind NVIDIA's code.
+//! - **Registers**: NVIDIA's compiler announces two more than the code names, and so do we, as far as the launch bounds leave
+//!   room for them.
+//! - **Variables**: one is at its place in constant bank 3; the address of one in global memory is written to its place in bank
+//!   4 by the loader, which also fills in the addresses that variables hold. The address of a function counts from
+//!   the kernel that calls it, so that no loader is needed for it, but all kernels must have it at the same place.
+//!
+//! Linear in the code, but for sorting the variables.
+
+use rustc_hash::FxHashMap;
+
+use super::contents::{
+    Abi, Bank, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
+};
+use super::error::CubinError;
+use super::relocation::{Relocation, RelocationKind};
+use super::write::CODE_ALIGN;
+use crate::arch::Arch;
+use crate::bits;
+use crate::control::Control;
+use crate::inst::Inst;
+use crate::memory_order::{Space, space};
+use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
+use crate::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program, Resources};
+use crate::register::PReg;
+use crate::table::Op;
+use crate::variable::{Pointer, Section, Variable, union};
+
+/// A kernel that goes into a cubin.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    /// The kernel with what it calls.
+    pub program: &'a Program,
+    /// The source lines of its instructions, by ascending offset; none for a file without lines.
+    pub lines: Vec<Line>,
+}
+
+/// What is to be known of a module beside its kernels.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The architecture of all kernels.
+    pub arch: Arch,
+    /// The layout of the file.
+    pub abi: Abi,
+    /// The names of the source files, by the numbers in lines.
+    pub files: Vec<String>,
+}
+
+/// Registers that a launch sets aside beyond those that the code names.
+const EXTRA_REGISTERS: u32 = 2;
+/// The most registers of a thread.
+const MOST_REGISTERS: u32 = 255;
+/// Registers of a multiprocessor for each lane of its warps.
+const REGISTERS_A_LANE: u64 = 65_536 / 32;
+
+/// Assembles kernels.
+///
+/// # Errors
+/// An instruction without encoding, and an address that a cubin can't hold: of a function that kernels have at different
+/// places, of what is not in the module, or a piece of one that no relocation writes.
+pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinError> {
+    let mut functions = Vec::new();
+    for source in sources {
+        functions.push(kernel(source, module.abi)?);
+    }
+    let all = union(sources.iter().map(|source| &source.program.variables[..]));
+    let places: FxHashMap<&str, &Variable> =
+        all.iter().map(|&variable| (&*variable.name, variable)).collect();
+    let mut variables = Vec::new();
+    let mut addresses = Vec::new();
+    // The ends of the variables with and without content.
+    let mut ends = [0u64; 2];
+    for variable in &all {
+        let has_content = variable.section == Section::Constant
+            || !variable.bytes.is_empty()
+            || !variable.pointers.is_empty();
+        let align = u64::from(variable.align.max(1));
+        within_bank(
+            "constants and addresses",
+            match variable.section {
+                Section::Constant => variable.place.saturating_add(variable.size),
+                Section::Global => variable.place.saturating_add(8),
+            },
+        )?;
+        let offset = match variable.section {
+            Section::Constant => u64::from(variable.place),
+            Section::Global => {
+                let end = &mut ends[usize::from(has_content)];
+                let offset = end.next_multiple_of(align);
+                *end = offset + u64::from(variable.size);
+                let (at, kind) = (u64::from(variable.place), RelocationKind::ABS_64);
+                addresses.push(Relocation { at, kind, target: variable.name.clone(), addend: 0 });
+                offset
+            }
+        };
+        let mut bytes = if has_content { variable.bytes.clone() } else { Vec::new() };
+        bytes.resize(if has_content { variable.size as usize } else { 0 }, 0);
+        let mut relocations = Vec::new();
+        for pointer in &variable.pointers {
+            match address(variable, pointer, &places, sources)? {
+                Address::Known(value) => put(&mut bytes, pointer, value),
+                Address::OfLoader(relocation) => relocations.push(relocation),
+            }
+        }
+        variables.push(GlobalVariable {
+            section: variable.section,
+            has_content,
+            offset,
+            name: variable.name.clone(),
+            size: u64::from(variable.size),
+            align,
+            bytes,
+            relocations,
+        });
+    }
+    addresses.sort_unstable();
+    variables.sort_by_key(|one| (one.section, !one.has_content, one.offset));
+    let address_bytes = addresses.iter().map(|one| one.at + 8).max().unwrap_or(0);
+    let Module { arch, abi, files } = module;
+    Ok(Cubin { arch, accelerated: false, abi, functions, variables, address_bytes, addresses, files })
+}
+
+/// An address in the content of a variable.
+enum Address {
+    Known(u64),
+    OfLoader(Relocation),
+}
+
+fn address(
+    holder: &Variable,
+    pointer: &Pointer,
+    places: &FxHashMap<&str, &Variable>,
+    sources: &[Source<'_>],
+) -> Result<Address, CubinError> {
+    let unsupported = |what: String| Err(CubinError::Unsupported(what));
+    let Pointer { target, addend, .. } = pointer;
+    let Some(variable) = places.get(target.as_str()) else {
+        // Each kernel that has the variable has the function too, or can't call it.
+        let users = sources.iter().filter(|source| source.program.variables.contains(holder));
+        let mut starts: Vec<u32> = users
+            .flat_map(|source| &source.program.functions)
+            .filter(|function| function.name == *target)
+            .filter_map(|function| function.start)
+            .collect();
+        starts.dedup();
+        return match starts[..] {
+            [start] => {
+                Ok(Address::Known(u64::from(start * Program::INST_BYTES).wrapping_add_signed(*addend)))
+            }
+            [] => unsupported(format!("the address of `{target}` in `{}`", holder.name)),
+            _ => unsupported(format!(
+                "the address of the function `{target}`, which kernels have at different places,"
+            )),
+        };
+    };
+    if variable.section == Section::Constant && !pointer.generic {
+        return Ok(Address::Known(u64::from(variable.place).wrapping_add_signed(*addend)));
+    }
+    let kind = match (pointer.bytes, pointer.shift) {
+        (8, 0) => RelocationKind::GENERIC_64,
+        (4, 0) => RelocationKind::GENERIC_32,
+        (1, shift) if shift % 8 == 0 && shift < 64 => RelocationKind::generic_byte(shift / 8),
+        (bytes, shift) => {
+            let piece = format!("{bytes} bytes, {shift} bits up, of the address of `{target}`");
+            return unsupported(piece);
+        }
+    };
+    let at = u64::from(pointer.at);
+    Ok(Address::OfLoader(Relocation { at, kind, target: target.clone(), addend: *addend }))
+}
+
+/// Writes an address that is known already.
+fn put(bytes: &mut [u8], pointer: &Pointer, value: u64) {
+    let value = value.checked_shr(u32::from(pointer.shift)).unwrap_or(0);
+    let at = bytes.iter_mut().skip(pointer.at as usize).take(usize::from(pointer.bytes));
+    at.zip(value.to_le_bytes()).for_each(|(place, byte)| *place = byte);
+}
+
+/// Assembles one kernel.
+fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
+    let program = source.program;
+    let needs = &program.resources;
+    let mut code = encode(program)?;
+    pad(program, &mut code)?;
+    let own: Vec<(u32, &str)> = {
+        let starts = program.functions.iter().skip(1).filter_map(|one| Some((one.start?, &*one.name)));
+        let mut list: Vec<_> = starts.collect();
+        list.sort_unstable();
+        list
+    };
+    let ends = own.iter().skip(1).map(|(start, _)| *start).chain([program.insts.len() as u32]);
+    let parts = own.iter().zip(ends).map(|(&(start, name), end)| Part {
+        name: name.to_string(),
+        offset: start * Program::INST_BYTES,
+        size: end.saturating_sub(start) * Program::INST_BYTES,
+    });
+    let ends = program.params.iter().map(|param| param.offset.saturating_add(param.size));
+    let end = ends.max().unwrap_or(0);
+    within_bank("parameters", end.saturating_add(program.arch.param_base()))?;
+    let table_ends = program.tables.iter().map(|table| table.offset.saturating_add(4));
+    within_bank("jump tables", table_ends.max().unwrap_or(0))?;
+    let ends = program.literals.iter().map(|one| one.offset.saturating_add(4 * one.words.len() as u32));
+    within_bank("literals", ends.max().unwrap_or(0))?;
+    let bank_0 = vec![0; (program.arch.param_base() + end) as usize];
+    let mut banks = vec![Bank { number: 0, bytes: bank_0, relocations: Vec::new() }];
+    let tables = program.table_bank();
+    if !tables.is_empty() {
+        banks.push(Bank { number: JUMP_TABLE_BANK, bytes: tables, relocations: Vec::new() });
+    }
+    let insts = || program.insts.iter().zip((0u32..).step_by(Program::INST_BYTES as usize));
+    let calls = insts().any(|(coded, _)| matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT));
+    let call_stack = calls.then_some(match abi {
+        // The older layout has no depth that is not known.
+        Abi::V8 if needs.open_stack != 0 => u32::MAX,
+        _ => 0,
+    });
+    let uses_shared = needs.shared_bytes > 0
+        || insts().any(|(coded, _)| matches!(space(coded.inst.op), Some(Space::Shared | Space::Generic)));
+    let branch = |table: &crate::program::JumpTable| IndirectBranch {
+        offset: table.branch * Program::INST_BYTES,
+        targets: program.table_words(*table).collect(),
+    };
+    Ok(Function {
+        name: program.name.clone(),
+        is_kernel: true,
+        code,
+        parts: parts.collect(),
+        params: program.params.iter().map(|one| Param { offset: one.offset, size: one.size }).collect(),
+        registers: registers(needs),
+        max_registers: if needs.max_registers == 0 { MOST_REGISTERS } else { needs.max_registers },
+        barriers: needs.barriers,
+        shared_bytes: uses_shared.then_some(u64::from(needs.shared_bytes)),
+        frame_bytes: needs.local_bytes,
+        stack_bytes: needs.local_bytes,
+        call_stack,
+        launch: Launch::of(needs),
+        banks,
+        exits: insts().filter(|(coded, _)| coded.inst.op == Op::EXIT).map(|(_, offset)| offset).collect(),
+        branches: program.tables.iter().map(branch).collect(),
+        relocations: Vec::new(),
+        lines: source.lines.clone(),
+    })
+}
+
+/// Whether data that ends there fits into a constant bank.
+fn within_bank(what: &str, end: u32) -> Result<(), CubinError> {
+    if end > CONSTANT_BANK_BYTES {
+        return Err(CubinError::Unsupported(format!(
+            "{what} beyond {CONSTANT_BANK_BYTES} bytes of a constant bank"
+        )));
+    }
+    Ok(())
+}
+
+/// The registers that a launch sets aside for a thread: two more than the code names, unless the kernel's directives or
+/// the largest CTA that it allows leave none for them.
+fn registers(needs: &Resources) -> u32 {
+    let by_directive = (needs.max_registers != 0).then_some(needs.max_registers);
+    let by_threads = needs.threads().or(needs.max_threads()).map(|shape| {
+        let threads = shape.iter().map(|&side| u64::from(side.max(1))).fold(1, u64::saturating_mul);
+        let warps = threads.div_ceil(32);
+        (REGISTERS_A_LANE / warps / 8 * 8).min(u64::from(MOST_REGISTERS)) as u32
+    });
+    let limit = by_directive.into_iter().chain(by_threads).min().unwrap_or(MOST_REGISTERS);
+    needs.registers.saturating_add(EXTRA_REGISTERS).min(limit).max(needs.registers)
+}
+
+/// The bits of a program's code: 16 bytes an instruction, in their order.
+///
+/// # Errors
+/// The first instruction without encoding.
+pub fn encode(program: &Program) -> Result<Vec<u8>, CubinError> {
+    let mut code = Vec::with_capacity((program.insts.len() * INST).next_multiple_of(CODE_ALIGN));
+    for coded in &program.insts {
+        encode_one(program, coded, &mut code)?;
+    }
+    Ok(code)
+}
+
+/// Bytes of an instruction.
+const INST: usize = Program::INST_BYTES as usize;
+
+/// Adds the bits of an instruction.
+fn encode_one(program: &Program, coded: &Coded, code: &mut Vec<u8>) -> Result<(), CubinError> {
+    let offset = code.len() as u32;
+    let arch = program.arch;
+    let wrong = |why: String| CubinError::Code { function: program.name.clone(), offset, why };
+    let label = |label: Label| program.labels.get(label.0 as usize).map(|index| index * Program::INST_BYTES);
+    let names_function = |operand: &Operand<PReg>| matches!(operand.kind, OperandKind::Function(_));
+    let word = if coded.inst.operands.iter().any(names_function) {
+        let mut placed = coded.clone();
+        for operand in &mut placed.inst.operands {
+            let OperandKind::Function(FunctionIndex(index)) = operand.kind else { continue };
+            let function = program.functions.get(index as usize);
+            let start = function.and_then(|function| function.start).ok_or_else(|| {
+                let name = function.map_or("?", |function| &function.name);
+                wrong(format!("the function `{name}` is not part of the program"))
+            })?;
+            operand.kind = OperandKind::Code((start * Program::INST_BYTES) as i32);
+        }
+        bits::encode(&placed, offset, arch, label)
+    } else {
+        bits::encode(coded, offset, arch, label)
+    };
+    code.extend(word.map_err(|error| wrong(error.to_string()))?.to_le_bytes());
+    Ok(())
+}
+
+/// Fills the last line of the instruction cache, and adds one where a label stands behind the code.
+fn pad(program: &Program, code: &mut Vec<u8>) -> Result<(), CubinError> {
+    let is_named = program.labels.iter().any(|&index| index as usize == program.insts.len());
+    if code.len().is_multiple_of(CODE_ALIGN) && !is_named && !code.is_empty() {
+        return Ok(());
+    }
+    let control = Control { stall: 0, yield_hint: true, ..Control::plain() };
+    let here = Operand::code(code.len() as i32);
+    let end = Coded { inst: Inst::new(Op::BRA).ops([here]), control, loc: u32::MAX };
+    encode_one(program, &end, code)?;
+    let nothing = Coded { inst: Inst::new(Op::NOP), control, loc: u32::MAX };
+    while !code.len().is_multiple_of(CODE_ALIGN) {
+        encode_one(program, &nothing, code)?;
+    }
+    Ok(())
+}

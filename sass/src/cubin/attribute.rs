@@ -1,0 +1,223 @@
+//! Attributes: the records of which `.nv.info`, `.nv.info.K` and `.nv.compat` consist.
+//!
+//! A record is a format, a code, and a value: nothing, a byte, 16 bits, or a length of 16 bits and as many bytes.
+//! The codes are those that NVIDIA's `cuobjdump -elf` names; what they mean is known from files that its compiler made.
+//!
+//! ```text
+//! 04 1c 08 00  c0 00 00 00  30 01 00 00     EXIT_INSTR_OFFSETS: 0xc0, 0x130
+//! ```
+
+use super::elf::SymbolId;
+use super::error::CubinError;
+
+/// The index of the section symbol of constant bank 0; offset and size of the parameters in it.
+pub const PARAM_CBANK: u8 = 0x0a;
+/// `.maxntid`: three words.
+pub const MAX_THREADS: u8 = 0x05;
+/// `.reqntid`: three words.
+pub const REQNTID: u8 = 0x10;
+/// A function's stack frame: its symbol, bytes.
+pub const FRAME_SIZE: u8 = 0x11;
+/// The stack that a kernel needs with all that it calls: its symbol, bytes.
+pub const MIN_STACK_SIZE: u8 = 0x12;
+/// A parameter: 0, ordinal and offset, size.
+pub const KPARAM_INFO: u8 = 0x17;
+/// Bytes of all parameters.
+pub const CBANK_PARAM_SIZE: u8 = 0x19;
+/// The most registers that the kernel was compiled for.
+pub const MAXREG_COUNT: u8 = 0x1b;
+/// Where each `EXIT` is: byte offsets.
+pub const EXIT_INSTR_OFFSETS: u8 = 0x1c;
+/// The stack of call returns; all ones where its depth is not known.
+pub const CRS_STACK_SIZE: u8 = 0x1e;
+/// A function's registers: its symbol, the number.
+pub const REGCOUNT: u8 = 0x2f;
+/// For each branch that goes by a table: its offset, 0, the number of targets, their offsets.
+pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
+/// Present on sm_80 to sm_89; the name of a workaround.
+pub const SW2861232_WAR: u8 = 0x35;
+/// Workarounds that the compiler has done.
+pub const SW_WAR: u8 = 0x36;
+/// The version of the toolkit's interface.
+pub const CUDA_API_VERSION: u8 = 0x37;
+/// `.reqnctapercluster`: three words.
+pub const CTA_PER_CLUSTER: u8 = 0x3d;
+/// `.explicitcluster`.
+pub const EXPLICIT_CLUSTER: u8 = 0x3e;
+/// `.maxclusterrank`.
+pub const MAX_CLUSTER_RANK: u8 = 0x3f;
+/// A parameter of 16 KiB or more: 0, ordinal and offset, size.
+pub const KPARAM_INFO_V2: u8 = 0x45;
+/// How many CTA barriers there are.
+pub const NUM_BARRIERS: u8 = 0x4c;
+/// A mask of sparse matrix instructions.
+pub const SPARSE_MMA_MASK: u8 = 0x50;
+/// A version of the instruction set.
+pub const MERCURY_ISA_VERSION: u8 = 0x5f;
+
+/// The codes in `.nv.compat`.
+pub mod compat {
+    /// Whether the code runs on this very architecture only (`sm_90a`).
+    pub const ACCELERATOR_TARGET: u8 = 0x09;
+    /// Whether it is for an architecture of NVIDIA's own.
+    pub const INTERNAL_TARGET: u8 = 0x0c;
+    /// The class of the instruction set.
+    pub const ISA_CLASS: u8 = 0x02;
+    /// The version of the instruction set.
+    pub const ISA_VERSION: u8 = 0x0d;
+    /// Whether it uses tensor maps of the first version.
+    pub const TENSORMAP_V1: u8 = 0x03;
+}
+
+const NONE: u8 = 1;
+const BYTE: u8 = 2;
+const HALF: u8 = 3;
+const SIZED: u8 = 4;
+
+/// The most words of an attribute.
+pub(super) const MOST_WORDS: usize = u16::MAX as usize / 4;
+
+/// A list of attributes that grows.
+#[derive(Default)]
+pub(super) struct Attributes {
+    /// The bytes, with 0 for the index of each symbol.
+    pub(super) bytes: Vec<u8>,
+    /// Where the index of a symbol belongs.
+    pub(super) symbols: Vec<(usize, SymbolId)>,
+}
+
+impl Attributes {
+    /// An attribute without value.
+    pub(super) fn flag(&mut self, code: u8) {
+        self.bytes.extend([NONE, code, 0, 0]);
+    }
+
+    pub(super) fn byte(&mut self, code: u8, value: u8) {
+        self.bytes.extend([BYTE, code, value, 0]);
+    }
+
+    pub(super) fn half(&mut self, code: u8, value: u16) {
+        self.bytes.extend([HALF, code]);
+        self.bytes.extend(value.to_le_bytes());
+    }
+
+    /// An attribute of words. Lists that are too long for one become several.
+    pub(super) fn words(&mut self, code: u8, words: &[u32]) {
+        for part in words.chunks(MOST_WORDS) {
+            self.bytes.extend([SIZED, code]);
+            self.bytes.extend((4 * part.len() as u16).to_le_bytes());
+            part.iter().for_each(|word| self.bytes.extend(word.to_le_bytes()));
+        }
+    }
+
+    /// An attribute of a symbol's index and a word.
+    pub(super) fn symbol_word(&mut self, code: u8, symbol: SymbolId, word: u32) {
+        self.words(code, &[0, word]);
+        self.symbols.push((self.bytes.len() - 8, symbol));
+    }
+}
+
+/// The value of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    None,
+    Number(u16),
+    Bytes(&'a [u8]),
+}
+
+impl Value<'_> {
+    /// A word of it, by its index.
+    pub(super) fn word(&self, index: usize) -> Option<u32> {
+        match self {
+            Value::Bytes(bytes) => bytes.chunks_exact(4).nth(index).map(word),
+            _ => None,
+        }
+    }
+
+    /// All words of it.
+    pub(super) fn words(&self) -> impl Iterator<Item = u32> {
+        let bytes = if let Value::Bytes(bytes) = *self { bytes } else { &[] };
+        bytes.chunks_exact(4).map(word)
+    }
+
+    /// Its first three words.
+    pub(super) fn three(&self) -> Option<[u32; 3]> {
+        Some([self.word(0)?, self.word(1)?, self.word(2)?])
+    }
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
+}
+
+/// Reads attributes, code and value. An error ends them.
+pub(super) fn attributes(data: &[u8]) -> impl Iterator<Item = Result<(u8, Value<'_>), CubinError>> {
+    let mut rest = data;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let found = next(rest);
+        rest = found.as_ref().map_or(&[], |(_, _, after)| *after);
+        Some(found.map(|(code, value, _)| (code, value)))
+    })
+}
+
+fn next(data: &[u8]) -> Result<(u8, Value<'_>, &[u8]), CubinError> {
+    let [format, code, low, high, rest @ ..] = data else {
+        return Err(CubinError::malformed("an attribute ends too early"));
+    };
+    let number = u16::from_le_bytes([*low, *high]);
+    match *format {
+        NONE => Ok((*code, Value::None, rest)),
+        BYTE => Ok((*code, Value::Number(number & 0xff), rest)),
+        HALF => Ok((*code, Value::Number(number), rest)),
+        SIZED => {
+            let (value, rest) = rest
+                .split_at_checked(usize::from(number))
+                .ok_or_else(|| CubinError::malformed(format!("attribute {code:#04x} ends too early")))?;
+            Ok((*code, Value::Bytes(value), rest))
+        }
+        other => Err(CubinError::malformed(format!("attribute {code:#04x} has format {other}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut written = Attributes::default();
+        written.flag(EXPLICIT_CLUSTER);
+        written.byte(NUM_BARRIERS, 16);
+        written.half(MAXREG_COUNT, 0xff);
+        written.words(EXIT_INSTR_OFFSETS, &[0xc0, 0x130]);
+        written.symbol_word(REGCOUNT, SymbolId::Local(3), 24);
+        assert_eq!(written.symbols, [(28, SymbolId::Local(3))]);
+        let read: Result<Vec<_>, _> = attributes(&written.bytes).collect();
+        let read = read.unwrap();
+        assert_eq!(read[..3], [(0x3e, Value::None), (0x4c, Value::Number(16)), (0x1b, Value::Number(0xff))]);
+        assert_eq!(read[3].1.words().collect::<Vec<_>>(), [0xc0, 0x130]);
+        assert_eq!(read[4].1.word(1), Some(24));
+    }
+
+    #[test]
+    fn what_ends_early_is_an_error_once() {
+        for length in [1, 3, 5, 7] {
+            let data = &[SIZED, EXIT_INSTR_OFFSETS, 4, 0, 1, 2, 3, 4][..length];
+            assert!(attributes(data).next().unwrap().is_err());
+            assert_eq!(attributes(data).count(), 1);
+        }
+        assert!(attributes(&[9, 0, 0, 0]).next().unwrap().is_err());
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let mut written = Attributes::default();
+        written.words(EXIT_INSTR_OFFSETS, &vec![7; 20_000]);
+        let values: Vec<_> =
+            attributes(&written.bytes).map(|value| value.unwrap().1.words().count()).collect();
+        assert_eq!(values, [16_383, 3_617]);
+    }
+}

@@ -1,0 +1,208 @@
+//! What a cubin holds, free of how ELF says it.
+
+use super::error::CubinError;
+use super::relocation::Relocation;
+use crate::arch::Arch;
+use crate::program::Resources;
+use crate::variable::Section;
+
+/// How a file's header and attributes are laid out: NVIDIA's tools changed both with CUDA 13.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Abi {
+    /// What the tools of CUDA 11 and 12 write.
+    V7,
+    /// What those of CUDA 13 write, and the only one whose control flow their disassembler looks at.
+    #[default]
+    V8,
+}
+
+/// A module: its kernels, and the variables that they share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cubin {
+    /// The architecture.
+    pub arch: Arch,
+    /// Whether it runs on that very architecture only (`sm_90a`).
+    pub accelerated: bool,
+    /// The layout of the file.
+    pub abi: Abi,
+    /// Its kernels, and device functions that stand alone, in the order of the file.
+    pub functions: Vec<Function>,
+    /// Its variables in constant bank 3 and in global memory, by section and offset.
+    pub variables: Vec<GlobalVariable>,
+    /// Bytes of constant bank 4, which holds addresses.
+    pub address_bytes: u64,
+    /// What the loader writes into constant bank 4, by ascending offset.
+    pub addresses: Vec<Relocation>,
+    /// The source files that lines name.
+    pub files: Vec<String>,
+}
+
+impl Cubin {
+    /// A kernel or device function by its name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn function(&self, name: &str) -> Result<&Function, CubinError> {
+        let found = self.functions.iter().find(|function| function.name == name);
+        found.ok_or_else(|| CubinError::Missing(name.to_string()))
+    }
+}
+
+/// A kernel, or a device function that stands in a section of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Whether it can be launched.
+    pub is_kernel: bool,
+    /// Its instructions, 16 bytes each, with those of the functions that stand behind it.
+    pub code: Vec<u8>,
+    /// The functions behind its own code, by ascending offset.
+    pub parts: Vec<Part>,
+    /// Its parameters, in order.
+    pub params: Vec<Param>,
+    /// General registers of a thread that a launch sets aside.
+    pub registers: u32,
+    /// The most registers that it was compiled for.
+    pub max_registers: u32,
+    /// CTA barriers.
+    pub barriers: u32,
+    /// Bytes of static shared memory, without what the system keeps; `None` where it has no section for it.
+    pub shared_bytes: Option<u64>,
+    /// Bytes of its own stack frame.
+    pub frame_bytes: u32,
+    /// Bytes of stack that it needs with all that it calls, as far as that is known.
+    pub stack_bytes: u32,
+    /// The stack of call returns: `None` where it calls nothing, all ones where the depth of calls is not known.
+    pub call_stack: Option<u32>,
+    /// What it demands of a launch.
+    pub launch: Launch,
+    /// Its constant banks, by ascending number. Bank 0 ends with the parameters.
+    pub banks: Vec<Bank>,
+    /// Byte offsets of its `EXIT`s.
+    pub exits: Vec<u32>,
+    /// Branches that go by a table.
+    pub branches: Vec<IndirectBranch>,
+    /// What the loader writes into its instructions.
+    pub relocations: Vec<Relocation>,
+    /// Source lines of its instructions, by ascending offset.
+    pub lines: Vec<Line>,
+}
+
+impl Function {
+    /// A constant bank by its number.
+    pub fn bank(&self, number: u8) -> Option<&Bank> {
+        self.banks.iter().find(|bank| bank.number == number)
+    }
+}
+
+/// What a kernel demands of a launch; 0 and `None` where it demands nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The exact shape of a CTA, in threads.
+    pub threads: Option<[u32; 3]>,
+    /// The greatest shape of a CTA, in threads.
+    pub max_threads: Option<[u32; 3]>,
+    /// The shape of a cluster, in CTAs.
+    pub cluster: Option<[u32; 3]>,
+    /// Whether a launch must name the shape of a cluster.
+    pub explicit_cluster: bool,
+    /// The most CTAs of a cluster.
+    pub max_cluster_rank: Option<u32>,
+}
+
+impl Launch {
+    /// What resources say of it.
+    pub fn of(resources: &Resources) -> Launch {
+        Launch {
+            threads: resources.threads(),
+            max_threads: resources.max_threads(),
+            cluster: resources.cluster(),
+            explicit_cluster: resources.explicit_cluster != 0,
+            max_cluster_rank: None,
+        }
+    }
+
+    /// Writes it to resources, which have no most CTAs of a cluster.
+    pub fn to(&self, resources: &mut Resources) {
+        let [x, y, z] = self.threads.unwrap_or_default();
+        (resources.threads_x, resources.threads_y, resources.threads_z) = (x, y, z);
+        let [x, y, z] = self.max_threads.unwrap_or_default();
+        (resources.max_threads_x, resources.max_threads_y, resources.max_threads_z) = (x, y, z);
+        let [x, y, z] = self.cluster.unwrap_or_default();
+        (resources.cluster_x, resources.cluster_y, resources.cluster_z) = (x, y, z);
+        resources.explicit_cluster = u32::from(self.explicit_cluster);
+    }
+}
+
+/// A function behind a kernel's own code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Where its code begins, in bytes from the start of the kernel.
+    pub offset: u32,
+    /// Bytes of its code.
+    pub size: u32,
+}
+
+/// A parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Offset in the parameter block, in bytes.
+    pub offset: u32,
+    /// Size in bytes.
+    pub size: u32,
+}
+
+/// A constant bank of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bank {
+    /// Its number.
+    pub number: u8,
+    /// What it holds before a launch.
+    pub bytes: Vec<u8>,
+    /// What the loader writes into it.
+    pub relocations: Vec<Relocation>,
+}
+
+/// A branch that goes by a table, and all places where it can go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndirectBranch {
+    /// Its byte offset.
+    pub offset: u32,
+    /// Those of its targets, in the order of the table.
+    pub targets: Vec<u32>,
+}
+
+/// From an instruction on, the source line that the code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Line {
+    /// The byte offset of the instruction.
+    pub offset: u32,
+    /// The index of the file.
+    pub file: u32,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// A variable of the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobalVariable {
+    /// Constant bank 3 or global memory.
+    pub section: Section,
+    /// Whether the file has its content; what has none is zero.
+    pub has_content: bool,
+    /// Its offset among the variables of the section with or without content, in bytes.
+    pub offset: u64,
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What its offset is a multiple of, as far as the file shows.
+    pub align: u64,
+    /// Its content: as many bytes as its size, or none.
+    pub bytes: Vec<u8>,
+    /// Addresses that the loader writes into it.
+    pub relocations: Vec<Relocation>,
+}

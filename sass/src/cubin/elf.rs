@@ -1,0 +1,358 @@
+//! An ELF file as a list of sections and symbols, written by `object`.
+//!
+//! In: sections in their final order, symbols, and which section lies in which segment. Out: bytes. Sections and symbols
+//! are named by ids while the file grows; what names them, a relocation or a link, gets their index at the end, when local
+//! symbols stand in front of global ones, as ELF wants it. Nothing depends on addresses or the order of a map, so that the
+//! same input gives the same bytes.
+
+use object::Endianness;
+use object::elf as abi;
+use object::write::elf::{FileHeader, ProgramHeader, Rel, SectionHeader, SectionIndex, Sym, Writer};
+
+use super::error::CubinError;
+use super::relocation::RelocationKind;
+
+/// A section, by its number among ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SectionId(pub(super) usize);
+
+/// A symbol, by its number among the local or the global ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SymbolId {
+    Local(u32),
+    Global(u32),
+}
+
+/// What `sh_info` or `sh_link` holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reference {
+    #[default]
+    Nothing,
+    /// The symbol table.
+    Symbols,
+    Section(SectionId),
+    /// A symbol's index in the low 24 bits, and 8 more bits.
+    Symbol(SymbolId, u8),
+}
+
+/// An entry of a relocation section.
+pub(super) struct Entry {
+    pub(super) at: u64,
+    pub(super) symbol: SymbolId,
+    pub(super) kind: RelocationKind,
+    pub(super) addend: i64,
+}
+
+/// What a section holds.
+pub(super) enum Data {
+    Bytes(Vec<u8>),
+    /// As many zeros, which the file does not have.
+    Zeros(u64),
+    Relocations(Vec<Entry>),
+}
+
+impl Data {
+    fn len(&self) -> u64 {
+        match self {
+            Data::Bytes(bytes) => bytes.len() as u64,
+            Data::Zeros(size) => *size,
+            Data::Relocations(entries) => entries.len() as u64 * RELA_BYTES,
+        }
+    }
+}
+
+const RELA_BYTES: u64 = 24;
+
+/// Which part of memory a section belongs to; each is a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Segment {
+    None,
+    Constants,
+    Code,
+    Writable,
+    Banks,
+}
+
+/// A section.
+pub(super) struct Section {
+    pub(super) name: String,
+    pub(super) kind: u32,
+    pub(super) flags: u64,
+    pub(super) link: Reference,
+    pub(super) info: Reference,
+    pub(super) align: u64,
+    pub(super) entry_size: u64,
+    pub(super) segment: Segment,
+    pub(super) data: Data,
+    /// Words of the data that are indices of symbols.
+    pub(super) symbols: Vec<(usize, SymbolId)>,
+}
+
+impl Section {
+    pub(super) fn new(name: impl Into<String>, kind: u32, flags: u64, align: u64) -> Section {
+        Section {
+            name: name.into(),
+            kind,
+            flags,
+            link: Reference::Nothing,
+            info: Reference::Nothing,
+            align,
+            entry_size: 0,
+            segment: Segment::None,
+            data: Data::Bytes(Vec::new()),
+            symbols: Vec::new(),
+        }
+    }
+}
+
+/// A symbol.
+pub(super) struct Symbol {
+    pub(super) name: String,
+    pub(super) kind: u8,
+    pub(super) other: u8,
+    pub(super) section: Option<SectionId>,
+    pub(super) value: u64,
+    pub(super) size: u64,
+}
+
+/// What the header says.
+pub(super) struct Header {
+    pub(super) os_abi: u8,
+    pub(super) abi_version: u8,
+    pub(super) version: u32,
+    pub(super) flags: u32,
+}
+
+/// A file that grows.
+#[derive(Default)]
+pub(super) struct Elf {
+    pub(super) sections: Vec<Section>,
+    locals: Vec<Symbol>,
+    globals: Vec<Symbol>,
+}
+
+/// The sections in front of ours: the null section and the tables of names and symbols.
+const FIRST_SECTION: usize = 4;
+/// The number of bytes that `e_version` is away from the start.
+const VERSION_AT: usize = 20;
+
+impl Elf {
+    /// Adds a section behind the others.
+    pub(super) fn section(&mut self, section: Section) -> SectionId {
+        self.sections.push(section);
+        SectionId(self.sections.len() - 1)
+    }
+
+    pub(super) fn local(&mut self, symbol: Symbol) -> SymbolId {
+        self.locals.push(symbol);
+        SymbolId::Local(self.locals.len() as u32 - 1)
+    }
+
+    pub(super) fn global(&mut self, symbol: Symbol) -> SymbolId {
+        self.globals.push(symbol);
+        SymbolId::Global(self.globals.len() as u32 - 1)
+    }
+
+    fn symbol_index(&self, id: SymbolId) -> u32 {
+        match id {
+            SymbolId::Local(number) => 1 + number,
+            SymbolId::Global(number) => 1 + self.locals.len() as u32 + number,
+        }
+    }
+
+    fn reference(&self, reference: Reference) -> u32 {
+        match reference {
+            Reference::Nothing => 0,
+            Reference::Symbols => FIRST_SECTION as u32 - 1,
+            Reference::Section(SectionId(number)) => (FIRST_SECTION + number) as u32,
+            Reference::Symbol(id, high) => u32::from(high) << 24 | self.symbol_index(id),
+        }
+    }
+
+    /// Puts the indices of symbols where data names them.
+    fn resolve(&mut self) {
+        let mut sections = std::mem::take(&mut self.sections);
+        for section in &mut sections {
+            let Data::Bytes(bytes) = &mut section.data else { continue };
+            for &(at, id) in &section.symbols {
+                bytes[at..at + 4].copy_from_slice(&self.symbol_index(id).to_le_bytes());
+            }
+        }
+        self.sections = sections;
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// More sections than an ELF header can count.
+    pub(super) fn finish(mut self, header: &Header) -> Result<Vec<u8>, CubinError> {
+        if self.sections.len() + FIRST_SECTION >= usize::from(abi::SHN_LORESERVE) {
+            return Err(CubinError::Unsupported("a module with so many kernels".into()));
+        }
+        self.resolve();
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(Endianness::Little, true, &mut bytes);
+        writer.reserve_null_section_index();
+        writer.reserve_shstrtab_section_index();
+        writer.reserve_strtab_section_index();
+        writer.reserve_symtab_section_index();
+        let names: Vec<_> = self
+            .sections
+            .iter()
+            .map(|section| {
+                writer.reserve_section_index();
+                writer.add_section_name(section.name.as_bytes())
+            })
+            .collect();
+        writer.reserve_null_symbol_index();
+        let symbols: Vec<_> = self
+            .locals
+            .iter()
+            .chain(&self.globals)
+            .map(|symbol| {
+                let section =
+                    symbol.section.map(|SectionId(number)| SectionIndex((FIRST_SECTION + number) as u32));
+                writer.reserve_symbol_index(section);
+                // The name of a section's symbol is the section's.
+                (section, (!symbol.name.is_empty()).then(|| writer.add_string(symbol.name.as_bytes())))
+            })
+            .collect();
+        writer.reserve_file_header();
+        writer.reserve_shstrtab();
+        writer.reserve_strtab();
+        writer.reserve_symtab();
+        let offsets: Vec<usize> = self.sections.iter().map(|section| reserve(&mut writer, section)).collect();
+        writer.reserve_section_headers();
+        let segments = self.segments(&offsets);
+        writer.reserve_program_headers(segments.len() as u32 + 2);
+
+        let e_flags = header.flags;
+        let (os_abi, abi_version) = (header.os_abi, header.abi_version);
+        let file = FileHeader {
+            os_abi,
+            abi_version,
+            e_type: abi::ET_EXEC,
+            e_machine: abi::EM_CUDA,
+            e_entry: 0,
+            e_flags,
+        };
+        writer.write_file_header(&file).map_err(|error| CubinError::Unsupported(error.to_string()))?;
+        writer.write_shstrtab();
+        writer.write_strtab();
+        writer.write_null_symbol();
+        for (symbol, &(section, name)) in self.locals.iter().chain(&self.globals).zip(&symbols) {
+            writer.write_symbol(&Sym {
+                name,
+                section,
+                st_info: symbol.kind,
+                st_other: symbol.other,
+                st_shndx: 0,
+                st_value: symbol.value,
+                st_size: symbol.size,
+            });
+        }
+        for section in &self.sections {
+            self.write_data(&mut writer, section);
+        }
+        writer.write_null_section_header();
+        writer.write_shstrtab_section_header();
+        writer.write_strtab_section_header();
+        writer.write_symtab_section_header(1 + self.locals.len() as u32);
+        for ((section, &name), &offset) in self.sections.iter().zip(&names).zip(&offsets) {
+            writer.write_section_header(&SectionHeader {
+                name: Some(name),
+                sh_type: section.kind,
+                sh_flags: section.flags,
+                sh_addr: 0,
+                sh_offset: offset as u64,
+                sh_size: section.data.len(),
+                sh_link: self.reference(section.link),
+                sh_info: self.reference(section.info),
+                sh_addralign: section.align,
+                sh_entsize: section.entry_size,
+            });
+        }
+        writer.write_align_program_headers();
+        let at = writer.len() as u64;
+        let size = (segments.len() as u64 + 2) * PROGRAM_HEADER_BYTES;
+        for p_type in [abi::PT_PHDR, abi::PT_LOAD] {
+            writer.write_program_header(&segment(p_type, abi::PF_R, at, size, size));
+        }
+        segments.iter().for_each(|header| writer.write_program_header(header));
+        // The writer knows one version of ELF only; the vendor's older files have the toolkit's here.
+        bytes[VERSION_AT..VERSION_AT + 4].copy_from_slice(&header.version.to_le_bytes());
+        Ok(bytes)
+    }
+
+    fn write_data(&self, writer: &mut Writer<'_>, section: &Section) {
+        match &section.data {
+            Data::Bytes(bytes) => {
+                writer.write_align(section.align.max(1) as usize);
+                writer.write(bytes);
+            }
+            Data::Zeros(_) => {}
+            Data::Relocations(entries) => {
+                writer.write_align(section.align.max(1) as usize);
+                for entry in entries {
+                    let r_sym = self.symbol_index(entry.symbol);
+                    let (r_type, r_addend) = (entry.kind.0, entry.addend);
+                    writer.write_relocation(true, &Rel { r_offset: entry.at, r_sym, r_type, r_addend });
+                }
+            }
+        }
+    }
+
+    /// The segments that are not empty, from where their first section lies to the end of the last.
+    fn segments(&self, offsets: &[usize]) -> Vec<ProgramHeader> {
+        let kinds = [
+            (Segment::Constants, abi::PF_R),
+            (Segment::Code, abi::PF_R | abi::PF_X),
+            (Segment::Writable, abi::PF_R | abi::PF_W),
+            (Segment::Banks, abi::PF_R),
+        ];
+        let mut headers = Vec::new();
+        for (kind, flags) in kinds {
+            let mut extent: Option<(u64, u64, u64)> = None;
+            for (section, &offset) in self.sections.iter().zip(offsets) {
+                if section.segment != kind {
+                    continue;
+                }
+                let offset = offset as u64;
+                let (start, end, memory) = extent.unwrap_or((offset, offset, 0));
+                let size = section.data.len();
+                extent = Some(match section.data {
+                    Data::Zeros(_) => (start, end, memory + size),
+                    _ => (start, offset + size, memory),
+                });
+            }
+            let Some((start, end, zeros)) = extent else { continue };
+            headers.push(segment(abi::PT_LOAD, flags, start, end - start, end - start + zeros));
+        }
+        headers
+    }
+}
+
+const PROGRAM_HEADER_BYTES: u64 = 56;
+
+fn segment(p_type: u32, p_flags: u32, offset: u64, in_file: u64, in_memory: u64) -> ProgramHeader {
+    ProgramHeader {
+        p_type,
+        p_flags,
+        p_offset: offset,
+        p_vaddr: 0,
+        p_paddr: 0,
+        p_filesz: in_file,
+        p_memsz: in_memory,
+        p_align: 8,
+    }
+}
+
+fn reserve(writer: &mut Writer<'_>, section: &Section) -> usize {
+    match &section.data {
+        Data::Bytes(bytes) => writer.reserve(bytes.len(), section.align.max(1) as usize),
+        Data::Zeros(_) => writer.reserved_len(),
+        Data::Relocations(entries) => {
+            writer.reserve(entries.len() * RELA_BYTES as usize, section.align as usize)
+        }
+    }
+}

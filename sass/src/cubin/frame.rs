@@ -1,0 +1,69 @@
+//! `.debug_frame`: where the caller's frame is, for debuggers and for NVIDIA's disassembler.
+//!
+//! In: the functions of a file, each a symbol, an offset from it, and a size. Out: for each a description after DWARF 3 in
+//! its 64-bit form, which says that the canonical frame address is what `R1` holds, and leaves all registers as they are.
+//! The numbers of registers are those that NVIDIA's compiler uses: `R1` is `0x5000001` there, a class and a number.
+//!
+//! Code of ours moves `R1` by constants that the descriptions do not follow: a debugger sees the frame of the innermost
+//! function only where that has none.
+
+use super::elf::{Entry, SymbolId};
+use super::relocation::RelocationKind;
+
+/// The class of general registers, and a number in it, as unsigned LEB128.
+const STACK_POINTER: [u8; 5] = [0x81, 0x80, 0x80, 0x28, 0x00];
+/// No register holds the return address of a kernel.
+const NO_REGISTER: [u8; 5] = [0xff, 0xff, 0xff, 0xff, 0x0f];
+
+const DEFINE_FRAME: u8 = 0x0c;
+const SAME_VALUE: u8 = 0x08;
+const LONG: [u8; 4] = [0xff; 4];
+
+/// A function: the symbol of the kernel, where its code begins and how long it is, in bytes.
+pub(super) struct Described {
+    pub(super) symbol: SymbolId,
+    pub(super) offset: u32,
+    pub(super) size: u32,
+}
+
+/// The section, and the relocations that give each description its address.
+pub(super) fn write(functions: &[Described]) -> (Vec<u8>, Vec<Entry>) {
+    let mut bytes = Vec::new();
+    entry(&mut bytes, |bytes| {
+        bytes.extend([0xff; 8]);
+        // Version 3, no augmentation, code in units of 4 bytes, data in units of -4.
+        bytes.extend([3, 0, 4, 0x7c]);
+        bytes.extend(NO_REGISTER);
+        bytes.push(DEFINE_FRAME);
+        bytes.extend(STACK_POINTER);
+        bytes.push(SAME_VALUE);
+        bytes.extend(&STACK_POINTER[..4]);
+    });
+    let mut relocations = Vec::new();
+    for function in functions {
+        entry(&mut bytes, |bytes| {
+            bytes.extend(0u64.to_le_bytes());
+            relocations.push(Entry {
+                at: bytes.len() as u64,
+                symbol: function.symbol,
+                kind: RelocationKind::ABS_64,
+                addend: i64::from(function.offset),
+            });
+            bytes.extend(0u64.to_le_bytes());
+            bytes.extend(u64::from(function.size).to_le_bytes());
+        });
+    }
+    (bytes, relocations)
+}
+
+/// An entry with its length in front, filled up with `DW_CFA_nop` to a multiple of 8 bytes.
+fn entry(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = bytes.len();
+    bytes.extend(LONG);
+    let at = bytes.len();
+    bytes.extend([0; 8]);
+    write(bytes);
+    bytes.resize(start + (bytes.len() - start).next_multiple_of(8), 0);
+    let length = (bytes.len() - at - 8) as u64;
+    bytes[at..at + 8].copy_from_slice(&length.to_le_bytes());
+}

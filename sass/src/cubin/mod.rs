@@ -1,0 +1,26 @@
+//! Cubins: the ELF files that the CUDA driver loads.
+//!
+//! [`write()`] makes a file of [contents](Cubin), [`read()`] takes one apart. Both know ELF and NVIDIA's additions to it, and
+//! nothing of instructions: code is bytes to them. [`assemble()`] makes contents of [programs](crate::Program), [`program()`] a
+//! program of a kernel in them.
+
+mod assemble;
+mod attribute;
+mod contents;
+mod elf;
+mod error;
+mod frame;
+mod line;
+mod note;
+mod program;
+mod read;
+mod relocation;
+mod write;
+
+pub use assemble::{Module, Source, assemble, encode};
+pub use contents::{Abi, Bank, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part};
+pub use error::CubinError;
+pub use program::program;
+pub use read::read;
+pub use relocation::{Relocation, RelocationKind};
+pub use write::write;

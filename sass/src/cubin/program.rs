@@ -1,0 +1,301 @@
+//! Contents to a program.
+//!
+//! In: a [`Cubin`] and the name of a kernel in it. Out: a [`Program`]: its instructions, labels where branches go, the functions
+//! behind its own code, its jump tables, parameters and the module's variables. Parameters are named by their ordinals, as a
+//! cubin does not know their names. Registers and uniform registers are counted; everything else is what the file says.
+//!
+//! Linear in the code and the variables, and sorting the places that branches name.
+
+use rustc_hash::FxHashMap;
+
+use super::contents::{Cubin, Function, GlobalVariable};
+use super::error::CubinError;
+use super::relocation::RelocationKind;
+use crate::bits;
+use crate::operand::{FunctionIndex, Label, OperandKind};
+use crate::program::{
+    CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program, ProgramFunction,
+    Resources,
+};
+use crate::table::Op;
+use crate::text::counted_resources;
+use crate::variable::{Pointer, Section, Variable};
+
+/// The program of a kernel.
+///
+/// # Errors
+/// There is no kernel or function of that name, a word is no instruction, a branch leaves the code, or a relocation changes
+/// instructions.
+pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
+    let function = cubin.function(name)?;
+    if let Some(relocation) = function.relocations.first() {
+        let what = format!("{} at {:#x} of `{name}`, in an instruction,", relocation.kind, relocation.at);
+        return Err(CubinError::Unsupported(what));
+    }
+    let mut insts = decode(cubin, function)?;
+    let mut targets = Targets::new(function, insts.len() as u32);
+    for (index, coded) in insts.iter_mut().enumerate() {
+        targets.name(coded, index as u32)?;
+    }
+    let branches = targets.tables(&mut insts)?;
+    let (labels, functions) = targets.finish(&mut insts);
+    let (tables, literals) = table_bank(function, branches)?;
+    let mut resources = counted_resources(&insts);
+    resources.barriers = function.barriers;
+    describe(function, &mut resources)?;
+    let params = function.params.iter().enumerate();
+    Ok(Program {
+        name: function.name.clone(),
+        arch: cubin.arch,
+        trap_handler: false,
+        insts,
+        labels,
+        functions,
+        frequency: Vec::new(),
+        resources,
+        params: params
+            .map(|(ordinal, one)| ParamInfo {
+                name: format!("p{ordinal}"),
+                size: one.size,
+                offset: one.offset,
+            })
+            .collect(),
+        variables: variables(cubin)?,
+        tables,
+        literals,
+    })
+}
+
+/// The instructions of a function, with branch targets as places in the code.
+fn decode(cubin: &Cubin, function: &Function) -> Result<Vec<Coded>, CubinError> {
+    let (words, rest) = function.code.as_chunks::<{ Program::INST_BYTES as usize }>();
+    if !rest.is_empty() {
+        return Err(CubinError::malformed(format!(
+            "the code of `{}` ends within an instruction",
+            function.name
+        )));
+    }
+    let offsets = (0u32..).step_by(Program::INST_BYTES as usize);
+    let decode = |(word, offset): (&[u8; 16], u32)| {
+        bits::decode(u128::from_le_bytes(*word), offset, cubin.arch).map_err(|error| CubinError::Code {
+            function: function.name.clone(),
+            offset,
+            why: error.to_string(),
+        })
+    };
+    words.iter().zip(offsets).map(decode).collect()
+}
+
+/// What a launch needs, from the file.
+fn describe(function: &Function, resources: &mut Resources) -> Result<(), CubinError> {
+    let shared = u32::try_from(function.shared_bytes.unwrap_or(0));
+    let too_large = |_| CubinError::malformed(format!("`{}` wants too much shared memory", function.name));
+    resources.shared_bytes = shared.map_err(too_large)?;
+    // How much the functions that it calls need is not known where they call one another in a circle.
+    let is_open = function.stack_bytes == u32::MAX;
+    resources.local_bytes =
+        if is_open { function.frame_bytes } else { function.frame_bytes.max(function.stack_bytes) };
+    resources.open_stack = u32::from(is_open || function.call_stack == Some(u32::MAX));
+    if function.max_registers < 255 {
+        resources.max_registers = function.max_registers;
+    }
+    function.launch.to(resources);
+    Ok(())
+}
+
+/// Names for the places that instructions go to.
+struct Targets<'a> {
+    function: &'a Function,
+    /// The number of instructions.
+    count: u32,
+    /// The places of labels, by instruction; they are sorted at the end.
+    labels: Vec<u32>,
+    functions: Vec<ProgramFunction>,
+    function_at: FxHashMap<u32, u32>,
+}
+
+impl<'a> Targets<'a> {
+    fn new(function: &'a Function, count: u32) -> Targets<'a> {
+        let mut functions = vec![ProgramFunction { name: function.name.clone(), start: Some(0) }];
+        let mut function_at = FxHashMap::default();
+        function_at.insert(0, 0);
+        for part in &function.parts {
+            let start = part.offset / Program::INST_BYTES;
+            function_at.entry(start).or_insert(functions.len() as u32);
+            functions.push(ProgramFunction { name: part.name.clone(), start: Some(start) });
+        }
+        Targets { function, count, labels: Vec::new(), functions, function_at }
+    }
+
+    /// The instruction at a byte offset.
+    fn place(&self, offset: i64, from: u32) -> Result<u32, CubinError> {
+        let bytes = i64::from(Program::INST_BYTES);
+        let place = u32::try_from(offset / bytes).ok().filter(|&place| place <= self.count && offset >= 0);
+        place.filter(|_| offset % bytes == 0).ok_or_else(|| CubinError::Code {
+            function: self.function.name.clone(),
+            offset: from * Program::INST_BYTES,
+            why: format!("it goes to {offset:#x}, where no instruction begins"),
+        })
+    }
+
+    /// Turns places into functions, where calls go, or labels, whose numbers are still those of instructions.
+    fn name(&mut self, coded: &mut Coded, index: u32) -> Result<(), CubinError> {
+        let names_function = matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::RET);
+        for operand in &mut coded.inst.operands {
+            let OperandKind::Code(offset) = operand.kind else { continue };
+            let place = self.place(i64::from(offset), index)?;
+            operand.kind = if names_function {
+                let next = self.functions.len() as u32;
+                let number = *self.function_at.entry(place).or_insert(next);
+                if number == next {
+                    // What is called without a symbol is named by where it is.
+                    let name = format!("${:#x}", place * Program::INST_BYTES);
+                    self.functions.push(ProgramFunction { name, start: Some(place) });
+                }
+                OperandKind::Function(FunctionIndex(number))
+            } else {
+                self.labels.push(place);
+                OperandKind::Label(Label(place))
+            };
+        }
+        Ok(())
+    }
+
+    /// Gives indexed branches the targets that the file knows; these branches, with the offsets of their targets.
+    fn tables(&mut self, insts: &mut [Coded]) -> Result<Vec<(u32, &'a [u32])>, CubinError> {
+        let mut branches = Vec::new();
+        for branch in &self.function.branches {
+            let index = self.place(i64::from(branch.offset), 0)?;
+            let coded = insts.get_mut(index as usize).filter(|coded| coded.inst.is_indexed_branch());
+            let Some(coded) = coded else {
+                let message = format!("there is no indexed branch at {:#x}", branch.offset);
+                return Err(CubinError::malformed(message));
+            };
+            let mut places = Vec::with_capacity(branch.targets.len());
+            for &target in &branch.targets {
+                places.push(self.place(i64::from(target), index)?);
+            }
+            coded.inst.operands.extend(places.iter().map(|&place| crate::Operand::label(Label(place))));
+            self.labels.extend(places);
+            branches.push((index, &branch.targets[..]));
+        }
+        Ok(branches)
+    }
+
+    /// Numbers labels in the order of their places.
+    fn finish(self, insts: &mut [Coded]) -> (Vec<u32>, Vec<ProgramFunction>) {
+        let mut labels = self.labels;
+        labels.sort_unstable();
+        labels.dedup();
+        for operand in insts.iter_mut().flat_map(|coded| &mut coded.inst.operands) {
+            if let OperandKind::Label(Label(place)) = &mut operand.kind {
+                *place = labels.partition_point(|other| other < place) as u32;
+            }
+        }
+        (labels, self.functions)
+    }
+}
+
+/// Finds the table of each branch in its bank: the first place that has the targets in order. What no table has are
+/// literals.
+fn table_bank(
+    function: &Function,
+    branches: Vec<(u32, &[u32])>,
+) -> Result<(Vec<JumpTable>, Vec<Literals>), CubinError> {
+    let words: Vec<u32> = match function.bank(JUMP_TABLE_BANK) {
+        Some(bank) if bank.bytes.len() > CONSTANT_BANK_BYTES as usize => {
+            let message = format!("the bank of the jump tables of `{}` is too large", function.name);
+            return Err(CubinError::malformed(message));
+        }
+        Some(bank) => bank.bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect(),
+        None => Vec::new(),
+    };
+    let mut starts: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+    for (place, &word) in words.iter().enumerate() {
+        starts.entry(word).or_default().push(place);
+    }
+    let mut found = Vec::new();
+    let mut is_literal = vec![true; words.len()];
+    // Equal tables are searched for once.
+    let mut known: FxHashMap<&[u32], Option<usize>> = FxHashMap::default();
+    for (branch, targets) in branches {
+        let place = *known.entry(targets).or_insert_with(|| {
+            let candidates = targets.first().and_then(|first| starts.get(first));
+            candidates.into_iter().flatten().copied().find(|&place| words[place..].starts_with(targets))
+        });
+        let Some(place) = place else {
+            let offset = branch * Program::INST_BYTES;
+            let message = format!("the branch of `{}` at {offset:#x} has no table", function.name);
+            return Err(CubinError::malformed(message));
+        };
+        is_literal[place..place + targets.len()].fill(false);
+        found.push(JumpTable { offset: 4 * place as u32, branch });
+    }
+    found.sort_by_key(|table| (table.offset, table.branch));
+    let mut literals: Vec<Literals> = Vec::new();
+    for (place, &word) in words.iter().enumerate().filter(|&(place, _)| is_literal[place]) {
+        let offset = 4 * place as u32;
+        match literals.last_mut() {
+            Some(last) if last.offset + 4 * last.words.len() as u32 == offset => last.words.push(word),
+            _ => literals.push(Literals { offset, words: vec![word] }),
+        }
+    }
+    Ok((found, literals))
+}
+
+/// The variables of a module. Global ones whose address is in no bank get a place behind the others.
+fn variables(cubin: &Cubin) -> Result<Vec<Variable>, CubinError> {
+    let places: FxHashMap<&str, u64> = {
+        let whole = |one: &&super::Relocation| one.kind == RelocationKind::ABS_64 && one.addend == 0;
+        cubin.addresses.iter().rev().filter(whole).map(|one| (&*one.target, one.at)).collect()
+    };
+    let mut free = cubin.address_bytes.next_multiple_of(8);
+    let mut list = Vec::new();
+    for variable in &cubin.variables {
+        let place = match variable.section {
+            Section::Constant => variable.offset,
+            Section::Global => places.get(&*variable.name).copied().unwrap_or_else(|| {
+                free += 8;
+                free - 8
+            }),
+        };
+        let number = |value: u64| {
+            let too_large =
+                |_| CubinError::malformed(format!("the variable `{}` is too large", variable.name));
+            u32::try_from(value).map_err(too_large)
+        };
+        let content = variable.bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        list.push(Variable {
+            section: variable.section,
+            place: number(place)?,
+            name: variable.name.clone(),
+            size: number(variable.size)?,
+            align: number(variable.align)?,
+            bytes: variable.bytes[..content].to_vec(),
+            pointers: pointers(variable)?,
+        });
+    }
+    list.sort_unstable();
+    Ok(list)
+}
+
+fn pointers(variable: &GlobalVariable) -> Result<Vec<Pointer>, CubinError> {
+    let pointer = |one: &super::Relocation| {
+        let Some((bytes, shift, generic)) = one.kind.data() else {
+            let what = format!("{} in the variable `{}`", one.kind, variable.name);
+            return Err(CubinError::Unsupported(what));
+        };
+        let within = one.at.checked_add(u64::from(bytes)).is_some_and(|end| end <= variable.size);
+        let at = u32::try_from(one.at).ok().filter(|_| within);
+        let outside = || CubinError::malformed(format!("an address beyond the end of `{}`", variable.name));
+        Ok(Pointer {
+            at: at.ok_or_else(outside)?,
+            bytes,
+            shift,
+            target: one.target.clone(),
+            generic,
+            addend: one.addend,
+        })
+    };
+    variable.relocations.iter().map(pointer).collect()
+}

@@ -1,0 +1,613 @@
+//! Contents to ELF.
+//!
+//! In: a [`Cubin`]. Out: its file. Sections stand in the order in which NVIDIA's compiler puts them for sm_90: names and
+//! symbols, debug information, notes, attributes, the call graph, relocations, then what a loader puts into memory:
+//! constants, code, variables, and the constant bank 0 of each kernel. Linear in the file's size, and sorting its symbols
+//! by name.
+
+use rustc_hash::FxHashMap;
+
+use super::attribute::{self as eiattr, Attributes, compat};
+use super::contents::{Abi, Cubin, Function, GlobalVariable};
+use super::elf::{Data, Elf, Entry, Header, Reference, Section, SectionId, Segment, Symbol, SymbolId};
+use super::error::CubinError;
+use super::relocation::{Relocation, RelocationKind};
+use super::{frame, line, note};
+use crate::arch::Arch;
+use crate::variable::Section as Space;
+
+/// Kinds of sections, and bits of `sh_flags` and `st_other`, that ELF leaves to the machine.
+pub(super) mod cuda {
+    pub(crate) const INFO: u32 = 0x7000_0000;
+    pub(crate) const CALLGRAPH: u32 = 0x7000_0001;
+    pub(crate) const COMPAT: u32 = 0x7000_0086;
+    /// A symbol that can be launched.
+    pub(crate) const ENTRY: u8 = 0x10;
+    /// Where the flags of code have the number of barriers, in the older layout.
+    pub(crate) const BARRIERS_SHIFT: u64 = 20;
+    /// The flags of the first of the notes.
+    pub(crate) const TOOL_NOTE: u64 = 0x0200_0000;
+    pub(crate) const INFO_NOTE: u64 = 0x0100_0000;
+    /// 64-bit addresses, in the older layout's header flags, and one way to name textures.
+    pub(crate) const OLD_FLAGS: u32 = 0x500;
+    pub(crate) const OLD_ACCELERATED: u32 = 0x800;
+    /// The newer layout's header flags without the architecture.
+    pub(crate) const NEW_FLAGS: u32 = 0x0600_0004;
+    pub(crate) const OLD_OS_ABI: u8 = 0x33;
+    pub(crate) const NEW_OS_ABI: u8 = 0x41;
+}
+
+const PROGBITS: u32 = object::elf::SHT_PROGBITS;
+const NOBITS: u32 = object::elf::SHT_NOBITS;
+const NOTE: u32 = object::elf::SHT_NOTE;
+const RELA: u32 = object::elf::SHT_RELA;
+const WRITE: u64 = object::elf::SHF_WRITE as u64;
+const ALLOC: u64 = object::elf::SHF_ALLOC as u64;
+const EXECUTE: u64 = object::elf::SHF_EXECINSTR as u64;
+const INFO_LINK: u64 = object::elf::SHF_INFO_LINK as u64;
+
+const LOCAL_SECTION: u8 = object::elf::STT_SECTION;
+const LOCAL_FUNCTION: u8 = object::elf::STT_FUNC;
+const GLOBAL: u8 = object::elf::STB_GLOBAL << 4;
+const GLOBAL_FUNCTION: u8 = GLOBAL | object::elf::STT_FUNC;
+const GLOBAL_OBJECT: u8 = GLOBAL | object::elf::STT_OBJECT;
+
+/// The alignment of code, in bytes: what an instruction cache fetches.
+pub(super) const CODE_ALIGN: usize = 128;
+/// The alignment of a kernel's shared memory.
+const SHARED_ALIGN: u64 = 16;
+/// Parameters that reach farther than this many bytes have attributes of another kind.
+const LARGE_PARAM: u32 = 1 << 14;
+
+/// Writes a cubin.
+///
+/// # Errors
+/// Contents that the format can't hold.
+pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
+    let mut writer = Writer {
+        cubin,
+        elf: Elf::default(),
+        sections: FxHashMap::default(),
+        symbols: FxHashMap::default(),
+        kernels: Vec::new(),
+        banks: Vec::new(),
+    };
+    writer.plan();
+    writer.name_symbols();
+    writer.describe()?;
+    writer.fill()?;
+    let header = header(cubin);
+    writer.elf.finish(&header)
+}
+
+fn header(cubin: &Cubin) -> Header {
+    let sm = cubin.arch.number();
+    match cubin.abi {
+        Abi::V7 => Header {
+            os_abi: cuda::OLD_OS_ABI,
+            abi_version: 7,
+            version: toolkit(cubin.abi),
+            flags: sm << 16
+                | cuda::OLD_FLAGS
+                | sm
+                | if cubin.accelerated { cuda::OLD_ACCELERATED } else { 0 },
+        },
+        Abi::V8 => {
+            Header { os_abi: cuda::NEW_OS_ABI, abi_version: 8, version: 1, flags: cuda::NEW_FLAGS | sm << 8 }
+        }
+    }
+}
+
+/// The first toolkit of each layout's tools that all our architectures are known to: 12.8 and 13.0.
+fn toolkit(abi: Abi) -> u32 {
+    match abi {
+        Abi::V7 => 0x80,
+        Abi::V8 => 0x82,
+    }
+}
+
+/// A file on its way.
+struct Writer<'a> {
+    cubin: &'a Cubin,
+    elf: Elf,
+    sections: FxHashMap<String, SectionId>,
+    /// What relocations can name.
+    symbols: FxHashMap<&'a str, SymbolId>,
+    /// The symbol of each function.
+    kernels: Vec<SymbolId>,
+    /// The section symbol of each function's constant bank 0.
+    banks: Vec<Option<SymbolId>>,
+}
+
+impl<'a> Writer<'a> {
+    fn add(&mut self, section: Section) -> SectionId {
+        let name = section.name.clone();
+        let id = self.elf.section(section);
+        self.sections.insert(name, id);
+        id
+    }
+
+    fn fill_section(&mut self, name: &str, data: Data) {
+        if let Some(&SectionId(number)) = self.sections.get(name) {
+            self.elf.sections[number].data = data;
+        }
+    }
+
+    /// Adds all sections, empty but for their sizes where others need them.
+    fn plan(&mut self) {
+        let cubin = self.cubin;
+        let functions = &cubin.functions;
+        self.add(Section::new(".debug_frame", PROGBITS, 0, 1));
+        let has_lines = functions.iter().any(|function| !function.lines.is_empty());
+        if has_lines {
+            self.add(Section::new(".debug_line", PROGBITS, 0, 1));
+        }
+        if cubin.abi == Abi::V8 {
+            self.add(Section::new(".note.nv.tkinfo", NOTE, cuda::TOOL_NOTE, 4));
+            self.add(Section::new(".note.nv.cuinfo", NOTE, cuda::INFO_NOTE, 4));
+        }
+        self.add(Section { link: Reference::Symbols, ..Section::new(".nv.info", cuda::INFO, 0, 4) });
+        if cubin.abi == Abi::V8 && cubin.arch == Arch::Sm90 {
+            self.add(Section::new(".nv.compat", cuda::COMPAT, 0, 4));
+        }
+        let infos: Vec<SectionId> = functions
+            .iter()
+            .map(|function| {
+                let name = format!(".nv.info.{}", function.name);
+                let link = Reference::Symbols;
+                self.add(Section { link, ..Section::new(name, cuda::INFO, INFO_LINK, 4) })
+            })
+            .collect();
+        let graph = Section::new(".nv.callgraph", cuda::CALLGRAPH, 0, 4);
+        self.add(Section { link: Reference::Symbols, entry_size: 8, ..graph });
+        let relocated = self.plan_relocations(has_lines);
+        self.plan_constants();
+        let codes: Vec<SectionId> = functions
+            .iter()
+            .map(|function| {
+                let name = format!(".text.{}", function.name);
+                let section = Section::new(name, PROGBITS, ALLOC | EXECUTE, CODE_ALIGN as u64);
+                self.add(Section { link: Reference::Symbols, segment: Segment::Code, ..section })
+            })
+            .collect();
+        self.plan_variables(&codes);
+        for (function, &code) in functions.iter().zip(&codes) {
+            if function.bank(0).is_some() {
+                let name = format!(".nv.constant0.{}", function.name);
+                let section = Section::new(name, PROGBITS, ALLOC | INFO_LINK, 4);
+                self.add(Section { info: Reference::Section(code), segment: Segment::Banks, ..section });
+            }
+        }
+        // What sections point to is known only now.
+        for (&info, &code) in infos.iter().zip(&codes) {
+            self.elf.sections[info.0].info = Reference::Section(code);
+        }
+        for (function, &code) in functions.iter().zip(&codes) {
+            for bank in function.banks.iter().filter(|bank| bank.number != 0) {
+                if let Some(id) = self.sections.get(&bank_name(bank.number, function)) {
+                    self.elf.sections[id.0].info = Reference::Section(code);
+                }
+            }
+        }
+        for name in relocated {
+            let target = self.sections.get(&name).copied();
+            if let (Some(&id), Some(target)) = (self.sections.get(&format!(".rela{name}")), target) {
+                self.elf.sections[id.0].info = Reference::Section(target);
+            }
+        }
+    }
+
+    /// Adds the relocation sections; the names of what they change.
+    fn plan_relocations(&mut self, has_lines: bool) -> Vec<String> {
+        let cubin = self.cubin;
+        let mut names = vec![".debug_frame".to_string()];
+        names.extend(has_lines.then(|| ".debug_line".to_string()));
+        for function in &cubin.functions {
+            if !function.relocations.is_empty() {
+                names.push(format!(".text.{}", function.name));
+            }
+            let banks = function.banks.iter().filter(|bank| !bank.relocations.is_empty());
+            names.extend(banks.map(|bank| bank_name(bank.number, function)));
+        }
+        let has = |space, content| {
+            let mut variables = cubin.variables.iter();
+            variables.any(|one| place(one) == (space, content) && !one.relocations.is_empty())
+        };
+        names.extend(has(Space::Constant, true).then(|| ".nv.constant3".to_string()));
+        names.extend((!cubin.addresses.is_empty()).then(|| ".nv.constant4".to_string()));
+        names.extend(has(Space::Global, true).then(|| ".nv.global.init".to_string()));
+        for name in &names {
+            let section = Section::new(format!(".rela{name}"), RELA, INFO_LINK, 8);
+            self.add(Section { link: Reference::Symbols, entry_size: 24, ..section });
+        }
+        names
+    }
+
+    /// Adds the constant banks but for bank 0.
+    fn plan_constants(&mut self) {
+        let constants = |name: String, flags, align| Section {
+            segment: Segment::Constants,
+            ..Section::new(name, PROGBITS, ALLOC | flags, align)
+        };
+        if self.has_variables(Space::Constant, true) {
+            let align = self.alignment(Space::Constant, true);
+            self.add(constants(".nv.constant3".into(), 0, align));
+        }
+        if self.cubin.address_bytes > 0 {
+            self.add(constants(".nv.constant4".into(), 0, 8));
+        }
+        for function in &self.cubin.functions {
+            for bank in function.banks.iter().filter(|bank| bank.number != 0) {
+                self.add(constants(bank_name(bank.number, function), INFO_LINK, 4));
+            }
+        }
+    }
+
+    /// Adds global variables and shared memory.
+    fn plan_variables(&mut self, codes: &[SectionId]) {
+        let writable = |name: String, kind, flags, align| Section {
+            segment: Segment::Writable,
+            ..Section::new(name, kind, ALLOC | WRITE | flags, align)
+        };
+        if self.has_variables(Space::Global, true) {
+            let align = self.alignment(Space::Global, true);
+            self.add(writable(".nv.global.init".into(), PROGBITS, 0, align));
+        }
+        let reserved = u64::from(self.cubin.arch.reserved_shared());
+        for (function, &code) in self.cubin.functions.iter().zip(codes) {
+            let Some(bytes) = function.shared_bytes else { continue };
+            let section = writable(format!(".nv.shared.{}", function.name), NOBITS, INFO_LINK, SHARED_ALIGN);
+            let data = Data::Zeros(reserved + bytes);
+            self.add(Section { info: Reference::Section(code), data, ..section });
+        }
+        if self.has_variables(Space::Global, false) {
+            let align = self.alignment(Space::Global, false);
+            self.add(writable(".nv.global".into(), NOBITS, 0, align));
+        }
+    }
+
+    fn variables(&self, space: Space, content: bool) -> impl Iterator<Item = &'a GlobalVariable> {
+        self.cubin.variables.iter().filter(move |one| place(one) == (space, content))
+    }
+
+    fn has_variables(&self, space: Space, content: bool) -> bool {
+        self.variables(space, content).next().is_some()
+    }
+
+    fn alignment(&self, space: Space, content: bool) -> u64 {
+        self.variables(space, content).map(|one| one.align).max().unwrap_or(1)
+    }
+
+    /// Adds the symbols: of sections and of the functions behind kernels, then of kernels and variables.
+    fn name_symbols(&mut self) {
+        let cubin = self.cubin;
+        for number in 0..self.elf.sections.len() {
+            let section = &self.elf.sections[number];
+            let is_named =
+                section.segment != Segment::None || section.kind == PROGBITS || section.kind == NOTE;
+            if !is_named && section.kind != cuda::CALLGRAPH {
+                continue;
+            }
+            let name = section.name.clone();
+            let symbol = self.elf.local(Symbol {
+                name: name.clone(),
+                kind: LOCAL_SECTION,
+                other: 0,
+                section: Some(SectionId(number)),
+                value: 0,
+                size: 0,
+            });
+            if name.starts_with(".nv.constant0.") {
+                self.banks.push(Some(symbol));
+            }
+        }
+        let mut own = std::mem::take(&mut self.banks).into_iter();
+        self.banks =
+            cubin.functions.iter().map(|one| one.bank(0).and_then(|_| own.next().flatten())).collect();
+        for function in &cubin.functions {
+            let section = self.sections.get(&format!(".text.{}", function.name)).copied();
+            for part in &function.parts {
+                self.elf.local(Symbol {
+                    // As NVIDIA's compiler names its copies: a name of the file's, with the kernel's in front.
+                    name: part_symbol(&function.name, &part.name),
+                    kind: LOCAL_FUNCTION,
+                    other: 0,
+                    section,
+                    value: u64::from(part.offset),
+                    size: u64::from(part.size),
+                });
+            }
+            let symbol = self.elf.global(Symbol {
+                name: function.name.clone(),
+                kind: GLOBAL_FUNCTION,
+                other: if function.is_kernel { cuda::ENTRY } else { 0 },
+                section,
+                value: 0,
+                size: function.code.len() as u64,
+            });
+            self.symbols.insert(&function.name, symbol);
+            self.kernels.push(symbol);
+        }
+        for variable in &cubin.variables {
+            let section = match place(variable) {
+                (Space::Constant, _) => ".nv.constant3",
+                (Space::Global, true) => ".nv.global.init",
+                (Space::Global, false) => ".nv.global",
+            };
+            let symbol = self.elf.global(Symbol {
+                name: variable.name.clone(),
+                kind: GLOBAL_OBJECT,
+                other: 0,
+                section: self.sections.get(section).copied(),
+                value: variable.offset,
+                size: variable.size,
+            });
+            self.symbols.entry(&variable.name).or_insert(symbol);
+        }
+    }
+
+    /// The symbol of a relocation's target; what the file does not define is left to the loader.
+    fn target(&mut self, name: &'a str) -> SymbolId {
+        if let Some(&symbol) = self.symbols.get(name) {
+            return symbol;
+        }
+        let name_of = name.to_string();
+        let symbol = self.elf.global(Symbol {
+            name: name_of,
+            kind: GLOBAL,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 0,
+        });
+        self.symbols.insert(name, symbol);
+        symbol
+    }
+
+    fn entries(&mut self, base: u64, relocations: &'a [Relocation], entries: &mut Vec<Entry>) {
+        for one in relocations {
+            let symbol = self.target(&one.target);
+            entries.push(Entry { at: base + one.at, symbol, kind: one.kind, addend: one.addend });
+        }
+    }
+
+    /// Writes debug information, notes and attributes.
+    fn describe(&mut self) -> Result<(), CubinError> {
+        let cubin = self.cubin;
+        let mut described = Vec::new();
+        for (function, &symbol) in cubin.functions.iter().zip(&self.kernels) {
+            let end = function.code.len() as u32;
+            let first = function.parts.first().map_or(end, |part| part.offset);
+            described.push(frame::Described { symbol, offset: 0, size: first });
+            let parts = function.parts.iter();
+            described.extend(parts.map(|part| frame::Described {
+                symbol,
+                offset: part.offset,
+                size: part.size,
+            }));
+        }
+        let (frames, relocations) = frame::write(&described);
+        self.fill_section(".debug_frame", Data::Bytes(frames));
+        self.fill_section(".rela.debug_frame", Data::Relocations(relocations));
+        self.describe_lines()?;
+        self.fill_section(".note.nv.tkinfo", Data::Bytes(note::tool_info()));
+        let info = note::cuda_info(cubin.arch.number(), toolkit(cubin.abi));
+        self.fill_section(".note.nv.cuinfo", Data::Bytes(info));
+        self.fill_section(".nv.compat", Data::Bytes(compatibility(cubin).bytes));
+        // Four lists without members, each ended by its own mark.
+        let graph = (1..=4i32).flat_map(|mark| [0, -mark]).flat_map(i32::to_le_bytes).collect();
+        self.fill_section(".nv.callgraph", Data::Bytes(graph));
+
+        let mut module = Attributes::default();
+        for (function, &symbol) in cubin.functions.iter().zip(&self.kernels) {
+            module.symbol_word(eiattr::REGCOUNT, symbol, function.registers);
+            module.symbol_word(eiattr::FRAME_SIZE, symbol, function.frame_bytes);
+            if function.is_kernel {
+                module.symbol_word(eiattr::MIN_STACK_SIZE, symbol, function.stack_bytes);
+            }
+        }
+        self.fill_attributes(".nv.info", module);
+        for (number, function) in cubin.functions.iter().enumerate() {
+            let attributes = kernel_attributes(cubin, function, self.banks[number]);
+            self.fill_attributes(&format!(".nv.info.{}", function.name), attributes);
+        }
+        Ok(())
+    }
+
+    fn fill_attributes(&mut self, name: &str, attributes: Attributes) {
+        if let Some(&SectionId(number)) = self.sections.get(name) {
+            self.elf.sections[number].data = Data::Bytes(attributes.bytes);
+            self.elf.sections[number].symbols = attributes.symbols;
+        }
+    }
+
+    fn describe_lines(&mut self) -> Result<(), CubinError> {
+        let functions = self.cubin.functions.iter().enumerate();
+        let lines: Vec<_> = functions
+            .filter(|(_, function)| !function.lines.is_empty())
+            .map(|(kernel, function)| line::Lines {
+                kernel,
+                size: function.code.len() as u64,
+                lines: &function.lines,
+            })
+            .collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let (bytes, addresses) = line::write(&self.cubin.files, &lines)?;
+        let entry = |(at, kernel): (u64, usize)| Entry {
+            at,
+            symbol: self.kernels[kernel],
+            kind: RelocationKind::ABS_64,
+            addend: 0,
+        };
+        let entries = addresses.into_iter().map(entry).collect();
+        self.fill_section(".debug_line", Data::Bytes(bytes));
+        self.fill_section(".rela.debug_line", Data::Relocations(entries));
+        Ok(())
+    }
+
+    /// Writes what a loader puts into memory.
+    fn fill(&mut self) -> Result<(), CubinError> {
+        let cubin = self.cubin;
+        for (number, function) in cubin.functions.iter().enumerate() {
+            self.fill_function(number, function)?;
+        }
+        for (space, content, name) in [
+            (Space::Constant, true, ".nv.constant3"),
+            (Space::Global, true, ".nv.global.init"),
+            (Space::Global, false, ".nv.global"),
+        ] {
+            let variables: Vec<_> = self.variables(space, content).collect();
+            let size = variables.iter().map(|one| one.offset.saturating_add(one.size)).max().unwrap_or(0);
+            if !content {
+                self.fill_section(name, Data::Zeros(size));
+                continue;
+            }
+            let too_large = |_| CubinError::Unsupported(format!("{size} bytes of variables"));
+            let mut bytes = vec![0; usize::try_from(size).map_err(too_large)?];
+            let mut entries = Vec::new();
+            for variable in variables {
+                let start = variable.offset as usize;
+                bytes[start..start + variable.bytes.len()].copy_from_slice(&variable.bytes);
+                self.entries(variable.offset, &variable.relocations, &mut entries);
+            }
+            self.fill_section(name, Data::Bytes(bytes));
+            self.fill_section(&format!(".rela{name}"), Data::Relocations(entries));
+        }
+        let mut entries = Vec::new();
+        self.entries(0, &cubin.addresses, &mut entries);
+        self.fill_section(".nv.constant4", Data::Bytes(vec![0; cubin.address_bytes as usize]));
+        self.fill_section(".rela.nv.constant4", Data::Relocations(entries));
+        Ok(())
+    }
+
+    fn fill_function(&mut self, number: usize, function: &'a Function) -> Result<(), CubinError> {
+        let name = format!(".text.{}", function.name);
+        if let Some(&SectionId(section)) = self.sections.get(&name) {
+            // From sm_90 on the attributes alone say how many registers there are.
+            let registers = match self.cubin.arch {
+                Arch::Sm90 => 0,
+                _ => function.registers.min(255) as u8,
+            };
+            let section = &mut self.elf.sections[section];
+            section.info = Reference::Symbol(self.kernels[number], registers);
+            if self.cubin.abi == Abi::V7 {
+                section.flags |= u64::from(function.barriers) << cuda::BARRIERS_SHIFT;
+            }
+            section.data = Data::Bytes(function.code.clone());
+        }
+        let mut entries = Vec::new();
+        self.entries(0, &function.relocations, &mut entries);
+        self.fill_section(&format!(".rela{name}"), Data::Relocations(entries));
+        for bank in &function.banks {
+            let name = bank_name(bank.number, function);
+            let mut entries = Vec::new();
+            self.entries(0, &bank.relocations, &mut entries);
+            self.fill_section(&name, Data::Bytes(bank.bytes.clone()));
+            self.fill_section(&format!(".rela{name}"), Data::Relocations(entries));
+        }
+        Ok(())
+    }
+}
+
+/// The name of a kernel's bank, as a section.
+fn bank_name(number: u8, function: &Function) -> String {
+    format!(".nv.constant{number}.{}", function.name)
+}
+
+/// The symbol of a function behind a kernel's code.
+pub(super) fn part_symbol(kernel: &str, part: &str) -> String {
+    format!("${kernel}${part}")
+}
+
+/// Constant variables always have their place in the file.
+fn place(variable: &GlobalVariable) -> (Space, bool) {
+    match variable.section {
+        Space::Constant => (Space::Constant, true),
+        Space::Global => (Space::Global, variable.has_content),
+    }
+}
+
+/// `.nv.compat`.
+fn compatibility(cubin: &Cubin) -> Attributes {
+    let mut list = Attributes::default();
+    list.byte(compat::ACCELERATOR_TARGET, u8::from(cubin.accelerated));
+    list.byte(compat::INTERNAL_TARGET, 0);
+    list.byte(compat::ISA_CLASS, 1);
+    list.half(compat::ISA_VERSION, 0x101);
+    list.byte(compat::TENSORMAP_V1, 0);
+    list
+}
+
+/// The attributes of a kernel.
+fn kernel_attributes(cubin: &Cubin, function: &Function, bank: Option<SymbolId>) -> Attributes {
+    let arch = cubin.arch;
+    let mut list = Attributes::default();
+    if arch == Arch::Sm75 {
+        list.words(eiattr::SW_WAR, &[1]);
+    }
+    list.words(eiattr::CUDA_API_VERSION, &[toolkit(cubin.abi)]);
+    if matches!(arch, Arch::Sm80 | Arch::Sm86 | Arch::Sm89) {
+        list.flag(eiattr::SW2861232_WAR);
+    }
+    let end = function.params.iter().map(|param| param.offset.saturating_add(param.size)).max().unwrap_or(0);
+    for (ordinal, param) in function.params.iter().enumerate().rev() {
+        let place = param.offset << 16 | ordinal as u32;
+        if end >= LARGE_PARAM {
+            list.words(eiattr::KPARAM_INFO_V2, &[0, place, param.size]);
+        } else {
+            // The constant bank is not named, and all eight bits of where pointers point are clear.
+            list.words(eiattr::KPARAM_INFO, &[0, place, param.size << 18 | 0x1f000]);
+        }
+    }
+    let launch = &function.launch;
+    if launch.explicit_cluster {
+        list.flag(eiattr::EXPLICIT_CLUSTER);
+    }
+    if let Some(shape) = launch.cluster {
+        list.words(eiattr::CTA_PER_CLUSTER, &shape);
+    }
+    if let Some(rank) = launch.max_cluster_rank {
+        list.words(eiattr::MAX_CLUSTER_RANK, &[rank]);
+    }
+    if arch == Arch::Sm90 {
+        list.half(eiattr::SPARSE_MMA_MASK, 0);
+    }
+    list.half(eiattr::MAXREG_COUNT, function.max_registers.min(255) as u16);
+    if cubin.abi == Abi::V8 {
+        if function.barriers > 0 {
+            list.byte(eiattr::NUM_BARRIERS, function.barriers.min(255) as u8);
+        }
+        list.half(eiattr::MERCURY_ISA_VERSION, if arch == Arch::Sm90 { 0x101 } else { 0 });
+    }
+    list.words(eiattr::EXIT_INSTR_OFFSETS, &function.exits);
+    for branch in &function.branches {
+        // An attribute holds so many words at most; the rest of a long table follows as if it were another.
+        for targets in branch.targets.chunks(eiattr::MOST_WORDS - 3) {
+            let mut words = vec![branch.offset, 0, targets.len() as u32];
+            words.extend(targets);
+            list.words(eiattr::INDIRECT_BRANCH_TARGETS, &words);
+        }
+    }
+    if let Some(shape) = launch.threads {
+        list.words(eiattr::REQNTID, &shape);
+    }
+    if let Some(shape) = launch.max_threads {
+        list.words(eiattr::MAX_THREADS, &shape);
+    }
+    if let Some(bytes) = function.call_stack {
+        list.words(eiattr::CRS_STACK_SIZE, &[bytes]);
+    }
+    if !function.params.is_empty() {
+        list.half(eiattr::CBANK_PARAM_SIZE, end as u16);
+        if let Some(bank) = bank {
+            let place = end << 16 | arch.param_base();
+            list.symbol_word(eiattr::PARAM_CBANK, bank, place);
+        }
+    }
+    if arch == Arch::Sm90 {
+        list.words(eiattr::SW_WAR, &[8]);
+    }
+    list
+}

@@ -1,0 +1,36 @@
+//! Which instructions of variable latency come back in the order in which they were issued.
+//!
+//! No document says so. NVIDIA's assembler relies on it, since it leaves out the scoreboards of all but the last of a run of such
+//! instructions; that the hazard check finds nothing in its code is the evidence (`docs/facts/latency.md`). Code that ptxc makes does
+//! not rely on it.
+
+use crate::table::{Op, Pipe};
+
+/// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared memory and shuffles
+/// return in order, so do reads of textures, turned matrices, loads from constant banks, results of barriers, reductions
+/// over the warp, and what the units for transcendentals and double precision compute.
+pub fn returns_behind(earlier: Op, later: Op) -> bool {
+    match earlier {
+        Op::LDS | Op::LDSM | Op::SHFL => matches!(later, Op::LDS | Op::LDSM | Op::SHFL),
+        Op::LDC | Op::B2R | Op::REDUX | Op::MOVM => earlier == later,
+        _ if is_texture(earlier) => is_texture(later),
+        _ => matches!(earlier.row().pipe, Pipe::Xu | Pipe::Fp64) && later.row().pipe == earlier.row().pipe,
+    }
+}
+
+/// Whether `earlier` has read its operands when `later`, issued behind it, has: the queue of the memory pipe
+/// is one, and so are those of textures, transcendentals and double precision. Addresses are overwritten behind a wait for a later
+/// access; so are the name and the count of a barrier behind a wait for the barrier's result.
+pub fn reads_behind(earlier: Op, later: Op) -> bool {
+    if earlier == Op::BAR_RED {
+        return later == Op::B2R;
+    }
+    let pipe = earlier.row().pipe;
+    matches!(pipe, Pipe::Lsu | Pipe::Xu | Pipe::Fp64 | Pipe::Tex) && later.row().pipe == pipe
+}
+
+/// Whether it reads a texture or asks for its kind.
+fn is_texture(op: Op) -> bool {
+    matches!(op, Op::TEX | Op::TEX_B | Op::TLD | Op::TLD_B | Op::TLD4 | Op::TLD4_B)
+        || matches!(op, Op::TXD | Op::TXD_B | Op::TXQ | Op::TXQ_B | Op::SULD | Op::SULD_R)
+}
