@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
 use ptxc_sass::Arch;
+use ptxc_sass::cubin::Abi;
 
 /// A PTX file.
 #[salsa::input(debug)]
@@ -45,6 +46,14 @@ pub struct Options {
     #[default]
     #[returns(copy)]
     pub aggregate: bool,
+    /// Whether a cubin says which source line each instruction comes from.
+    #[default]
+    #[returns(copy)]
+    pub line_info: bool,
+    /// The layout of cubins.
+    #[default]
+    #[returns(copy)]
+    pub abi: Abi,
 }
 
 impl Options {

@@ -14,6 +14,7 @@
 //! ```
 
 pub mod callees;
+pub mod cubin;
 pub mod db;
 pub mod input;
 pub mod items;

@@ -162,7 +162,7 @@ pub(super) fn rewrite(
         variables: work.mir.variables.clone(),
         shared_bytes: work.mir.shared_bytes,
         local_bytes: bytes,
-        cluster: work.mir.cluster,
+        bounds: work.mir.bounds.clone(),
         barriers: work.mir.barriers,
         table_bytes: work.mir.table_bytes,
         spills: work.mir.spills + rewriter.saved_words,

@@ -233,7 +233,12 @@ fn test(t: &mut Translator, form: &mut Form) -> Translated {
         Class::Infinite => compare(t, IntCond::Eq, magnitude, infinity),
         Class::Number => compare(t, IntCond::Ule, magnitude, infinity),
         Class::NotANumber => compare(t, IntCond::Ugt, magnitude, infinity),
-        Class::Normal => range(t, normal, infinity),
+        // Zeros count as normal numbers, too (PTX ISA, `testp`).
+        Class::Normal => {
+            let is_normal = range(t, normal, infinity);
+            let is_zero = compare(t, IntCond::Eq, magnitude, 0);
+            t.emit(Op::Or, Type::Pred, &[is_normal, is_zero])
+        }
         Class::Subnormal => range(t, 1, normal),
     };
     t.write(form.operand(0)?, holds)

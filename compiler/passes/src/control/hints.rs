@@ -13,7 +13,7 @@
 //! one must issue before anything else can: it waits for no scoreboard and nothing pads between. Guarded
 //! instructions get none: where the guard fails nothing is fetched.
 
-use ptxc_sass::{Control, Inst, PReg, RegFile, Register};
+use ptxc_sass::{Arch, Control, Inst, PReg, RegFile, Register};
 
 /// Whether an instruction with this stall should yield.
 pub(super) fn yields(stall: u32, for_dependence: bool, sets_scoreboard: bool) -> bool {
@@ -21,17 +21,17 @@ pub(super) fn yields(stall: u32, for_dependence: bool, sets_scoreboard: bool) ->
 }
 
 /// The reuse flags of an instruction, a bit each, given the one that follows at once.
-pub(super) fn reuse(inst: &Inst<PReg>, next: &Inst<PReg>) -> u8 {
+pub(super) fn reuse(inst: &Inst<PReg>, next: &Inst<PReg>, arch: Arch) -> u8 {
     if inst.guard.is_some() || next.guard.is_some() {
         return 0;
     }
     let mut flags = 0;
-    for (flag, reg) in cached(inst) {
+    for (flag, reg) in cached(inst, arch) {
         let overwritten = inst.defs().any(|def| {
             def.reg.file() == RegFile::Gpr
                 && (def.reg.index()..def.reg.index().saturating_add(def.width)).contains(&reg.index())
         });
-        if !overwritten && cached(next).any(|other| other == (flag, reg)) {
+        if !overwritten && cached(next, arch).any(|other| other == (flag, reg)) {
             flags |= 1 << flag;
         }
     }
@@ -39,10 +39,11 @@ pub(super) fn reuse(inst: &Inst<PReg>, next: &Inst<PReg>) -> u8 {
 }
 
 /// The single general registers that an instruction reads in slots with a reuse flag, with that flag.
-fn cached(inst: &Inst<PReg>) -> impl Iterator<Item = (u8, PReg)> {
-    inst.row().slots.iter().enumerate().filter_map(|(index, slot)| {
+fn cached(inst: &Inst<PReg>, arch: Arch) -> impl Iterator<Item = (u8, PReg)> {
+    inst.row().slots.iter().enumerate().filter_map(move |(index, slot)| {
         let reg = inst.operands[index].as_reg()?;
-        (reg.file() == RegFile::Gpr && inst.slot_width(index) == 1).then_some((slot.reuse?, reg))
+        let has_flag = slot.reuse_on.contains(arch) && inst.slot_width(index) == 1;
+        (reg.file() == RegFile::Gpr && has_flag).then_some((slot.reuse.filter(|&flag| flag < 3)?, reg))
     })
 }
 
@@ -58,10 +59,10 @@ mod tests {
 
     #[test]
     fn the_same_register_in_the_same_slot() {
-        assert_eq!(reuse(&fadd(0, 1, 2), &fadd(3, 1, 2)), 0b11);
-        assert_eq!(reuse(&fadd(0, 1, 2), &fadd(3, 2, 1)), 0);
-        assert_eq!(reuse(&fadd(1, 1, 2), &fadd(3, 1, 2)), 0b10, "R1 is overwritten");
-        assert_eq!(reuse(&fadd(0, 1, 2).guarded(PReg::p(0), false), &fadd(3, 1, 2)), 0);
+        assert_eq!(reuse(&fadd(0, 1, 2), &fadd(3, 1, 2), Arch::Sm90), 0b101);
+        assert_eq!(reuse(&fadd(0, 1, 2), &fadd(3, 2, 1), Arch::Sm90), 0);
+        assert_eq!(reuse(&fadd(1, 1, 2), &fadd(3, 1, 2), Arch::Sm90), 0b100, "R1 is overwritten");
+        assert_eq!(reuse(&fadd(0, 1, 2).guarded(PReg::p(0), false), &fadd(3, 1, 2), Arch::Sm90), 0);
     }
 
     #[test]

@@ -131,6 +131,7 @@ fn assemble(
         params: code.params.iter().map(param_info).collect(),
         variables: code.variables.clone(),
         tables,
+        literals: Vec::new(),
     };
     (program, Explain { notes })
 }
@@ -149,7 +150,7 @@ fn control_field(
     let yield_hint = hints::yields(stall, for_dependence, sets.write.is_some() || sets.read.is_some());
     let reuse = match follower {
         Some(next) if !yield_hint && scoreboards.masks[next] == 0 => {
-            hints::reuse(stream.entries[index].inst, stream.entries[next].inst)
+            hints::reuse(stream.entries[index].inst, stream.entries[next].inst, stream.arch)
         }
         _ => 0,
     };
@@ -160,6 +161,7 @@ fn control_field(
         read_barrier: sets.read,
         wait_mask: scoreboards.masks[index],
         reuse,
+        ..Control::plain()
     }
 }
 
@@ -217,11 +219,22 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
 }
 
 fn resources(code: &Code, insts: &[Coded]) -> Resources {
-    let [cluster_x, cluster_y, cluster_z] = code.cluster.unwrap_or_default();
+    let bounds = &code.bounds;
+    let [cluster_x, cluster_y, cluster_z] = bounds.cluster.unwrap_or_default();
+    let [threads_x, threads_y, threads_z] = bounds.required_threads.unwrap_or_default();
+    let [max_threads_x, max_threads_y, max_threads_z] = bounds.max_threads.unwrap_or_default();
     let mut resources = Resources {
         cluster_x,
         cluster_y,
         cluster_z,
+        explicit_cluster: u32::from(bounds.explicit_cluster),
+        threads_x,
+        threads_y,
+        threads_z,
+        max_threads_x,
+        max_threads_y,
+        max_threads_z,
+        max_registers: bounds.max_registers.unwrap_or(0),
         shared_bytes: code.shared_bytes,
         local_bytes: code.local_bytes,
         barriers: code.barriers,

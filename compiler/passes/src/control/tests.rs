@@ -59,7 +59,7 @@ pub(crate) fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
         variables: Vec::new(),
         shared_bytes: 0,
         local_bytes: 0,
-        cluster: None,
+        bounds: ptxc_ir::LaunchBounds::default(),
         barriers: 0,
         spills: 0,
         blocks: blocks.collect(),
@@ -206,16 +206,20 @@ fn a_barrier_too_close_to_the_reading_of_a_result_is_found() {
 
             let mut close = program.clone();
             close.insts[at].control.stall = 1;
-            if close.insts[at + 1].inst.op == Op::BRA {
-                close.insts[at + 1].control.stall = 0;
+            let branches = close.insts[at + 1].inst.op == Op::BRA;
+            if branches {
+                close.insts[at + 1].control.stall = 1;
             }
-            let found = ptxc_sass::verify::check(&close).unwrap_err();
-            let (consumer, producer) = (barrier as u32, at as u32);
-            let pair = |hazard: &Hazard| (hazard.consumer, hazard.producer) == (consumer, producer);
-            assert!(
-                found.iter().any(|hazard| pair(hazard) && hazard.kind == HazardKind::AfterResult),
-                "{found:?}"
-            );
+            // On sm_90 two cycles are enough.
+            if !branches || arch < Arch::Sm90 {
+                let found = ptxc_sass::verify::check(&close).unwrap_err();
+                let (consumer, producer) = (barrier as u32, at as u32);
+                let pair = |hazard: &Hazard| (hazard.consumer, hazard.producer) == (consumer, producer);
+                assert!(
+                    found.iter().any(|hazard| pair(hazard) && hazard.kind == HazardKind::AfterResult),
+                    "{found:?}"
+                );
+            }
 
             let mut swapped = program.clone();
             (swapped.insts[at].inst, swapped.insts[barrier].inst) =

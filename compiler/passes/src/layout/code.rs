@@ -14,7 +14,7 @@
 //! block 2:  EXIT
 //! ```
 
-use ptxc_ir::Param;
+use ptxc_ir::{LaunchBounds, Param};
 use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, PReg};
 use smallvec::SmallVec;
@@ -59,8 +59,8 @@ pub struct Code {
     pub shared_bytes: u32,
     /// Local memory in bytes.
     pub local_bytes: u32,
-    /// The cluster size in CTAs that the kernel demands.
-    pub cluster: Option<[u32; 3]>,
+    /// What the kernel demands of a launch.
+    pub bounds: LaunchBounds,
     /// Number of CTA barriers; 16 where a name is not known.
     pub barriers: u32,
     /// Registers that the allocator stored to local memory.

@@ -99,7 +99,7 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
         variables: mir.variables,
         shared_bytes: mir.shared_bytes,
         local_bytes: mir.local_bytes,
-        cluster: mir.cluster,
+        bounds: mir.bounds.clone(),
         barriers: mir.barriers,
         spills: mir.spills,
         blocks,
@@ -326,8 +326,8 @@ fn write_end(
             }
         }
         End::Together { mask, here, apart } => {
-            let goes_here = Op::BRA_CONV.row().archs.or(Op::BRA_CONV_WARP.row().archs).contains(arch);
-            if next == Some(apart) && goes_here {
+            // That sm_90 has `BRA.CONV` is known from nvdisasm alone.
+            if next == Some(apart) && arch < Arch::Sm90 {
                 push(test_together(true, mask, label(here), arch));
             } else {
                 push(test_together(false, mask, label(apart), arch));
@@ -422,7 +422,7 @@ pub(crate) mod tests {
             variables: Vec::new(),
             shared_bytes: 0,
             local_bytes: 0,
-            cluster: None,
+            bounds: ptxc_ir::LaunchBounds::default(),
             barriers: 0,
             table_bytes: 0,
             spills: 0,

@@ -16,12 +16,18 @@
 //! v4 = iadd.b64 v3, v2      =>     v4 = iadd.b64 v5, 8
 //! ```
 //!
-//! An access of sm_75 to sm_90 holds a signed 24-bit offset; one to a constant bank a signed 16-bit one.
+//! An access of sm_75 to sm_90 holds a signed 24-bit offset; one to a constant bank a signed 16-bit one, a copy to shared
+//! memory a signed 12-bit one of what it reads.
+
+use std::ops::Range;
 
 use ptxc_ir::{Function, Op, Space, Type, Value};
 use ptxc_sass::Arch;
 
 use super::emitter::{Emitter, rewrite};
+
+/// The offsets of what a copy to shared memory reads: 12 bits with sign.
+pub(super) const COPY_OFFSETS: Range<i64> = -(1 << 11)..1 << 11;
 
 /// `base + offset` in the arithmetic of the base's type.
 #[derive(Clone, Copy)]
@@ -66,7 +72,11 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
             | Op::AsyncFill(mut access, ..) => {
                 let place = place(&places, data.args[0]);
                 let total = place.offset + i64::from(access.offset);
-                if place.base == data.args[0] || !fits(access.space, total) {
+                let holds = match data.op {
+                    Op::AsyncFill(..) => COPY_OFFSETS.contains(&total),
+                    _ => fits(access.space, total),
+                };
+                if place.base == data.args[0] || !holds {
                     return false;
                 }
                 access.offset = total as i32;

@@ -22,9 +22,11 @@
 use ptxc_ir::{Function, IntCond, Op, Type, Value, ValueDef};
 use ptxc_sass::Arch;
 
+use super::address_offsets::COPY_OFFSETS;
 use super::emitter::{Emitter, rewrite};
 
-/// Puts the number of bytes that are copied into predicate and address.
+/// Puts the number of bytes that are copied into predicate and address, and what the instruction's offset does not hold into
+/// the address.
 pub fn copied_bytes(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();
@@ -53,6 +55,12 @@ pub fn copied_bytes(func: &mut Function, _arch: Arch) -> bool {
                 }
             },
         };
+        let mut from = from;
+        if !COPY_OFFSETS.contains(&access.offset.into()) {
+            let distance = emitter.constant(Type::B64, i64::from(access.offset) as u64);
+            from = above(emitter, from, distance);
+            access.offset = 0;
+        }
         emitter.inst(Op::AsyncFill(access, prefetch, zfill), data.ty, &[from, to, copies]);
         true
     })

@@ -36,7 +36,7 @@ pub use rename::Renames;
 pub use verify::{MirError, takes_operands, verify};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
-use ptxc_ir::{FunctionKind, Param, SourceLoc};
+use ptxc_ir::{FunctionKind, LaunchBounds, Param, SourceLoc};
 use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, RegFile, Register};
 use smallvec::SmallVec;
@@ -328,8 +328,8 @@ pub struct Mir<R> {
     pub shared_bytes: u32,
     /// Local memory in bytes, before spilling.
     pub local_bytes: u32,
-    /// The cluster size in CTAs that the kernel demands.
-    pub cluster: Option<[u32; 3]>,
+    /// What the kernel demands of a launch.
+    pub bounds: LaunchBounds,
     /// Number of CTA barriers; 16 where a name is not known.
     pub barriers: u32,
     /// Size of the jump tables in their constant bank, in bytes.
@@ -353,7 +353,7 @@ impl Mir<VReg> {
             variables: Vec::new(),
             shared_bytes: 0,
             local_bytes: 0,
-            cluster: None,
+            bounds: LaunchBounds::default(),
             barriers: 0,
             table_bytes: 0,
             spills: 0,

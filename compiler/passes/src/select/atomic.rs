@@ -74,10 +74,11 @@ impl Lower<'_> {
             Some(done) => made.slot("pd", done),
             None => made,
         };
-        self.emit(match access.space {
+        let made = match access.space {
             Space::Shared => made,
-            _ => made.with(".STRONG").with(scope_text(access.scope)),
-        });
+            _ => self.with_policy(made.with(".STRONG").with(scope_text(access.scope)), data.args[0]),
+        };
+        self.emit(made);
     }
 
     fn lower_compare_and_swap(

@@ -30,6 +30,16 @@ impl Lower<'_> {
         }))
     }
 
+    /// An access that says that its descriptor is that of a policy, where instructions say so: from sm_80 to sm_89.
+    pub(super) fn with_policy(&mut self, inst: Inst<VReg>, address: Value) -> Inst<VReg> {
+        let marked = inst.clone().with(".POLICY");
+        if marked.check_arch(self.arch).is_err() {
+            return inst;
+        }
+        let policy = self.policy_of(address).and_then(|policy| self.policy_pair(policy));
+        if policy.is_some() { marked } else { inst }
+    }
+
     /// The policy that an address carries; the last one, if there are several.
     fn policy_of(&self, mut address: Value) -> Option<Value> {
         loop {

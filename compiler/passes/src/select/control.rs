@@ -100,7 +100,7 @@ impl Lower<'_> {
                 };
                 let label = Operand::label(Label(target.as_u32()));
                 // Without it, lanes of an earlier meeting may still be in the barrier there.
-                if Op::BMOV_CLEAR.row().archs.contains(self.arch) {
+                if self.arch == Arch::Sm75 {
                     let barrier = Operand::convergence(barrier.0);
                     self.emit(Inst::new(Op::BMOV_CLEAR).ops([Operand::rz(), barrier]));
                 }

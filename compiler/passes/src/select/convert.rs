@@ -37,7 +37,6 @@ impl Lower<'_> {
                     let made = Inst::new(Op::I2F_64).with(if signed { ".S64" } else { ".U64" });
                     return self.emit(with_round(made.ops([to, b]), round));
                 }
-                let b = self.any_value(data.args[0]);
                 // The arithmetic pipe, where it converts, rounds to nearest and towards zero only.
                 let arithmetic = Op::I2FP.row().archs.contains(self.arch)
                     && matches!(round, Rounding::Nearest | Rounding::Zero);
@@ -47,6 +46,7 @@ impl Lower<'_> {
                     (true, true) => Inst::new(Op::I2FP).with(".S32"),
                     (true, false) => Inst::new(Op::I2FP).with(".U32"),
                 };
+                let b = self.value_for(made.op, data.args[0]);
                 self.emit(with_round(made.ops([to, b]), round));
             }
             IrOp::FloatToSint(round, ftz) | IrOp::FloatToUint(round, ftz) => {

@@ -188,6 +188,7 @@ impl Lower<'_> {
             .with_kind(ModKind::Variant, prefetch)
             .with_kind(ModKind::Size, size)
             .with_kind(ModKind::Mode, if zfill { ".ZFILL" } else { "" });
+        let copy = self.with_policy(copy, data.args[0]);
         self.emit(copy.ops([to, from]).slot("ps", copies));
     }
 }

@@ -269,7 +269,7 @@ impl Lower<'_> {
                 let signed = matches!(data.op, IrOp::SintToFloat(_));
                 match from {
                     Type::B32 => {
-                        let b = self.any_value(data.args[0]);
+                        let b = self.value_for(Op::I2F_F64, data.args[0]);
                         let made = Inst::new(Op::I2F_F64).ops([to, b]);
                         self.emit(if signed { made } else { made.with(".U32") });
                     }

@@ -112,7 +112,7 @@ impl Lower<'_> {
             }
             None => return self.unsupported(&data.op, "a tensor map for which lanes have no turns"),
         };
-        self.emit(Inst::new(Op::DEPBAR_ALL).ops([Operand::imm(SCOREBOARDS)]));
+        self.emit(Inst::new(Op::DEPBAR_ALL).slot("scoreboards", Operand::imm(SCOREBOARDS)));
         self.emit(Inst::new(Op::UTMACCTL_IV).ops([address]));
         self.emit(Inst::new(Op::UTMACMDFLUSH));
     }

@@ -342,7 +342,7 @@ impl Lower<'_> {
                         Inst::new(Op::I2F_HALF_64).with(if signed { ".S64" } else { ".U64" }).ops([to, b])
                     }
                     _ => {
-                        let b = self.any_value(data.args[0]);
+                        let b = self.value_for(Op::I2F_HALF, data.args[0]);
                         let made = Inst::new(Op::I2F_HALF).ops([to, b]);
                         if signed { made } else { made.with(".U32") }
                     }

@@ -397,13 +397,16 @@ impl Lower<'_> {
         }
     }
 
-    /// Products of parts of two words, added up; one operand may be something else than a general register.
+    /// Products of parts of two words, added up; the second operand may be a constant, or uniform.
     pub(super) fn lower_dot_product(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let to = self.def(self.func.result(inst));
         let a = self.gpr_value(data.args[0]);
-        let b = self.any_value(data.args[1]);
-        let c = if is_general(b) { self.any_value(data.args[2]) } else { self.gpr_value(data.args[2]) };
+        let b = match self.any_value(data.args[1]) {
+            Operand { kind: ptxc_sass::OperandKind::Imm(_), .. } => self.gpr_value(data.args[1]),
+            other => other,
+        };
+        let c = self.gpr_value(data.args[2]);
         let byte = |signed| if signed { ".S8" } else { ".U8" };
         let made = match data.op {
             IrOp::Dp4a(x, y) => Inst::new(Op::IDP_4A)

@@ -15,7 +15,7 @@ use ptxc_ir::{
     Access, Block, Function, FunctionKind, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc,
     SpecialReg as IrReg, Type, Value, ValueDef,
 };
-use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
+use ptxc_sass::{Arch, Inst, Kinds, Op, Operand, RegFile};
 
 use super::Unsupported;
 use super::pool::{BankPlace, Pool, Pooled};
@@ -369,6 +369,17 @@ impl<'a> Lower<'a> {
     /// A value of at most 32 bits in whatever form.
     pub(super) fn any_value(&mut self, value: Value) -> Operand<VReg> {
         self.any(self.src(value))
+    }
+
+    /// A value of at most 32 bits in whatever form the row takes as b.
+    pub(super) fn value_for(&mut self, op: Op, value: Value) -> Operand<VReg> {
+        let operand = self.any_value(value);
+        if op.row().accepts("b", Kinds::of(&operand), self.arch) {
+            return operand;
+        }
+        let to = Operand::reg(self.temp());
+        self.emit(Inst::new(Op::MOV).ops([to, operand]));
+        to
     }
 
     /// Two sources of a commutative operation: the first in a general register, the second in whatever form.

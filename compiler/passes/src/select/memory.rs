@@ -41,7 +41,7 @@ impl Lower<'_> {
         let to = if needed { Operand::reg(self.reg_of(results[0])) } else { Operand::rz() };
         let address = self.address(access, data.args[0]);
         let load = Inst::new(op).with_kind(ModKind::Size, size).ops([to, Operand::mem(address)]);
-        self.emit_access(&data.op, load, access);
+        self.emit_access(&data.op, load, access, data.args[0]);
     }
 
     /// A part of the parameter block whose place is known.
@@ -119,7 +119,7 @@ impl Lower<'_> {
         let content = self.stored_values(data.ty, &data.args[1..]);
         let address = self.address(access, data.args[0]);
         let store = Inst::new(op).with_kind(ModKind::Size, size).ops([Operand::mem(address), content]);
-        self.emit_access(&data.op, store, access);
+        self.emit_access(&data.op, store, access, data.args[0]);
     }
 
     /// The values of a store or an update, in neighbouring registers.
@@ -172,7 +172,7 @@ impl Lower<'_> {
     }
 
     /// Adds order, scope and cache hints.
-    fn emit_access(&mut self, op: &IrOp, mut inst: Inst<VReg>, access: Access) {
+    fn emit_access(&mut self, op: &IrOp, mut inst: Inst<VReg>, access: Access, address: Value) {
         if !matches!(access.space, Space::Global | Space::Generic) {
             // Shared and local memory are in order, and their instructions have no hints.
             if !matches!(access.order, Order::Weak | Order::Volatile | Order::Relaxed) {
@@ -201,6 +201,7 @@ impl Lower<'_> {
         if strong.is_none() && self.arch == Arch::Sm75 {
             inst = inst.with(".SYS");
         }
+        let inst = self.with_policy(inst, address);
         self.emit(inst);
     }
 

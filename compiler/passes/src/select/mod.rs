@@ -117,7 +117,7 @@ fn skeleton(
     mir.kind = func.kind;
     mir.params = func.params.clone();
     mir.local_bytes = func.local_bytes();
-    mir.cluster = func.bounds.cluster;
+    mir.bounds = func.bounds.clone();
     for symbol in func.symbols.values() {
         let end = symbol.offset.unwrap_or(0) + symbol.size;
         match symbol.space {
