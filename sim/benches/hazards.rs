@@ -28,7 +28,7 @@ fn protect(mut program: Program) -> Program {
             write_barrier: results.then_some(0),
             read_barrier: takes.then_some(1),
             wait_mask: 3,
-            reuse: 0,
+            ..Control::plain()
         };
     }
     program

@@ -188,6 +188,10 @@ impl<'a, E: Engine> Grid<'a, E> {
         let warps = cta.warps.len();
         let Warp { control, registers } = &mut cta.warps[warp];
         let Group { pc, lanes, .. } = control.groups[group];
+        if control.alone & lanes != 0 {
+            control.alone &= !lanes;
+            control.held = lanes;
+        }
         let alone = control.groups.len() == 1 || E::JOINING == Joining::Barriers;
         let mut step = Step {
             pc,
@@ -355,7 +359,7 @@ impl<'a, E: Engine> Grid<'a, E> {
                         Wait::Converge(barrier) => {
                             (group.pc - 1, format!("lanes {missing:#010x} at convergence barrier B{barrier}"))
                         }
-                        Wait::Lanes(mask) | Wait::Collective(mask) => {
+                        Wait::Lanes(mask) | Wait::Exclusive(mask) | Wait::Collective(mask) => {
                             (group.pc - 1, format!("lanes {missing:#010x} of mask {mask:#010x}"))
                         }
                         Wait::Gather(mask) => {

@@ -1,5 +1,7 @@
 //! What is launched and how: the options of a run and the shape of its grid.
 
+use ptxc_sass::verify::Order;
+
 use crate::error::SimError;
 
 /// CTAs in a cluster at most, of any GPU.
@@ -25,6 +27,12 @@ pub struct Options {
     /// Whether control codes count (SASS only): an instruction that reads a register before they guarantee that it may
     /// gets a random value, and the [report](crate::Report::hazards) says so.
     pub hazards: bool,
+    /// Which waits the code counts on (SASS only, with [`hazards`](Options::hazards)).
+    pub order: Order,
+    /// Whether a group of lanes that has written a uniform register keeps the warp to itself until it goes elsewhere than
+    /// to the next instruction (SASS only). NVIDIA's compiler counts on it: both arms of a divergent branch use one
+    /// uniform register. Ours does not, and without the option a program that did would show.
+    pub holds_uniform: bool,
 }
 
 impl Default for Options {
@@ -36,6 +44,8 @@ impl Default for Options {
             constants: Vec::new(),
             mufu_error: 0,
             hazards: false,
+            order: Order::Own,
+            holds_uniform: false,
         }
     }
 }

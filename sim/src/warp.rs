@@ -4,8 +4,8 @@
 //! differently splits a group; what joins groups depends on the machine ([`Joining`]):
 //!
 //! - The SASS engine joins as the hardware does, by instructions alone: `BSYNC` when all lanes of the
-//!   convergence barrier have come, `WARPSYNC` when all lanes of the mask have, `WARPSYNC.COLLECTIVE` likewise but
-//!   from different places, for as long as the collective lasts. Two groups that happen to
+//!   convergence barrier have come, `WARPSYNC` when all lanes of the mask have, `WARPSYNC.EXCLUSIVE` likewise but for
+//!   each mask by itself, `WARPSYNC.COLLECTIVE` from different places, for as long as the collective lasts. Two groups that happen to
 //!   stand at the same place stay apart, so that a forgotten reconvergence shows in what votes and shuffles
 //!   see.
 //! - The SSA engine joins groups wherever they meet, since PTX leaves that open.
@@ -31,6 +31,9 @@ pub(crate) enum Wait {
     Converge(u8),
     /// The live lanes of the mask, wherever they wait for the same mask.
     Lanes(u32),
+    /// The live lanes of the mask, wherever they wait so for the same mask; those with another mask stay apart, even
+    /// at the same place.
+    Exclusive(u32),
     /// The live lanes of the mask, wherever they wait so for the same mask; then all execute what follows one of the
     /// places.
     Collective(u32),
@@ -65,6 +68,13 @@ pub(crate) struct Group {
     pub wait: Wait,
 }
 
+impl Wait {
+    /// Whether it is for nothing that other lanes of the warp do.
+    fn is_elsewhere(self) -> bool {
+        matches!(self, Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_))
+    }
+}
+
 /// Where the lanes of a group go after an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
@@ -83,9 +93,8 @@ pub(crate) enum Flow {
     Spread(Box<[u32; LANES]>),
     /// These lanes end, the others go to the next instruction.
     Exit(u32),
-    /// Each lane waits behind this instruction for the lanes of a mask of its own, with the flag to execute what
-    /// follows together with lanes from elsewhere.
-    Meet(Box<[u32; LANES]>, bool),
+    /// Each lane waits behind this instruction for what it says itself.
+    Meet(Box<[Wait; LANES]>),
     /// These lanes wait; the others go to the next instruction. Who waits in [`Wait::Gather`] or [`Wait::Mbarrier`]
     /// executes this instruction again, other waits continue behind it.
     Wait(u32, Wait),
@@ -116,10 +125,14 @@ pub(crate) struct Control {
     /// The lanes whose values are on their way through uniform registers: until these go elsewhere than to the next
     /// instruction, no other group of the warp has a turn.
     pub held: u32,
+    /// The lanes that are held as soon as they execute something: they met to have the warp's uniform registers alone.
+    pub alone: u32,
     joining: Joining,
     /// Where each lane goes on behind the collective that it is in; [`NOWHERE`] outside of one.
     collective: [u32; LANES],
     meetings: Box<[[Meeting; LANES]; BARRIERS]>,
+    /// The masks of convergence barriers that lanes have put away, with their barrier and lane, in the order of that.
+    put_away: Vec<(u8, u32, u32)>,
 }
 
 /// No instruction.
@@ -175,9 +188,11 @@ impl Control {
             cluster: ClusterArrivals::default(),
             expired: 0,
             held: 0,
+            alone: 0,
             joining,
             collective: [NOWHERE; LANES],
             meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
+            put_away: Vec::new(),
         }
     }
 
@@ -193,10 +208,53 @@ impl Control {
         for meeting in self.meetings[barrier as usize].iter_mut() {
             meeting.mask &= !lanes;
         }
+        for (_, _, mask) in
+            self.put_away.iter_mut().filter(|(of, by, _)| *of == barrier && lanes >> by & 1 == 0)
+        {
+            *mask &= !lanes;
+        }
         for lane in lanes_of(lanes) {
             self.meetings[barrier as usize][lane as usize].mask = 0;
         }
         self.release();
+    }
+
+    /// Puts a barrier of these lanes away: their masks. The lanes of these go on waiting for them.
+    pub fn put_away(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
+        let mut masks = [0; LANES];
+        for lane in lanes_of(lanes) {
+            let mask = std::mem::take(&mut self.meetings[barrier as usize][lane as usize].mask);
+            self.put_away.push((barrier, lane, mask));
+            masks[lane as usize] = mask;
+        }
+        masks
+    }
+
+    /// Gives a barrier of these lanes the masks that were put away last. Where they go on is behind the `BSYNC`.
+    ///
+    /// # Errors
+    /// A lane whose barrier had other lanes then, but for those that have left since.
+    pub fn take_back(&mut self, lanes: u32, barrier: u8, masks: &[u32; LANES]) -> Result<(), u32> {
+        for lane in lanes_of(lanes) {
+            let is_own = |&(of, by, _): &(u8, u32, u32)| (of, by) == (barrier, lane);
+            let place = self.put_away.iter().rposition(is_own).ok_or(lane)?;
+            let (_, _, mask) = self.put_away.remove(place);
+            if mask & !masks[lane as usize] != 0 {
+                return Err(lane);
+            }
+            self.meetings[barrier as usize][lane as usize] = Meeting { mask, target: NOWHERE };
+        }
+        self.release();
+        Ok(())
+    }
+
+    /// Whether a lane counts another one among those of its barrier, or did when it put that away.
+    fn counts(&self, barrier: u8, lane: u32, other: u32) -> bool {
+        self.meetings[barrier as usize][lane as usize].mask >> other & 1 == 1
+            || self
+                .put_away
+                .iter()
+                .any(|&(of, by, mask)| (of, by) == (barrier, lane) && mask >> other & 1 == 1)
     }
 
     /// Lets lanes go on there when they end the collective that they begin.
@@ -256,15 +314,14 @@ impl Control {
                 }
                 self.release();
             }
-            Flow::Meet(masks, collective) => {
+            Flow::Meet(waits) => {
                 self.groups.swap_remove(index);
                 let mut left = group.lanes;
                 while left != 0 {
-                    let mask = masks[left.trailing_zeros() as usize];
-                    let alike = lanes_of(left).filter(|&lane| masks[lane as usize] == mask);
+                    let wait = waits[left.trailing_zeros() as usize];
+                    let alike = lanes_of(left).filter(|&lane| waits[lane as usize] == wait);
                     let lanes = alike.fold(0, |set, lane| set | 1 << lane);
                     left &= !lanes;
-                    let wait = if collective { Wait::Collective(mask) } else { Wait::Lanes(mask) };
                     self.groups.push(Group { lanes, wait, ..next });
                 }
                 self.release();
@@ -304,15 +361,23 @@ impl Control {
     pub fn missing(&self, group: &Group) -> u32 {
         let came = |wait: Wait| {
             let alike = self.groups.iter().filter(|other| other.wait == wait);
-            alike.fold(0, |all, other| all | other.lanes)
+            let all = alike.fold(0, |all, other| all | other.lanes);
+            match wait {
+                Wait::Converge(barrier) => {
+                    let meetings = &self.meetings[barrier as usize];
+                    let together = |&lane: &u32| meetings[lane as usize].mask & group.lanes != 0;
+                    lanes_of(all).filter(together).fold(0, |all, lane| all | 1 << lane)
+                }
+                _ => all,
+            }
         };
         let awaited = match group.wait {
             Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_) => 0,
-            Wait::Lanes(mask) | Wait::Gather(mask) | Wait::Collective(mask) => mask,
+            Wait::Lanes(mask) | Wait::Gather(mask) | Wait::Exclusive(mask) | Wait::Collective(mask) => mask,
             Wait::Converge(barrier) => {
                 let meetings = &self.meetings[barrier as usize];
                 lanes_of(group.lanes).fold(0, |all, lane| {
-                    let mutual = |&other: &u32| meetings[other as usize].mask >> lane & 1 == 1;
+                    let mutual = |&other: &u32| self.counts(barrier, other, lane);
                     let members = lanes_of(meetings[lane as usize].mask).filter(mutual);
                     members.fold(all, |all, other| all | 1 << other)
                 })
@@ -323,12 +388,12 @@ impl Control {
 
     /// Makes ready whoever has nothing left to wait for in this warp.
     fn release(&mut self) {
-        let elsewhere = |wait| matches!(wait, Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_));
-        if self.groups.iter().all(|group| elsewhere(group.wait)) {
+        if self.groups.iter().all(|group| group.wait.is_elsewhere()) {
             return;
         }
         self.release_converged();
         self.release_warp_sync();
+        self.release_exclusive();
         self.release_collectives();
     }
 
@@ -351,14 +416,24 @@ impl Control {
                     let alone = lanes_of(group.lanes).filter(|&other| meetings[other as usize].mask == 0);
                     (group.pc, alone.fold(0, |members, other| members | 1 << other))
                 } else {
-                    let mutual = |&other: &u32| meetings[other as usize].mask >> lane & 1 == 1;
+                    let mutual = |&other: &u32| self.counts(barrier, other, lane);
                     let members = lanes_of(mask & self.live).filter(mutual);
+                    let own = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1);
+                    let behind = own.map_or(target, |group| group.pc);
+                    let target = if target == NOWHERE { behind } else { target };
                     (target, members.fold(0, |members, other| members | 1 << other))
                 };
-                left &= !members;
-                if members & !came != 0 {
+                // Who has put the barrier away waits at most for what it uses it for since.
+                let has_come = |other: u32| {
+                    came >> other & 1 == 1 && (mask == 0 || meetings[other as usize].mask >> lane & 1 == 1)
+                };
+                if !lanes_of(members).all(has_come) {
+                    // Those of the same lanes wait as long.
+                    let alike = lanes_of(left).filter(|&other| meetings[other as usize].mask == mask);
+                    left &= !alike.fold(1 << lane, |all, other| all | 1 << other);
                     continue;
                 }
+                left &= !members;
                 self.take(members);
                 self.groups.push(Group { pc, lanes: members, wait: Wait::Ready });
                 for lane in lanes_of(members) {
@@ -398,6 +473,34 @@ impl Control {
         self.groups.extend(released);
     }
 
+    /// Lets lanes at `WARPSYNC.EXCLUSIVE` go on where all live lanes of their mask wait so with that mask: those at the
+    /// same place together, but not with those of another mask.
+    fn release_exclusive(&mut self) {
+        let live = self.live;
+        let members = |group: &Group| match group.wait {
+            Wait::Exclusive(mask) => Some(mask & live),
+            _ => None,
+        };
+        while let Some(mask) = self.groups.iter().filter_map(members).find(|&mask| {
+            let came = self.groups.iter().filter(|group| members(group) == Some(mask));
+            came.fold(mask, |missing, group| missing & !group.lanes) == 0
+        }) {
+            let mut released: SmallVec<[Group; 8]> = SmallVec::new();
+            self.groups.retain(|group| {
+                if members(group) != Some(mask) {
+                    return true;
+                }
+                match released.iter_mut().find(|other| other.pc == group.pc) {
+                    Some(other) => other.lanes |= group.lanes,
+                    None => released.push(Group { wait: Wait::Ready, ..*group }),
+                }
+                false
+            });
+            self.groups.extend(released);
+            self.alone |= mask;
+        }
+    }
+
     /// Lets lanes at `WARPSYNC.COLLECTIVE` go on where all live lanes of their mask wait so with that mask: all of them
     /// behind the one of the lowest lane.
     fn release_collectives(&mut self) {
@@ -418,6 +521,7 @@ impl Control {
             let pc = self.groups.iter().find(lowest).map_or(self.groups[at].pc, |group| group.pc);
             self.take(all);
             self.groups.push(Group { pc, lanes: all, wait: Wait::Ready });
+            self.alone |= all;
             at = 0;
         }
     }
@@ -479,6 +583,17 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each half of the warp for itself.
+    const HALVES: [u32; LANES] = {
+        let mut masks = [0xffff; LANES];
+        let mut lane = 16;
+        while lane < LANES {
+            masks[lane] = 0xffff_0000;
+            lane += 1;
+        }
+        masks
+    };
 
     fn control() -> Control {
         Control::new(u32::MAX, Joining::Barriers)
@@ -547,11 +662,11 @@ mod tests {
         warp.apply(0, Flow::Branch { taken: 0xff, target: 20 });
         warp.goes_on_at(0xff, 40);
         let index = at(&warp, 20);
-        warp.apply(index, Flow::Meet(Box::new([u32::MAX; LANES]), true));
+        warp.apply(index, Flow::Meet(Box::new([Wait::Collective(u32::MAX); LANES])));
         assert_eq!(warp.groups.len(), 2, "the others have not come");
         warp.goes_on_at(!0xff, 30);
         let index = at(&warp, 1);
-        warp.apply(index, Flow::Meet(Box::new([u32::MAX; LANES]), true));
+        warp.apply(index, Flow::Meet(Box::new([Wait::Collective(u32::MAX); LANES])));
         assert_eq!(&warp.groups[..], [Group { pc: 21, lanes: u32::MAX, wait: Wait::Ready }]);
         let targets = warp.leave_collective(u32::MAX).unwrap();
         warp.apply(0, Flow::Spread(Box::new(targets)));
@@ -563,12 +678,52 @@ mod tests {
     #[test]
     fn lanes_wait_for_masks_of_their_own() {
         let mut warp = control();
-        let halves = std::array::from_fn(|lane| if lane < 16 { 0xffff } else { 0xffff_0000 });
+        let halves = HALVES.map(Wait::Lanes);
         warp.apply(0, Flow::Branch { taken: 0xffff_0001, target: 1 });
         let index = warp.groups.iter().position(|group| group.lanes == 0xffff_0001).unwrap();
-        warp.apply(index, Flow::Meet(Box::new(halves), false));
+        warp.apply(index, Flow::Meet(Box::new(halves)));
         assert!(warp.groups.iter().any(|group| group.lanes == 0xffff_0000 && group.wait == Wait::Ready));
         assert!(warp.groups.iter().any(|group| group.lanes == 1 && group.wait == Wait::Lanes(0xffff)));
+    }
+
+    #[test]
+    fn a_barrier_that_is_put_away_still_has_its_lanes() {
+        let mut warp = control();
+        warp.bssy(u32::MAX, 6, 9);
+        warp.apply(0, Flow::Branch { taken: 1, target: 5 });
+        let index = at(&warp, 1);
+        warp.apply(index, Flow::Wait(!1, Wait::Converge(6)));
+        // Lane 0 is in a function that has the barrier for itself.
+        let saved = warp.put_away(1, 6);
+        assert_eq!(saved[0], u32::MAX);
+        warp.bssy(1, 6, 7);
+        let index = at(&warp, 5);
+        warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
+        assert!(warp.groups.contains(&Group { pc: 7, lanes: 1, wait: Wait::Ready }), "it meets nobody there");
+        assert_eq!(warp.take_back(1, 6, &[0; LANES]), Err(0), "the lanes were others");
+        let mut warp = control();
+        warp.bssy(u32::MAX, 6, 9);
+        warp.apply(0, Flow::Branch { taken: 1, target: 5 });
+        let saved = warp.put_away(1, 6);
+        let index = at(&warp, 1);
+        warp.apply(index, Flow::Wait(!1, Wait::Converge(6)));
+        assert_eq!(warp.groups.len(), 2, "the others wait for it");
+        warp.take_back(1, 6, &saved).unwrap();
+        let index = at(&warp, 5);
+        warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
+        assert_eq!(warp.groups.len(), 1);
+        assert_eq!(warp.groups[0].lanes, u32::MAX);
+    }
+
+    #[test]
+    fn masks_stay_apart_where_they_meet_exclusively() {
+        let mut warp = control();
+        warp.apply(0, Flow::Meet(Box::new(HALVES.map(Wait::Exclusive))));
+        let lanes: Vec<u32> = warp.groups.iter().map(|group| group.lanes).collect();
+        assert_eq!((lanes, warp.alone), (vec![0xffff, 0xffff_0000], u32::MAX));
+        let mut warp = control();
+        warp.apply(0, Flow::Meet(Box::new(HALVES.map(Wait::Lanes))));
+        assert_eq!(warp.groups.len(), 1, "no matter whom it is for, a plain one lets them go on together");
     }
 
     #[test]

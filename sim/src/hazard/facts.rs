@@ -1,8 +1,11 @@
 //! What there is to know of an instruction before it executes.
 
+use ptxc_sass::issue::DRAIN;
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settled};
-use ptxc_sass::verify::HazardKind;
-use ptxc_sass::{Access, AccessRole, Arch, Coded, Completion, PReg, Register};
+use ptxc_sass::verify::{HazardKind, Order};
+use ptxc_sass::{
+    Access, AccessRole, Arch, Coded, Completion, Control, Inst, Op, OperandKind, PReg, RegFile, Register,
+};
 use smallvec::SmallVec;
 
 /// A register that an instruction reads or writes.
@@ -36,6 +39,13 @@ pub(super) enum End {
 /// An instruction as the tracker sees it.
 #[derive(Debug)]
 pub(super) struct Facts {
+    pub op: Op,
+    /// Which waits the code counts on.
+    pub order: Order,
+    /// The scoreboard that announces its results, and the one that announces that its operands have been read, a bit each.
+    pub announces: [u8; 2],
+    /// Whether it waits for the CTA, whatever the guard of others says.
+    pub awaits_cta: bool,
     /// The scoreboards that it waits for, a bit each.
     pub waits: u8,
     /// Cycles until the next instruction.
@@ -67,11 +77,15 @@ pub(super) fn kind(dependence: Dependence) -> HazardKind {
 }
 
 impl Facts {
-    pub fn new(arch: Arch, coded: &Coded) -> Facts {
+    pub fn new(arch: Arch, coded: &Coded, order: Order) -> Facts {
         let (inst, control) = (&coded.inst, &coded.control);
         let mut facts = Facts {
-            waits: control.wait_mask,
-            stall: control.stall,
+            op: inst.op,
+            order,
+            announces: [bit(control.write_barrier), bit(control.read_barrier)],
+            awaits_cta: matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED) && inst.guard.is_none(),
+            waits: control.wait_mask | counted_down(inst),
+            stall: cycles(control),
             guard: None,
             touches: SmallVec::new(),
             starts: SmallVec::new(),
@@ -95,8 +109,8 @@ impl Facts {
                 if writes {
                     facts.written.push(register);
                 }
-                let end = end(arch, coded, &access, component);
-                if !matches!(end, End::After(cycles) if cycles <= control.stall) {
+                let end = end(arch, coded, &access, component, order);
+                if !matches!(end, End::After(life) if life <= facts.stall) {
                     facts.starts.push(Start { touch, end, guard });
                 }
             }
@@ -109,14 +123,41 @@ impl Facts {
     }
 }
 
+/// A scoreboard as a mask.
+fn bit(scoreboard: Option<u8>) -> u8 {
+    scoreboard.map_or(0, |number| 1u8.checked_shl(number.into()).unwrap_or(0))
+}
+
+/// The cycles that a stall stands for: 0 drains the warp.
+fn cycles(control: &Control) -> u8 {
+    if control.stall == 0 { DRAIN } else { control.stall }
+}
+
+/// The scoreboards that an instruction waits for until they count nothing.
+fn counted_down(inst: &Inst<PReg>) -> u8 {
+    let imm = |name| match inst.get(name).map(|operand| operand.kind) {
+        Some(OperandKind::Imm(bits)) => Some(bits),
+        _ => None,
+    };
+    match (inst.op, inst.guard, imm("n")) {
+        (Op::DEPBAR_LE, None, Some(0)) => {
+            let also = imm("scoreboards").map_or(0, |mask| mask as u8);
+            imm("scoreboard").map_or(0, |number| 1u8.checked_shl(number).unwrap_or(0)) | also
+        }
+        _ => 0,
+    }
+}
+
 /// What ends an access. A scoreboard announces results of unknown latency and the reading of operands that are
 /// fetched late; a result is there only when the operands have been read.
-fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8) -> End {
+///
+/// In NVIDIA's code, an atomic without another result tells by the second scoreboard whether its address is shared.
+fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8, order: Order) -> End {
     let (inst, control) = (&coded.inst, &coded.control);
-    let bit =
-        |scoreboard: Option<u8>| scoreboard.map_or(0, |number| 1u8.checked_shl(number.into()).unwrap_or(0));
     let (results, operands) = (bit(control.write_barrier), bit(control.read_barrier));
+    let by_read = order == Order::InOrder && results == 0 && access.reg.file() == RegFile::Pred;
     match access.role {
+        AccessRole::Def if by_read && inst.completion(arch) == Completion::Variable => End::Wait(operands),
         AccessRole::Def if inst.completion(arch) == Completion::Variable => End::Wait(results),
         AccessRole::Use if !reads_at_issue(arch, inst, access.reg.file()) => End::Wait(results | operands),
         role => {

@@ -16,8 +16,9 @@
 //! wait for its scoreboard. A load that was slow does not hide a stall that is too short. So the verdict depends on
 //! the path alone, neither on a scheduler nor on a model of time.
 //!
-//! The rules are those of [`ptxc_sass::verify`], which asks the same of all paths that a program has. The two share
-//! the latency table, the rows and the words for what they find, and nothing else: there a dataflow to a fixed point
+//! The rules are those of [`ptxc_sass::verify`], which asks the same of all paths that a program has, for code that counts on the
+//! order of returns too ([`Order`]). The two share the latency table, the rows, what returns in order and the words for what
+//! they find, and nothing else: there a dataflow to a fixed point
 //! joins states by the worst of each; here each lane has its own past. What is found here is found there; what is
 //! found there alone lies on paths that the run did not take.
 //!
@@ -39,8 +40,9 @@ mod tracks;
 
 use std::cell::RefCell;
 
-use ptxc_sass::latency::{Side, latency};
-use ptxc_sass::verify::{HazardKind, Lack};
+use ptxc_sass::latency::{Dependence, Side, latency};
+use ptxc_sass::return_order::{reads_behind, returns_behind};
+use ptxc_sass::verify::{HazardKind, Lack, Order};
 use ptxc_sass::{PReg, Program};
 use smallvec::SmallVec;
 
@@ -71,14 +73,16 @@ pub(crate) type Earlies = SmallVec<[Early; 2]>;
 pub(crate) struct Hazards<'a> {
     program: &'a Program,
     facts: Vec<Facts>,
+    /// Which waits the code counts on.
+    order: Order,
     found: RefCell<Found>,
 }
 
 impl<'a> Hazards<'a> {
     /// A judge who has seen nothing yet.
-    pub fn new(program: &'a Program) -> Hazards<'a> {
-        let facts = program.insts.iter().map(|coded| Facts::new(program.arch, coded)).collect();
-        Hazards { program, facts, found: RefCell::default() }
+    pub fn new(program: &'a Program, order: Order) -> Hazards<'a> {
+        let facts = program.insts.iter().map(|coded| Facts::new(program.arch, coded, order)).collect();
+        Hazards { program, facts, order, found: RefCell::default() }
     }
 
     /// Lanes come to an instruction: waits end what they end, and the guard is read.
@@ -110,6 +114,7 @@ impl<'a> Hazards<'a> {
     /// Whether an access that meets another one on its register comes too early.
     fn judge(&self, pc: u32, touched: track::Touched, early: &mut Earlies) {
         let lack = match touched.since {
+            track::Since::Announced(_) if self.is_behind(pc, &touched) => return,
             track::Since::Announced(scoreboards) => Lack::Wait(scoreboards),
             track::Since::Issue { slot, component, age } => {
                 let inst = |pc: u32| &self.program.insts[pc as usize].inst;
@@ -127,12 +132,25 @@ impl<'a> Hazards<'a> {
         early.push(Early { producer: touched.producer, kind, register, lanes: touched.lanes, lack });
     }
 
+    /// Whether an access that overwrites a register cannot overtake what is under way there.
+    fn is_behind(&self, pc: u32, touched: &track::Touched) -> bool {
+        let [earlier, later] = [touched.producer, pc].map(|pc| self.facts[pc as usize].op);
+        self.order == Order::InOrder
+            && match touched.dependence {
+                Dependence::Raw => false,
+                // The result comes later still than the reading of the instruction's own operands.
+                Dependence::War => reads_behind(earlier, later),
+                Dependence::Waw => returns_behind(earlier, later),
+            }
+    }
+
     /// The instruction has executed: of the lanes that came, those of `active` have done what it does.
     pub fn leave(&self, tracks: &mut Tracks, pc: u32, active: u32, early: &mut Earlies) {
         let facts = &self.facts[pc as usize];
         let track = tracks.current();
         track.start(facts, pc, active);
-        if facts.boundary && active != 0 {
+        // Where the order is NVIDIA's, so are the agreements between functions: what is under way stays so.
+        if facts.boundary && active != 0 && self.order == Order::Own {
             track.leave_function(active, early);
         }
     }

@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use ptxc_sass::latency::{Ahead, Dependence, Latency};
-use ptxc_sass::verify::{HazardKind, Lack};
-use ptxc_sass::{PReg, Register};
+use ptxc_sass::return_order::{reads_behind, returns_behind};
+use ptxc_sass::verify::{HazardKind, Lack, Order};
+use ptxc_sass::{Op, PReg, Pipe, Register};
 
 use super::facts::{End, Facts, Touch};
 use super::{Earlies, Early};
@@ -19,7 +20,53 @@ struct Access {
     lanes: u32,
     /// When it issued, by the clock.
     issue: u64,
+    /// The instruction's operation.
+    op: Op,
+    /// Where the code counts on the order of returns: what announces it too.
+    later: Later,
 }
+
+/// The scoreboards of later instructions that cannot overtake an access.
+#[derive(Clone, Copy, Debug, Default)]
+struct Later {
+    /// Those that count their instruction.
+    counting: u8,
+    /// Those that were taken too lately to do so.
+    young: u8,
+    /// When the last of these was taken.
+    taken: u64,
+}
+
+impl Later {
+    /// Scoreboards are taken.
+    fn take(&mut self, scoreboards: u8, clock: u64) {
+        self.pass(clock);
+        let new = scoreboards & !self.counting;
+        if new != 0 {
+            (self.young, self.taken) = (self.young | new, clock);
+        }
+    }
+
+    /// Time has passed.
+    fn pass(&mut self, clock: u64) {
+        if self.young != 0 && clock - self.taken >= VISIBLE {
+            self.counting |= self.young;
+            self.young = 0;
+        }
+    }
+
+    /// What both announce.
+    fn common(self, other: Later) -> Later {
+        Later {
+            counting: self.counting & other.counting,
+            young: (self.young | self.counting) & (other.young | other.counting),
+            taken: self.taken.max(other.taken),
+        }
+    }
+}
+
+/// Cycles from the issue of an instruction until its scoreboards count it.
+const VISIBLE: u64 = Latency::SCOREBOARD.legal as u64;
 
 /// An instruction that not everybody may follow yet, whatever its registers.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +185,8 @@ impl Track {
         let ahead = self.clock - other.clock;
         self.lanes |= other.lanes;
         for access in other.fixed.into_iter().chain(other.announced) {
-            self.add(Access { issue: access.issue + ahead, ..access });
+            let later = Later { taken: access.later.taken + ahead, ..access.later };
+            self.add(Access { issue: access.issue + ahead, later, ..access });
         }
         for first in other.in_front {
             self.in_front.push(InFront { issue: first.issue + ahead, ..first });
@@ -153,10 +201,13 @@ impl Track {
             .retain(|access| !matches!(access.end, End::After(life) if age(access.issue) >= life.into()));
         self.in_front.retain(|first| age(first.issue) < Ahead::MOST.into());
         if scoreboards != 0 {
-            let visible = u64::from(Latency::SCOREBOARD.legal);
-            self.announced.retain(|access| match access.end {
-                End::Wait(by) => by & scoreboards == 0 || age(access.issue) < visible,
-                End::After(_) => true,
+            self.announced.retain_mut(|access| {
+                access.later.pass(clock);
+                access.later.counting & scoreboards == 0
+                    && match access.end {
+                        End::Wait(by) => by & scoreboards == 0 || age(access.issue) < VISIBLE,
+                        End::After(_) => true,
+                    }
             });
         }
     }
@@ -236,15 +287,42 @@ impl Track {
                 self.in_front.push(InFront { ahead, producer, lanes: active, issue: self.clock });
             }
         }
+        if facts.order == Order::InOrder {
+            self.follow(facts, producer);
+        }
         for start in &facts.starts {
             let by = if start.guard { self.lanes } else { active };
             if by == 0 {
                 continue;
             }
             let (touch, end, issue) = (start.touch, start.end, self.clock);
-            self.add(Access { touch, end, producer, lanes: concerned(touch.register, by), issue });
+            let (lanes, op, later) = (concerned(touch.register, by), facts.op, Later::default());
+            self.add(Access { touch, end, producer, lanes, issue, op, later });
         }
         self.clock += u64::from(facts.stall);
+    }
+
+    /// An instruction announces, too, the end of what it cannot overtake. A barrier of the CTA stands behind all that has been
+    /// done in shared memory, so that its operands have been read; so have those of earlier barriers.
+    fn follow(&mut self, facts: &Facts, producer: u32) {
+        let ([results, operands], clock) = (facts.announces, self.clock);
+        if results | operands != 0 {
+            for access in &mut self.announced {
+                match access.touch.writes {
+                    true if returns_behind(access.op, facts.op) => access.later.take(results, clock),
+                    false if reads_behind(access.op, facts.op) => {
+                        access.later.take(results | operands, clock)
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if facts.awaits_cta {
+            self.announced.retain(|access| {
+                let is_other = access.op.is_cta_barrier() && access.producer != producer;
+                access.touch.writes || !(access.op.row().pipe == Pipe::Lsu || is_other)
+            });
+        }
     }
 
     /// Lanes go to another function, where nothing is known of what they have under way.
@@ -311,6 +389,7 @@ impl Track {
                     Ordering::Less => old.lanes &= !lanes,
                     Ordering::Equal => {
                         new.lanes |= old.lanes;
+                        new.later = new.later.common(old.later);
                         return false;
                     }
                     Ordering::Greater => new.lanes &= !old.lanes,

@@ -3,13 +3,13 @@
 //! The rows of the uniform datapath with the same arithmetic (`UIADD3`, `ULEA`, `USHF`, `ULOP3`) come here
 //! too: only the files of their registers differ, which the operands know.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, PReg, RegFile};
 use ptxc_semantics::bits::{self, Funnel, Limit, PrmtMode};
 use ptxc_semantics::int::{self, IntCmp};
 use ptxc_semantics::{IntType, S32, S64, U32, U64};
 
 use super::fields::{Action, Decoded, Fields, map1, map2, map3};
-use super::registers::{Lanes, PredSource, Registers, Source};
+use super::registers::{Lanes, PredIndex, PredSource, Registers, Source};
 use crate::warp::{BIT, Flow, LANES, has};
 
 /// Signed unless the modifier says otherwise.
@@ -77,6 +77,11 @@ pub(super) fn lop3(i: &Fields<'_>) -> Decoded {
     let (d, pd, ps) = (i.dest("d")?, i.pred_dest("pd")?, i.pred("ps")?);
     let (a, b, c) = (i.word("a")?, i.word("b")?, i.word("c")?);
     let lut = i.imm("lut")? as u8;
+    let both = match i.modifier(ModKind::Combine) {
+        "" => false,
+        ".PAND" => true,
+        _ => return i.unknown(ModKind::Combine),
+    };
     if pd.is_none() {
         return map3(d, Registers::int, [a, b, c], move |a, b, c| bits::lop3(a, b, c, lut));
     }
@@ -84,8 +89,9 @@ pub(super) fn lop3(i: &Fields<'_>) -> Decoded {
         let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
         let result: Lanes = std::array::from_fn(|n| bits::lop3(a[n], b[n], c[n], lut));
         let other = registers.pred(ps);
+        let combined = |found: u32, other: u32| if both { found & other } else { found | other };
         registers.write(d, step.lanes, |lane| result[lane]);
-        registers.write_pred(pd, step.lanes, set_where(|n| result[n] != 0) | other);
+        registers.write_pred(pd, step.lanes, combined(set_where(|n| result[n] != 0), other));
         Ok(Flow::Next)
     }))
 }
@@ -208,12 +214,14 @@ fn shifted_add(
     complete: bool,
     carry: Option<PredSource>,
 ) -> Decoded {
-    let (d, pd, b) = (i.dest("d")?, i.pred_dest("pd")?, i.word("b")?);
+    let (d, pd) = (i.dest("d")?, i.pred_dest("pd")?);
+    let (b, more_b) = addend(i.word("b")?);
+    let complete = u32::from(complete) + more_b;
     Ok(Box::new(move |registers, step| {
         let (a, b) = (shifted(registers), registers.int(b));
         let carry_in = carry.map_or(0, |carry| registers.pred(carry));
         let sum = |n: usize| {
-            let more = u32::from(complete) + u32::from(has(carry_in, n));
+            let more = complete + u32::from(has(carry_in, n));
             int::add3_carry(U32, a[n].into(), b[n].into(), 0, more)
         };
         registers.write(d, step.lanes, |n| sum(n).0 as u32);
@@ -288,6 +296,15 @@ pub(super) fn sel(i: &Fields<'_>) -> Decoded {
     select(i, Registers::int, |holds, a, b| if holds { a } else { b })
 }
 
+/// The least result of a signed instruction: zero with `.RELU`.
+fn floor(i: &Fields<'_>) -> Result<i32, String> {
+    match i.modifier(ModKind::Sat) {
+        "" => Ok(i32::MIN),
+        ".RELU" => Ok(0),
+        _ => i.unknown(ModKind::Sat),
+    }
+}
+
 /// `VIMNMX`.
 pub(super) fn imnmx(i: &Fields<'_>) -> Decoded {
     #[inline(always)]
@@ -295,8 +312,11 @@ pub(super) fn imnmx(i: &Fields<'_>) -> Decoded {
         let (min, max) = (int::min(ty, a.into(), b.into()), int::max(ty, a.into(), b.into()));
         (if least { min } else { max }) as u32
     }
+    let floor = floor(i)?;
     match sign(i).is_signed() {
-        true => select(i, Registers::int, |least, a, b| extreme(S32, least, a, b)),
+        true => {
+            select(i, Registers::int, move |least, a, b| (extreme(S32, least, a, b) as i32).max(floor) as u32)
+        }
         false => select(i, Registers::int, |least, a, b| extreme(U32, least, a, b)),
     }
 }
@@ -341,6 +361,47 @@ pub(super) fn plop3(i: &Fields<'_>) -> Decoded {
     }))
 }
 
+/// The predicates that a mask chooses, each with its bit.
+fn chosen_predicates(i: &Fields<'_>) -> Result<(u32, Vec<(PReg, u32)>), String> {
+    let mask = i.imm("mask")?;
+    let chosen = (0..RegFile::Pred.count()).filter(|&n| has(mask, n.into()));
+    Ok((mask, chosen.map(|n| (PReg::p(n), n.into())).collect()))
+}
+
+/// `P2R`.
+pub(super) fn p2r(i: &Fields<'_>) -> Decoded {
+    let (d, a) = (i.dest("d")?, i.word("a")?);
+    let (mask, chosen) = chosen_predicates(i)?;
+    let chosen: Vec<_> =
+        chosen.into_iter().map(|(reg, bit)| (PredSource::new(Some(reg), false), bit)).collect();
+    Ok(Box::new(move |registers, step| {
+        let mut words = registers.int(a).map(|a| a & !mask);
+        for &(pred, bit) in &chosen {
+            let holds = registers.pred(pred);
+            for (lane, word) in words.iter_mut().enumerate() {
+                *word |= u32::from(has(holds, lane)) << bit;
+            }
+        }
+        registers.write(d, step.lanes, |lane| words[lane]);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `R2P`.
+pub(super) fn r2p(i: &Fields<'_>) -> Decoded {
+    let a = i.word("a")?;
+    let (_, chosen) = chosen_predicates(i)?;
+    let chosen: Vec<_> =
+        chosen.into_iter().map(|(reg, bit)| (Some(PredIndex::new(reg)), bit as usize)).collect();
+    Ok(Box::new(move |registers, step| {
+        let a = registers.int(a);
+        for &(dest, bit) in &chosen {
+            registers.write_pred(dest, step.lanes, set_where(|lane| has(a[lane], bit)));
+        }
+        Ok(Flow::Next)
+    }))
+}
+
 /// `VIMNMX3`.
 pub(super) fn vimnmx3(i: &Fields<'_>) -> Decoded {
     choose_extreme(i, |ty, choose, a, b| choose(ty, a, b))
@@ -359,14 +420,15 @@ fn choose_extreme(
     i: &Fields<'_>,
     made: impl Fn(IntType, Extreme, u64, u64) -> u64 + Send + Sync + 'static,
 ) -> Decoded {
-    let (d, ps, ty) = (i.dest("d")?, i.pred("ps")?, sign(i));
+    let (d, ps, ty, floor) = (i.dest("d")?, i.pred("ps")?, sign(i), floor(i)?);
     let (a, b, c) = (i.word("a")?, i.word("b")?, i.word("c")?);
     Ok(Box::new(move |registers, step| {
         let (a, b, c) = (registers.int(a), registers.int(b), registers.int(c));
         let least = registers.pred(ps);
         registers.write(d, step.lanes, |n| {
             let choose: Extreme = if has(least, n) { int::min } else { int::max };
-            choose(ty, made(ty, choose, a[n].into(), b[n].into()), c[n].into()) as u32
+            let result = choose(ty, made(ty, choose, a[n].into(), b[n].into()), c[n].into()) as u32;
+            if ty.is_signed() { (result as i32).max(floor) as u32 } else { result }
         });
         Ok(Flow::Next)
     }))

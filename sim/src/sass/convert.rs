@@ -1,9 +1,9 @@
 //! Conversions between integers and floats, formats, and to integral values.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{HalfSelect, ModKind};
 use ptxc_semantics::convert::{self, NanToInt};
 use ptxc_semantics::float;
-use ptxc_semantics::{F16, F32, F64, IntType, Mode, S32, S64, U32, U64, packed};
+use ptxc_semantics::{F16, F32, F64, Format, IntType, Mode, S32, S64, U32, U64, packed};
 
 use super::fields::{Action, Decoded, Fields, map2};
 use super::fma::{ftz, rounding};
@@ -17,6 +17,11 @@ type Read = fn(&Registers, [Source; 2]) -> [u64; LANES];
 /// One word as an integer.
 fn word(registers: &Registers, source: [Source; 2]) -> [u64; LANES] {
     registers.int(source[0]).map(u64::from)
+}
+
+/// One word without its signs.
+fn bare(registers: &Registers, source: [Source; 2]) -> [u64; LANES] {
+    registers.int(Source { neg: false, ..source[0] }).map(u64::from)
 }
 
 /// One word as a binary32.
@@ -79,6 +84,22 @@ pub(super) fn i2f(i: &Fields<'_>) -> Decoded {
     map(i, 1, word, move |b| convert::int_to_float(from, F32, b, mode))
 }
 
+/// `I2F` of a byte or half of a word that is not its lowest.
+pub(super) fn i2f_part(i: &Fields<'_>) -> Decoded {
+    let (from, mode) = (source_type(i)?, Mode::new(rounding(i)?));
+    let to = match i.modifier(ModKind::DataType) {
+        "" => F32,
+        _ => half::format(i, ModKind::DataType)?,
+    };
+    let shift = match i.inst.get("b").map_or(HalfSelect::Both, |operand| operand.flags.half) {
+        HalfSelect::Byte1 => 8,
+        HalfSelect::Byte2 | HalfSelect::High => 16,
+        HalfSelect::Byte3 => 24,
+        other => return Err(format!("{other:?} of b")),
+    };
+    map(i, 1, word, move |b| convert::int_to_float(from, to, b >> shift & from.mask(), mode))
+}
+
 /// `I2F` of a 64-bit integer.
 pub(super) fn i2f_64(i: &Fields<'_>) -> Decoded {
     let (from, mode) = (source_type(i)?, Mode::new(rounding(i)?));
@@ -97,11 +118,28 @@ pub(super) fn i2f_f64_64(i: &Fields<'_>) -> Decoded {
     map(i, 2, Registers::wide, move |b| convert::int_to_float(from, F64, b, mode))
 }
 
+/// `I2I`: the nearest number that the smaller type has.
+pub(super) fn i2i(i: &Fields<'_>) -> Decoded {
+    let to = match i.modifier(ModKind::DataType) {
+        ".U8" => IntType::new(8, false),
+        ".S8" => IntType::new(8, true),
+        ".U16" => IntType::new(16, false),
+        ".S16" => IntType::new(16, true),
+        _ => return i.unknown(ModKind::DataType),
+    };
+    map(i, 1, word, move |a| u64::from(to.value(convert::int_to_int_sat(S32, to, a)) as u32))
+}
+
+/// A result that is narrower than its register, by its sign.
+fn extended(ty: IntType, result: u64) -> u64 {
+    u64::from(ty.value(result) as u32)
+}
+
 /// `F2I` to a word.
 pub(super) fn f2i(i: &Fields<'_>) -> Decoded {
     let (to, rounding, ftz) = (result_type(i)?, rounding(i)?, ftz(i));
     let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
-    map(i, 1, single, move |b| convert::float_to_int_nan(F32, to, b, rounding, ftz, nan))
+    map(i, 1, single, move |b| extended(to, convert::float_to_int_nan(F32, to, b, rounding, ftz, nan)))
 }
 
 /// `F2I` to a 64-bit integer.
@@ -114,7 +152,7 @@ pub(super) fn f2i_64(i: &Fields<'_>) -> Decoded {
 pub(super) fn f2i_f64(i: &Fields<'_>) -> Decoded {
     let (to, rounding) = (result_type(i)?, rounding(i)?);
     map(i, 1, Registers::double, move |b| {
-        convert::float_to_int_nan(F64, to, b, rounding, false, NanToInt::TopBit)
+        extended(to, convert::float_to_int_nan(F64, to, b, rounding, false, NanToInt::TopBit))
     })
 }
 
@@ -143,18 +181,29 @@ pub(super) fn f2f_narrow_half(i: &Fields<'_>) -> Decoded {
     map(i, 1, Registers::double, move |b| convert::float_to_float(F64, to, b, mode))
 }
 
+/// What the signs of `b` make of a float of that format.
+fn signs(i: &Fields<'_>, format: Format) -> Result<impl Fn(u64) -> u64 + use<>, String> {
+    let signs = i.word("b")?;
+    Ok(move |b| {
+        let magnitude = if signs.abs { float::abs(format, b) } else { b & format.mask() };
+        if signs.neg { float::neg(format, magnitude) } else { magnitude }
+    })
+}
+
 /// `F2F.F64.F16` and `.BF16`.
 pub(super) fn f2f_widen_half(i: &Fields<'_>) -> Decoded {
     let from = half::format(i, ModKind::SourceType)?;
-    map(i, 2, word, move |b| convert::float_to_float(from, F64, b & from.mask(), Mode::IEEE))
+    let signed = signs(i, from)?;
+    map(i, 2, bare, move |b| convert::float_to_float(from, F64, signed(b), Mode::IEEE))
 }
 
 /// `F2F` from or to a half.
 pub(super) fn f2f_half(i: &Fields<'_>) -> Decoded {
     let (from, to) = (half::format(i, ModKind::SourceType)?, half::format(i, ModKind::DataType)?);
     let (mode, flushes) = (Mode::new(rounding(i)?), ftz(i));
-    map(i, 1, word, move |b| {
-        let wide = convert::float_to_float(from, to, b & from.mask(), mode);
+    let signed = signs(i, from)?;
+    map(i, 1, bare, move |b| {
+        let wide = convert::float_to_float(from, to, signed(b), mode);
         if flushes { to.flush(wide) } else { wide }
     })
 }
@@ -183,17 +232,15 @@ pub(super) fn i2f_half_64(i: &Fields<'_>) -> Decoded {
 pub(super) fn f2i_half(i: &Fields<'_>) -> Decoded {
     let (to, from, rounding) = (result_type(i)?, half::format(i, ModKind::SourceType)?, rounding(i)?);
     let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
-    half::map_half(i, move |b| convert::float_to_int_nan(from, to, b, rounding, false, nan))
+    half::map_half(i, move |b| extended(to, convert::float_to_int_nan(from, to, b, rounding, false, nan)))
 }
 
 /// `F2I.F16` and `.BF16` to a 64-bit integer.
 pub(super) fn f2i_half_64(i: &Fields<'_>) -> Decoded {
     let (to, from, rounding) = (result_type(i)?, half::format(i, ModKind::SourceType)?, rounding(i)?);
-    let signs = i.word("b")?;
-    map(i, 2, word, move |b| {
-        let magnitude = if signs.abs { float::abs(from, b) } else { b & from.mask() };
-        let b = if signs.neg { float::neg(from, magnitude) } else { magnitude };
-        convert::float_to_int_nan(from, to, b, rounding, false, NanToInt::TopBit)
+    let signed = signs(i, from)?;
+    map(i, 2, bare, move |b| {
+        convert::float_to_int_nan(from, to, signed(b), rounding, false, NanToInt::TopBit)
     })
 }
 

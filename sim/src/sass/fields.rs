@@ -71,6 +71,14 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The guard.
+    pub fn guard(&self) -> PredSource {
+        match self.inst.guard {
+            Some(guard) => PredSource::new(Some(guard.reg), guard.negated),
+            None => PredSource::new(None, false),
+        }
+    }
+
     /// A register, read as it is.
     pub fn register_source(&self, register: PReg) -> Result<Source, String> {
         self.register(register).map(plain)

@@ -1,24 +1,43 @@
 //! Branches, calls, exits and convergence barriers.
 
-use ptxc_sass::Program;
+use ptxc_sass::{Inst, ModKind, Op, PReg, Program};
 
 use super::fields::{Decoded, Fields};
 use super::registers::Source;
 use crate::error::Fault;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
-/// `BRA`.
+/// `BRA`. With `.U.ANY` all lanes that are here go where one of them does.
 pub(super) fn bra(i: &Fields<'_>) -> Decoded {
     let (ps, target) = (i.pred("ps")?, i.target("target")?);
+    if i.modifier(ModKind::Variant) == ANY {
+        let guard = i.guard();
+        return Ok(Box::new(move |registers, step| {
+            let any = registers.pred(guard) & registers.pred(ps) & step.lanes != 0;
+            Ok(Flow::Branch { taken: if any { step.lanes } else { 0 }, target })
+        }));
+    }
     Ok(Box::new(move |registers, step| {
         let taken = registers.pred(ps) & step.lanes;
         Ok(Flow::Branch { taken, target })
     }))
 }
 
-/// `BRA.DIV`: taken unless the live lanes of the mask are all here; `BRA.CONV`: taken if they are.
+/// The modifier of a branch that all lanes take if one does.
+const ANY: &str = ".U.ANY";
+
+/// Whether an instruction says where lanes go for which its guard does not hold: all that are here go the same way.
+pub(super) fn decides_for_all(inst: &Inst<PReg>) -> bool {
+    match inst.op {
+        Op::BRA => inst.modifier(ModKind::Variant) == ANY,
+        op => matches!(op, Op::BRA_DIV | Op::BRA_DIV_WARP | Op::BRA_CONV | Op::BRA_CONV_WARP),
+    }
+}
+
+/// `BRA.DIV`: taken unless the live lanes of the mask are all here; `BRA.CONV`: taken if they are. All lanes that are here go
+/// the same way: the guard says which of them count.
 pub(super) fn bra_together<const CONV: bool>(i: &Fields<'_>) -> Decoded {
-    let target = i.target("target")?;
+    let (target, guard) = (i.target("target")?, i.guard());
     // Without a mask it is for all lanes, as with the complement of none.
     let (mask, complement) = match i.inst.get("mask") {
         Some(operand) => (Some(i.word("mask")?), operand.flags.not),
@@ -27,7 +46,8 @@ pub(super) fn bra_together<const CONV: bool>(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let mask = mask.map_or(0, |mask| registers.int(Source { not: false, ..mask })[0]);
         let mask = if complement { !mask } else { mask };
-        let together = mask & step.control.live & !step.lanes == 0;
+        let counted = step.lanes & registers.pred(guard);
+        let together = mask & step.control.live & !counted == 0;
         Ok(Flow::Branch { taken: if together == CONV { step.lanes } else { 0 }, target })
     }))
 }
@@ -85,11 +105,31 @@ pub(super) fn exit(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Exit(step.lanes))))
 }
 
-/// `BMOV.32.CLEAR` without a result.
+/// `BMOV.32.CLEAR`. With a result the barrier is only put away, by a function that needs it for itself: its lanes are still
+/// waited for.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
-    let barrier = i.convergence("barrier")?;
-    Ok(Box::new(move |_, step| {
-        step.control.leave(step.lanes, barrier);
+    let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
+    if !i.is_register("d") {
+        return Ok(Box::new(move |_, step| {
+            step.control.leave(step.lanes, barrier);
+            Ok(Flow::Next)
+        }));
+    }
+    Ok(Box::new(move |registers, step| {
+        let masks = step.control.put_away(step.lanes, barrier);
+        registers.write(d, step.lanes, |lane| masks[lane]);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `BMOV.32`: the barrier is as it was when it was put away.
+pub(super) fn bmov(i: &Fields<'_>) -> Decoded {
+    let (barrier, a) = (i.convergence("barrier")?, i.word("a")?);
+    Ok(Box::new(move |registers, step| {
+        let masks = registers.int(a);
+        step.control.take_back(step.lanes, barrier, &masks).map_err(|lane| {
+            Fault::new(lane, "gives a convergence barrier lanes that it did not have when it was saved")
+        })?;
         Ok(Flow::Next)
     }))
 }
@@ -121,6 +161,15 @@ pub(super) fn break_(i: &Fields<'_>) -> Decoded {
 /// `YIELD` and `NANOSLEEP`: others go first. How long is left to the scheduler.
 pub(super) fn yield_(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, _| Ok(Flow::Yield)))
+}
+
+/// `USETMAXREG.TRY_ALLOC`: there are always enough registers.
+pub(super) fn granted(i: &Fields<'_>) -> Decoded {
+    let pd = i.pred_dest("pd")?;
+    Ok(Box::new(move |registers, step| {
+        registers.write_pred(pd, step.lanes, u32::MAX);
+        Ok(Flow::Next)
+    }))
 }
 
 /// `NOP`, and what has nothing to order or end here: fences.

@@ -6,20 +6,28 @@
 use ptxc_sass::{HalfSelect, ModKind};
 use ptxc_semantics::float::NanRule;
 use ptxc_semantics::packed::{self, Truth};
-use ptxc_semantics::{Format, Mode, mufu};
+use ptxc_semantics::{F16, F32, Format, Mode, convert, float, mufu};
 
 use super::alu::{combine, set_where};
 use super::fields::{Decoded, Fields};
 use super::fma::{comparison, ftz, nan_rule, xorsign};
-use super::registers::{Lanes, Registers, Source};
+use super::registers::{Lanes, Origin, Registers, Source};
 use crate::warp::{Flow, LANES};
+
+/// Which halves of a word are read.
+#[derive(Clone, Copy)]
+enum Part {
+    Both,
+    Low,
+    High,
+}
 
 /// A source operand of two halves.
 #[derive(Clone, Copy)]
 struct Halves {
     /// The word, without signs.
     word: Source,
-    half: HalfSelect,
+    half: Part,
     abs: bool,
     neg: bool,
 }
@@ -27,7 +35,14 @@ struct Halves {
 impl Halves {
     fn new(i: &Fields<'_>, name: &str) -> Result<Halves, String> {
         let source = i.word(name)?;
-        let half = i.inst.get(name).map_or(HalfSelect::Both, |operand| operand.flags.half);
+        let half = match i.inst.get(name).map_or(HalfSelect::Both, |operand| operand.flags.half) {
+            HalfSelect::Both => Part::Both,
+            HalfSelect::Low => Part::Low,
+            HalfSelect::High => Part::High,
+            HalfSelect::Single | HalfSelect::Byte1 | HalfSelect::Byte2 | HalfSelect::Byte3 => {
+                return Err(format!("{name} is no pair of halves"));
+            }
+        };
         let word = Source { abs: false, neg: false, ..source };
         Ok(Halves { word, half, abs: source.abs, neg: source.neg })
     }
@@ -36,9 +51,9 @@ impl Halves {
         registers.int(self.word).map(|word| {
             let [low, high] = packed::split(word);
             let mut halves = match self.half {
-                HalfSelect::Both => word,
-                HalfSelect::Low => packed::join(low, low),
-                HalfSelect::High => packed::join(high, high),
+                Part::Both => word,
+                Part::Low => packed::join(low, low),
+                Part::High => packed::join(high, high),
             };
             if self.abs {
                 halves &= 0x7fff_7fff;
@@ -71,6 +86,30 @@ pub(super) fn hadd2(format: Format, i: &Fields<'_>) -> Decoded {
     map2(i, move |a, b| packed::add(format, a, b, mode))
 }
 
+/// `HADD2.F32` of one half of each operand.
+pub(super) fn hadd2_f32_halves(i: &Fields<'_>) -> Decoded {
+    let mode = mode(i);
+    let wide = |half: u32| convert::float_to_float(F16, F32, u64::from(half & 0xffff), Mode::IEEE);
+    map2(i, move |a, b| float::add(F32, wide(a), wide(b), mode) as u32)
+}
+
+/// `HADD2` of a binary32 and zero, which narrows it, for both halves. Other sums are not known to the bit.
+pub(super) fn hadd2_narrow(single: &str, other: &str, i: &Fields<'_>) -> Decoded {
+    let (d, single, other) = (i.dest("d")?, i.word(single)?, i.word(other)?);
+    if !(matches!(other.origin, Origin::Value(0)) && other.neg) {
+        return Err("a sum".to_string());
+    }
+    let mode = mode(i);
+    Ok(Box::new(move |registers, step| {
+        let single = registers.float(single);
+        registers.write(d, step.lanes, |n| {
+            let half = convert::float_to_float(F32, F16, single[n].into(), mode) as u16;
+            packed::join(half, half)
+        });
+        Ok(Flow::Next)
+    }))
+}
+
 /// `HMUL2`.
 pub(super) fn hmul2(format: Format, i: &Fields<'_>) -> Decoded {
     let mode = mode(i);
@@ -79,6 +118,9 @@ pub(super) fn hmul2(format: Format, i: &Fields<'_>) -> Decoded {
 
 /// `HFMA2`, `HFMA2.MMA`.
 pub(super) fn hfma2(format: Format, i: &Fields<'_>) -> Decoded {
+    if i.modifier(ModKind::Ftz) == ".OOB" {
+        return i.unknown(ModKind::Ftz);
+    }
     let (mode, relu) = (mode(i), i.modifier(ModKind::Sat) == ".RELU");
     let (d, sources) = (i.dest("d")?, [Halves::new(i, "a")?, Halves::new(i, "b")?, Halves::new(i, "c")?]);
     Ok(Box::new(move |registers, step| {

@@ -72,10 +72,6 @@ impl Place {
         if !long && (address.base_high.is_some() || address.uniform_high.is_some()) {
             return Err(format!("an address of 64 bits in {space:?} memory"));
         }
-        let described = i.arch.global_descriptor().is_some() && i.inst.op.takes_descriptor();
-        if space == Space::Global && described && address.descriptor.is_none() {
-            return Err("a global access without a descriptor".to_string());
-        }
         Ok(Place { space, address, arch: i.arch })
     }
 

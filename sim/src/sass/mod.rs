@@ -10,8 +10,11 @@
 //! | `double` | double precision |
 //! | `half` | half precision |
 //! | `xu` | approximations, bit counts |
-//! | `convert` | conversions |
+//! | `convert`, `pack` | conversions; those whose result is a part of a register |
+//! | `pairs` | integers that share a register |
 //! | `memory`, `atomic` | loads, stores, constants; atomics |
+//! | `matrix` | matrices to and from shared memory |
+//! | `tensor` | products of matrices |
 //! | `mbarrier` | mbarriers, the barrier of the cluster |
 //! | `warp` | shuffles, votes, barriers |
 //! | `flow` | branches, calls, exits, convergence barriers |
@@ -30,9 +33,13 @@ mod fields;
 mod flow;
 mod fma;
 mod half;
+mod matrix;
 mod mbarrier;
 mod memory;
+mod pack;
+mod pairs;
 mod registers;
+mod tensor;
 mod uniform;
 mod warp;
 mod watched;
@@ -42,7 +49,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use ptxc_sass::arch::{CLUSTER_RANKS, CLUSTER_SIZE, CLUSTERS, EXPLICIT_CLUSTER};
-use ptxc_sass::{Access, AccessRole, Arch, Inst, JUMP_TABLE_BANK, Op, PReg, Program};
+use ptxc_sass::{Access, AccessRole, Arch, Inst, JUMP_TABLE_BANK, Op, PReg, Program, Register};
 use ptxc_semantics::{BF16, F16};
 use smallvec::SmallVec;
 
@@ -62,9 +69,96 @@ use fields::{Action, Decoded, Fields};
 use registers::{PredSource, Registers};
 pub use watched::Executed;
 
-/// Rows that have no function here: what a prefix sum over the order of arrival gives is up to that order, and
-/// the others belong to trap handlers and to debuggers.
-pub const UNSUPPORTED: &[Op] = &[Op::BAR_SCAN, Op::BAR_SYNCALL, Op::R2B];
+/// Rows that have no function here, by the reason: what they do is up to the order of arrival, to absolute addresses, to
+/// trap handlers or debuggers; nothing is held of the lanes of a barrier; arithmetic on parts of words, on tensor cores
+/// beyond plain products of matrices, and copies by tensor maps, of which our own code has no use.
+pub const UNSUPPORTED: &[Op] = &[
+    Op::BAR_SCAN,
+    Op::BAR_SYNCALL,
+    Op::R2B,
+    Op::CALL_ABSOLUTE,
+    Op::LEPC,
+    Op::LEPC_TARGET,
+    Op::BPT,
+    Op::EXIT_IF,
+    Op::BREAK_IF,
+    Op::BMOV_OF_MASK,
+    Op::BMOV_TO_MASK,
+    Op::RPCMOV,
+    Op::RPCMOV_READ,
+    Op::MOV_LANES,
+    Op::FSWZADD,
+    Op::PLOP3_SIGN,
+    Op::VIADD_16X2,
+    Op::I2IP_NARROW,
+    Op::I2F_IMMEDIATE,
+    Op::I2F_F64_BYTE,
+    Op::I2F_F64_UPPER,
+    Op::F2I_UPPER,
+    Op::UIADD3_64,
+    Op::UP2UR,
+    Op::UR2UP,
+    Op::F2FP_MERGE,
+    Op::F2FP_TF32,
+    Op::F2FP_BYTES,
+    Op::F2FP_BYTES_OF_HALVES,
+    Op::F2FP_UNPACK,
+    Op::HMMA_SP,
+    Op::HMMA_884,
+    Op::IMMA_SP,
+    Op::ATOM_COUNT,
+    Op::ATOM_ARRIVE,
+    Op::LDGMC,
+    Op::CCTLL,
+    Op::UTMACCTL_PF,
+    Op::IMMA_4_SP,
+    Op::BMMA,
+    Op::QMMA,
+    Op::QMMA_SP,
+    Op::HGMMA,
+    Op::HGMMA_R,
+    Op::HGMMA_SP,
+    Op::HGMMA_SP_R,
+    Op::IGMMA,
+    Op::IGMMA_R,
+    Op::IGMMA_SP,
+    Op::IGMMA_SP_R,
+    Op::QGMMA,
+    Op::QGMMA_R,
+    Op::QGMMA_SP,
+    Op::QGMMA_SP_R,
+    Op::BGMMA,
+    Op::BGMMA_R,
+    Op::WARPGROUP_ARRIVE,
+    Op::WARPGROUP_DEPBAR,
+    Op::UBLKRED_G_S,
+    Op::UBLKRED_S_S,
+    Op::STAS,
+    Op::REDAS,
+    Op::UTMALDG,
+    Op::UTMASTG,
+    Op::UTMAREDG,
+    Op::UTMAPF,
+    Op::R2UR_OR,
+    Op::TEX,
+    Op::TEX_B,
+    Op::TLD,
+    Op::TLD_B,
+    Op::TLD4,
+    Op::TLD4_B,
+    Op::TXD,
+    Op::TXD_B,
+    Op::TXQ,
+    Op::TXQ_B,
+    Op::SULD,
+    Op::SULD_R,
+    Op::SUST,
+    Op::SUST_R,
+    Op::SUST_P,
+    Op::SUST_P_R,
+    Op::SURED,
+    Op::SURED_R,
+];
 
 /// The function of a row: from the fields of an instruction to what it does.
 fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
@@ -73,11 +167,11 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::IADD3_X | Op::UIADD3_X => alu::iadd3_x,
         Op::LOP3 | Op::ULOP3 => alu::lop3,
         Op::ISETP | Op::UISETP => alu::isetp,
-        Op::ISETP_EX => alu::isetp_ex,
+        Op::ISETP_EX | Op::UISETP_EX => alu::isetp_ex,
         Op::SHF | Op::USHF => alu::shf,
         Op::LEA | Op::ULEA => alu::lea,
-        Op::LEA_HI => alu::lea_hi,
-        Op::LEA_HI_X => alu::lea_hi_x,
+        Op::LEA_HI | Op::ULEA_HI => alu::lea_hi,
+        Op::LEA_HI_X | Op::ULEA_HI_X => alu::lea_hi_x,
         Op::MOV | Op::UMOV => alu::mov,
         Op::SEL | Op::USEL => alu::sel,
         Op::PRMT | Op::UPRMT => alu::prmt,
@@ -87,9 +181,15 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::VIMNMX3 => alu::vimnmx3,
         Op::VIADDMNMX => alu::viaddmnmx,
         Op::VABSDIFF => alu::vabsdiff,
-        Op::SGXT => alu::sgxt,
-        Op::BMSK => alu::bmsk,
-        Op::PLOP3 => alu::plop3,
+        Op::VIMNMX_16X2 => pairs::vimnmx,
+        Op::VIMNMX3_16X2 => pairs::vimnmx3,
+        Op::VIADDMNMX_16X2 => pairs::viaddmnmx,
+        Op::VABSDIFF4 => pairs::vabsdiff4,
+        Op::SGXT | Op::USGXT => alu::sgxt,
+        Op::BMSK | Op::UBMSK => alu::bmsk,
+        Op::PLOP3 | Op::UPLOP3 => alu::plop3,
+        Op::P2R => alu::p2r,
+        Op::R2P => alu::r2p,
 
         Op::FADD => fma::fadd,
         Op::FMUL => fma::fmul,
@@ -110,6 +210,9 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::HADD2 => |i| half::hadd2(F16, i),
         Op::HADD2_BF16 => |i| half::hadd2(BF16, i),
         Op::HADD2_F32 => convert::hadd2_f32,
+        Op::HADD2_F32_HALVES => half::hadd2_f32_halves,
+        Op::HADD2_NARROW_A => |i| half::hadd2_narrow("a", "b", i),
+        Op::HADD2_NARROW_B => |i| half::hadd2_narrow("b", "a", i),
         Op::HMUL2 => |i| half::hmul2(F16, i),
         Op::HMUL2_BF16 => |i| half::hmul2(BF16, i),
         Op::HFMA2 | Op::HFMA2_MMA => |i| half::hfma2(F16, i),
@@ -126,14 +229,24 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::DFMA => double::dfma,
         Op::DSETP => double::dsetp,
 
+        Op::LDSM => matrix::ldsm,
+        Op::STSM => matrix::stsm,
+        Op::MOVM => matrix::movm,
+        Op::HMMA => tensor::hmma,
+        Op::IMMA => tensor::imma,
+        Op::IMMA_4 => tensor::imma_4,
+        Op::DMMA => tensor::dmma,
+
+        Op::I2I => convert::i2i,
         Op::MUFU => xu::mufu,
         Op::MUFU_HALF => half::mufu_half,
         Op::FCHK => xu::fchk,
         Op::POPC | Op::UPOPC => xu::popc,
         Op::FLO | Op::UFLO => xu::flo,
-        Op::BREV => xu::brev,
+        Op::BREV | Op::UBREV => xu::brev,
 
         Op::I2F => convert::i2f,
+        Op::I2F_BYTE | Op::I2F_UPPER => convert::i2f_part,
         Op::I2F_64 => convert::i2f_64,
         Op::I2F_F64 => convert::i2f_f64,
         Op::I2F_F64_64 => convert::i2f_f64_64,
@@ -152,6 +265,8 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::F2I_HALF => convert::f2i_half,
         Op::F2I_HALF_64 => convert::f2i_half_64,
         Op::F2FP => convert::f2fp,
+        Op::F2IP => pack::f2ip,
+        Op::I2IP => pack::i2ip,
         Op::FRND => convert::frnd,
         Op::FRND_F64 => convert::frnd_f64,
 
@@ -180,7 +295,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::UBLKCP_G_S => copies::ublkcp_g_s,
         Op::UBLKCP_S_S => copies::ublkcp_s_s,
         // What is in a cache changes no value.
-        Op::UBLKPF_L2 | Op::LDS_NEVER => flow::nop,
+        Op::UBLKPF_L2 | Op::LDS_NEVER | Op::UIADD3_NEVER => flow::nop,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,
@@ -193,6 +308,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED => warp::bar,
         Op::B2R => warp::b2r,
         Op::WARPSYNC => warp::warpsync,
+        Op::WARPSYNC_EXCLUSIVE => warp::warpsync_exclusive,
         Op::WARPSYNC_ALL => warp::warpsync_all,
         Op::WARPSYNC_COLLECTIVE => warp::warpsync_collective,
         Op::WARPSYNC_COLLECTIVE_ALL => warp::warpsync_collective_all,
@@ -207,6 +323,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::CALL_INDIRECT | Op::RET => flow::jump_to_register,
         Op::EXIT => flow::exit,
         Op::BMOV_CLEAR => flow::bmov_clear,
+        Op::BMOV => flow::bmov,
         Op::BSSY => flow::bssy,
         Op::BSYNC => flow::bsync,
         Op::BREAK => flow::break_,
@@ -225,7 +342,11 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::FENCE_VIEW_ASYNC | Op::DEPBAR_ALL => flow::nop,
         // Memory is in one order.
         Op::MEMBAR | Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
-        Op::NOP => flow::nop,
+        // There are no caches of which a program could see anything.
+        Op::CCTL => flow::nop,
+        // How many registers a warp may use changes nothing of what it computes.
+        Op::NOP | Op::PMTRIG | Op::USETMAXREG_DEALLOC => flow::nop,
+        Op::USETMAXREG_TRY_ALLOC => flow::granted,
         Op::YIELD | Op::NANOSLEEP => flow::yield_,
 
         Op::S2R | Op::S2UR | Op::CS2R_32 => uniform::s2r,
@@ -291,13 +412,13 @@ fn launch_observed<'a>(
     let watched = options.check_uninitialised || options.hazards || observer.is_some();
     let engine = Sass {
         program,
-        code: decode(program, &memory, options.mufu_error)?,
+        code: decode(program, &memory, options)?,
         touched: match watched {
             true => program.insts.iter().map(|coded| Touched::new(&coded.inst)).collect(),
             false => Vec::new(),
         },
         check: options.check_uninitialised,
-        hazards: options.hazards.then(|| Hazards::new(program)),
+        hazards: options.hazards.then(|| Hazards::new(program, options.order)),
         observer: observer.map(RefCell::new),
     };
     let result = scheduler.run(&engine, &shape, &mut memory);
@@ -352,6 +473,8 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
 struct Node {
     action: Action,
     guard: PredSource,
+    /// Whether the group that executes it has the warp to itself from then on.
+    holds: bool,
 }
 
 /// The registers of an instruction, for those who watch it.
@@ -373,17 +496,16 @@ impl Touched {
     }
 }
 
-fn decode(program: &Program, memory: &GridMemory, mufu_error: u8) -> Result<Vec<Node>, SimError> {
+fn decode(program: &Program, memory: &GridMemory, options: &Options) -> Result<Vec<Node>, SimError> {
+    let mufu_error = options.mufu_error;
     let node = |inst: &Inst<PReg>| -> Result<Node, String> {
         inst.check_form()?;
         let (arch, constants) = (program.arch, &memory.constants);
         let fields = Fields { inst, arch, program, constants, mufu_error };
         let function = function(inst.op).ok_or("the instruction")?;
-        let guard = match inst.guard {
-            Some(guard) => PredSource::new(Some(guard.reg), guard.negated),
-            None => PredSource::new(None, false),
-        };
-        Ok(Node { action: function(&fields)?, guard })
+        let guard = if flow::decides_for_all(inst) { PredSource::new(None, false) } else { fields.guard() };
+        let writes_uniform = || inst.defs().any(|def| def.reg.file().is_uniform());
+        Ok(Node { action: function(&fields)?, guard, holds: options.holds_uniform && writes_uniform() })
     };
     let unsupported = |inst: &Inst<PReg>, what| SimError::Unsupported { at: inst.to_string(), what };
     program
@@ -435,8 +557,20 @@ impl Engine for Sass<'_> {
         step.lanes &= registers.pred(node.guard);
         match step.lanes {
             0 => Ok(Flow::Next),
-            _ => (node.action)(registers, step),
+            _ => node.execute(registers, step),
         }
+    }
+}
+
+impl Node {
+    /// Executes it for the lanes of a step.
+    fn execute(&self, registers: &mut Registers, step: &mut Step<'_>) -> Result<Flow, Fault> {
+        let lanes = step.lanes;
+        let flow = (self.action)(registers, step)?;
+        if self.holds {
+            step.control.held |= lanes;
+        }
+        Ok(flow)
     }
 }
 
@@ -446,9 +580,8 @@ mod tests {
 
     #[test]
     fn every_row_has_a_function_or_is_listed() {
-        for &op in Op::ALL {
-            let listed = UNSUPPORTED.contains(&op);
-            assert_eq!(function(op).is_none(), listed, "{op:?}");
-        }
+        let is_wrong = |op: &&Op| function(**op).is_none() != UNSUPPORTED.contains(*op);
+        let wrong: Vec<&Op> = Op::ALL.iter().filter(is_wrong).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 }

@@ -5,6 +5,7 @@
 use ptxc_ir::op::{ReduxOp, ShflMode};
 use ptxc_sass::{ModKind, Op};
 
+use super::alu::set_where;
 use super::fields::{Decoded, Fields};
 use super::registers::{Origin, Registers, Source};
 use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
@@ -195,7 +196,17 @@ pub(super) fn warpsync(i: &Fields<'_>) -> Decoded {
     let mask = i.word("mask")?;
     Ok(Box::new(move |registers, step| {
         let masks = own_masks(registers, mask, step.lanes)?;
-        Ok(Flow::Meet(Box::new(masks), false))
+        Ok(Flow::Meet(Box::new(masks.map(Wait::Lanes))))
+    }))
+}
+
+/// `WARPSYNC.EXCLUSIVE`: lanes of one mask meet, and have the warp's uniform registers until they go elsewhere than to the
+/// next instruction.
+pub(super) fn warpsync_exclusive(i: &Fields<'_>) -> Decoded {
+    let mask = i.word("mask")?;
+    Ok(Box::new(move |registers, step| {
+        let masks = own_masks(registers, mask, step.lanes)?;
+        Ok(Flow::Meet(Box::new(masks.map(Wait::Exclusive))))
     }))
 }
 
@@ -219,7 +230,7 @@ pub(super) fn warpsync_collective(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let masks = own_masks(registers, mask, step.lanes)?;
         step.control.goes_on_at(step.lanes, target);
-        Ok(Flow::Meet(Box::new(masks), true))
+        Ok(Flow::Meet(Box::new(masks.map(Wait::Collective))))
     }))
 }
 
@@ -240,16 +251,18 @@ pub(super) fn endcollective(_: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `R2UR`: the value of the first active lane. NVIDIA's compiler has it in functions that parts of a warp call at any time, and in
+/// `R2UR`: the value of the first active lane; the predicate says which lanes have another one. NVIDIA's compiler has it in functions that parts of a warp call at any time, and in
 /// both arms of a branch with one destination, so that nobody gets between it and what reads that behind it in its block.
 pub(super) fn r2ur(i: &Fields<'_>) -> Decoded {
-    let (d, a) = (i.dest("d")?, i.word("a")?);
+    let (d, pd, a) = (i.dest("d")?, i.pred_dest("pd")?, i.word("a")?);
     if !matches!(a.origin, Origin::Lane(_) | Origin::Value(0)) {
         return Err("its source".to_string());
     }
     Ok(Box::new(move |registers, step| {
         let a = registers.int(a);
+        let taken = a[step.lanes.trailing_zeros() as usize];
         registers.write(d, step.lanes, |lane| a[lane]);
+        registers.write_pred(pd, step.lanes, set_where(|lane| a[lane] != taken));
         step.control.held = step.lanes;
         Ok(Flow::Next)
     }))

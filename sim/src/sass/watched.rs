@@ -114,13 +114,13 @@ impl Sass<'_> {
         step: &mut Step<'_>,
     ) -> Result<Flow, Fault> {
         if !self.check {
-            return (node.action)(registers, step);
+            return node.execute(registers, step);
         }
         for &register in &touched.uses {
             written(registers, register, step.lanes)?;
         }
         let lanes = step.lanes;
-        let flow = (node.action)(registers, step)?;
+        let flow = node.execute(registers, step)?;
         for &register in &touched.defs {
             registers.mark_written(register, lanes);
         }

@@ -93,6 +93,8 @@ fn latency(arch: Arch, coded: &Coded, params: &Params) -> Range {
         Pipe::Xu => params.special,
         Pipe::Fp64 => params.double,
         Pipe::Tensor => params.tensor,
+        // Only of answers: the simulator runs no program that reads textures.
+        Pipe::Tex => params.shuffle,
         Pipe::Control => params.control,
         Pipe::Alu | Pipe::Fma | Pipe::FmaHeavy | Pipe::Half | Pipe::Udp => params.fixed,
     }

@@ -55,6 +55,7 @@ mod tests {
                 params: Vec::new(),
                 variables: Vec::new(),
                 tables: Vec::new(),
+                literals: Vec::new(),
             };
             let shape = Shape {
                 cluster: None,

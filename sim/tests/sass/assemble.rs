@@ -76,6 +76,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
             .collect(),
         labels,
         tables: Vec::new(),
+        literals: Vec::new(),
         functions: Vec::new(),
         resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
         variables: Vec::new(),

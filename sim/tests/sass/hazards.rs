@@ -1,7 +1,7 @@
 //! Accesses that come too early by the control codes: what is found, what they read, and what is none.
 
 use ptxc_sass::text::Notation;
-use ptxc_sass::verify::{HazardKind, Lack};
+use ptxc_sass::verify::{HazardKind, Lack, Order};
 use ptxc_sass::{PReg, Program};
 use ptxc_sim::{Case, Hazard, Options, Report, SimError, run_sass};
 
@@ -315,4 +315,67 @@ fn without_the_option_control_codes_count_for_nothing() {
     let program = coded("[B------:R-:W-:-:S01] MOV R0, RZ\nMOV R1, R0\nEXIT", &case);
     assert!(run_sass(&case, &program, &Options::default()).unwrap().passed());
     assert!(!run_sass(&case, &program, &options(0)).unwrap().passed());
+}
+
+/// The hazards where the code counts on the order of returns.
+fn hazards_in_order(text: &str) -> Vec<Hazard> {
+    let case = case(1, 32, vec![]);
+    let options = Options { order: Order::InOrder, ..options(0) };
+    run_sass(&case, &coded(&format!("{text}\nEXIT"), &case), &options).expect("it runs").hazards
+}
+
+#[test]
+fn of_a_queue_that_returns_in_order_the_last_announces_all() {
+    let text = |second: &str, stall: u8, waits: &str| {
+        format!(
+            "MOV R0, 0x400
+             [B------:R-:W-:-:S01] LDS R2, [R0]
+             [B------:R-:W0:-:S{stall:02}] {second}
+             [{waits}:R-:W-:-:S05] IADD3 R4, R2, R3, RZ
+             NOP"
+        )
+    };
+    let run = text("LDS R3, [R0+0x4]", 2, "B0-----");
+    let wait = |scoreboards| Lack::Wait(scoreboards);
+    let of = |found: Vec<Hazard>| {
+        found.iter().map(|hazard| (hazard.what.producer, hazard.what.lack)).collect::<Vec<_>>()
+    };
+    assert_eq!(hazards_in_order(&run), []);
+    assert_eq!(of(hazards_of(32, &run)), [(1, wait(0))]);
+    // Without the wait nothing is announced, and a wait that comes too early sees nothing.
+    assert_eq!(of(hazards_in_order(&text("LDS R3, [R0+0x4]", 2, "B------"))), [(1, wait(0)), (2, wait(1))]);
+    assert_eq!(of(hazards_in_order(&text("LDS R3, [R0+0x4]", 1, "B0-----"))), [(1, wait(0)), (2, wait(1))]);
+    // Another unit may be faster.
+    assert_eq!(of(hazards_in_order(&text("S2R R3, SR_LANEID", 2, "B0-----"))), [(1, wait(0))]);
+}
+
+#[test]
+fn what_cannot_overtake_overwrites_without_a_wait() {
+    let text = |later: &str| {
+        format!(
+            "MOV R0, 0x400
+             [B------:R-:W-:-:S02] LDS R2, [R0]
+             [B------:R-:W0:-:S02] {later}
+             [B0-----:R-:W-:-:S05] IADD3 R4, R2, R2, RZ
+             NOP"
+        )
+    };
+    for later in ["LDS R2, [R0+0x4]", "LDS R0, [R0+0x4]"] {
+        assert_eq!(hazards_in_order(&text(later)), [], "{later}");
+        assert_ne!(hazards_of(32, &text(later)), [], "{later}");
+    }
+    let kinds: Vec<_> =
+        hazards_in_order(&text("S2R R2, SR_LANEID")).iter().map(|one| one.what.kind).collect();
+    assert_eq!(kinds, [HazardKind::Waw]);
+}
+
+#[test]
+fn a_barrier_stands_behind_the_reading_of_addresses_in_shared_memory() {
+    let text = "MOV R0, 0x400
+        [B------:R-:W-:-:S02] STS [R0], RZ
+        [B------:R-:W-:-:S05] BAR.SYNC.DEFER_BLOCKING 0x0
+        [B------:R-:W-:-:S05] MOV R0, 0x1
+        NOP";
+    assert_eq!(hazards_in_order(text), []);
+    assert_ne!(hazards_of(32, text), []);
 }

@@ -1,0 +1,156 @@
+//! Matrices of 8 by 8 halves, a row of which is 16 bytes in shared memory, and a word of it in each of four lanes.
+
+use ptxc_sass::ModKind;
+
+use super::fields::{Decoded, Fields};
+use super::memory::Place;
+use super::registers::Registers;
+use crate::access::AccessKind;
+use crate::engine::Step;
+use crate::error::Fault;
+use crate::memory::Space;
+use crate::warp::{Flow, LANES};
+
+/// Bytes of a row.
+const ROW: usize = 16;
+/// Rows of a matrix.
+const ROWS: usize = 8;
+
+/// How many matrices there are.
+fn count(i: &Fields<'_>) -> Result<usize, String> {
+    match i.modifier(ModKind::Size) {
+        "" => Ok(1),
+        ".2" => Ok(2),
+        ".4" => Ok(4),
+        _ => i.unknown(ModKind::Size),
+    }
+}
+
+/// Whether rows and columns change places.
+fn transposed(i: &Fields<'_>) -> Result<bool, String> {
+    match i.modifier(ModKind::Mode) {
+        ".M88" => Ok(false),
+        ".MT88" => Ok(true),
+        _ => i.unknown(ModKind::Mode),
+    }
+}
+
+/// The element of a matrix that a lane has in a half of its register: row and column.
+fn element(lane: usize, half: usize, transposed: bool) -> (usize, usize) {
+    let (row, column) = (lane / 4, 2 * (lane % 4) + half);
+    if transposed { (column, row) } else { (row, column) }
+}
+
+/// All lanes of a warp take part.
+fn whole_warp(step: &Step<'_>) -> Result<(), Fault> {
+    match !step.lanes {
+        0 => Ok(()),
+        absent => Err(Fault::new(
+            step.lanes.trailing_zeros(),
+            format!("moves matrices without lane {} of its warp", absent.trailing_zeros()),
+        )),
+    }
+}
+
+/// The addresses of the rows, which the first lanes have: a lane a row.
+fn addresses(
+    place: &Place,
+    count: usize,
+    registers: &Registers,
+    step: &mut Step<'_>,
+) -> Result<[u64; LANES], Fault> {
+    step.lanes = rows_of(count);
+    let addresses = place.resolve(registers, step);
+    step.lanes = u32::MAX;
+    addresses
+}
+
+/// The lanes that have an address.
+const fn rows_of(count: usize) -> u32 {
+    ((1u64 << (ROWS * count)) - 1) as u32
+}
+
+/// `LDSM`: lane `8 m + r` has the address of row r of matrix m.
+pub(super) fn ldsm(i: &Fields<'_>) -> Decoded {
+    let (count, transposed) = (count(i)?, transposed(i)?);
+    let (d, place) = (i.dests("d", count as u8)?, Place::new(i, Space::Shared)?);
+    Ok(Box::new(move |registers, step| {
+        whole_warp(step)?;
+        let addresses = addresses(&place, count, registers, step)?;
+        step.log_access(AccessKind::Read, place.space, ROW as u32, &addresses);
+        let mut rows = [[0u8; ROW]; LANES];
+        step.memory.each(
+            place.space,
+            rows_of(count),
+            &addresses,
+            AccessKind::Read,
+            |lane, bytes: &mut [u8; ROW]| {
+                rows[lane] = *bytes;
+            },
+        )?;
+        for (matrix, &d) in d.iter().enumerate() {
+            registers.write(d, step.lanes, |lane| {
+                let halves = [0, 1].map(|half| {
+                    let (row, column) = element(lane, half, transposed);
+                    let bytes = &rows[ROWS * matrix + row];
+                    u32::from(u16::from_le_bytes([bytes[2 * column], bytes[2 * column + 1]]))
+                });
+                halves[0] | halves[1] << 16
+            });
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// `STSM`: the other way.
+pub(super) fn stsm(i: &Fields<'_>) -> Decoded {
+    let (count, transposed) = (count(i)?, transposed(i)?);
+    let data = match count {
+        1 => i.words::<1>("data")?.to_vec(),
+        2 => i.words::<2>("data")?.to_vec(),
+        _ => i.words::<4>("data")?.to_vec(),
+    };
+    let place = Place::new(i, Space::Shared)?;
+    Ok(Box::new(move |registers, step| {
+        whole_warp(step)?;
+        let addresses = addresses(&place, count, registers, step)?;
+        step.log_access(AccessKind::Write, place.space, ROW as u32, &addresses);
+        let mut rows = [[0u8; ROW]; LANES];
+        for (matrix, &source) in data.iter().enumerate() {
+            for (lane, word) in registers.int(source).into_iter().enumerate() {
+                for half in 0..2 {
+                    let (row, column) = element(lane, half, transposed);
+                    let bytes = ((word >> (16 * half)) as u16).to_le_bytes();
+                    rows[ROWS * matrix + row][2 * column..][..2].copy_from_slice(&bytes);
+                }
+            }
+        }
+        step.memory.each(
+            place.space,
+            rows_of(count),
+            &addresses,
+            AccessKind::Write,
+            |lane, bytes: &mut [u8; ROW]| {
+                *bytes = rows[lane];
+            },
+        )?;
+        Ok(Flow::Next)
+    }))
+}
+
+/// `MOVM`: the matrix with rows and columns changed.
+pub(super) fn movm(i: &Fields<'_>) -> Decoded {
+    let (d, a) = (i.dest("d")?, i.word("a")?);
+    Ok(Box::new(move |registers, step| {
+        whole_warp(step)?;
+        let a = registers.int(a);
+        registers.write(d, step.lanes, |lane| {
+            let halves = [0, 1].map(|half| {
+                let (row, column) = element(lane, half, true);
+                a[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff
+            });
+            halves[0] | halves[1] << 16
+        });
+        Ok(Flow::Next)
+    }))
+}

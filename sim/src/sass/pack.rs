@@ -1,0 +1,66 @@
+//! Conversions whose results lie beside each other in a register: above them is a half of a third operand.
+
+use ptxc_sass::{HalfSelect, ModKind};
+use ptxc_semantics::convert::{self, NanToInt};
+use ptxc_semantics::{F32, IntType, Rounding, S32};
+
+use super::fields::{Decoded, Fields, map3};
+use super::registers::{Registers, Source};
+
+/// The type of a narrow integer result.
+fn narrow(i: &Fields<'_>) -> Result<IntType, String> {
+    Ok(match i.modifier(ModKind::DataType) {
+        ".U8" => IntType::new(8, false),
+        ".S8" => IntType::new(8, true),
+        ".U16" => IntType::new(16, false),
+        ".S16" => IntType::new(16, true),
+        _ => return i.unknown(ModKind::DataType),
+    })
+}
+
+/// How far down the half of `c` lies that is kept.
+fn kept(i: &Fields<'_>) -> Result<u32, String> {
+    match i.inst.get("c").map_or(HalfSelect::Low, |operand| operand.flags.half) {
+        HalfSelect::Low => Ok(0),
+        HalfSelect::High => Ok(16),
+        other => Err(format!("{other:?} of c")),
+    }
+}
+
+/// `b` below `a` below as much of `c` as there is room for.
+fn joined(ty: IntType, a: u32, b: u32, c: u32) -> u32 {
+    let both = a << ty.bits() | b;
+    if ty.bits() == 8 { c << 16 | both } else { both }
+}
+
+/// `F2IP`.
+pub(super) fn f2ip(i: &Fields<'_>) -> Decoded {
+    let (ty, shift) = (narrow(i)?, kept(i)?);
+    let rounding = match i.modifier(ModKind::Round) {
+        "" => Rounding::Nearest,
+        ".TRUNC" => Rounding::Zero,
+        _ => return i.unknown(ModKind::Round),
+    };
+    let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    let whole =
+        move |a: u32| (convert::float_to_int_nan(F32, ty, a.into(), rounding, false, nan) & ty.mask()) as u32;
+    map3(i.dest("d")?, Registers::int, sources.map(bare), move |a, b, c| {
+        joined(ty, whole(a), whole(b), c >> shift)
+    })
+}
+
+/// `I2IP`.
+pub(super) fn i2ip(i: &Fields<'_>) -> Decoded {
+    let (ty, shift) = (narrow(i)?, kept(i)?);
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    let limited = move |a: u32| (convert::int_to_int_sat(S32, ty, a.into()) & ty.mask()) as u32;
+    map3(i.dest("d")?, Registers::int, sources.map(bare), move |a, b, c| {
+        joined(ty, limited(a), limited(b), c >> shift)
+    })
+}
+
+/// None of these takes signs.
+fn bare(source: Source) -> Source {
+    Source { neg: false, abs: false, not: false, ..source }
+}
