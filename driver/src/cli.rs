@@ -25,6 +25,21 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Run a kernel or an execution case on a simulator.
     Run(RunArgs),
+    /// Show the machine code in a file: instructions and their control fields.
+    Decode(DecodeArgs),
+    /// Assemble SASS text to a cubin.
+    Asm(AsmArgs),
+    /// Disassemble a cubin, or bare instructions, to SASS text.
+    Disasm(DisasmArgs),
+}
+
+impl From<CubinAbi> for ptxc_sass::cubin::Abi {
+    fn from(abi: CubinAbi) -> ptxc_sass::cubin::Abi {
+        match abi {
+            CubinAbi::V7 => ptxc_sass::cubin::Abi::V7,
+            CubinAbi::V8 => ptxc_sass::cubin::Abi::V8,
+        }
+    }
 }
 
 /// How diagnostics are printed.
@@ -48,6 +63,20 @@ pub enum Emit {
     Mir,
     /// SASS text.
     Sass,
+    /// A cubin, which the CUDA driver loads.
+    Cubin,
+}
+
+/// The layout of a cubin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CubinAbi {
+    /// That of CUDA 11 and 12.
+    #[value(name = "7")]
+    V7,
+    /// That of CUDA 13.
+    #[default]
+    #[value(name = "8")]
+    V8,
 }
 
 /// How control codes are written.
@@ -110,7 +139,7 @@ pub struct LowerArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// Where to write (default: FILE.sass beside each file); `-` is standard output.
+    /// Where to write (default: FILE.sass or FILE.cubin beside each file); `-` is standard output.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Options of the code.
@@ -119,9 +148,15 @@ pub struct LowerArgs {
     /// Lower this kernel only; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// What to write, in this order.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "sass")]
+    /// What to write, in this order (default: cubin where the output is called so, else sass).
+    #[arg(long, value_enum, value_delimiter = ',')]
     pub emit: Vec<Emit>,
+    /// Say in a cubin which source line, by `.loc`, each instruction comes from.
+    #[arg(long)]
+    pub lineinfo: bool,
+    /// The layout of a cubin: 8 needs a driver for CUDA 13, 7 loads on older ones.
+    #[arg(long, value_name = "N", value_enum, default_value_t)]
+    pub cubin_abi: CubinAbi,
     /// How control codes are written.
     #[arg(long, value_enum, default_value_t)]
     pub control: Control,
@@ -205,6 +240,98 @@ pub struct VerifyArgs {
     pub message_format: MessageFormat,
 }
 
+/// How decoded instructions are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DecodeFormat {
+    /// Aligned columns for people.
+    Table,
+    /// A JSON object a line.
+    Json,
+    /// Comma-separated values.
+    Csv,
+    /// A data frame.
+    Parquet,
+    /// A page for a browser.
+    Html,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// `ptxc decode`.
+#[derive(Debug, Args)]
+pub struct DecodeArgs {
+    /// Cubins, fatbins, objects, shared objects, programs and archives that contain them, or text of `nvdisasm -hex` or
+    /// `cuobjdump -sass`; `-` is standard input.
+    #[arg(required = true)]
+    pub files: Vec<String>,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// How to write (default: by the extension of OUT: .json, .jsonl, .csv, .parquet or .html; else table).
+    #[arg(long, value_enum)]
+    pub format: Option<DecodeFormat>,
+    /// Only code of this architecture; for a text that does not name its own, that architecture.
+    #[arg(long, value_name = "ARCH")]
+    pub arch: Option<String>,
+    /// Only the function of this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub function: Vec<String>,
+    /// When the table has colours.
+    #[arg(long, value_enum, default_value_t)]
+    pub color: Color,
+}
+
+/// `ptxc asm`.
+#[derive(Debug, Args)]
+pub struct AsmArgs {
+    /// SASS text with control codes, in any notation, or of `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
+    pub file: String,
+    /// Where to write (default: FILE.cubin beside it, or FILE.bin); `-` is standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Write the bare instructions of a single kernel, as into any file called `.bin`.
+    #[arg(long)]
+    pub bare: bool,
+    /// The architecture, where the text does not say it.
+    #[arg(long, value_name = "ARCH")]
+    pub arch: Option<String>,
+    /// The layout of the cubin: 8 needs a driver for CUDA 13, 7 loads on older ones.
+    #[arg(long, value_name = "N", value_enum, default_value_t)]
+    pub cubin_abi: CubinAbi,
+    /// How diagnostics are printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub message_format: MessageFormat,
+}
+
+/// `ptxc disasm`.
+#[derive(Debug, Args)]
+pub struct DisasmArgs {
+    /// A cubin, or bare instructions of 16 bytes each; `-` is standard input.
+    pub file: String,
+    /// The architecture of bare instructions; a cubin says its own.
+    #[arg(long, value_name = "ARCH")]
+    pub arch: Option<String>,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Disassemble this kernel of a cubin only; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Vec<String>,
+    /// How control codes are written.
+    #[arg(long, value_enum, default_value_t)]
+    pub control: Control,
+}
+
 /// What executes a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
@@ -261,8 +388,11 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t)]
     pub engine: Engine,
     /// Run a case on the SASS text of this file in place of what its PTX compiles to.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "cubin")]
     pub sass: Option<String>,
+    /// Run a case on the kernel of this cubin, of ours or another compiler's.
+    #[arg(long, value_name = "FILE")]
+    pub cubin: Option<String>,
     /// Take SASS text without control codes: each instruction waits for all before it.
     #[arg(long)]
     pub without_control: bool,

@@ -1,7 +1,11 @@
 //! The `ptxc` command line as a library, so that tests run it in their own process.
 
+mod asm;
+mod binary;
 mod check;
 mod cli;
+mod decode;
+mod disasm;
 mod hazard;
 mod lower;
 mod messages;
@@ -33,6 +37,8 @@ struct Streams<'a> {
     stdin: &'a mut dyn Read,
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
+    /// Whether `out` is a terminal that shows colours.
+    has_colors: bool,
 }
 
 impl Streams<'_> {
@@ -53,6 +59,17 @@ impl Streams<'_> {
 /// Runs a command line (the first word is the program's name); the exit code: 0 done, 1 errors in the
 /// input, 2 wrong usage.
 pub fn run(args: &[String], stdin: &mut dyn Read, out: &mut dyn Write, err: &mut dyn Write) -> i32 {
+    run_on(args, stdin, out, err, false)
+}
+
+/// The same for a caller who knows whether the output is a terminal that shows colours.
+pub fn run_on(
+    args: &[String],
+    stdin: &mut dyn Read,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    has_colors: bool,
+) -> i32 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -62,13 +79,16 @@ pub fn run(args: &[String], stdin: &mut dyn Read, out: &mut dyn Write, err: &mut
             return error.exit_code();
         }
     };
-    let mut streams = Streams { stdin, out, err };
+    let mut streams = Streams { stdin, out, err, has_colors };
     let outcome = match &cli.command {
         Command::Lower(args) => lower::run(args, &mut streams),
         Command::Check(args) => check::run(args, &mut streams),
         Command::Opt(args) => opt::run(args, &mut streams),
         Command::Verify(args) => verify::run(args, &mut streams),
         Command::Run(args) => run::run(args, &mut streams),
+        Command::Decode(args) => decode::run(args, &mut streams),
+        Command::Asm(args) => asm::run(args, &mut streams),
+        Command::Disasm(args) => disasm::run(args, &mut streams),
     };
     let flushed = streams.out.flush();
     match (outcome, flushed) {

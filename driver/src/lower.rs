@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ptxc_compiler::callees::{callees, device_callees};
+use ptxc_compiler::cubin;
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
@@ -12,6 +13,7 @@ use ptxc_compiler::stages::{arch, built, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, SourceFile, compile_in_parallel, diagnostics, output};
 use ptxc_passes::pipeline::{self, CodeSettings, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
+use ptxc_sass::cubin::Abi;
 use ptxc_sass::text::{Notation, Style};
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
@@ -24,13 +26,19 @@ use crate::{Outcome, Streams};
 
 /// Makes the compiler's options from the command line's; the message says what is wrong with them.
 pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String> {
+    options_for_cubin(db, args, false, Abi::default())
+}
+
+/// The same with what decides how a cubin is written.
+fn options_for_cubin(db: &Database, args: &CodeArgs, line_info: bool, abi: Abi) -> Result<Options, String> {
     let arch = crate::sass_text::arch(args.arch.as_deref())?;
     if heuristic_by_name(&args.heuristic).is_none() {
         return Err(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", ")));
     }
     let serial = args.sync == Sync::Serial;
     let options = Options::builder(arch, args.opt, args.fmad, args.heuristic.clone(), args.max_regs, serial);
-    Ok(options.strict(args.strict).aggregate(args.aggregate_atomics).new(db))
+    let options = options.strict(args.strict).aggregate(args.aggregate_atomics);
+    Ok(options.line_info(line_info).abi(abi).new(db))
 }
 
 pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
@@ -42,6 +50,10 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
     };
     if let Some(name) = watch.unknown() {
         return streams.usage(format!("no pass `{name}`; there are {}", known_passes()));
+    }
+    let emits = emits(args);
+    if emits.contains(&Emit::Cubin) && emits.len() > 1 {
+        return streams.usage("a cubin can't be written together with anything else");
     }
     if args.output.is_some() && args.files.len() > 1 && args.output.as_deref() != Some(Path::new("-")) {
         return streams.usage("with several files, --output can only be `-`");
@@ -64,14 +76,16 @@ fn lower_file(path: &str, args: &LowerArgs, watch: &Watch, streams: &mut Streams
     };
     let db = Database::default();
     let file = SourceFile::new(&db, path.to_string(), text);
-    let options = match options(&db, &args.code) {
+    let abi = args.cubin_abi.into();
+    let options = match options_for_cubin(&db, &args.code, args.lineinfo, abi) {
         Ok(options) => options,
         Err(message) => return streams.usage(message),
     };
+    let emits = emits(args);
     if let Some(missing) = args.kernel.iter().find(|name| !has_kernel(&db, file, name)) {
         return streams.failed(format!("{path} has no kernel `{missing}`"));
     }
-    if args.emit == [Emit::Ast] {
+    if emits == [Emit::Ast] {
         return emit_tree(&db, file, path, args, streams);
     }
     if watch.is_needed() {
@@ -87,8 +101,50 @@ fn lower_file(path: &str, args: &LowerArgs, watch: &Watch, streams: &mut Streams
     if args.verbose {
         let _ = write!(streams.err, "{}", resources(&db, file, options, args));
     }
-    let text = emitted(&db, file, options, args);
+    if emits == [Emit::Cubin] {
+        return emit_cubin(&db, file, options, path, args, streams);
+    }
+    let text = emitted(&db, file, options, args, &emits);
     finish(path, args, &text, streams)
+}
+
+/// What to write: what the command line says, else what the name of the output says.
+fn emits(args: &LowerArgs) -> Vec<Emit> {
+    let is_cubin = || args.output.as_deref().and_then(Path::extension).is_some_and(|name| name == "cubin");
+    match args.emit.is_empty() {
+        true if is_cubin() => vec![Emit::Cubin],
+        true => vec![Emit::Sass],
+        false => args.emit.clone(),
+    }
+}
+
+/// The chosen kernels as a cubin.
+fn emit_cubin(
+    db: &Database,
+    file: SourceFile,
+    options: Options,
+    path: &str,
+    args: &LowerArgs,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let bytes = if args.kernel.is_empty() {
+        cubin::cubin(db, file, options).as_ref().clone()
+    } else {
+        let chosen: Vec<_> = kernels(db, file, options)
+            .into_iter()
+            .filter(|(func, _)| wanted(db, *func, args))
+            .filter_map(|(func, code)| Some((func, code?)))
+            .collect();
+        cubin::cubin_of(db, file, options, &chosen)
+    };
+    match bytes {
+        Ok(bytes) => finish(path, args, &bytes, streams),
+        Err(error) => {
+            let found = [cubin::finding(db, file, options, &error)];
+            report(path, file.text(db), &found, args.message_format, streams);
+            Outcome::Failed
+        }
+    }
 }
 
 fn wanted(db: &Database, func: Func<'_>, args: &LowerArgs) -> bool {
@@ -126,7 +182,7 @@ pub(crate) fn style(control: Control) -> Style {
     Style { control, ..Style::default() }
 }
 
-fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) -> String {
+fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs, emits: &[Emit]) -> String {
     let style = style(args.control);
     let mut parts = Vec::new();
     let kernels: Vec<_> =
@@ -135,11 +191,13 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) 
     let mut named: FxHashSet<Func<'_>> = kernels.iter().map(|&(func, _)| func).collect();
     named.extend(kernels.iter().flat_map(|&(func, _)| device_callees(db, func)).copied());
     let functions = || items(db, file).functions.iter().copied().filter(|func| named.contains(func));
-    for emit in &args.emit {
+    for emit in emits {
         match emit {
             Emit::Ast => parts.extend(functions().map(|func| ptxc_syntax::print_function(ast(db, func)))),
             Emit::Ir => parts.extend(functions().filter_map(|func| text_of(&ssa(db, func, options).value))),
             Emit::Mir => parts.extend(functions().filter_map(|func| text_of(&mir(db, func, options).value))),
+            // A cubin is written alone, and by itself.
+            Emit::Cubin => {}
             Emit::Sass => {
                 let codes = || kernels.iter().filter_map(|(_, code)| *code);
                 parts.extend(codes().map(|code| program_text(code, &style, args.explain)));
@@ -170,13 +228,14 @@ fn emit_tree(
     finish(path, args, &text, streams)
 }
 
-fn finish(path: &str, args: &LowerArgs, text: &str, streams: &mut Streams<'_>) -> Outcome {
+fn finish(path: &str, args: &LowerArgs, content: impl AsRef<[u8]>, streams: &mut Streams<'_>) -> Outcome {
     let target = match &args.output {
         Some(target) => target.clone(),
         None if path == "-" => PathBuf::from("-"),
+        None if emits(args) == [Emit::Cubin] => Path::new(path).with_extension("cubin"),
         None => Path::new(path).with_extension("sass"),
     };
-    match write(&target, text, streams.out) {
+    match write(&target, content, streams.out) {
         Ok(()) => Outcome::Done,
         Err(error) => streams.failed(format!("{}: {error}", target.display())),
     }

@@ -112,7 +112,7 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
         }
         parts.push(unit.text());
     }
-    match write(&args.output, &parts.join("\n"), streams.out) {
+    match write(&args.output, parts.join("\n"), streams.out) {
         Ok(()) => Outcome::Done,
         Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
     }

@@ -1,32 +1,50 @@
 //! Writing results: all or nothing.
 
-use std::io::{Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
 /// Reads a file, or standard input for `-`. Bytes that are no UTF-8 become replacement characters, which
 /// the lexer reports where they stand.
 pub fn read(path: &str, stdin: &mut dyn Read) -> std::io::Result<String> {
-    let mut bytes = Vec::new();
-    if path == "-" {
-        stdin.read_to_end(&mut bytes)?;
-    } else {
-        bytes = std::fs::read(path)?;
-    }
-    Ok(match String::from_utf8(bytes) {
+    read_bytes(path, stdin).map(text_of)
+}
+
+/// Bytes as text, those that are no UTF-8 replaced.
+pub fn text_of(bytes: Vec<u8>) -> String {
+    match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    })
+    }
+}
+
+/// Reads a file, or standard input for `-`, as it is.
+pub fn read_bytes(path: &str, stdin: &mut dyn Read) -> std::io::Result<Vec<u8>> {
+    if path != "-" {
+        return std::fs::read(path);
+    }
+    let mut bytes = Vec::new();
+    stdin.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a text, or bytes, as [`write_with`] does.
+pub fn write(path: &Path, content: impl AsRef<[u8]>, out: &mut dyn Write) -> std::io::Result<()> {
+    write_with(path, out, |file| file.write_all(content.as_ref()))
 }
 
 /// Writes a file by a temporary one beside it and a rename, so that a failed run leaves the old file
 /// whole; a link stays a link. `-` goes to standard output, and what is no plain file is written directly.
-pub fn write(path: &Path, text: &str, out: &mut dyn Write) -> std::io::Result<()> {
+pub fn write_with(
+    path: &Path,
+    out: &mut dyn Write,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     if path == Path::new("-") {
-        return out.write_all(text.as_bytes());
+        return content(out);
     }
     if std::fs::metadata(path).is_ok_and(|old| !old.is_file()) {
         // A device or a pipe is written to, not replaced.
-        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
+        return content(&mut std::fs::OpenOptions::new().write(true).open(path)?);
     }
     let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = match path.parent() {
@@ -34,7 +52,10 @@ pub fn write(path: &Path, text: &str, out: &mut dyn Write) -> std::io::Result<()
         _ => Path::new("."),
     };
     let mut file = tempfile::Builder::new().prefix(".ptxc-").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    let mut buffered = BufWriter::new(&mut file);
+    content(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
     let permissions = match std::fs::metadata(path) {
         Ok(old) => Some(old.permissions()),
         Err(_) => default_permissions(),

@@ -1,16 +1,17 @@
-//! SASS text from files: its kernels, or rendered errors.
+//! SASS text from files, or cubins: its kernels, or rendered errors.
 
 use std::ops::Range;
 
 use ptxc_compiler::Located;
 use ptxc_passes::diagnostic::Severity;
 use ptxc_sass::Arch;
-use ptxc_sass::text::{Kernel, ReadOptions, TextError, parse_programs};
+use ptxc_sass::text::{Kernel, ReadOptions, Style, TextError, parse_programs};
 use ptxc_syntax::Span;
 
+use crate::binary::{disassemble, is_elf};
 use crate::cli::MessageFormat;
 use crate::messages::{print, sum};
-use crate::output::read;
+use crate::output::{read_bytes, text_of};
 use crate::{Outcome, Streams};
 
 /// A file and its kernels.
@@ -21,16 +22,24 @@ pub(crate) struct SassFile {
     pub(crate) kernels: Vec<Kernel>,
 }
 
-/// Reads a file; what is wrong with it is printed.
+/// Reads a file of text, or a cubin, of which the text is its disassembly; what is wrong with it is printed.
 pub(crate) fn load(
     path: &str,
     options: &ReadOptions,
     format: MessageFormat,
     streams: &mut Streams<'_>,
 ) -> Result<SassFile, Outcome> {
-    let text = match read(path, streams.stdin) {
-        Ok(text) => text,
+    let bytes = match read_bytes(path, streams.stdin) {
+        Ok(bytes) => bytes,
         Err(error) => return Err(streams.failed(format!("{path}: {error}"))),
+    };
+    let text = if is_elf(&bytes) {
+        match disassemble(&bytes, &[], &Style::default()) {
+            Ok(text) => text,
+            Err(why) => return Err(streams.failed(format!("{path}: {why}"))),
+        }
+    } else {
+        text_of(bytes)
     };
     match parse_programs(&text, options) {
         Ok(kernels) => Ok(SassFile { text, kernels }),

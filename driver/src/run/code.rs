@@ -10,6 +10,7 @@ use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
 use ptxc_ir::Function;
 use ptxc_sass::text::{Kernel, ReadOptions};
+use ptxc_sass::verify::Order;
 use ptxc_sass::{ParamInfo, Program};
 use ptxc_sim::timing::{Latencies, Timing, TimingOptions, run_observed, run_timed};
 use ptxc_sim::trace::{Listing, Trace, html, konata, perfetto};
@@ -55,7 +56,9 @@ impl Code {
         args: &RunArgs,
         streams: &mut Streams<'_>,
     ) -> Result<Code, Outcome> {
-        let is_sass = args.sass.is_some() || Path::new(path).extension().is_some_and(|it| it == "sass");
+        let is_sass = args.sass.is_some()
+            || args.cubin.is_some()
+            || Path::new(path).extension().is_some_and(|it| it == "sass" || it == "cubin");
         if is_sass { from_sass(path, entry, args, streams) } else { from_ptx(path, entry, args, streams) }
     }
 
@@ -64,7 +67,10 @@ impl Code {
         let mut run = Run { engine, result: Err(SimError::Case(String::new())), timing: None, agrees: None };
         let timed = args.timing || !args.trace.is_empty();
         let hazards = args.hazards || timed;
-        let options = Options { seed: args.seed, hazards, ..Options::default() };
+        // What comes from a cubin or a text may be another compiler's.
+        let holds_uniform = self.source.is_some();
+        let order = if holds_uniform { Order::InOrder } else { Order::Own };
+        let options = Options { seed: args.seed, hazards, order, holds_uniform, ..Options::default() };
         let absent = || SimError::Case(format!("`{}` has no {engine} here", self.entry));
         run.result = match (engine, &self.ssa, &self.program) {
             (Engine::Ssa, Some((func, callees)), _) => run_ssa(case, func, callees, &options),
@@ -115,7 +121,7 @@ impl Code {
             }
             .map_err(named)?;
             let text = String::from_utf8_lossy(&bytes);
-            write(path, &text, &mut std::io::sink()).map_err(named)?;
+            write(path, text.as_bytes(), &mut std::io::sink()).map_err(named)?;
         }
         Ok(result)
     }

@@ -45,7 +45,7 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
     }
     let case = Case::load(&args.input).map_err(|error| streams.failed(error))?;
     let ptx = case.ptx.display().to_string();
-    let source = args.sass.as_ref().unwrap_or(&ptx);
+    let source = args.sass.as_ref().or(args.cubin.as_ref()).unwrap_or(&ptx);
     let code = Code::load(source, Some(&case.entry), args, streams)?;
     let runs: Vec<Run> = engines(args).iter().map(|&engine| code.run(engine, &case, args)).collect();
     if args.stats == Some(StatsFormat::Json) {

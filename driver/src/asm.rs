@@ -1,0 +1,104 @@
+//! `ptxc asm`: text to machine code, in any notation of control fields.
+//!
+//! Every instruction that can't be encoded is an error of its own, with its place; then the kernels go into one cubin, or a
+//! single one's bare words into a file called `.bin`.
+
+use std::path::{Path, PathBuf};
+
+use ptxc_compiler::Located;
+use ptxc_passes::diagnostic::Severity;
+use ptxc_sass::bits::{self, EncodeError};
+use ptxc_sass::cubin::{Cubin, CubinError, Module, Source, assemble, encode, write};
+use ptxc_sass::text::{Kernel, ReadOptions};
+use ptxc_sass::{Arch, Coded, Program};
+
+use crate::cli::AsmArgs;
+use crate::messages::report;
+use crate::sass_text::{SassFile, arch, load, span};
+use crate::{Outcome, Streams};
+
+/// The code of an instruction without encoding.
+const NO_ENCODING: &str = "E0985";
+
+pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
+    let path = &args.file;
+    let arch = match arch(args.arch.as_deref()) {
+        Ok(arch) => arch,
+        Err(message) => return streams.usage(message),
+    };
+    let options = ReadOptions { arch, without_control: false };
+    let file = match load(path, &options, args.message_format, streams) {
+        Ok(file) => file,
+        Err(failed) => return failed,
+    };
+    let found: Vec<Located> = file.kernels.iter().flat_map(errors).collect();
+    if report(path, &file.text, &found, args.message_format, streams) != Outcome::Done {
+        return Outcome::Failed;
+    }
+    let Some(arch) = file.kernels.first().map(|kernel| kernel.program.arch) else {
+        return streams.failed(format!("{path} has no kernel"));
+    };
+    if file.kernels.iter().any(|kernel| kernel.program.arch != arch) {
+        return streams.failed(format!("{path} has kernels for several architectures; a cubin is for one"));
+    }
+    let output = match &args.output {
+        Some(output) => output.clone(),
+        None if path == "-" => PathBuf::from("-"),
+        None => Path::new(path).with_extension(if args.bare { "bin" } else { "cubin" }),
+    };
+    let is_bare = args.bare || output.extension().is_some_and(|name| name == "bin");
+    let bytes = match (&file.kernels[..], is_bare) {
+        (_, false) => contents(&file, arch, args).and_then(|cubin| write(&cubin)),
+        ([kernel], true) => encode(&kernel.program),
+        (_, true) => return streams.failed(format!("{path} has several kernels; bare code is of one")),
+    };
+    match bytes {
+        Ok(bytes) => match crate::output::write(&output, bytes, streams.out) {
+            Ok(()) => Outcome::Done,
+            Err(error) => streams.failed(format!("{}: {error}", output.display())),
+        },
+        Err(error) => streams.failed(format!("{path}: {error}")),
+    }
+}
+
+fn contents(file: &SassFile, arch: Arch, args: &AsmArgs) -> Result<Cubin, CubinError> {
+    let sources: Vec<Source<'_>> =
+        file.kernels.iter().map(|kernel| Source { program: &kernel.program, lines: Vec::new() }).collect();
+    assemble(&sources, Module { arch, abi: args.cubin_abi.into(), files: Vec::new() })
+}
+
+/// The instructions of a kernel that have no bits. Targets of branches are near enough, wherever they are.
+fn errors(kernel: &Kernel) -> impl Iterator<Item = Located> {
+    let program = &kernel.program;
+    let label =
+        |label: ptxc_sass::Label| program.labels.get(label.0 as usize).map(|at| at * Program::INST_BYTES);
+    let encoded = program.insts.iter().zip(&kernel.spans).enumerate();
+    encoded.filter_map(move |(index, (coded, place))| {
+        let offset = index as u32 * Program::INST_BYTES;
+        let error = bits::encode(coded, offset, program.arch, label).err()?;
+        Some(Located {
+            code: NO_ENCODING.to_string(),
+            severity: Severity::Error,
+            message: error.to_string(),
+            primary: (span(place), String::new()),
+            secondary: Vec::new(),
+            notes: forms(coded, &error, program.arch),
+            help: None,
+        })
+    })
+}
+
+/// What can be encoded where this could not.
+fn forms(coded: &Coded, error: &EncodeError, arch: Arch) -> Vec<String> {
+    if !matches!(error, EncodeError::Form(..)) {
+        return Vec::new();
+    }
+    let row = coded.inst.row();
+    let names = row.slots.iter().map(|slot| slot.name);
+    let names: Vec<_> = names.collect();
+    let list = bits::forms(coded.inst.op, arch).into_iter().map(|shapes| {
+        let slots = names.iter().zip(shapes).map(|(name, shape)| format!("{name}: {shape:?}"));
+        slots.collect::<Vec<_>>().join(", ")
+    });
+    list.map(|form| format!("there is {} with {form}", row.mnemonic_on(arch))).collect()
+}

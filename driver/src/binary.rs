@@ -1,0 +1,86 @@
+//! Machine code from files: cubins, and bare words.
+//!
+//! What is read becomes text, and commands that take text take these files too: their diagnostics show the line of the
+//! disassembly that they are about.
+
+use std::path::Path;
+
+use ptxc_sass::Arch;
+use ptxc_sass::cubin::{Abi, Cubin, Function, program, read};
+use ptxc_sass::text::{Style, write_program, write_variables};
+use ptxc_sass::variable::union;
+
+/// What every ELF file begins with.
+const ELF: &[u8] = b"\x7fELF";
+
+/// Whether the bytes are those of an ELF file, not a text.
+pub(crate) fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(ELF)
+}
+
+/// The text of a cubin's kernels, those with one of `names` or all, then of the variables that they name.
+///
+/// # Errors
+/// What is wrong with the file.
+pub(crate) fn disassemble(bytes: &[u8], names: &[String], style: &Style) -> Result<String, String> {
+    let cubin = read(bytes).map_err(|error| error.to_string())?;
+    text(&cubin, names, style)
+}
+
+/// The text of bare instructions, 16 bytes each.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn disassemble_words(
+    code: Vec<u8>,
+    name: &str,
+    arch: Arch,
+    style: &Style,
+) -> Result<String, String> {
+    let function = Function { name: name.to_string(), code, max_registers: 255, ..Function::default() };
+    let cubin = Cubin {
+        arch,
+        accelerated: false,
+        abi: Abi::default(),
+        functions: vec![function],
+        variables: Vec::new(),
+        address_bytes: 0,
+        addresses: Vec::new(),
+        files: Vec::new(),
+    };
+    text(&cubin, &[], style)
+}
+
+fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<String, String> {
+    for name in names {
+        cubin.function(name).map_err(|error| error.to_string())?;
+    }
+    let chosen = cubin.functions.iter().filter(|one| names.is_empty() || names.contains(&one.name));
+    let programs: Result<Vec<_>, _> = chosen.map(|one| program(cubin, &one.name)).collect();
+    let programs = programs.map_err(|error| error.to_string())?;
+    let mut parts = Vec::new();
+    for program in &programs {
+        let mut part = String::new();
+        // Writing to a string fails only if a formatter does, and these do not.
+        let written = write_program(program, style, None, &mut part);
+        debug_assert!(written.is_ok());
+        parts.push(part);
+    }
+    let variables = union(programs.iter().map(|program| &program.variables[..]));
+    let mut part = String::new();
+    let written = write_variables(&variables, &mut part);
+    debug_assert!(written.is_ok());
+    parts.extend((!part.is_empty()).then_some(part));
+    Ok(parts.join("\n"))
+}
+
+/// A name for bare code: that of its file, as far as it can be one.
+pub(crate) fn name_of(path: &str) -> String {
+    let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    let name: String = stem.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    match name.chars().next() {
+        Some(first) if !first.is_ascii_digit() => name,
+        _ => format!("_{name}"),
+    }
+}

@@ -1,0 +1,224 @@
+//! `ptxc decode`: the machine code in files, instruction by instruction, in a format of the user's choice.
+//!
+//! Images come from [`container`](ptxc_sass::container) one after the other and are written at once, so that a library
+//! with thousands needs no more memory than its largest. A word that is no instruction is shown as data, with a note;
+//! everything else is still shown, and the exit code tells.
+
+mod csv;
+mod html;
+mod json;
+mod parquet;
+mod pieces;
+mod row;
+mod table;
+
+use std::io::Write;
+use std::path::Path;
+
+use ptxc_sass::Arch;
+use ptxc_sass::container::{Content, Found, Function, Image, Place, visit};
+
+use crate::cli::{Color, DecodeArgs, DecodeFormat};
+use crate::output::{read_bytes, write_with};
+use crate::sass_text::{arch, count};
+use crate::{Outcome, Streams};
+use row::{Source, Undecoded};
+
+/// Functions of a file whose words that are no instructions are named one by one.
+const NAMED: usize = 10;
+
+pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
+    let arch = match arch(args.arch.as_deref()) {
+        Ok(arch) => arch,
+        Err(message) => return streams.usage(message),
+    };
+    let format = args.format.unwrap_or_else(|| by_extension(&args.output));
+    let colored = match args.color {
+        Color::Auto => streams.has_colors && args.output == Path::new("-"),
+        Color::Always => true,
+        Color::Never => false,
+    };
+    let mut outcome = Outcome::Done;
+    let mut files = Vec::new();
+    for path in &args.files {
+        match read_bytes(path, streams.stdin) {
+            Ok(bytes) => files.push((path.as_str(), bytes)),
+            Err(error) => outcome = streams.failed(format!("{path}: {error}")),
+        }
+    }
+    let err = &mut *streams.err;
+    let mut decoding = Decoding { arch, names: &args.function, broken: false, shown: 0, err };
+    let written = write_with(&args.output, streams.out, |out| {
+        let mut sheet = Sheet::begin(format, colored, out)?;
+        for (path, bytes) in &files {
+            decoding.file(path, bytes, &mut sheet)?;
+        }
+        sheet.finish()
+    });
+    if decoding.broken {
+        outcome = Outcome::Failed;
+    }
+    if decoding.shown == 0 && outcome == Outcome::Done {
+        let filtered = args.arch.is_some() || !args.function.is_empty();
+        let which = if filtered { " of that name or architecture" } else { "" };
+        outcome = streams.failed(format!("there is no machine code{which}"));
+    }
+    match written {
+        Ok(()) => outcome,
+        // Who reads has enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => outcome,
+        Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
+    }
+}
+
+fn by_extension(path: &Path) -> DecodeFormat {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json" | "jsonl") => DecodeFormat::Json,
+        Some("csv") => DecodeFormat::Csv,
+        Some("parquet") => DecodeFormat::Parquet,
+        Some("html") => DecodeFormat::Html,
+        _ => DecodeFormat::Table,
+    }
+}
+
+/// What is written, in its format.
+enum Sheet<'o> {
+    Table(&'o mut dyn Write, bool),
+    Json(&'o mut dyn Write),
+    Csv(&'o mut dyn Write),
+    Html(&'o mut dyn Write, html::Page),
+    Parquet(&'o mut dyn Write, Box<parquet::Frame>),
+}
+
+impl<'o> Sheet<'o> {
+    fn begin(format: DecodeFormat, colored: bool, out: &'o mut dyn Write) -> std::io::Result<Sheet<'o>> {
+        Ok(match format {
+            DecodeFormat::Table => Sheet::Table(out, colored),
+            DecodeFormat::Json => Sheet::Json(out),
+            DecodeFormat::Csv => {
+                out.write_all(csv::NAMES.as_bytes())?;
+                Sheet::Csv(out)
+            }
+            DecodeFormat::Html => {
+                let page = html::Page::begin(out)?;
+                Sheet::Html(out, page)
+            }
+            DecodeFormat::Parquet => Sheet::Parquet(out, Box::new(parquet::Frame::begin()?)),
+        })
+    }
+
+    fn image(
+        &mut self,
+        source: &Source<'_>,
+        functions: &[Function<'_>],
+        note: &mut dyn FnMut(&Function<'_>, Undecoded),
+    ) -> std::io::Result<()> {
+        match self {
+            Sheet::Table(out, colored) => {
+                let table = table::Table::new(source, functions, *colored);
+                pieces::write(functions, *out, |piece, text| table.rows(source, piece, text), note)
+            }
+            Sheet::Json(out) => {
+                pieces::write(functions, *out, |piece, text| json::rows(source, piece, text), note)
+            }
+            Sheet::Csv(out) => {
+                pieces::write(functions, *out, |piece, text| csv::rows(source, piece, text), note)
+            }
+            Sheet::Html(out, page) => page.image(source, functions, *out, note),
+            Sheet::Parquet(out, frame) => frame.image(source, functions, *out, note),
+        }
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Sheet::Table(..) | Sheet::Json(_) | Sheet::Csv(_) => Ok(()),
+            Sheet::Html(out, page) => page.finish(out),
+            Sheet::Parquet(out, frame) => frame.finish(out),
+        }
+    }
+}
+
+/// What is shown, and what is said about the rest.
+struct Decoding<'a> {
+    /// Only this architecture.
+    arch: Option<Arch>,
+    /// Only these functions, if there are any.
+    names: &'a [String],
+    /// Whether something could not be shown.
+    broken: bool,
+    /// How many functions were shown.
+    shown: usize,
+    err: &'a mut dyn Write,
+}
+
+impl Decoding<'_> {
+    fn file(&mut self, path: &str, bytes: &[u8], sheet: &mut Sheet<'_>) -> std::io::Result<()> {
+        let mut written = Ok(());
+        let mut skipped: Vec<(Content, usize)> = Vec::new();
+        visit(bytes, &mut |place, found| match found {
+            Found::Image(image) if written.is_ok() => written = self.image(path, place, image, sheet),
+            Found::Image(_) => {}
+            Found::Skipped(content) => match skipped.iter_mut().find(|(known, _)| *known == content) {
+                Some((_, times)) => *times += 1,
+                None => skipped.push((content, 1)),
+            },
+            Found::Broken(why) => self.fail(path, place, &why.to_string()),
+        });
+        for (content, times) in skipped {
+            let times = if times == 1 { String::new() } else { format!(", {times} times") };
+            let _ = writeln!(self.err, "note: {path}: {content} is left out{times}");
+        }
+        written
+    }
+
+    fn fail(&mut self, path: &str, place: &Place, why: &str) {
+        self.broken = true;
+        let _ = match (&place.member, place.number) {
+            (None, 0) => writeln!(self.err, "error: {path}: {why}"),
+            _ => writeln!(self.err, "error: {path}: {place}: {why}"),
+        };
+    }
+
+    fn image(
+        &mut self,
+        path: &str,
+        place: &Place,
+        mut image: Image<'_>,
+        sheet: &mut Sheet<'_>,
+    ) -> std::io::Result<()> {
+        let Some(arch) = image.arch.or(self.arch) else {
+            self.fail(path, place, "the text does not say for which architecture it is; --arch does");
+            return Ok(());
+        };
+        if self.arch.is_some_and(|wanted| wanted != arch) {
+            return Ok(());
+        }
+        if !self.names.is_empty() {
+            image.functions.retain(|function| self.names.iter().any(|name| *name == function.name));
+        }
+        self.shown += image.functions.len();
+        let mut findings: Vec<(String, Undecoded)> = Vec::new();
+        let source = Source { file: path, place, arch };
+        sheet.image(&source, &image.functions, &mut |function, undecoded| {
+            if undecoded.count == 0 {
+                return;
+            }
+            match findings.last_mut() {
+                Some((name, sum)) if *name == function.name => sum.extend(undecoded),
+                _ => findings.push((function.name.to_string(), undecoded)),
+            }
+        })?;
+        for (name, undecoded) in findings.iter().take(NAMED) {
+            let words = count(undecoded.count, "word");
+            let (offset, why) = undecoded.first.as_ref().map_or((0, ""), |(offset, why)| (*offset, why));
+            let verb = if undecoded.count == 1 { "is" } else { "are" };
+            let message =
+                format!("`{name}`: {words} {verb} no known instruction, first at {offset:#x}: {why}");
+            self.fail(path, place, &message);
+        }
+        if let Some(rest) = findings.len().checked_sub(NAMED).filter(|&rest| rest > 0) {
+            self.fail(path, place, &format!("and words in {} more", count(rest, "function")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Rows in parallel, written in order.
+//!
+//! The code of an image is cut into batches of a few thousand instructions, of one function or of many. Some batches at a
+//! time become text on all processors, and are written one after the other: memory stays within what these take.
+
+use std::io::Write;
+
+use ptxc_sass::container::Function;
+use rayon::prelude::*;
+
+use super::row::{Piece, Undecoded};
+
+/// Instructions in a batch.
+pub(super) const BATCH: usize = 1 << 12;
+/// Batches that are rendered before they are written.
+const WINDOW: usize = 64;
+
+/// Cuts functions into batches.
+pub(super) fn batches<'a>(functions: &'a [Function<'a>]) -> Vec<Vec<Piece<'a>>> {
+    let mut batches = Vec::new();
+    let mut batch = Vec::new();
+    let mut filled = 0;
+    for (index, function) in functions.iter().enumerate() {
+        let mut start = 0;
+        loop {
+            let end = function.len().min(start + BATCH - filled);
+            batch.push(Piece { function, index, range: start..end });
+            filled += end - start;
+            if filled == BATCH {
+                batches.push(std::mem::take(&mut batch));
+                filled = 0;
+            }
+            start = end;
+            if start == function.len() {
+                break;
+            }
+        }
+    }
+    batches.push(batch);
+    batches
+}
+
+/// Renders all pieces and writes what comes out, in order; what is said of each piece's words that are no instructions.
+pub(super) fn write<'a>(
+    functions: &'a [Function<'a>],
+    out: &mut dyn Write,
+    render: impl Fn(&Piece<'_>, &mut String) -> Undecoded + Sync,
+    note: &mut dyn FnMut(&Function<'_>, Undecoded),
+) -> std::io::Result<()> {
+    for window in batches(functions).chunks(WINDOW) {
+        let rendered: Vec<(String, Vec<Undecoded>)> = window
+            .par_iter()
+            .map(|batch| {
+                let mut text = String::new();
+                let undecoded = batch.iter().map(|piece| render(piece, &mut text)).collect();
+                (text, undecoded)
+            })
+            .collect();
+        for (batch, (text, undecoded)) in window.iter().zip(rendered) {
+            out.write_all(text.as_bytes())?;
+            for (piece, undecoded) in batch.iter().zip(undecoded) {
+                note(piece.function, undecoded);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_cover_every_instruction_once_and_in_order() {
+        let sizes = [0, 5, BATCH, 0, 3 * BATCH + 7, 1];
+        let functions: Vec<Function<'_>> = sizes
+            .iter()
+            .map(|&size| Function { name: "f".into(), start: 0, code: vec![0; 16 * size].into() })
+            .collect();
+        let batches = batches(&functions);
+        assert!(
+            batches.iter().all(|batch| batch.iter().map(|piece| piece.range.len()).sum::<usize>() <= BATCH)
+        );
+        let mut ends = vec![0; sizes.len()];
+        for piece in batches.iter().flatten() {
+            let place = functions.iter().position(|function| std::ptr::eq(function, piece.function)).unwrap();
+            assert_eq!(piece.range.start, ends[place]);
+            ends[place] = piece.range.end;
+        }
+        assert_eq!(ends, sizes);
+    }
+}
