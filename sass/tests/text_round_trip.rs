@@ -7,8 +7,8 @@ use ptxc_sass::text::{
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{
-    Arch, Coded, Control, FunctionIndex, HalfSelect, Inst, JumpTable, Kinds, Label, Op, Operand, PReg,
-    Program, ProgramFunction, Register, Role,
+    Arch, Coded, Control, FunctionIndex, HalfSelect, Inst, JumpTable, Kinds, Label, Literals, Op, Operand,
+    PReg, Program, ProgramFunction, Register, Role, encode,
 };
 
 fn written(program: &Program, control: Notation) -> String {
@@ -60,6 +60,7 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
             Operand::special(ptxc_sass::SpecialReg::ALL[index as usize % ptxc_sass::SpecialReg::ALL.len()]),
         ),
         (Kinds::CONVERGENCE, Operand::convergence(index % 16)),
+        (Kinds::PREDICATES, Operand::predicates()),
     ];
     let fitting: Vec<_> = candidates.iter().filter(|(kind, _)| slot.accepts(*kind, Arch::Sm90)).collect();
     let mut operand = fitting[choice as usize % fitting.len()].1;
@@ -69,9 +70,10 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
         operand.flags.neg = slot.neg && choice & 1 << 20 != 0;
         operand.flags.abs = slot.abs && choice & 1 << 21 != 0;
         operand.flags.not = slot.not && choice & 1 << 22 != 0 && (is_predicate || !operand.flags.neg);
-        let halves = [HalfSelect::Both, HalfSelect::Low, HalfSelect::High];
-        let takes: Vec<_> = halves.into_iter().filter(|&half| slot.halves.takes(half)).collect();
+        let takes: Vec<_> = HalfSelect::ALL.into_iter().filter(|&half| slot.halves.takes(half)).collect();
         operand.flags.half = takes[(choice >> 23) as usize % takes.len()];
+    } else if !matches!(operand.kind, ptxc_sass::OperandKind::Imm(_)) {
+        operand.flags.half = slot.halves.default_half();
     }
     operand
 }
@@ -87,7 +89,7 @@ prop_compose! {
             write_barrier: scoreboard(write),
             read_barrier: scoreboard(read),
             wait_mask,
-            reuse: 0,
+            ..Control::plain()
         }
     }
 }
@@ -107,29 +109,34 @@ fn inst(labels: u32) -> impl Strategy<Value = Coded> {
         prop::option::of((0u8..7, any::<bool>())),
         control(),
     );
-    parts.prop_map(move |(op, choices, mods, guard, mut control)| {
-        let mut inst: Inst<PReg> = Inst::new(op);
-        for (position, modifier) in op.row().mods.iter().enumerate() {
-            inst.mods.set(position, (mods >> (8 * position) & 0xff) as u8 % modifier.values.len() as u8);
-        }
-        for (index, choice) in choices.into_iter().enumerate().take(op.row().slots.len()) {
-            if op.row().slots[index].hidden_with.is_none() {
-                inst.operands[index] = operand(op, index, choice, labels);
+    parts
+        .prop_map(move |(op, choices, mods, guard, mut control)| {
+            let mut inst: Inst<PReg> = Inst::new(op);
+            for (position, modifier) in op.row().mods.iter().enumerate() {
+                let exists = |value: &u8| modifier.exists(modifier.values[usize::from(*value)], Arch::Sm90);
+                let values: Vec<u8> = (0..modifier.values.len() as u8).filter(exists).collect();
+                inst.mods
+                    .set(position, values[(mods >> (8 * (position % 8)) & 0xff) as usize % values.len()]);
             }
-        }
-        if let Some((index, negated)) = guard {
-            inst = inst.guarded(PReg::p(index), negated);
-        }
-        // A flag for the first operand that can have one.
-        let first = op.row().slots.iter().zip(&inst.operands).find_map(|(slot, operand)| {
-            let general = operand.as_reg().filter(|reg| reg.file() == ptxc_sass::RegFile::Gpr);
-            slot.reuse.filter(|_| general.is_some())
-        });
-        if let Some(bit) = first.filter(|_| !control.yield_hint) {
-            control.reuse = 1 << bit;
-        }
-        Coded { inst, control, loc: u32::MAX }
-    })
+            for (index, choice) in choices.into_iter().enumerate().take(op.row().slots.len()) {
+                if op.row().slots[index].hidden_with.is_none() {
+                    inst.operands[index] = operand(op, index, choice, labels);
+                }
+            }
+            if let Some((index, negated)) = guard.filter(|_| !op.is_never_executed()) {
+                inst = inst.guarded(PReg::p(index), negated);
+            }
+            // A flag for the first operand that can have one.
+            let first = op.row().slots.iter().zip(&inst.operands).find_map(|(slot, operand)| {
+                let general = operand.as_reg().filter(|reg| reg.file() == ptxc_sass::RegFile::Gpr);
+                slot.reuse.filter(|_| general.is_some())
+            });
+            if let Some(bit) = first.filter(|_| !control.yield_hint) {
+                control.reuse = 1 << bit;
+            }
+            Coded { inst, control, loc: u32::MAX }
+        })
+        .prop_filter("has no bits", |coded| encode(coded, 0, Arch::Sm90, |_| Some(0)).is_ok())
 }
 
 fn program() -> impl Strategy<Value = Program> {
@@ -245,8 +252,11 @@ fn jump_tables_find_their_branches() {
     program.labels = vec![0, 3];
     let table = |offset, branch| JumpTable { offset, branch };
     program.tables = vec![table(0, 3), table(8, 0), table(24, 1), table(32, 2)];
+    let literals = |offset, words: &[u32]| Literals { offset, words: words.to_vec() };
+    program.literals = vec![literals(16, &[0, 7]), literals(40, &[u32::MAX, 1, 2, 3, 0])];
     let back = &read(&written(&program, Notation::Bracket)).unwrap()[0].program;
     assert_eq!((&back.tables, back.table_bank()), (&program.tables, program.table_bank()));
+    assert_eq!(back.literals, program.literals);
 }
 
 #[test]

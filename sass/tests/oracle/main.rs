@@ -5,6 +5,8 @@
 //! corpus beside the repository; without them the tests say so and check nothing. Distances and hazards are looked at
 //! in every fourth kernel, on each architecture in others; `PTXC_ORACLE_STRIDE=1` looks at all.
 
+mod control;
+mod cubin;
 mod latency;
 mod program;
 mod text;

@@ -68,19 +68,30 @@ impl Oracle {
         known.get_or_init(|| self.compile(ptx, arch)).clone()
     }
 
+    /// A tool by its name.
+    pub fn tool(&self, name: &str) -> PathBuf {
+        self.tools.join(name)
+    }
+
+    /// Compiles a kernel to a cubin.
+    pub fn assemble(&self, ptx: &Path, arch: Arch, options: &[&str], cubin: &Path) {
+        let status = Command::new(self.tool("ptxas"))
+            .args([&format!("-arch={arch}"), "-w"])
+            .args(options)
+            .arg(ptx)
+            .arg("-o")
+            .arg(cubin)
+            .status()
+            .expect("ptxas runs");
+        assert!(status.success(), "ptxas refuses {}", ptx.display());
+    }
+
     fn compile(&self, ptx: &Path, arch: Arch) -> String {
         static SERIAL: AtomicUsize = AtomicUsize::new(0);
         let name = ptx.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let cubin = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{serial}.cubin"));
-        let status = Command::new(self.tools.join("ptxas"))
-            .args([&format!("-arch={arch}"), "-w"])
-            .arg(ptx)
-            .arg("-o")
-            .arg(&cubin)
-            .status()
-            .expect("ptxas runs");
-        assert!(status.success(), "ptxas refuses {name}");
+        self.assemble(ptx, arch, &[], &cubin);
         let output = Command::new(self.tools.join("nvdisasm"))
             .args(["-hex", "-c"])
             .arg(&cubin)
@@ -110,6 +121,27 @@ impl Oracle {
             }
         }
         found
+    }
+
+    /// Which of these instruction words the disassembler does not take.
+    pub fn refused(&self, words: &[u128], arch: Arch) -> Vec<usize> {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("words.{arch}.bin"));
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        std::fs::write(&file, bytes).expect("the folder takes files");
+        let machine = format!("SM{}", arch.number());
+        let output = Command::new(self.tools.join("nvdisasm"))
+            .args(["-b", &machine])
+            .arg(&file)
+            .output()
+            .expect("nvdisasm runs");
+        std::fs::remove_file(&file).expect("the file is there");
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        let places = complaints.lines().map(|line| {
+            let address = line.rsplit_once("at address 0x").map(|(_, digits)| digits.trim());
+            let address = address.and_then(|digits| usize::from_str_radix(digits, 16).ok());
+            address.unwrap_or_else(|| panic!("no address in {line}")) / 16
+        });
+        places.collect()
     }
 
     /// A sample of the same.

@@ -85,6 +85,8 @@ fn normal(text: &str) -> Option<String> {
         text = text.split_once(' ')?.1.trim();
     }
     let (opcode, operands) = text.split_once(' ').unwrap_or((text, ""));
+    // nvdisasm shows it by the descriptor, if at all.
+    let opcode = opcode.replace(".POLICY", "");
     let is = |known: &&str| {
         opcode.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
@@ -92,7 +94,7 @@ fn normal(text: &str) -> Option<String> {
         return None;
     }
     if operands.trim().is_empty() {
-        return Some(opcode.to_string());
+        return Some(opcode);
     }
     let goes = ["BRA", "CALL", "WARPSYNC"].iter().any(|op| opcode.starts_with(op));
     let operands =

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_sass::Program;
 use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 
 use crate::random::Random;
@@ -106,6 +107,8 @@ pub enum Who {
     Sass,
     /// NVIDIA's assembler.
     Ptxas,
+    /// Its SASS.
+    TheirSass,
 }
 
 impl fmt::Display for Who {
@@ -116,9 +119,13 @@ impl fmt::Display for Who {
             Who::Simplified => "simplified SSA",
             Who::Sass => "SASS",
             Who::Ptxas => "ptxas",
+            Who::TheirSass => "ptxas's SASS",
         })
     }
 }
+
+/// The sort of failure of another compiler's code that can't be run.
+pub const NOT_RUN: &str = "not run";
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,9 +139,11 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Whether the compiler says that it does not support something: no code, but no wrong code either.
+    /// Whether the compiler says that it does not support something: no code, but no wrong code either. Or whether the other
+    /// compiler's code can't be run.
     pub fn is_unsupported(&self) -> bool {
         self.who == Who::Compiler && self.sort == "E0900"
+            || self.who == Who::TheirSass && self.sort == NOT_RUN
     }
 
     /// Whether another one may stand for this one.
@@ -192,7 +201,23 @@ pub fn keep_panics() {
 /// # Errors
 /// What went wrong: the compiler refuses the kernel, an execution fails or differs.
 pub fn execute(text: &str, case: &Case, settings: &Settings) -> Result<(), Failure> {
-    catch_unwind(AssertUnwindSafe(|| compare(text, case, settings))).unwrap_or_else(|payload| {
+    execute_beside(text, case, settings, None)
+}
+
+/// Another compiler: from a kernel's text and the settings that it takes to a program.
+pub type Other<'a> = dyn Fn(&str, &Settings) -> Result<Program, Failure> + Sync + 'a;
+
+/// The same, and another compiler's program has to leave the same bytes, too.
+///
+/// # Errors
+/// What went wrong.
+pub fn execute_beside(
+    text: &str,
+    case: &Case,
+    settings: &Settings,
+    other: Option<&Other<'_>>,
+) -> Result<(), Failure> {
+    catch_unwind(AssertUnwindSafe(|| compare(text, case, settings, other))).unwrap_or_else(|payload| {
         let message = payload.downcast_ref::<String>().cloned();
         let message = message.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
         let message = message.unwrap_or_default();
@@ -206,7 +231,7 @@ pub fn execute(text: &str, case: &Case, settings: &Settings) -> Result<(), Failu
     })
 }
 
-fn compare(text: &str, case: &Case, settings: &Settings) -> Result<(), Failure> {
+fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_>>) -> Result<(), Failure> {
     let db = Database::default();
     let file = SourceFile::new(&db, "fuzz.ptx".into(), text.into());
     let Settings { opt, heuristic, max_regs, serial, fmad, seed, mufu_error } = settings.clone();
@@ -248,5 +273,14 @@ fn compare(text: &str, case: &Case, settings: &Settings) -> Result<(), Failure> 
         }
     };
     check(Who::Simplified, run_ssa(case, simplified, &[], &simulator))?;
-    check(Who::Sass, run_sass(case, &code.program, &simulator))
+    check(Who::Sass, run_sass(case, &code.program, &simulator))?;
+    let Some(other) = other else { return Ok(()) };
+    // Its routines may demand more of approximations than ours, and its waits count on results to return in order.
+    let simulator = ptxc_sim::Options { mufu_error: 0, hazards: false, holds_uniform: true, ..simulator };
+    match run_sass(case, &other(text, settings)?, &simulator) {
+        Err(SimError::Unsupported { what, .. }) => {
+            Err(Failure { who: Who::TheirSass, sort: NOT_RUN.to_string(), what })
+        }
+        result => check(Who::TheirSass, result),
+    }
 }

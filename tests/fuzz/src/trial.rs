@@ -1,6 +1,6 @@
 //! A trial: all that a seed stands for.
 
-use crate::execute::{Failure, Settings, execute};
+use crate::execute::{Failure, Other, Settings, execute, execute_beside};
 use crate::launch::case;
 use crate::program::Program;
 use crate::random::Random;
@@ -44,6 +44,15 @@ impl Trial {
     /// What went wrong.
     pub fn run(&self) -> Result<(), Failure> {
         execute(&self.text(), &case(self.program.shape, self.data), &self.settings)
+    }
+
+    /// Compiles and runs it, also as another compiler has it.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn run_beside(&self, other: &Other<'_>) -> Result<(), Failure> {
+        let case = case(self.program.shape, self.data);
+        execute_beside(&self.text(), &case, &self.settings, Some(other))
     }
 
     /// A line that says how it is run.

@@ -11,7 +11,8 @@
 //! and the product of both would be of shapes that no program has to have.
 //!
 //! Guards, reuse flags, numbers of registers and values of constants are left out, and descriptors of addresses, which
-//! nvdisasm does not show of all code: `LDG.E R, desc[UR][R.64]` is `LDG.E R, [R.64]`. The name of a special register
+//! nvdisasm does not show of all code: `LDG.E R, desc[UR][R.64]` is `LDG.E R, [R.64]`, and so is `LDG.E.POLICY`, where the
+//! descriptor is that of a cache policy. The name of a special register
 //! stays, since not all machines have all.
 
 /// The shapes of an instruction without offset and semicolon: its own, and one for each operand with a sign or half.
@@ -24,12 +25,13 @@ pub fn shapes(text: &str) -> Vec<String> {
         text
     };
     let (opcode, operands) = text.split_once(' ').unwrap_or((text, ""));
+    let opcode = opcode.replace(".POLICY", "");
     let operands: Vec<&str> =
         operands.split(", ").map(str::trim).filter(|operand| !operand.is_empty()).collect();
     let kinds: Vec<(String, String)> = operands.iter().map(|operand| kind(operand)).collect();
     let bare = kinds.iter().map(|(bare, _)| bare.as_str()).collect::<Vec<_>>().join(", ");
     let mut all = vec![format!("{opcode} {bare}").trim_end().to_string()];
-    let base = opcode.split('.').next().unwrap_or(opcode);
+    let base = opcode.split('.').next().unwrap_or(&opcode);
     for (index, (bare_kind, signed)) in kinds.iter().enumerate() {
         if bare_kind != signed && bare_kind != CONSTANT {
             all.push(format!("{base} {bare}: {} {signed}", index + 1));
@@ -129,6 +131,7 @@ mod tests {
         let of = |text: &str| shapes(text).swap_remove(0);
         assert_eq!(of("@!P0 IMAD.WIDE.U32 R4, R5.reuse, 0x4, RZ"), "IMAD.WIDE.U32 R, R, imm, R");
         assert_eq!(of("LDG.E R5, desc[UR4][R2.64+0x4]"), "LDG.E R, [R.64]");
+        assert_eq!(of("LDG.E.POLICY R5, desc[UR4][R2.64+0x4]"), "LDG.E R, [R.64]");
         assert_eq!(of("STS [R2.X4+-0x10], RZ"), "STS [R.X4], R");
         assert_eq!(of("LDS R0, [UR4+0x10]"), "LDS R, [UR]");
         assert_eq!(of("FADD R0, R1, -1.5"), "FADD R, R, imm");

@@ -92,7 +92,8 @@ fn classes() {
         ("infinite", Format::is_infinite),
         ("number", |format, a| !format.is_nan(a)),
         ("notanumber", Format::is_nan),
-        ("normal", |format, a| format.is_finite(a) && !format.is_subnormal(a) && !format.is_zero(a)),
+        // Zeros count among them.
+        ("normal", |format, a| format.is_finite(a) && !format.is_subnormal(a)),
         ("subnormal", Format::is_subnormal),
     ];
     for (name, class) in classes {

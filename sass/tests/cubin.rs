@@ -1,0 +1,249 @@
+//! Cubins: what is written is read, and no bytes make the reader panic.
+
+use proptest::prelude::*;
+use ptxc_sass::cubin::{
+    Abi, Bank, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module, Param,
+    Part, Relocation, RelocationKind, Source, assemble, program, read, write,
+};
+use ptxc_sass::variable::{Pointer, Section, Variable};
+use ptxc_sass::{
+    Arch, Coded, Control, Inst, Op, Operand, PReg, ParamInfo, Program, ProgramFunction, Resources,
+};
+
+fn relocation(at: u64, kind: RelocationKind, target: &str, addend: i64) -> Relocation {
+    Relocation { at, kind, target: target.into(), addend }
+}
+
+/// A module with some of everything.
+fn sample(arch: Arch, abi: Abi) -> Cubin {
+    let base = arch.param_base() as usize;
+    let bank = |number, bytes: Vec<u8>| Bank { number, bytes, relocations: Vec::new() };
+    let first = Function {
+        name: "first".into(),
+        is_kernel: true,
+        code: (0..=255).collect(),
+        parts: vec![Part { name: "$u64.divrem".into(), offset: 0x80, size: 0x80 }],
+        params: vec![Param { offset: 0, size: 8 }, Param { offset: 8, size: 12 }],
+        registers: 24,
+        max_registers: 40,
+        barriers: 3,
+        shared_bytes: Some(64),
+        frame_bytes: 16,
+        stack_bytes: 32,
+        call_stack: Some(0),
+        launch: Launch {
+            threads: Some([128, 2, 1]),
+            cluster: (arch == Arch::Sm90).then_some([2, 1, 1]),
+            explicit_cluster: arch == Arch::Sm90,
+            ..Launch::default()
+        },
+        banks: vec![bank(0, vec![0; base + 20]), bank(2, vec![0x50, 0, 0, 0, 0x70, 0, 0, 0])],
+        exits: vec![0x20, 0x70],
+        branches: vec![IndirectBranch { offset: 0x30, targets: vec![0x50, 0x70] }],
+        relocations: vec![relocation(0x14, RelocationKind(56), "table", 4)],
+        lines: vec![Line { offset: 0, file: 0, line: 3 }, Line { offset: 0x20, file: 1, line: 900 }],
+    };
+    let second = Function {
+        name: "second".into(),
+        is_kernel: true,
+        code: vec![7; 128],
+        registers: 8,
+        max_registers: 255,
+        launch: Launch { max_threads: Some([256, 1, 1]), ..Launch::default() },
+        banks: vec![bank(0, vec![0; base])],
+        exits: vec![0],
+        ..Function::default()
+    };
+    let variable = |section, has_content, offset, name: &str, bytes: Vec<u8>| GlobalVariable {
+        section,
+        has_content,
+        offset,
+        name: name.into(),
+        size: 16,
+        align: if offset == 0 { 8 } else { offset & offset.wrapping_neg() }.min(8),
+        bytes,
+        relocations: Vec::new(),
+    };
+    let mut list = variable(Section::Global, true, 0, "list", vec![1; 16]);
+    list.relocations.push(relocation(8, RelocationKind::GENERIC_64, "weight", 4));
+    Cubin {
+        arch,
+        accelerated: arch == Arch::Sm90,
+        abi,
+        functions: vec![first, second],
+        variables: vec![
+            variable(Section::Constant, true, 0, "weight", vec![5; 16]),
+            list,
+            variable(Section::Global, false, 0, "buffer", Vec::new()),
+            variable(Section::Global, false, 16, "table", Vec::new()),
+        ],
+        address_bytes: 24,
+        addresses: vec![
+            relocation(0, RelocationKind::ABS_64, "list", 0),
+            relocation(16, RelocationKind::ABS_64, "vprintf", 0),
+        ],
+        files: vec!["k.cu".into(), "dir/h.cuh".into()],
+    }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    for arch in Arch::ALL {
+        for abi in [Abi::V7, Abi::V8] {
+            let cubin = sample(arch, abi);
+            let bytes = write(&cubin).unwrap();
+            assert_eq!(read(&bytes).unwrap(), cubin, "{arch} {abi:?}");
+            assert_eq!(write(&cubin).unwrap(), bytes);
+        }
+    }
+}
+
+#[test]
+fn whatever_ends_early_is_an_error() {
+    let bytes = write(&sample(Arch::Sm80, Abi::V8)).unwrap();
+    // The program headers stand last, and are not read.
+    let end = bytes.len() - 6 * 56;
+    for length in 0..end {
+        assert!(read(&bytes[..length]).is_err(), "{length} of {end} bytes");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Bytes of a file, changed here and there: a cubin or an error.
+    #[test]
+    fn changed_files_are_read_or_refused(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
+        words in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 0..4),
+        abi in prop::sample::select(vec![Abi::V7, Abi::V8]),
+    ) {
+        let mut bytes = write(&sample(Arch::Sm90, abi)).unwrap();
+        for (place, value) in changes {
+            let place = place.index(bytes.len() - 20) + 20;
+            bytes[place] = value;
+        }
+        for (place, value) in words {
+            let place = 64 + place.index(bytes.len() / 8 - 8) * 8;
+            bytes[place..place + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        if let Ok(cubin) = read(&bytes) {
+            let _ = write(&cubin);
+        }
+    }
+}
+
+/// A kernel of eight instructions, which fill a line of the instruction cache, with variables that point to each other.
+fn program_with_variables() -> Program {
+    let r = |number| Operand::reg(PReg::r(number));
+    let add = |number| Inst::new(Op::IADD3).ops([r(number), r(3), r(4), Operand::rz()]);
+    let insts = (4..12).map(|number| Coded { inst: add(number), control: Control::plain(), loc: u32::MAX });
+    let pointer = |at, bytes, shift, target: &str, generic, addend| Pointer {
+        at,
+        bytes,
+        shift,
+        target: target.into(),
+        generic,
+        addend,
+    };
+    let variable = |section, place, name: &str, bytes: Vec<u8>, pointers| Variable {
+        section,
+        place,
+        name: name.into(),
+        size: 32,
+        align: 8,
+        bytes,
+        pointers,
+    };
+    let to_list = pointer(16, 1, 8, "list", true, 0);
+    let to_weight = pointer(8, 8, 0, "weight", true, 4);
+    Program {
+        name: "k".into(),
+        arch: Arch::Sm90,
+        trap_handler: false,
+        insts: insts.collect(),
+        labels: Vec::new(),
+        functions: vec![ProgramFunction { name: "k".into(), start: Some(0) }],
+        frequency: Vec::new(),
+        resources: Resources {
+            registers: 12,
+            barriers: 2,
+            shared_bytes: 48,
+            local_bytes: 16,
+            threads_x: 128,
+            threads_y: 1,
+            threads_z: 1,
+            max_registers: 40,
+            ..Resources::default()
+        },
+        params: vec![ParamInfo { name: "p0".into(), size: 8, offset: 0 }],
+        variables: vec![
+            variable(Section::Constant, 16, "weight", vec![1, 2], Vec::new()),
+            variable(Section::Global, 0, "buffer", Vec::new(), Vec::new()),
+            variable(Section::Global, 8, "list", vec![7], vec![to_weight, to_list]),
+        ],
+        tables: Vec::new(),
+        literals: Vec::new(),
+    }
+}
+
+fn assembled(program: &Program) -> Result<Cubin, CubinError> {
+    let module = Module { arch: program.arch, abi: Abi::V8, files: Vec::new() };
+    assemble(&[Source { program, lines: Vec::new() }], module)
+}
+
+#[test]
+fn programs_come_back() {
+    let written = program_with_variables();
+    let cubin = assembled(&written).unwrap();
+    assert_eq!(cubin.functions[0].registers, 14);
+    assert_eq!(cubin.address_bytes, 16);
+    let read = read(&write(&cubin).unwrap()).unwrap();
+    assert_eq!(read, cubin);
+    assert_eq!(program(&read, "k").unwrap(), written);
+    assert_eq!(program(&read, "other"), Err(CubinError::Missing("other".into())));
+}
+
+#[test]
+fn registers_stay_within_the_launch_bounds() {
+    let mut program = program_with_variables();
+    for (threads, limit, registers, announced) in [
+        (0, 0, 255, 255),
+        (0, 0, 100, 102),
+        (512, 0, 127, 128),
+        (512, 0, 128, 128),
+        (0, 40, 39, 40),
+        (1024, 0, 64, 64),
+    ] {
+        program.resources.threads_x = threads;
+        program.resources.max_registers = limit;
+        program.resources.registers = registers;
+        assert_eq!(assembled(&program).unwrap().functions[0].registers, announced, "{threads} {limit}");
+    }
+}
+
+#[test]
+fn addresses_that_no_relocation_writes_are_refused() {
+    for (shift, target) in [(4, "weight"), (0, "nowhere")] {
+        let mut program = program_with_variables();
+        program.variables[2].pointers[0].shift = shift;
+        program.variables[2].pointers[0].target = target.into();
+        assert!(matches!(assembled(&program), Err(CubinError::Unsupported(_))), "{target}");
+    }
+    // That of a function is known.
+    let mut program = program_with_variables();
+    program.functions.push(ProgramFunction { name: "f".into(), start: Some(6) });
+    program.variables[2].pointers[0].target = "f".into();
+    let cubin = assembled(&program).unwrap();
+    let list = cubin.variables.iter().find(|one| one.name == "list").unwrap();
+    assert_eq!((list.bytes[8], list.relocations.len()), (0x64, 1));
+}
+
+#[test]
+fn what_is_no_code_is_refused() {
+    let mut cubin = assembled(&program_with_variables()).unwrap();
+    cubin.functions[0].code.truncate(40);
+    assert!(matches!(program(&cubin, "k"), Err(CubinError::Malformed(_))));
+    cubin.functions[0].code = vec![0; 32];
+    assert!(matches!(program(&cubin, "k"), Err(CubinError::Code { offset: 0, .. })));
+}

@@ -1,0 +1,38 @@
+//! ptxas takes a sample of the modules: of each family one for each target. `cargo run -p ptxc-opcodes -- DIR` asks it
+//! about all of them.
+
+use std::io::Write as _;
+
+use ptxc_opcodes::{FAMILIES, Module, Oracle, Target, modules};
+use rayon::prelude::*;
+
+/// One of a family's modules for each target, another one for each.
+fn sample() -> Vec<Module> {
+    let mut found = Vec::new();
+    for family in FAMILIES {
+        for (turn, target) in Target::ALL.into_iter().enumerate() {
+            let made = modules(family, target).expect(family.name);
+            let count = made.len();
+            found.extend(made.into_iter().nth(turn * count / Target::ALL.len()));
+        }
+    }
+    found
+}
+
+#[test]
+fn ptxas_takes_a_sample() {
+    let Some(oracle) = Oracle::find() else {
+        // The harness hides what `eprintln!` writes.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: modules by ptxas; ORACLE names no folder with it");
+        return;
+    };
+    let sample = sample();
+    assert!(sample.len() > 60);
+    let refused = sample.par_iter().flat_map_iter(|module| {
+        let compiled = oracle.compile(module).expect("ptxas answers");
+        assert_eq!(compiled.cubin.is_none(), compiled.module.steps.is_empty());
+        compiled.refused.into_iter().map(|(step, message)| format!("{}: {step}: {message}", module.name))
+    });
+    let refused: Vec<String> = refused.collect();
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}

@@ -1,0 +1,22 @@
+//! `cargo run -p ptxc-words`: the check alone, without what `cargo xtask` builds besides.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use ptxc_words::Bits;
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    bits: Bits,
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().bits.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
