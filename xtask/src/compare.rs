@@ -22,10 +22,10 @@ use crate::cpu_time;
 use crate::listing::Listing;
 use crate::lowering::{Measures, Reason, lower};
 use crate::oracle::{Oracle, Theirs};
-use crate::ptx_files::ptx_files;
 use crate::settings::Settings;
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
+use ptxc_words::ptx_files;
 
 /// What the geometric mean of instructions and of registers may be at most.
 const LIMIT: f64 = 1.5;

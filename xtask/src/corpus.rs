@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::lowering::{Kernel, Measures, Missing, Reason, lower};
-use crate::ptx_files::ptx_files;
 use crate::settings::Settings;
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
+use ptxc_words::ptx_files;
 
 /// A kernel as `--json` prints it, one a line.
 #[derive(Serialize)]

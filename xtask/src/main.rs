@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask corpus`, `compare`, `exec`, `families`, `fuzz`, `mine`, `shapes`, `verify`.
+//! Chores of the project: `cargo xtask bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `mine`, `shapes`, `verify`.
 
 mod compare;
 mod corpus;
@@ -10,7 +10,6 @@ mod listing;
 mod lowering;
 mod mine;
 mod oracle;
-mod ptx_files;
 mod settings;
 mod shapes;
 mod table;
@@ -19,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
+use ptxc_words::Bits;
 
 use crate::compare::Comparison;
 use crate::exec::Product;
@@ -76,6 +76,8 @@ enum Command {
     Families(Families),
     /// Mine the distances that NVIDIA's assembler keeps between dependent instructions.
     Mine(Mine),
+    /// Every instruction that NVIDIA's assembler makes, to text and back, and beside its disassembler.
+    Bits(Bits),
     /// Every shape of instruction in our code has a witness that the architecture has it.
     Shapes(Shapes),
     /// What has to hold before a change lands and needs the corpus or NVIDIA's tools: `corpus` on all of it,
@@ -150,6 +152,7 @@ fn main() -> ExitCode {
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Mine(mine) => mine.run(),
         Command::Shapes(shapes) => shapes.run(),
+        Command::Bits(bits) => bits.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),
     };
     match result {

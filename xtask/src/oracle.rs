@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use ptxc_sass::{Program, cubin};
 
 use crate::cpu_time;
 use crate::listing::Listing;
@@ -62,6 +64,42 @@ impl Oracle {
         let report = [report.stdout, report.stderr].concat();
         read_report(&String::from_utf8_lossy(&report), &mut kernels);
         Ok((kernels, least))
+    }
+}
+
+/// Why there is no program of ptxas's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// ptxas does not take the text: its first message.
+    Refused(String),
+    /// Its cubin can't be read.
+    Unreadable(String),
+    /// It can't be run.
+    Unusable(String),
+}
+
+impl Oracle {
+    /// What ptxas makes of a kernel's text, read from the cubin.
+    pub(crate) fn program(
+        &self,
+        text: &str,
+        target: &str,
+        options: &[&str],
+        entry: &str,
+    ) -> Result<Program, Refusal> {
+        let unusable = |error: std::io::Error| Refusal::Unusable(format!("ptxas: {error}"));
+        let folder = tempfile::tempdir().map_err(unusable)?;
+        let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+        std::fs::write(&ptx, text).map_err(unusable)?;
+        let mut ptxas = Command::new(self.0.join("ptxas"));
+        ptxas.arg(format!("-arch={target}")).args(options).arg("-o").args([&cubin, &ptx]);
+        let output = ptxas.stdin(Stdio::null()).output().map_err(unusable)?;
+        if !output.status.success() {
+            return Err(Refusal::Refused(first_line(&output.stderr)));
+        }
+        let bytes = std::fs::read(&cubin).map_err(unusable)?;
+        let read = cubin::read(&bytes).and_then(|cubin| cubin::program(&cubin, entry));
+        read.map_err(|error| Refusal::Unreadable(error.to_string()))
     }
 }
 

@@ -290,10 +290,11 @@ fn cells(arch: Arch) -> BTreeSet<Cell> {
             }
         };
         let is_general = file == RegFile::Gpr;
-        add(Dependence::Raw, false, &halves(&settled, is_general), &halves(&readers, is_general));
+        let sized = sizes(&settled, is_general);
+        add(Dependence::Raw, false, &halves(&sized, is_general), &halves(&readers, is_general));
         add(Dependence::Raw, true, &settled, &guarded);
         add(Dependence::War, false, &ports(&early), &writers);
-        add(Dependence::Waw, false, &settled, &writers);
+        add(Dependence::Waw, false, &sized, &writers);
     }
     cells
 }
@@ -307,6 +308,12 @@ fn ports(holds: impl Fn(Op) -> bool) -> BTreeSet<Port> {
 fn halves(ports: &BTreeSet<Port>, wanted: bool) -> BTreeSet<Port> {
     let high = (wanted && ports.contains(&Port::ImadWide)).then_some(Port::ImadWideHigh);
     ports.iter().copied().chain(high).collect()
+}
+
+/// The same with the results of products of small matrices by themselves.
+fn sizes(ports: &BTreeSet<Port>, wanted: bool) -> BTreeSet<Port> {
+    let small = (wanted && ports.contains(&Port::Mma)).then_some([Port::MmaOf2, Port::MmaOf1]);
+    ports.iter().copied().chain(small.into_iter().flatten()).collect()
 }
 
 fn completion(arch: Arch, op: Op) -> Completion {

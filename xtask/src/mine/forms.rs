@@ -48,6 +48,32 @@ pub(super) struct Form {
     pub(super) text: &'static str,
 }
 
+impl Form {
+    /// Whether it is a product of matrices.
+    pub(super) fn is_product(&self) -> bool {
+        self.text.starts_with("mma.")
+    }
+
+    /// Whether it is one of a few forms that stand for their pipes: one instruction that takes a word and makes one.
+    pub(super) fn is_plain(&self) -> bool {
+        const PLAIN: [&str; 12] = [
+            "add.u32 $z,$y,%b;",
+            "shf.l.wrap.b32 $z,$y,%b,%c;",
+            "mad.lo.u32 $z,$y,%b,%c;",
+            "fma.rn.f32 $z,%b,%c,$y;",
+            "mul.hi.u32 $z,$y,%b;",
+            "fma.rn.f16x2 $z,%b,%c,$y;",
+            "min.f16x2 $z,$y,%b;",
+            "fma.rn.bf16x2 $z,$y,%b,%c;",
+            "ex2.approx.ftz.f32 $z,$y;",
+            "popc.b32 $z,$y;",
+            "ld.shared.u32 $z,[$y];",
+            "shfl.sync.bfly.b32 $z,$y,1,31,-1;",
+        ];
+        PLAIN.contains(&self.text)
+    }
+}
+
 use Kind::{
     Double as D, Predicate as P, UniformDouble as UD, UniformPredicate as UP, UniformWord as UW, Word as W,
 };
@@ -226,6 +252,17 @@ forms! {
     80 W W "mov.b64 $l,{$y,%c}; st.global.L2::cache_hint.u32 [%A+60],%b,$l; mov.b32 $z,$y;"
     80 W W "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$z,_,_,_},{$y,%b,%c,%a},{%b,%c},{%a,%b,%c,%a};"
     80 W W "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$z,_,_,_},{%a,%b,%c,%a},{%b,%c},{$y,%b,%c,%a};"
+    80 W W "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {$z,_,_,_},{$y,%b},{%b},{%b,%a,%c,%b};"
+    80 W W "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {$z,_,_,_},{%a,%b},{$y},{%b,%a,%c,%b};"
+    80 W W "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {$z,_,_,_},{%a,%b},{%b},{$y,%a,%c,%b};"
+    80 W W "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {$z,_},{%a,%b,%c,%a},{$y,%c},{%b,%a};"
+    80 W W "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {$z,_},{%a,%b,%c,%a},{%b,%c},{$y,%a};"
+    80 W W "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {$z,_,_,_},{%a,%b,%c,%a},{%b,%c},{$y,%a,%c,%b};"
+    80 W W "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {$z,_,_,_},{%a,%b},{%b},{$y,%a,%c,%b};"
+    80 W W "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {$z,_,_,_},{%a,%b,%c,%a},{$y,%c},{%b,%a,%c,%b};"
+    80 W W "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {$z,_},{$y},{%b},{%b,%a};"
+    80 W W "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {$z,_},{%a},{$y},{%b,%a};"
+    80 W W "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {$z,_},{%a},{%b},{$y,%a};"
     // Special registers.
     75 W W "mov.u32 $t,%clock; xor.b32 $z,$t,$y;"
     75 W D "mov.u64 $l,%clock64; mov.b64 $m,{$y,%b}; xor.b64 $z,$l,$m;"

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ptxc_sass::text::{ReadOptions, parse_programs};
-use ptxc_sass::verify::{HazardKind, Order, check_with};
+use ptxc_sass::verify::{Order, check_with};
 use ptxc_sass::{Arch, Op};
 
 use self::assembler::{Assembler, WAYS};
@@ -54,6 +54,9 @@ pub(crate) struct Mine {
     /// How many of the fuzzer's programs.
     #[arg(long, default_value_t = 200)]
     random: u64,
+    /// Only files whose name begins so: chains, matrices, predicates, trees, random.
+    #[arg(long, default_value = "")]
+    only: String,
     /// Where listings and generated PTX are kept.
     #[arg(long, value_name = "DIR", default_value = "target/mine")]
     listings: PathBuf,
@@ -152,7 +155,8 @@ impl Mine {
             return Err("no ptxas: name its folder with --oracle or ORACLE".to_string());
         }
         let assembler = Assembler { tools, listings: self.listings.clone() };
-        let sources = sources::sources(self.arch, self.corpus.as_deref(), self.random, &self.listings)?;
+        let mut sources = sources::sources(self.arch, self.corpus.as_deref(), self.random, &self.listings)?;
+        sources.retain(|source| source.name.starts_with(&self.only));
         // The second is for what is held out.
         let mut halves = [Found::default(), Found::default()];
         let mut claims = 0;
@@ -214,9 +218,7 @@ impl Mine {
         match parse_programs(listing, &options) {
             Ok(kernels) => {
                 let check = |kernel: &ptxc_sass::text::Kernel| {
-                    let mut hazards = check_with(&kernel.program, Order::InOrder).err().unwrap_or_default();
-                    // It knows what its functions leave under way; only our convention has them settle.
-                    hazards.retain(|hazard| hazard.kind != HazardKind::Boundary);
+                    let hazards = check_with(&kernel.program, Order::InOrder).err().unwrap_or_default();
                     for hazard in &hazards {
                         println!("{name} {}: {hazard}", kernel.program.name);
                         for index in [hazard.producer, hazard.consumer] {

@@ -10,12 +10,15 @@ use ptxc_sass::Arch;
 
 use super::forms::{Form, Kind};
 use super::{chains, trees};
-use crate::ptx_files::ptx_files;
+use ptxc_words::ptx_files;
 
 /// How often each pair of forms is in the chains, and each pair that a predicate joins beyond that: there are few of them, and
 /// other things than the predicate often keep the two apart.
 const REPEATS: usize = 1;
 const REPEATS_OF_PREDICATES: usize = 4;
+/// How often products of matrices and [plain](Form::is_plain) forms follow each other beyond that: a result of four
+/// registers is seldom overwritten, and there are three sizes.
+const REPEATS_OF_MATRICES: usize = 3;
 
 /// A file of PTX and a name for its listings.
 pub(super) struct Source {
@@ -52,8 +55,10 @@ pub(super) fn sources(
         Ok::<(), String>(())
     };
     let of_predicate = |form: &Form| [form.takes, form.makes].contains(&Kind::Predicate);
+    let beside_matrix = |form: &Form| form.is_product() || form.is_plain();
     let kinds = [
         ("chains", chains::modules(arch, |_| true, REPEATS)),
+        ("matrices", chains::modules(arch, beside_matrix, REPEATS_OF_MATRICES)),
         ("predicates", chains::modules(arch, of_predicate, REPEATS_OF_PREDICATES)),
         ("trees", trees::modules(arch)),
     ];
