@@ -97,8 +97,7 @@ impl Port {
         if port == Port::ImadWide && is_result && (side.component == 1 || side.inst.slot_width(slot) == 1) {
             return Port::ImadWideHigh;
         }
-        // The number of the elected lane is there as soon as what `UMOV` makes, long before the predicate.
-        if side.inst.op == Op::ELECT && is_result {
+        if is_elected_lane(side) {
             return Port::Umov;
         }
         if port == Port::Mma && is_result {
@@ -112,7 +111,7 @@ impl Port {
         port
     }
 
-    /// Where an operand enters.
+    /// Where an operand enters, or where the result is written that overwrites what another one reads or writes.
     pub fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
         let port = Port::of_class(side.inst.row().latency);
         let is_addend =
@@ -120,6 +119,16 @@ impl Port {
         if port == Port::ImadWide && is_addend && side.component == 1 {
             return Port::ImadWideHigh;
         }
+        if is_elected_lane(side) {
+            return Port::Umov;
+        }
         port
     }
+}
+
+/// Whether this is the number of the lane that `ELECT` elects: it is there as soon as what `UMOV` makes, long before the
+/// predicate.
+fn is_elected_lane<R: Register>(side: Side<'_, R>) -> bool {
+    let slot = side.inst.row().slots.get(usize::from(side.slot));
+    side.inst.op == Op::ELECT && slot.is_some_and(|slot| slot.name == "d")
 }

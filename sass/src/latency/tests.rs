@@ -217,3 +217,13 @@ fn bounds_are_listed() {
     let stale: Vec<_> = known.iter().filter(|line| !found.iter().any(|f| f == *line)).collect();
     assert!(missing.is_empty() && stale.is_empty(), "not listed: {missing:#?}\nno longer bounds: {stale:#?}");
 }
+
+#[test]
+fn the_number_of_the_elected_lane_is_written_as_by_umov() {
+    let elect = Inst::new(Op::ELECT).ops([p(0), ur(0), Operand::zero(RegFile::Pred)]);
+    let to_vector = Inst::new(Op::MOV).ops([r(3), ur(0)]);
+    let load = Inst::new(Op::ULDC).ops([ur(0), Operand::constant(0, 0x210)]);
+    assert_eq!(safe(Dependence::Raw, &elect, &to_vector), [2]);
+    assert_eq!(safe(Dependence::War, &to_vector, &elect), [1]);
+    assert_eq!(safe(Dependence::Waw, &load, &elect), safe(Dependence::Waw, &elect, &load));
+}
