@@ -29,6 +29,12 @@ pub fn reads_behind(earlier: Op, later: Op) -> bool {
     matches!(pipe, Pipe::Lsu | Pipe::Xu | Pipe::Fp64 | Pipe::Tex) && later.row().pipe == pipe
 }
 
+/// Whether the predicate that it writes, whether the address is one of shared memory, is there when it has read its operands:
+/// code of NVIDIA's assembler branches on it behind a wait for the read scoreboard, while the old value is still under way.
+pub fn tells_space_early(op: Op) -> bool {
+    matches!(op, Op::ATOM | Op::ATOM_CAS | Op::ATOM_COUNT | Op::ATOM_ARRIVE)
+}
+
 /// Whether it reads a texture or asks for its kind.
 fn is_texture(op: Op) -> bool {
     matches!(op, Op::TEX | Op::TEX_B | Op::TLD | Op::TLD_B | Op::TLD4 | Op::TLD4_B)

@@ -12,7 +12,7 @@ use crate::memory_order::{Space, space};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::return_order::{reads_behind, returns_behind};
+use crate::return_order::{reads_behind, returns_behind, tells_space_early};
 use crate::table::{BarrierResult, Completion, ModKind, Op, Pipe};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
@@ -221,6 +221,11 @@ impl State {
         self.start(program, index, &accesses);
         // A stall of 0 drains the warp.
         self.pass(if control.stall == 0 { DRAIN } else { control.stall });
+        if control.stall == 0 && self.order == Order::InOrder {
+            // Of results of unknown latency, too: unoptimised code of NVIDIA's assembler has no scoreboards.
+            self.pending.clear();
+            self.views.clear();
+        }
         if coded.inst.row().effects.boundary {
             self.leave(program, index, report);
         }
@@ -431,8 +436,9 @@ impl State {
                     AccessRole::Use => !reads_at_issue(arch, &coded.inst, reg.file()),
                     AccessRole::Guard => false,
                 };
-                // Without another result, an atomic tells by its read scoreboard whether its address is shared.
-                let by_read = self.order == Order::InOrder && write == 0 && reg.file() == RegFile::Pred;
+                let by_read = self.order == Order::InOrder
+                    && reg.file() == RegFile::Pred
+                    && tells_space_early(coded.inst.op);
                 let reg = reg.dense() as u16;
                 if late {
                     let scoreboards = if is_def && !by_read { write } else { write | read };

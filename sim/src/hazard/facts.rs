@@ -2,6 +2,7 @@
 
 use ptxc_sass::issue::DRAIN;
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settled};
+use ptxc_sass::return_order::tells_space_early;
 use ptxc_sass::verify::{HazardKind, Order};
 use ptxc_sass::{
     Access, AccessRole, Arch, Coded, Completion, Control, Inst, Op, OperandKind, PReg, RegFile, Register,
@@ -50,6 +51,8 @@ pub(super) struct Facts {
     pub waits: u8,
     /// Cycles until the next instruction.
     pub stall: u8,
+    /// Whether nothing is under way any more when that issues.
+    pub drains: bool,
     pub guard: Option<Touch>,
     /// Operands and results.
     pub touches: SmallVec<[Touch; 8]>,
@@ -86,6 +89,8 @@ impl Facts {
             awaits_cta: matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED) && inst.guard.is_none(),
             waits: control.wait_mask | counted_down(inst),
             stall: cycles(control),
+            // Unoptimised code of NVIDIA's assembler has no scoreboards.
+            drains: control.stall == 0 && order == Order::InOrder,
             guard: None,
             touches: SmallVec::new(),
             starts: SmallVec::new(),
@@ -150,14 +155,13 @@ fn counted_down(inst: &Inst<PReg>) -> u8 {
 
 /// What ends an access. A scoreboard announces results of unknown latency and the reading of operands that are
 /// fetched late; a result is there only when the operands have been read.
-///
-/// In NVIDIA's code, an atomic without another result tells by the second scoreboard whether its address is shared.
 fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8, order: Order) -> End {
     let (inst, control) = (&coded.inst, &coded.control);
     let (results, operands) = (bit(control.write_barrier), bit(control.read_barrier));
-    let by_read = order == Order::InOrder && results == 0 && access.reg.file() == RegFile::Pred;
+    let by_read =
+        order == Order::InOrder && access.reg.file() == RegFile::Pred && tells_space_early(inst.op);
     match access.role {
-        AccessRole::Def if by_read && inst.completion(arch) == Completion::Variable => End::Wait(operands),
+        AccessRole::Def if by_read => End::Wait(results | operands),
         AccessRole::Def if inst.completion(arch) == Completion::Variable => End::Wait(results),
         AccessRole::Use if !reads_at_issue(arch, inst, access.reg.file()) => End::Wait(results | operands),
         role => {

@@ -300,6 +300,9 @@ impl Track {
             self.add(Access { touch, end, producer, lanes, issue, op, later });
         }
         self.clock += u64::from(facts.stall);
+        if facts.drains {
+            self.announced.clear();
+        }
     }
 
     /// An instruction announces, too, the end of what it cannot overtake. A barrier of the CTA stands behind all that has been

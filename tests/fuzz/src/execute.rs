@@ -9,6 +9,7 @@ use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_sass::Program;
+use ptxc_sass::verify::Order;
 use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 
 use crate::random::Random;
@@ -276,7 +277,8 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
     check(Who::Sass, run_sass(case, &code.program, &simulator))?;
     let Some(other) = other else { return Ok(()) };
     // Its routines may demand more of approximations than ours, and its waits count on results to return in order.
-    let simulator = ptxc_sim::Options { mufu_error: 0, hazards: false, holds_uniform: true, ..simulator };
+    let simulator =
+        ptxc_sim::Options { mufu_error: 0, order: Order::InOrder, holds_uniform: true, ..simulator };
     match run_sass(case, &other(text, settings)?, &simulator) {
         Err(SimError::Unsupported { what, .. }) => {
             Err(Failure { who: Who::TheirSass, sort: NOT_RUN.to_string(), what })

@@ -199,6 +199,8 @@ pub struct Program {
     pub contracts: bool,
     /// Whether there are functions of which only bounds are known.
     pub approximates: bool,
+    /// Whether ptxas is known to do something in it otherwise than the PTX ISA says.
+    pub disputed: bool,
 }
 
 impl Node {

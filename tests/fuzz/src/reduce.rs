@@ -181,8 +181,8 @@ fn count_bodies(body: &[Node]) -> usize {
 /// Replaces a compound statement by its body number `left`. What stands under a condition may as well stand without it.
 fn unwrap_body(body: &mut Vec<Node>, left: &mut usize) -> bool {
     for index in 0..body.len() {
-        // A body for some lanes names them in its votes.
-        let lanes = matches!(body[index], Node::Lanes { .. });
+        // A body for some lanes may name them in its votes.
+        let lanes = matches!(&body[index], Node::Lanes { mask, body } if names(body, &format!("{mask:#x}")));
         let mut inner = None;
         for arm in body[index].bodies_mut() {
             if *left == 0 && !lanes {
@@ -200,6 +200,14 @@ fn unwrap_body(body: &mut Vec<Node>, left: &mut usize) -> bool {
         }
     }
     false
+}
+
+/// Whether a statement of a body has the word.
+fn names(body: &[Node], word: &str) -> bool {
+    body.iter().any(|node| match node {
+        Node::Statement(statement) => statement.text().contains(word),
+        _ => node.bodies().into_iter().any(|body| names(body, word)),
+    })
 }
 
 fn count_pieces(body: &[Node]) -> usize {

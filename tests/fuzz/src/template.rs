@@ -1,7 +1,7 @@
 //! Templates of statements: lines of the files in `templates/`.
 //!
 //! ```text
-//! [fuses|approximates] instruction [; instruction]…
+//! [fuses|approximates|disputed|unguarded] instruction [; instruction]…
 //! ```
 //!
 //! In an instruction `!r` is a register that is written, `=r` one that is read, `?r` a register or constant that is read;
@@ -51,6 +51,10 @@ pub struct Template {
     pub contracts: bool,
     /// Whether only bounds are known of its result.
     pub approximates: bool,
+    /// Whether ptxas is known to do otherwise than the PTX ISA says.
+    pub disputed: bool,
+    /// Whether it does so where there is a guard.
+    pub disputed_if_guarded: bool,
 }
 
 /// A file of templates.
@@ -86,10 +90,16 @@ fn read(file: &str) -> Vec<Template> {
 
 impl Template {
     fn parse(line: &str) -> Template {
-        let (contracts, line) = line.strip_prefix("fuses ").map_or((false, line), |line| (true, line));
-        let (approximates, line) =
-            line.strip_prefix("approximates ").map_or((false, line), |line| (true, line));
-        Template { tokens: tokens(&line.replace(" ; ", ";\n")), contracts, approximates }
+        let (mark, instructions) = line.split_once(' ').unwrap_or((line, ""));
+        let is_marked = matches!(mark, "fuses" | "approximates" | "disputed" | "unguarded");
+        let text = if is_marked { instructions } else { line };
+        Template {
+            tokens: tokens(&text.replace(" ; ", ";\n")),
+            contracts: mark == "fuses",
+            approximates: mark == "approximates",
+            disputed: mark == "disputed",
+            disputed_if_guarded: mark == "unguarded",
+        }
     }
 }
 
@@ -176,6 +186,7 @@ mod tests {
             Token::Lanes,
             text(";\na"),
         ];
-        assert_eq!(parsed, Template { tokens: expected, contracts: true, approximates: false });
+        assert_eq!((parsed.tokens, parsed.contracts, parsed.approximates), (expected, true, false));
+        assert!(!parsed.disputed && Template::parse("disputed bfe").disputed);
     }
 }

@@ -6,7 +6,8 @@
 //! - A thread arrives at a barrier without waiting, and comes to a reduction at it with no other use of the barrier
 //!   in between: nothing says that the arrival's phase is over.
 //! - At a branch that threads of a CTA take differently, the next use of a barrier is a reduction on one way and
-//!   something else on the other.
+//!   something else on the other, and one of the two stands in front of where the ways meet again: what comes behind that
+//!   place comes for all.
 //!
 //! Both ask which uses of each barrier come next: a backward dataflow with two bits for each of the sixteen names,
 //! whether a reduction, whether anything else comes before any other use of the name. Linear in the function but
@@ -14,7 +15,7 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::op::BarrierKind;
-use ptxc_ir::{Block, Cfg, Function, Op, Value};
+use ptxc_ir::{Block, Cfg, Function, Op, PostDominators, Value};
 use rustc_hash::FxHashMap;
 
 use super::threads::{Allowance, Outcomes};
@@ -22,6 +23,9 @@ use super::{Barrier, node};
 use crate::check::codes;
 use crate::diagnostic::Diagnostic;
 use crate::uniformity::Uniformity;
+
+/// The branches whose ways are followed to where they meet; of more nothing is said.
+const MOST_LOOKS: usize = 256;
 
 /// The uses of the sixteen barriers that may come next, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +76,8 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
         |block: Block| cfg.succs(block).iter().fold(Next::default(), |next, &way| next.or(entry[way]));
 
     let mut allowance = Allowance::new();
+    let mut postdominators = None;
+    let mut looks = MOST_LOOKS;
     let mut found = Vec::new();
     for &block in cfg.rpo() {
         let list = uses.get(&block).map_or(&[][..], Vec::as_slice);
@@ -81,7 +87,7 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
             if barrier.kind == BarrierKind::Arrive && next.reductions & bit != 0 {
                 suspects &= !bit;
                 let starts = list[position + 1..].iter().copied();
-                let reduction = nearest(&cfg, &uses, starts, cfg.succs(block), bit, true);
+                let reduction = nearest(&cfg, &uses, starts, cfg.succs(block), None, bit, true);
                 found.extend(reduction.map(|reduction| behind_arrival(func, reduction, barrier)));
             }
             next = next.before(barrier);
@@ -101,10 +107,19 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
             if !parts {
                 continue;
             }
+            let nearest = |way, meeting, reduction| {
+                nearest(&cfg, &uses, std::iter::empty(), &[way], meeting, bit, reduction)
+            };
+            let meeting = postdominators.get_or_insert_with(|| PostDominators::compute(&cfg)).immediate(block);
+            // Branches with the same meeting place look at the same blocks.
+            let Some(left) = looks.checked_sub(1) else { return found };
+            looks = left;
+            if nearest(one, meeting, true).or(nearest(other, meeting, false)).is_none() {
+                continue;
+            }
             suspects &= !bit;
-            let reduction = nearest(&cfg, &uses, std::iter::empty(), &[one], bit, true);
-            let partner = nearest(&cfg, &uses, std::iter::empty(), &[other], bit, false);
-            if let (Some(reduction), Some(partner)) = (reduction, partner) {
+            if let (Some(reduction), Some(partner)) = (nearest(one, None, true), nearest(other, None, false))
+            {
                 found.push(on_other_way(func, reduction, partner, block));
             }
         }
@@ -139,13 +154,14 @@ fn branch(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     }
 }
 
-/// The nearest use of a barrier that is a reduction, or none, in a list and then from some blocks on, with no other
-/// use of the barrier in front of it.
+/// The nearest use of a barrier that is a reduction, or none, in a list and then from some blocks on up to another one,
+/// with no other use of the barrier in front of it.
 fn nearest<'a>(
     cfg: &Cfg,
     uses: &Uses<'a>,
     mut list: impl Iterator<Item = &'a Barrier>,
     starts: &[Block],
+    end: Option<Block>,
     bit: u16,
     reduction: bool,
 ) -> Option<&'a Barrier> {
@@ -156,7 +172,7 @@ fn nearest<'a>(
     let mut queue: std::collections::VecDeque<Block> = starts.iter().copied().collect();
     let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
     while let Some(block) = queue.pop_front() {
-        if std::mem::replace(&mut seen[block], true) {
+        if Some(block) == end || std::mem::replace(&mut seen[block], true) {
             continue;
         }
         match uses.get(&block).and_then(|list| list.iter().copied().find(is_use)) {

@@ -106,6 +106,37 @@ block2:
 }
 
 #[test]
+fn what_comes_where_the_ways_have_met_again_is_no_mixture() {
+    let after = |last: &str| {
+        format!(
+            "block0:
+    v9 = const.b32 0x0
+    v7 = const.pred 1
+    v1 = sreg.b32 tid.x
+    v2 = const.b32 0x40
+    v3 = icmp.ult.b32 v1, v2
+    brif v3, block1, block2
+block1:
+    store.shared.b32 [v9], v1
+    jump block2
+block2:
+    v4 = param.b32 +0
+    v5 = icmp.ult.b32 v4, {last}
+    brif v5, block3, block4
+block3:
+    bar.sync v9
+    jump block4
+block4:
+    v6 = bar.red.or v9, v7
+    exit
+"
+        )
+    };
+    assert_eq!(found("", &after("v2")), [""; 0]);
+    assert_eq!(found("", &after("v1")), ["E0302 some threads come here"], "they part again");
+}
+
+#[test]
 fn numbers_that_no_barrier_has() {
     let count = |numbers: &str| {
         found("", &format!("block0:\n    v0 = const.b32 0x10\n    v1 = const.b32 0x21\n    v2 = const.b32 0x1000\n    v3 = const.b32 0x0\n    {numbers}\n    exit\n")).len()

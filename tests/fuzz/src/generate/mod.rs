@@ -51,6 +51,9 @@ struct Generator<'a> {
     /// Whether functions may be made of which only bounds are known.
     may_approximate: bool,
     approximates: bool,
+    /// Whether there may be what ptxas is known to do otherwise than the PTX ISA says.
+    may_dispute: bool,
+    disputed: bool,
 }
 
 /// A kernel of about `size` statements.
@@ -67,7 +70,8 @@ pub fn program(random: &mut Random, size: usize) -> Program {
             directives.push(".minnctapersm 2".to_string());
         }
     }
-    let (may_contract, may_approximate) = (random.chance(50), random.chance(50));
+    let (may_contract, may_approximate, may_dispute) =
+        (random.chance(50), random.chance(50), random.chance(10));
     let mut generator = Generator {
         random,
         budget: size,
@@ -81,18 +85,20 @@ pub fn program(random: &mut Random, size: usize) -> Program {
         contracts: false,
         may_approximate,
         approximates: false,
+        may_dispute,
+        disputed: false,
     };
     let starts =
         POOLS.iter().map(|&(prefix, ty, count)| (0..count).map(|_| generator.start(prefix, ty)).collect());
     let starts = starts.collect();
     let body = generator.block(Flow::Cta, None, 0);
-    let Generator { contracts, approximates, .. } = generator;
+    let Generator { contracts, approximates, disputed, .. } = generator;
     let mut shown = Vec::new();
     for (pool, &(_, _, count)) in POOLS.iter().enumerate() {
         shown.extend((0..count).map(|index| (pool, index)));
     }
     shown.retain(|_| random.chance(60));
-    Program { body, shown, starts, directives, shape, contracts, approximates }
+    Program { body, shown, starts, directives, shape, contracts, approximates, disputed }
 }
 
 impl Generator<'_> {

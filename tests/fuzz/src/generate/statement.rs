@@ -66,7 +66,9 @@ impl Generator<'_> {
         let collective = [&CTA, &WARP, &SHUFFLE].into_iter().any(|file| std::ptr::eq(file, templates));
         let atomic = std::ptr::eq(templates, &raw const ATOMIC);
         let mut statement = self.fill(template, written, atomic);
-        if !collective && self.random.chance(20) {
+        let may_be_guarded = !collective && (self.may_dispute || !template.disputed_if_guarded);
+        if may_be_guarded && self.random.chance(20) {
+            self.disputed |= template.disputed_if_guarded;
             statement.guard = Some(self.guard(written));
         }
         statement
@@ -77,10 +79,13 @@ impl Generator<'_> {
         loop {
             let index = self.random.below(templates.len());
             let template = &templates[index];
-            if (!template.contracts || self.may_contract) && (!template.approximates || self.may_approximate)
-            {
+            let may = (!template.contracts || self.may_contract)
+                && (!template.approximates || self.may_approximate)
+                && (!template.disputed || self.may_dispute);
+            if may {
                 self.contracts |= template.contracts;
                 self.approximates |= template.approximates;
+                self.disputed |= template.disputed;
                 return template;
             }
         }
