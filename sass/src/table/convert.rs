@@ -19,10 +19,11 @@ const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const D_PAIR: Slot = D.width(Width::Fixed(2));
 const B: Slot = Slot::read("b", ANY).place(Place::B);
 const FLOAT_B: Slot = B.neg().abs().imm(ImmFormat::Float);
-const B_PAIR: Slot = Slot::read("b", SOURCE).width(Width::Fixed(2)).place(Place::B);
-const HALF_B: Slot = Slot::read("b", SOURCE).neg().abs().place(Place::B);
-/// No immediate: what is known before the program runs, nobody converts.
-const INT_B: Slot = Slot::read("b", SOURCE).place(Place::B);
+const DOUBLE_B: Slot = B.width(Width::Fixed(2)).neg().abs().imm(ImmFormat::DoubleHigh);
+const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource);
+/// What is known is a word, of which all bits count.
+const INT_B: Slot = B.imm(ImmFormat::OfInteger);
+const LONG_B: Slot = Slot::read("b", SOURCE).width(Width::Fixed(2)).place(Place::B);
 /// The upper half of an immediate half is zero.
 const HALF_IMMEDIATE: Place = Place::Number(Bits::new(32, 16), Signs::NONE);
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);
@@ -79,7 +80,7 @@ pub(super) static I2F: Row = Row {
     summary: "d = the integer b as a float",
     slots: &[D, INT_B],
     mods: &[FROM_INT, ROUND],
-    forms: Form::B,
+    forms: OF_INTEGER,
     fixed: &[TO_F32],
     opcode: 0x306,
     ..XU
@@ -172,7 +173,7 @@ pub(super) static I2F_UPPER: Row = Row {
 pub(super) static I2F_64: Row = Row {
     mnemonic: "I2F",
     summary: "d = the 64-bit integer b as a float",
-    slots: &[D, B_PAIR],
+    slots: &[D, LONG_B],
     mods: &[FROM_LONG, ROUND],
     forms: Form::B,
     fixed: &[TO_F32],
@@ -185,7 +186,7 @@ pub(super) static I2F_F64: Row = Row {
     summary: "d = the integer b as a double, exact whatever the rounding",
     slots: &[D_PAIR, INT_B],
     mods: &[FROM_INT, ROUND],
-    forms: Form::B,
+    forms: OF_INTEGER,
     fixed: &[TO_F64],
     opcode: 0x312,
     ..XU
@@ -194,7 +195,7 @@ pub(super) static I2F_F64: Row = Row {
 pub(super) static I2F_F64_64: Row = Row {
     mnemonic: "I2F.F64",
     summary: "d = the 64-bit integer b as a double",
-    slots: &[D_PAIR, B_PAIR],
+    slots: &[D_PAIR, LONG_B],
     mods: &[FROM_LONG, ROUND],
     forms: Form::B,
     fixed: &[TO_F64],
@@ -216,7 +217,7 @@ pub(super) static F2I_64: Row = Row {
 pub(super) static F2I_F64: Row = Row {
     mnemonic: "F2I",
     summary: "d = the double b as an integer, saturating",
-    slots: &[D, B_PAIR.neg().abs()],
+    slots: &[D, DOUBLE_B],
     mods: &[TO_INT, FROM_DOUBLE, INTEGRAL],
     forms: Form::B,
     fixed: &[FROM_F64],
@@ -227,7 +228,7 @@ pub(super) static F2I_F64: Row = Row {
 pub(super) static F2I_F64_64: Row = Row {
     mnemonic: "F2I",
     summary: "d = the double b as a 64-bit integer, saturating",
-    slots: &[D_PAIR, B_PAIR.neg().abs()],
+    slots: &[D_PAIR, DOUBLE_B],
     mods: &[TO_LONG, FROM_DOUBLE, INTEGRAL],
     forms: Form::B,
     fixed: &[FROM_F64],
@@ -238,7 +239,7 @@ pub(super) static F2I_F64_64: Row = Row {
 pub(super) static F2F_NARROW: Row = Row {
     mnemonic: "F2F.F32.F64",
     summary: "d = the double b rounded to a float",
-    slots: &[D, B_PAIR.neg().abs()],
+    slots: &[D, DOUBLE_B],
     mods: &[ROUND],
     forms: Form::B,
     fixed: &[TO_F32, FROM_F64],
@@ -259,7 +260,7 @@ pub(super) static F2F_WIDEN: Row = Row {
 pub(super) static F2F_NARROW_HALF: Row = Row {
     mnemonic: "F2F",
     summary: "d = the double b rounded to a half",
-    slots: &[D, B_PAIR.neg().abs()],
+    slots: &[D, DOUBLE_B],
     mods: &[TO_HALF, FROM_DOUBLE, ROUND],
     forms: Form::B,
     fixed: &[FROM_F64],
@@ -272,7 +273,7 @@ pub(super) static F2F_WIDEN_HALF: Row = Row {
     summary: "d = the half b as a double, exact whatever the rounding",
     slots: &[D_PAIR, HALF_B],
     mods: &[FROM_HALF, ROUND],
-    forms: Form::B,
+    forms: OF_HALF,
     fixed: &[TO_F64],
     opcode: 0x310,
     ..XU
@@ -281,6 +282,8 @@ pub(super) static F2F_WIDEN_HALF: Row = Row {
 /// Pairs of different formats: what a conversion makes, of what.
 const HALF_OF: &[(ModKind, &[&str])] =
     &[(ModKind::DataType, &[".F16"]), (ModKind::SourceType, &[".F32", ".BF16"])];
+const HALF_OF_SINGLE: &[(ModKind, &[&str])] =
+    &[(ModKind::DataType, &[".F16"]), (ModKind::SourceType, &[".F32"])];
 const SINGLE_OF: &[(ModKind, &[&str])] =
     &[(ModKind::DataType, &[".F32"]), (ModKind::SourceType, &[".F16", ".BF16"])];
 const BRAIN_OF_SINGLE: &[(ModKind, &[&str])] =
@@ -290,14 +293,24 @@ const BRAIN_OF_HALF: &[(ModKind, &[&str])] =
 const IN_REGISTER: Form = Form::upper(&[("b", Shape::Register)], 1);
 const IN_CONSTANT: Form = Form::upper(&[("b", Shape::Constant)], 5);
 const IN_UNIFORM: Form = Form::upper(&[("b", Shape::Uniform)], 6).fixed(&[Fixed::new(91, 1, 1)]);
+const IN_NUMBER: Form = Form::upper(&[("b", Shape::Immediate)], 4);
+const IN_HALF_NUMBER: Form = IN_NUMBER.places(&[("b", HALF_IMMEDIATE)]);
+/// Of a row whose source is a half.
+const OF_HALF: &[Form] = &[IN_REGISTER, IN_HALF_NUMBER, IN_CONSTANT, IN_UNIFORM];
+/// Of a row whose source is an integer.
+const OF_INTEGER: &[Form] =
+    &[IN_REGISTER, IN_NUMBER.with(&[(ModKind::SourceType, &[".U32", ""])]), IN_CONSTANT, IN_UNIFORM];
 const BETWEEN_HALVES: &[Form] = &[
     IN_REGISTER.with(HALF_OF),
+    IN_NUMBER.with(HALF_OF_SINGLE),
     IN_CONSTANT.with(HALF_OF),
     IN_UNIFORM.with(HALF_OF),
     IN_REGISTER.with(SINGLE_OF),
+    IN_HALF_NUMBER.with(SINGLE_OF),
     IN_CONSTANT.with(SINGLE_OF),
     IN_UNIFORM.with(SINGLE_OF),
     IN_REGISTER.with(BRAIN_OF_SINGLE),
+    IN_NUMBER.with(BRAIN_OF_SINGLE),
     IN_CONSTANT.with(BRAIN_OF_SINGLE),
     IN_UNIFORM.with(BRAIN_OF_SINGLE),
     IN_REGISTER.with(BRAIN_OF_HALF).on(Archs::since(Arch::Sm90)),
@@ -340,7 +353,7 @@ pub(super) static FRND: Row = Row {
 pub(super) static FRND_F64: Row = Row {
     mnemonic: "FRND.F64",
     summary: "d = the double b rounded to an integral value",
-    slots: &[D_PAIR, B_PAIR.neg().abs()],
+    slots: &[D_PAIR, DOUBLE_B],
     mods: &[INTEGRAL],
     forms: Form::B,
     fixed: &[TO_F64, FROM_F64],
@@ -353,7 +366,7 @@ pub(super) static FRND_HALF: Row = Row {
     summary: "d = the half b rounded to an integral value",
     slots: &[D, HALF_B],
     mods: &[TO_HALF.and_at(84, 3).codes(&[0o11, 0o44]), INTEGRAL],
-    forms: Form::B,
+    forms: OF_HALF,
     opcode: 0x307,
     ..XU
 };
@@ -378,12 +391,7 @@ pub(super) static MUFU_HALF: Row = Row {
             .codes(&[2, 3])
             .codes_on(Archs::since(Arch::Sm90), &[1, 2]),
     ],
-    forms: &[
-        IN_REGISTER,
-        Form::upper(&[("b", Shape::Immediate)], 4).places(&[("b", HALF_IMMEDIATE)]),
-        IN_CONSTANT,
-        IN_UNIFORM,
-    ],
+    forms: &[IN_REGISTER, IN_HALF_NUMBER, IN_CONSTANT, IN_UNIFORM],
     opcode: 0x308,
     ..XU
 };
@@ -393,7 +401,7 @@ pub(super) static I2F_HALF: Row = Row {
     summary: "d = the integer b as a half",
     slots: &[D, INT_B],
     mods: &[TO_HALF, FROM_INT, ROUND],
-    forms: Form::B,
+    forms: OF_INTEGER,
     opcode: 0x306,
     ..XU
 };
@@ -401,7 +409,7 @@ pub(super) static I2F_HALF: Row = Row {
 pub(super) static I2F_HALF_64: Row = Row {
     mnemonic: "I2F",
     summary: "d = the 64-bit integer b as a half",
-    slots: &[D, B_PAIR],
+    slots: &[D, LONG_B],
     mods: &[TO_HALF, FROM_LONG, ROUND],
     forms: Form::B,
     opcode: 0x312,
@@ -413,7 +421,7 @@ pub(super) static F2I_HALF: Row = Row {
     summary: "d = the half b as an integer, saturating",
     slots: &[D, HALF_B],
     mods: &[TO_INT, FROM_HALF, INTEGRAL, NAN_TO_ZERO],
-    forms: Form::B,
+    forms: OF_HALF,
     opcode: 0x305,
     ..XU
 };
@@ -423,25 +431,8 @@ pub(super) static F2I_HALF_64: Row = Row {
     summary: "d = the half b as a 64-bit integer, saturating",
     slots: &[D_PAIR, HALF_B],
     mods: &[TO_LONG, FROM_HALF, INTEGRAL],
-    forms: Form::B,
+    forms: OF_HALF,
     opcode: 0x311,
-    ..XU
-};
-
-pub(super) static I2F_IMMEDIATE: Row = Row {
-    mnemonic: "I2F",
-    summary: "d = the integer b, which is known, as a float",
-    slots: &[D, Slot::read("b", Kinds::IMM).imm(ImmFormat::OfInteger).place(Place::B)],
-    mods: &[
-        Modifier::new(ModKind::SourceType, &[".U32", ""])
-            .default_to(1)
-            .at(74, 1)
-            .and_at(84, 2)
-            .codes(&[4, 5]),
-        ROUND,
-    ],
-    fixed: &[TO_F32],
-    opcode: 0x906,
     ..XU
 };
 
@@ -473,7 +464,7 @@ pub(super) static I2F_F64_UPPER: Row = Row {
 pub(super) static F2I_UPPER: Row = Row {
     mnemonic: "F2I",
     summary: "d = the upper half of b, a float, as an integer, saturating",
-    slots: &[D, HALF_B.halves(Halves::High).place(Place::UPPER_B)],
+    slots: &[D, Slot::read("b", SOURCE).neg().abs().halves(Halves::High).place(Place::UPPER_B)],
     mods: &[TO_INT, FROM_HALF, INTEGRAL, NAN_TO_ZERO],
     forms: Form::B,
     opcode: 0x305,

@@ -78,11 +78,23 @@ pub(super) static IMAD_WIDE_X: Row = Row {
 pub(super) static IMAD_HI: Row = Row {
     mnemonic: "IMAD.HI",
     summary: "d = the high word of the 64-bit a * b + c; pd is the carry",
-    slots: &[D, CARRY_OUT, A, B.imm(SIGNED), C_PAIR],
+    slots: &[D, CARRY_OUT, A, B.imm(SIGNED), C_PAIR.neg()],
     mods: &[UNSIGNED],
     latency: LatencyClass::ImadWide,
     forms: Form::BC,
     fixed: &[NO_CARRY_IN],
+    opcode: 0x227,
+    ..IMUL
+};
+
+pub(super) static IMAD_HI_X: Row = Row {
+    mnemonic: "IMAD.HI",
+    summary: "d = the high word of the 64-bit a * b + c + ps; pd is the carry",
+    slots: &[D, CARRY_OUT, A, B.imm(SIGNED), C_PAIR.not(), CARRY_IN],
+    mods: &[UNSIGNED, X],
+    latency: LatencyClass::ImadWide,
+    forms: Form::BC,
+    fixed: &[EXTENDED],
     opcode: 0x227,
     ..IMUL
 };

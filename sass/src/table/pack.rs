@@ -172,7 +172,7 @@ pub(super) static F2FP_UNPACK: Row = Row {
 pub(super) static F2IP: Row = Row {
     mnemonic: "F2IP",
     summary: "d = the floats a and b as bytes, saturating, a above b, and above both a half of c",
-    slots: &[D, A, B, MERGED],
+    slots: &[D, A, Slot::read("b", ANY).imm(ImmFormat::Float).reuse(1).place(Place::B), MERGED],
     mods: &[
         Modifier::new(ModKind::DataType, &[".U8", ".S8"]).at(76, 1),
         Modifier::new(ModKind::SourceType, &[".F32"]),

@@ -354,6 +354,8 @@ pub enum ImmFormat {
     BrainPair,
     /// As [`ImmFormat::Signed`] in conversions of integers with a sign, else as [`ImmFormat::Hex`].
     OfInteger,
+    /// By the type that a conversion is from: as [`ImmFormat::Half`], [`ImmFormat::Brain`] or [`ImmFormat::Float`].
+    OfSource,
     /// As [`ImmFormat::Float`], or by the modifiers: the upper half of a binary64 for a function of one (`.RCP64H`), a
     /// binary16 or bfloat16 for a function of that.
     OfFunction,
@@ -381,8 +383,15 @@ impl ImmFormat {
                 (_, ".BF16") => ImmFormat::Brain,
                 _ => ImmFormat::Float,
             },
+            ImmFormat::OfSource => {
+                match (inst.modifier(ModKind::SourceType), inst.modifier(ModKind::DataType)) {
+                    (".F16", _) | ("", ".F16") => ImmFormat::Half,
+                    (".BF16", _) | ("", ".BF16") => ImmFormat::Brain,
+                    _ => ImmFormat::Float,
+                }
+            }
             ImmFormat::OfInteger => match inst.modifier(ModKind::SourceType) {
-                ".U32" => ImmFormat::Hex,
+                ".U32" | ".U64" => ImmFormat::Hex,
                 _ => ImmFormat::Signed,
             },
             format => format,

@@ -74,6 +74,8 @@ special_registers! {
     SharedWindowHigh = 47 "SR_SWINHI",
     /// Shared memory of the CTA, in bytes.
     SharedSize = 50 "SR_SMEMSZ",
+    /// The least local address that the stack may reach, in bytes: unoptimised code traps below it.
+    StackLimit = 55 "SR_LMEMHIOFF",
     /// Low half of the wall clock, in nanoseconds.
     GlobalTimerLo = 82 "SR_GLOBALTIMERLO",
     /// High half of the wall clock.
@@ -126,7 +128,6 @@ const OTHERS: &[(u8, Archs, &str)] = &[
     (52, Archs::ALL, "SR_LWINLO"),
     (53, Archs::ALL, "SR_LWINSZ"),
     (54, Archs::ALL, "SR_LMEMLOSZ"),
-    (55, Archs::ALL, "SR_LMEMHIOFF"),
     (61, Archs::ALL, "SR_REGALLOC"),
     (62, Archs::ALL, "SR_BARRIERALLOC"),
     (64, Archs::ALL, "SR_GLOBALERRORSTATUS"),

@@ -175,6 +175,17 @@ pub(super) static UIMAD_WIDE: Row = Row {
     ..UDP
 };
 
+pub(super) static UIMAD_WIDE_X: Row = Row {
+    mnemonic: "UIMAD.WIDE",
+    summary: "d = the 64-bit a * b + c + ps; pd is the carry",
+    slots: &[UD_PAIR, P_OUT.hidden(), UA, UB.imm(SIGNED), UCR.width(Width::Fixed(2)).not(), P_IN],
+    mods: &[UNSIGNED, Modifier::new(ModKind::Variant, &[".X"])],
+    forms: Form::B,
+    fixed: &[EXTENDED, UNIFORM],
+    opcode: 0x2a5,
+    ..UDP
+};
+
 pub(super) static UISETP: Row = Row {
     mnemonic: "UISETP",
     summary: "as ISETP, on uniform registers",

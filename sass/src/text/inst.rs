@@ -341,7 +341,7 @@ fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Re
         }),
         ImmFormat::LaneMask => out.write_str(LANE_MASKS[(bits & 3) as usize]),
         ImmFormat::ReturnHalf => out.write_str(RETURN_HALVES[(bits & 1) as usize]),
-        ImmFormat::Float | ImmFormat::OfFunction => float::print_f32(out, bits),
+        ImmFormat::Float | ImmFormat::OfFunction | ImmFormat::OfSource => float::print_f32(out, bits),
         ImmFormat::Half => float::print_f16(out, bits as u16),
         ImmFormat::Brain => float::print_bf16(out, bits as u16),
         ImmFormat::DoubleHigh => float::print_f64_high(out, bits),

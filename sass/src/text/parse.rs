@@ -484,7 +484,7 @@ fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
             return inst::RETURN_HALVES.iter().position(|half| *half == text).map(|half| half as u32);
         }
         ImmFormat::GroupScoreboard => return text.strip_prefix("gsb")?.parse().ok(),
-        ImmFormat::Float | ImmFormat::OfFunction => return float::parse_f32(text),
+        ImmFormat::Float | ImmFormat::OfFunction | ImmFormat::OfSource => return float::parse_f32(text),
         ImmFormat::Half => return float::parse_f16(text).map(u32::from),
         ImmFormat::Brain => return float::parse_bf16(text).map(u32::from),
         ImmFormat::DoubleHigh => return float::parse_f64_high(text),

@@ -158,8 +158,7 @@ fn counted_down(inst: &Inst<PReg>) -> u8 {
 fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8, order: Order) -> End {
     let (inst, control) = (&coded.inst, &coded.control);
     let (results, operands) = (bit(control.write_barrier), bit(control.read_barrier));
-    let by_read =
-        order == Order::InOrder && access.reg.file() == RegFile::Pred && tells_space_early(inst.op);
+    let by_read = order == Order::InOrder && access.reg.file() == RegFile::Pred && tells_space_early(inst.op);
     match access.role {
         AccessRole::Def if by_read => End::Wait(results | operands),
         AccessRole::Def if inst.completion(arch) == Completion::Variable => End::Wait(results),

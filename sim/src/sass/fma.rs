@@ -242,8 +242,17 @@ pub(super) fn imad_x(i: &Fields<'_>) -> Decoded {
 
 /// `IMAD.HI`.
 pub(super) fn imad_hi(i: &Fields<'_>) -> Decoded {
+    high_multiply_add(i, None)
+}
+
+/// `IMAD.HI.X`.
+pub(super) fn imad_hi_x(i: &Fields<'_>) -> Decoded {
+    high_multiply_add(i, Some(i.pred("ps")?))
+}
+
+fn high_multiply_add(i: &Fields<'_>, carry: Option<PredSource>) -> Decoded {
     let (d, pd) = (i.dest("d")?, i.pred_dest("pd")?);
-    let sums = wide_sums(i, None, pd)?;
+    let sums = wide_sums(i, carry, pd)?;
     Ok(Box::new(move |registers, step| {
         let (sums, carries) = sums(registers);
         registers.write(d, step.lanes, |n| (sums[n] >> 32) as u32);

@@ -91,7 +91,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::PLOP3_SIGN,
     Op::VIADD_16X2,
     Op::I2IP_NARROW,
-    Op::I2F_IMMEDIATE,
     Op::I2F_F64_BYTE,
     Op::I2F_F64_UPPER,
     Op::F2I_UPPER,
@@ -201,9 +200,10 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::I2FP => fma::i2fp,
         Op::IMAD | Op::UIMAD => fma::imad,
         Op::IMAD_WIDE | Op::UIMAD_WIDE => fma::imad_wide,
-        Op::IMAD_WIDE_X => fma::imad_wide_x,
+        Op::IMAD_WIDE_X | Op::UIMAD_WIDE_X => fma::imad_wide_x,
         Op::IMAD_X => fma::imad_x,
         Op::IMAD_HI => fma::imad_hi,
+        Op::IMAD_HI_X => fma::imad_hi_x,
         Op::IDP_4A => fma::idp_4a,
         Op::IDP_2A => fma::idp_2a,
 
@@ -502,7 +502,7 @@ fn decode(program: &Program, memory: &GridMemory, options: &Options) -> Result<V
         inst.check_form()?;
         let (arch, constants) = (program.arch, &memory.constants);
         let fields = Fields { inst, arch, program, constants, mufu_error };
-        let function = function(inst.op).ok_or("the instruction")?;
+        let function = function(inst.op).ok_or_else(|| format!("the instruction {}", inst.row().mnemonic))?;
         let guard = if flow::decides_for_all(inst) { PredSource::new(None, false) } else { fields.guard() };
         let writes_uniform = || inst.defs().any(|def| def.reg.file().is_uniform());
         Ok(Node { action: function(&fields)?, guard, holds: options.holds_uniform && writes_uniform() })

@@ -32,7 +32,7 @@ fn special(register: SpecialReg) -> Option<Read> {
         SpecialReg::GtMask => |_, lane| !(u32::MAX >> (31 - lane)),
         SpecialReg::GeMask => |_, lane| !((1 << lane) - 1),
         SpecialReg::CgaCtaId => |step, _| step.rank,
-        SpecialReg::Zero | SpecialReg::VirtualSmId => |_, _| 0,
+        SpecialReg::Zero | SpecialReg::VirtualSmId | SpecialReg::StackLimit => |_, _| 0,
         SpecialReg::ClockHi | SpecialReg::GlobalTimerHi => |_, _| 0,
         SpecialReg::ClockLo | SpecialReg::GlobalTimerLo => |step, _| step.clock as u32,
         SpecialReg::SharedWindowHigh => |_, _| (SHARED_WINDOW >> 32) as u32,

@@ -110,7 +110,8 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
             let nearest = |way, meeting, reduction| {
                 nearest(&cfg, &uses, std::iter::empty(), &[way], meeting, bit, reduction)
             };
-            let meeting = postdominators.get_or_insert_with(|| PostDominators::compute(&cfg)).immediate(block);
+            let meeting =
+                postdominators.get_or_insert_with(|| PostDominators::compute(&cfg)).immediate(block);
             // Branches with the same meeting place look at the same blocks.
             let Some(left) = looks.checked_sub(1) else { return found };
             looks = left;
