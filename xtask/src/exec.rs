@@ -18,14 +18,14 @@
 //!
 //! Where ptxas is (`ORACLE`), its code for each architecture runs too, from its cubin as we read it: a third answer, which owes
 //! nothing to our compiler. Its control codes count too, by the order of returns that it relies on. What of it can't be read or run
-//! yet is listed; other values, and hazards, are a failure.
+//! yet is listed; other values, and hazards, are a failure. See `theirs.rs`.
 //!
 //! All code runs with its control codes: an instruction that comes too early by them reads poison, and fails the case
 //! whatever it computes. The SSA form depends on the level alone, so that engine runs once a level; the other once for
 //! each different program, not once for each setting: a second run could only repeat the first. The code of the default
 //! heuristic with exact waits also runs in time, with each choice of latencies: warps then meet in other orders.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -36,14 +36,14 @@ use ptxc_compiler::{Database, Options, SourceFile, diagnostics, ssa_diagnostics}
 use ptxc_passes::diagnostic::Severity;
 use ptxc_passes::pipeline::{TARGETS, TOO_FEW_REGISTERS};
 use ptxc_sass::text::{Notation, Style, write_program};
-use ptxc_sass::verify::Order;
 use ptxc_sass::{Arch, Program};
 use ptxc_sim::timing::{Latencies, TimingOptions, run_timed};
 use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 use rayon::prelude::*;
 use salsa::Setter;
 
-use crate::oracle::{Oracle, Refusal};
+use crate::oracle::Oracle;
+use crate::theirs::beside_ptxas;
 
 /// Every built-in heuristic; of the random ones, two.
 const HEURISTICS: [&str; 6] =
@@ -82,15 +82,6 @@ struct Job<'a> {
     breadth: Breadth,
     /// Whether the kernel is of tier 1 or of this repository, all of which have to be supported.
     required: bool,
-}
-
-/// What became of ptxas's code for a case and an architecture.
-enum Theirs {
-    Holds,
-    /// ptxas does not take it for this architecture.
-    LeftOut,
-    NotRun(String),
-    Wrong(String),
 }
 
 /// What became of a job.
@@ -201,91 +192,6 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
     }
 }
 
-/// Runs the cases on what ptxas makes of them for each architecture, says what became of them, and counts what is wrong.
-fn beside_ptxas(oracle: &Oracle, paths: &[PathBuf]) -> usize {
-    let jobs: Vec<(&Path, Arch)> =
-        paths.iter().flat_map(|path| Arch::ALL.map(|arch| (path.as_path(), arch))).collect();
-    let outcomes: Vec<Theirs> = jobs.par_iter().map(|(path, arch)| theirs(oracle, path, *arch)).collect();
-    let (mut hold, mut left_out, mut wrong) = (0, 0, 0);
-    let mut cases = BTreeSet::new();
-    for ((path, arch), outcome) in jobs.iter().zip(&outcomes) {
-        let name = stem(path);
-        match outcome {
-            Theirs::Holds => {
-                hold += 1;
-                cases.insert(name);
-            }
-            Theirs::LeftOut => left_out += 1,
-            Theirs::NotRun(why) => println!("ptxas's code not run: {name} {arch}: {why}"),
-            Theirs::Wrong(why) => {
-                wrong += 1;
-                println!("FAILED {name} {arch} ptxas's SASS: {why}");
-            }
-        }
-    }
-    println!(
-        "exec: ptxas's code of {} cases holds, {hold} runs on {} architectures; {left_out} times ptxas has none",
-        cases.len(),
-        Arch::ALL.len()
-    );
-    wrong
-}
-
-fn theirs(oracle: &Oracle, path: &Path, arch: Arch) -> Theirs {
-    let case = match Case::load(path) {
-        Ok(case) => case,
-        Err(error) => return Theirs::Wrong(error.to_string()),
-    };
-    let text = match std::fs::read_to_string(&case.ptx) {
-        Ok(text) => text,
-        Err(error) => return Theirs::Wrong(error.to_string()),
-    };
-    let (text, target) = retargeted(&text, arch);
-    let program = match oracle.program(&text, &target, &[], &case.entry) {
-        Ok(program) => program,
-        Err(Refusal::Refused(_)) => return Theirs::LeftOut,
-        Err(Refusal::Unreadable(why)) => return Theirs::NotRun(why),
-        Err(Refusal::Unusable(why)) => return Theirs::Wrong(why),
-    };
-    let options = ptxc_sim::Options {
-        hazards: true,
-        order: Order::InOrder,
-        holds_uniform: true,
-        ..ptxc_sim::Options::default()
-    };
-    match passed("SASS", run_sass(&case, &program, &options)) {
-        Ok(()) => Theirs::Holds,
-        Err(Trouble::Unsupported(why)) => Theirs::NotRun(why),
-        Err(Trouble::Wrong(why)) => Theirs::Wrong(why),
-    }
-}
-
-/// A module's text for another architecture, and the target that it then has: what is for a variant of that
-/// architecture stays so.
-fn retargeted(text: &str, arch: Arch) -> (String, String) {
-    let mut target = arch.to_string();
-    let mut lines = String::with_capacity(text.len());
-    for line in text.lines() {
-        match line.trim_start().strip_prefix(".target") {
-            Some(rest) if rest.starts_with([' ', '\t']) => {
-                let (name, others) = match rest.split_once(',') {
-                    Some((name, others)) => (name.trim(), format!(",{others}")),
-                    None => (rest.trim(), String::new()),
-                };
-                if name.trim_end_matches(['a', 'f']) == target {
-                    target = name.to_string();
-                }
-                lines.push_str(&format!(".target {target}{others}\n"));
-            }
-            _ => {
-                lines.push_str(line);
-                lines.push('\n');
-            }
-        }
-    }
-    (lines, target)
-}
-
 fn cases_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -294,7 +200,7 @@ fn cases_in(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn stem(path: &Path) -> &str {
+pub(crate) fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("")
 }
 
@@ -368,7 +274,7 @@ impl<'a> Bench<'a> {
 }
 
 /// Why a run does not give the expected values.
-enum Trouble {
+pub(crate) enum Trouble {
     Wrong(String),
     Unsupported(String),
 }
@@ -377,7 +283,7 @@ fn simulator() -> ptxc_sim::Options {
     ptxc_sim::Options { check_uninitialised: true, hazards: true, ..ptxc_sim::Options::default() }
 }
 
-fn passed(engine: &str, result: Result<Report, SimError>) -> Result<(), Trouble> {
+pub(crate) fn passed(engine: &str, result: Result<Report, SimError>) -> Result<(), Trouble> {
     match result {
         Ok(report) if report.passed() => Ok(()),
         Ok(report) => Err(Trouble::Wrong(format!("{engine}: {report}"))),

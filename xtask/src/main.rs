@@ -13,6 +13,7 @@ mod oracle;
 mod settings;
 mod shapes;
 mod table;
+mod theirs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitCode};

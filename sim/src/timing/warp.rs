@@ -110,9 +110,12 @@ impl Warp {
 /// one shall have its turn. An index into the groups.
 ///
 /// Whatever is left of the lanes that just ran goes on, the part that is behind first, so that parts meet; if they
-/// wait, whoever is behind most.
+/// wait, whoever is behind most. Lanes that have the uniform registers to themselves go before all.
 pub(super) fn choose_path(control: &Control, lanes: u32, rotate: bool) -> Option<usize> {
     let ready = || control.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
+    if let Some((index, _)) = ready().find(|(_, group)| group.lanes & control.held != 0) {
+        return Some(index);
+    }
     let behind = |(_, group): &(usize, &Group)| (group.pc, group.lanes);
     let first_lane = |group: &Group| group.lanes.trailing_zeros();
     if rotate {

@@ -1,0 +1,202 @@
+//! The execution cases on what ptxas makes of them, for each architecture: a third answer, which owes nothing to our compiler.
+//!
+//! Its cubin is read by us and runs with its control codes, in program order and in time, by the order of returns that it relies
+//! on. It must compute the expected values, and neither `verify` nor the engines may find a hazard. Of each program that is short
+//! enough a sample is weakened, one control field at a time ([`ptxc_tests::weaken`]): what the engine then finds the static check
+//! must find too, within a function, and a program without a finding must still compute what it should.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use ptxc_sass::verify::{Order, check_with};
+use ptxc_sass::{Arch, Coded, Program};
+use ptxc_sim::timing::{TimingOptions, run_timed};
+use ptxc_sim::{Case, Hazard, Options, SimError, run_sass};
+use ptxc_tests::weaken::{Mutant, mutants};
+use rayon::prelude::*;
+
+use crate::exec::{Trouble, passed, stem};
+use crate::oracle::{Oracle, Refusal};
+
+/// Weakened programs of a program.
+const SAMPLE: usize = 3;
+/// Warp instructions of a run whose program is weakened.
+const LONGEST: u64 = 10_000;
+
+/// What became of ptxas's code for a case and an architecture.
+enum Theirs {
+    Holds(Weakened),
+    /// ptxas does not take it for this architecture.
+    LeftOut,
+    NotRun(String),
+    Wrong(String),
+}
+
+/// Weakened programs, and those of them that have a hazard by `verify`, and that the run met.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weakened {
+    tried: usize,
+    matter: usize,
+    met: usize,
+}
+
+/// Runs the cases on what ptxas makes of them for each architecture, says what became of them, and counts what is wrong.
+pub(crate) fn beside_ptxas(oracle: &Oracle, paths: &[PathBuf]) -> usize {
+    let jobs: Vec<(&Path, Arch)> =
+        paths.iter().flat_map(|path| Arch::ALL.map(|arch| (path.as_path(), arch))).collect();
+    let outcomes: Vec<Theirs> = jobs.par_iter().map(|(path, arch)| theirs(oracle, path, *arch)).collect();
+    let (mut hold, mut left_out, mut wrong) = (0, 0, 0);
+    let mut cases = BTreeSet::new();
+    let mut weakened = Weakened::default();
+    for ((path, arch), outcome) in jobs.iter().zip(&outcomes) {
+        let name = stem(path);
+        match outcome {
+            Theirs::Holds(of_it) => {
+                hold += 1;
+                cases.insert(name);
+                weakened.tried += of_it.tried;
+                weakened.matter += of_it.matter;
+                weakened.met += of_it.met;
+            }
+            Theirs::LeftOut => left_out += 1,
+            Theirs::NotRun(why) => println!("ptxas's code not run: {name} {arch}: {why}"),
+            Theirs::Wrong(why) => {
+                wrong += 1;
+                println!("FAILED {name} {arch} ptxas's SASS: {why}");
+            }
+        }
+    }
+    println!(
+        "exec: ptxas's code of {} cases holds, {hold} runs on {} architectures; {left_out} times ptxas has none",
+        cases.len(),
+        Arch::ALL.len()
+    );
+    let Weakened { tried, matter, met } = weakened;
+    println!(
+        "exec: of {tried} weakened programs of ptxas's {matter} have a hazard by `verify`, {met} of them met in the run"
+    );
+    if tried > 100 && met == 0 {
+        println!("FAILED: no weakened program of ptxas's shows");
+        wrong += 1;
+    }
+    wrong
+}
+
+fn theirs(oracle: &Oracle, path: &Path, arch: Arch) -> Theirs {
+    let case = match Case::load(path) {
+        Ok(case) => case,
+        Err(error) => return Theirs::Wrong(error.to_string()),
+    };
+    let text = match std::fs::read_to_string(&case.ptx) {
+        Ok(text) => text,
+        Err(error) => return Theirs::Wrong(error.to_string()),
+    };
+    let (text, target) = retargeted(&text, arch);
+    let program = match oracle.program(&text, &target, &[], &case.entry) {
+        Ok(program) => program,
+        Err(Refusal::Refused(_)) => return Theirs::LeftOut,
+        Err(Refusal::Unreadable(why)) => return Theirs::NotRun(why),
+        Err(Refusal::Unusable(why)) => return Theirs::Wrong(why),
+    };
+    match holds(&case, &program) {
+        Ok(weakened) => Theirs::Holds(weakened),
+        Err(Trouble::Unsupported(why)) => Theirs::NotRun(why),
+        Err(Trouble::Wrong(why)) => Theirs::Wrong(why),
+    }
+}
+
+/// By the static check, by a run and by a run in time; and what becomes of weakened programs.
+fn holds(case: &Case, program: &Program) -> Result<Weakened, Trouble> {
+    if let Err(hazards) = check_with(program, Order::InOrder) {
+        let first = hazards.first().map(ToString::to_string).unwrap_or_default();
+        return Err(Trouble::Wrong(format!("verify: {first}")));
+    }
+    let options = Options { hazards: true, order: Order::InOrder, holds_uniform: true, ..Options::default() };
+    let result = run_sass(case, program, &options);
+    let steps = result.as_ref().map_or(0, |report| report.steps);
+    passed("SASS", result)?;
+    // Clusters have no model of time.
+    match run_timed(case, program, &options, &TimingOptions::default()) {
+        Err(SimError::Unsupported { .. }) | Err(SimError::Case(_)) => {}
+        result => passed("timed", result.map(|(report, _)| report))?,
+    }
+    if steps > LONGEST {
+        return Ok(Weakened::default());
+    }
+    let options = Options { step_limit: 4 * steps + 1000, ..options };
+    weakened(case, program, &options).map_err(Trouble::Wrong)
+}
+
+/// Whether a call or a return may lie on the way between the two instructions.
+fn crosses_boundary(program: &Program, hazard: &Hazard) -> bool {
+    let (from, to) = (hazard.what.producer as usize, hazard.what.consumer as usize);
+    let boundary = |coded: &Coded| coded.inst.row().effects.boundary;
+    match from < to {
+        true => program.insts[from..to].iter().any(boundary),
+        false => program.insts.iter().any(boundary),
+    }
+}
+
+/// Weakens the program, and holds the engine against the static check.
+fn weakened(case: &Case, program: &Program, options: &Options) -> Result<Weakened, String> {
+    let mut counts = Weakened::default();
+    let mut weak = program.clone();
+    for Mutant { index, weakening, control } in mutants(program, SAMPLE) {
+        let original = std::mem::replace(&mut weak.insts[index].control, control);
+        let name = format!("{weakening:?} of /*{:04x}*/ {}", 16 * index, program.insts[index].inst);
+        let found: HashSet<u32> = check_with(&weak, Order::InOrder)
+            .err()
+            .into_iter()
+            .flatten()
+            .map(|hazard| hazard.consumer)
+            .collect();
+        let (met, holds) = match run_sass(case, &weak, options) {
+            Ok(report) => {
+                let holds = report.outcomes.iter().all(|outcome| outcome.wrong == 0);
+                (report.hazards, holds)
+            }
+            Err(SimError::AfterHazards { hazards, .. }) => (hazards, false),
+            Err(error) => return Err(format!("{name}: {error}")),
+        };
+        // The static check knows nothing of what is under way behind a call or a return.
+        let unknown =
+            |hazard: &&Hazard| !found.contains(&hazard.what.consumer) && !crosses_boundary(program, hazard);
+        if let Some(hazard) = met.iter().find(unknown) {
+            return Err(format!("{name}: `verify` does not find that {hazard}"));
+        }
+        if met.is_empty() && !holds {
+            return Err(format!("{name}: wrong values, and no hazard"));
+        }
+        counts.tried += 1;
+        counts.matter += usize::from(!found.is_empty());
+        counts.met += usize::from(!met.is_empty());
+        weak.insts[index].control = original;
+    }
+    Ok(counts)
+}
+
+/// A module's text for another architecture, and the target that it then has: what is for a variant of that
+/// architecture stays so.
+fn retargeted(text: &str, arch: Arch) -> (String, String) {
+    let mut target = arch.to_string();
+    let mut lines = String::with_capacity(text.len());
+    for line in text.lines() {
+        match line.trim_start().strip_prefix(".target") {
+            Some(rest) if rest.starts_with([' ', '\t']) => {
+                let (name, others) = match rest.split_once(',') {
+                    Some((name, others)) => (name.trim(), format!(",{others}")),
+                    None => (rest.trim(), String::new()),
+                };
+                if name.trim_end_matches(['a', 'f']) == target {
+                    target = name.to_string();
+                }
+                lines.push_str(&format!(".target {target}{others}\n"));
+            }
+            _ => {
+                lines.push_str(line);
+                lines.push('\n');
+            }
+        }
+    }
+    (lines, target)
+}
