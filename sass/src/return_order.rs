@@ -6,12 +6,12 @@
 
 use crate::table::{Op, Pipe};
 
-/// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared memory and shuffles
-/// return in order, so do reads of textures, turned matrices, loads from constant banks, results of barriers, reductions
+/// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared memory, atomics in it and
+/// shuffles return in order, so do reads of textures, turned matrices, loads from constant banks, results of barriers, reductions
 /// over the warp, and what the units for transcendentals and double precision compute.
 pub fn returns_behind(earlier: Op, later: Op) -> bool {
     match earlier {
-        Op::LDS | Op::LDSM | Op::SHFL => matches!(later, Op::LDS | Op::LDSM | Op::SHFL),
+        _ if is_of_shared_queue(earlier) => is_of_shared_queue(later),
         Op::LDC | Op::B2R | Op::REDUX | Op::MOVM => earlier == later,
         _ if is_texture(earlier) => is_texture(later),
         _ => matches!(earlier.row().pipe, Pipe::Xu | Pipe::Fp64) && later.row().pipe == earlier.row().pipe,
@@ -34,6 +34,15 @@ pub fn reads_behind(earlier: Op, later: Op) -> bool {
 pub fn tells_space_early(op: Op) -> bool {
     matches!(op, Op::ATOM | Op::ATOM_CAS | Op::ATOM_COUNT | Op::ATOM_ARRIVE)
 }
+
+/// Whether its result comes out of shared memory, or by its way.
+fn is_of_shared_queue(op: Op) -> bool {
+    matches!(op, Op::LDS | Op::LDSM | Op::SHFL | Op::ATOMS | Op::ATOMS_CAS)
+}
+
+/// The least number of cycles between a branch that is taken and its target: NVIDIA's assembler gives `BRXU` a stall of 1, and
+/// counts on more.
+pub const LEAST_BRANCH: u8 = 2;
 
 /// Whether it reads a texture or asks for its kind.
 fn is_texture(op: Op) -> bool {

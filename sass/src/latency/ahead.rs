@@ -72,7 +72,7 @@ impl Ahead {
                 BarrierResult::Set | BarrierResult::Lost => 2,
                 BarrierResult::Read | BarrierResult::Untouched => 0,
             },
-            Ahead::ClusterErrors if behind.op.is_cta_barrier() || behind.op == Op::UCGABAR_ARV => 8,
+            Ahead::ClusterErrors if behind.op.is_cta_barrier() || behind.op == Op::UCGABAR_ARV => 7,
             Ahead::ClusterErrors => 0,
         }
     }

@@ -23,7 +23,8 @@ const DOUBLE_B: Slot = B.width(Width::Fixed(2)).neg().abs().imm(ImmFormat::Doubl
 const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource);
 /// What is known is a word, of which all bits count.
 const INT_B: Slot = B.imm(ImmFormat::OfInteger);
-const LONG_B: Slot = Slot::read("b", SOURCE).width(Width::Fixed(2)).place(Place::B);
+/// What is known is the upper word of a number whose lower one is zero.
+const LONG_B: Slot = INT_B.width(Width::Fixed(2));
 /// The upper half of an immediate half is zero.
 const HALF_IMMEDIATE: Place = Place::Number(Bits::new(32, 16), Signs::NONE);
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);

@@ -2,7 +2,7 @@
 
 use super::alu::{
     COMBINE, COMPARE, EXTENDED, FIRST_TABLE, FUNNEL, HIGH, MODULO, NO_CARRIES, NO_CARRY, PAND, SECOND_TABLE,
-    SHIFT, SX32, UNSIGNED,
+    SHIFT, SIGN, SX32, UNSIGNED,
 };
 use super::archs::Archs;
 use super::convert::SHIFT_COUNT;
@@ -94,9 +94,9 @@ const NEVER: Fixed = Fixed::new(12, 4, 0xf);
 pub(super) static USHF: Row = Row {
     mnemonic: "USHF",
     summary: "as SHF, on uniform registers",
-    slots: &[UD, UA, UB, UCR],
+    slots: &[UD, UA, UB, UC],
     mods: FUNNEL,
-    forms: Form::B,
+    forms: Form::BC,
     fixed: &[UNIFORM],
     opcode: 0x299,
     ..UDP
@@ -301,6 +301,24 @@ pub(super) static UPLOP3: Row = Row {
         SECOND_TABLE,
     ],
     opcode: 0x89c,
+    ..UDP
+};
+
+pub(super) static UPLOP3_SIGN: Row = Row {
+    mnemonic: "UPLOP3.LUT",
+    summary: "pd, pe = two functions of whether a, b and c are negative, each with its truth table",
+    slots: &[
+        P_OUT,
+        P_OUT_2.optional(),
+        UA.marked(SIGN),
+        Slot::read("b", Kinds::UR).place(Place::B).marked(SIGN),
+        UCR.marked(SIGN),
+        Slot::read("lut", Kinds::IMM).at(72, 8),
+        SECOND_TABLE,
+    ],
+    forms: Form::B,
+    fixed: &[UNIFORM],
+    opcode: 0x29f,
     ..UDP
 };
 

@@ -12,7 +12,7 @@ use crate::memory_order::{Space, space};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::return_order::{reads_behind, returns_behind, tells_space_early};
+use crate::return_order::{LEAST_BRANCH, reads_behind, returns_behind, tells_space_early};
 use crate::table::{BarrierResult, Completion, ModKind, Op, Pipe};
 
 /// The age, in cycles, at which a fixed-latency access can no longer be too young for anyone: above every
@@ -220,7 +220,13 @@ impl State {
         }
         self.start(program, index, &accesses);
         // A stall of 0 drains the warp.
-        self.pass(if control.stall == 0 { DRAIN } else { control.stall });
+        self.pass(match control.stall {
+            0 => DRAIN,
+            stall if self.order == Order::InOrder && coded.inst.row().effects.branch => {
+                stall.max(LEAST_BRANCH)
+            }
+            stall => stall,
+        });
         if control.stall == 0 && self.order == Order::InOrder {
             // Of results of unknown latency, too: unoptimised code of NVIDIA's assembler has no scoreboards.
             self.pending.clear();

@@ -2,10 +2,10 @@
 
 use ptxc_sass::issue::DRAIN;
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settled};
-use ptxc_sass::return_order::tells_space_early;
+use ptxc_sass::return_order::{LEAST_BRANCH, tells_space_early};
 use ptxc_sass::verify::{HazardKind, Order};
 use ptxc_sass::{
-    Access, AccessRole, Arch, Coded, Completion, Control, Inst, Op, OperandKind, PReg, RegFile, Register,
+    Access, AccessRole, Arch, Coded, Completion, Inst, Op, OperandKind, PReg, RegFile, Register,
 };
 use smallvec::SmallVec;
 
@@ -88,7 +88,7 @@ impl Facts {
             announces: [bit(control.write_barrier), bit(control.read_barrier)],
             awaits_cta: matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED) && inst.guard.is_none(),
             waits: control.wait_mask | counted_down(inst),
-            stall: cycles(control),
+            stall: cycles(coded, order),
             // Unoptimised code of NVIDIA's assembler has no scoreboards.
             drains: control.stall == 0 && order == Order::InOrder,
             guard: None,
@@ -134,8 +134,12 @@ fn bit(scoreboard: Option<u8>) -> u8 {
 }
 
 /// The cycles that a stall stands for: 0 drains the warp.
-fn cycles(control: &Control) -> u8 {
-    if control.stall == 0 { DRAIN } else { control.stall }
+fn cycles(coded: &Coded, order: Order) -> u8 {
+    match coded.control.stall {
+        0 => DRAIN,
+        stall if order == Order::InOrder && coded.inst.row().effects.branch => stall.max(LEAST_BRANCH),
+        stall => stall,
+    }
 }
 
 /// The scoreboards that an instruction waits for until they count nothing.

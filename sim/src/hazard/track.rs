@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use ptxc_sass::latency::{Ahead, Dependence, Latency};
 use ptxc_sass::return_order::{reads_behind, returns_behind};
 use ptxc_sass::verify::{HazardKind, Lack, Order};
-use ptxc_sass::{Op, PReg, Pipe, Register};
+use ptxc_sass::{Control, Op, PReg, Pipe, Register};
 
 use super::facts::{End, Facts, Touch};
 use super::{Earlies, Early};
@@ -33,36 +33,52 @@ struct Later {
     counting: u8,
     /// Those that were taken too lately to do so.
     young: u8,
-    /// When the last of these was taken.
-    taken: u64,
+    /// When each of them was taken.
+    taken: [u64; Control::SCOREBOARDS as usize],
 }
 
 impl Later {
     /// Scoreboards are taken.
     fn take(&mut self, scoreboards: u8, clock: u64) {
         self.pass(clock);
-        let new = scoreboards & !self.counting;
-        if new != 0 {
-            (self.young, self.taken) = (self.young | new, clock);
+        let new = scoreboards & !(self.counting | self.young);
+        for number in bits(new) {
+            if let Some(taken) = self.taken.get_mut(number) {
+                *taken = clock;
+            }
         }
+        self.young |= new;
     }
 
     /// Time has passed.
     fn pass(&mut self, clock: u64) {
-        if self.young != 0 && clock - self.taken >= VISIBLE {
-            self.counting |= self.young;
-            self.young = 0;
+        for number in bits(self.young) {
+            if self.taken.get(number).is_none_or(|&taken| clock - taken >= VISIBLE) {
+                self.young &= !(1 << number);
+                self.counting |= 1 << number;
+            }
         }
     }
 
     /// What both announce.
     fn common(self, other: Later) -> Later {
-        Later {
-            counting: self.counting & other.counting,
-            young: (self.young | self.counting) & (other.young | other.counting),
-            taken: self.taken.max(other.taken),
-        }
+        let counting = self.counting & other.counting;
+        let young = (self.young | self.counting) & (other.young | other.counting) & !counting;
+        let mut taken = self.taken;
+        taken.iter_mut().zip(other.taken).for_each(|(mine, theirs)| *mine = theirs.max(*mine));
+        Later { counting, young, taken }
     }
+
+    /// By a clock that is ahead.
+    fn shifted(mut self, ahead: u64) -> Later {
+        self.taken.iter_mut().for_each(|taken| *taken += ahead);
+        self
+    }
+}
+
+/// The numbers of the scoreboards of a mask.
+fn bits(mask: u8) -> impl Iterator<Item = usize> {
+    (0..8).filter(move |number| mask >> number & 1 != 0)
 }
 
 /// Cycles from the issue of an instruction until its scoreboards count it.
@@ -185,7 +201,7 @@ impl Track {
         let ahead = self.clock - other.clock;
         self.lanes |= other.lanes;
         for access in other.fixed.into_iter().chain(other.announced) {
-            let later = Later { taken: access.later.taken + ahead, ..access.later };
+            let later = access.later.shifted(ahead);
             self.add(Access { issue: access.issue + ahead, later, ..access });
         }
         for first in other.in_front {

@@ -361,6 +361,23 @@ pub(super) fn plop3(i: &Fields<'_>) -> Decoded {
     }))
 }
 
+/// `PLOP3.LUT` of signs.
+pub(super) fn plop3_sign(i: &Fields<'_>) -> Decoded {
+    let (pd, pe) = (i.pred_dest("pd")?, i.pred_dest("pe")?);
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    let (lut, lut2) = (i.imm("lut")? as u8, i.imm("lut2")? as u8);
+    Ok(Box::new(move |registers, step| {
+        let negative = |source| {
+            let words = registers.int(source);
+            set_where(|lane| (words[lane] as i32) < 0)
+        };
+        let [a, b, c] = sources.map(negative);
+        registers.write_pred(pd, step.lanes, bits::lop3(a, b, c, lut));
+        registers.write_pred(pe, step.lanes, bits::lop3(a, b, c, lut2));
+        Ok(Flow::Next)
+    }))
+}
+
 /// The predicates that a mask chooses, each with its bit.
 fn chosen_predicates(i: &Fields<'_>) -> Result<(u32, Vec<(PReg, u32)>), String> {
     let mask = i.imm("mask")?;

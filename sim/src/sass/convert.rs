@@ -33,7 +33,10 @@ fn single(registers: &Registers, source: [Source; 2]) -> [u64; LANES] {
 fn map(i: &Fields<'_>, words: u8, read: Read, f: impl Fn(u64) -> u64 + 'static) -> Decoded {
     let d = i.dests("d", words)?;
     let b = match i.inst.slot_index("b") {
-        Some(slot) if i.inst.slot_width(slot) == 2 => i.words::<2>("b")?,
+        Some(slot) if i.inst.slot_width(slot) == 2 => match i.modifier(ModKind::SourceType) {
+            ".S64" | ".U64" => i.long("b")?,
+            _ => i.double("b")?,
+        },
         _ => [i.word("b")?; 2],
     };
     let action: Action = Box::new(move |registers, step| {

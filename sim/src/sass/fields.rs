@@ -114,6 +114,14 @@ impl<'a> Fields<'a> {
         Ok(words)
     }
 
+    /// A 64-bit integer source operand; an immediate is its upper half.
+    pub fn long(&self, name: &str) -> Result<[Source; 2], String> {
+        match self.operand(name)?.kind {
+            OperandKind::Imm(bits) => Ok([0, bits].map(|bits| plain(Origin::Value(bits)))),
+            _ => self.words::<2>(name),
+        }
+    }
+
     /// A binary64 source operand; an immediate is its upper half.
     pub fn double(&self, name: &str) -> Result<[Source; 2], String> {
         let operand = self.operand(name)?;

@@ -88,7 +88,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::RPCMOV_READ,
     Op::MOV_LANES,
     Op::FSWZADD,
-    Op::PLOP3_SIGN,
     Op::VIADD_16X2,
     Op::I2IP_NARROW,
     Op::I2F_F64_BYTE,
@@ -187,6 +186,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::SGXT | Op::USGXT => alu::sgxt,
         Op::BMSK | Op::UBMSK => alu::bmsk,
         Op::PLOP3 | Op::UPLOP3 => alu::plop3,
+        Op::PLOP3_SIGN | Op::UPLOP3_SIGN => alu::plop3_sign,
         Op::P2R => alu::p2r,
         Op::R2P => alu::r2p,
 

@@ -274,7 +274,7 @@ pub(super) fn merge(arch: Arch, figures: &mut Figures) {
 fn cells(arch: Arch) -> BTreeSet<Cell> {
     let mut cells = BTreeSet::new();
     for file in RegFile::ALL {
-        let ports = |holds: &dyn Fn(Op) -> bool| ports(|op| op.row().archs.contains(arch) && holds(op));
+        let ports = |holds: &dyn Fn(Op) -> bool| ports(file, |op| op.row().archs.contains(arch) && holds(op));
         let writers = ports(&|op| writes(arch, op, file));
         let settled = ports(&|op| writes(arch, op, file) && completion(arch, op) == Completion::Fixed);
         let readers = ports(&|op| reads(arch, op, file));
@@ -299,9 +299,13 @@ fn cells(arch: Arch) -> BTreeSet<Cell> {
     cells
 }
 
-/// The ports of the operations that hold, words of wide products together.
-fn ports(holds: impl Fn(Op) -> bool) -> BTreeSet<Port> {
-    Op::ALL.iter().filter(|&&op| holds(op)).map(|op| Port::of_class(op.row().latency)).collect()
+/// The ports of the operations that hold, for registers of a file, words of wide products together.
+fn ports(file: RegFile, holds: impl Fn(Op) -> bool) -> BTreeSet<Port> {
+    let port = |op: &Op| match (op, file) {
+        (Op::ELECT, RegFile::Ugpr) => Port::Umov,
+        _ => Port::of_class(op.row().latency),
+    };
+    Op::ALL.iter().filter(|&&op| holds(op)).map(port).collect()
 }
 
 /// The same with the high words of wide products by themselves.
