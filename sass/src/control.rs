@@ -145,6 +145,7 @@ impl Control {
 
     /// Whether the machine takes it. Whether the instruction has the reuse flags, and the scoreboards a
     /// use, is not looked at.
+    #[inline]
     pub fn check(&self) -> Result<(), Illegal> {
         if self.stall > Self::MAX_STALL {
             return Err(Illegal::StallRange(self.stall));
@@ -202,6 +203,7 @@ impl Control {
 
     /// Reads the 21 bits of the field, which leaves the PM bits 0; `decode(encode(c)) == c` for those without, and the
     /// other way round.
+    #[inline]
     pub fn decode(field: u32) -> Result<Control, Illegal> {
         let bits = |lo: u32, len: u32| (field >> lo & ((1 << len) - 1)) as u8;
         let barrier = |index: u8| match index {
@@ -232,6 +234,7 @@ impl Control {
     ///
     /// # Errors
     /// If the field is not legal.
+    #[inline]
     pub fn of_word(high: u64) -> Result<Control, Illegal> {
         let shift = Self::LOWEST_BIT - 64;
         let field = Control::decode((high >> shift & ((1 << Self::BITS) - 1)) as u32)?;

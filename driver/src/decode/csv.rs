@@ -32,7 +32,7 @@ pub(super) fn rows(source: &Source<'_>, piece: &Piece<'_>, out: &mut String) -> 
         out.push_str(&head);
         let _ = decimal(out, u64::from(row.offset));
         out.push(',');
-        text(out, row.text);
+        text(out, row.text());
         let Fields { stall, yields, read, write, wait, reuse, batch } = row.fields;
         let (read, write) = (read.map(u64::from), write.map(u64::from));
         let [stall, wait, reuse, batch] = [stall, wait, reuse, batch].map(|value| Some(u64::from(value)));

@@ -81,7 +81,7 @@ fn function_data(source: &Source<'_>, function: &Function<'_>) -> (Value, Undeco
         let scoreboard = |index: Option<u8>| index.map_or(-1, i32::from);
         let (read, write) = (scoreboard(read), scoreboard(write));
         let mut values =
-            json!([row.offset, row.text, stall, u8::from(yields), read, write, wait, reuse, batch]);
+            json!([row.offset, row.text(), stall, u8::from(yields), read, write, wait, reuse, batch]);
         if let (Some(note), Some(values)) = (row.note, values.as_array_mut()) {
             values.push(note.into());
         }

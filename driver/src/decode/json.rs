@@ -1,88 +1,121 @@
 //! JSON lines: an object an instruction.
 //!
-//! Written by hand, since the fields and their types are known: what rows of a function have in common is made once,
-//! numbers go without `write!`, and nothing is allocated for a row.
+//! Written by hand, since the fields and their types are known: what rows of a function have in common is made once, the text
+//! of each part of the control field once for each of its values, and nothing is allocated for a row.
 
-use ptxc_sass::text::number::{decimal, hex};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use ptxc_sass::Control;
+use ptxc_sass::text::number::{all_hex_digits, decimal_digits};
 
 use super::row::{Fields, Piece, Source, Undecoded};
 
+/// Whether a byte stands for itself in a string.
+fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
 /// Writes a string in quotes.
-fn string(out: &mut String, text: &str) {
-    out.push('"');
-    // Instructions hardly ever have such a character.
-    let mut kept = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.push_str(&text[kept..at]);
-        kept = at + 1;
-        match byte {
-            b'"' | b'\\' => {
-                out.push('\\');
-                out.push(char::from(byte));
-            }
-            _ => {
-                out.push_str("\\u");
-                let _ = hex(out, u128::from(byte), 4);
+fn string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    // Hardly any text has other bytes. To look at all of it is faster than to stop at the first.
+    if text.iter().fold(true, |plain, &byte| plain & is_plain(byte)) {
+        out.extend_from_slice(text);
+    } else {
+        for &byte in text {
+            match byte {
+                _ if is_plain(byte) => out.push(byte),
+                0x20.. => out.extend([b'\\', byte]),
+                _ => out.extend(format!("\\u{byte:04x}").bytes()),
             }
         }
     }
-    out.push_str(&text[kept..]);
-    out.push('"');
+    out.push(b'"');
 }
 
-fn number(out: &mut String, name: &str, value: u32) {
-    out.push_str(name);
-    let _ = decimal(out, u64::from(value));
+/// The texts of the control field, for each value of its bits.
+struct Texts {
+    /// Stall, yield, and the scoreboards that are set: bits 0 to 10.
+    front: Vec<Box<[u8]>>,
+    /// Scoreboards waited for, bits 11 to 16; then reuse flags or a batch code, bits 17 to 19, by the yield bit.
+    back: Vec<Box<[u8]>>,
 }
 
-fn scoreboard(out: &mut String, name: &str, value: Option<u8>) {
-    out.push_str(name);
-    out.push(match value {
-        Some(index) => char::from(b'0' + index),
-        None => return out.push_str("null"),
-    });
+impl Texts {
+    fn new() -> Texts {
+        let scoreboard = |index: Option<u8>| index.map_or("null".to_string(), |index| index.to_string());
+        let stalls = texts(
+            0..32,
+            |value| value,
+            |field| format!(",\"stall\":{},\"yield\":{}", field.stall, field.yields),
+        );
+        let set = texts(
+            0..64,
+            |value| value << 5,
+            |field| format!(",\"read\":{},\"write\":{}", scoreboard(field.read), scoreboard(field.write)),
+        );
+        let waits = texts(0..64, |value| value << 11, |field| format!(",\"wait\":{}", field.wait));
+        let upper = texts(
+            0..16,
+            |value| (value & 7) << 17 | (value >> 3) << 4,
+            |field| format!(",\"reuse\":{},\"batch\":{},\"word\":\"0x", field.reuse, field.batch),
+        );
+        Texts { front: products(&stalls, &set), back: products(&waits, &upper) }
+    }
+
+    fn front(&self, word: u128) -> &[u8] {
+        let field = (word >> Control::LOWEST_BIT) as usize;
+        self.front.get(field & 0x7ff).map_or(&[], |text| text)
+    }
+
+    fn back(&self, word: u128) -> &[u8] {
+        let field = (word >> Control::LOWEST_BIT) as usize;
+        let index = field >> 11 & 0x1ff | (field >> 4 & 1) << 9;
+        self.back.get(index).map_or(&[], |text| text)
+    }
 }
+
+/// A text for each value of some bits, which the first function moves to their places.
+fn texts(values: Range<u128>, place: impl Fn(u128) -> u128, text: impl Fn(Fields) -> String) -> Vec<String> {
+    values.map(|value| text(Fields::of_word(place(value) << Control::LOWEST_BIT))).collect()
+}
+
+/// All texts of two parts, of which the first has the lower bits.
+fn products(low: &[String], high: &[String]) -> Vec<Box<[u8]>> {
+    let pairs = high.iter().flat_map(|high| low.iter().map(move |low| (low, high)));
+    pairs.map(|(low, high)| [low.as_bytes(), high.as_bytes()].concat().into()).collect()
+}
+
+static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::new);
 
 /// Writes the rows of a piece.
-pub(super) fn rows(source: &Source<'_>, piece: &Piece<'_>, out: &mut String) -> Undecoded {
-    let mut head = String::from("{\"file\":");
-    string(&mut head, source.file);
+pub(super) fn rows(source: &Source<'_>, piece: &Piece<'_>, out: &mut Vec<u8>) -> Undecoded {
+    let mut head = b"{\"file\":".to_vec();
+    string(&mut head, source.file.as_bytes());
     if let Some(member) = &source.place.member {
-        head.push_str(",\"member\":");
-        string(&mut head, member);
+        head.extend_from_slice(b",\"member\":");
+        string(&mut head, member.as_bytes());
     }
-    number(&mut head, ",\"image\":", source.place.number);
-    head.push_str(",\"arch\":\"");
-    head.push_str(&source.arch.to_string());
-    head.push_str("\",\"function\":");
-    string(&mut head, &piece.function.name);
-    head.push_str(",\"offset\":");
+    head.extend(format!(",\"image\":{},\"arch\":\"{}\"", source.place.number, source.arch).bytes());
+    head.extend_from_slice(b",\"function\":");
+    string(&mut head, piece.function.name.as_bytes());
+    head.extend_from_slice(b",\"offset\":");
+    let texts = &*TEXTS;
     piece.rows(source.arch, |row| {
-        out.push_str(&head);
-        let _ = decimal(out, u64::from(row.offset));
-        out.push_str(",\"instruction\":");
+        out.extend_from_slice(&head);
+        out.extend_from_slice(decimal_digits(u64::from(row.offset), &mut [0; 20]));
+        out.extend_from_slice(b",\"instruction\":");
         string(out, row.text);
-        let Fields { stall, yields, read, write, wait, reuse, batch } = row.fields;
-        number(out, ",\"stall\":", u32::from(stall));
-        out.push_str(if yields { ",\"yield\":true" } else { ",\"yield\":false" });
-        scoreboard(out, ",\"read\":", read);
-        scoreboard(out, ",\"write\":", write);
-        number(out, ",\"wait\":", u32::from(wait));
-        number(out, ",\"reuse\":", u32::from(reuse));
-        number(out, ",\"batch\":", u32::from(batch));
-        out.push_str(",\"word\":\"0x");
-        let _ = hex(out, row.word, 32);
-        match row.note {
-            None => out.push_str("\"}\n"),
-            Some(note) => {
-                out.push_str("\",\"note\":");
-                string(out, note);
-                out.push_str("}\n");
-            }
+        out.extend_from_slice(texts.front(row.word));
+        out.extend_from_slice(texts.back(row.word));
+        out.extend_from_slice(&all_hex_digits(row.word));
+        out.push(b'"');
+        if let Some(note) = row.note {
+            out.extend_from_slice(b",\"note\":");
+            string(out, note.as_bytes());
         }
+        out.extend_from_slice(b"}\n");
     })
 }
 
@@ -93,9 +126,9 @@ mod tests {
     #[test]
     fn strings_are_read_back() {
         for text in ["", "a", "\"x\\\n\u{1f}é\"", "BRX R2 (*\"BRANCH_TARGETS .L_x_0\"*)"] {
-            let mut out = String::new();
-            string(&mut out, text);
-            assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+            let mut out = Vec::new();
+            string(&mut out, text.as_bytes());
+            assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
         }
     }
 }

@@ -99,7 +99,7 @@ impl Columns {
             columns.arch.push(arch.clone());
             columns.function.push(function.clone());
             columns.offset.push(row.offset.cast_signed());
-            columns.instruction.push(ByteArray::from(row.text));
+            columns.instruction.push(ByteArray::from(row.text()));
             columns.stall.push(i32::from(fields.stall));
             columns.yields.push(fields.yields);
             columns.read.push(fields.read.map(i32::from));

@@ -12,7 +12,7 @@ use super::row::{Piece, Undecoded};
 
 /// Instructions in a batch.
 pub(super) const BATCH: usize = 1 << 12;
-/// Batches that are rendered before they are written.
+/// Batches that are rendered before they are written; their memory is used again for the next ones.
 const WINDOW: usize = 64;
 
 /// Cuts functions into batches.
@@ -41,29 +41,54 @@ pub(super) fn batches<'a>(functions: &'a [Function<'a>]) -> Vec<Vec<Piece<'a>>> 
 }
 
 /// Renders all pieces and writes what comes out, in order; what is said of each piece's words that are no instructions.
-pub(super) fn write<'a>(
+pub(super) fn write<'a, T>(
     functions: &'a [Function<'a>],
     out: &mut dyn Write,
-    render: impl Fn(&Piece<'_>, &mut String) -> Undecoded + Sync,
+    render: impl Fn(&Piece<'_>, &mut T) -> Undecoded + Sync,
     note: &mut dyn FnMut(&Function<'_>, Undecoded),
-) -> std::io::Result<()> {
-    for window in batches(functions).chunks(WINDOW) {
-        let rendered: Vec<(String, Vec<Undecoded>)> = window
-            .par_iter()
-            .map(|batch| {
-                let mut text = String::new();
-                let undecoded = batch.iter().map(|piece| render(piece, &mut text)).collect();
-                (text, undecoded)
-            })
-            .collect();
-        for (batch, (text, undecoded)) in window.iter().zip(rendered) {
-            out.write_all(text.as_bytes())?;
-            for (piece, undecoded) in batch.iter().zip(undecoded) {
+) -> std::io::Result<()>
+where
+    T: Text,
+{
+    let batches = batches(functions);
+    let mut window: Vec<(T, Vec<Undecoded>)> = Vec::new();
+    window.resize_with(batches.len().min(WINDOW), Default::default);
+    for batches in batches.chunks(WINDOW) {
+        let render = |(batch, (text, undecoded)): (&Vec<Piece<'_>>, &mut (T, Vec<Undecoded>))| {
+            text.clear();
+            undecoded.extend(batch.iter().map(|piece| render(piece, text)));
+        };
+        match batches {
+            // Other threads would only have to be told of it.
+            [batch] => window.iter_mut().take(1).for_each(|into| render((batch, into))),
+            _ => batches.par_iter().zip(&mut window).for_each(render),
+        }
+        for (batch, (text, undecoded)) in batches.iter().zip(&mut window) {
+            out.write_all(text.as_ref())?;
+            for (piece, undecoded) in batch.iter().zip(undecoded.drain(..)) {
                 note(piece.function, undecoded);
             }
         }
     }
     Ok(())
+}
+
+/// What rows are rendered to.
+pub(super) trait Text: AsRef<[u8]> + Default + Send {
+    /// Makes it empty and keeps its memory.
+    fn clear(&mut self);
+}
+
+impl Text for String {
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+impl Text for Vec<u8> {
+    fn clear(&mut self) {
+        self.clear();
+    }
 }
 
 #[cfg(test)]

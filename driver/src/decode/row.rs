@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use ptxc_sass::container::{Function, Place};
-use ptxc_sass::text::number::hex;
-use ptxc_sass::text::write_inst;
+use ptxc_sass::text::number::all_hex_digits;
+use ptxc_sass::text::push_inst;
 use ptxc_sass::{Arch, Coded, Control, bits};
 
 /// What the rows of an image have in common.
@@ -47,7 +47,8 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    fn of_word(word: u128) -> Fields {
+    /// Those of a word.
+    pub(super) fn of_word(word: u128) -> Fields {
         let field = (word >> Control::LOWEST_BIT) as u32;
         let bits = |lo: u32, len: u32| (field >> lo & ((1 << len) - 1)) as u8;
         let scoreboard = |index: u8| (index != 7).then_some(index);
@@ -74,11 +75,18 @@ pub(super) struct Row<'t> {
     /// Its control field.
     pub(super) fields: Fields,
     /// Its text; the word as data where it is no instruction.
-    pub(super) text: &'t str,
+    pub(super) text: &'t [u8],
     /// Why it is none.
     pub(super) note: Option<&'t str>,
     /// The instruction itself.
     pub(super) coded: Option<&'t Coded>,
+}
+
+impl<'t> Row<'t> {
+    /// Its text.
+    pub(super) fn text(&self) -> &'t str {
+        std::str::from_utf8(self.text).unwrap_or_default()
+    }
 }
 
 /// Words that are no instructions.
@@ -103,16 +111,14 @@ impl Piece<'_> {
     pub(super) fn rows(&self, arch: Arch, mut each: impl FnMut(&Row<'_>)) -> Undecoded {
         let mut undecoded = Undecoded::default();
         // One buffer for all: nothing is allocated for an instruction.
-        let (mut text, mut note) = (String::new(), String::new());
+        let (mut text, mut note, mut coded) = (Vec::new(), String::new(), bits::blank());
         for (offset, word) in self.function.words(self.range.clone()) {
             text.clear();
             note.clear();
-            let decoded = bits::decode(word, offset, arch);
-            let coded = match &decoded {
-                Ok(coded) => {
-                    let written = write_inst(&mut text, &coded.inst, coded.control.reuse, &[], arch);
-                    written.expect("a string takes everything");
-                    Some(coded)
+            let coded = match bits::decode_into(word, offset, arch, &mut coded) {
+                Ok(()) => {
+                    push_inst(&mut text, &coded.inst, coded.control.reuse, &[], arch);
+                    Some(&coded)
                 }
                 Err(why) => {
                     data(&mut text, word);
@@ -130,9 +136,8 @@ impl Piece<'_> {
 }
 
 /// A word that is no instruction, as two of 64 bits.
-fn data(text: &mut String, word: u128) {
-    for (before, half) in [(".dword 0x", word as u64), (", 0x", (word >> 64) as u64)] {
-        text.push_str(before);
-        hex(text, u128::from(half), 16).expect("a string takes everything");
-    }
+fn data(text: &mut Vec<u8>, word: u128) {
+    let digits = all_hex_digits(word);
+    let (high, low) = digits.split_at(digits.len() / 2);
+    text.extend([b".dword 0x", low, b", 0x", high].concat());
 }

@@ -93,9 +93,9 @@ impl Table {
         self.paint(out, DIM, &format!("{offset:>6}"));
         out.push_str("  ");
         if row.note.is_some() {
-            self.paint(out, RED, row.text);
+            self.paint(out, RED, row.text());
         } else {
-            self.instruction(row.text, out);
+            self.instruction(row.text(), out);
         }
         let pad = width.saturating_sub(row.text.len());
         let Fields { stall, yields, read, write, wait, reuse, batch } = row.fields;

@@ -5,14 +5,15 @@ use smallvec::SmallVec;
 use super::GUARD;
 use super::encode::{SCOREBOARDS, zero_is_wide};
 use super::error::DecodeError;
-use super::pattern::{Pattern, Patterns, SlotField};
+use super::field::SlotField;
+use super::pattern::{Pattern, Patterns};
 use crate::arch::Arch;
 use crate::control::{Control, Illegal};
 use crate::inst::{Guard, Inst, Mods};
 use crate::operand::{Address, HalfSelect, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile};
-use crate::table::{AddressPlace, Bits, ImmFormat, ModKind, Place, Shape, Slot, SpecialReg};
+use crate::table::{AddressPlace, Bits, ImmFormat, Op, Place, Shape, Slot, SpecialReg};
 
 /// The instruction of a word. `offset` is where it lies in its section, in bytes: branch targets are relative to it, and
 /// come out as [places in the code](OperandKind::Code).
@@ -20,12 +21,29 @@ use crate::table::{AddressPlace, Bits, ImmFormat, ModKind, Place, Shape, Slot, S
 /// # Errors
 /// If the architecture has no such instruction, or the control field is not legal.
 pub fn decode(word: u128, offset: u32, arch: Arch) -> Result<Coded, DecodeError> {
+    let mut coded = blank();
+    decode_into(word, offset, arch, &mut coded)?;
+    Ok(coded)
+}
+
+/// An instruction for [`decode_into`].
+pub fn blank() -> Coded {
+    let inst = Inst { op: Op::NOP, guard: None, mods: Mods::default(), operands: SmallVec::new() };
+    Coded { inst, control: Control::plain(), loc: u32::MAX }
+}
+
+/// The same as [`decode`] in place of another instruction: who decodes many need not move each. Its source location is left
+/// as it is.
+///
+/// # Errors
+/// As for [`decode`]; then the instruction is an arbitrary one.
+pub fn decode_into(word: u128, offset: u32, arch: Arch, coded: &mut Coded) -> Result<(), DecodeError> {
     let opcode = (word & 0xfff) as u16;
     let mut is_known = false;
     for pattern in Patterns::of(arch).of_code(opcode) {
         is_known = true;
         if word & pattern.constant == pattern.value
-            && let Some(inst) = fields(pattern, word, offset, arch)
+            && read(pattern, word, offset, arch, &mut coded.inst).is_some()
         {
             let mut control = Control::of_word((word >> 64) as u64).map_err(DecodeError::Control)?;
             match pattern.kept.is_none() {
@@ -37,39 +55,56 @@ pub fn decode(word: u128, offset: u32, arch: Arch) -> Result<Coded, DecodeError>
                 false if pattern.kept.get(word) != 0 => control.reuse |= Control::LAST_REUSE,
                 false => {}
             }
-            pattern.check_control(&control, &inst, arch).map_err(DecodeError::Control)?;
-            return Ok(Coded { inst, control, loc: u32::MAX });
+            pattern.check_control(&control, coded.inst.mods).map_err(DecodeError::Control)?;
+            coded.control = control;
+            return Ok(());
         }
     }
     Err(if is_known { DecodeError::Fields(opcode, arch) } else { DecodeError::Opcode(opcode, arch) })
 }
 
-/// Reads the fields of a pattern.
-fn fields(pattern: &Pattern, word: u128, offset: u32, arch: Arch) -> Option<Inst<PReg>> {
-    let row = pattern.op.row();
-    let mut mods = Mods::default();
+/// Reads the fields of a pattern into an instruction, whatever that was before; `None` where the word has no such fields.
+fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<PReg>) -> Option<()> {
+    let row = pattern.row;
+    inst.op = pattern.op;
+    inst.mods = Mods::default();
+    inst.operands.clear();
     for field in &pattern.mods {
-        for (&position, &value) in field.positions.iter().zip(field.get(word)?) {
-            mods.set(usize::from(position), value);
-        }
+        field.read(word, &mut inst.mods)?;
     }
-    let guard = if pattern.has_guard { guard(word, row.guard)? } else { None };
-    let mut inst = Inst { op: pattern.op, guard, mods, operands: SmallVec::new() };
-    let is_extended = inst.modifier(ModKind::Extended) == ".E";
+    inst.guard = if pattern.has_guard { guard(word, row.guard)? } else { None };
     for (slot, field) in row.slots.iter().zip(&pattern.slots) {
-        let kind = match field.place {
-            Place::Number(bits, _) => number(slot, field, bits, word)?,
-            Place::Complement(bits, _) => {
-                register(u64::from(field.file.count()).checked_sub(bits.get(word))?, field.file)
+        // Each kind of operand is pushed by itself: that writes its parts to where they stay, and what is written in parts is
+        // slow to copy.
+        let operands = &mut inst.operands;
+        let mut push = |kind| operands.push(Operand { kind, flags: OperandFlags::default() });
+        match field.place {
+            Place::Number(bits, _) if field.is_register => {
+                let index = bits.get(word) as u8;
+                match index < field.file.count() {
+                    true => push(OperandKind::Reg(PReg::new(field.file, index))),
+                    false => push(OperandKind::Zero(field.file)),
+                }
             }
-            Place::Split(low, high) => OperandKind::Imm((low.get(word) | high.get(word) << low.len) as u32),
-            Place::Constant { index, offset, bank } => constant(slot, field, word, [index, offset, bank])?,
-            Place::Absent => slot.default_operand().kind,
+            Place::Number(bits, _) => push(number(slot, field, bits, word)?),
+            Place::Complement(bits, _) => {
+                push(register(u64::from(field.file.count()).checked_sub(bits.get(word))?, field.file));
+            }
+            Place::Split(low, high) => {
+                push(OperandKind::Imm((low.get(word) | high.get(word) << low.len) as u32));
+            }
+            Place::Constant { index, offset, bank } if index.is_none() => {
+                push(OperandKind::Const { bank: bank.get(word) as u8, offset: offset.get(word) as u32 });
+            }
+            Place::Constant { index, offset, bank } => {
+                push(indexed_constant(slot, field, word, [index, offset, bank])?);
+            }
+            Place::Absent => push(slot.default_operand().kind),
             Place::Address(place) => {
                 let mut address = address(place, field.shape, word);
                 address.wide = match place.wide.get(word) {
                     _ if place.wide.is_none() || field.shape != Shape::AddressUniform => {
-                        slot.address_is_wide(is_extended)
+                        slot.address_is_wide(pattern.is_extended(inst.mods))
                     }
                     wide if address.base.is_none() && (wide != 0) != zero_is_wide(arch) => return None,
                     wide => wide != 0,
@@ -87,38 +122,31 @@ fn fields(pattern: &Pattern, word: u128, offset: u32, arch: Arch) -> Option<Inst
                 {
                     return None;
                 }
-                OperandKind::Mem(address)
+                push(OperandKind::Mem(address));
             }
             Place::Target { bits, low, shift } => {
                 let distance = (bits.get_signed(word) << low.len | low.get(word) as i64) << shift;
                 if field.shape == Shape::Immediate {
-                    OperandKind::Imm(i32::try_from(distance).ok()? as u32)
+                    push(OperandKind::Imm(i32::try_from(distance).ok()? as u32));
                 } else {
                     let target = distance + i64::from(offset) + i64::from(Program::INST_BYTES);
-                    OperandKind::Code(i32::try_from(target).ok()?)
+                    push(OperandKind::Code(i32::try_from(target).ok()?));
                 }
             }
-            Place::Repeats(name) => inst.operands.get(row.slot(name)?)?.kind,
+            Place::Repeats(name) => {
+                let first = operands.get(row.slot(name)?)?.kind;
+                operands.push(Operand { kind: first, flags: OperandFlags::default() });
+            }
             Place::Source(..) | Place::Nowhere => return None,
-        };
-        let is_own = !matches!(field.place, Place::Repeats(_));
-        if matches!(kind, OperandKind::Zero(_)) && slot.never_zero.contains(arch) && is_own {
+        }
+        if field.has_signs {
+            inst.operands.last_mut()?.flags = flags(slot, field, word)?;
+        }
+        if !field.is_free && !field.takes(inst.operands.last()?, inst.mods) {
             return None;
         }
-        let operand = Operand { kind, flags: flags(slot, field, word)? };
-        if let Some(modifier) = slot.hidden_with
-            && operand != slot.default_operand()
-            && inst.has(modifier)
-        {
-            return None;
-        }
-        // What looks like nothing has the form of nothing.
-        if slot.is_empty_at_default && field.shape != Shape::Absent && operand == slot.default_operand() {
-            return None;
-        }
-        inst.operands.push(operand);
     }
-    Some(inst)
+    Some(())
 }
 
 /// The guard of a word: `Some(None)` for `@PT`. `@!PT`, which never holds, is that of rows of its own.
@@ -162,16 +190,13 @@ fn number(slot: &Slot, field: &SlotField, bits: Bits, word: u128) -> Option<Oper
     })
 }
 
-fn constant(
+fn indexed_constant(
     slot: &Slot,
     field: &SlotField,
     word: u128,
     [index, offset, bank]: [Bits; 3],
 ) -> Option<OperandKind<PReg>> {
     let bank = bank.get(word) as u8;
-    if index.is_none() {
-        return Some(OperandKind::Const { bank, offset: offset.get(word) as u32 });
-    }
     let byte = offset.get_signed(word);
     match optional_register(index.get(word), field.file_of_index(slot)) {
         Some(index) => Some(OperandKind::IndexedConst { bank, index, offset: byte as i32 }),

@@ -2,14 +2,15 @@
 
 use super::GUARD;
 use super::error::EncodeError;
-use super::pattern::{Pattern, Patterns, SlotField};
+use super::field::SlotField;
+use super::pattern::{Pattern, Patterns};
 use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Guard;
 use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::table::{AddressPlace, Bits, Halves, ImmFormat, ModKind, Place, Shape, Signs, Slot};
+use crate::table::{AddressPlace, Bits, Halves, ImmFormat, Place, Shape, Signs, Slot};
 
 /// The bits of an instruction.
 ///
@@ -35,7 +36,7 @@ pub fn encode(
     let first = fitting.clone().next();
     let pattern = fitting.find(|pattern| pattern.has_codes(inst.mods)).or(first);
     let pattern = pattern.ok_or(EncodeError::Form(name, arch))?;
-    pattern.check_control(&coded.control, inst, arch).map_err(EncodeError::Control)?;
+    pattern.check_control(&coded.control, inst.mods).map_err(EncodeError::Control)?;
     let mut control = coded.control;
     let mut word = pattern.value;
     if !pattern.kept.is_none() && control.reuse & Control::LAST_REUSE != 0 {
@@ -47,7 +48,7 @@ pub fn encode(
     for field in &pattern.mods {
         let position = usize::from(field.positions[0]);
         let text = || row.mods[position].values[usize::from(inst.mods.get(position))];
-        word |= field.put(&field.values(inst.mods)).ok_or_else(|| EncodeError::Modifier(name, text()))?;
+        word |= field.put(inst.mods).ok_or_else(|| EncodeError::Modifier(name, text()))?;
     }
     for ((slot, field), operand) in row.slots.iter().zip(&pattern.slots).zip(&inst.operands) {
         let bits = match operand.kind {
@@ -67,7 +68,7 @@ pub fn encode(
         word |= bits.ok_or(EncodeError::Operand(name, slot.name))?;
     }
     // An address whose width nothing says has that of the instruction.
-    let is_extended = inst.modifier(ModKind::Extended) == ".E";
+    let is_extended = pattern.is_extended(inst.mods);
     for ((slot, field), operand) in row.slots.iter().zip(&pattern.slots).zip(&inst.operands) {
         if let (Place::Address(place), OperandKind::Mem(address)) = (field.place, operand.kind)
             && (place.wide.is_none() || field.shape != Shape::AddressUniform)

@@ -20,9 +20,10 @@
 mod decode;
 mod encode;
 mod error;
+mod field;
 mod pattern;
 
-pub use decode::decode;
+pub use decode::{blank, decode, decode_into};
 pub use encode::encode;
 pub use error::{DecodeError, EncodeError};
 
@@ -51,7 +52,8 @@ pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
     let patterns = pattern::Patterns::of(arch).of_op(op);
     let of_slot = |pattern: &pattern::Pattern| {
         let index = op.row().slot(slot.name)?;
-        match (pattern.slots[index].shape, pattern.slots[index].place) {
+        let field = pattern.slots.get(index)?;
+        match (field.shape, field.place) {
             (Shape::AddressUniform | Shape::AddressDescribed, _) => None,
             (_, Place::Address(place)) => Some(place.offset.len),
             _ => None,

@@ -4,19 +4,22 @@ use std::sync::LazyLock;
 
 use smallvec::SmallVec;
 
-use super::GUARD;
+use super::field::{ModField, SlotField};
+use super::{GUARD, OPERATION};
 use crate::arch::Arch;
 use crate::control::{Control, Illegal};
-use crate::inst::{Inst, Mods};
+use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, RegFile, Register};
 use crate::table::{
-    Bits, Fixed, Form, FormCode, Joint, Kinds, ModKind, Modifier, Op, Place, Row, Shape, Signs, Slot,
+    Bits, Fixed, Form, FormCode, Joint, Kinds, ModKind, Modifier, Op, Place, Row, Shape, Slot,
 };
 
 /// A row in one form on one architecture.
 pub(crate) struct Pattern {
     pub(crate) op: Op,
+    /// Its row.
+    pub(crate) row: &'static Row,
     /// The slots that decide on the form, and their shapes; by index.
     when: SmallVec<[(u8, Shape); 2]>,
     /// The bits that are no field: opcode, fixed bits, and all that nothing names.
@@ -26,87 +29,23 @@ pub(crate) struct Pattern {
     /// One for each slot of the row that is not repeated.
     pub(crate) slots: Vec<SlotField>,
     pub(crate) mods: Vec<ModField>,
+    /// The modifier that makes addresses 64 bits, by position and value.
+    extended: Option<(u8, u8)>,
     /// The reuse flags that the slots have.
     reuse: u8,
+    /// Those of slots whose place a modifier may take, and the indices of the slots.
+    hidden_reuse: Vec<(u8, u8)>,
     /// The place of the highest of them, if that is outside the control field.
     pub(crate) kept: Bits,
     /// Whether the guard is a field, and not constant.
     pub(crate) has_guard: bool,
 }
 
-/// Where a slot is in a pattern.
-pub(crate) struct SlotField {
-    pub(crate) shape: Shape,
-    /// The file of a register in it.
-    pub(crate) file: RegFile,
-    /// The place in this form: never [`Place::Source`].
-    pub(crate) place: Place,
-    /// The signs that it takes here.
-    pub(crate) signs: Signs,
-}
-
-/// One field for one or several modifiers.
-pub(crate) struct ModField {
-    bits: [Bits; 3],
-    /// The positions of the modifiers in the row.
-    pub(crate) positions: SmallVec<[u8; 3]>,
-    /// For each combination of values, in the order of `positions`, its code.
-    codes: Vec<(SmallVec<[u8; 3]>, u16)>,
-    /// For each code the index of the combination.
-    by_code: Vec<u16>,
-}
+/// The value of [`ModKind::Extended`] with which addresses are 64 bits.
+const EXTENDED: &str = ".E";
 
 /// Where, before sm_90, the reuse flag is that the control field has no place for.
 const KEPT: Bits = Bits::new(50, 1);
-
-const NO_COMBINATION: u16 = u16::MAX;
-
-impl ModField {
-    fn new(bits: [Bits; 3], positions: SmallVec<[u8; 3]>, codes: Vec<(SmallVec<[u8; 3]>, u16)>) -> ModField {
-        let mut by_code = vec![NO_COMBINATION; 1 << bits.iter().map(|bits| bits.len).sum::<u8>()];
-        for (index, &(_, code)) in codes.iter().enumerate() {
-            by_code[usize::from(code)] = index as u16;
-        }
-        ModField { bits, positions, codes, by_code }
-    }
-
-    /// The values that a word has, in the order of the positions.
-    pub(crate) fn get(&self, word: u128) -> Option<&[u8]> {
-        let (mut code, mut len) = (0, 0);
-        for bits in self.bits {
-            code |= bits.get(word) << len;
-            len += bits.len;
-        }
-        let index = self.by_code[code as usize];
-        self.codes.get(usize::from(index)).map(|(values, _)| &values[..])
-    }
-
-    /// The values that an instruction has, in the order of the positions.
-    pub(crate) fn values(&self, mods: Mods) -> SmallVec<[u8; 3]> {
-        self.positions.iter().map(|&position| mods.get(usize::from(position))).collect()
-    }
-
-    /// The bits of a combination of values.
-    pub(crate) fn put(&self, values: &[u8]) -> Option<u128> {
-        let (_, code) = self.codes.iter().find(|(known, _)| known[..] == *values)?;
-        let (mut code, mut word) = (u64::from(*code), 0);
-        for bits in self.bits {
-            word |= bits.put(code & ((1 << bits.len) - 1))?;
-            code >>= bits.len;
-        }
-        (code == 0).then_some(word)
-    }
-
-    fn mask(&self) -> u128 {
-        self.bits.iter().fold(0, |mask, bits| mask | bits.mask())
-    }
-
-    /// Its mask and its bits, if it has one combination of values only.
-    fn settled(&self) -> Option<(u128, u128)> {
-        let [(values, _)] = &self.codes[..] else { return None };
-        Some((self.mask(), self.put(values)?))
-    }
-}
 
 /// The shape of an operand in a slot.
 fn shape_of(operand: &Operand<PReg>, slot: &Slot) -> Shape {
@@ -127,7 +66,7 @@ fn shape_of(operand: &Operand<PReg>, slot: &Slot) -> Shape {
 }
 
 /// The file whose registers a slot takes, the general one before the uniform one.
-fn main_file(slot: &Slot) -> RegFile {
+pub(super) fn main_file(slot: &Slot) -> RegFile {
     let files = [RegFile::Gpr, RegFile::Pred, RegFile::Ugpr, RegFile::Upred];
     files.into_iter().find(|&file| slot.kinds.contains(Kinds::of_file(file))).unwrap_or(RegFile::Gpr)
 }
@@ -183,14 +122,36 @@ impl Pattern {
         for (index, slot) in row.slots.iter().enumerate().filter(|(_, slot)| !slot.repeated) {
             let listed = when.iter().find(|&&(decides, _)| usize::from(decides) == index);
             let shape = listed.map_or_else(|| plain_shape(slot), |&(_, shape)| shape);
-            slots.push(SlotField::new(slot, shape, place_in(row, slot, form))?);
+            slots.push(SlotField::new(row, slot, shape, place_in(row, slot, form), arch)?);
         }
         let mods = mod_fields(row, form, arch)?;
         let flags = row.slots.iter().zip(&slots).filter_map(|(slot, field)| field.reuse(slot, arch));
         let reuse = flags.fold(0, |mask, flag| mask | 1 << flag);
         let kept = if reuse > 7 && arch < Arch::Sm90 { KEPT } else { Bits::NONE };
-        let mut pattern =
-            Pattern { op, when, constant: 0, value: 0, slots, mods, reuse, kept, has_guard: true };
+        let position = row.mods.iter().position(|modifier| modifier.kind == ModKind::Extended);
+        let extended = position.and_then(|position| {
+            let value = row.mods[position].values.iter().position(|&value| value == EXTENDED)?;
+            Some((position as u8, value as u8))
+        });
+        let hidden_reuse = (0u8..).zip(row.slots.iter().zip(&slots));
+        let hidden_reuse = hidden_reuse.filter(|(_, (slot, _))| slot.hidden_with.is_some());
+        let hidden_reuse = hidden_reuse
+            .filter_map(|(index, (slot, field))| Some((field.reuse(slot, arch)?, index)))
+            .collect();
+        let mut pattern = Pattern {
+            op,
+            row,
+            when,
+            constant: 0,
+            value: 0,
+            slots,
+            mods,
+            extended,
+            reuse,
+            hidden_reuse,
+            kept,
+            has_guard: true,
+        };
         pattern.close(row, form, arch);
         Some(pattern)
     }
@@ -221,8 +182,7 @@ impl Pattern {
 
     /// The fields, each with a name for messages.
     pub(crate) fn field_masks(&self) -> impl Iterator<Item = (&'static str, u128)> + '_ {
-        let row = self.op.row();
-        let slots = row.slots.iter().zip(&self.slots);
+        let slots = self.row.slots.iter().zip(&self.slots);
         let slots = slots.map(|(slot, field)| (slot.name, field.mask()));
         let mods = self.mods.iter().map(|field| ("a modifier", field.mask()));
         slots.chain(mods).chain([("a reuse flag", self.kept.mask())])
@@ -230,7 +190,7 @@ impl Pattern {
 
     /// Whether it is the form for these values of modifiers.
     pub(crate) fn has_codes(&self, mods: Mods) -> bool {
-        self.mods.iter().all(|field| field.put(&field.values(mods)).is_some())
+        self.mods.iter().all(|field| field.put(mods).is_some())
     }
 
     /// Whether an instruction of the pattern can have this control field: the scoreboards that its row can name, and
@@ -238,33 +198,34 @@ impl Pattern {
     ///
     /// # Errors
     /// With what it lacks.
-    pub(crate) fn check_control(
-        &self,
-        control: &Control,
-        inst: &Inst<PReg>,
-        arch: Arch,
-    ) -> Result<(), Illegal> {
-        let row = self.op.row();
+    #[inline]
+    pub(crate) fn check_control(&self, control: &Control, mods: Mods) -> Result<(), Illegal> {
+        let scoreboards = self.row.scoreboards;
         match (control.write_barrier, control.read_barrier) {
-            (Some(index), _) if !row.scoreboards.write => return Err(Illegal::WriteScoreboard(index)),
-            (_, Some(index)) if !row.scoreboards.read => return Err(Illegal::ReadScoreboard(index)),
-            _ if control.wait_mask != 0 && !row.scoreboards.waits => return Err(Illegal::Waits),
+            (Some(index), _) if !scoreboards.write => return Err(Illegal::WriteScoreboard(index)),
+            (_, Some(index)) if !scoreboards.read => return Err(Illegal::ReadScoreboard(index)),
+            _ if control.wait_mask != 0 && !scoreboards.waits => return Err(Illegal::Waits),
             _ if control.reuse == 0 => return Ok(()),
             _ => {}
         }
-        let hidden = row.slots.iter().zip(&self.slots);
-        let hidden = hidden.filter(|(slot, _)| slot.hidden_with.is_some_and(|text| inst.has(text)));
-        let hidden = hidden.filter_map(|(slot, field)| field.reuse(slot, arch));
-        let allowed = hidden.fold(self.reuse, |mask, flag| mask & !(1 << flag));
+        let hidden = self.hidden_reuse.iter().filter(|&&(_, index)| {
+            self.slots.get(usize::from(index)).is_some_and(|field| field.is_hidden(mods))
+        });
+        let allowed = hidden.fold(self.reuse, |mask, (flag, _)| mask & !(1 << flag));
         match control.reuse & !allowed {
             0 => Ok(()),
             others => Err(Illegal::ReuseFlags(others)),
         }
     }
 
+    /// Whether addresses are 64 bits with these modifiers.
+    pub(crate) fn is_extended(&self, mods: Mods) -> bool {
+        self.extended.is_some_and(|(position, value)| mods.get(usize::from(position)) == value)
+    }
+
     /// Whether it is the form for these operands.
     pub(crate) fn fits(&self, operands: &[Operand<PReg>]) -> bool {
-        let row = self.op.row();
+        let row = self.row;
         self.when.iter().all(|&(index, shape)| {
             let index = usize::from(index);
             operands.get(index).is_some_and(|operand| shape_of(operand, &row.slots[index]) == shape)
@@ -347,98 +308,28 @@ fn mod_fields(row: &Row, form: Option<&Form>, arch: Arch) -> Option<Vec<ModField
     Some(fields)
 }
 
-impl SlotField {
-    fn new(slot: &Slot, shape: Shape, place: Place) -> Option<SlotField> {
-        let main = main_file(slot);
-        let file = match (shape, main) {
-            (Shape::Uniform, RegFile::Gpr) => RegFile::Ugpr,
-            (Shape::Uniform, RegFile::Pred) => RegFile::Upred,
-            _ => main,
-        };
-        let (place, signs) = match place {
-            Place::Nowhere => return None,
-            _ if shape == Shape::Absent => (Place::Absent, Signs::NONE),
-            Place::Number(_, signs) | Place::Complement(_, signs) => (place, signs),
-            Place::Source(bits, signs) => {
-                let place = match shape {
-                    Shape::Register => Place::Number(bits, signs),
-                    Shape::Uniform => Place::Number(Place::UNIFORM, signs),
-                    Shape::Immediate => Place::Number(Place::WIDE, signs),
-                    _ => {
-                        let (offset, bank) = (Place::CONSTANT_OFFSET, Place::CONSTANT_BANK);
-                        Place::Constant { index: Bits::NONE, offset, bank }
-                    }
-                };
-                (place, signs)
-            }
-            other => (other, Signs::NONE),
-        };
-        // The numbers of uniform registers have 6 bits wherever they stand.
-        let place = match place {
-            Place::Number(bits, signs) if file == RegFile::Ugpr && shape != Shape::Immediate => {
-                Place::Number(Bits::new(bits.lo, bits.len.min(6)), signs)
-            }
-            place => place,
-        };
-        let signs = if shape == Shape::Immediate { Signs::NONE } else { signs };
-        let signs = Signs {
-            neg: if slot.neg || slot.not { signs.neg } else { Bits::NONE },
-            abs: if slot.abs { signs.abs } else { Bits::NONE },
-            half: if slot.halves == crate::table::Halves::None { Bits::NONE } else { signs.half },
-        };
-        Some(SlotField { shape, file, place, signs })
-    }
-
-    /// The reuse flag that a register in it has.
-    fn reuse(&self, slot: &Slot, arch: Arch) -> Option<u8> {
-        let has_flag = self.shape == Shape::Register && slot.reuse_on.contains(arch);
-        slot.reuse.filter(|_| has_flag)
-    }
-
-    /// The file of the register part of an indexed constant.
-    pub(crate) fn file_of_index(&self, slot: &Slot) -> RegFile {
-        if slot.kinds.contains(Kinds::CONST_AT_UR) { RegFile::Ugpr } else { RegFile::Gpr }
-    }
-
-    fn mask(&self) -> u128 {
-        let place = match self.place {
-            Place::Nowhere | Place::Absent | Place::Repeats(_) => 0,
-            Place::Number(bits, _) | Place::Complement(bits, _) | Place::Source(bits, _) => bits.mask(),
-            Place::Target { bits, low, .. } => bits.mask() | low.mask(),
-            Place::Split(low, high) => low.mask() | high.mask(),
-            Place::Constant { index, offset, bank } => index.mask() | offset.mask() | bank.mask(),
-            Place::Address(at) => {
-                let uniform = if self.shape == Shape::Address { 0 } else { at.uniform.mask() };
-                let wide = if self.shape == Shape::AddressUniform { at.wide.mask() } else { 0 };
-                at.base.mask() | wide | at.scale.mask() | at.offset.mask() | uniform
-            }
-        };
-        place | self.signs.neg.mask() | self.signs.abs.mask() | self.signs.half.mask()
-    }
-}
-
 /// The patterns of an architecture.
 pub(crate) struct Patterns {
     /// By operation, in table order.
     patterns: Vec<Pattern>,
     /// For each operation the range of its patterns.
     of_op: Vec<std::ops::Range<u32>>,
-    /// For each opcode its patterns, those with more constant bits first.
-    of_code: Vec<SmallVec<[u32; 4]>>,
+    /// The patterns by opcode, for each those with more constant bits first.
+    by_code: Vec<u32>,
+    /// For each opcode where its patterns begin there; one more for the end.
+    code_starts: Vec<u32>,
 }
 
 impl Patterns {
     /// The patterns of an architecture; built when first asked for.
     pub(crate) fn of(arch: Arch) -> &'static Patterns {
-        static ALL: LazyLock<[LazyLock<Patterns>; Arch::ALL.len()]> = LazyLock::new(|| {
-            [
-                LazyLock::new(|| Patterns::new(Arch::Sm75)),
-                LazyLock::new(|| Patterns::new(Arch::Sm80)),
-                LazyLock::new(|| Patterns::new(Arch::Sm86)),
-                LazyLock::new(|| Patterns::new(Arch::Sm89)),
-                LazyLock::new(|| Patterns::new(Arch::Sm90)),
-            ]
-        });
+        static ALL: [LazyLock<Patterns>; Arch::ALL.len()] = [
+            LazyLock::new(|| Patterns::new(Arch::Sm75)),
+            LazyLock::new(|| Patterns::new(Arch::Sm80)),
+            LazyLock::new(|| Patterns::new(Arch::Sm86)),
+            LazyLock::new(|| Patterns::new(Arch::Sm89)),
+            LazyLock::new(|| Patterns::new(Arch::Sm90)),
+        ];
         &ALL[arch as usize]
     }
 
@@ -455,14 +346,15 @@ impl Patterns {
             }
             of_op.push(start..patterns.len() as u32);
         }
-        let mut of_code = vec![SmallVec::new(); 1 << 12];
-        for (index, pattern) in patterns.iter().enumerate() {
-            of_code[(pattern.value & 0xfff) as usize].push(index as u32);
-        }
-        for list in &mut of_code {
-            list.sort_by_key(|&index| std::cmp::Reverse(patterns[index as usize].constant.count_ones()));
-        }
-        Patterns { patterns, of_op, of_code }
+        let code = |index: u32| (patterns[index as usize].value & OPERATION) as usize;
+        let mut by_code: Vec<u32> = (0..patterns.len() as u32).collect();
+        by_code.sort_by_key(|&index| {
+            (code(index), std::cmp::Reverse(patterns[index as usize].constant.count_ones()))
+        });
+        let starts =
+            (0..=OPERATION as usize + 1).map(|end| by_code.partition_point(|&index| code(index) < end));
+        let code_starts = starts.map(|start| start as u32).collect();
+        Patterns { patterns, of_op, by_code, code_starts }
     }
 
     /// The patterns of an operation.
@@ -473,7 +365,9 @@ impl Patterns {
 
     /// The patterns of an opcode, bits 0 to 11.
     pub(crate) fn of_code(&self, code: u16) -> impl Iterator<Item = &Pattern> {
-        self.of_code[usize::from(code & 0xfff)].iter().map(|&index| &self.patterns[index as usize])
+        let code = usize::from(code) & OPERATION as usize;
+        let range = self.code_starts[code] as usize..self.code_starts[code + 1] as usize;
+        self.by_code[range].iter().map(|&index| &self.patterns[index as usize])
     }
 
     /// Every pattern.

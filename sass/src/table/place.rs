@@ -45,7 +45,8 @@ impl Bits {
 
     /// Its value in a word.
     pub const fn get(self, word: u128) -> u64 {
-        (word >> self.lo & ((1u128 << self.len) - 1)) as u64
+        let ones = if self.len < 64 { (1 << self.len) - 1 } else { u64::MAX };
+        (word >> self.lo) as u64 & ones
     }
 
     /// Its value with sign.

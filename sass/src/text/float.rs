@@ -5,7 +5,7 @@
 //! with a space behind. The disassembler prints nothing of the fraction of a NaN; so that no bit is lost, we print it
 //! where it is not the canonical one, all ones for a quiet NaN and 1 for a signalling one: `+QNAN(0x400000) `.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use super::number;
 
@@ -105,25 +105,107 @@ fn print(out: &mut impl fmt::Write, value: f64, bits: u32, format: Format) -> fm
         // Most constants are small whole numbers, and these need no search for digits.
         return number::decimal(out, value as u64);
     }
-    if value >= EXPONENT_FROM {
-        let text = format!("{value:.*e}", DIGITS);
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        return write!(out, "{mantissa}e+{exponent:0>2}");
+    if let Some((digits, len)) = fixed(value) {
+        return out
+            .write_str(std::str::from_utf8(digits.get(..len).unwrap_or_default()).map_err(|_| fmt::Error)?);
     }
-    let text = format!("{value:.*e}", DIGITS - 1);
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let mut text = Short::default();
+    if value >= EXPONENT_FROM {
+        write!(text, "{value:.*e}", DIGITS)?;
+        let (mantissa, exponent) = text.parts()?;
+        out.write_str(mantissa)?;
+        out.write_str(if exponent < 10 { "e+0" } else { "e+" })?;
+        return number::decimal(out, exponent.unsigned_abs().into());
+    }
+    write!(text, "{value:.*e}", DIGITS - 1)?;
+    let (mantissa, exponent) = text.parts()?;
     if exponent < -4 {
-        let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
-        return write!(out, "{mantissa}e-{:02}", -exponent);
+        out.write_str(mantissa.trim_end_matches('0').trim_end_matches('.'))?;
+        out.write_str(if exponent > -10 { "e-0" } else { "e-" })?;
+        return number::decimal(out, exponent.unsigned_abs().into());
     }
     let decimals = (DIGITS as i32 - 1 - exponent).max(0) as usize;
-    let fixed = format!("{value:.decimals$}");
-    out.write_str(if fixed.contains('.') {
-        fixed.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &fixed
-    })
+    let mut fixed = Short::default();
+    write!(fixed, "{value:.decimals$}")?;
+    let fixed = fixed.text()?;
+    out.write_str(if fixed.contains('.') { fixed.trim_end_matches('0').trim_end_matches('.') } else { fixed })
+}
+
+/// The digits of a number below [`EXPONENT_FROM`] that is not whole, at most [`DIGITS`] from the first that is not 0, without
+/// zeros at the end, and how many bytes that is. `None` where it is so small, or has so many bits, or rounding reaches so far
+/// that it takes more than this.
+///
+/// The fraction is a whole number over a power of two, so that each digit is a product and a shift.
+fn fixed(value: f64) -> Option<([u8; 40], usize)> {
+    /// The smallest number whose first digit is surely among the first four behind the point.
+    const SMALLEST: f64 = 1.0 / (1 << 13) as f64;
+    if !(SMALLEST..EXPONENT_FROM).contains(&value) {
+        return None;
+    }
+    const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
+    let bits = value.to_bits();
+    let mantissa = bits & ((1 << FRACTION) - 1) | 1 << FRACTION;
+    let unused = mantissa.trailing_zeros();
+    let mantissa = mantissa >> unused;
+    // The bits of the mantissa that are behind the point.
+    let behind = (1023 + FRACTION).checked_sub((bits >> FRACTION) as u32 + unused)?;
+    if !(1..=60).contains(&behind) {
+        return None;
+    }
+    let (whole, mut rest) = (mantissa >> behind, mantissa & ((1 << behind) - 1));
+    let mut digits = [0; 40];
+    let mut buffer = [0; number::DECIMAL_DIGITS];
+    let front = number::decimal_digits(whole, &mut buffer);
+    digits.get_mut(..front.len())?.copy_from_slice(front);
+    *digits.get_mut(front.len())? = b'.';
+    let first = front.len() + 1;
+    let (mut len, mut counted) = (first, if whole == 0 { 0 } else { front.len() });
+    while counted < DIGITS && rest != 0 {
+        rest *= 10;
+        let digit = (rest >> behind) as u8;
+        rest &= (1 << behind) - 1;
+        *digits.get_mut(len)? = b'0' + digit;
+        len += 1;
+        counted += usize::from(counted > 0 || digit > 0);
+    }
+    let half = 1 << (behind - 1);
+    let is_odd = digits.get(len - 1)? & 1 != 0;
+    if rest > half || (rest == half && is_odd) {
+        let raised = digits.get(first..len)?.iter().rposition(|&digit| digit != b'9')?;
+        len = first + raised + 1;
+        *digits.get_mut(len - 1)? += 1;
+    }
+    let zeros = digits.get(first..len)?.iter().rev().take_while(|&&digit| digit == b'0').count();
+    Some((digits, len - zeros))
+}
+
+/// The digits of a float, without allocation: at most [`DIGITS`] and one, a point, and an exponent or zeros in front.
+#[derive(Default)]
+struct Short {
+    bytes: [u8; 32],
+    len: usize,
+}
+
+impl fmt::Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.bytes.get_mut(self.len..self.len + text.len()).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.len += text.len();
+        Ok(())
+    }
+}
+
+impl Short {
+    fn text(&self) -> Result<&str, fmt::Error> {
+        let bytes = self.bytes.get(..self.len).ok_or(fmt::Error)?;
+        std::str::from_utf8(bytes).map_err(|_| fmt::Error)
+    }
+
+    /// Mantissa and exponent of a number that was written with one.
+    fn parts(&self) -> Result<(&str, i32), fmt::Error> {
+        let (mantissa, exponent) = self.text()?.split_once('e').ok_or(fmt::Error)?;
+        Ok((mantissa, exponent.parse().map_err(|_| fmt::Error)?))
+    }
 }
 
 /// Reads a binary32.
@@ -232,6 +314,28 @@ mod tests {
         ] {
             assert_eq!(text(bits), expected);
         }
+    }
+
+    #[test]
+    fn digits_are_those_of_the_standard_library() {
+        let mut seen = 0;
+        for bits in (0..0x4e6e_6b28u32).step_by(0xff1).chain((1..1 << 16).map(|upper| upper << 16)) {
+            let value = f64::from(f32::from_bits(bits));
+            for value in [value, value + value * 2f64.powi(-20), value + value * 2f64.powi(-31)] {
+                let Some((digits, len)) = fixed(value) else { continue };
+                seen += 1;
+                let exponent = value.log10().floor() as i32;
+                let exponent = exponent - i32::from(10f64.powi(exponent) > value);
+                let expected = format!("{value:.*}", (DIGITS as i32 - 1 - exponent) as usize);
+                let expected = expected.trim_end_matches('0').trim_end_matches('.');
+                let digits = std::str::from_utf8(&digits[..len]).unwrap();
+                assert_eq!(digits.trim_end_matches('.'), expected);
+            }
+        }
+        assert!(seen > 100_000);
+        // A tie.
+        let (digits, len) = fixed(1.0 + 2f64.powi(-20)).unwrap();
+        assert_eq!(&digits[..len], b"1.0000009536743164062");
     }
 
     #[test]

@@ -5,17 +5,17 @@
 //! their [other names](super::alias), and a register whose value the operand cache keeps is marked
 //! `.reuse`.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use super::number::{decimal, prefixed_hex};
+use super::line::{Line, Sink, Writer};
+use super::plan::{ModText, Plan, SlotText};
 use super::{alias, float};
 use crate::arch::Arch;
-use crate::bits;
-use crate::inst::Inst;
-use crate::operand::{Address, FunctionIndex, Operand, OperandKind};
+use crate::inst::{Inst, Mods};
+use crate::operand::{Address, FunctionIndex, Operand, OperandFlags, OperandKind};
 use crate::program::ProgramFunction;
 use crate::register::{RegFile, Register};
-use crate::table::{Halves, ImmFormat, ModKind, Op, Pipe, SIGN, Slot, Stand};
+use crate::table::{Halves, ImmFormat, Op};
 
 impl<R: Register> fmt::Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,60 +36,88 @@ pub fn write_inst<R: Register>(
     functions: &[ProgramFunction],
     arch: Arch,
 ) -> fmt::Result {
+    write(&mut Writer(out), inst, reuse, functions, arch)
+}
+
+/// Adds an instruction to the bytes of a text, as [`write_inst`] does.
+pub fn push_inst<R: Register>(
+    out: &mut Vec<u8>,
+    inst: &Inst<R>,
+    reuse: u8,
+    functions: &[ProgramFunction],
+    arch: Arch,
+) {
+    // A vector takes everything.
+    let _ = write(out, inst, reuse, functions, arch);
+}
+
+fn write<R: Register>(
+    out: &mut impl Sink,
+    inst: &Inst<R>,
+    reuse: u8,
+    functions: &[ProgramFunction],
+    arch: Arch,
+) -> fmt::Result {
+    let mut line = Line::new(out);
+    let plan = Plan::of(inst.op, arch);
     if inst.op.is_never_executed() {
-        out.write_str(never(inst.row().guard))?;
+        line.str(never(plan.row.guard));
     } else if let Some(guard) = inst.guard {
-        out.write_str(if guard.negated { "@!" } else { "@" })?;
-        register(out, guard.reg)?;
-        out.write_str(" ")?;
+        line.str(if guard.negated { "@!" } else { "@" });
+        register(&mut line, guard.reg);
+        line.str(" ");
     }
-    let row = inst.row();
-    out.write_str(row.mnemonic_on(arch))?;
-    out.write_str(alias::suffix(inst))?;
-    write_mods(out, inst, arch, |stand| stand == Stand::Mnemonic)?;
-    let mut separator = " ";
-    for (index, (slot, operand)) in row.slots.iter().zip(&inst.operands).enumerate() {
-        if slot.repeated
-            || (is_left_out(inst, slot, operand, arch)
-                && (slot.hidden_with.is_some() || !keeps_a_place(inst, index)))
+    line.text(&plan.mnemonic);
+    if inst.op == Op::IMAD {
+        line.str(alias::suffix(inst));
+    }
+    mods(&mut line, &plan.mods, inst.mods);
+    let mut is_first = true;
+    for (slot, operand) in plan.slots.iter().zip(&inst.operands) {
+        if slot.slot.repeated
+            || (slot.is_left_out(operand, inst.mods)
+                && (slot.has_substitute || !slot.keeps_a_place(&plan.slots, &inst.operands)))
         {
             continue;
         }
-        out.write_str(if slot.spaced { " " } else { separator })?;
-        separator = ", ";
-        let reused = slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
-        operand_text(out, inst, slot, operand, reused, Names { functions, arch })?;
+        line.separator(is_first || slot.slot.spaced);
+        is_first = false;
+        let reused = slot.slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
+        let is_bare = slot.is_plain && operand.flags == OperandFlags::default();
+        match operand.kind {
+            // Most are such.
+            OperandKind::Reg(reg) if is_bare => {
+                register(&mut line, reg);
+                if reused && reg.file() == RegFile::Gpr {
+                    line.str(".reuse");
+                }
+            }
+            OperandKind::Zero(file) if is_bare && !reused => line.register(file, file.count()),
+            _ => operand_text(&mut line, inst, plan, slot, operand, reused, Names { functions, arch }),
+        }
     }
-    for (position, modifier) in row.mods.iter().enumerate() {
-        let value = modifier.values[inst.mods.get(position) as usize];
-        if modifier.stand == Stand::Last && !value.is_empty() {
-            out.write_str(separator)?;
-            out.write_str(modifier.text(value, arch))?;
+    for modifier in &plan.last {
+        if let Some(text) = modifier.get(inst.mods).filter(|text| !text.is_empty()) {
+            line.separator(is_first);
+            line.text(text);
         }
     }
     if inst.is_indexed_branch() && inst.labels().next().is_some() {
-        out.write_str(TARGETS_BEGIN)?;
+        line.str(TARGETS_BEGIN);
         for (index, label) in inst.labels().enumerate() {
-            out.write_str(if index == 0 { ".L_x_" } else { ",.L_x_" })?;
-            decimal(out, u64::from(label.0))?;
+            line.str(if index == 0 { ".L_x_" } else { ",.L_x_" });
+            line.decimal(label.0);
         }
-        out.write_str(TARGETS_END)?;
+        line.str(TARGETS_END);
     }
-    Ok(())
+    line.finish()
 }
 
 /// Writes the modifiers that stand in a place.
-fn write_mods<R: Register>(
-    out: &mut impl fmt::Write,
-    inst: &Inst<R>,
-    arch: Arch,
-    stands_here: impl Fn(Stand) -> bool,
-) -> fmt::Result {
-    for (position, modifier) in inst.row().mods.iter().enumerate().filter(|(_, m)| stands_here(m.stand)) {
-        let value = modifier.values[inst.mods.get(position) as usize];
-        out.write_str(modifier.text(value, arch))?;
+fn mods<W: Sink>(line: &mut Line<'_, W>, texts: &[ModText], mods: Mods) {
+    for text in texts.iter().filter_map(|modifier| modifier.get(mods)) {
+        line.text(text);
     }
-    Ok(())
 }
 
 /// The guard of what is never executed, by the file of the row's guards.
@@ -110,23 +138,6 @@ pub(super) const RETURN_HALVES: [&str; 2] = ["Rpc.LO", "Rpc.HI"];
 pub(super) const TARGETS_BEGIN: &str = " (*\"BRANCH_TARGETS ";
 pub(super) const TARGETS_END: &str = "\"*)";
 
-/// Whether the text does without the operand.
-fn is_left_out<R: Register>(inst: &Inst<R>, slot: &Slot, operand: &Operand<R>, arch: Arch) -> bool {
-    let is_hidden = slot.hidden && !slot.shown_on.contains(arch);
-    (is_hidden && *operand == slot.default_operand()) || slot.hidden_with.is_some_and(|text| inst.has(text))
-}
-
-/// Whether a default that is hidden elsewhere is written, lest reading takes the operand of a later hidden slot
-/// for its own.
-fn keeps_a_place<R: Register>(inst: &Inst<R>, index: usize) -> bool {
-    let slots = inst.row().slots;
-    let slot = &slots[index];
-    slots.iter().zip(&inst.operands).skip(index + 1).any(|(later, operand)| {
-        let is_alike = later.kinds.meets(slot.kinds) && later.prefix == slot.prefix;
-        is_alike && later.hidden && *operand != later.default_operand()
-    })
-}
-
 /// Behind a register that is added to a pair of uniform ones as 32 bits without sign.
 pub(super) const LOW_WORD: &str = "U32";
 
@@ -136,19 +147,12 @@ pub(super) const PAIR: &str = "64";
 
 /// What stands behind the register part of an address, and whether it stands behind `RZ` where there is none: beside a
 /// descriptor, and since sm_90 beside a pair of uniform registers.
-fn address_suffix<R: Register>(
-    inst: &Inst<R>,
-    slot: &Slot,
-    address: &Address<R>,
-    arch: Arch,
-) -> (&'static str, bool) {
-    let may_extend =
-        !slot.narrow && inst.row().mods.iter().any(|modifier| modifier.kind == ModKind::Extended);
-    match (address.descriptor.is_some(), address.uniform.is_some() || slot.names_uniform) {
-        _ if slot.wide && address.wide => (PAIR, false),
+fn address_suffix<R: Register>(slot: &SlotText, address: &Address<R>, arch: Arch) -> (&'static str, bool) {
+    match (address.descriptor.is_some(), address.uniform.is_some() || slot.slot.names_uniform) {
+        _ if slot.slot.wide && address.wide => (PAIR, false),
         (true, _) => (PAIR, true),
         (false, true) if address.wide => (PAIR, false),
-        (false, true) if may_extend => (LOW_WORD, arch >= Arch::Sm90),
+        (false, true) if slot.may_extend => (LOW_WORD, arch >= Arch::Sm90),
         _ => ("", false),
     }
 }
@@ -160,17 +164,18 @@ struct Names<'a> {
     arch: Arch,
 }
 
-fn operand_text<R: Register>(
-    out: &mut impl fmt::Write,
+fn operand_text<W: Sink, R: Register>(
+    line: &mut Line<'_, W>,
     inst: &Inst<R>,
-    slot: &Slot,
+    plan: &Plan,
+    shown: &SlotText,
     operand: &Operand<R>,
     reused: bool,
     names: Names<'_>,
-) -> fmt::Result {
-    let flags = operand.flags;
+) {
+    let (flags, slot) = (operand.flags, shown.slot);
     if flags.neg {
-        out.write_str("-")?;
+        line.str("-");
     }
     if flags.not {
         let is_word = match operand.kind {
@@ -178,237 +183,247 @@ fn operand_text<R: Register>(
             OperandKind::Zero(file) => !file.is_predicate(),
             _ => true,
         };
-        out.write_str(if is_word { "~" } else { "!" })?;
+        line.str(if is_word { "~" } else { "!" });
     }
     if flags.abs {
-        out.write_str("|")?;
+        line.str("|");
     }
-    let (op, mut is_general) = (inst.op, false);
-    out.write_str(slot.prefix)?;
+    if !slot.prefix.is_empty() {
+        line.str(slot.prefix);
+    }
+    let mut is_general = false;
     match operand.kind {
         OperandKind::Zero(file) if slot.bracketed => {
-            out.write_str("[")?;
-            out.write_str(file.constant_name())?;
-            out.write_str("]")?;
+            line.str("[");
+            line.register(file, file.count());
+            line.str("]");
         }
         OperandKind::Zero(file) => {
             is_general = file == RegFile::Gpr;
-            out.write_str(file.constant_name())?;
+            line.register(file, file.count());
         }
         OperandKind::Reg(reg) if slot.bracketed => {
-            out.write_str("[")?;
-            register(out, reg)?;
-            out.write_str("]")?;
+            line.str("[");
+            register(line, reg);
+            line.str("]");
         }
         OperandKind::Reg(reg) => {
             is_general = reg.file() == RegFile::Gpr;
-            register(out, reg)?;
+            register(line, reg);
         }
-        OperandKind::Imm(bits) => immediate(out, slot.imm.resolve(inst), bits)?,
+        OperandKind::Imm(bits) => immediate(line, slot.imm.resolve(inst), bits),
         OperandKind::Const { bank, offset } => {
-            constant_bank(out, bank)?;
-            out.write_str(if selects_part(inst, slot) { "] [" } else { "][" })?;
-            if offset == 0 && op == Op::LDC { out.write_str("RZ") } else { prefixed_hex(out, offset) }?;
-            out.write_str("]")?;
+            constant_bank(line, bank);
+            line.str(if shown.selects_part(inst.mods) { "] [" } else { "][" });
+            match offset {
+                0 if inst.op == Op::LDC => line.str("RZ"),
+                _ => line.prefixed_hex(offset),
+            }
+            line.str("]");
         }
         OperandKind::IndexedConst { bank, index, offset } => {
-            constant_bank(out, bank)?;
-            out.write_str("][")?;
-            register(out, index)?;
+            constant_bank(line, bank);
+            line.str("][");
+            register(line, index);
             if offset != 0 {
-                out.write_str("+")?;
-                signed_hex(out, offset)?;
+                line.str("+");
+                line.signed_hex(offset);
             }
-            out.write_str("]")?;
+            line.str("]");
         }
         OperandKind::Mem(address) => {
-            let suffix = address_suffix(inst, slot, &address, names.arch);
-            let len = match slot.signed_alone.contains(names.arch) {
-                true => None,
-                false => Some(bits::offset_len(inst.op, slot, names.arch)),
-            };
-            address_text(out, &address, suffix, slot.names_uniform || inst.has(".POPC.INC.32"), len)?;
+            let suffix = address_suffix(shown, &address, names.arch);
+            let names_uniform = slot.names_uniform || plan.names_uniform.any(inst.mods);
+            address_text(line, &address, suffix, names_uniform, shown.unsigned_len);
         }
         OperandKind::Label(label) => {
-            out.write_str("`(.L_x_")?;
-            decimal(out, u64::from(label.0))?;
-            out.write_str(")")?;
+            line.str("`(.L_x_");
+            line.decimal(label.0);
+            line.str(")");
         }
-        OperandKind::Code(offset) => signed_hex(out, offset)?,
-        OperandKind::Function(FunctionIndex(index)) => match names.functions.get(index as usize) {
-            Some(function) => write!(out, "`({})", function.name)?,
-            None => write!(out, "`(${index})")?,
-        },
+        OperandKind::Code(offset) => line.signed_hex(offset),
+        OperandKind::Function(FunctionIndex(index)) => {
+            line.str("`(");
+            match names.functions.get(index as usize) {
+                Some(function) => line.str(&function.name),
+                None => {
+                    line.str("$");
+                    line.decimal(index);
+                }
+            }
+            line.str(")");
+        }
         OperandKind::Special(reg) => match reg.name(names.arch) {
             "" => {
-                out.write_str("SR")?;
-                decimal(out, u64::from(reg.code()))?;
+                line.str("SR");
+                line.decimal(u32::from(reg.code()));
             }
-            name => out.write_str(name)?,
+            name => line.str(name),
         },
         OperandKind::Convergence(index) => {
-            out.write_str("B")?;
-            decimal(out, u64::from(index))?;
+            line.str("B");
+            line.decimal(u32::from(index));
         }
-        OperandKind::Predicates if inst.row().guard.is_uniform() => out.write_str(UNIFORM_PREDICATES)?,
-        OperandKind::Predicates => out.write_str(PREDICATES)?,
+        OperandKind::Predicates if plan.row.guard.is_uniform() => line.str(UNIFORM_PREDICATES),
+        OperandKind::Predicates => line.str(PREDICATES),
     }
     let part = slot.halves.text(flags.half);
     // The bars are around the register alone, but around all of anything else, and where it is one half.
     let is_within = flags.abs && (!is_general || matches!(slot.halves, Halves::Upper | Halves::High));
     if is_within {
-        out.write_str(part)?;
+        line.str(part);
     }
     if flags.abs {
-        out.write_str("|")?;
+        line.str("|");
     }
     if reused && is_general {
-        out.write_str(".reuse")?;
+        line.str(".reuse");
     }
-    out.write_str(if is_within { "" } else { part })?;
-    out.write_str(slot.suffix)?;
-    write_mods(out, inst, names.arch, |stand| matches!(stand, Stand::Operand(name) if name == slot.name))
+    if !part.is_empty() && !is_within {
+        line.str(part);
+    }
+    if !slot.suffix.is_empty() {
+        line.str(slot.suffix);
+    }
+    mods(line, &shown.behind, inst.mods);
 }
 
 /// A register by its name. Physical ones are known by their numbers; virtual ones print themselves.
-fn register<R: Register>(out: &mut impl fmt::Write, reg: R) -> fmt::Result {
+fn register<W: Sink, R: Register>(line: &mut Line<'_, W>, reg: R) {
     match reg.number() {
-        Some(number) => {
-            out.write_str(reg.file().prefix())?;
-            decimal(out, u64::from(number))
-        }
-        None => write!(out, "{reg}"),
+        Some(number) => line.register(reg.file(), number),
+        // What fails is told at the end of the line.
+        None => drop(write!(line, "{reg}")),
     }
-}
-
-/// Whether an operand is one of those of which a part may be chosen: halves, and what a conversion reads of less than 32
-/// bits.
-fn selects_part<R: Register>(inst: &Inst<R>, slot: &Slot) -> bool {
-    let row = inst.row();
-    let of_conversion = || {
-        let kind = if row.mnemonic == "FRND" { ModKind::DataType } else { ModKind::SourceType };
-        [".U8", ".S8", ".U16", ".S16", ".F16", ".BF16"].contains(&inst.modifier(kind))
-    };
-    slot.halves != Halves::None || slot.suffix == SIGN || (row.pipe == Pipe::Xu && of_conversion())
 }
 
 /// `c[0x3`, what stands in front of the bracket behind a bank's number.
-fn constant_bank(out: &mut impl fmt::Write, bank: u8) -> fmt::Result {
-    out.write_str("c[")?;
-    prefixed_hex(out, u32::from(bank))
+fn constant_bank<W: Sink>(line: &mut Line<'_, W>, bank: u8) {
+    line.str("c[");
+    line.prefixed_hex(u32::from(bank));
 }
 
-/// `0x10`, `-0x10`.
-fn signed_hex(out: &mut impl fmt::Write, value: i32) -> fmt::Result {
-    if value < 0 {
-        out.write_str("-")?;
-    }
-    prefixed_hex(out, value.unsigned_abs())
+fn immediate<W: Sink>(line: &mut Line<'_, W>, format: ImmFormat, bits: u32) {
+    // What fails is told at the end of the line.
+    let _ = match format {
+        ImmFormat::Float | ImmFormat::OfFunction | ImmFormat::OfSource => float::print_f32(line, bits),
+        ImmFormat::Half => float::print_f16(line, bits as u16),
+        ImmFormat::Brain => float::print_bf16(line, bits as u16),
+        ImmFormat::DoubleHigh => float::print_f64_high(line, bits),
+        ImmFormat::HalfPair => {
+            let _ = float::print_f16(line, (bits >> 16) as u16);
+            line.str(", ");
+            float::print_f16(line, bits as u16)
+        }
+        ImmFormat::BrainPair => {
+            let _ = float::print_bf16(line, (bits >> 16) as u16);
+            line.str(", ");
+            float::print_bf16(line, bits as u16)
+        }
+        other => {
+            integer(line, other, bits);
+            Ok(())
+        }
+    };
 }
 
-fn immediate(out: &mut impl fmt::Write, format: ImmFormat, bits: u32) -> fmt::Result {
+/// An immediate that is no float.
+fn integer<W: Sink>(line: &mut Line<'_, W>, format: ImmFormat, bits: u32) {
     match format {
-        ImmFormat::Signed => signed_hex(out, bits as i32),
-        ImmFormat::Hex | ImmFormat::OfInteger => prefixed_hex(out, bits),
+        ImmFormat::Signed => line.signed_hex(bits as i32),
         ImmFormat::Named(names) => match names.get(bits as usize) {
-            Some(name) => out.write_str(name),
-            None => prefixed_hex(out, bits),
+            Some(name) => line.str(name),
+            None => line.prefixed_hex(bits),
         },
         ImmFormat::Scoreboard => {
-            out.write_str("SB")?;
-            decimal(out, u64::from(bits))
+            line.str("SB");
+            line.decimal(bits);
         }
         ImmFormat::GroupScoreboard => {
-            out.write_str("gsb")?;
-            decimal(out, u64::from(bits))
+            line.str("gsb");
+            line.decimal(bits);
         }
         ImmFormat::Scoreboards => {
             let mut separator = "{";
             for index in (0..32).rev().filter(|index| bits >> index & 1 == 1) {
-                out.write_str(separator)?;
-                decimal(out, index)?;
+                line.str(separator);
+                line.decimal(index);
                 separator = ",";
             }
-            out.write_str(if bits == 0 { "{}" } else { "}" })
+            line.str(if bits == 0 { "{}" } else { "}" });
         }
-        ImmFormat::Swizzle => (0..4).rev().try_for_each(|pair| {
-            out.write_str(match bits >> (2 * pair) & 3 {
+        ImmFormat::Swizzle => (0..4).rev().for_each(|pair| {
+            line.str(match bits >> (2 * pair) & 3 {
                 0 => "PP",
                 1 => "PN",
                 2 => "NP",
                 _ => "ZP",
-            })
+            });
         }),
-        ImmFormat::LaneMask => out.write_str(LANE_MASKS[(bits & 3) as usize]),
-        ImmFormat::ReturnHalf => out.write_str(RETURN_HALVES[(bits & 1) as usize]),
-        ImmFormat::Float | ImmFormat::OfFunction | ImmFormat::OfSource => float::print_f32(out, bits),
-        ImmFormat::Half => float::print_f16(out, bits as u16),
-        ImmFormat::Brain => float::print_bf16(out, bits as u16),
-        ImmFormat::DoubleHigh => float::print_f64_high(out, bits),
-        ImmFormat::HalfPair => {
-            float::print_f16(out, (bits >> 16) as u16)?;
-            out.write_str(", ")?;
-            float::print_f16(out, bits as u16)
-        }
-        ImmFormat::BrainPair => {
-            float::print_bf16(out, (bits >> 16) as u16)?;
-            out.write_str(", ")?;
-            float::print_bf16(out, bits as u16)
-        }
+        ImmFormat::LaneMask => line.str(LANE_MASKS[(bits & 3) as usize]),
+        ImmFormat::ReturnHalf => line.str(RETURN_HALVES[(bits & 1) as usize]),
+        ImmFormat::Hex | ImmFormat::OfInteger => line.prefixed_hex(bits),
+        // These are floats.
+        ImmFormat::Float | ImmFormat::OfFunction | ImmFormat::OfSource => {}
+        ImmFormat::Half | ImmFormat::Brain | ImmFormat::DoubleHigh => {}
+        ImmFormat::HalfPair | ImmFormat::BrainPair => {}
     }
 }
 
-fn address_text<R: Register>(
-    out: &mut impl fmt::Write,
+fn address_text<W: Sink, R: Register>(
+    line: &mut Line<'_, W>,
     address: &Address<R>,
     (suffix, names_zero): (&str, bool),
     names_uniform: bool,
     unsigned_len: Option<u8>,
-) -> fmt::Result {
+) {
     if let Some(descriptor) = address.descriptor {
-        out.write_str("desc[")?;
-        register(out, descriptor)?;
-        out.write_str("]")?;
+        line.str("desc[");
+        register(line, descriptor);
+        line.str("]");
     }
-    out.write_str("[")?;
-    let mut separator = "";
+    line.str("[");
+    let mut is_alone = true;
     if let Some(base) = address.base {
-        register(out, base)?;
+        register(line, base);
         match address.scale {
             1 if suffix.is_empty() => {}
             1 => {
-                out.write_str(".")?;
-                out.write_str(suffix)?;
+                line.str(".");
+                line.str(suffix);
             }
             scale => {
-                out.write_str(".X")?;
-                decimal(out, u64::from(scale))?;
+                line.str(".X");
+                line.decimal(u32::from(scale));
             }
         }
-        separator = "+";
+        is_alone = false;
     } else if names_zero {
-        out.write_str(RegFile::Gpr.constant_name())?;
-        out.write_str(".")?;
-        out.write_str(suffix)?;
-        separator = "+";
+        line.register(RegFile::Gpr, RegFile::Gpr.count());
+        line.str(".");
+        line.str(suffix);
+        is_alone = false;
     }
-    if let Some(uniform) = address.uniform {
-        out.write_str(separator)?;
-        register(out, uniform)?;
-        separator = "+";
-    } else if names_uniform {
-        out.write_str(separator)?;
-        out.write_str(RegFile::Ugpr.constant_name())?;
-        separator = "+";
+    if address.uniform.is_some() || names_uniform {
+        if !is_alone {
+            line.str("+");
+        }
+        match address.uniform {
+            Some(uniform) => register(line, uniform),
+            None => line.register(RegFile::Ugpr, RegFile::Ugpr.count()),
+        }
+        is_alone = false;
     }
-    if address.offset == 0 && separator.is_empty() {
-        out.write_str(RegFile::Gpr.constant_name())?;
-    } else if let Some(len) = unsigned_len.filter(|_| separator.is_empty()) {
+    if address.offset == 0 && is_alone {
+        line.register(RegFile::Gpr, RegFile::Gpr.count());
+    } else if let Some(len) = unsigned_len.filter(|_| is_alone) {
         // Where it is all there is of the address, it has no sign.
-        prefixed_hex(out, address.offset as u32 & ((1u64 << len) - 1) as u32)?;
+        line.prefixed_hex(address.offset as u32 & ((1u64 << len) - 1) as u32);
     } else if address.offset != 0 {
-        out.write_str(separator)?;
-        signed_hex(out, address.offset)?;
+        if !is_alone {
+            line.str("+");
+        }
+        line.signed_hex(address.offset);
     }
-    out.write_str("]")
+    line.str("]");
 }

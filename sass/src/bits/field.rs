@@ -1,0 +1,244 @@
+//! The fields of a pattern: of modifiers, and of slots. What decoding asks of each is worked out when the pattern is made.
+
+use smallvec::SmallVec;
+
+use super::pattern::main_file;
+use crate::arch::Arch;
+use crate::inst::Mods;
+use crate::operand::{Operand, OperandKind};
+use crate::register::{PReg, RegFile};
+use crate::table::{Bits, Kinds, Place, Row, Shape, Signs, Slot};
+
+/// One field for one or several modifiers.
+pub(crate) struct ModField {
+    bits: [Bits; 3],
+    /// Whether it has more than the first part.
+    is_split: bool,
+    /// Whether it is one modifier's, and its position.
+    is_single: bool,
+    first: u8,
+    /// The positions of the modifiers in the row.
+    pub(crate) positions: SmallVec<[u8; 3]>,
+    /// For each combination of values, in the order of `positions`, its code.
+    codes: Vec<(SmallVec<[u8; 3]>, u16)>,
+    /// For each code its values, one a position; [`NO_VALUE`] where it has none.
+    values: Vec<u8>,
+    /// For each value of the first position its code, if there is no other position.
+    code_of: Vec<Option<u16>>,
+}
+
+/// No modifier has so many values.
+const NO_VALUE: u8 = u8::MAX;
+
+impl ModField {
+    pub(super) fn new(
+        bits: [Bits; 3],
+        positions: SmallVec<[u8; 3]>,
+        codes: Vec<(SmallVec<[u8; 3]>, u16)>,
+    ) -> ModField {
+        let count = positions.len();
+        let mut of_code = vec![NO_VALUE; count << bits.iter().map(|bits| bits.len).sum::<u8>()];
+        let mut code_of = Vec::new();
+        for (values, code) in &codes {
+            let place = usize::from(*code) * count;
+            of_code[place..place + count].copy_from_slice(values);
+            if let [value] = values[..] {
+                let value = usize::from(value);
+                code_of.resize(code_of.len().max(value + 1), None);
+                code_of[value].get_or_insert(*code);
+            }
+        }
+        let is_split = !bits[1].is_none() || !bits[2].is_none();
+        let (is_single, first) = (count == 1, positions.first().copied().unwrap_or_default());
+        ModField { bits, is_split, is_single, first, positions, codes, values: of_code, code_of }
+    }
+
+    /// Takes the values of its modifiers from a word; `None` where the bits stand for none.
+    pub(crate) fn read(&self, word: u128, mods: &mut Mods) -> Option<()> {
+        let mut code = self.bits[0].get(word);
+        if self.is_split {
+            let [low, middle, high] = self.bits;
+            code |= middle.get(word) << low.len | high.get(word) << (low.len + middle.len);
+        }
+        if self.is_single {
+            let value = *self.values.get(code as usize)?;
+            mods.set(usize::from(self.first), value);
+            return (value != NO_VALUE).then_some(());
+        }
+        let values = self.values.get(code as usize * self.positions.len()..)?;
+        for (&position, &value) in self.positions.iter().zip(values) {
+            if value == NO_VALUE {
+                return None;
+            }
+            mods.set(usize::from(position), value);
+        }
+        Some(())
+    }
+
+    /// The bits of the values that an instruction has; `None` where they have no code together.
+    pub(crate) fn put(&self, mods: Mods) -> Option<u128> {
+        let value = |&position: &u8| mods.get(usize::from(position));
+        let code = match &self.positions[..] {
+            [position] => (*self.code_of.get(usize::from(value(position)))?)?,
+            positions => {
+                let values = positions.iter().map(value);
+                self.codes.iter().find(|(known, _)| values.clone().eq(known.iter().copied()))?.1
+            }
+        };
+        self.word(code)
+    }
+
+    fn word(&self, code: u16) -> Option<u128> {
+        let (mut code, mut word) = (u64::from(code), 0);
+        for bits in self.bits {
+            word |= bits.put(code & ((1 << bits.len) - 1))?;
+            code >>= bits.len;
+        }
+        (code == 0).then_some(word)
+    }
+
+    pub(super) fn mask(&self) -> u128 {
+        self.bits.iter().fold(0, |mask, bits| mask | bits.mask())
+    }
+
+    /// Its mask and its bits, if it has one combination of values only.
+    pub(super) fn settled(&self) -> Option<(u128, u128)> {
+        let [(_, code)] = &self.codes[..] else { return None };
+        Some((self.mask(), self.word(*code)?))
+    }
+}
+
+/// Where a slot is in a pattern.
+pub(crate) struct SlotField {
+    pub(crate) shape: Shape,
+    /// The file of a register in it.
+    pub(crate) file: RegFile,
+    /// The place in this form: never [`Place::Source`].
+    pub(crate) place: Place,
+    /// The signs that it takes here.
+    pub(crate) signs: Signs,
+    /// Whether there are any.
+    pub(crate) has_signs: bool,
+    /// Whether it is the number of a register, and nothing else.
+    pub(crate) is_register: bool,
+    /// Whether it [takes](Self::takes) any operand.
+    pub(crate) is_free: bool,
+    /// Whether the constant register cannot fill it.
+    is_never_zero: bool,
+    /// Whether another form stands for its default.
+    is_never_default: bool,
+    /// The modifiers, by position and value, with which it stays at its default.
+    hidden_with: Vec<(u8, u8)>,
+    /// Its default.
+    default: Operand<PReg>,
+}
+
+impl SlotField {
+    /// The field of a slot of the row that has this shape and place on the architecture; `None` where the place is not
+    /// settled.
+    pub(super) fn new(row: &Row, slot: &Slot, shape: Shape, place: Place, arch: Arch) -> Option<SlotField> {
+        let main = main_file(slot);
+        let file = match (shape, main) {
+            (Shape::Uniform, RegFile::Gpr) => RegFile::Ugpr,
+            (Shape::Uniform, RegFile::Pred) => RegFile::Upred,
+            _ => main,
+        };
+        let (place, signs) = match place {
+            Place::Nowhere => return None,
+            _ if shape == Shape::Absent => (Place::Absent, Signs::NONE),
+            Place::Number(_, signs) | Place::Complement(_, signs) => (place, signs),
+            Place::Source(bits, signs) => {
+                let place = match shape {
+                    Shape::Register => Place::Number(bits, signs),
+                    Shape::Uniform => Place::Number(Place::UNIFORM, signs),
+                    Shape::Immediate => Place::Number(Place::WIDE, signs),
+                    _ => {
+                        let (offset, bank) = (Place::CONSTANT_OFFSET, Place::CONSTANT_BANK);
+                        Place::Constant { index: Bits::NONE, offset, bank }
+                    }
+                };
+                (place, signs)
+            }
+            other => (other, Signs::NONE),
+        };
+        // The numbers of uniform registers have 6 bits wherever they stand.
+        let place = match place {
+            Place::Number(bits, signs) if file == RegFile::Ugpr && shape != Shape::Immediate => {
+                Place::Number(Bits::new(bits.lo, bits.len.min(6)), signs)
+            }
+            place => place,
+        };
+        let signs = if shape == Shape::Immediate { Signs::NONE } else { signs };
+        let signs = Signs {
+            neg: if slot.neg || slot.not { signs.neg } else { Bits::NONE },
+            abs: if slot.abs { signs.abs } else { Bits::NONE },
+            half: if slot.halves == crate::table::Halves::None { Bits::NONE } else { signs.half },
+        };
+        let hides = |&(position, value): &(u8, u8)| {
+            slot.hidden_with == Some(row.mods[usize::from(position)].values[usize::from(value)])
+        };
+        let choices = (0u8..).zip(row.mods).flat_map(|(position, modifier)| {
+            (0..modifier.values.len()).map(move |value| (position, value as u8))
+        });
+        let hidden_with: Vec<(u8, u8)> = choices.filter(hides).collect();
+        let is_own = !matches!(place, Place::Repeats(_));
+        let is_never_zero = is_own && slot.never_zero.contains(arch);
+        let is_never_default = slot.is_empty_at_default && shape != Shape::Absent;
+        Some(SlotField {
+            shape,
+            file,
+            place,
+            signs,
+            is_register: matches!(shape, Shape::Register | Shape::Uniform),
+            has_signs: !(signs.neg.is_none() && signs.abs.is_none() && signs.half.is_none()),
+            is_free: !is_never_zero && !is_never_default && slot.hidden_with.is_none(),
+            is_never_zero,
+            is_never_default,
+            hidden_with,
+            default: slot.default_operand(),
+        })
+    }
+
+    /// The reuse flag that a register in it has.
+    pub(super) fn reuse(&self, slot: &Slot, arch: Arch) -> Option<u8> {
+        let has_flag = self.shape == Shape::Register && slot.reuse_on.contains(arch);
+        slot.reuse.filter(|_| has_flag)
+    }
+
+    /// The file of the register part of an indexed constant.
+    pub(crate) fn file_of_index(&self, slot: &Slot) -> RegFile {
+        if slot.kinds.contains(Kinds::CONST_AT_UR) { RegFile::Ugpr } else { RegFile::Gpr }
+    }
+
+    pub(super) fn mask(&self) -> u128 {
+        let place = match self.place {
+            Place::Nowhere | Place::Absent | Place::Repeats(_) => 0,
+            Place::Number(bits, _) | Place::Complement(bits, _) | Place::Source(bits, _) => bits.mask(),
+            Place::Target { bits, low, .. } => bits.mask() | low.mask(),
+            Place::Split(low, high) => low.mask() | high.mask(),
+            Place::Constant { index, offset, bank } => index.mask() | offset.mask() | bank.mask(),
+            Place::Address(at) => {
+                let uniform = if self.shape == Shape::Address { 0 } else { at.uniform.mask() };
+                let wide = if self.shape == Shape::AddressUniform { at.wide.mask() } else { 0 };
+                at.base.mask() | wide | at.scale.mask() | at.offset.mask() | uniform
+            }
+        };
+        place | self.signs.neg.mask() | self.signs.abs.mask() | self.signs.half.mask()
+    }
+
+    /// Whether the modifier is chosen that takes the operand's place.
+    pub(super) fn is_hidden(&self, mods: Mods) -> bool {
+        self.hidden_with.iter().any(|&(position, value)| mods.get(usize::from(position)) == value)
+    }
+
+    /// Whether the operand can be in the field of an instruction with these modifiers.
+    pub(super) fn takes(&self, operand: &Operand<PReg>, mods: Mods) -> bool {
+        let is_zero = matches!(operand.kind, OperandKind::Zero(_));
+        let is_default = *operand == self.default;
+        // What looks like nothing has the form of nothing.
+        let excluded = (self.is_never_zero && is_zero)
+            || (self.is_never_default && is_default)
+            || (!is_default && self.is_hidden(mods));
+        !excluded
+    }
+}
