@@ -71,7 +71,8 @@ impl Report {
     }
 }
 
-fn compare(buffer: &Buffer, content: &[u8]) -> Outcome {
+/// Compares the content of a buffer after a launch with what is promised of it.
+pub fn compare(buffer: &Buffer, content: &[u8]) -> Outcome {
     let size = buffer.elem.bytes() as usize;
     let mut outcome = Outcome {
         name: buffer.name.clone(),

@@ -72,7 +72,7 @@ enum Breadth {
 }
 
 /// What an instruction is that the architecture is too old for.
-const TOO_OLD: &str = "E0111";
+pub(crate) const TOO_OLD: &str = "E0111";
 /// A case at one level: the unit of parallel work.
 struct Job<'a> {
     path: &'a Path,
@@ -192,7 +192,7 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
     }
 }
 
-fn cases_in(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn cases_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));

@@ -6,6 +6,7 @@ mod cpu_time;
 mod exec;
 mod families;
 mod fuzz;
+mod gpu;
 mod listing;
 mod lowering;
 mod mine;
@@ -71,6 +72,8 @@ enum Command {
         /// Only cases whose name contains one of these.
         only: Vec<String>,
     },
+    /// Run the execution cases on an NVIDIA GPU, our code beside ptxas's.
+    Gpu(gpu::Cases),
     /// Compare random programs before and after the compiler. For many of them build it with `--release`.
     Fuzz(Fuzz),
     /// Every form of barriers, atomics and warp operations beside ptxas.
@@ -150,6 +153,7 @@ fn main() -> ExitCode {
         Command::Compare { path, settings, beside } => beside.compare(&path, &settings),
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
         Command::Families(families) => families.run(),
+        Command::Gpu(cases) => cases.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Mine(mine) => mine.run(),
         Command::Shapes(shapes) => shapes.run(),

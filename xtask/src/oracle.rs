@@ -87,6 +87,13 @@ impl Oracle {
         options: &[&str],
         entry: &str,
     ) -> Result<Program, Refusal> {
+        let bytes = self.cubin(text, target, options)?;
+        let read = cubin::read(&bytes).and_then(|cubin| cubin::program(&cubin, entry));
+        read.map_err(|error| Refusal::Unreadable(error.to_string()))
+    }
+
+    /// The cubin that ptxas makes of a text.
+    pub(crate) fn cubin(&self, text: &str, target: &str, options: &[&str]) -> Result<Vec<u8>, Refusal> {
         let unusable = |error: std::io::Error| Refusal::Unusable(format!("ptxas: {error}"));
         let folder = tempfile::tempdir().map_err(unusable)?;
         let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
@@ -97,9 +104,7 @@ impl Oracle {
         if !output.status.success() {
             return Err(Refusal::Refused(first_line(&output.stderr)));
         }
-        let bytes = std::fs::read(&cubin).map_err(unusable)?;
-        let read = cubin::read(&bytes).and_then(|cubin| cubin::program(&cubin, entry));
-        read.map_err(|error| Refusal::Unreadable(error.to_string()))
+        std::fs::read(&cubin).map_err(unusable)
     }
 }
 

@@ -177,7 +177,7 @@ fn weakened(case: &Case, program: &Program, options: &Options) -> Result<Weakene
 
 /// A module's text for another architecture, and the target that it then has: what is for a variant of that
 /// architecture stays so.
-fn retargeted(text: &str, arch: Arch) -> (String, String) {
+pub(crate) fn retargeted(text: &str, arch: Arch) -> (String, String) {
     let mut target = arch.to_string();
     let mut lines = String::with_capacity(text.len());
     for line in text.lines() {
