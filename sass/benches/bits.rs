@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ptxc_sass::container::{Found, visit};
-use ptxc_sass::text::{parse_inst, write_inst};
+use ptxc_sass::text::{parse_inst, push_inst};
 use ptxc_sass::{Arch, Coded, bits};
 
 const ARCH: Arch = Arch::Sm90;
@@ -23,9 +23,9 @@ fn words() -> Vec<(u32, u128)> {
     words.iter().copied().cycle().take(4096).collect()
 }
 
-fn print(text: &mut String, coded: &Coded) {
+fn print(text: &mut Vec<u8>, coded: &Coded) {
     text.clear();
-    write_inst(text, &coded.inst, coded.control.reuse, &[], ARCH).expect("a string takes everything");
+    push_inst(text, &coded.inst, coded.control.reuse, &[], ARCH);
 }
 
 fn benchmarks(criterion: &mut Criterion) {
@@ -37,16 +37,19 @@ fn benchmarks(criterion: &mut Criterion) {
     let texts: Vec<String> = coded
         .iter()
         .map(|(_, coded)| {
-            let mut text = String::new();
+            let mut text = Vec::new();
             print(&mut text, coded);
-            text
+            String::from_utf8(text).expect("it is text")
         })
         .collect();
     let mut group = criterion.benchmark_group("instruction");
     group.throughput(Throughput::Elements(words.len() as u64));
     group.bench_function("decode", |bencher| {
+        let mut coded = bits::blank();
         bencher.iter(|| {
-            words.iter().filter(|&&(offset, word)| bits::decode(word, offset, ARCH).is_ok()).count()
+            let mut decode =
+                |&&(offset, word): &&(u32, u128)| bits::decode_into(word, offset, ARCH, &mut coded).is_ok();
+            words.iter().filter(&mut decode).count()
         });
     });
     group.bench_function("encode", |bencher| {
@@ -56,7 +59,7 @@ fn benchmarks(criterion: &mut Criterion) {
         });
     });
     group.bench_function("print", |bencher| {
-        let mut text = String::new();
+        let mut text = Vec::new();
         bencher.iter(|| {
             coded.iter().fold(0, |sum, (_, coded)| {
                 print(&mut text, coded);
