@@ -63,7 +63,18 @@ impl Ahead {
         }
     }
 
-    /// The least distance in cycles from the issue of it to that of an instruction behind it.
+    /// The least distance in cycles from the issue of it to that of an instruction behind it that NVIDIA's code has anywhere: less
+    /// than the [distance](Ahead::distance) that it keeps within a line, where the instruction behind begins a block.
+    pub fn least<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
+        let distance = self.distance(arch, behind);
+        match self {
+            Ahead::Barrier if behind.op.is_cta_barrier() => distance.min(6),
+            Ahead::ClusterErrors => distance.min(7),
+            Ahead::Barrier | Ahead::BarrierResult => distance,
+        }
+    }
+
+    /// The distance in cycles from the issue of it to that of an instruction behind it that code should keep.
     pub fn distance<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
         match self {
             Ahead::Barrier => after_barrier(arch, behind),
@@ -72,7 +83,7 @@ impl Ahead {
                 BarrierResult::Set | BarrierResult::Lost => 2,
                 BarrierResult::Read | BarrierResult::Untouched => 0,
             },
-            Ahead::ClusterErrors if behind.op.is_cta_barrier() || behind.op == Op::UCGABAR_ARV => 7,
+            Ahead::ClusterErrors if behind.op.is_cta_barrier() || behind.op == Op::UCGABAR_ARV => 8,
             Ahead::ClusterErrors => 0,
         }
     }

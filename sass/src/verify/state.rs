@@ -297,7 +297,7 @@ impl State {
 
     fn check_ahead(&self, arch: Arch, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
         for ahead in Ahead::ALL {
-            let need = ahead.distance(arch, &coded.inst);
+            let need = ahead.least(arch, &coded.inst);
             let last = self.ahead[ahead as usize];
             if let Some((producer, have)) = last.filter(|&(_, have)| have < need) {
                 let (kind, lack) = (HazardKind::of_ahead(ahead), Lack::Cycles { need, have });

@@ -95,7 +95,7 @@ impl Facts {
             touches: SmallVec::new(),
             starts: SmallVec::new(),
             written: SmallVec::new(),
-            behind: Ahead::ALL.map(|ahead| ahead.distance(arch, inst)),
+            behind: Ahead::ALL.map(|ahead| ahead.least(arch, inst)),
             ahead: Ahead::of(inst),
             boundary: inst.row().effects.boundary,
             broken: SmallVec::new(),

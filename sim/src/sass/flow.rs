@@ -134,6 +134,33 @@ pub(super) fn bmov(i: &Fields<'_>) -> Decoded {
     }))
 }
 
+/// `RPCMOV.32` to a half of the return address, which lanes use as two more words: calls and returns here go by registers.
+pub(super) fn rpcmov(i: &Fields<'_>) -> Decoded {
+    let (half, b) = (return_half(i)?, i.word("b")?);
+    Ok(Box::new(move |registers, step| {
+        let words = registers.int(b);
+        for lane in lanes_of(step.lanes) {
+            registers.returns[half][lane as usize] = words[lane as usize];
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// `RPCMOV.32` from a half of the return address.
+pub(super) fn rpcmov_read(i: &Fields<'_>) -> Decoded {
+    let (half, d) = (return_half(i)?, i.dest("d")?);
+    Ok(Box::new(move |registers, step| {
+        let words = registers.returns[half];
+        registers.write(d, step.lanes, |lane| words[lane]);
+        Ok(Flow::Next)
+    }))
+}
+
+/// Which half of the return address it is.
+fn return_half(i: &Fields<'_>) -> Result<usize, String> {
+    Ok((i.imm("half")? & 1) as usize)
+}
+
 /// `BSSY`.
 pub(super) fn bssy(i: &Fields<'_>) -> Decoded {
     let (barrier, target) = (i.convergence("barrier")?, i.target("target")?);

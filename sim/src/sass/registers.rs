@@ -91,6 +91,8 @@ pub(super) struct Registers {
     u: [u32; 256],
     /// The predicates by their index, a bit each lane; a uniform one has all bits or none.
     p: [u32; 16],
+    /// The halves of the return addresses, the low one first: of use only to put words away.
+    pub returns: [Lanes; 2],
     /// For each register, by its dense number, the lanes that have written it; all lanes for uniform ones.
     written: Vec<u32>,
     /// Source of what the hardware leaves open.
@@ -126,6 +128,7 @@ impl Registers {
             r,
             u: std::array::from_fn(|_| random.next() as u32),
             p,
+            returns: std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32)),
             written: vec![0; PReg::COUNT],
             random,
             tracks: None,

@@ -110,7 +110,7 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
     if let Some(ahead) = Ahead::of(inst) {
         walk(ways, producer, LONG_AGO, &mut |index, cycles| {
             let next = &program.insts[index].inst;
-            if cycles < u32::from(ahead.distance(program.arch, next)) && ways.is_active(index) {
+            if cycles < u32::from(ahead.least(program.arch, next)) && ways.is_active(index) {
                 found.insert((index, producer, None));
             }
             Ahead::of(next) != Some(ahead) && !leaves_for_certain(program, index)

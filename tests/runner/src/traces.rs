@@ -250,7 +250,7 @@ impl Walk<'_> {
             }
             let step = &self.steps[at];
             let inst = &program.insts[step.pc as usize].inst;
-            if cycles < u32::from(ahead.distance(program.arch, inst)) && step.active & lanes != 0 {
+            if cycles < u32::from(ahead.least(program.arch, inst)) && step.active & lanes != 0 {
                 found.insert((step.pc as usize, first.pc as usize, None));
             }
             let ends = Ahead::of(inst) == Some(ahead) || self.search.leaves(step);

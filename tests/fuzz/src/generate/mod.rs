@@ -71,7 +71,7 @@ pub fn program(random: &mut Random, size: usize) -> Program {
         }
     }
     let (may_contract, may_approximate, may_dispute) =
-        (random.chance(50), random.chance(50), random.chance(10));
+        (random.chance(50), random.chance(15), random.chance(10));
     let mut generator = Generator {
         random,
         budget: size,
