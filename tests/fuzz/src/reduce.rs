@@ -330,7 +330,7 @@ mod tests {
     fn what_is_to_blame_is_left() {
         let blamed = "popc.b32";
         let mut reduced = 0;
-        for seed in 0..400 {
+        for seed in 0..600 {
             let trial = Trial::new(seed);
             let mut test = |trial: &Trial| {
                 let failure = Failure { who: Who::Sass, sort: String::new(), what: String::new() };

@@ -1,7 +1,7 @@
 //! Templates of statements: lines of the files in `templates/`.
 //!
 //! ```text
-//! [fuses|approximates|disputed|unguarded] instruction [; instruction]…
+//! [fuses] [approximates] [disputed] [unguarded] instruction [; instruction]…
 //! ```
 //!
 //! In an instruction `!r` is a register that is written, `=r` one that is read, `?r` a register or constant that is read;
@@ -90,16 +90,27 @@ fn read(file: &str) -> Vec<Template> {
 
 impl Template {
     fn parse(line: &str) -> Template {
-        let (mark, instructions) = line.split_once(' ').unwrap_or((line, ""));
-        let is_marked = matches!(mark, "fuses" | "approximates" | "disputed" | "unguarded");
-        let text = if is_marked { instructions } else { line };
-        Template {
-            tokens: tokens(&text.replace(" ; ", ";\n")),
-            contracts: mark == "fuses",
-            approximates: mark == "approximates",
-            disputed: mark == "disputed",
-            disputed_if_guarded: mark == "unguarded",
+        let mut template = Template {
+            tokens: Vec::new(),
+            contracts: false,
+            approximates: false,
+            disputed: false,
+            disputed_if_guarded: false,
+        };
+        let mut text = line;
+        while let Some((mark, rest)) = text.split_once(' ') {
+            let flag = match mark {
+                "fuses" => &mut template.contracts,
+                "approximates" => &mut template.approximates,
+                "disputed" => &mut template.disputed,
+                "unguarded" => &mut template.disputed_if_guarded,
+                _ => break,
+            };
+            *flag = true;
+            text = rest;
         }
+        template.tokens = tokens(&text.replace(" ; ", ";\n"));
+        template
     }
 }
 
