@@ -228,9 +228,9 @@ impl State {
             stall => stall,
         });
         if control.stall == 0 && self.order == Order::InOrder {
-            // Of results of unknown latency, too: unoptimised code of NVIDIA's assembler has no scoreboards.
-            self.pending.clear();
-            self.views.clear();
+            // Of what no scoreboard announces, too: unoptimised code of NVIDIA's assembler has none.
+            self.pending.retain(|pending| pending.scoreboards != 0);
+            self.views.retain(|view| view.scoreboards != 0);
         }
         if coded.inst.row().effects.boundary {
             self.leave(program, index, report);

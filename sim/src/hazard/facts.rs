@@ -51,7 +51,7 @@ pub(super) struct Facts {
     pub waits: u8,
     /// Cycles until the next instruction.
     pub stall: u8,
-    /// Whether nothing is under way any more when that issues.
+    /// Whether all that no scoreboard announces is over when that issues.
     pub drains: bool,
     pub guard: Option<Touch>,
     /// Operands and results.

@@ -317,7 +317,7 @@ impl Track {
         }
         self.clock += u64::from(facts.stall);
         if facts.drains {
-            self.announced.clear();
+            self.announced.retain(|access| !matches!(access.end, End::Wait(0)));
         }
     }
 

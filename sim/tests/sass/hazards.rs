@@ -276,8 +276,8 @@ fn barriers_keep_others_away() {
     let found = hazards_of(64, &text(5, "STS [R2], R3"));
     assert_eq!(brief(&found), [(3, 2, HazardKind::AfterBarrier, None, cycles(6, 5))]);
     assert_eq!(found[0].count, 2);
-    let twice = hazards_of(64, &text(7, "BAR.SYNC.DEFER_BLOCKING 0x0"));
-    assert_eq!(brief(&twice)[0].4, cycles(8, 7));
+    let twice = hazards_of(64, &text(5, "BAR.SYNC.DEFER_BLOCKING 0x0"));
+    assert_eq!(brief(&twice)[0].4, cycles(6, 5));
 }
 
 #[test]
