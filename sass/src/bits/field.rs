@@ -97,8 +97,14 @@ impl ModField {
         (code == 0).then_some(word)
     }
 
-    pub(super) fn mask(&self) -> u128 {
+    pub(crate) fn mask(&self) -> u128 {
         self.bits.iter().fold(0, |mask, bits| mask | bits.mask())
+    }
+
+    /// The bits of each combination of values.
+    #[cfg(test)]
+    pub(crate) fn words(&self) -> Vec<u128> {
+        self.codes.iter().filter_map(|&(_, code)| self.word(code)).collect()
     }
 
     /// Its mask and its bits, if it has one combination of values only.
