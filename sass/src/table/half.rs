@@ -308,3 +308,34 @@ pub(super) static HMNMX2_BF16: Row = Row {
     opcode: 0x240,
     ..HALF_ALU
 };
+
+/// The third operand of a minimum of three.
+const THIRD: Slot = Slot::read("c", Kinds::R)
+    .neg()
+    .abs()
+    .reuse(2)
+    .halves(Halves::Any)
+    .place(Place::Number(Bits::new(64, 8), Signs { half: Bits::new(76, 2), ..Signs::HALF_C }));
+
+pub(super) static VHMNMX: Row = Row {
+    mnemonic: "VHMNMX",
+    summary: "d = ps ? min(a, b, c) : max(a, b, c) on two halves; a NaN loses against a number, or wins (`.NAN`)",
+    slots: &[D, A, B, THIRD, PS],
+    mods: &[FTZ, NAN, XORSIGN],
+    archs: Archs::since(Arch::Sm90),
+    forms: Form::B,
+    opcode: 0x247,
+    ..HALF_ALU
+};
+
+pub(super) static VHMNMX_BF16: Row = Row {
+    mnemonic: "VHMNMX.BF16_V2",
+    summary: "VHMNMX of bfloat16",
+    slots: &[D, A, BRAIN_B, THIRD, PS],
+    mods: &[NAN, XORSIGN],
+    archs: Archs::since(Arch::Sm90),
+    forms: Form::B,
+    fixed: BRAIN,
+    opcode: 0x247,
+    ..HALF_ALU
+};

@@ -197,6 +197,24 @@ pub(super) fn hmnmx2(format: Format, i: &Fields<'_>) -> Decoded {
     }))
 }
 
+/// `VHMNMX`: the least or greatest of three.
+pub(super) fn vhmnmx(format: Format, i: &Fields<'_>) -> Decoded {
+    if xorsign(i) {
+        return Err(".XORSIGN of three operands".to_string());
+    }
+    let sources = [Halves::new(i, "a")?, Halves::new(i, "b")?, Halves::new(i, "c")?];
+    let (d, ps, nan, ftz) = (i.dest("d")?, i.pred("ps")?, nan_rule(i), ftz(i));
+    Ok(Box::new(move |registers, step| {
+        let [a, b, c] = sources.each_ref().map(|source| source.read(registers));
+        let chooses_least = registers.pred(ps);
+        registers.write(d, step.lanes, |n| {
+            let choose = if chooses_least >> n & 1 == 1 { packed::min } else { packed::max };
+            choose(format, choose(format, a[n], b[n], nan, ftz), c[n], nan, ftz)
+        });
+        Ok(Flow::Next)
+    }))
+}
+
 /// `d = f(b)` of one half; the upper half of the result is zero.
 pub(super) fn map_half(i: &Fields<'_>, f: impl Fn(u64) -> u64 + 'static) -> Decoded {
     let (d, b) = (i.dest("d")?, Halves::new(i, "b")?);

@@ -222,6 +222,9 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::HMNMX2 => |i| half::hmnmx2(F16, i),
         Op::HMNMX2_BF16 => |i| half::hmnmx2(BF16, i),
 
+        Op::VHMNMX => |i| half::vhmnmx(F16, i),
+        Op::VHMNMX_BF16 => |i| half::vhmnmx(BF16, i),
+
         Op::DADD => double::dadd,
         Op::DMUL => double::dmul,
         Op::DFMA => double::dfma,

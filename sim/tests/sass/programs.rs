@@ -281,3 +281,68 @@ fn registers_that_nobody_wrote_are_found_on_request() {
     assert_eq!(thread.tid, [2, 0, 0]);
     assert!(at.starts_with("/*0040*/") && what.contains("R2"), "{error}");
 }
+
+#[test]
+fn what_the_other_compiler_makes_of_words() {
+    // -1 * 1 + 5 with a carry in: 0xffffffff + 5 + 1 = 0x1_0000_0005, the high word.
+    let high = "
+        MOV R2, 0xffffffff
+        MOV R4, 0x5
+        MOV R5, RZ
+        ISETP.EQ.AND P0, PT, RZ, RZ, PT
+        IMAD.HI.U32.X R0, R2, 0x1, R4, P0
+    ";
+    run_to_r0(high, &[1; 2]);
+    // The same on uniform registers: the low word is 5.
+    let wide = "
+        UMOV UR6, 0xffffffff
+        UMOV UR8, 0x5
+        UMOV UR9, 0x7
+        UISETP.EQ.AND UP0, UPT, URZ, URZ, UPT
+        UIMAD.WIDE.U32.X UR6, UR6, 0x1, UR8, UP0
+        IADD3 R0, R0, UR6, -R0
+        IADD3 R0, R0, UR7, RZ
+    ";
+    run_to_r0(&format!("MOV R0, RZ\n{wide}"), &[5 + 8; 2]);
+    // The table is of the signs of a (bit 7 to 4 where it is set), b and c: here of a without the others.
+    let signs = "
+        MOV R2, -0x1
+        MOV R3, 0x1
+        PLOP3.LUT P0, P1, R2.SIGN, R3.SIGN, R3.SIGN, 0x10, 0xef
+        SEL R0, RZ, 0x1, !P0
+        @P1 IADD3 R0, R0, 0x2, RZ
+    ";
+    run_to_r0(signs, &[1; 2]);
+    // A half of the return address keeps a word of each lane.
+    let put_away = "
+        S2R R1, SR_TID.X
+        RPCMOV.32 Rpc.HI, R1
+        MOV R1, RZ
+        RPCMOV.32 R0, Rpc.HI
+    ";
+    run_to_r0(put_away, &(0..40).collect::<Vec<u32>>());
+}
+
+#[test]
+fn conversions_of_what_is_known() {
+    // 8 << 32 as a float: the immediate is the upper word; as is that of a double.
+    run_to_r0("I2F.S64 R0, 0x8", &[(8.0f32 * 4_294_967_296.0).to_bits(); 2]);
+    run_to_r0("F2F.F32.F64 R0, -52.75", &[(-52.75f32).to_bits(); 2]);
+    run_to_r0("F2I.F64.TRUNC R0, -52.75", &[-52i32 as u32; 2]);
+    run_to_r0("I2F.F64.U32 R2, 0x3ffff\nMOV R0, R3", &[(262_143f64.to_bits() >> 32) as u32; 2]);
+    run_to_r0("F2I.F16 R0, 12", &[12; 2]);
+}
+
+#[test]
+fn the_least_and_the_greatest_of_three_halves() {
+    // 1, -2 and 3 above 5, 4 and 6.
+    let body = |halves: &str, which: &str| {
+        format!(
+            "MOV R1, 0x3c004500\nMOV R2, 0xc0004400\nMOV R3, 0x42004600\nVHMNMX R0, R1, R2{halves}, R3, {which}"
+        )
+    };
+    run_to_r0(&body("", "PT"), &[0xc000_4400; 2]);
+    run_to_r0(&body("", "!PT"), &[0x4200_4600; 2]);
+    // The high half of b for both.
+    run_to_r0(&body(".H1_H1", "PT"), &[0xc000_c000; 2]);
+}
