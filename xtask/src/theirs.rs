@@ -19,7 +19,7 @@ use crate::exec::{Trouble, passed, stem};
 use crate::oracle::{Oracle, Refusal};
 
 /// Weakened programs of a program.
-const SAMPLE: usize = 3;
+const SAMPLE: usize = 2;
 /// Warp instructions of a run whose program is weakened.
 const LONGEST: u64 = 10_000;
 
