@@ -10,7 +10,7 @@ use ptxc_passes::diagnostic::Severity;
 use ptxc_sass::bits::{self, EncodeError};
 use ptxc_sass::cubin::{Cubin, CubinError, Module, Source, assemble, encode, write};
 use ptxc_sass::text::{Kernel, ReadOptions};
-use ptxc_sass::{Arch, Coded, Program};
+use ptxc_sass::{Arch, CodeRelocation, Coded, Program};
 
 use crate::cli::AsmArgs;
 use crate::messages::report;
@@ -49,7 +49,13 @@ pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
     let is_bare = args.bare || output.extension().is_some_and(|name| name == "bin");
     let bytes = match (&file.kernels[..], is_bare) {
         (_, false) => contents(&file, arch, args).and_then(|cubin| write(&cubin)),
-        ([kernel], true) => encode(&kernel.program),
+        ([kernel], true) => match kernel.program.relocations.first() {
+            None => encode(&kernel.program),
+            Some(CodeRelocation { symbol, .. }) => {
+                let what = format!("bare code, which has no place for the address of `{}`,", symbol.name);
+                return streams.failed(format!("{path}: {}", CubinError::Unsupported(what)));
+            }
+        },
         (_, true) => return streams.failed(format!("{path} has several kernels; bare code is of one")),
     };
     match bytes {

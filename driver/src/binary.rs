@@ -37,7 +37,8 @@ pub(crate) fn disassemble_words(
     arch: Arch,
     style: &Style,
 ) -> Result<String, String> {
-    let function = Function { name: name.to_string(), code, max_registers: 255, ..Function::default() };
+    let name = name.to_string();
+    let function = Function { name, is_kernel: true, code, max_registers: 255, ..Function::default() };
     let cubin = Cubin {
         arch,
         accelerated: false,

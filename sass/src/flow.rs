@@ -15,7 +15,10 @@ impl<R: Register> Inst<R> {
     /// program says.
     pub fn falls_through(&self) -> bool {
         let guarded = self.guard.is_some() || self.op == Op::EXIT_IF;
-        if self.op == Op::RET || self.row().effects.exit || self.is_indexed_branch() {
+        if matches!(self.op, Op::RET | Op::RET_ABSOLUTE)
+            || self.row().effects.exit
+            || self.is_indexed_branch()
+        {
             return guarded;
         }
         if !self.jumps() {

@@ -43,6 +43,7 @@ pub mod operand;
 pub mod program;
 pub mod register;
 pub mod return_order;
+pub mod symbol;
 pub mod table;
 pub mod text;
 pub mod variable;
@@ -59,6 +60,7 @@ pub use program::{
     Resources,
 };
 pub use register::{PReg, RegFile, Register};
+pub use symbol::{Addend, CodeRelocation, Symbol, SymbolBits, SymbolValue};
 pub use table::{
     Archs, BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op,
     Pipe, Role, Row, Slot, SpecialReg, Spelling, Width,

@@ -4,8 +4,9 @@ use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::issue;
-use crate::operand::OperandKind;
+use crate::operand::{Label, OperandKind};
 use crate::register::PReg;
+use crate::symbol::{Addend, CodeRelocation};
 use crate::variable::Variable;
 
 /// An instruction with its control field.
@@ -180,6 +181,8 @@ pub struct Program {
     pub arch: Arch,
     /// Whether it runs in trap mode, as the handler of traps does, and not as a kernel of the user's.
     pub trap_handler: bool,
+    /// Whether it is a device function in a section of its own, which nothing launches.
+    pub device_function: bool,
     /// The instructions; instruction `i` lies at byte `16 * i`.
     pub insts: Vec<Coded>,
     /// For each [`Label`](crate::Label), the index of its instruction; one past the last is allowed.
@@ -198,6 +201,8 @@ pub struct Program {
     pub tables: Vec<JumpTable>,
     /// What else constant bank 2 holds, in the order of their places.
     pub literals: Vec<Literals>,
+    /// The operands that a loader fills in, one an instruction at the most, in the order of the instructions.
+    pub relocations: Vec<CodeRelocation>,
 }
 
 impl Program {
@@ -250,18 +255,30 @@ impl Program {
     /// one place become one.
     pub fn number_labels(&mut self) {
         let labels = self.insts.iter().flat_map(|coded| coded.inst.labels());
-        let mut places: Vec<u32> = labels.map(|label| label.0).collect();
+        let added = self.relocations.iter().filter_map(|one| match one.symbol.addend {
+            Addend::Label(label) => Some(label),
+            Addend::Bytes(_) => None,
+        });
+        let mut places: Vec<u32> = labels.chain(added).map(|label| label.0).collect();
         for place in &mut places {
             *place = self.labels[*place as usize];
         }
         places.sort_unstable();
         places.dedup();
+        let renumber = |label: &mut Label| {
+            let place = self.labels[label.0 as usize];
+            label.0 = places.partition_point(|&other| other < place) as u32;
+        };
         for coded in &mut self.insts {
             for operand in &mut coded.inst.operands {
                 if let OperandKind::Label(label) = &mut operand.kind {
-                    let place = self.labels[label.0 as usize];
-                    label.0 = places.partition_point(|&other| other < place) as u32;
+                    renumber(label);
                 }
+            }
+        }
+        for relocation in &mut self.relocations {
+            if let Addend::Label(label) = &mut relocation.symbol.addend {
+                renumber(label);
             }
         }
         self.labels = places;

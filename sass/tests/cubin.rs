@@ -161,6 +161,7 @@ fn program_with_variables() -> Program {
         name: "k".into(),
         arch: Arch::Sm90,
         trap_handler: false,
+        device_function: false,
         insts: insts.collect(),
         labels: Vec::new(),
         functions: vec![ProgramFunction { name: "k".into(), start: Some(0) }],
@@ -184,6 +185,7 @@ fn program_with_variables() -> Program {
         ],
         tables: Vec::new(),
         literals: Vec::new(),
+        relocations: Vec::new(),
     }
 }
 

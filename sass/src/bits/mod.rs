@@ -28,6 +28,8 @@ pub use encode::encode;
 pub use error::{DecodeError, EncodeError};
 
 use crate::arch::Arch;
+use crate::inst::Inst;
+use crate::register::PReg;
 use crate::table::{Op, Place, Shape};
 
 /// The lowest bit of the guard's field; its number has three bits, its complement the one above.
@@ -60,6 +62,23 @@ pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
         }
     };
     patterns.iter().find_map(of_slot).unwrap_or(OFFSET_LEN)
+}
+
+/// The slot of the operand that a loader may fill in: an immediate of 32 bits, or the address that a call goes to. `None` where
+/// the instruction has none or is no form of its row.
+pub(crate) fn loaded_slot(inst: &Inst<PReg>, arch: Arch) -> Option<usize> {
+    match inst.op {
+        Op::CALL_ABSOLUTE => return inst.slot_index("offset"),
+        Op::CALL_LOADED => return inst.slot_index("target"),
+        _ => {}
+    }
+    let mut patterns = pattern::Patterns::of(arch).of_op(inst.op).iter();
+    let pattern = patterns.find(|one| one.fits(&inst.operands) && one.has_codes(inst.mods))?;
+    let is_wide = |field: &field::SlotField| {
+        field.shape == Shape::Immediate
+            && matches!(field.place, Place::Number(bits, _) if bits.mask() == Place::WIDE.mask())
+    };
+    pattern.slots.iter().position(is_wide)
 }
 
 /// The bits of an offset where the encoding is not known.

@@ -30,6 +30,7 @@ use crate::memory_order::{Space, space};
 use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
 use crate::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program, Resources};
 use crate::register::PReg;
+use crate::symbol::Addend;
 use crate::table::Op;
 use crate::variable::{Pointer, Section, Variable, union};
 
@@ -208,14 +209,19 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
     within_bank("jump tables", table_ends.max().unwrap_or(0))?;
     let ends = program.literals.iter().map(|one| one.offset.saturating_add(4 * one.words.len() as u32));
     within_bank("literals", ends.max().unwrap_or(0))?;
-    let bank_0 = vec![0; (program.arch.param_base() + end) as usize];
-    let mut banks = vec![Bank { number: 0, bytes: bank_0, relocations: Vec::new() }];
+    let mut banks = Vec::new();
+    if !program.device_function {
+        let bytes = vec![0; (program.arch.param_base() + end) as usize];
+        banks.push(Bank { number: 0, bytes, relocations: Vec::new() });
+    }
     let tables = program.table_bank();
     if !tables.is_empty() {
         banks.push(Bank { number: JUMP_TABLE_BANK, bytes: tables, relocations: Vec::new() });
     }
     let insts = || program.insts.iter().zip((0u32..).step_by(Program::INST_BYTES as usize));
-    let calls = insts().any(|(coded, _)| matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT));
+    let calls = insts().any(|(coded, _)| {
+        matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::CALL_ABSOLUTE | Op::CALL_LOADED)
+    });
     let call_stack = calls.then_some(match abi {
         // The older layout has no depth that is not known.
         Abi::V8 if needs.open_stack != 0 => u32::MAX,
@@ -229,7 +235,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
     };
     Ok(Function {
         name: program.name.clone(),
-        is_kernel: true,
+        is_kernel: !program.device_function,
         code,
         parts: parts.collect(),
         params: program.params.iter().map(|one| Param { offset: one.offset, size: one.size }).collect(),
@@ -244,9 +250,33 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         banks,
         exits: insts().filter(|(coded, _)| coded.inst.op == Op::EXIT).map(|(_, offset)| offset).collect(),
         branches: program.tables.iter().map(branch).collect(),
-        relocations: Vec::new(),
+        relocations: relocations(program)?,
         lines: source.lines.clone(),
     })
+}
+
+/// What the loader writes into the instructions.
+fn relocations(program: &Program) -> Result<Vec<Relocation>, CubinError> {
+    let mut list = Vec::with_capacity(program.relocations.len());
+    for one in &program.relocations {
+        let symbol = &one.symbol;
+        let op = program.insts.get(one.inst as usize).map(|coded| coded.inst.op);
+        let kind = op.and_then(|op| RelocationKind::of_code(symbol.value, symbol.bits, op, program.arch));
+        let place = match symbol.addend {
+            Addend::Bytes(bytes) => Some(bytes),
+            Addend::Label(label) => {
+                program.labels.get(label.0 as usize).map(|index| i64::from(index * Program::INST_BYTES))
+            }
+        };
+        let (Some(kind), Some(addend)) = (kind, place) else {
+            let what = format!("the use of `{}` in `{}`", symbol.name, program.name);
+            return Err(CubinError::Unsupported(what));
+        };
+        let at = u64::from(one.inst) * u64::from(Program::INST_BYTES);
+        list.push(Relocation { at, kind, target: symbol.name.clone(), addend });
+    }
+    list.sort_unstable();
+    Ok(list)
 }
 
 /// Whether data that ends there fits into a constant bank.

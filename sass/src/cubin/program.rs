@@ -11,34 +11,33 @@ use rustc_hash::FxHashMap;
 use super::contents::{Cubin, Function, GlobalVariable};
 use super::error::CubinError;
 use super::relocation::RelocationKind;
+use crate::arch::Arch;
 use crate::bits;
 use crate::operand::{FunctionIndex, Label, OperandKind};
 use crate::program::{
     CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program, ProgramFunction,
     Resources,
 };
+use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Op;
-use crate::text::counted_resources;
+use crate::text::{counted_resources, is_name};
 use crate::variable::{Pointer, Section, Variable};
 
 /// The program of a kernel.
 ///
 /// # Errors
-/// There is no kernel or function of that name, a word is no instruction, a branch leaves the code, or a relocation changes
-/// instructions.
+/// There is no kernel or function of that name, a word is no instruction, a branch leaves the code, or a relocation is
+/// nowhere or of a kind that no operand has.
 pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let function = cubin.function(name)?;
-    if let Some(relocation) = function.relocations.first() {
-        let what = format!("{} at {:#x} of `{name}`, in an instruction,", relocation.kind, relocation.at);
-        return Err(CubinError::Unsupported(what));
-    }
     let mut insts = decode(cubin, function)?;
     let mut targets = Targets::new(function, insts.len() as u32);
     for (index, coded) in insts.iter_mut().enumerate() {
         targets.name(coded, index as u32)?;
     }
     let branches = targets.tables(&mut insts)?;
-    let (labels, functions) = targets.finish(&mut insts);
+    let mut relocations = targets.relocations(&insts, cubin.arch)?;
+    let (labels, functions) = targets.finish(&mut insts, &mut relocations);
     let (tables, literals) = table_bank(function, branches)?;
     let mut resources = counted_resources(&insts);
     resources.barriers = function.barriers;
@@ -48,6 +47,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         name: function.name.clone(),
         arch: cubin.arch,
         trap_handler: false,
+        device_function: !function.is_kernel,
         insts,
         labels,
         functions,
@@ -63,6 +63,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         variables: variables(cubin)?,
         tables,
         literals,
+        relocations,
     })
 }
 
@@ -182,14 +183,67 @@ impl<'a> Targets<'a> {
         Ok(branches)
     }
 
+    /// What the loader writes into instructions. Places in this function become labels, as branch targets do.
+    fn relocations(&mut self, insts: &[Coded], arch: Arch) -> Result<Vec<CodeRelocation>, CubinError> {
+        let mut list: Vec<CodeRelocation> = Vec::with_capacity(self.function.relocations.len());
+        for one in &self.function.relocations {
+            let malformed = |why: &str| {
+                let (name, at) = (&self.function.name, one.at);
+                CubinError::malformed(format!("{} at {at:#x} of `{name}`: {why}", one.kind))
+            };
+            let bytes = u64::from(Program::INST_BYTES);
+            let place = u32::try_from(one.at / bytes).ok().filter(|_| one.at % bytes == 0);
+            let place = place.and_then(|place| Some((place, insts.get(place as usize)?)));
+            let (inst, coded) = place.ok_or_else(|| malformed("no instruction begins there"))?;
+            // They are sorted by their places.
+            if list.last().is_some_and(|last| last.inst == inst) {
+                return Err(malformed("the instruction has another"));
+            }
+            let slot = bits::loaded_slot(&coded.inst, arch);
+            let slot = slot.and_then(|slot| Some((slot, coded.inst.operands.get(slot)?.kind)));
+            let symbol = one.kind.in_code(coded.inst.op, arch);
+            let (Some((slot, kind)), Some((value, bits))) = (slot, symbol) else {
+                let (name, at) = (&self.function.name, one.at);
+                let what = format!("{} at {at:#x} of `{name}`, in {},", one.kind, coded.inst);
+                return Err(CubinError::Unsupported(what));
+            };
+            if kind != OperandKind::Imm(0) {
+                return Err(malformed("its place is not zero"));
+            }
+            if !is_name(&one.target) {
+                return Err(CubinError::Unsupported(format!("the name `{}`", one.target.escape_debug())));
+            }
+            let addend = match self.place(one.addend, inst) {
+                Ok(place) if one.addend != 0 && one.target == self.function.name => {
+                    self.labels.push(place);
+                    Addend::Label(Label(place))
+                }
+                _ => Addend::Bytes(one.addend),
+            };
+            let symbol = Symbol { name: one.target.clone(), addend, value, bits };
+            list.push(CodeRelocation { inst, slot: slot as u8, symbol });
+        }
+        Ok(list)
+    }
+
     /// Numbers labels in the order of their places.
-    fn finish(self, insts: &mut [Coded]) -> (Vec<u32>, Vec<ProgramFunction>) {
+    fn finish(
+        self,
+        insts: &mut [Coded],
+        relocations: &mut [CodeRelocation],
+    ) -> (Vec<u32>, Vec<ProgramFunction>) {
         let mut labels = self.labels;
         labels.sort_unstable();
         labels.dedup();
+        let number = |place: &mut u32| *place = labels.partition_point(|other| other < place) as u32;
         for operand in insts.iter_mut().flat_map(|coded| &mut coded.inst.operands) {
             if let OperandKind::Label(Label(place)) = &mut operand.kind {
-                *place = labels.partition_point(|other| other < place) as u32;
+                number(place);
+            }
+        }
+        for relocation in relocations {
+            if let Addend::Label(Label(place)) = &mut relocation.symbol.addend {
+                number(place);
             }
         }
         (labels, self.functions)

@@ -5,6 +5,10 @@
 
 use std::fmt;
 
+use crate::arch::Arch;
+use crate::symbol::{SymbolBits, SymbolValue};
+use crate::table::Op;
+
 /// The number of a kind of relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RelocationKind(pub u32);
@@ -39,6 +43,47 @@ impl RelocationKind {
             _ => None,
         }
     }
+
+    /// Kinds that put 32 bits into an instruction, from bit 32 on.
+    const IN_CODE: [(u32, SymbolValue, SymbolBits); 10] = [
+        (55, SymbolValue::Address, SymbolBits::Word),
+        (56, SymbolValue::Address, SymbolBits::Low),
+        (57, SymbolValue::Address, SymbolBits::High),
+        (59, SymbolValue::Address, SymbolBits::Short16),
+        (60, SymbolValue::Address, SymbolBits::Short24),
+        (61, SymbolValue::Descriptor, SymbolBits::Word),
+        (62, SymbolValue::Descriptor, SymbolBits::Low),
+        (63, SymbolValue::Descriptor, SymbolBits::High),
+        (112, SymbolValue::Unified, SymbolBits::Low),
+        (113, SymbolValue::Unified, SymbolBits::High),
+    ];
+
+    /// The kind that puts the address into a call; `None` where the instruction is none on the architecture.
+    const fn of_call(op: Op, arch: Arch) -> Option<RelocationKind> {
+        match (op, arch) {
+            (Op::CALL_LOADED, Arch::Sm90) => Some(RelocationKind(75)),
+            (Op::CALL_LOADED, _) => Some(RelocationKind(58)),
+            (Op::CALL_ABSOLUTE, Arch::Sm90) => Some(RelocationKind(114)),
+            _ => None,
+        }
+    }
+
+    /// What of a symbol it puts into an instruction. `None` of a kind that such an instruction has no place for.
+    pub fn in_code(self, op: Op, arch: Arch) -> Option<(SymbolValue, SymbolBits)> {
+        if matches!(op, Op::CALL_LOADED | Op::CALL_ABSOLUTE) {
+            let is_it = RelocationKind::of_call(op, arch) == Some(self);
+            return is_it.then_some((SymbolValue::Address, SymbolBits::Target));
+        }
+        let known = Self::IN_CODE.iter().find(|(kind, ..)| *kind == self.0);
+        known.map(|&(_, value, bits)| (value, bits))
+    }
+
+    /// The kind that puts these bits of a value into an instruction.
+    pub fn of_code(value: SymbolValue, bits: SymbolBits, op: Op, arch: Arch) -> Option<RelocationKind> {
+        let of_call = RelocationKind::of_call(op, arch);
+        let listed = Self::IN_CODE.iter().map(|&(kind, ..)| RelocationKind(kind));
+        listed.chain(of_call).find(|kind| kind.in_code(op, arch) == Some((value, bits)))
+    }
 }
 
 impl fmt::Display for RelocationKind {
@@ -48,8 +93,17 @@ impl fmt::Display for RelocationKind {
             55 => "ABS32_32",
             56 => "ABS32_LO_32",
             57 => "ABS32_HI_32",
+            58 => "ABS47_34",
+            59 => "ABS16_32",
+            60 => "ABS24_32",
+            61 => "FUNC_DESC32_32",
             62 => "FUNC_DESC32_LO_32",
             63 => "FUNC_DESC32_HI_32",
+            75 => "ABS55_16_34",
+            112 => "UNIFIED32_LO_32",
+            113 => "UNIFIED32_HI_32",
+            114 => "ABS56_16_34",
+            115 => "CONST_FIELD22_37",
             _ => "",
         };
         match self.data() {
@@ -88,5 +142,23 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(RelocationKind::generic_byte(4), RelocationKind(88));
         assert_eq!(RelocationKind(88).data(), Some((1, 32, true)));
+    }
+
+    #[test]
+    fn kinds_in_code_go_both_ways() {
+        for (op, arch) in [Op::UMOV, Op::CALL_LOADED, Op::CALL_ABSOLUTE, Op::CALL]
+            .into_iter()
+            .flat_map(|op| Arch::ALL.map(|arch| (op, arch)))
+        {
+            for kind in (0..256).map(RelocationKind) {
+                let Some((value, bits)) = kind.in_code(op, arch) else { continue };
+                assert_eq!(RelocationKind::of_code(value, bits, op, arch), Some(kind));
+            }
+        }
+        let call = (SymbolValue::Address, SymbolBits::Target);
+        assert_eq!(RelocationKind(58).in_code(Op::CALL_LOADED, Arch::Sm89), Some(call));
+        assert_eq!(RelocationKind(58).in_code(Op::CALL_LOADED, Arch::Sm90), None);
+        assert_eq!(RelocationKind(58).in_code(Op::UMOV, Arch::Sm80), None);
+        assert_eq!(RelocationKind(56).in_code(Op::CALL_LOADED, Arch::Sm80), None);
     }
 }

@@ -69,6 +69,7 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
         elf: Elf::default(),
         sections: FxHashMap::default(),
         symbols: FxHashMap::default(),
+        locals: FxHashMap::default(),
         kernels: Vec::new(),
         banks: Vec::new(),
     };
@@ -113,6 +114,8 @@ struct Writer<'a> {
     sections: FxHashMap<String, SectionId>,
     /// What relocations can name.
     symbols: FxHashMap<&'a str, SymbolId>,
+    /// What they can name beside functions and variables: sections, and functions behind kernels.
+    locals: FxHashMap<String, SymbolId>,
     /// The symbol of each function.
     kernels: Vec<SymbolId>,
     /// The section symbol of each function's constant bank 0.
@@ -300,6 +303,7 @@ impl<'a> Writer<'a> {
             if name.starts_with(".nv.constant0.") {
                 self.banks.push(Some(symbol));
             }
+            self.locals.insert(name, symbol);
         }
         let mut own = std::mem::take(&mut self.banks).into_iter();
         self.banks =
@@ -307,15 +311,17 @@ impl<'a> Writer<'a> {
         for function in &cubin.functions {
             let section = self.sections.get(&format!(".text.{}", function.name)).copied();
             for part in &function.parts {
-                self.elf.local(Symbol {
-                    // As NVIDIA's compiler names its copies: a name of the file's, with the kernel's in front.
-                    name: part_symbol(&function.name, &part.name),
+                // As NVIDIA's compiler names its copies: a name of the file's, with the kernel's in front.
+                let name = part_symbol(&function.name, &part.name);
+                let symbol = self.elf.local(Symbol {
+                    name: name.clone(),
                     kind: LOCAL_FUNCTION,
                     other: 0,
                     section,
                     value: u64::from(part.offset),
                     size: u64::from(part.size),
                 });
+                self.locals.insert(name, symbol);
             }
             let symbol = self.elf.global(Symbol {
                 name: function.name.clone(),
@@ -348,7 +354,7 @@ impl<'a> Writer<'a> {
 
     /// The symbol of a relocation's target; what the file does not define is left to the loader.
     fn target(&mut self, name: &'a str) -> SymbolId {
-        if let Some(&symbol) = self.symbols.get(name) {
+        if let Some(&symbol) = self.symbols.get(name).or_else(|| self.locals.get(name)) {
             return symbol;
         }
         let name_of = name.to_string();

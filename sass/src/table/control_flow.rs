@@ -202,12 +202,30 @@ pub(super) static CALL_INDIRECT: Row = Row {
 
 pub(super) static CALL_ABSOLUTE: Row = Row {
     mnemonic: "CALL.ABS.NOINC",
-    summary: "go to the address in the pair",
-    slots: &[A],
+    summary: "go to the address in the pair plus the offset",
+    slots: &[A, OFFSET],
     effects: CALL_EFFECTS,
+    forms: REACHES,
     fixed: UNCOUNTED,
     opcode: 0x343,
     ..FLOW
+};
+
+/// An address that only the loader knows: zero in the file.
+const LOADED: Slot = Slot::read("target", Kinds::IMM)
+    .imm(ImmFormat::Signed)
+    .hidden()
+    .required()
+    .shown_on(Archs::ALL)
+    .place(Place::Absent);
+
+pub(super) static CALL_LOADED: Row = Row {
+    mnemonic: "CALL.ABS.NOINC",
+    summary: "go to the address that the loader puts there",
+    slots: &[LOADED],
+    forms: &[],
+    opcode: 0x943,
+    ..CALL_ABSOLUTE
 };
 
 pub(super) static LEPC: Row = Row {
@@ -244,6 +262,14 @@ pub(super) static RET: Row = Row {
     fixed: UNCOUNTED,
     opcode: 0x950,
     ..FLOW
+};
+
+pub(super) static RET_ABSOLUTE: Row = Row {
+    mnemonic: "RET.ABS.NODEC",
+    summary: "return to the address in the pair plus the offset",
+    slots: &[A, OFFSET.shown_on(Archs::ALL)],
+    fixed: &[Fixed::new(85, 2, 3), NO_CONDITION],
+    ..RET
 };
 
 pub(super) static BMOV_CLEAR: Row = Row {

@@ -9,12 +9,14 @@ use std::fmt::{self, Write};
 
 use super::line::{Line, Sink, Writer};
 use super::plan::{ModText, Plan, SlotText};
+use super::symbol::SymbolText;
 use super::{alias, float};
 use crate::arch::Arch;
 use crate::inst::{Inst, Mods};
 use crate::operand::{Address, FunctionIndex, Operand, OperandFlags, OperandKind};
-use crate::program::ProgramFunction;
+use crate::program::{Coded, Program, ProgramFunction};
 use crate::register::{RegFile, Register};
+use crate::symbol::CodeRelocation;
 use crate::table::{Halves, ImmFormat, Op};
 
 impl<R: Register> fmt::Display for Inst<R> {
@@ -36,7 +38,17 @@ pub fn write_inst<R: Register>(
     functions: &[ProgramFunction],
     arch: Arch,
 ) -> fmt::Result {
-    write(&mut Writer(out), inst, reuse, functions, arch)
+    write(&mut Writer(out), inst, reuse, functions, arch, None)
+}
+
+/// The same for an instruction of a program, with what a loader fills in.
+pub(super) fn write_loaded(
+    out: &mut impl fmt::Write,
+    coded: &Coded,
+    program: &Program,
+    loaded: Option<&CodeRelocation>,
+) -> fmt::Result {
+    write(&mut Writer(out), &coded.inst, coded.control.reuse, &program.functions, program.arch, loaded)
 }
 
 /// Adds an instruction to the bytes of a text, as [`write_inst`] does.
@@ -48,7 +60,7 @@ pub fn push_inst<R: Register>(
     arch: Arch,
 ) {
     // A vector takes everything.
-    let _ = write(out, inst, reuse, functions, arch);
+    let _ = write(out, inst, reuse, functions, arch, None);
 }
 
 fn write<R: Register>(
@@ -57,6 +69,7 @@ fn write<R: Register>(
     reuse: u8,
     functions: &[ProgramFunction],
     arch: Arch,
+    loaded: Option<&CodeRelocation>,
 ) -> fmt::Result {
     let mut line = Line::new(out);
     let plan = Plan::of(inst.op, arch);
@@ -73,7 +86,16 @@ fn write<R: Register>(
     }
     mods(&mut line, &plan.mods, inst.mods);
     let mut is_first = true;
-    for (slot, operand) in plan.slots.iter().zip(&inst.operands) {
+    for (index, (slot, operand)) in plan.slots.iter().zip(&inst.operands).enumerate() {
+        if let Some(one) = loaded.filter(|one| usize::from(one.slot) == index) {
+            line.separator(is_first || slot.slot.spaced);
+            is_first = false;
+            // What fails is told at the end of the line.
+            let _ = write!(line, "{}", SymbolText(&one.symbol));
+            line.str(slot.slot.suffix);
+            self::mods(&mut line, &slot.behind, inst.mods);
+            continue;
+        }
         if slot.slot.repeated
             || (slot.is_left_out(operand, inst.mods)
                 && (slot.has_substitute || !slot.keeps_a_place(&plan.slots, &inst.operands)))

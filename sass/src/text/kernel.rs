@@ -19,6 +19,7 @@ use crate::program::{
     CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
 };
 use crate::register::{PReg, RegFile, Register};
+use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Completion;
 
 /// A kernel and where its instructions stand in the text.
@@ -35,6 +36,8 @@ pub struct Kernel {
 /// An instruction as its lines give it.
 pub(super) struct Read {
     pub inst: Inst<PReg>,
+    /// The operand that a loader fills in, with its slot.
+    pub loaded: Option<(u8, Symbol)>,
     /// The reuse flags of its operands.
     pub reuse: u8,
     /// The control field, and whether its notation has the reuse flags.
@@ -52,6 +55,7 @@ pub(super) struct Head {
     pub resources: Option<Resources>,
     pub parameters: Option<Vec<ParamInfo>>,
     pub trap_handler: bool,
+    pub device_function: bool,
 }
 
 /// A kernel as far as it is read.
@@ -134,8 +138,19 @@ impl Reading {
     pub(super) fn finish(self, arch: Arch, needs_control: bool, errors: &mut Vec<TextError>) -> Kernel {
         let numbers = self.number_names(errors);
         let mut insts = Vec::with_capacity(self.insts.len());
+        let mut relocations = Vec::new();
         for read in &self.insts {
             let mut inst = read.inst.clone();
+            if let Some((slot, symbol)) = &read.loaded {
+                let mut symbol = symbol.clone();
+                if let Addend::Label(Label(name)) = &mut symbol.addend {
+                    match numbers.label_of[*name as usize] {
+                        Some(number) => *name = number,
+                        None => errors.push(undefined(&self.names.list[*name as usize], read.span.clone())),
+                    }
+                }
+                relocations.push(CodeRelocation { inst: insts.len() as u32, slot: *slot, symbol });
+            }
             for operand in &mut inst.operands {
                 let number = match &mut operand.kind {
                     OperandKind::Label(Label(name)) => Some((name, &numbers.label_of)),
@@ -162,6 +177,7 @@ impl Reading {
             name: self.name.clone(),
             arch,
             trap_handler: self.head.trap_handler,
+            device_function: self.head.device_function,
             insts,
             labels: numbers.labels,
             functions: numbers.functions,
@@ -171,6 +187,7 @@ impl Reading {
             variables: Vec::new(),
             tables,
             literals,
+            relocations,
         };
         let spans = self.insts.iter().map(|read| read.span.clone()).collect();
         Kernel { program, spans, has_parameters }
@@ -207,6 +224,11 @@ impl Reading {
                 OperandKind::Label(Label(name)) => uses[name as usize].0 = true,
                 OperandKind::Function(FunctionIndex(name)) => uses[name as usize].1 = true,
                 _ => {}
+            }
+        }
+        for (_, symbol) in self.insts.iter().filter_map(|read| read.loaded.as_ref()) {
+            if let Addend::Label(Label(name)) = symbol.addend {
+                uses[name as usize].0 = true;
             }
         }
         // What is used as one and defined as the other, or not defined but known, is listed too.

@@ -27,6 +27,7 @@ mod plan;
 mod program;
 mod read;
 pub(crate) mod source;
+mod symbol;
 
 pub use data::write_variables;
 pub use error::{ErrorCode, TextError};
@@ -38,3 +39,4 @@ pub use notation::{Notation, NotationError};
 pub use parse::{ParseError, parse_inst};
 pub use program::{Style, write_program};
 pub use read::{ReadOptions, parse_programs};
+pub(crate) use symbol::is_name;

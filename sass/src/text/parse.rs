@@ -11,12 +11,13 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::{alias, float, inst};
+use super::{alias, float, inst, symbol};
 use crate::arch::Arch;
 use crate::bits;
 use crate::inst::{Inst, Mods};
 use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile};
+use crate::symbol::Symbol;
 use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg, Stand};
 
 /// Why a line is no instruction that the table knows.
@@ -133,18 +134,32 @@ impl Names for Numbered {
 /// # Errors
 /// If no row of the table takes the text, or the architecture lacks the form.
 pub fn parse_inst(line: &str, arch: Arch) -> Result<(Inst<PReg>, u8), ParseError> {
-    parse_named(line, arch, &mut Numbered)
+    let parsed = parse_named(line, arch, &mut Numbered)?;
+    match parsed.loaded {
+        None => Ok((parsed.inst, parsed.reuse)),
+        Some((slot, _)) => {
+            let row = parsed.inst.row();
+            let name = row.slots.get(usize::from(slot)).map_or("", |slot| slot.name);
+            let (mnemonic, text) = (row.mnemonic.to_string(), line.to_string());
+            Err(ParseError::Operand { mnemonic, slot: name, text })
+        }
+    }
+}
+
+/// An instruction as its text says it.
+pub(super) struct Parsed {
+    pub inst: Inst<PReg>,
+    /// A bit for each operand a, b, c that is marked `.reuse`.
+    pub reuse: u8,
+    /// The operand that a loader fills in: its slot, and what it is.
+    pub loaded: Option<(u8, Symbol)>,
 }
 
 /// What NVIDIA's disassembler remarks on accesses that its assembler added for want of registers.
 const SPILL: &str = "(*\"SpillRefill\"*)";
 
 /// The same with other names.
-pub(super) fn parse_named(
-    line: &str,
-    arch: Arch,
-    names: &mut dyn Names,
-) -> Result<(Inst<PReg>, u8), ParseError> {
+pub(super) fn parse_named(line: &str, arch: Arch, names: &mut dyn Names) -> Result<Parsed, ParseError> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let line = line.strip_suffix(SPILL).map_or(line, str::trim_end);
     let never = [RegFile::Pred, RegFile::Upred]
@@ -193,14 +208,14 @@ pub(super) fn parse_named(
             {
                 error = ParseError::Count(mnemonic.clone());
             }
-            Ok(reuse) => {
+            Ok((reuse, loaded)) => {
                 if let Err(why) = inst.check_arch(arch) {
                     error = ParseError::Arch(why);
                     continue;
                 }
                 inst.guard = guard;
                 inst.operands.extend(targets.into_iter().flatten().map(Operand::label));
-                return Ok((inst, reuse));
+                return Ok(Parsed { inst, reuse, loaded });
             }
             Err(why) => error = why,
         }
@@ -247,7 +262,7 @@ fn fill(
     mnemonic: &str,
     texts: &[&str],
     names: &mut dyn Names,
-) -> Result<u8, ParseError> {
+) -> Result<(u8, Option<(u8, Symbol)>), ParseError> {
     let row = inst.row();
     let texts = last_modifiers(inst, arch, texts);
     // `R4 -0x110` is two operands.
@@ -264,6 +279,7 @@ fn fill(
     let mut texts = texts.iter().copied();
     let mut next = texts.next();
     let mut reuse = 0;
+    let mut loaded = None;
     for (index, slot) in row.slots.iter().enumerate() {
         if !shown(inst, slot) || slot.repeated || (slot.hidden && spare == 0) {
             continue;
@@ -277,7 +293,12 @@ fn fill(
                 return Err(ParseError::Operand { mnemonic, slot: slot.name, text });
             }
         };
+        let symbol = match loaded.is_none() && slot.kinds.contains(Kinds::IMM) {
+            true => symbol::parse(text, inst.op, names),
+            false => None,
+        };
         let read = match half_constant(slot.imm, text) {
+            _ if symbol.is_some() => Some((Operand::imm(0), false)),
             Some(high) => {
                 let low = texts.next().ok_or_else(|| ParseError::Count(mnemonic.to_string()))?;
                 let low = half_constant(slot.imm, low);
@@ -291,6 +312,9 @@ fn fill(
             Some((operand, reused)) => {
                 inst.operands[index] = operand;
                 inst.mods = behind;
+                if let Some(symbol) = symbol {
+                    loaded = Some((index, symbol));
+                }
                 if reused {
                     reuse |= 1 << slot.reuse.unwrap_or(0);
                 }
@@ -304,7 +328,15 @@ fn fill(
             }
         }
     }
-    if next.is_some() { Err(ParseError::Count(mnemonic.to_string())) } else { Ok(reuse) }
+    if next.is_some() {
+        return Err(ParseError::Count(mnemonic.to_string()));
+    }
+    let Some((index, symbol)) = loaded else { return Ok((reuse, None)) };
+    if bits::loaded_slot(inst, arch) != Some(index) {
+        let (mnemonic, slot) = (mnemonic.to_string(), row.slots.get(index).map_or("", |slot| slot.name));
+        return Err(ParseError::Operand { mnemonic, slot, text: symbol.name });
+    }
+    Ok((reuse, Some((index as u8, symbol))))
 }
 
 /// Takes the modifiers off that stand as the last operands.

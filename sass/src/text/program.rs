@@ -16,7 +16,7 @@
 
 use std::fmt::{self, Write};
 
-use super::inst::write_inst;
+use super::inst::write_loaded;
 use super::notation::Notation;
 use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources};
 
@@ -63,6 +63,7 @@ pub fn write_program(
     functions.sort_by_key(|function| function.start);
     let mut functions = functions.into_iter().filter(|function| function.start.is_some()).peekable();
     let mut text = String::new();
+    let mut relocations = program.relocations.iter().peekable();
     for (index, coded) in program.insts.iter().enumerate() {
         while let Some(function) = functions.next_if(|function| function.start <= Some(index as u32)) {
             writeln!(out, "{}:", function.name)?;
@@ -80,7 +81,8 @@ pub fn write_program(
             write!(out, "/*{:04x}*/  ", index * 16)?;
         }
         text.clear();
-        write_inst(&mut text, &coded.inst, coded.control.reuse, &program.functions, program.arch)?;
+        let loaded = relocations.next_if(|one| one.inst as usize == index);
+        write_loaded(&mut text, coded, program, loaded)?;
         text.push(' ');
         if style.control == Notation::Nv {
             style.control.write(&mut text, &coded.control)?;
@@ -152,6 +154,9 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     if program.trap_handler {
         writeln!(out, ".trap_handler")?;
     }
+    if program.device_function {
+        writeln!(out, ".function")?;
+    }
     let mut needs = needs.clone();
     let mut separator = ".resources ";
     for name in Resources::NAMES {
@@ -212,6 +217,7 @@ mod tests {
             name: "k".into(),
             arch: Arch::Sm90,
             trap_handler: false,
+            device_function: false,
             frequency: vec![1024, 2048, 2048],
             insts,
             labels: vec![1],
@@ -221,6 +227,7 @@ mod tests {
             variables: Vec::new(),
             tables: Vec::new(),
             literals: Vec::new(),
+            relocations: Vec::new(),
         }
     }
 

@@ -33,7 +33,7 @@ use super::error::{ErrorCode, TextError};
 use super::forms::{forms, similar};
 use super::kernel::{Head, Kernel, Read, Reading};
 use super::notation::{Notation, NotationError};
-use super::parse::{ParseError, parse_named};
+use super::parse::{ParseError, Parsed, parse_named};
 use super::source::{Line, Source};
 use crate::arch::Arch;
 use crate::control::Control;
@@ -68,6 +68,9 @@ enum Section {
     /// The addresses of global variables.
     Addresses,
 }
+
+/// Directives about the code that follows.
+const HEAD: [&str; 5] = [".target", ".resources", ".parameters", ".trap_handler", ".function"];
 
 struct Reader<'o> {
     options: &'o ReadOptions,
@@ -118,8 +121,10 @@ impl Reader<'_> {
             }
         } else if !is_new {
             match self.section {
-                // Whatever the section, it is for all that follows.
-                _ if line.code.starts_with(".target") => self.directive(line),
+                // Whatever the section, they are about what follows.
+                _ if HEAD.iter().any(|word| line.code.split([' ', '\t']).next() == Some(word)) => {
+                    self.directive(line);
+                }
                 Section::Skipped => {}
                 Section::Outside => self.outside(line),
                 Section::Text => self.text(line),
@@ -267,7 +272,11 @@ impl Reader<'_> {
                 self.head.trap_handler = true;
                 Ok(())
             }
-            ".trap_handler" => Err("`.trap_handler` takes no arguments".to_string()),
+            ".function" if rest.trim().is_empty() => {
+                self.head.device_function = true;
+                Ok(())
+            }
+            ".trap_handler" | ".function" => Err(format!("`{word}` takes no arguments")),
             ".parameters" => parameters(rest).map(|list| self.head.parameters = Some(list)),
             _ if KNOWN.contains(&word) => Ok(()),
             _ => Err(format!("there is no directive `{word}`")),
@@ -286,10 +295,11 @@ impl Reader<'_> {
         }
         // That nothing names the architecture is an error of its own.
         let arch = kernel.arch.or(self.options.arch).unwrap_or(Arch::Sm90);
-        let (inst, reuse) = parse_named(parts.inst, arch, &mut kernel.names).unwrap_or_else(|why| {
+        let parsed = parse_named(parts.inst, arch, &mut kernel.names);
+        let Parsed { inst, reuse, loaded } = parsed.unwrap_or_else(|why| {
             self.errors.push(unknown_inst(&why, arch, parts.inst, parts.span.clone()));
             // Something has to take its place, so that those behind keep theirs.
-            (Inst::new(Op::NOP), 0)
+            Parsed { inst: Inst::new(Op::NOP), reuse: 0, loaded: None }
         });
         let control = match parts.control {
             None => None,
@@ -306,7 +316,7 @@ impl Reader<'_> {
             self.errors.push(TextError::new(ErrorCode::Line, span, "nothing may follow the semicolon"));
         }
         let words = line.words.iter().copied().collect::<SmallVec<[u64; 2]>>();
-        kernel.insts.push(Read { inst, reuse, control, words, span: parts.span, line: line.span() });
+        kernel.insts.push(Read { inst, loaded, reuse, control, words, span: parts.span, line: line.span() });
     }
 
     fn table(&mut self, line: &Line<'_>, kernel: usize) {

@@ -9,6 +9,7 @@ mod control;
 mod cubin;
 mod latency;
 mod program;
+mod relocation;
 mod text;
 mod tools;
 

@@ -49,7 +49,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use ptxc_sass::arch::{CLUSTER_RANKS, CLUSTER_SIZE, CLUSTERS, EXPLICIT_CLUSTER};
-use ptxc_sass::{Access, AccessRole, Arch, Inst, JUMP_TABLE_BANK, Op, PReg, Program, Register};
+use ptxc_sass::{
+    Access, AccessRole, Addend, Arch, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, Op, Operand, PReg,
+    Program, Register, SymbolValue,
+};
 use ptxc_semantics::{BF16, F16};
 use smallvec::SmallVec;
 
@@ -77,6 +80,8 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::BAR_SYNCALL,
     Op::R2B,
     Op::CALL_ABSOLUTE,
+    Op::CALL_LOADED,
+    Op::RET_ABSOLUTE,
     Op::LEPC,
     Op::LEPC_TARGET,
     Op::BPT,
@@ -411,11 +416,13 @@ fn launch_observed<'a>(
     memory.mbarriers = if program.arch >= Arch::Sm90 { Layout::Sm90 } else { Layout::Sm80 };
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());
-    module::load(&program.variables, &code_addresses(program), &options.constants, &mut memory)?;
+    let functions = code_addresses(program);
+    let variables = module::load(&program.variables, &functions, &options.constants, &mut memory)?;
+    let loaded = loaded(program, &variables, &functions)?;
     let watched = options.check_uninitialised || options.hazards || observer.is_some();
     let engine = Sass {
         program,
-        code: decode(program, &memory, options)?,
+        code: decode(program, loaded, &memory, options)?,
         touched: match watched {
             true => program.insts.iter().map(|coded| Touched::new(&coded.inst)).collect(),
             false => Vec::new(),
@@ -499,7 +506,62 @@ impl Touched {
     }
 }
 
-fn decode(program: &Program, memory: &GridMemory, options: &Options) -> Result<Vec<Node>, SimError> {
+/// The instructions with operands that a loader fills in, as they are when it has: by index, ascending. The addresses of
+/// variables are those in their spaces, the program begins at address zero.
+fn loaded(
+    program: &Program,
+    variables: &BTreeMap<String, u64>,
+    functions: &BTreeMap<String, u64>,
+) -> Result<Vec<(u32, Inst<PReg>)>, SimError> {
+    let mut list = Vec::with_capacity(program.relocations.len());
+    for CodeRelocation { inst: index, slot, symbol } in &program.relocations {
+        let Some(coded) = program.insts.get(*index as usize) else { continue };
+        let mut inst = coded.inst.clone();
+        let name = &symbol.name;
+        let lacks = |what: String| {
+            let at = format!("/*{:04x}*/ {}", u64::from(*index) * 16, coded.inst);
+            SimError::Unsupported { at, what }
+        };
+        let address = variables.get(&symbol.name).or_else(|| functions.get(&symbol.name));
+        let address = match (symbol.value, address) {
+            (SymbolValue::Address, Some(address)) => *address,
+            (SymbolValue::Address, None) => {
+                let what =
+                    format!("the address of `{name}`, which is neither a variable nor part of the program");
+                return Err(lacks(what));
+            }
+            (SymbolValue::Descriptor, _) => return Err(lacks(format!("the descriptor of `{name}`"))),
+            (SymbolValue::Unified, _) => {
+                return Err(lacks(format!("the number of `{name}` among the unified functions")));
+            }
+        };
+        let address = match symbol.addend {
+            Addend::Bytes(bytes) => address.wrapping_add_signed(bytes),
+            Addend::Label(Label(label)) => {
+                let place = program.labels.get(label as usize).copied().unwrap_or_default();
+                address.wrapping_add(u64::from(place * Program::INST_BYTES))
+            }
+        };
+        let bits = symbol
+            .bits
+            .of(address)
+            .ok_or_else(|| lacks(format!("the address of `{name}`, which has more bits than the operand")))?;
+        if let Some(operand) = inst.operands.get_mut(usize::from(*slot)) {
+            *operand = Operand::imm(bits);
+        }
+        list.push((*index, inst));
+    }
+    list.sort_by_key(|(index, _)| *index);
+    Ok(list)
+}
+
+/// What the instructions do. `loaded` are those that stand in place of the program's own.
+fn decode(
+    program: &Program,
+    loaded: Vec<(u32, Inst<PReg>)>,
+    memory: &GridMemory,
+    options: &Options,
+) -> Result<Vec<Node>, SimError> {
     let mufu_error = options.mufu_error;
     let node = |inst: &Inst<PReg>| -> Result<Node, String> {
         inst.check_form()?;
@@ -511,11 +573,12 @@ fn decode(program: &Program, memory: &GridMemory, options: &Options) -> Result<V
         Ok(Node { action: function(&fields)?, guard, holds: options.holds_uniform && writes_uniform() })
     };
     let unsupported = |inst: &Inst<PReg>, what| SimError::Unsupported { at: inst.to_string(), what };
-    program
-        .insts
-        .iter()
-        .map(|coded| node(&coded.inst).map_err(|what| unsupported(&coded.inst, what)))
-        .collect()
+    let mut loaded = loaded.iter().peekable();
+    let insts = (0..).zip(&program.insts).map(|(index, coded)| {
+        let changed = loaded.next_if(|(place, _)| *place == index);
+        changed.map_or(&coded.inst, |(_, inst)| inst)
+    });
+    insts.map(|inst| node(inst).map_err(|what| unsupported(inst, what))).collect()
 }
 
 struct Sass<'a> {

@@ -47,6 +47,7 @@ mod tests {
                 name: String::new(),
                 arch: Arch::Sm90,
                 trap_handler: false,
+                device_function: false,
                 insts: Vec::new(),
                 labels: Vec::new(),
                 functions: Vec::new(),
@@ -56,6 +57,7 @@ mod tests {
                 variables: Vec::new(),
                 tables: Vec::new(),
                 literals: Vec::new(),
+                relocations: Vec::new(),
             };
             let shape = Shape {
                 cluster: None,

@@ -68,6 +68,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
         name: case.entry.clone(),
         arch: Arch::Sm90,
         trap_handler: false,
+        device_function: false,
         params: params.collect(),
         frequency: vec![1024; insts.len()],
         insts: insts
@@ -77,6 +78,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
         labels,
         tables: Vec::new(),
         literals: Vec::new(),
+        relocations: Vec::new(),
         functions: Vec::new(),
         resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
         variables: Vec::new(),

@@ -267,7 +267,7 @@ fn successors(program: &Program, index: usize) -> Vec<usize> {
     let mut next = Vec::new();
     let mut always = inst.guard.is_none();
     match inst.op {
-        Op::EXIT | Op::RET => {}
+        Op::EXIT | Op::RET | Op::RET_ABSOLUTE => {}
         Op::BRA => {
             for operand in &inst.operands {
                 match operand.kind {

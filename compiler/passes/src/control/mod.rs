@@ -123,6 +123,7 @@ fn assemble(
         name: code.name.clone(),
         arch: stream.arch,
         trap_handler: false,
+        device_function: false,
         resources: resources(code, &insts),
         insts,
         labels,
@@ -132,6 +133,7 @@ fn assemble(
         variables: code.variables.clone(),
         tables,
         literals: Vec::new(),
+        relocations: Vec::new(),
     };
     (program, Explain { notes })
 }
