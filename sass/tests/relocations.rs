@@ -180,6 +180,33 @@ proptest! {
             prop_assert!(assembled(&program).is_ok());
         }
     }
+
+    /// Bytes of a file with relocations, changed here and there: each kernel is a program with a text, or an error.
+    #[test]
+    fn changed_files_are_read_or_refused(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        words in prop::collection::vec((any::<prop::sample::Index>(), 0u64..0x200), 0..4),
+    ) {
+        let mut bytes = write(&assembled(&parsed(TEXT)).unwrap()).unwrap();
+        for (place, value) in changes {
+            let place = place.index(bytes.len() - 20) + 20;
+            bytes[place] = value;
+        }
+        for (place, value) in words {
+            let place = 64 + place.index(bytes.len() / 8 - 8) * 8;
+            bytes[place..place + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        if let Ok(cubin) = read(&bytes) {
+            for function in &cubin.functions {
+                if let Ok(program) = program(&cubin, &function.name) {
+                    prop_assert!(!written(&program).is_empty());
+                    if let Ok(cubin) = assembled(&program) {
+                        let _ = write(&cubin);
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,187 @@
+//! NVIDIA's tools and `readelf` take the cubins that are compiled here without complaint, and find the resources in them that the text
+//! of the program names.
+//!
+//! Needs ptxas, nvdisasm and cuobjdump: `ORACLE` names their folder, else `~/.cache/ptxc-oracle` is looked at. Without them
+//! the test says so and checks nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Bytes of shared memory that the system keeps on sm_90, where a kernel has any.
+const RESERVED_SHARED: u64 = 1024;
+/// Where parameters begin in constant bank 0 of sm_90.
+const PARAMETERS: u64 = 0x210;
+/// Registers that are announced beyond those that the code names.
+const EXTRA_REGISTERS: u64 = 2;
+
+fn oracle() -> Option<PathBuf> {
+    let folder = match std::env::var_os("ORACLE") {
+        Some(folder) => PathBuf::from(folder),
+        None => {
+            let python = Path::new(&std::env::var_os("HOME")?).join(".cache/ptxc-oracle/lib");
+            let version = std::fs::read_dir(python).ok()?.flatten().next()?.path();
+            version.join("site-packages/nvidia/cu13/bin")
+        }
+    };
+    folder.join("ptxas").is_file().then_some(folder)
+}
+
+fn ptxc(words: &[&str]) -> String {
+    let words: Vec<String> = std::iter::once("ptxc").chain(words.iter().copied()).map(String::from).collect();
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let outcome = ptxc::run(&words, &mut std::io::empty(), &mut out, &mut err);
+    let said = String::from_utf8_lossy(&err);
+    assert!(outcome == 0 && !said.contains("error"), "{words:?}: {said}");
+    String::from_utf8(out).expect("the output is text")
+}
+
+fn ran(tool: &Path, words: &[&str], file: &Path) -> Output {
+    Command::new(tool).args(words).arg(file).output().expect("the tool runs")
+}
+
+/// What a tool prints of a file that it takes without complaint.
+fn printed(tool: &Path, words: &[&str], file: &Path) -> String {
+    let output = ran(tool, words, file);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{tool:?} {words:?} {file:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The warnings of `readelf`, without numbers: those of sections differ.
+fn warnings(file: &Path) -> BTreeSet<String> {
+    let output = ran(Path::new("readelf"), &["-aW"], file);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let plain = |line: &str| line.chars().filter(|c| !c.is_ascii_digit()).collect();
+    text.lines().filter(|line| !line.trim().is_empty()).map(plain).collect()
+}
+
+/// What a kernel needs: registers, stack, shared memory, constant bank 0.
+type Needs = BTreeMap<String, [u64; 4]>;
+
+/// Of each kernel what `cuobjdump -res-usage` prints.
+fn found(text: &str) -> Needs {
+    let mut list = Needs::new();
+    let mut kernel = String::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix("Function ").and_then(|name| name.strip_suffix(':')) {
+            kernel = name.to_string();
+        } else if line.starts_with("REG:") {
+            let number = |name: &str| -> u64 {
+                let field = line.split_whitespace().find_map(|field| field.strip_prefix(name));
+                field.unwrap_or_else(|| panic!("{name} in {line}")).parse().expect("a number")
+            };
+            let needs = [number("REG:"), number("STACK:"), number("SHARED:"), number("CONSTANT[0]:")];
+            list.insert(kernel.clone(), needs);
+        }
+    }
+    list
+}
+
+/// The same of the text that is printed of the programs.
+fn said(text: &str) -> Needs {
+    let mut list = Needs::new();
+    let (mut resources, mut end) = ([0; 3], 0);
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix(".resources") {
+            let number = |name: &str| -> u64 {
+                let field =
+                    rest.split(',').find_map(|field| field.trim().strip_prefix(name)?.strip_prefix('='));
+                field.map_or(0, |number| number.parse().expect("a number"))
+            };
+            resources = [number("registers"), number("local"), number("shared")];
+        } else if let Some(rest) = line.strip_prefix(".parameters") {
+            let list = rest.split("//").next().unwrap_or_default().split(',');
+            end = list.filter(|one| !one.trim().is_empty()).map(parameter_end).max().unwrap_or(0);
+        } else if let Some(name) = line.strip_prefix(".text.").and_then(|name| name.strip_suffix(':')) {
+            let [registers, local, shared] = resources;
+            let shared = if shared == 0 { 0 } else { shared + RESERVED_SHARED };
+            let needs = [registers + EXTRA_REGISTERS, local, shared, PARAMETERS + end];
+            list.insert(name.to_string(), needs);
+        }
+    }
+    list
+}
+
+/// Where `name b64 +8` or `name b8[12] +8` ends.
+fn parameter_end(text: &str) -> u64 {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [_, kind, offset] = words[..] else { panic!("a parameter: {text}") };
+    let bytes: u64 = match kind.strip_prefix("b8[").and_then(|rest| rest.strip_suffix(']')) {
+        Some(bytes) => bytes.parse().expect("a size"),
+        None => kind.trim_start_matches('b').parse::<u64>().expect("bits") / 8,
+    };
+    bytes + offset.trim_start_matches('+').parse::<u64>().expect("an offset")
+}
+
+#[test]
+fn tools_take_our_cubins() {
+    let Some(oracle) = oracle() else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: no ptxas, nvdisasm and cuobjdump; ORACLE names their folder"
+        );
+        return;
+    };
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools");
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // What must be in the text, lest a file loses what it is for.
+    for (name, arch, must, kernels) in [
+        ("accelerated", "sm_90a", ".target sm_90", 1),
+        ("switch", "sm_90", "BRANCH_TARGETS", 1),
+        ("calls", "sm_90", "CALL.REL.NOINC", 2),
+        ("data", "sm_90", ".dword generic(counter)", 1),
+        ("lines", "sm_90", "MUFU.RSQ", 1),
+        ("cluster", "sm_90", "cluster-x=2", 1),
+    ] {
+        let source = sources.join(name).with_extension("ptx");
+        let source_name = source.to_str().expect("the path is text");
+        let text = ptxc(&["lower", source_name, "-o", "-"]);
+        assert!(text.contains(must), "{name}: {must}");
+        for (kind, options) in [("plain", &[][..]), ("lines", &["--lineinfo"])] {
+            let ours = scratch.join(format!("{name}.{kind}.ours.cubin"));
+            let mut words = vec!["lower", source_name, "-o", ours.to_str().expect("the path is text")];
+            words.extend(options);
+            ptxc(&words);
+            for (tool, option) in
+                [("nvdisasm", "-c"), ("nvdisasm", "-plr"), ("nvdisasm", "-cfg"), ("cuobjdump", "-elf")]
+            {
+                let printed = printed(&oracle.join(tool), &[option], &ours);
+                assert!(!printed.trim().is_empty(), "{name}: {tool} {option}");
+            }
+            let listed = printed(&oracle.join("cuobjdump"), &["-sass"], &ours);
+            assert_eq!(listed.matches("Function :").count(), kernels, "{name}");
+            let needs = found(&printed(&oracle.join("cuobjdump"), &["-res-usage"], &ours));
+            assert_eq!(needs.len(), kernels, "{name}");
+            assert_eq!(needs, said(&text), "{name}: registers, stack, shared, constant bank 0");
+
+            if name == "lines" {
+                let listed = printed(&oracle.join("nvdisasm"), &["-c", "-g"], &ours);
+                let line = listed.contains("lines.cu\", line 4");
+                assert_eq!(line, kind == "lines", "{name} {kind}");
+            }
+
+            let theirs = scratch.join(format!("{name}.{kind}.theirs.cubin"));
+            let ptxas = Command::new(oracle.join("ptxas"))
+                .args(["-w", "-arch", arch])
+                .args(if options.is_empty() { &[][..] } else { &["-lineinfo"] })
+                .arg(&source)
+                .arg("-o")
+                .arg(&theirs)
+                .output()
+                .expect("ptxas runs");
+            assert!(ptxas.status.success(), "ptxas refuses {name}");
+            if Command::new("readelf").arg("--version").output().is_ok() {
+                let (own, other) = (warnings(&ours), warnings(&theirs));
+                assert!(
+                    own.is_subset(&other),
+                    "{name}: readelf warns of {own:?}, and of {other:?} in theirs"
+                );
+            }
+            for file in [ours, theirs] {
+                std::fs::remove_file(file).expect("the file is there");
+            }
+        }
+    }
+}
