@@ -102,11 +102,13 @@ fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<
             Place::Absent => push(slot.default_operand().kind),
             Place::Address(place) => {
                 let mut address = address(place, field.shape, word);
+                let is_extended = pattern.is_extended(inst.mods);
+                let zero_is_wide = zero_is_wide(arch, is_extended);
                 address.wide = match place.wide.get(word) {
                     _ if place.wide.is_none() || field.shape != Shape::AddressUniform => {
-                        slot.address_is_wide(pattern.is_extended(inst.mods))
+                        slot.address_is_wide(is_extended)
                     }
-                    wide if address.base.is_none() && (wide != 0) != zero_is_wide(arch) => return None,
+                    wide if address.base.is_none() && (wide != 0) != zero_is_wide => return None,
                     wide => wide != 0,
                 };
                 address.wide &= address.base.is_some();

@@ -50,6 +50,7 @@ pub fn encode(
         let text = || row.mods[position].values[usize::from(inst.mods.get(position))];
         word |= field.put(inst.mods).ok_or_else(|| EncodeError::Modifier(name, text()))?;
     }
+    let is_extended = pattern.is_extended(inst.mods);
     for ((slot, field), operand) in row.slots.iter().zip(&pattern.slots).zip(&inst.operands) {
         let bits = match operand.kind {
             OperandKind::Label(place) => {
@@ -62,13 +63,12 @@ pub fn encode(
                 let first = row.slot(name).and_then(|index| inst.operands.get(index));
                 first.filter(|first| first.kind == kind).map(|_| 0)
             }
-            _ => operand_bits(slot, field, operand, arch),
+            _ => operand_bits(slot, field, operand, (arch, is_extended)),
         };
         let bits = bits.and_then(|bits| Some(bits | sign_bits(field.signs, slot.halves, operand.flags)?));
         word |= bits.ok_or(EncodeError::Operand(name, slot.name))?;
     }
     // An address whose width nothing says has that of the instruction.
-    let is_extended = pattern.is_extended(inst.mods);
     for ((slot, field), operand) in row.slots.iter().zip(&pattern.slots).zip(&inst.operands) {
         if let (Place::Address(place), OperandKind::Mem(address)) = (field.place, operand.kind)
             && (place.wide.is_none() || field.shape != Shape::AddressUniform)
@@ -112,7 +112,13 @@ fn number(reg: Option<PReg>, file: RegFile) -> Option<u64> {
     }
 }
 
-fn operand_bits(slot: &Slot, field: &SlotField, operand: &Operand<PReg>, arch: Arch) -> Option<u128> {
+/// An operand's bits, given the architecture and whether the instruction's addresses are pairs.
+fn operand_bits(
+    slot: &Slot,
+    field: &SlotField,
+    operand: &Operand<PReg>,
+    (arch, is_extended): (Arch, bool),
+) -> Option<u128> {
     match (field.place, operand.kind) {
         (_, OperandKind::Zero(_)) if slot.never_zero.contains(arch) => None,
         (Place::Complement(bits, _), OperandKind::Reg(reg)) if reg.file() == field.file => {
@@ -161,20 +167,25 @@ fn operand_bits(slot: &Slot, field: &SlotField, operand: &Operand<PReg>, arch: A
             None
         }
         (Place::Address(place), OperandKind::Mem(address)) => {
-            address_bits(place, field.shape, &address, arch)
+            address_bits(place, field.shape, &address, zero_is_wide(arch, is_extended))
         }
         _ => None,
     }
 }
 
-fn address_bits(place: AddressPlace, shape: Shape, address: &Address<PReg>, arch: Arch) -> Option<u128> {
+fn address_bits(
+    place: AddressPlace,
+    shape: Shape,
+    address: &Address<PReg>,
+    zero_is_wide: bool,
+) -> Option<u128> {
     let mut bits = place.offset.put_signed(i64::from(address.offset))?;
     match address.base {
         None if place.base.is_none() => {}
         base => bits |= place.base.put(number(base, RegFile::Gpr)?)?,
     }
     if shape == Shape::AddressUniform && !place.wide.is_none() {
-        let is_wide = if address.base.is_none() { zero_is_wide(arch) } else { address.wide };
+        let is_wide = if address.base.is_none() { zero_is_wide } else { address.wide };
         bits |= place.wide.put(u64::from(is_wide))?;
     }
     let scale = match address.scale {
@@ -197,9 +208,9 @@ fn address_bits(place: AddressPlace, shape: Shape, address: &Address<PReg>, arch
 /// How many scoreboards there are.
 pub(super) const SCOREBOARDS: u32 = 6;
 
-/// Whether RZ beside a pair of uniform registers counts as a pair: until sm_89.
-pub(super) fn zero_is_wide(arch: Arch) -> bool {
-    arch < Arch::Sm90
+/// Whether RZ beside a uniform register counts as a pair: until sm_89, where addresses are pairs.
+pub(super) fn zero_is_wide(arch: Arch, is_extended: bool) -> bool {
+    arch < Arch::Sm90 && is_extended
 }
 
 fn sign_bits(signs: Signs, halves: Halves, flags: OperandFlags) -> Option<u128> {

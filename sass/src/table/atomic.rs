@@ -257,9 +257,9 @@ pub(super) static ATOMG_CAS: Row = Row {
     mnemonic: "ATOMG",
     summary: "global memory = data if it is `compare`; d is the old value",
     slots: &[PD, D, ADDRESS, COMPARE, SWAP],
-    mods: &[WIDE, Modifier::new(ModKind::Atomic, &[".CAS"]), ATOMIC_SIZE, ORDER, SCOPE],
+    mods: &[EXTENDED, Modifier::new(ModKind::Atomic, &[".CAS"]), ATOMIC_SIZE, ORDER, SCOPE],
     joint: &[ORDERS_75, ORDERS],
-    fixed: &[IS_WIDE, EVICT_NORMAL],
+    fixed: &[EVICT_NORMAL],
     opcode: 0x3a9,
     ..ATOMIC
 };
@@ -283,9 +283,9 @@ pub(super) static ATOM_CAS: Row = Row {
     mnemonic: "ATOM",
     summary: "memory at a generic address = data if it is `compare`; d is the old value",
     slots: &[PD, D, ADDRESS, COMPARE, SWAP],
-    mods: &[WIDE, CAS, ATOMIC_SIZE, ORDER, SCOPE],
+    mods: &[EXTENDED, CAS, ATOMIC_SIZE, ORDER, SCOPE],
     joint: &[ORDERS_75, ORDERS],
-    fixed: &[IS_WIDE, EVICT_NORMAL],
+    fixed: &[EVICT_NORMAL],
     opcode: 0x38b,
     ..ATOMIC
 };
@@ -299,14 +299,13 @@ pub(super) static QSPC: Row = Row {
         GLOBAL_ADDRESS.place(Place::Address(AddressPlace::PLAIN.uniform(32).wide(90))),
     ],
     mods: &[
-        WIDE,
+        EXTENDED,
         Modifier::new(ModKind::Mode, &[".S", ".D", ".G", ".L"])
             .limited(&[(".D", SINCE_90)])
             .at(73, 2)
             .codes(&[2, 3, 0, 1]),
     ],
     forms: &[PLAIN, UNIFORM.opcode(0x9aa)],
-    fixed: &[IS_WIDE],
     effects: Effects::NONE,
     opcode: 0x3aa,
     ..ATOMIC

@@ -1,7 +1,7 @@
 //! Memory fences.
 
 use super::archs::Archs;
-use super::memory::EXTENDED;
+use super::memory::{EXTENDED, PLAIN, UNIFORM};
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
@@ -24,7 +24,7 @@ pub(super) static MEMBAR: Row = Row {
     slots: &[],
     mods: &[
         Modifier::new(ModKind::Order, &[".ALL", ".SC"]).at(79, 2).codes(&[1, 0]),
-        Modifier::new(ModKind::Scope, &[".CTA", ".GPU", ".SYS"]).at(76, 3).codes(&[0, 2, 3]),
+        Modifier::new(ModKind::Scope, &[".CTA", ".GPU", ".SYS", ".VC"]).at(76, 3).codes(&[0, 2, 3, 5]),
     ],
     opcode: 0x992,
     scoreboards: Scoreboards::READ,
@@ -61,8 +61,16 @@ pub(super) static CCTL: Row = Row {
     mnemonic: "CCTL",
     summary: "the line at the address: fetch it into the first (`.PF1`) or second (`.PF2`) level, there to be kept (`.PML2`) or \
               not (`.RML2`) when others go, or drop it unwritten (`.DML2`), and the like",
-    slots: &[Slot::read("addr", Kinds::MEM)
+    slots: &[Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR))
         .place(Place::Address(AddressPlace { offset: Bits::new(32, 32), ..AddressPlace::PLAIN }))],
+    forms: &[
+        PLAIN,
+        // Addresses of 32 bits may be uniform, without offset.
+        UNIFORM.opcode(0xd8f).with(&[(ModKind::Extended, &[""])]).places(&[(
+            "addr",
+            Place::Address(AddressPlace { offset: Bits::NONE, ..AddressPlace::PLAIN.uniform(32) }),
+        )]),
+    ],
     mods: &[
         EXTENDED,
         Modifier::new(ModKind::Mode, CCTL_MODES).limited(KEPT).at(87, 4).codes(&[0, 1, 2, 3, 9, 10, 11]),

@@ -4,6 +4,7 @@
 //! atomics. What arrives at one or asks it orders memory, so that no access may cross it; ptxas keeps to that.
 
 use super::archs::Archs;
+use super::memory::SHARED_ADDRESS;
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
@@ -109,7 +110,10 @@ pub(super) static ARRIVES: Row = Row {
 pub(super) static ATOMS_ARRIVE: Row = Row {
     mnemonic: "ATOMS.ARRIVE.64",
     summary: "one arrival at an mbarrier; d is its state before",
-    slots: &[D, ADDRESS],
+    slots: &[
+        D,
+        SHARED_ADDRESS.names_uniform().place(Place::Address(AddressPlace::PLAIN.uniform(64).scale(78))),
+    ],
     fixed: &[BY_UNIFORM, Fixed::new(87, 4, 9), Fixed::new(74, 1, 1)],
     archs: Archs::since(Arch::Sm80).and(Archs::before(Arch::Sm90)),
     opcode: 0xf8c,

@@ -51,6 +51,9 @@ impl Bits {
 
     /// Its value with sign.
     pub const fn get_signed(self, word: u128) -> i64 {
+        if self.len == 0 {
+            return 0;
+        }
         let unused = 64 - self.len as u32;
         ((self.get(word) << unused) as i64) >> unused
     }
