@@ -10,7 +10,8 @@
 //! ```
 
 use ptxc_sass::memory_order::{Space, space};
-use ptxc_sass::{Inst, ModKind, OperandKind};
+use ptxc_sass::table::Width;
+use ptxc_sass::{Inst, ModKind, Op, OperandKind};
 use smallvec::SmallVec;
 
 use super::unit::Unit;
@@ -53,12 +54,41 @@ pub(super) fn place<R: Unit>(inst: &Inst<R>, content: impl Fn(R) -> Option<u32>)
     Some(Place { space, base, bytes: (first, first + bytes(inst)) })
 }
 
+/// From the address on. What an instruction moves to or from registers says it; an atomic update has its size in its type.
 fn bytes<R: Unit>(inst: &Inst<R>) -> i64 {
     match inst.modifier(ModKind::Size) {
+        _ if matches!(inst.op, Op::LDSM | Op::STSM) => MATRIX_ROW_BYTES,
         ".U8" | ".S8" => 1,
         ".U16" | ".S16" => 2,
-        ".64" => 8,
-        ".128" => 16,
-        _ => 4,
+        _ => 4 * i64::from(Width::Size.resolve(inst)),
+    }
+}
+
+/// Each lane's address is that of a row of eight halves.
+const MATRIX_ROW_BYTES: i64 = 16;
+
+#[cfg(test)]
+mod tests {
+    use ptxc_sass::{Address, Operand, PReg};
+
+    use super::*;
+
+    fn reduction(ty: &'static str, offset: i32) -> Place<PReg> {
+        let address = Operand::mem(Address::global(PReg::r(2), offset, None));
+        let data = Operand::reg(PReg::r(4));
+        let inst = Inst::new(Op::REDG).with(ty).ops([address, data]);
+        place(&inst, |_| None).expect("it has an address")
+    }
+
+    #[test]
+    fn an_atomic_update_is_as_wide_as_its_type() {
+        for (ty, bytes) in
+            [(".S32", 4), (".S64", 8), (".F64.RN", 8), (".F32x2.RN", 8), (".F16x4.RN", 8), (".F32x4.RN", 16)]
+        {
+            let update = reduction(ty, 16);
+            assert!(!update.is_disjoint(&reduction(".S32", 16 + bytes - 4)), "{ty}");
+            assert!(update.is_disjoint(&reduction(".S32", 16 + bytes)), "{ty}");
+            assert!(update.is_disjoint(&reduction(".S32", 12)), "{ty}");
+        }
     }
 }
