@@ -61,6 +61,8 @@ pub enum Illegal {
     PmRange(u8),
     /// Bit 125 is set with the yield hint, which nothing gives a meaning.
     Unused,
+    /// Bit 126 or 127, above the field, is set.
+    Above,
     /// A scoreboard of results, of an instruction that can name none.
     WriteScoreboard(u8),
     /// A scoreboard of operands, of an instruction that can name none.
@@ -83,6 +85,7 @@ impl fmt::Display for Illegal {
             Illegal::BatchNeedsYield(code) => write!(f, "batch code {code} needs the yield hint"),
             Illegal::BatchNeedsStall(code) => write!(f, "batch code {code} needs a stall"),
             Illegal::PmRange(bits) => write!(f, "PM {bits} is above {}", Control::MAX_PM),
+            Illegal::Above => f.write_str("bit 126 or 127 is set, above the control field"),
             Illegal::Unused => f.write_str("bit 125 is set with the yield hint"),
             Illegal::WriteScoreboard(index) => {
                 write!(f, "the instruction cannot name scoreboard {index} for results")
@@ -237,6 +240,9 @@ impl Control {
     #[inline]
     pub fn of_word(high: u64) -> Result<Control, Illegal> {
         let shift = Self::LOWEST_BIT - 64;
+        if high >> (shift + Self::BITS) != 0 {
+            return Err(Illegal::Above);
+        }
         let field = Control::decode((high >> shift & ((1 << Self::BITS) - 1)) as u32)?;
         Ok(Control { pm: (high >> (Self::PM_BIT - 64)) as u8 & Self::MAX_PM, ..field })
     }
@@ -313,6 +319,7 @@ mod tests {
         fn words_survive(high: u64) {
             // Bit 125 clear: else one of two is illegal at once.
             let bits = high & 0x1fff_fec0_0000_0000;
+            prop_assert_eq!(Control::of_word(bits | 1 << 62), Err(Illegal::Above));
             if let Ok(control) = Control::of_word(bits) {
                 prop_assert_eq!(control.to_word(), Ok(bits));
             }
