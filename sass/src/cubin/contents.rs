@@ -1,5 +1,7 @@
 //! What a cubin holds, free of how ELF says it.
 
+use rustc_hash::FxHashSet;
+
 use super::error::CubinError;
 use super::relocation::Relocation;
 use crate::arch::Arch;
@@ -45,6 +47,15 @@ impl Cubin {
     pub fn function(&self, name: &str) -> Result<&Function, CubinError> {
         let found = self.functions.iter().find(|function| function.name == name);
         found.ok_or_else(|| CubinError::Missing(name.to_string()))
+    }
+
+    /// That no two functions have one name: sections go by it.
+    pub(super) fn check_names(&self) -> Result<(), CubinError> {
+        let mut names = FxHashSet::default();
+        match self.functions.iter().find(|function| !names.insert(&*function.name)) {
+            Some(twice) => Err(CubinError::malformed(format!("the code of `{}` is there twice", twice.name))),
+            None => Ok(()),
+        }
     }
 }
 

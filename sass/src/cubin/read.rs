@@ -58,6 +58,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
     let mut reader =
         Reader { data, sections, symbols, cubin, places: Places::default(), budget, line_starts: Vec::new() };
     reader.functions()?;
+    reader.cubin.check_names()?;
     reader.function_symbols()?;
     reader.function_sections()?;
     reader.variables()?;

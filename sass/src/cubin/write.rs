@@ -64,6 +64,7 @@ const LARGE_PARAM: u32 = 1 << 14;
 /// # Errors
 /// Contents that the format can't hold.
 pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
+    cubin.check_names()?;
     let mut writer = Writer {
         cubin,
         elf: Elf::default(),
