@@ -110,7 +110,14 @@ fn machine(func: Function) -> Mir<VReg> {
 }
 
 fn settings() -> CodeSettings {
-    CodeSettings { arch: Arch::Sm90, opt: 3, heuristic: "balanced".to_string(), max_regs: 255, serial: false }
+    CodeSettings {
+        arch: Arch::Sm90,
+        accelerated: false,
+        opt: 3,
+        heuristic: "balanced".to_string(),
+        max_regs: 255,
+        serial: false,
+    }
 }
 
 /// Each stage of the pipeline alone, on the product of the one before it.

@@ -28,8 +28,14 @@ fn cycles(
     file: SourceFile,
     heuristic: &mut dyn Heuristic,
 ) -> Result<Vec<(String, u64, u32)>, Halt> {
-    let settings =
-        CodeSettings { arch: Arch::Sm90, opt: 3, heuristic: String::new(), max_regs: 255, serial: false };
+    let settings = CodeSettings {
+        arch: Arch::Sm90,
+        accelerated: false,
+        opt: 3,
+        heuristic: String::new(),
+        max_regs: 255,
+        serial: false,
+    };
     let mut rows = Vec::new();
     for &func in &items(db, file).functions {
         let built = pipeline::build(ast(db, func), environment(db, func))?;

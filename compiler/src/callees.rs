@@ -87,13 +87,15 @@ pub struct Routine<'db> {
 
 impl<'db> Routine<'db> {
     fn with_settings(db: &'db dyn Db, symbol: &str, settings: &CodeSettings) -> Routine<'db> {
-        let CodeSettings { arch, opt, heuristic, max_regs, serial } = settings.clone();
+        let CodeSettings { arch, accelerated: _, opt, heuristic, max_regs, serial } = settings.clone();
         Routine::new(db, symbol.to_string(), arch, opt, heuristic, max_regs, serial)
     }
 
     fn settings(self, db: &'db dyn Db) -> CodeSettings {
         CodeSettings {
             arch: self.arch(db),
+            // Only a kernel says what it runs on.
+            accelerated: false,
             opt: self.opt(db),
             heuristic: self.heuristic(db).clone(),
             max_regs: self.max_regs(db),

@@ -60,6 +60,13 @@ pub fn arch(db: &dyn Db, file: SourceFile, options: Options) -> Arch {
     options.arch(db).unwrap_or_else(|| arch_of_target(header(db, file).target.number))
 }
 
+/// Whether a file's code is for its very architecture alone: its `.target` is that of one architecture (`sm_90a`), and
+/// it is compiled for that one.
+pub fn accelerated(db: &dyn Db, file: SourceFile, options: Options) -> bool {
+    let target = header(db, file).target;
+    target.kind == TargetKind::Specific && target.number == arch(db, file, options).number()
+}
+
 /// What in a function needs a newer architecture than the one that the options name, or, where they are strict, a
 /// newer target than the file's.
 pub fn unsuited(db: &dyn Db, func: Func<'_>, options: Options) -> Vec<Diagnostic> {
@@ -191,6 +198,7 @@ pub fn mir<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
 pub(crate) fn settings(db: &dyn Db, func: Func<'_>, options: Options, max_regs: u32) -> CodeSettings {
     CodeSettings {
         arch: arch(db, func.file(db), options),
+        accelerated: accelerated(db, func.file(db), options),
         opt: options.opt(db),
         heuristic: options.heuristic(db).clone(),
         max_regs,

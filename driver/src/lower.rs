@@ -9,7 +9,7 @@ use ptxc_compiler::cubin;
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
-use ptxc_compiler::stages::{arch, built, mir, ssa, unsuited};
+use ptxc_compiler::stages::{accelerated, arch, built, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, SourceFile, compile_in_parallel, diagnostics, output};
 use ptxc_passes::pipeline::{self, CodeSettings, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
@@ -346,6 +346,7 @@ fn passes(
         .map_err(|halt| pipeline::name_unsupported(ast(db, func), halt))?;
     let settings = CodeSettings {
         arch,
+        accelerated: accelerated(db, func.file(db), options),
         opt: options.opt(db),
         heuristic: options.heuristic(db).clone(),
         max_regs,

@@ -128,7 +128,7 @@ fn tools_take_our_cubins() {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
     // What must be in the text, lest a file loses what it is for.
     for (name, arch, must, kernels) in [
-        ("accelerated", "sm_90a", ".target sm_90", 1),
+        ("accelerated", "sm_90a", ".target sm_90a", 1),
         ("switch", "sm_90", "BRANCH_TARGETS", 1),
         ("calls", "sm_90", "CALL.REL.NOINC", 2),
         ("data", "sm_90", ".dword generic(counter)", 1),

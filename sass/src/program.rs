@@ -179,6 +179,8 @@ pub struct Program {
     pub name: String,
     /// The architecture.
     pub arch: Arch,
+    /// Whether it runs on that very architecture alone: `sm_90a`.
+    pub accelerated: bool,
     /// Whether it runs in trap mode, as the handler of traps does, and not as a kernel of the user's.
     pub trap_handler: bool,
     /// Whether it is a device function in a section of its own, which nothing launches.

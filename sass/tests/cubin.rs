@@ -160,6 +160,7 @@ fn program_with_variables() -> Program {
     Program {
         name: "k".into(),
         arch: Arch::Sm90,
+        accelerated: false,
         trap_handler: false,
         device_function: false,
         insts: insts.collect(),

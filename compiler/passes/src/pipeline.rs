@@ -119,6 +119,8 @@ pub struct FuncCode {
 pub struct CodeSettings {
     /// The architecture.
     pub arch: Arch,
+    /// Whether the code is for that very architecture alone, as `.target sm_90a` has it.
+    pub accelerated: bool,
     /// How much to optimise, 0 to 3.
     pub opt: u8,
     /// The name of the scheduling heuristic, see [`heuristic_by_name`].
@@ -396,6 +398,7 @@ pub fn code_with(
     observer.before("control", &laid_out);
     let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
     let (mut program, mut explain) = control::assign(&laid_out, arch, control::Options { sync });
+    program.accelerated = settings.accelerated;
     program.number_labels();
     go_on(observer, "control", &ProgramText(&program))?;
 

@@ -125,7 +125,8 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
     variables.sort_by_key(|one| (one.section, !one.has_content, one.offset));
     let address_bytes = addresses.iter().map(|one| one.at + 8).max().unwrap_or(0);
     let Module { arch, abi, files } = module;
-    Ok(Cubin { arch, accelerated: false, abi, functions, variables, address_bytes, addresses, files })
+    let accelerated = sources.iter().any(|source| source.program.accelerated);
+    Ok(Cubin { arch, accelerated, abi, functions, variables, address_bytes, addresses, files })
 }
 
 /// An address in the content of a variable.

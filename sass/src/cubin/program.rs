@@ -46,6 +46,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     Ok(Program {
         name: function.name.clone(),
         arch: cubin.arch,
+        accelerated: cubin.accelerated,
         trap_handler: false,
         device_function: !function.is_kernel,
         insts,

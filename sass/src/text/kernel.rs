@@ -58,10 +58,18 @@ pub(super) struct Head {
     pub device_function: bool,
 }
 
+/// What code is for, as [`Program`] has it.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub arch: Arch,
+    pub accelerated: bool,
+}
+
 /// A kernel as far as it is read.
 pub(super) struct Reading {
     pub name: String,
-    pub arch: Option<Arch>,
+    /// The target, where the text says it.
+    pub target: Option<Target>,
     pub head: Head,
     pub insts: Vec<Read>,
     /// Labels and functions in the order of the text: name, place, span.
@@ -107,10 +115,10 @@ impl Names for Interned {
 }
 
 impl Reading {
-    pub(super) fn new(name: &str, arch: Option<Arch>, head: Head) -> Reading {
+    pub(super) fn new(name: &str, target: Option<Target>, head: Head) -> Reading {
         Reading {
             name: name.to_string(),
-            arch,
+            target,
             head,
             insts: Vec::new(),
             places: Vec::new(),
@@ -176,6 +184,7 @@ impl Reading {
         let program = Program {
             name: self.name.clone(),
             arch,
+            accelerated: self.target.is_some_and(|target| target.accelerated),
             trap_handler: self.head.trap_handler,
             device_function: self.head.device_function,
             insts,

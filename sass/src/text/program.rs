@@ -150,7 +150,7 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     } else {
         writeln!(out, "; {} static cycles a warp", program.static_cycles())?;
     }
-    writeln!(out, ".target {}", program.arch)?;
+    writeln!(out, ".target {}{}", program.arch, if program.accelerated { "a" } else { "" })?;
     if program.trap_handler {
         writeln!(out, ".trap_handler")?;
     }
@@ -216,6 +216,7 @@ mod tests {
         Program {
             name: "k".into(),
             arch: Arch::Sm90,
+            accelerated: false,
             trap_handler: false,
             device_function: false,
             frequency: vec![1024, 2048, 2048],

@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 use super::data_read::DataReader;
 use super::error::{ErrorCode, TextError};
 use super::forms::{forms, similar};
-use super::kernel::{Head, Kernel, Read, Reading};
+use super::kernel::{Head, Kernel, Read, Reading, Target};
 use super::notation::{Notation, NotationError};
 use super::parse::{ParseError, Parsed, parse_named};
 use super::source::{Line, Source};
@@ -75,7 +75,7 @@ const HEAD: [&str; 5] = [".target", ".resources", ".parameters", ".trap_handler"
 struct Reader<'o> {
     options: &'o ReadOptions,
     section: Section,
-    arch: Option<Arch>,
+    target: Option<Target>,
     head: Head,
     kernels: Vec<Reading>,
     by_name: FxHashMap<String, usize>,
@@ -92,7 +92,7 @@ pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, 
     let mut reader = Reader {
         options,
         section: Section::Outside,
-        arch: None,
+        target: None,
         head: Head::default(),
         kernels: Vec::new(),
         by_name: FxHashMap::default(),
@@ -188,7 +188,7 @@ impl Reader<'_> {
         if self.by_name.insert(name.to_string(), self.kernels.len()).is_some() {
             self.fail(TextError::new(ErrorCode::Name, span, format!("there are two kernels `{name}`")));
         }
-        self.kernels.push(Reading::new(name, self.arch, std::mem::take(&mut self.head)));
+        self.kernels.push(Reading::new(name, self.target, std::mem::take(&mut self.head)));
     }
 
     fn outside(&mut self, line: &Line<'_>) {
@@ -260,11 +260,11 @@ impl Reader<'_> {
         ];
         let (word, rest) = line.code.split_once([' ', '\t']).unwrap_or((line.code, ""));
         let result = match word {
-            ".target" => target(rest).map(|arch| {
-                self.arch = Some(arch);
+            ".target" => target(rest).map(|target| {
+                self.target = Some(target);
                 // cuobjdump names it behind the beginning of the text.
                 if let Some(kernel) = self.kernels.last_mut().filter(|kernel| kernel.insts.is_empty()) {
-                    kernel.arch = Some(arch);
+                    kernel.target = Some(target);
                 }
             }),
             ".resources" => resources(rest).map(|resources| self.head.resources = Some(resources)),
@@ -294,7 +294,7 @@ impl Reader<'_> {
             kernel.offsets.entry(offset).or_insert(index);
         }
         // That nothing names the architecture is an error of its own.
-        let arch = kernel.arch.or(self.options.arch).unwrap_or(Arch::Sm90);
+        let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or(Arch::Sm90);
         let parsed = parse_named(parts.inst, arch, &mut kernel.names);
         let Parsed { inst, reuse, loaded } = parsed.unwrap_or_else(|why| {
             self.errors.push(unknown_inst(&why, arch, parts.inst, parts.span.clone()));
@@ -374,7 +374,7 @@ impl Reader<'_> {
         let variables = self.data.finish(&functions, &mut self.errors);
         let mut kernels = Vec::new();
         for kernel in self.kernels {
-            let arch = kernel.arch.or(self.options.arch).unwrap_or_else(|| {
+            let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or_else(|| {
                 let span = kernel.insts.first().map_or(0..0, |read| read.line.clone());
                 let message = format!("the text does not say for which architecture `{}` is", kernel.name);
                 let error = TextError::new(ErrorCode::NoArch, span, message);
@@ -430,9 +430,11 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn target(text: &str) -> Result<Arch, String> {
-    let name = text.trim().trim_end_matches(['a', 'f']);
-    name.parse().map_err(|()| {
+fn target(text: &str) -> Result<Target, String> {
+    let text = text.trim();
+    let name = text.trim_end_matches(['a', 'f']);
+    let accelerated = text.ends_with('a');
+    name.parse().map(|arch| Target { arch, accelerated }).map_err(|()| {
         let known: Vec<String> = Arch::ALL.iter().map(Arch::to_string).collect();
         format!("`{}` is no architecture that is known here: {}", text.trim(), known.join(", "))
     })

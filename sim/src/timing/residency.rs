@@ -46,6 +46,7 @@ mod tests {
             let program = Program {
                 name: String::new(),
                 arch: Arch::Sm90,
+                accelerated: false,
                 trap_handler: false,
                 device_function: false,
                 insts: Vec::new(),

@@ -67,6 +67,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     Program {
         name: case.entry.clone(),
         arch: Arch::Sm90,
+        accelerated: false,
         trap_handler: false,
         device_function: false,
         params: params.collect(),

@@ -122,6 +122,7 @@ fn assemble(
     let program = Program {
         name: code.name.clone(),
         arch: stream.arch,
+        accelerated: false,
         trap_handler: false,
         device_function: false,
         resources: resources(code, &insts),
