@@ -69,6 +69,7 @@ impl Ahead {
         let distance = self.distance(arch, behind);
         match self {
             Ahead::Barrier if behind.op.is_cta_barrier() => distance.min(6),
+            Ahead::BarrierResult if arch == Arch::Sm90 => distance.min(1),
             Ahead::ClusterErrors => distance.min(7),
             Ahead::Barrier | Ahead::BarrierResult => distance,
         }

@@ -2,7 +2,6 @@
 //! SASS.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,10 +9,11 @@ use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_passes::diagnostic::Severity;
+use ptxc_sass::Program;
 use ptxc_sass::verify::Order;
-use ptxc_sass::{Inst, Op, PReg, Program, RegFile, Register};
-use ptxc_sim::{Case, Report, SimError, run_sass, run_sass_observed, run_ssa};
+use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 
+use crate::counting;
 use crate::random::Random;
 
 /// The most warp instructions of a run.
@@ -288,7 +288,7 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
     match run_sass(case, &theirs, &simulator) {
         Err(SimError::Unsupported { what, .. }) => not_run(what),
         result => match check(Who::TheirSass, result) {
-            Err(failure) if failure.sort != "hazard" && counts_apart(case, &theirs, &simulator) => {
+            Err(failure) if failure.sort != "hazard" && counting::apart(case, &theirs, &simulator) => {
                 not_run("it counts in a uniform register where lanes of a warp are apart".to_string())
             }
             Err(failure) if failure.sort == "deadlock" && failure.what.contains("at convergence barrier") => {
@@ -297,27 +297,4 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
             outcome => outcome,
         },
     }
-}
-
-/// Whether a run changes a uniform register by what it holds (`UIADD3 UR4, UR4, 0x1`) where not all lanes of the warp that
-/// are still there come: each group of lanes then counts for all. ptxas does so in loops within which nothing gathers the
-/// lanes, see `docs/facts/ptxas.md`.
-fn counts_apart(case: &Case, program: &Program, options: &ptxc_sim::Options) -> bool {
-    let counts = |inst: &Inst<PReg>| {
-        let uniform = |reg: PReg| reg.file() == RegFile::Ugpr;
-        inst.defs().any(|def| uniform(def.reg) && inst.uses().any(|used| used.reg == def.reg))
-    };
-    let counting: Vec<bool> = program.insts.iter().map(|coded| counts(&coded.inst)).collect();
-    let mut there: HashMap<([u32; 3], u32), u32> = HashMap::new();
-    let mut found = false;
-    // What comes of the run is known.
-    let _ = run_sass_observed(case, program, options, &mut |executed| {
-        let (place, pc) = (executed.place, executed.pc as usize);
-        let there = there.entry((place.cta, place.warp)).or_insert(place.lanes);
-        found |= counting.get(pc).is_some_and(|&counts| counts) && place.lanes != *there;
-        if program.insts.get(pc).is_some_and(|coded| coded.inst.op == Op::EXIT) {
-            *there &= !executed.active;
-        }
-    });
-    found
 }

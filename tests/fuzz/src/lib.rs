@@ -19,6 +19,7 @@
 //! it runs on, [`execute`] compares, [`reduce`](mod@reduce) makes smaller, [`campaign`] tries many seeds on many threads.
 
 pub mod campaign;
+mod counting;
 pub mod execute;
 pub mod generate;
 pub mod launch;
