@@ -7,7 +7,7 @@ use crate::arch::Arch;
 use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, RegFile};
-use crate::table::{Bits, Kinds, Place, Row, Shape, Signs, Slot};
+use crate::table::{AddressPlace, Bits, Kinds, Place, Row, Shape, Signs, Slot};
 
 /// One field for one or several modifiers.
 pub(crate) struct ModField {
@@ -171,6 +171,10 @@ impl SlotField {
         let place = match place {
             Place::Number(bits, signs) if file == RegFile::Ugpr && shape != Shape::Immediate => {
                 Place::Number(Bits::new(bits.lo, bits.len.min(6)), signs)
+            }
+            // Where nothing is multiplied those bits are zero.
+            Place::Address(at) if !slot.accepts(Kinds::MEM_SCALED, arch) => {
+                Place::Address(AddressPlace { scale: Bits::NONE, ..at })
             }
             place => place,
         };

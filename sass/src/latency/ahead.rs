@@ -41,6 +41,9 @@ pub enum Ahead {
     /// |---|---|---|
     /// | a `BAR`, an `R2B` | 4 | 2 |
     BarrierResult,
+    /// A `B2R` of which nothing is kept, `B2R.RESULT RZ`: as the others, but NVIDIA's code for sm_90 has had a barrier
+    /// right behind it.
+    UnreadResult,
     /// A `CGAERRBAR`: 8 cycles to a barrier of the CTA or the cluster, also with a `CCTL.IVALL` between them.
     /// See `docs/facts/clusters.md`.
     ClusterErrors,
@@ -48,7 +51,8 @@ pub enum Ahead {
 
 impl Ahead {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Ahead; 3] = [Ahead::Barrier, Ahead::BarrierResult, Ahead::ClusterErrors];
+    pub const ALL: [Ahead; 4] =
+        [Ahead::Barrier, Ahead::BarrierResult, Ahead::UnreadResult, Ahead::ClusterErrors];
 
     /// The greatest distance that any of them demands, in cycles.
     pub const MOST: u8 = 8;
@@ -58,7 +62,10 @@ impl Ahead {
         match inst.op {
             Op::CGAERRBAR => Some(Ahead::ClusterErrors),
             op if op.is_cta_barrier() => Some(Ahead::Barrier),
-            op if op.row().effects.barrier_result == BarrierResult::Read => Some(Ahead::BarrierResult),
+            op if op.row().effects.barrier_result == BarrierResult::Read => match inst.defs().next() {
+                Some(_) => Some(Ahead::BarrierResult),
+                None => Some(Ahead::UnreadResult),
+            },
             _ => None,
         }
     }
@@ -69,9 +76,9 @@ impl Ahead {
         let distance = self.distance(arch, behind);
         match self {
             Ahead::Barrier if behind.op.is_cta_barrier() => distance.min(6),
-            Ahead::BarrierResult if arch == Arch::Sm90 => distance.min(1),
+            Ahead::UnreadResult if arch == Arch::Sm90 => distance.min(1),
             Ahead::ClusterErrors => distance.min(7),
-            Ahead::Barrier | Ahead::BarrierResult => distance,
+            Ahead::Barrier | Ahead::BarrierResult | Ahead::UnreadResult => distance,
         }
     }
 
@@ -79,7 +86,7 @@ impl Ahead {
     pub fn distance<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
         match self {
             Ahead::Barrier => after_barrier(arch, behind),
-            Ahead::BarrierResult => match behind.row().effects.barrier_result {
+            Ahead::BarrierResult | Ahead::UnreadResult => match behind.row().effects.barrier_result {
                 BarrierResult::Set | BarrierResult::Lost if arch < Arch::Sm90 => 4,
                 BarrierResult::Set | BarrierResult::Lost => 2,
                 BarrierResult::Read | BarrierResult::Untouched => 0,

@@ -34,11 +34,10 @@ pub(super) static SYNCS_EXCH: Row = Row {
     summary: "the mbarrier at the address = data; d is the old word; it exists with uniform registers only",
     slots: &[
         Slot::def("d", Kinds::UR).width(Width::Fixed(2)).place(Place::D),
-        Slot::read("addr", Kinds::MEM_AT_UR).names_uniform().place(Place::Address(AddressPlace {
-            base: Bits::NONE,
-            uniform: Bits::new(24, 6),
-            ..AddressPlace::PLAIN
-        })),
+        // URZ alone has no uniform part.
+        Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR)).names_uniform().place(Place::Address(
+            AddressPlace { base: Bits::NONE, uniform: Bits::new(24, 6), ..AddressPlace::PLAIN },
+        )),
         Slot::read("data", Kinds::UR).width(Width::Fixed(2)).at(32, 6),
     ],
     fixed: &[BY_UNIFORM, Fixed::new(72, 2, 1)],

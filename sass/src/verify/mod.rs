@@ -94,7 +94,7 @@ impl HazardKind {
     pub const fn of_ahead(ahead: Ahead) -> HazardKind {
         match ahead {
             Ahead::Barrier | Ahead::ClusterErrors => HazardKind::AfterBarrier,
-            Ahead::BarrierResult => HazardKind::AfterResult,
+            Ahead::BarrierResult | Ahead::UnreadResult => HazardKind::AfterResult,
         }
     }
 }

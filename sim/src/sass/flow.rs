@@ -7,14 +7,15 @@ use super::registers::Source;
 use crate::error::Fault;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
-/// `BRA`. With `.U.ANY` all lanes that are here go where one of them does.
+/// `BRA`. With `.U.ANY` all lanes that are here go where one of them does, with `.U` where all of them do.
 pub(super) fn bra(i: &Fields<'_>) -> Decoded {
-    let (ps, target) = (i.pred("ps")?, i.target("target")?);
-    if i.modifier(ModKind::Variant) == ANY {
-        let guard = i.guard();
+    let (ps, target, guard) = (i.pred("ps")?, i.target("target")?, i.guard());
+    let all = i.modifier(ModKind::Variant) == ALL;
+    if all || i.modifier(ModKind::Variant) == ANY {
         return Ok(Box::new(move |registers, step| {
-            let any = registers.pred(guard) & registers.pred(ps) & step.lanes != 0;
-            Ok(Flow::Branch { taken: if any { step.lanes } else { 0 }, target })
+            let willing = registers.pred(guard) & registers.pred(ps) & step.lanes;
+            let goes = if all { willing == step.lanes } else { willing != 0 };
+            Ok(Flow::Branch { taken: if goes { step.lanes } else { 0 }, target })
         }));
     }
     Ok(Box::new(move |registers, step| {
@@ -25,11 +26,13 @@ pub(super) fn bra(i: &Fields<'_>) -> Decoded {
 
 /// The modifier of a branch that all lanes take if one does.
 const ANY: &str = ".U.ANY";
+/// The modifier of a branch that no lane takes unless all do.
+const ALL: &str = ".U";
 
 /// Whether an instruction says where lanes go for which its guard does not hold: all that are here go the same way.
 pub(super) fn decides_for_all(inst: &Inst<PReg>) -> bool {
     match inst.op {
-        Op::BRA => inst.modifier(ModKind::Variant) == ANY,
+        Op::BRA => matches!(inst.modifier(ModKind::Variant), ANY | ALL),
         op => matches!(op, Op::BRA_DIV | Op::BRA_DIV_WARP | Op::BRA_CONV | Op::BRA_CONV_WARP),
     }
 }

@@ -101,6 +101,30 @@ fn a_uniform_register_belongs_to_the_warp() {
 }
 
 #[test]
+fn a_branch_for_all_is_taken_by_all_or_by_none() {
+    // Below 4 lanes the guard holds for all of the three, else for some; `.U.ANY` goes where one does.
+    let body = |variant: &str, limit: u32| {
+        format!(
+            "
+            S2R R1, SR_LANEID
+            MOV R0, 0x1
+            ISETP.LT.U32.AND P0, PT, R1, {limit:#x}, PT
+            @P0 BRA.{variant} `(.L_x_0)
+            MOV R0, 0x2
+        .L_x_0:
+            VOTE.ANY R2, PT, PT
+            IADD3 R0, R0, R2, RZ
+            "
+        )
+    };
+    for (variant, limit, goes) in
+        [("U", 4, true), ("U", 2, false), ("U", 0, false), ("U.ANY", 2, true), ("U.ANY", 0, false)]
+    {
+        run_to_r0(&body(variant, limit), &[if goes { 8 } else { 9 }; 3]);
+    }
+}
+
+#[test]
 fn warpsync_brings_the_lanes_of_its_mask_together() {
     let body = "
         S2R R1, SR_LANEID

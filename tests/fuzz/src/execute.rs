@@ -15,6 +15,7 @@ use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 
 use crate::counting;
 use crate::random::Random;
+use crate::regions;
 
 /// The most warp instructions of a run.
 const STEP_LIMIT: u64 = 2_000_000;
@@ -291,8 +292,11 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
             Err(failure) if failure.sort != "hazard" && counting::apart(case, &theirs, &simulator) => {
                 not_run("it counts in a uniform register where lanes of a warp are apart".to_string())
             }
-            Err(failure) if failure.sort == "deadlock" && failure.what.contains("at convergence barrier") => {
-                not_run("lanes wait for others that left a convergence barrier without `BREAK`".to_string())
+            Err(failure)
+                if failure.sort == "deadlock" && failure.what.contains("at convergence barrier")
+                    || failure.sort != "hazard" && regions::entered_twice(case, &theirs, &simulator) =>
+            {
+                not_run("lanes leave a region without `BREAK`".to_string())
             }
             outcome => outcome,
         },

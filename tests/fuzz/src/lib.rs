@@ -26,6 +26,7 @@ pub mod launch;
 pub mod program;
 pub mod random;
 pub mod reduce;
+mod regions;
 pub mod template;
 pub mod text;
 mod trial;

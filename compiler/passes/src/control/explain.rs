@@ -157,7 +157,7 @@ impl fmt::Display for Note {
             Note::Behind { cycles, ahead } => {
                 let name = match ahead {
                     Ahead::Barrier => "BAR",
-                    Ahead::BarrierResult => "B2R",
+                    Ahead::BarrierResult | Ahead::UnreadResult => "B2R",
                     Ahead::ClusterErrors => "CGAERRBAR",
                 };
                 write!(f, "{cycles} after {name}")

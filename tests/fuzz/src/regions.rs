@@ -1,0 +1,34 @@
+//! Regions of convergence barriers that lanes leave by a branch.
+//!
+//! In graphs of blocks ptxas lets lanes go out of a region without `BREAK`, while others wait for them at its `BSYNC`. In the
+//! simulator a lane is of a barrier until it comes to it, breaks it or exits. See `docs/facts/ptxas.md`.
+
+use std::collections::HashMap;
+
+use ptxc_sass::{Op, OperandKind, Program};
+use ptxc_sim::{Case, run_sass_observed};
+
+/// Whether in a run a lane comes to the `BSSY` of a barrier while it is still of it.
+pub(crate) fn entered_twice(case: &Case, program: &Program, options: &ptxc_sim::Options) -> bool {
+    // For each warp and barrier its lanes.
+    let mut members: HashMap<([u32; 3], u32, u8), u32> = HashMap::new();
+    let mut found = false;
+    // What comes of the run is known.
+    let _ = run_sass_observed(case, program, options, &mut |executed| {
+        let Some(coded) = program.insts.get(executed.pc as usize) else { return };
+        let barrier = coded.inst.operands.iter().find_map(|operand| match operand.kind {
+            OperandKind::Convergence(barrier) => Some(barrier),
+            _ => None,
+        });
+        let Some(barrier) = barrier else { return };
+        let lanes = members.entry((executed.place.cta, executed.place.warp, barrier)).or_default();
+        match coded.inst.op {
+            Op::BSSY => {
+                found |= *lanes & executed.active != 0;
+                *lanes |= executed.active;
+            }
+            _ => *lanes &= !executed.active,
+        }
+    });
+    found
+}
