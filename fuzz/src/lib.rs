@@ -17,7 +17,8 @@ pub fn module(data: &[u8]) {
     let Ok(module) = cubin::read(data) else { return };
     if let Ok(bytes) = cubin::write(&module) {
         let back = cubin::read(&bytes).unwrap_or_else(|why| panic!("what is written is not read: {why}"));
-        let code = |module: &cubin::Cubin| module.functions.iter().map(|one| one.code.clone()).collect::<Vec<_>>();
+        let code =
+            |module: &cubin::Cubin| module.functions.iter().map(|one| one.code.clone()).collect::<Vec<_>>();
         assert_eq!(code(&module), code(&back));
     }
     for function in &module.functions {

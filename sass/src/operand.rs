@@ -18,7 +18,8 @@ pub struct FunctionIndex(pub u32);
 pub struct Address<R> {
     /// The register part; two neighbours if `wide`.
     pub base: Option<R>,
-    /// Whether the register part is 64 bits (`.64`).
+    /// Whether the register part is 64 bits (`.64`). Without one, whether `RZ` counts as 32 bits where an address of 64 bits is
+    /// the pair of uniform registers alone (`[RZ.U32+UR4]`, until sm_89): it makes no difference, but has a bit.
     pub wide: bool,
     /// What the register part is multiplied by: 1, 4, 8 or 16.
     pub scale: u8,

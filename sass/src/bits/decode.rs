@@ -106,12 +106,13 @@ fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<
                 let zero_is_wide = zero_is_wide(arch, is_extended);
                 address.wide = match place.wide.get(word) {
                     _ if place.wide.is_none() || field.shape != Shape::AddressUniform => {
-                        slot.address_is_wide(is_extended)
+                        slot.address_is_wide(is_extended) && address.base.is_some()
                     }
-                    wide if address.base.is_none() && (wide != 0) != zero_is_wide => return None,
-                    wide => wide != 0,
+                    wide if address.base.is_some() => wide != 0,
+                    0 => zero_is_wide,
+                    _ if zero_is_wide => false,
+                    _ => return None,
                 };
-                address.wide &= address.base.is_some();
                 let lacks = match field.shape {
                     Shape::AddressDescribed => address.descriptor.is_none(),
                     Shape::AddressUniform => address.uniform.is_none() && !slot.names_uniform,

@@ -185,7 +185,11 @@ fn address_bits(
         base => bits |= place.base.put(number(base, RegFile::Gpr)?)?,
     }
     if shape == Shape::AddressUniform && !place.wide.is_none() {
-        let is_wide = if address.base.is_none() { zero_is_wide } else { address.wide };
+        let is_wide = match address.base {
+            Some(_) => address.wide,
+            None if address.wide && !zero_is_wide => return None,
+            None => zero_is_wide && !address.wide,
+        };
         bits |= place.wide.put(u64::from(is_wide))?;
     }
     let scale = match address.scale {

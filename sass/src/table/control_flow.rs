@@ -80,6 +80,17 @@ pub(super) static BRA: Row = Row {
     ..FLOW
 };
 
+pub(super) static BRA_NEVER: Row = Row {
+    mnemonic: "BRA",
+    summary: "a branch whose guard is !PT: nobody takes it",
+    slots: &[TARGET],
+    effects: Effects::NONE,
+    forms: REACHES,
+    fixed: &[Fixed::new(12, 4, 0xf), NO_CONDITION],
+    opcode: 0x947,
+    ..FLOW
+};
+
 /// Under a uniform predicate the lanes stay together, and say so.
 const UNDER_UNIFORM: Form = Form::same(&[("ps", Shape::Uniform)])
     .opcode(0x547)

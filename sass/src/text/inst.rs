@@ -168,9 +168,10 @@ pub(super) const LOW_WORD: &str = "U32";
 pub(super) const PAIR: &str = "64";
 
 /// What stands behind the register part of an address, and whether it stands behind `RZ` where there is none: beside a
-/// descriptor, and since sm_90 beside a pair of uniform registers.
+/// descriptor, and since sm_90 beside a pair of uniform registers; before, only where its bit says that it is no pair.
 fn address_suffix<R: Register>(slot: &SlotText, address: &Address<R>, arch: Arch) -> (&'static str, bool) {
     match (address.descriptor.is_some(), address.uniform.is_some() || slot.slot.names_uniform) {
+        (false, true) if address.base.is_none() && address.wide => (LOW_WORD, true),
         _ if slot.slot.wide && address.wide => (PAIR, false),
         (true, _) => (PAIR, true),
         (false, true) if address.wide => (PAIR, false),

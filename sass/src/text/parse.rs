@@ -385,6 +385,12 @@ fn complete_address(
     mut operand: Operand<PReg>,
 ) -> Option<Operand<PReg>> {
     if let OperandKind::Mem(address) = &mut operand.kind
+        && address.base.is_none()
+    {
+        // Since sm_90 it is what RZ counts as everywhere.
+        address.wide &= arch < Arch::Sm90;
+    }
+    if let OperandKind::Mem(address) = &mut operand.kind
         && address.base.is_some()
         && !slot.wide
     {
@@ -594,6 +600,7 @@ fn address(text: &str) -> Option<Address<PReg>> {
             && ["", inst::PAIR, inst::LOW_WORD].contains(&suffix)
         {
             // No register part.
+            address.wide = suffix == inst::LOW_WORD;
         } else if part == RegFile::Ugpr.constant_name() && address.uniform.is_none() {
             // Named, and absent.
         } else if let (None, Some(uniform)) = (address.uniform, named(part, RegFile::Ugpr)) {

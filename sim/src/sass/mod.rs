@@ -301,7 +301,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::UBLKCP_G_S => copies::ublkcp_g_s,
         Op::UBLKCP_S_S => copies::ublkcp_s_s,
         // What is in a cache changes no value.
-        Op::UBLKPF_L2 | Op::LDS_NEVER | Op::UIADD3_NEVER => flow::nop,
+        Op::UBLKPF_L2 | Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER => flow::nop,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,

@@ -53,7 +53,7 @@ pub fn survive(word: u128, offset: u32, arch: Arch) -> Result<String, Failure> {
 /// Our text as nvdisasm prints it, which leaves out things that the bits hold and nothing else tells: the fraction
 /// of a NaN, from sm_80 to sm_89 the descriptor of an access, unless it is that of a cache policy (`.POLICY`), and in front
 /// of the second carry of an `IADD3` the `PT` that says that there is no
-/// first one. On sm_75, in `LDSM` alone, it leaves out the sign of an offset from a uniform register,
+/// first one, and that `RZ` beside a pair of uniform registers is no pair. On sm_75, in `LDSM` alone, it leaves out the sign of an offset from a uniform register,
 /// and on sm_90 the reuse flag of the places in a sparse matrix.
 pub fn normal(ours: &str, arch: Arch) -> String {
     let ours = match without_guard(ours).trim_start_matches('U').starts_with("IADD3") {
@@ -61,6 +61,7 @@ pub fn normal(ours: &str, arch: Arch) -> String {
         false => ours.to_string(),
     };
     let ours = without_fractions(&ours);
+    let ours = if arch < Arch::Sm90 { ours.replacen("[RZ.U32+", "[", 1) } else { ours };
     let ours = if arch == Arch::Sm75 { without_sign(&ours) } else { ours };
     let ours = if arch >= Arch::Sm90 { without_kept_places(&ours) } else { ours };
     if arch < Arch::Sm80 || arch >= Arch::Sm90 {
