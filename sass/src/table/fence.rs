@@ -1,7 +1,7 @@
 //! Memory fences.
 
 use super::archs::Archs;
-use super::memory::{EXTENDED, PLAIN, UNIFORM};
+use super::memory::{BY_UNIFORM, EXTENDED, PLAIN, UNIFORM};
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
@@ -65,11 +65,13 @@ pub(super) static CCTL: Row = Row {
         .place(Place::Address(AddressPlace { offset: Bits::new(32, 32), ..AddressPlace::PLAIN }))],
     forms: &[
         PLAIN,
-        // Addresses of 32 bits may be uniform, without offset.
-        UNIFORM.opcode(0xd8f).with(&[(ModKind::Extended, &[""])]).places(&[(
-            "addr",
-            Place::Address(AddressPlace { offset: Bits::NONE, ..AddressPlace::PLAIN.uniform(32) }),
-        )]),
+        // Addresses of 32 bits may be uniform, and nothing else.
+        UNIFORM
+            .opcode(0xd8f)
+            .with(&[(ModKind::Extended, &[""])])
+            .places(&[("addr", Place::Address(UNIFORM_ALONE))])
+            .fixed(&[BY_UNIFORM, Fixed::new(24, 8, 0xff)])
+            .on(Archs::before(Arch::Sm90)),
     ],
     mods: &[
         EXTENDED,
@@ -80,6 +82,8 @@ pub(super) static CCTL: Row = Row {
     scoreboards: Scoreboards::READ,
     ..FENCE
 };
+const UNIFORM_ALONE: AddressPlace =
+    AddressPlace { base: Bits::NONE, offset: Bits::NONE, ..AddressPlace::PLAIN.uniform(32) };
 /// Since sm_80 the second level knows what to keep.
 const KEPT: &[(&str, Archs)] = &[
     (".PML2", Archs::since(Arch::Sm80)),
