@@ -200,16 +200,19 @@ fn edge_operands(slot: &Slot, shape: Shape, old: Operand<PReg>, arch: Arch) -> V
         OperandKind::Mem(address) => {
             let offsets = [0, 1, -1, 0x7f_ffff, -0x80_0000];
             list.extend(offsets.map(|offset| with(OperandKind::Mem(Address { offset, ..address }))));
-            for number in [0, 62] {
-                let uniform = address.uniform.map(|_| PReg::ur(number));
-                let descriptor = address.descriptor.map(|_| PReg::ur(number));
-                list.push(with(OperandKind::Mem(Address { uniform, descriptor, ..address })));
+            // Some have no offset.
+            for address in [address, Address { offset: 0, ..address }] {
+                for number in [0, 62] {
+                    let uniform = address.uniform.map(|_| PReg::ur(number));
+                    let descriptor = address.descriptor.map(|_| PReg::ur(number));
+                    list.push(with(OperandKind::Mem(Address { uniform, descriptor, ..address })));
+                }
+                let bases = [Some(PReg::r(0)), Some(PReg::r(254)), None];
+                list.extend(bases.map(|base| with(OperandKind::Mem(Address { base, ..address }))));
+                for base in [address.base, None] {
+                    list.push(with(OperandKind::Mem(Address { base, wide: !address.wide, ..address })));
+                }
             }
-            list.extend(
-                [0, 254]
-                    .map(|number| with(OperandKind::Mem(Address { base: Some(PReg::r(number)), ..address }))),
-            );
-            list.push(with(OperandKind::Mem(Address { base: None, ..address })));
             let alone = [0, 1, -1, 0x7f_ffff, -0x80_0000, i32::MAX, i32::MIN];
             let alone = alone.map(|offset| with(OperandKind::Mem(Address { base: None, offset, ..address })));
             list.extend(alone);
