@@ -118,6 +118,25 @@ fn a_parquet_file_has_a_row_an_instruction() {
 }
 
 #[test]
+fn many_small_images_are_shown_in_their_order() {
+    const TIMES: usize = 1_600;
+    let one = std::fs::read(file("scale.group.fatbin")).expect("the file is there");
+    let path = scratch("many.fatbin");
+    std::fs::write(&path, one.repeat(TIMES)).expect("the folder takes files");
+    let json = text(&[path.to_str().expect("text"), "--format", "json"]);
+    let once = text(&[&file("scale.group.fatbin"), "--format", "json"]);
+    assert_eq!(json.lines().count(), TIMES * once.lines().count());
+    let image = |line: &str| {
+        let (_, rest) = line.split_once(",\"image\":").expect("a row names its image");
+        rest.split_once(',').expect("more follows").0.parse::<u32>().expect("a number")
+    };
+    let mut images: Vec<u32> = json.lines().map(image).collect();
+    assert!(images.is_sorted());
+    images.dedup();
+    assert_eq!(images.len() % TIMES, 0);
+}
+
+#[test]
 fn pandas_and_polars_open_the_data_frame() {
     const PROGRAM: &str = "
 import sys, pandas, polars

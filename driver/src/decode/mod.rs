@@ -1,10 +1,11 @@
 //! `ptxc decode`: the machine code in files, instruction by instruction, in a format of the user's choice.
 //!
-//! Images come from [`container`](ptxc_sass::container) one after the other and are written at once, so that a library
-//! with thousands needs no more memory than its largest. A word that is no instruction is shown as data, with a note;
+//! Images come from [`container`](ptxc_sass::container) one after the other and are written at once, small ones some at a time,
+//! so that a library with thousands needs no more memory than its largest. A word that is no instruction is shown as data, with a note;
 //! everything else is still shown, and the exit code tells.
 
 mod csv;
+mod gather;
 mod html;
 mod json;
 mod parquet;
@@ -22,6 +23,7 @@ use crate::cli::{Color, DecodeArgs, DecodeFormat};
 use crate::output::{read_bytes, write_with};
 use crate::sass_text::{arch, count};
 use crate::{Outcome, Streams};
+use gather::{Gathered, Gathering};
 use row::{Source, Undecoded};
 
 /// Functions of a file whose words that are no instructions are named one by one.
@@ -47,7 +49,8 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         }
     }
     let err = &mut *streams.err;
-    let mut decoding = Decoding { arch, names: &args.function, broken: false, shown: 0, err };
+    let gathering = Gathering::default();
+    let mut decoding = Decoding { arch, names: &args.function, broken: false, shown: 0, gathering, err };
     let written = write_with(&args.output, streams.out, |out| {
         let mut sheet = Sheet::begin(format, colored, out)?;
         for (path, bytes) in &files {
@@ -129,6 +132,21 @@ impl<'o> Sheet<'o> {
         }
     }
 
+    /// The same for images that were gathered; for each of them what is said of each of its functions.
+    fn gathered(&mut self, path: &str, images: &[Gathered]) -> std::io::Result<Vec<Vec<Undecoded>>> {
+        match self {
+            Sheet::Json(out) => gather::write(path, images, *out, json::rows),
+            Sheet::Csv(out) => gather::write(path, images, *out, csv::rows),
+            // Their images do not wait.
+            Sheet::Table(..) | Sheet::Html(..) | Sheet::Parquet(..) => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether small images wait for others: where a row needs nothing but its function.
+    fn gathers(&self) -> bool {
+        matches!(self, Sheet::Json(_) | Sheet::Csv(_))
+    }
+
     fn finish(self) -> std::io::Result<()> {
         match self {
             Sheet::Table(..) | Sheet::Json(_) | Sheet::Csv(_) => Ok(()),
@@ -148,6 +166,8 @@ struct Decoding<'a> {
     broken: bool,
     /// How many functions were shown.
     shown: usize,
+    /// Images that are to be shown together.
+    gathering: Gathering,
     err: &'a mut dyn Write,
 }
 
@@ -162,8 +182,17 @@ impl Decoding<'_> {
                 Some((_, times)) => *times += 1,
                 None => skipped.push((content, 1)),
             },
-            Found::Broken(why) => self.fail(path, place, &why.to_string()),
+            Found::Broken(why) => {
+                // What is in front of it is shown in front of it.
+                if written.is_ok() {
+                    written = self.gathered(path, sheet);
+                }
+                self.fail(path, place, &why.to_string());
+            }
         });
+        if written.is_ok() {
+            written = self.gathered(path, sheet);
+        }
         for (content, times) in skipped {
             let times = if times == 1 { String::new() } else { format!(", {times} times") };
             let _ = writeln!(self.err, "note: {path}: {content} is left out{times}");
@@ -187,6 +216,7 @@ impl Decoding<'_> {
         sheet: &mut Sheet<'_>,
     ) -> std::io::Result<()> {
         let Some(arch) = image.arch.or(self.arch) else {
+            self.gathered(path, sheet)?;
             self.fail(path, place, "the text does not say for which architecture it is; --arch does");
             return Ok(());
         };
@@ -197,17 +227,37 @@ impl Decoding<'_> {
             image.functions.retain(|function| self.names.iter().any(|name| *name == function.name));
         }
         self.shown += image.functions.len();
-        let mut findings: Vec<(String, Undecoded)> = Vec::new();
+        if sheet.gathers() && Gathering::wants(&image.functions) {
+            return match self.gathering.push(place, arch, image.functions) {
+                true => self.gathered(path, sheet),
+                false => Ok(()),
+            };
+        }
+        self.gathered(path, sheet)?;
+        let mut findings = Findings::default();
         let source = Source { file: path, place, arch };
-        sheet.image(&source, &image.functions, &mut |function, undecoded| {
-            if undecoded.count == 0 {
-                return;
+        sheet
+            .image(&source, &image.functions, &mut |function, undecoded| findings.add(function, undecoded))?;
+        self.tell(path, place, &findings);
+        Ok(())
+    }
+
+    /// Writes the images that wait.
+    fn gathered(&mut self, path: &str, sheet: &mut Sheet<'_>) -> std::io::Result<()> {
+        let images = self.gathering.take();
+        let said = sheet.gathered(path, &images)?;
+        for (image, said) in images.iter().zip(said) {
+            let mut findings = Findings::default();
+            for (function, undecoded) in image.functions.iter().zip(said) {
+                findings.add(function, undecoded);
             }
-            match findings.last_mut() {
-                Some((name, sum)) if *name == function.name => sum.extend(undecoded),
-                _ => findings.push((function.name.to_string(), undecoded)),
-            }
-        })?;
+            self.tell(path, image.source(path).place, &findings);
+        }
+        Ok(())
+    }
+
+    /// Says which words of an image are no instructions.
+    fn tell(&mut self, path: &str, place: &Place, Findings(findings): &Findings) {
         for (name, undecoded) in findings.iter().take(NAMED) {
             let words = count(undecoded.count, "word");
             let (offset, why) = undecoded.first.as_ref().map_or((0, ""), |(offset, why)| (*offset, why));
@@ -219,6 +269,22 @@ impl Decoding<'_> {
         if let Some(rest) = findings.len().checked_sub(NAMED).filter(|&rest| rest > 0) {
             self.fail(path, place, &format!("and words in {} more", count(rest, "function")));
         }
-        Ok(())
+    }
+}
+
+/// The functions of an image that have words that are no instructions.
+#[derive(Default)]
+struct Findings(Vec<(String, Undecoded)>);
+
+impl Findings {
+    /// Adds what was said of some neighbours in a function.
+    fn add(&mut self, function: &Function<'_>, undecoded: Undecoded) {
+        if undecoded.count == 0 {
+            return;
+        }
+        match self.0.last_mut() {
+            Some((name, sum)) if *name == function.name => sum.extend(undecoded),
+            _ => self.0.push((function.name.to_string(), undecoded)),
+        }
     }
 }
