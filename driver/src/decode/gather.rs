@@ -16,6 +16,9 @@ use super::row::{Piece, Source, Undecoded};
 /// Instructions that are gathered before they are written.
 const MOST: usize = 16 * BATCH;
 
+/// Texts that they become.
+const TEXTS: usize = 16;
+
 /// An image that waits.
 pub(super) struct Gathered {
     place: Place,
@@ -64,21 +67,33 @@ impl Gathering {
 }
 
 /// Renders all functions of all images and writes what comes out, in order; for each image, what is said of the words of each
-/// function that are no instructions.
+/// function that are no instructions. The texts are there to be used again: new memory for each image costs more than its rows.
 pub(super) fn write<T: Text>(
     path: &str,
     images: &[Gathered],
+    texts: &mut Vec<T>,
     out: &mut dyn Write,
     rows: impl Fn(&Source<'_>, &Piece<'_>, &mut T) -> Undecoded + Sync,
 ) -> std::io::Result<Vec<Vec<Undecoded>>> {
-    let render = |image: &Gathered| {
-        let (source, mut text) = (image.source(path), T::default());
+    let render = |image: &Gathered, text: &mut T| -> Vec<Undecoded> {
+        let source = image.source(path);
         let of_function = |(index, function): (usize, &Function<'_>)| {
-            rows(&source, &Piece { function, index, range: 0..function.len() }, &mut text)
+            rows(&source, &Piece { function, index, range: 0..function.len() }, text)
         };
-        let undecoded: Vec<Undecoded> = image.functions.iter().enumerate().map(of_function).collect();
-        (text, undecoded)
+        image.functions.iter().enumerate().map(of_function).collect()
     };
-    let rendered: Vec<(T, Vec<Undecoded>)> = images.par_iter().map(render).collect();
-    rendered.into_iter().map(|(text, undecoded)| out.write_all(text.as_ref()).map(|()| undecoded)).collect()
+    texts.resize_with(TEXTS, T::default);
+    let share = images.len().div_ceil(TEXTS).max(1);
+    let said: Vec<Vec<Vec<Undecoded>>> = images
+        .par_chunks(share)
+        .zip(texts.par_iter_mut())
+        .map(|(images, text)| {
+            text.clear();
+            images.iter().map(|image| render(image, text)).collect()
+        })
+        .collect();
+    for (text, _) in texts.iter().zip(&said) {
+        out.write_all(text.as_ref())?;
+    }
+    Ok(said.into_iter().flatten().collect())
 }

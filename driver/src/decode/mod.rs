@@ -87,8 +87,10 @@ fn by_extension(path: &Path) -> DecodeFormat {
 /// What is written, in its format.
 enum Sheet<'o> {
     Table(&'o mut dyn Write, bool),
-    Json(&'o mut dyn Write),
-    Csv(&'o mut dyn Write),
+    /// With the memory that gathered images become rows in.
+    Json(&'o mut dyn Write, Vec<Vec<u8>>),
+    /// Likewise.
+    Csv(&'o mut dyn Write, Vec<String>),
     Html(&'o mut dyn Write, html::Page),
     Parquet(&'o mut dyn Write, Box<parquet::Frame>),
 }
@@ -97,10 +99,10 @@ impl<'o> Sheet<'o> {
     fn begin(format: DecodeFormat, colored: bool, out: &'o mut dyn Write) -> std::io::Result<Sheet<'o>> {
         Ok(match format {
             DecodeFormat::Table => Sheet::Table(out, colored),
-            DecodeFormat::Json => Sheet::Json(out),
+            DecodeFormat::Json => Sheet::Json(out, Vec::new()),
             DecodeFormat::Csv => {
                 out.write_all(csv::NAMES.as_bytes())?;
-                Sheet::Csv(out)
+                Sheet::Csv(out, Vec::new())
             }
             DecodeFormat::Html => {
                 let page = html::Page::begin(out)?;
@@ -121,10 +123,10 @@ impl<'o> Sheet<'o> {
                 let table = table::Table::new(source, functions, *colored);
                 pieces::write(functions, *out, |piece, text| table.rows(source, piece, text), note)
             }
-            Sheet::Json(out) => {
+            Sheet::Json(out, _) => {
                 pieces::write(functions, *out, |piece, text| json::rows(source, piece, text), note)
             }
-            Sheet::Csv(out) => {
+            Sheet::Csv(out, _) => {
                 pieces::write(functions, *out, |piece, text| csv::rows(source, piece, text), note)
             }
             Sheet::Html(out, page) => page.image(source, functions, *out, note),
@@ -135,8 +137,8 @@ impl<'o> Sheet<'o> {
     /// The same for images that were gathered; for each of them what is said of each of its functions.
     fn gathered(&mut self, path: &str, images: &[Gathered]) -> std::io::Result<Vec<Vec<Undecoded>>> {
         match self {
-            Sheet::Json(out) => gather::write(path, images, *out, json::rows),
-            Sheet::Csv(out) => gather::write(path, images, *out, csv::rows),
+            Sheet::Json(out, texts) => gather::write(path, images, texts, *out, json::rows),
+            Sheet::Csv(out, texts) => gather::write(path, images, texts, *out, csv::rows),
             // Their images do not wait.
             Sheet::Table(..) | Sheet::Html(..) | Sheet::Parquet(..) => Ok(Vec::new()),
         }
@@ -144,12 +146,12 @@ impl<'o> Sheet<'o> {
 
     /// Whether small images wait for others: where a row needs nothing but its function.
     fn gathers(&self) -> bool {
-        matches!(self, Sheet::Json(_) | Sheet::Csv(_))
+        matches!(self, Sheet::Json(..) | Sheet::Csv(..))
     }
 
     fn finish(self) -> std::io::Result<()> {
         match self {
-            Sheet::Table(..) | Sheet::Json(_) | Sheet::Csv(_) => Ok(()),
+            Sheet::Table(..) | Sheet::Json(..) | Sheet::Csv(..) => Ok(()),
             Sheet::Html(out, page) => page.finish(out),
             Sheet::Parquet(out, frame) => frame.finish(out),
         }
