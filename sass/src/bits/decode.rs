@@ -6,7 +6,7 @@ use super::GUARD;
 use super::encode::{SCOREBOARDS, zero_is_wide};
 use super::error::DecodeError;
 use super::field::SlotField;
-use super::pattern::{Pattern, Patterns};
+use super::pattern::{ByCode, Pattern};
 use crate::arch::Arch;
 use crate::control::{Control, Illegal};
 use crate::inst::{Guard, Inst, Mods};
@@ -40,7 +40,7 @@ pub fn blank() -> Coded {
 pub fn decode_into(word: u128, offset: u32, arch: Arch, coded: &mut Coded) -> Result<(), DecodeError> {
     let opcode = (word & 0xfff) as u16;
     let mut is_known = false;
-    for pattern in Patterns::of(arch).of_code(opcode) {
+    for pattern in ByCode::of(arch).get(opcode) {
         is_known = true;
         if word & pattern.constant == pattern.value
             && read(pattern, word, offset, arch, &mut coded.inst).is_some()

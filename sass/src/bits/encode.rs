@@ -3,7 +3,7 @@
 use super::GUARD;
 use super::error::EncodeError;
 use super::field::SlotField;
-use super::pattern::{Pattern, Patterns};
+use super::pattern::{self, Pattern};
 use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Guard;
@@ -28,7 +28,7 @@ pub fn encode(
 ) -> Result<u128, EncodeError> {
     let inst = &coded.inst;
     let (row, name) = (inst.row(), inst.row().mnemonic_on(arch));
-    let patterns = Patterns::of(arch).of_op(inst.op);
+    let patterns = pattern::of_op(inst.op, arch);
     if patterns.is_empty() {
         return Err(EncodeError::Row(name, arch));
     }

@@ -1,6 +1,6 @@
 //! Patterns: a row in one form on one architecture, with every bit accounted for.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 
@@ -308,71 +308,56 @@ fn mod_fields(row: &Row, form: Option<&Form>, arch: Arch) -> Option<Vec<ModField
     Some(fields)
 }
 
-/// The patterns of an architecture.
-pub(crate) struct Patterns {
-    /// By operation, in table order.
-    patterns: Vec<Pattern>,
-    /// For each operation the range of its patterns.
-    of_op: Vec<std::ops::Range<u32>>,
-    /// The patterns by opcode, for each those with more constant bits first.
-    by_code: Vec<u32>,
-    /// For each opcode where its patterns begin there; one more for the end.
-    code_starts: Vec<u32>,
+/// The patterns of an operation on an architecture; made when first asked for, since a program has few of the operations.
+pub(crate) fn of_op(op: Op, arch: Arch) -> &'static [Pattern] {
+    static ALL: [[OnceLock<Vec<Pattern>>; Op::ALL.len()]; Arch::ALL.len()] =
+        [const { [const { OnceLock::new() }; Op::ALL.len()] }; Arch::ALL.len()];
+    ALL[arch as usize][op as usize].get_or_init(|| {
+        let row = op.row();
+        if !row.archs.contains(arch) || row.opcode_on(arch) == 0 {
+            return Vec::new();
+        }
+        if row.forms.is_empty() {
+            return Pattern::new(op, None, arch).into_iter().collect();
+        }
+        let forms = row.forms.iter().filter(|form| form.archs.contains(arch));
+        forms.filter_map(|form| Pattern::new(op, Some(form), arch)).collect()
+    })
 }
 
-impl Patterns {
-    /// The patterns of an architecture; built when first asked for.
-    pub(crate) fn of(arch: Arch) -> &'static Patterns {
-        static ALL: [LazyLock<Patterns>; Arch::ALL.len()] = [
-            LazyLock::new(|| Patterns::new(Arch::Sm75)),
-            LazyLock::new(|| Patterns::new(Arch::Sm80)),
-            LazyLock::new(|| Patterns::new(Arch::Sm86)),
-            LazyLock::new(|| Patterns::new(Arch::Sm89)),
-            LazyLock::new(|| Patterns::new(Arch::Sm90)),
-        ];
-        &ALL[arch as usize]
+/// Every pattern of an architecture, in table order.
+pub(crate) fn all(arch: Arch) -> impl Iterator<Item = &'static Pattern> {
+    Op::ALL.iter().flat_map(move |&op| of_op(op, arch))
+}
+
+/// The patterns of an architecture by opcode.
+pub(crate) struct ByCode {
+    /// For each opcode those with more constant bits first.
+    patterns: Vec<&'static Pattern>,
+    /// For each opcode where its patterns begin there; one more for the end.
+    starts: Vec<u32>,
+}
+
+impl ByCode {
+    /// Those of an architecture; sorted when first asked for.
+    pub(crate) fn of(arch: Arch) -> &'static ByCode {
+        static ALL: [OnceLock<ByCode>; Arch::ALL.len()] = [const { OnceLock::new() }; Arch::ALL.len()];
+        ALL[arch as usize].get_or_init(|| ByCode::new(arch))
     }
 
-    fn new(arch: Arch) -> Patterns {
-        let (mut patterns, mut of_op) = (Vec::new(), Vec::new());
-        for &op in Op::ALL {
-            let (row, start) = (op.row(), patterns.len() as u32);
-            if row.archs.contains(arch) && row.opcode_on(arch) != 0 {
-                if row.forms.is_empty() {
-                    patterns.extend(Pattern::new(op, None, arch));
-                }
-                let forms = row.forms.iter().filter(|form| form.archs.contains(arch));
-                patterns.extend(forms.filter_map(|form| Pattern::new(op, Some(form), arch)));
-            }
-            of_op.push(start..patterns.len() as u32);
-        }
-        let code = |index: u32| (patterns[index as usize].value & OPERATION) as usize;
-        let mut by_code: Vec<u32> = (0..patterns.len() as u32).collect();
-        by_code.sort_by_key(|&index| {
-            (code(index), std::cmp::Reverse(patterns[index as usize].constant.count_ones()))
-        });
+    fn new(arch: Arch) -> ByCode {
+        let code = |pattern: &Pattern| (pattern.value & OPERATION) as usize;
+        let mut patterns: Vec<&Pattern> = all(arch).collect();
+        patterns.sort_by_key(|pattern| (code(pattern), std::cmp::Reverse(pattern.constant.count_ones())));
         let starts =
-            (0..=OPERATION as usize + 1).map(|end| by_code.partition_point(|&index| code(index) < end));
-        let code_starts = starts.map(|start| start as u32).collect();
-        Patterns { patterns, of_op, by_code, code_starts }
-    }
-
-    /// The patterns of an operation.
-    pub(crate) fn of_op(&self, op: Op) -> &[Pattern] {
-        let range = &self.of_op[op as usize];
-        &self.patterns[range.start as usize..range.end as usize]
+            (0..=OPERATION as usize + 1).map(|end| patterns.partition_point(|pattern| code(pattern) < end));
+        let starts = starts.map(|start| start as u32).collect();
+        ByCode { patterns, starts }
     }
 
     /// The patterns of an opcode, bits 0 to 11.
-    pub(crate) fn of_code(&self, code: u16) -> impl Iterator<Item = &Pattern> {
+    pub(crate) fn get(&self, code: u16) -> &[&'static Pattern] {
         let code = usize::from(code) & OPERATION as usize;
-        let range = self.code_starts[code] as usize..self.code_starts[code + 1] as usize;
-        self.by_code[range].iter().map(|&index| &self.patterns[index as usize])
-    }
-
-    /// Every pattern.
-    #[cfg(test)]
-    pub(crate) fn all(&self) -> &[Pattern] {
-        &self.patterns
+        &self.patterns[self.starts[code] as usize..self.starts[code + 1] as usize]
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::pattern::{Pattern, Patterns};
-use super::{decode, encode};
+use super::pattern::Pattern;
+use super::{decode, encode, pattern};
 use crate::arch::Arch;
 use crate::control::Control;
 use crate::table::{FormCode, Op};
@@ -11,7 +11,7 @@ use crate::table::{FormCode, Op};
 #[test]
 fn no_bit_is_claimed_twice() {
     for arch in Arch::ALL {
-        for pattern in Patterns::of(arch).all() {
+        for pattern in pattern::all(arch) {
             let row = pattern.op.row();
             let mut claimed: u128 = 0xfff;
             let fixed = row.fixed.iter().filter(|fixed| fixed.archs.contains(arch));
@@ -72,7 +72,7 @@ fn words_have_one_meaning() {
     let mut unclear = Vec::new();
     for arch in Arch::ALL {
         let mut of_code: BTreeMap<u16, Vec<_>> = BTreeMap::new();
-        for pattern in Patterns::of(arch).all() {
+        for pattern in pattern::all(arch) {
             of_code.entry((pattern.value & 0xfff) as u16).or_default().push(pattern);
         }
         for (code, patterns) in of_code {

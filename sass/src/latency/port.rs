@@ -19,6 +19,11 @@ macro_rules! ports {
             pub const fn name(self) -> &'static str {
                 match self { $(Port::$name => $text,)* }
             }
+
+            /// The port with a name.
+            pub fn of_name(name: &str) -> Option<Port> {
+                match name { $($text => Some(Port::$name),)* _ => None }
+            }
         }
     };
 }

@@ -1,6 +1,6 @@
 //! The data files, read into dense arrays.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use super::{Dependence, Latency, Port, Source};
 use crate::arch::Arch;
@@ -32,30 +32,40 @@ const FILES: usize = RegFile::ALL.len();
 /// Read after write as an operand, the same as a guard, write after read, write after write.
 const KINDS: usize = 4;
 
-struct Table {
-    cells: Vec<Latency>,
-    entries: Vec<Entry>,
+/// The lines of an architecture's file that stand for figures.
+fn lines(arch: Arch) -> impl Iterator<Item = &'static str> {
+    let text = match arch {
+        Arch::Sm75 => include_str!("../../data/latency_sm_75.csv"),
+        Arch::Sm80 => include_str!("../../data/latency_sm_80.csv"),
+        Arch::Sm86 => include_str!("../../data/latency_sm_86.csv"),
+        Arch::Sm89 => include_str!("../../data/latency_sm_89.csv"),
+        Arch::Sm90 => include_str!("../../data/latency_sm_90.csv"),
+    };
+    text.lines().filter(|line| !line.starts_with('#')).skip(1)
 }
 
-static SM_75: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_75.csv")));
-static SM_80: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_80.csv")));
-static SM_86: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_86.csv")));
-static SM_89: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_89.csv")));
-static SM_90: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../../data/latency_sm_90.csv")));
-
-fn of_arch(arch: Arch) -> &'static Table {
-    match arch {
-        Arch::Sm75 => &SM_75,
-        Arch::Sm80 => &SM_80,
-        Arch::Sm86 => &SM_86,
-        Arch::Sm89 => &SM_89,
-        Arch::Sm90 => &SM_90,
-    }
+/// The figures of an architecture by [`cell`]; read when first asked for.
+///
+/// # Panics
+/// If a line is malformed, which a test of the crate excludes: the files are part of it.
+fn cells(arch: Arch) -> &'static [Latency] {
+    static CELLS: [OnceLock<Vec<Latency>>; Arch::ALL.len()] = [const { OnceLock::new() }; Arch::ALL.len()];
+    CELLS[arch as usize].get_or_init(|| {
+        let mut cells = vec![Latency::UNKNOWN; KINDS * FILES * PORTS * PORTS];
+        for line in lines(arch) {
+            let e = entry(line).unwrap_or_else(|| panic!("latency data: {line}"));
+            cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
+        }
+        cells
+    })
 }
 
 /// Every line of an architecture's file.
-pub fn entries(arch: Arch) -> &'static [Entry] {
-    &of_arch(arch).entries
+///
+/// # Panics
+/// If a line is malformed.
+pub fn entries(arch: Arch) -> Vec<Entry> {
+    lines(arch).map(|line| entry(line).unwrap_or_else(|| panic!("latency data: {line}"))).collect()
 }
 
 pub(super) fn lookup(
@@ -66,7 +76,7 @@ pub(super) fn lookup(
     producer: Port,
     consumer: Port,
 ) -> Latency {
-    of_arch(arch).cells[cell(dependence, guard, file, producer, consumer)]
+    cells(arch)[cell(dependence, guard, file, producer, consumer)]
 }
 
 /// The greatest figures of a producer over all consumers that a file names.
@@ -75,7 +85,7 @@ pub(super) fn settled(arch: Arch, written: bool, file: RegFile, producer: Port) 
         true => &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)],
         false => &[(Dependence::War, false)],
     };
-    let cells = &of_arch(arch).cells;
+    let cells = cells(arch);
     let consumers = Port::ALL.iter();
     let found = kinds.iter().flat_map(|&(dependence, guard)| {
         consumers.clone().map(move |&consumer| cells[cell(dependence, guard, file, producer, consumer)])
@@ -108,23 +118,6 @@ fn merge_halves(port: Port) -> Port {
     if port == Port::ImadWideHigh { Port::ImadWide } else { port }
 }
 
-impl Table {
-    /// Reads a file.
-    ///
-    /// # Panics
-    /// If a line is malformed, which a test of the crate excludes: the files are part of it.
-    fn read(text: &str) -> Table {
-        let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
-        let entries: Vec<Entry> =
-            lines.map(|line| entry(line).unwrap_or_else(|| panic!("latency data: {line}"))).collect();
-        let mut cells = vec![Latency::UNKNOWN; KINDS * FILES * PORTS * PORTS];
-        for e in &entries {
-            cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
-        }
-        Table { cells, entries }
-    }
-}
-
 fn entry(line: &str) -> Option<Entry> {
     let mut fields = line.split(',');
     let (dependence, guard) = match fields.next()? {
@@ -136,10 +129,7 @@ fn entry(line: &str) -> Option<Entry> {
     };
     let file = fields.next()?;
     let file = RegFile::ALL.into_iter().find(|f| f.prefix() == file)?;
-    let mut port = || {
-        let name = fields.next()?;
-        Port::ALL.iter().copied().find(|port| port.name() == name)
-    };
+    let mut port = || Port::of_name(fields.next()?);
     let (producer, consumer) = (port()?, port()?);
     let safe = fields.next()?.parse().ok()?;
     let legal = fields.next()?.parse().ok()?;

@@ -247,7 +247,7 @@ pub(super) fn figures(arch: Arch, pairs: &Pairs) -> Figures {
 /// than what either has shown to be, what is legal no more than the least distance of either.
 pub(super) fn merge(arch: Arch, figures: &mut Figures) {
     for entry in entries(arch) {
-        let cell = Cell::of_entry(entry);
+        let cell = Cell::of_entry(&entry);
         match figures.get_mut(&cell) {
             Some(new) if new.observations > entry.observations && new.latency.source == Source::Mined => {
                 if entry.observations > 0 {
@@ -263,7 +263,7 @@ pub(super) fn merge(arch: Arch, figures: &mut Figures) {
                 (new.observations, new.at_minimum) = (entry.observations, entry.at_minimum);
             }
             None => {
-                let Entry { latency, observations, at_minimum, .. } = *entry;
+                let Entry { latency, observations, at_minimum, .. } = entry;
                 figures.insert(cell, Figure { latency, least: None, observations, at_minimum });
             }
         }

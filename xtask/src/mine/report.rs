@@ -66,7 +66,7 @@ pub(super) fn differences(arch: Arch, found: &Figures) -> String {
     let mut text = String::new();
     let mut known = BTreeMap::new();
     for entry in entries(arch) {
-        known.insert(Cell::of_entry(entry), entry);
+        known.insert(Cell::of_entry(&entry), entry);
     }
     for (cell, figure) in found {
         let new = figure.latency;

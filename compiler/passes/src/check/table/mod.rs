@@ -59,14 +59,16 @@
 //! the caller is strict.
 //!
 //! Adding an instruction is adding a row; a test reads every row, and another asks ptxas about it where
-//! ptxas is at hand. The table is read once a process, in about a millisecond.
+//! ptxas is at hand.
 
 mod read;
 mod row;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
+use read::Definitions;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 pub use row::{
     AddressSpace, Choice, Group, Kind, Lanes, Needs, Operand, OperandPresence, Presence, Range, Row, TypeOf,
@@ -92,62 +94,121 @@ const FILES: &[(&str, &str)] = &[
     ("video", include_str!("../instructions/video.txt")),
 ];
 
-/// All rows.
-#[derive(Debug, Default)]
+/// The rows, found by mnemonic. Those of an instruction are read when it is first asked for: a file of PTX has few of them, and
+/// reading all takes longer than lowering a small kernel.
+#[derive(Default)]
 pub struct Table {
-    rows: Vec<Row>,
-    by_mnemonic: FxHashMap<&'static str, Vec<usize>>,
+    files: Vec<File>,
+    /// The instructions in the order of the files.
+    instructions: Vec<Instruction>,
+    by_mnemonic: FxHashMap<&'static str, usize>,
+}
+
+/// A file of the table.
+struct File {
+    name: &'static str,
+    text: &'static str,
+    /// What its rows refer to.
+    definitions: OnceLock<Result<Definitions, String>>,
+}
+
+/// An instruction.
+struct Instruction {
+    mnemonic: &'static str,
+    /// Its lines.
+    lines: SmallVec<[Line; 4]>,
+    rows: OnceLock<Vec<Row>>,
+}
+
+/// A line with rows.
+#[derive(Clone, Copy)]
+struct Line {
+    /// The index of its file.
+    file: usize,
+    /// Its number, from 1.
+    number: usize,
+    /// What stands behind the mnemonics.
+    rest: &'static str,
 }
 
 /// The table of this compiler.
 pub static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::read(FILES).unwrap_or_else(|wrong| panic!("the instruction table: {wrong}")));
+    LazyLock::new(|| Table::index(FILES).unwrap_or_else(|wrong| panic!("the instruction table: {wrong}")));
+
+impl File {
+    /// The lines that say something, with their numbers.
+    fn lines(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        let lines = (1..).zip(self.text.lines().map(str::trim));
+        lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+    }
+
+    fn place(&self, number: usize, wrong: String) -> String {
+        format!("{}.txt:{number}: {wrong}", self.name)
+    }
+
+    fn definitions(&self) -> Result<&Definitions, String> {
+        let read = || {
+            let mut definitions = Definitions::default();
+            for (number, line) in self.lines().filter(|(_, line)| Definitions::is_one(line)) {
+                definitions.read(line).map_err(|wrong| self.place(number, wrong))?;
+            }
+            Ok(definitions)
+        };
+        self.definitions.get_or_init(read).as_ref().map_err(String::clone)
+    }
+}
 
 impl Table {
-    /// Reads the files of a table. An error names file and line.
-    fn read(files: &[(&'static str, &'static str)]) -> Result<Table, String> {
+    /// Finds out which lines are about which instruction. An error names file and line.
+    fn index(files: &[(&'static str, &'static str)]) -> Result<Table, String> {
         let mut table = Table::default();
-        for &(file, text) in files {
-            let mut definitions = read::Definitions::default();
-            for (index, line) in text.lines().enumerate() {
-                let line = line
-                    .split_once('#')
-                    .filter(|(head, _)| head.trim().is_empty())
-                    .map_or(line, |_| "")
-                    .trim();
-                if line.is_empty() {
-                    continue;
-                }
-                let place = |wrong: String| format!("{file}.txt:{}: {wrong}", index + 1);
-                if definitions.read(line).map_err(place)? {
-                    continue;
-                }
-                for row in definitions.rows(line).map_err(place)? {
-                    table.by_mnemonic.entry(row.mnemonic).or_default().push(table.rows.len());
-                    table.rows.push(row);
+        for (index, &(name, text)) in files.iter().enumerate() {
+            let file = File { name, text, definitions: OnceLock::new() };
+            for (number, line) in file.lines().filter(|(_, line)| !Definitions::is_one(line)) {
+                let (mnemonics, rest) = read::mnemonics(line).map_err(|wrong| file.place(number, wrong))?;
+                for mnemonic in mnemonics.split(',').map(str::trim) {
+                    let at = *table.by_mnemonic.entry(mnemonic).or_insert_with(|| {
+                        let (lines, rows) = (SmallVec::new(), OnceLock::new());
+                        table.instructions.push(Instruction { mnemonic, lines, rows });
+                        table.instructions.len() - 1
+                    });
+                    table.instructions[at].lines.push(Line { file: index, number, rest });
                 }
             }
+            table.files.push(file);
         }
         Ok(table)
     }
 
+    /// Reads the rows of an instruction. An error names file and line.
+    fn read(&self, instruction: &Instruction) -> Result<Vec<Row>, String> {
+        let rows = instruction.lines.iter().map(|line| {
+            let file = &self.files[line.file];
+            let row = file.definitions()?.row(instruction.mnemonic, line.rest);
+            row.map_err(|wrong| file.place(line.number, wrong))
+        });
+        rows.collect()
+    }
+
+    fn rows_of<'a>(&'a self, instruction: &'a Instruction) -> &'a [Row] {
+        let read = || self.read(instruction).unwrap_or_else(|wrong| panic!("the instruction table: {wrong}"));
+        instruction.rows.get_or_init(read)
+    }
+
     /// The forms of an instruction in the order of the table; none if there is no such instruction.
     pub fn forms(&self, mnemonic: &str) -> impl Iterator<Item = &Row> {
-        self.by_mnemonic.get(mnemonic).into_iter().flatten().map(|&index| &self.rows[index])
+        let found = self.by_mnemonic.get(mnemonic).map(|&at| &self.instructions[at]);
+        found.into_iter().flat_map(|instruction| self.rows_of(instruction))
     }
 
     /// Every mnemonic, in the order of the table.
     pub fn mnemonics(&self) -> impl Iterator<Item = &'static str> {
-        let mut last = "";
-        self.rows
-            .iter()
-            .map(|row| row.mnemonic)
-            .filter(move |&mnemonic| mnemonic != std::mem::replace(&mut last, mnemonic))
+        self.instructions.iter().map(|instruction| instruction.mnemonic)
     }
 
-    /// Every row, in the order of the files.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
+    /// Every row, instruction by instruction.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.instructions.iter().flat_map(|instruction| self.rows_of(instruction))
     }
 }
 

@@ -25,12 +25,16 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Takes in a line `set NAME = x, y` or `range NAME = 0..15 "a barrier number" rule "…" help "…"`; says whether it is one.
-    pub fn read(&mut self, line: &'static str) -> Result<bool, Wrong> {
+    /// Whether a line is a definition, and no row.
+    pub fn is_one(line: &str) -> bool {
+        (line.starts_with("set ") || line.starts_with("range ")) && line.contains('=')
+    }
+
+    /// Takes in a line `set NAME = x, y` or `range NAME = 0..15 "a barrier number" rule "…" help "…"`.
+    pub fn read(&mut self, line: &'static str) -> Result<(), Wrong> {
         if let Some((name, list)) = line.strip_prefix("set ").and_then(|rest| rest.split_once('=')) {
             let choices = self.choices(list)?;
             self.sets.push((name.trim(), choices));
-            return Ok(true);
         }
         if let Some((name, rest)) = line.strip_prefix("range ").and_then(|rest| rest.split_once('=')) {
             let mut parts = rest.split('"').map(str::trim);
@@ -53,22 +57,12 @@ impl Definitions {
             // Ranges live as long as the table, which is the whole program; there are a dozen.
             let range = Box::leak(Box::new(Range { noun, least, greatest, multiple, rule, help }));
             self.ranges.push((name.trim(), range));
-            return Ok(true);
         }
-        Ok(false)
+        Ok(())
     }
 
-    /// The rows of a line: one for each mnemonic.
-    pub fn rows(&self, line: &'static str) -> Result<Vec<Row>, Wrong> {
-        let Some(inner) = line.strip_prefix('{') else {
-            let end = line.find(['.', ' ']).unwrap_or(line.len());
-            return Ok(vec![self.row(&line[..end], &line[end..])?]);
-        };
-        let (mnemonics, rest) = inner.split_once('}').ok_or("a brace is not closed")?;
-        mnemonics.split(',').map(|mnemonic| self.row(mnemonic.trim(), rest)).collect()
-    }
-
-    fn row(&self, mnemonic: &'static str, line: &'static str) -> Result<Row, Wrong> {
+    /// The row that a line is for one of its mnemonics; `line` is what stands behind them.
+    pub fn row(&self, mnemonic: &'static str, line: &'static str) -> Result<Row, Wrong> {
         let mut columns = line.split(" | ").map(str::trim_end);
         let opcode = columns.next().unwrap_or("");
         let operands = columns.next().unwrap_or("").trim();
@@ -256,6 +250,14 @@ impl Definitions {
             second,
             range,
         })
+    }
+}
+
+/// The mnemonics of a line, separated by commas, and what stands behind them.
+pub fn mnemonics(line: &'static str) -> Result<(&'static str, &'static str), Wrong> {
+    match line.strip_prefix('{') {
+        None => Ok(line.split_at(line.find(['.', ' ']).unwrap_or(line.len()))),
+        Some(inner) => inner.split_once('}').ok_or_else(|| "a brace is not closed".into()),
     }
 }
 
