@@ -25,5 +25,5 @@ pub mod stages;
 
 pub use db::{Database, Db};
 pub use input::{Options, SourceFile};
-pub use output::{compile_in_parallel, diagnostics, lower, ssa_diagnostics};
+pub use output::{compile_function, compile_in_parallel, diagnostics, lower, ssa_diagnostics};
 pub use render::Located;

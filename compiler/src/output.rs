@@ -337,12 +337,15 @@ pub fn compile_in_parallel(db: &Database, file: SourceFile, options: Options) {
     }
     // Each worker has a clone of the database: a handle on the same storage.
     let clones: Vec<(usize, Database)> = (0..count).map(|index| (index, db.clone())).collect();
-    clones.into_par_iter().for_each(|(index, db)| {
-        if let Some(&func) = items(&db, file).functions.get(index) {
-            match func.kind(&db) {
-                ItemKind::Func => drop(device_code(&db, func, options, options.max_regs(&db))),
-                _ => drop(code(&db, func, options)),
-            }
+    clones.into_par_iter().for_each(|(index, db)| compile_function(&db, file, options, index));
+}
+
+/// Compiles a function of a file, by its place among them.
+pub fn compile_function(db: &dyn Db, file: SourceFile, options: Options, index: usize) {
+    if let Some(&func) = items(db, file).functions.get(index) {
+        match func.kind(db) {
+            ItemKind::Func => drop(device_code(db, func, options, options.max_regs(db))),
+            _ => drop(code(db, func, options)),
         }
-    });
+    }
 }

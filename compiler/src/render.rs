@@ -3,6 +3,7 @@
 use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term;
+use codespan_reporting::term::termcolor::Ansi;
 use ptxc_passes::diagnostic::Severity;
 use ptxc_syntax::Span;
 
@@ -25,8 +26,8 @@ pub struct Located {
     pub help: Option<String>,
 }
 
-/// Renders diagnostics of one file as people read them, in the order given.
-pub fn human(path: &str, text: &str, diagnostics: &[Located]) -> String {
+/// Renders diagnostics of one file as people read them, in the order given; on a terminal that shows colours, with them.
+pub fn human(path: &str, text: &str, diagnostics: &[Located], colored: bool) -> String {
     let file = SimpleFile::new(path, text);
     let config = term::Config::default();
     let mut out = String::new();
@@ -59,7 +60,14 @@ pub fn human(path: &str, text: &str, diagnostics: &[Located]) -> String {
         .with_labels(labels)
         .with_notes(notes);
         // Spans are clipped to the text, so the only error left is one of writing to a string.
-        match term::emit_into_string(&config, &file, &diagnostic) {
+        let rendered = if colored {
+            let mut bytes = Ansi::new(Vec::new());
+            term::emit_to_write_style(&mut bytes, &config, &file, &diagnostic)
+                .map(|()| String::from_utf8_lossy(&bytes.into_inner()).into_owned())
+        } else {
+            term::emit_into_string(&config, &file, &diagnostic)
+        };
+        match rendered {
             Ok(text) => out.push_str(&text),
             Err(error) => out.push_str(&format!("{}: {} ({error})\n", located.code, located.message)),
         }

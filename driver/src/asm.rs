@@ -3,7 +3,7 @@
 //! Every instruction that can't be encoded is an error of its own, with its place; then the kernels go into one cubin, or a
 //! single one's bare words into a file called `.bin`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ptxc_compiler::Located;
 use ptxc_passes::diagnostic::Severity;
@@ -13,21 +13,44 @@ use ptxc_sass::text::{Kernel, ReadOptions};
 use ptxc_sass::{Arch, CodeRelocation, Coded, Program};
 
 use crate::cli::AsmArgs;
+use crate::destination::Destination;
 use crate::messages::report;
 use crate::sass_text::{SassFile, arch, load, span};
-use crate::{Outcome, Streams};
+use crate::{Outcome, Streams, batch};
 
 /// The code of an instruction without encoding.
 const NO_ENCODING: &str = "E0985";
 
 pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
-    let path = &args.file;
     let arch = match arch(args.arch.as_deref()) {
         Ok(arch) => arch,
         Err(message) => return streams.usage(message),
     };
     let options = ReadOptions { arch, without_control: false };
-    let file = match load(path, &options, args.message_format, streams) {
+    let destination = match Destination::new(args.output.as_deref(), args.files.len()) {
+        Ok(destination) => destination,
+        Err(message) => return streams.usage(message),
+    };
+    let targets = match destination.targets(&args.files, if args.bare { "bin" } else { "cubin" }) {
+        Ok(targets) => targets,
+        Err(message) => return streams.usage(message),
+    };
+    if let Err(message) = destination.prepare() {
+        return streams.failed(message);
+    }
+    batch::run(&args.files, &args.jobs, streams, |file, streams, _| {
+        assembled(&args.files[file], &targets[file], args, &options, streams)
+    })
+}
+
+fn assembled(
+    path: &str,
+    output: &Path,
+    args: &AsmArgs,
+    options: &ReadOptions,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let file = match load(path, options, args.message_format, streams) {
         Ok(file) => file,
         Err(failed) => return failed,
     };
@@ -41,11 +64,6 @@ pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
     if file.kernels.iter().any(|kernel| kernel.program.arch != arch) {
         return streams.failed(format!("{path} has kernels for several architectures; a cubin is for one"));
     }
-    let output = match &args.output {
-        Some(output) => output.clone(),
-        None if path == "-" => PathBuf::from("-"),
-        None => Path::new(path).with_extension(if args.bare { "bin" } else { "cubin" }),
-    };
     let is_bare = args.bare || output.extension().is_some_and(|name| name == "bin");
     let bytes = match (&file.kernels[..], is_bare) {
         (_, false) => contents(&file, arch, args).and_then(|cubin| write(&cubin)),
@@ -59,7 +77,7 @@ pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
         (_, true) => return streams.failed(format!("{path} has several kernels; bare code is of one")),
     };
     match bytes {
-        Ok(bytes) => match crate::output::write(&output, bytes, streams.out) {
+        Ok(bytes) => match crate::output::write(output, bytes, streams.out) {
             Ok(()) => Outcome::Done,
             Err(error) => streams.failed(format!("{}: {error}", output.display())),
         },

@@ -7,7 +7,7 @@ use ptxc_passes::check::requirements::Strictness;
 use crate::cli::CheckArgs;
 use crate::messages::report;
 use crate::output::read;
-use crate::{Outcome, Streams};
+use crate::{Outcome, Streams, batch};
 
 pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
     let target = match args.arch.as_deref().map(|name| (name, PtxTarget::parse(name))) {
@@ -17,22 +17,19 @@ pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
             return streams.usage(format!("`{name}` is no target such as sm_90 or sm_100f"));
         }
     };
-    let mut outcome = Outcome::Done;
-    for path in &args.files {
-        let text = match read(path, streams.stdin) {
-            Ok(text) => text,
-            Err(error) => {
-                outcome = streams.failed(format!("{path}: {error}"));
-                continue;
-            }
-        };
-        let db = Database::default();
-        let file = SourceFile::new(&db, path.clone(), text);
-        let strictness = if args.strict { Strictness::Strict } else { Strictness::Splits };
-        let found = output::check(&db, file, target, strictness);
-        if report(path, file.text(&db), &found, args.message_format, streams) != Outcome::Done {
-            outcome = Outcome::Failed;
-        }
-    }
-    outcome
+    batch::run(&args.files, &args.jobs, streams, |file, streams, _| {
+        check(&args.files[file], args, target, streams)
+    })
+}
+
+fn check(path: &str, args: &CheckArgs, target: Option<PtxTarget>, streams: &mut Streams<'_>) -> Outcome {
+    let text = match read(path, streams.stdin) {
+        Ok(text) => text,
+        Err(error) => return streams.failed(format!("{path}: {error}")),
+    };
+    let db = Database::default();
+    let file = SourceFile::new(&db, path.to_string(), text);
+    let strictness = if args.strict { Strictness::Strict } else { Strictness::Splits };
+    let found = output::check(&db, file, target, strictness);
+    report(path, file.text(&db), &found, args.message_format, streams)
 }

@@ -5,8 +5,14 @@ use std::path::PathBuf;
 
 /// An open compiler from NVIDIA PTX to SASS.
 #[derive(Debug, Parser)]
-#[command(name = "ptxc", version, about, propagate_version = true)]
+#[command(name = "ptxc", version = env!("PTXC_VERSION"), about, propagate_version = true)]
 pub struct Cli {
+    /// When diagnostics, tables and help have colours.
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
+    pub color: Color,
+    /// Whether long work shows how far it is, on a terminal.
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
+    pub progress: WhenProgress,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -31,6 +37,10 @@ pub enum Command {
     Asm(AsmArgs),
     /// Disassemble a cubin, or bare instructions, to SASS text.
     Disasm(DisasmArgs),
+    /// Print what a shell needs to complete command lines.
+    Completions(CompletionsArgs),
+    /// Print the manual: a page for the program and one for each command.
+    Man(ManArgs),
 }
 
 impl From<CubinAbi> for ptxc_sass::cubin::Abi {
@@ -139,9 +149,13 @@ pub struct LowerArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// Where to write (default: FILE.sass or FILE.cubin beside each file); `-` is standard output.
+    /// Where to write (default: FILE.sass or FILE.cubin beside each file); `-` is standard output, and a folder, or a
+    /// path that ends with `/`, gets a file for each.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// How work is shared.
+    #[command(flatten)]
+    pub jobs: JobArgs,
     /// Options of the code.
     #[command(flatten)]
     pub code: CodeArgs,
@@ -189,6 +203,9 @@ pub struct CheckArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
+    /// How work is shared.
+    #[command(flatten)]
+    pub jobs: JobArgs,
     /// Report what needs more than this target too, where the file's own is newer.
     #[arg(long, value_name = "TARGET")]
     pub arch: Option<String>,
@@ -228,6 +245,9 @@ pub struct VerifyArgs {
     /// SASS text with control codes: of ptxc, `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
+    /// How work is shared.
+    #[command(flatten)]
+    pub jobs: JobArgs,
     /// The architecture, where the text does not say it.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
@@ -267,6 +287,24 @@ pub enum Color {
     Never,
 }
 
+/// When it is shown how far work is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum WhenProgress {
+    /// On a terminal, when it takes long.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+}
+
+/// How work is shared.
+#[derive(Clone, Debug, Args)]
+pub struct JobArgs {
+    /// How many files and functions are worked on at once (default: one a processor). The output does not depend on it.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+}
+
 /// `ptxc decode`.
 #[derive(Debug, Args)]
 pub struct DecodeArgs {
@@ -286,19 +324,21 @@ pub struct DecodeArgs {
     /// Only the function of this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub function: Vec<String>,
-    /// When the table has colours.
-    #[arg(long, value_enum, default_value_t)]
-    pub color: Color,
 }
 
 /// `ptxc asm`.
 #[derive(Debug, Args)]
 pub struct AsmArgs {
     /// SASS text with control codes, in any notation, or of `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
-    pub file: String,
-    /// Where to write (default: FILE.cubin beside it, or FILE.bin); `-` is standard output.
+    #[arg(required = true)]
+    pub files: Vec<String>,
+    /// Where to write (default: FILE.cubin beside each file, or FILE.bin); `-` is standard output, and a folder, or a path
+    /// that ends with `/`, gets a file for each.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// How work is shared.
+    #[command(flatten)]
+    pub jobs: JobArgs,
     /// Write the bare instructions of a single kernel, as into any file called `.bin`.
     #[arg(long)]
     pub bare: bool,
@@ -316,20 +356,40 @@ pub struct AsmArgs {
 /// `ptxc disasm`.
 #[derive(Debug, Args)]
 pub struct DisasmArgs {
-    /// A cubin, or bare instructions of 16 bytes each; `-` is standard input.
-    pub file: String,
+    /// Cubins, or bare instructions of 16 bytes each; `-` is standard input.
+    #[arg(required = true)]
+    pub files: Vec<String>,
     /// The architecture of bare instructions; a cubin says its own.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// Where to write; `-` is standard output.
+    /// Where to write; `-` is standard output, and a folder, or a path that ends with `/`, gets a file for each.
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
+    /// How work is shared.
+    #[command(flatten)]
+    pub jobs: JobArgs,
     /// Disassemble this kernel of a cubin only; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
     /// How control codes are written.
     #[arg(long, value_enum, default_value_t)]
     pub control: Control,
+}
+
+/// `ptxc completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `ptxc man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a file for each page into this folder (default: all pages to standard output).
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// What executes a kernel.

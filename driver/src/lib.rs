@@ -1,28 +1,35 @@
 //! The `ptxc` command line as a library, so that tests run it in their own process.
 
 mod asm;
+mod batch;
 mod binary;
 mod check;
 mod cli;
+mod completions;
 mod decode;
+mod destination;
 mod disasm;
 mod hazard;
 mod lower;
+mod man;
 mod messages;
 mod opt;
 mod output;
 mod passes;
+mod progress;
 mod run;
 mod sass_text;
+pub mod surroundings;
 mod verify;
 
 use std::io::{Read, Write};
 
-use clap::Parser;
-use cli::{Cli, Command};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use cli::{Cli, Color, Command, WhenProgress};
+use surroundings::Surroundings;
 
 /// What a command comes to; the numbers are the exit codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// Done.
     Done = 0,
@@ -37,11 +44,25 @@ struct Streams<'a> {
     stdin: &'a mut dyn Read,
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
-    /// Whether `out` is a terminal that shows colours.
-    has_colors: bool,
+    /// What the streams are.
+    surroundings: Surroundings,
+    /// When there are colours.
+    color: Color,
+    /// Whether the user sees on `err` how far long work is.
+    shows_progress: bool,
 }
 
 impl Streams<'_> {
+    /// Whether `out` has colours.
+    fn out_has_colors(&self) -> bool {
+        self.surroundings.has_colors(self.color, self.surroundings.out_is_terminal)
+    }
+
+    /// Whether `err` has colours.
+    fn err_has_colors(&self) -> bool {
+        self.surroundings.has_colors(self.color, self.surroundings.err_is_terminal)
+    }
+
     /// Says that the command was used wrongly.
     fn usage(&mut self, message: impl std::fmt::Display) -> Outcome {
         // There is nowhere to report that reports can't be written.
@@ -59,27 +80,37 @@ impl Streams<'_> {
 /// Runs a command line (the first word is the program's name); the exit code: 0 done, 1 errors in the
 /// input, 2 wrong usage.
 pub fn run(args: &[String], stdin: &mut dyn Read, out: &mut dyn Write, err: &mut dyn Write) -> i32 {
-    run_on(args, stdin, out, err, false)
+    run_in(&Surroundings::default(), args, stdin, out, err)
 }
 
-/// The same for a caller who knows whether the output is a terminal that shows colours.
-pub fn run_on(
+/// The same for a caller who knows what the streams are.
+pub fn run_in(
+    surroundings: &Surroundings,
     args: &[String],
     stdin: &mut dyn Read,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    has_colors: bool,
 ) -> i32 {
-    let cli = match Cli::try_parse_from(args) {
+    // The text of clap's errors is complete with its colours; they are taken off here.
+    let command = Cli::command().color(ColorChoice::Always);
+    let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render();
-            let written = if error.use_stderr() { write!(err, "{text}") } else { write!(out, "{text}") };
-            let _ = written;
+            let (stream, is_terminal): (&mut dyn Write, bool) = match error.use_stderr() {
+                true => (err, surroundings.err_is_terminal),
+                false => (out, surroundings.out_is_terminal),
+            };
+            let colored = surroundings.has_colors(surroundings::choice(args), is_terminal);
+            // There is nowhere to report that reports can't be written.
+            let _ = if colored { write!(stream, "{}", text.ansi()) } else { write!(stream, "{text}") };
             return error.exit_code();
         }
     };
-    let mut streams = Streams { stdin, out, err, has_colors };
+    let shows_progress = surroundings.err_is_terminal && cli.progress == WhenProgress::Auto;
+    let surroundings = *surroundings;
+    let mut streams = Streams { stdin, out, err, surroundings, color: cli.color, shows_progress };
     let outcome = match &cli.command {
         Command::Lower(args) => lower::run(args, &mut streams),
         Command::Check(args) => check::run(args, &mut streams),
@@ -89,6 +120,8 @@ pub fn run_on(
         Command::Decode(args) => decode::run(args, &mut streams),
         Command::Asm(args) => asm::run(args, &mut streams),
         Command::Disasm(args) => disasm::run(args, &mut streams),
+        Command::Completions(args) => completions::run(args, &mut streams),
+        Command::Man(args) => man::run(args, &mut streams),
     };
     let flushed = streams.out.flush();
     match (outcome, flushed) {

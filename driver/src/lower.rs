@@ -1,7 +1,7 @@
 //! `ptxc lower`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use ptxc_compiler::callees::{callees, device_callees};
@@ -10,31 +10,40 @@ use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
 use ptxc_compiler::stages::{accelerated, arch, built, mir, ssa, unsuited};
-use ptxc_compiler::{Database, Located, Options, SourceFile, compile_in_parallel, diagnostics, output};
+use ptxc_compiler::{Database, Located, Options, SourceFile, diagnostics, output};
 use ptxc_passes::pipeline::{self, CodeSettings, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
+use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
 use ptxc_sass::text::{Notation, Style};
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
+use crate::batch::Workers;
 use crate::cli::{CodeArgs, Control, Emit, LowerArgs, Sync};
+use crate::destination::Destination;
 use crate::messages::report;
 use crate::output::{read, write};
 use crate::passes::{Watch, Watcher, known_passes, time_table};
-use crate::{Outcome, Streams};
+use crate::{Outcome, Streams, batch};
 
 /// Makes the compiler's options from the command line's; the message says what is wrong with them.
 pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String> {
     options_for_cubin(db, args, false, Abi::default())
 }
 
+/// The architecture that the options name; the message says what is wrong with that or with the heuristic.
+fn arch_and_heuristic(args: &CodeArgs) -> Result<Option<Arch>, String> {
+    let arch = crate::sass_text::arch(args.arch.as_deref())?;
+    match heuristic_by_name(&args.heuristic) {
+        Some(_) => Ok(arch),
+        None => Err(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", "))),
+    }
+}
+
 /// The same with what decides how a cubin is written.
 fn options_for_cubin(db: &Database, args: &CodeArgs, line_info: bool, abi: Abi) -> Result<Options, String> {
-    let arch = crate::sass_text::arch(args.arch.as_deref())?;
-    if heuristic_by_name(&args.heuristic).is_none() {
-        return Err(format!("no heuristic `{}`; there are {}", args.heuristic, HEURISTICS.join(", ")));
-    }
+    let arch = arch_and_heuristic(args)?;
     let serial = args.sync == Sync::Serial;
     let options = Options::builder(arch, args.opt, args.fmad, args.heuristic.clone(), args.max_regs, serial);
     let options = options.strict(args.strict).aggregate(args.aggregate_atomics);
@@ -55,21 +64,36 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
     if emits.contains(&Emit::Cubin) && emits.len() > 1 {
         return streams.usage("a cubin can't be written together with anything else");
     }
-    if args.output.is_some() && args.files.len() > 1 && args.output.as_deref() != Some(Path::new("-")) {
-        return streams.usage("with several files, --output can only be `-`");
+    if let Err(message) = arch_and_heuristic(&args.code) {
+        return streams.usage(message);
     }
-    let mut outcome = Outcome::Done;
-    for path in &args.files {
-        match lower_file(path, args, &watch, streams) {
-            Outcome::Done => {}
-            Outcome::Usage => return Outcome::Usage,
-            Outcome::Failed => outcome = Outcome::Failed,
-        }
+    let targets = Destination::new(args.output.as_deref(), args.files.len())
+        .and_then(|destination| Ok((destination.targets(&args.files, extension(&emits))?, destination)));
+    let (targets, destination) = match targets {
+        Ok(found) => found,
+        Err(message) => return streams.usage(message),
+    };
+    if let Err(message) = destination.prepare() {
+        return streams.failed(message);
     }
-    outcome
+    batch::run(&args.files, &args.jobs, streams, |file, streams, workers| {
+        let job = Job { path: &args.files[file], target: &targets[file], args, watch: &watch, emits: &emits };
+        lower_file(job, workers, streams)
+    })
 }
 
-fn lower_file(path: &str, args: &LowerArgs, watch: &Watch, streams: &mut Streams<'_>) -> Outcome {
+/// What is to be done with a file.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    path: &'a str,
+    target: &'a Path,
+    args: &'a LowerArgs,
+    watch: &'a Watch,
+    emits: &'a [Emit],
+}
+
+fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Outcome {
+    let Job { path, args, watch, emits, .. } = job;
     let text = match read(path, streams.stdin) {
         Ok(text) => text,
         Err(error) => return streams.failed(format!("{path}: {error}")),
@@ -81,18 +105,17 @@ fn lower_file(path: &str, args: &LowerArgs, watch: &Watch, streams: &mut Streams
         Ok(options) => options,
         Err(message) => return streams.usage(message),
     };
-    let emits = emits(args);
     if let Some(missing) = args.kernel.iter().find(|name| !has_kernel(&db, file, name)) {
         return streams.failed(format!("{path} has no kernel `{missing}`"));
     }
     if emits == [Emit::Ast] {
-        return emit_tree(&db, file, path, args, streams);
+        return emit_tree(&db, file, job, streams);
     }
     if watch.is_needed() {
-        return watched(&db, file, options, path, args, watch, streams);
+        return watched(&db, file, options, job, streams);
     }
     if args.kernel.is_empty() {
-        compile_in_parallel(&db, file, options);
+        workers.compile(&db, file, options);
     }
     let found = relevant(&db, file, options, args);
     if report(path, file.text(&db), &found, args.message_format, streams) != Outcome::Done {
@@ -102,10 +125,10 @@ fn lower_file(path: &str, args: &LowerArgs, watch: &Watch, streams: &mut Streams
         let _ = write!(streams.err, "{}", resources(&db, file, options, args));
     }
     if emits == [Emit::Cubin] {
-        return emit_cubin(&db, file, options, path, args, streams);
+        return emit_cubin(&db, file, options, job, streams);
     }
-    let text = emitted(&db, file, options, args, &emits);
-    finish(path, args, &text, streams)
+    let text = emitted(&db, file, options, args, emits);
+    finish(job, &text, streams)
 }
 
 /// What to write: what the command line says, else what the name of the output says.
@@ -118,15 +141,23 @@ fn emits(args: &LowerArgs) -> Vec<Emit> {
     }
 }
 
+/// What files with that content are called.
+fn extension(emits: &[Emit]) -> &'static str {
+    match emits {
+        [Emit::Cubin] => "cubin",
+        _ => "sass",
+    }
+}
+
 /// The chosen kernels as a cubin.
 fn emit_cubin(
     db: &Database,
     file: SourceFile,
     options: Options,
-    path: &str,
-    args: &LowerArgs,
+    job: Job<'_>,
     streams: &mut Streams<'_>,
 ) -> Outcome {
+    let Job { path, args, .. } = job;
     let bytes = if args.kernel.is_empty() {
         cubin::cubin(db, file, options).as_ref().clone()
     } else {
@@ -138,7 +169,7 @@ fn emit_cubin(
         cubin::cubin_of(db, file, options, &chosen)
     };
     match bytes {
-        Ok(bytes) => finish(path, args, &bytes, streams),
+        Ok(bytes) => finish(job, &bytes, streams),
         Err(error) => {
             let found = [cubin::finding(db, file, options, &error)];
             report(path, file.text(db), &found, args.message_format, streams);
@@ -213,31 +244,19 @@ fn text_of(form: &Option<impl ToString>) -> Option<String> {
 }
 
 /// The whole file printed back as PTX.
-fn emit_tree(
-    db: &Database,
-    file: SourceFile,
-    path: &str,
-    args: &LowerArgs,
-    streams: &mut Streams<'_>,
-) -> Outcome {
+fn emit_tree(db: &Database, file: SourceFile, job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     let found = output::check_text(db, file);
-    if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
+    if report(job.path, file.text(db), &found, job.args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
     let text = ptxc_syntax::print_module(&ptxc_syntax::parse_module(file.text(db)).value);
-    finish(path, args, &text, streams)
+    finish(job, &text, streams)
 }
 
-fn finish(path: &str, args: &LowerArgs, content: impl AsRef<[u8]>, streams: &mut Streams<'_>) -> Outcome {
-    let target = match &args.output {
-        Some(target) => target.clone(),
-        None if path == "-" => PathBuf::from("-"),
-        None if emits(args) == [Emit::Cubin] => Path::new(path).with_extension("cubin"),
-        None => Path::new(path).with_extension("sass"),
-    };
-    match write(&target, content, streams.out) {
+fn finish(job: Job<'_>, content: impl AsRef<[u8]>, streams: &mut Streams<'_>) -> Outcome {
+    match write(job.target, content, streams.out) {
         Ok(()) => Outcome::Done,
-        Err(error) => streams.failed(format!("{}: {error}", target.display())),
+        Err(error) => streams.failed(format!("{}: {error}", job.target.display())),
     }
 }
 
@@ -267,11 +286,10 @@ fn watched(
     db: &Database,
     file: SourceFile,
     options: Options,
-    path: &str,
-    args: &LowerArgs,
-    watch: &Watch,
+    job: Job<'_>,
     streams: &mut Streams<'_>,
 ) -> Outcome {
+    let Job { path, args, watch, .. } = job;
     let mut found: Vec<Located> = output::check_text(db, file);
     found.extend(output::unsupported_target(db, file, options));
     let mut times: BTreeMap<&'static str, Duration> = BTreeMap::new();
@@ -320,7 +338,7 @@ fn watched(
             Err(error) => streams.failed(error),
         };
     }
-    finish(path, args, &text, streams)
+    finish(job, &text, streams)
 }
 
 /// All passes of a function; `None` if its text is damaged, which is reported elsewhere.

@@ -44,7 +44,7 @@ pub(crate) fn print(
 ) -> Outcome {
     let lines = Lines::new(text);
     let written = match format {
-        MessageFormat::Human => write!(streams.err, "{}", human(path, text, found)),
+        MessageFormat::Human => write!(streams.err, "{}", human(path, text, found, streams.err_has_colors())),
         MessageFormat::Json => found.iter().try_for_each(|located| {
             let mut object = place(&lines, located.primary.0, &located.primary.1);
             let severity = match located.severity {

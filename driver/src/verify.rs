@@ -8,7 +8,7 @@ use crate::cli::VerifyArgs;
 use crate::hazard::{group, located};
 use crate::messages::{print, sum};
 use crate::sass_text::{arch, count, load};
-use crate::{Outcome, Streams};
+use crate::{Outcome, Streams, batch};
 
 pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
     let arch = match arch(args.arch.as_deref()) {
@@ -17,36 +17,43 @@ pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
     };
     let options = ReadOptions { arch, without_control: false };
     let order = if args.strict { Order::Own } else { Order::InOrder };
+    batch::run(&args.files, &args.jobs, streams, |file, streams, _| {
+        verify(&args.files[file], args, &options, order, streams)
+    })
+}
+
+fn verify(
+    path: &str,
+    args: &VerifyArgs,
+    options: &ReadOptions,
+    order: Order,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let file = match load(path, options, args.message_format, streams) {
+        Ok(file) => file,
+        Err(failed) => return failed,
+    };
     let mut outcome = Outcome::Done;
-    for path in &args.files {
-        let file = match load(path, &options, args.message_format, streams) {
-            Ok(file) => file,
-            Err(failed) => {
-                outcome = failed;
-                continue;
-            }
-        };
-        let hazards: Vec<Located> = file
-            .kernels
-            .iter()
-            .flat_map(|kernel| {
-                let hazards = check_with(&kernel.program, order).err().unwrap_or_default();
-                group(&hazards).map(|group| located(kernel, group)).collect::<Vec<_>>()
-            })
-            .collect();
-        if print(path, &file.text, &hazards, args.message_format, streams) != Outcome::Done {
-            outcome = Outcome::Failed;
-        }
-        if hazards.is_empty() {
-            let instructions = file.kernels.iter().map(|kernel| kernel.program.insts.len()).sum();
-            let (kernels, instructions) =
-                (count(file.kernels.len(), "kernel"), count(instructions, "instruction"));
-            let _ = writeln!(streams.out, "{path}: {kernels}, {instructions}, no hazard");
-        } else {
-            outcome = Outcome::Failed;
-            let line = format!("{} in {path}", count(hazards.len(), "hazard"));
-            sum(&line, args.message_format, streams);
-        }
+    let hazards: Vec<Located> = file
+        .kernels
+        .iter()
+        .flat_map(|kernel| {
+            let hazards = check_with(&kernel.program, order).err().unwrap_or_default();
+            group(&hazards).map(|group| located(kernel, group)).collect::<Vec<_>>()
+        })
+        .collect();
+    if print(path, &file.text, &hazards, args.message_format, streams) != Outcome::Done {
+        outcome = Outcome::Failed;
+    }
+    if hazards.is_empty() {
+        let instructions = file.kernels.iter().map(|kernel| kernel.program.insts.len()).sum();
+        let (kernels, instructions) =
+            (count(file.kernels.len(), "kernel"), count(instructions, "instruction"));
+        let _ = writeln!(streams.out, "{path}: {kernels}, {instructions}, no hazard");
+    } else {
+        outcome = Outcome::Failed;
+        let line = format!("{} in {path}", count(hazards.len(), "hazard"));
+        sum(&line, args.message_format, streams);
     }
     outcome
 }

@@ -21,6 +21,7 @@ use ptxc_sass::container::{Content, Found, Function, Image, Place, visit};
 
 use crate::cli::{Color, DecodeArgs, DecodeFormat};
 use crate::output::{read_bytes, write_with};
+use crate::progress::{Above, Progress};
 use crate::sass_text::{arch, count};
 use crate::{Outcome, Streams};
 use gather::{Gathered, Gathering};
@@ -35,11 +36,12 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         Err(message) => return streams.usage(message),
     };
     let format = args.format.unwrap_or_else(|| by_extension(&args.output));
-    let colored = match args.color {
-        Color::Auto => streams.has_colors && args.output == Path::new("-"),
-        Color::Always => true,
-        Color::Never => false,
-    };
+    let to_stream = args.output == Path::new("-");
+    // A file has colours only where the user asks for them.
+    let colored = if to_stream { streams.out_has_colors() } else { streams.color == Color::Always };
+    // A bar does not go between the lines of a table.
+    let is_seen = streams.shows_progress && !(to_stream && streams.surroundings.out_is_terminal);
+    let progress = Progress::new(is_seen, args.files.len(), "files");
     let mut outcome = Outcome::Done;
     let mut files = Vec::new();
     for path in &args.files {
@@ -48,13 +50,14 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
             Err(error) => outcome = streams.failed(format!("{path}: {error}")),
         }
     }
-    let err = &mut *streams.err;
+    let err = &mut Above { progress: &progress, stream: streams.err };
     let gathering = Gathering::default();
     let mut decoding = Decoding { arch, names: &args.function, broken: false, shown: 0, gathering, err };
     let written = write_with(&args.output, streams.out, |out| {
         let mut sheet = Sheet::begin(format, colored, out)?;
         for (path, bytes) in &files {
             decoding.file(path, bytes, &mut sheet)?;
+            progress.step();
         }
         sheet.finish()
     });

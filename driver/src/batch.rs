@@ -1,0 +1,170 @@
+//! Several files in one call.
+//!
+//! Files share nothing. With several jobs they are worked on at once, some at a time, and what each has to say is kept until it
+//! is its turn, so that a call says and writes the same with any number of jobs. An error in one file does not keep the others
+//! from being done. No thread is started before there are two pieces of work.
+
+use std::sync::OnceLock;
+
+use ptxc_compiler::{Database, Options, SourceFile, compile_function, items};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::cli::JobArgs;
+use crate::progress::Progress;
+use crate::{Outcome, Streams};
+
+/// For each job, the files whose outcomes are kept at a time.
+const FILES_A_JOB: usize = 4;
+
+/// Of a thread: it may turn to another file while it waits for functions of one.
+const STACK_BYTES: usize = 16 << 20;
+
+/// The processors of a call.
+pub(crate) struct Workers {
+    jobs: usize,
+    pool: OnceLock<Option<ThreadPool>>,
+    /// Whether somebody sees how far the work is.
+    is_seen: bool,
+    /// Whether functions are worked on at once, not only files.
+    divides_files: bool,
+}
+
+impl Workers {
+    fn new(args: &JobArgs, files: usize, streams: &Streams<'_>) -> Workers {
+        let jobs = match args.jobs {
+            Some(jobs) => jobs as usize,
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        let divides_files = files < jobs;
+        Workers { jobs, pool: OnceLock::new(), is_seen: streams.shows_progress, divides_files }
+    }
+
+    /// Threads for some pieces of work; `None` where one does it all.
+    fn pool(&self, pieces: usize) -> Option<&ThreadPool> {
+        if self.jobs < 2 || pieces < 2 {
+            return None;
+        }
+        let start = || {
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).stack_size(STACK_BYTES);
+            // Where threads can't be had, the work is done without.
+            builder.build().ok()
+        };
+        self.pool.get_or_init(start).as_ref()
+    }
+
+    /// Compiles the functions of a file, at once if there are several, so that the queries after it find everything done.
+    pub(crate) fn compile(&self, db: &Database, file: SourceFile, options: Options) {
+        let count = items::items(db, file).functions.len();
+        let pool = self.pool(if self.divides_files { count } else { 1 });
+        let progress = Progress::new(self.is_seen, count, "functions");
+        match pool {
+            Some(pool) => {
+                // Each worker has a clone of the database: a handle on the same storage.
+                let clones: Vec<(usize, Database)> = (0..count).map(|index| (index, db.clone())).collect();
+                pool.install(|| {
+                    clones.into_par_iter().for_each(|(index, db)| {
+                        compile_function(&db, file, options, index);
+                        progress.step();
+                    });
+                });
+            }
+            // The queries come to it by themselves, unless somebody wants to see how far they are.
+            None if self.is_seen => (0..count).for_each(|index| {
+                compile_function(db, file, options, index);
+                progress.step();
+            }),
+            None => {}
+        }
+    }
+}
+
+/// What a file had to say.
+struct Said {
+    outcome: Outcome,
+    out: Vec<u8>,
+    err: Vec<u8>,
+}
+
+/// Does something with each file, whose number it is told; the worst outcome.
+pub(crate) fn run(
+    files: &[String],
+    args: &JobArgs,
+    streams: &mut Streams<'_>,
+    each: impl Fn(usize, &mut Streams<'_>, &Workers) -> Outcome + Sync,
+) -> Outcome {
+    let mut workers = Workers::new(args, files.len(), streams);
+    if files.len() < 2 {
+        return (0..files.len()).map(|file| each(file, streams, &workers)).next().unwrap_or(Outcome::Done);
+    }
+    let mut stdin = Vec::new();
+    match files.iter().filter(|path| *path == "-").count() {
+        0 => {}
+        1 => {
+            if let Err(error) = streams.stdin.read_to_end(&mut stdin) {
+                return streams.failed(format!("-: {error}"));
+            }
+        }
+        _ => return streams.usage("standard input can be read only once"),
+    }
+    let progress = Progress::new(workers.is_seen, files.len(), "files");
+    workers.is_seen = false;
+    let (surroundings, color) = (streams.surroundings, streams.color);
+    let one = |file: usize| {
+        let (mut out, mut err, mut stdin) = (Vec::new(), Vec::new(), stdin.as_slice());
+        let mut own = Streams {
+            stdin: &mut stdin,
+            out: &mut out,
+            err: &mut err,
+            surroundings,
+            color,
+            shows_progress: false,
+        };
+        let outcome = each(file, &mut own, &workers);
+        progress.step();
+        Said { outcome, out, err }
+    };
+    let mut worst = Outcome::Done;
+    let mut say = |said: Said| {
+        progress.above(|| {
+            // There is nowhere to report that reports can't be written.
+            let _ = streams.err.write_all(&said.err);
+            if streams.out.write_all(&said.out).is_err()
+                || streams.shows_progress && streams.out.flush().is_err()
+            {
+                worst = worst.max(Outcome::Failed);
+            }
+        });
+        worst = worst.max(said.outcome);
+    };
+    let numbers: Vec<usize> = (0..files.len()).collect();
+    match workers.pool(files.len()) {
+        None => numbers.into_iter().for_each(|file| say(one(file))),
+        Some(pool) => {
+            for numbers in numbers.chunks(workers.jobs * FILES_A_JOB) {
+                let said: Vec<Said> =
+                    pool.install(|| numbers.par_iter().with_max_len(1).map(|&file| one(file)).collect());
+                said.into_iter().for_each(&mut say);
+            }
+        }
+    }
+    worst
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workers(jobs: usize) -> Workers {
+        Workers { jobs, pool: OnceLock::new(), is_seen: false, divides_files: true }
+    }
+
+    #[test]
+    fn no_thread_is_started_for_one_job_or_one_piece() {
+        for (jobs, pieces, expected) in [(1, 100, None), (8, 1, None), (8, 0, None), (3, 2, Some(3))] {
+            let workers = workers(jobs);
+            assert_eq!(workers.pool(pieces).map(ThreadPool::current_num_threads), expected);
+            assert_eq!(workers.pool.get().is_some(), expected.is_some());
+        }
+    }
+}
