@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::arch::Arch;
 use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
-use crate::table::{Kinds, ModKind, Op, Role, Row};
+use crate::table::{Kinds, ModKind, Op, Role, Row, Slot};
 
 /// The predicate that decides whether an instruction has an effect: `@P0`, `@!UP1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +85,7 @@ impl<R: Register> Inst<R> {
     }
 
     /// The row of the table.
+    #[inline]
     pub fn row(&self) -> &'static Row {
         self.op.row()
     }
@@ -216,40 +217,73 @@ impl<R: Register> Inst<R> {
     /// among them.
     pub fn accesses(&self) -> SmallVec<[Access<R>; 8]> {
         let mut list = SmallVec::new();
-        let row = self.op.row();
-        for (index, (slot, operand)) in row.slots.iter().zip(&self.operands).enumerate() {
+        self.for_each_access(|access| list.push(access));
+        list
+    }
+
+    /// Calls `visit` for each of the [accesses](Self::accesses).
+    #[inline]
+    pub fn for_each_access(&self, mut visit: impl FnMut(Access<R>)) {
+        self.visit_operands(&mut visit, |_| true);
+        if let Some(guard) = self.guard {
+            let slot = self.row().slots.len() as u8;
+            visit(Access { reg: guard.reg, width: 1, role: AccessRole::Guard, slot });
+        }
+    }
+
+    /// Calls `visit` for each of the registers that it writes, with the number of neighbours.
+    #[inline]
+    pub fn for_each_def(&self, mut visit: impl FnMut(Access<R>)) {
+        let mut visit = |access: Access<R>| {
+            if access.role == AccessRole::Def {
+                visit(access);
+            }
+        };
+        self.visit_operands(&mut visit, |slot| slot.role == Role::Def);
+    }
+
+    /// Calls `visit` for each of the registers that it reads, guard included, with the number of neighbours.
+    #[inline]
+    pub fn for_each_use(&self, mut visit: impl FnMut(Access<R>)) {
+        self.for_each_access(|access| {
+            if access.role != AccessRole::Def {
+                visit(access);
+            }
+        });
+    }
+
+    /// The accesses to what stands in the slots that count.
+    #[inline]
+    fn visit_operands(&self, visit: &mut impl FnMut(Access<R>), counts: impl Fn(&Slot) -> bool) {
+        for (index, (slot, operand)) in self.row().slots.iter().zip(&self.operands).enumerate() {
+            if !counts(slot) {
+                continue;
+            }
             let role = match slot.role {
                 Role::Def => AccessRole::Def,
                 Role::Use => AccessRole::Use,
             };
-            let slot = index as u8;
+            let index = index as u8;
+            let mut part = |reg: R, width, role| visit(Access { reg, width, role, slot: index });
             match operand.kind {
-                OperandKind::Reg(reg) => list.push(Access { reg, width: self.slot_width(index), role, slot }),
+                OperandKind::Reg(reg) => part(reg, slot.width.resolve(self), role),
                 OperandKind::Mem(address) => {
-                    let mut part = |reg: Option<R>, width| {
-                        if let Some(reg) = reg {
-                            list.push(Access { reg, width, role: AccessRole::Use, slot });
-                        }
-                    };
-                    part(address.base, if address.wide { 2 } else { 1 });
-                    part(address.uniform, if self.modifier(ModKind::Extended).is_empty() { 1 } else { 2 });
-                    part(address.descriptor, 2);
+                    let wide = |is_wide| if is_wide { 2 } else { 1 };
+                    if let Some(base) = address.base {
+                        part(base, wide(address.wide), AccessRole::Use);
+                    }
+                    if let Some(uniform) = address.uniform {
+                        part(uniform, wide(!self.modifier(ModKind::Extended).is_empty()), AccessRole::Use);
+                    }
+                    if let Some(descriptor) = address.descriptor {
+                        part(descriptor, 2, AccessRole::Use);
+                    }
                 }
-                OperandKind::IndexedConst { index, .. } => {
-                    list.push(Access { reg: index, width: 1, role: AccessRole::Use, slot });
-                }
-                OperandKind::Predicates => {
-                    let registers = self.chosen_predicates();
-                    list.extend(registers.map(|reg| Access { reg, width: 1, role, slot }));
-                }
+                OperandKind::IndexedConst { index, .. } => part(index, 1, AccessRole::Use),
+                OperandKind::Predicates => self.chosen_predicates().for_each(|reg| part(reg, 1, role)),
                 _ => {}
             }
         }
-        if let Some(guard) = self.guard {
-            let slot = row.slots.len() as u8;
-            list.push(Access { reg: guard.reg, width: 1, role: AccessRole::Guard, slot });
-        }
-        list
     }
 
     /// Those of [all predicates](OperandKind::Predicates) that the slot `mask` chooses, a bit each from P0 on.
@@ -264,12 +298,16 @@ impl<R: Register> Inst<R> {
 
     /// The registers it writes, each with the number of neighbours.
     pub fn defs(&self) -> impl Iterator<Item = Access<R>> {
-        self.accesses().into_iter().filter(|access| access.role == AccessRole::Def)
+        let mut list: SmallVec<[Access<R>; 4]> = SmallVec::new();
+        self.for_each_def(|access| list.push(access));
+        list.into_iter()
     }
 
     /// The registers it reads, guard included, each with the number of neighbours.
     pub fn uses(&self) -> impl Iterator<Item = Access<R>> {
-        self.accesses().into_iter().filter(|access| access.role != AccessRole::Def)
+        let mut list: SmallVec<[Access<R>; 8]> = SmallVec::new();
+        self.for_each_use(|access| list.push(access));
+        list.into_iter()
     }
 
     /// Renames the registers.

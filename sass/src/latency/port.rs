@@ -5,6 +5,15 @@ use super::Side;
 use crate::register::Register;
 use crate::table::{LatencyClass, Op};
 
+/// Whether two texts are the same; `==` of them is not for constants.
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 macro_rules! ports {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
         /// Where a value leaves a functional unit, or where it enters one.
@@ -21,8 +30,11 @@ macro_rules! ports {
             }
 
             /// The port with a name.
-            pub fn of_name(name: &str) -> Option<Port> {
-                match name { $($text => Some(Port::$name),)* _ => None }
+            pub(super) const fn of_name(name: &[u8]) -> Option<Port> {
+                $(if equal(name, $text.as_bytes()) {
+                    return Some(Port::$name);
+                })*
+                None
             }
         }
     };

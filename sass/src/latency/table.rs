@@ -1,6 +1,4 @@
-//! The data files, read into dense arrays.
-
-use std::sync::OnceLock;
+//! The data files, read into dense arrays by the compiler of this crate: a program has them when it starts.
 
 use super::{Dependence, Latency, Port, Source};
 use crate::arch::Arch;
@@ -32,40 +30,48 @@ const FILES: usize = RegFile::ALL.len();
 /// Read after write as an operand, the same as a guard, write after read, write after write.
 const KINDS: usize = 4;
 
-/// The lines of an architecture's file that stand for figures.
-fn lines(arch: Arch) -> impl Iterator<Item = &'static str> {
-    let text = match arch {
-        Arch::Sm75 => include_str!("../../data/latency_sm_75.csv"),
-        Arch::Sm80 => include_str!("../../data/latency_sm_80.csv"),
-        Arch::Sm86 => include_str!("../../data/latency_sm_86.csv"),
-        Arch::Sm89 => include_str!("../../data/latency_sm_89.csv"),
-        Arch::Sm90 => include_str!("../../data/latency_sm_90.csv"),
-    };
-    text.lines().filter(|line| !line.starts_with('#')).skip(1)
+const CELLS: usize = KINDS * FILES * PORTS * PORTS;
+
+static SM_75: [Latency; CELLS] = cells(text(Arch::Sm75));
+static SM_80: [Latency; CELLS] = cells(text(Arch::Sm80));
+static SM_86: [Latency; CELLS] = cells(text(Arch::Sm86));
+static SM_89: [Latency; CELLS] = cells(text(Arch::Sm89));
+static SM_90: [Latency; CELLS] = cells(text(Arch::Sm90));
+
+/// The figures of an architecture by [`cell`].
+fn of_arch(arch: Arch) -> &'static [Latency; CELLS] {
+    match arch {
+        Arch::Sm75 => &SM_75,
+        Arch::Sm80 => &SM_80,
+        Arch::Sm86 => &SM_86,
+        Arch::Sm89 => &SM_89,
+        Arch::Sm90 => &SM_90,
+    }
 }
 
-/// The figures of an architecture by [`cell`]; read when first asked for.
-///
-/// # Panics
-/// If a line is malformed, which a test of the crate excludes: the files are part of it.
-fn cells(arch: Arch) -> &'static [Latency] {
-    static CELLS: [OnceLock<Vec<Latency>>; Arch::ALL.len()] = [const { OnceLock::new() }; Arch::ALL.len()];
-    CELLS[arch as usize].get_or_init(|| {
-        let mut cells = vec![Latency::UNKNOWN; KINDS * FILES * PORTS * PORTS];
-        for line in lines(arch) {
-            let e = entry(line).unwrap_or_else(|| panic!("latency data: {line}"));
-            cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
-        }
-        cells
-    })
+const fn text(arch: Arch) -> &'static [u8] {
+    match arch {
+        Arch::Sm75 => include_bytes!("../../data/latency_sm_75.csv"),
+        Arch::Sm80 => include_bytes!("../../data/latency_sm_80.csv"),
+        Arch::Sm86 => include_bytes!("../../data/latency_sm_86.csv"),
+        Arch::Sm89 => include_bytes!("../../data/latency_sm_89.csv"),
+        Arch::Sm90 => include_bytes!("../../data/latency_sm_90.csv"),
+    }
+}
+
+const fn cells(text: &'static [u8]) -> [Latency; CELLS] {
+    let mut cells = [Latency::UNKNOWN; CELLS];
+    let mut reader = Reader::new(text);
+    while let Some(e) = reader.entry() {
+        cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
+    }
+    cells
 }
 
 /// Every line of an architecture's file.
-///
-/// # Panics
-/// If a line is malformed.
 pub fn entries(arch: Arch) -> Vec<Entry> {
-    lines(arch).map(|line| entry(line).unwrap_or_else(|| panic!("latency data: {line}"))).collect()
+    let mut reader = Reader::new(text(arch));
+    std::iter::from_fn(|| reader.entry()).collect()
 }
 
 pub(super) fn lookup(
@@ -76,7 +82,7 @@ pub(super) fn lookup(
     producer: Port,
     consumer: Port,
 ) -> Latency {
-    cells(arch)[cell(dependence, guard, file, producer, consumer)]
+    of_arch(arch)[cell(dependence, guard, file, producer, consumer)]
 }
 
 /// The greatest figures of a producer over all consumers that a file names.
@@ -85,7 +91,7 @@ pub(super) fn settled(arch: Arch, written: bool, file: RegFile, producer: Port) 
         true => &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)],
         false => &[(Dependence::War, false)],
     };
-    let cells = cells(arch);
+    let cells = of_arch(arch);
     let consumers = Port::ALL.iter();
     let found = kinds.iter().flat_map(|&(dependence, guard)| {
         consumers.clone().map(move |&consumer| cells[cell(dependence, guard, file, producer, consumer)])
@@ -99,9 +105,9 @@ pub(super) fn settled(arch: Arch, written: bool, file: RegFile, producer: Port) 
     most.unwrap_or(Latency::UNKNOWN)
 }
 
-fn cell(dependence: Dependence, guard: bool, file: RegFile, producer: Port, consumer: Port) -> usize {
+const fn cell(dependence: Dependence, guard: bool, file: RegFile, producer: Port, consumer: Port) -> usize {
     let kind = match dependence {
-        Dependence::Raw => usize::from(guard),
+        Dependence::Raw => guard as usize,
         Dependence::War => 2,
         Dependence::Waw => 3,
     };
@@ -114,33 +120,78 @@ fn cell(dependence: Dependence, guard: bool, file: RegFile, producer: Port, cons
     ((kind * FILES + file as usize) * PORTS + producer as usize) * PORTS + consumer as usize
 }
 
-fn merge_halves(port: Port) -> Port {
-    if port == Port::ImadWideHigh { Port::ImadWide } else { port }
+const fn merge_halves(port: Port) -> Port {
+    if matches!(port, Port::ImadWideHigh) { Port::ImadWide } else { port }
 }
 
-fn entry(line: &str) -> Option<Entry> {
-    let mut fields = line.split(',');
-    let (dependence, guard) = match fields.next()? {
-        "raw" => (Dependence::Raw, false),
-        "raw-guard" => (Dependence::Raw, true),
-        "war" => (Dependence::War, false),
-        "waw" => (Dependence::Waw, false),
-        _ => return None,
-    };
-    let file = fields.next()?;
-    let file = RegFile::ALL.into_iter().find(|f| f.prefix() == file)?;
-    let mut port = || Port::of_name(fields.next()?);
-    let (producer, consumer) = (port()?, port()?);
-    let safe = fields.next()?.parse().ok()?;
-    let legal = fields.next()?.parse().ok()?;
-    let source = match fields.next()? {
-        "mined" => Source::Mined,
-        "table" => Source::Table,
-        "bound" => Source::Bound,
-        _ => return None,
-    };
-    let observations = fields.next()?.parse().ok()?;
-    let at_minimum = fields.next()?.parse().ok()?;
-    let latency = Latency { safe, legal, source };
-    Some(Entry { dependence, guard, file, producer, consumer, latency, observations, at_minimum })
+/// What is left of a file. A malformed line does not compile.
+struct Reader {
+    text: &'static [u8],
+}
+
+impl Reader {
+    /// Behind the comments and the heading.
+    const fn new(text: &'static [u8]) -> Reader {
+        let mut reader = Reader { text };
+        while let [b'#', ..] = reader.text {
+            reader.field(b'\n');
+        }
+        reader.field(b'\n');
+        reader
+    }
+
+    /// What stands in front of the next `end`, which is skipped.
+    const fn field(&mut self, end: u8) -> &'static [u8] {
+        let mut length = 0;
+        while self.text[length] != end {
+            length += 1;
+        }
+        let (field, rest) = self.text.split_at(length);
+        self.text = rest.split_at(1).1;
+        field
+    }
+
+    /// The next line; `None` at the end.
+    const fn entry(&mut self) -> Option<Entry> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let (dependence, guard) = match self.field(b',') {
+            b"raw" => (Dependence::Raw, false),
+            b"raw-guard" => (Dependence::Raw, true),
+            b"war" => (Dependence::War, false),
+            b"waw" => (Dependence::Waw, false),
+            _ => panic!("no dependence"),
+        };
+        let file = match self.field(b',') {
+            b"R" => RegFile::Gpr,
+            b"P" => RegFile::Pred,
+            b"UR" => RegFile::Ugpr,
+            b"UP" => RegFile::Upred,
+            _ => panic!("no register file"),
+        };
+        let (producer, consumer) = (Port::of_name(self.field(b',')), Port::of_name(self.field(b',')));
+        let (Some(producer), Some(consumer)) = (producer, consumer) else { panic!("no port") };
+        let (safe, legal) = (number(self.field(b',')), number(self.field(b',')));
+        assert!(safe < 256 && legal <= safe);
+        let source = match self.field(b',') {
+            b"mined" => Source::Mined,
+            b"table" => Source::Table,
+            b"bound" => Source::Bound,
+            _ => panic!("no source"),
+        };
+        let latency = Latency { safe: safe as u8, legal: legal as u8, source };
+        let (observations, at_minimum) = (number(self.field(b',')), number(self.field(b'\n')));
+        Some(Entry { dependence, guard, file, producer, consumer, latency, observations, at_minimum })
+    }
+}
+
+const fn number(digits: &[u8]) -> u32 {
+    let (mut value, mut at) = (0, 0);
+    while at < digits.len() {
+        assert!(digits[at].is_ascii_digit(), "no number");
+        value = value * 10 + (digits[at] - b'0') as u32;
+        at += 1;
+    }
+    value
 }

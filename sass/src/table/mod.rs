@@ -61,8 +61,10 @@ macro_rules! opcodes {
             pub const ALL: &'static [Op] = &[$($(Op::$name,)*)*];
 
             /// The row.
+            #[inline]
             pub fn row(self) -> &'static Row {
-                match self { $($(Op::$name => &$family::$name,)*)* }
+                static ROWS: [&Row; Op::ALL.len()] = [$($(&$family::$name,)*)*];
+                ROWS[self as usize]
             }
 
             /// The family, after which the file of its row is named.

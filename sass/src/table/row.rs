@@ -311,7 +311,16 @@ pub enum Width {
 
 impl Width {
     /// The width in this instruction.
+    #[inline]
     pub fn resolve<R: Register>(self, inst: &Inst<R>) -> u8 {
+        match self {
+            Width::Fixed(width) => width,
+            other => other.of_modifiers(inst),
+        }
+    }
+
+    /// The width where modifiers decide on it.
+    fn of_modifiers<R: Register>(self, inst: &Inst<R>) -> u8 {
         match self {
             Width::Fixed(width) => width,
             Width::Share(matrix, bits) => matrix.share(inst, bits),

@@ -80,22 +80,25 @@ fn versions(
     out: &mut Vec<Diagnostic>,
 ) {
     let opcode = &instruction.opcode;
-    let whole = std::iter::once((&form.row.needs, opcode.to_string(), opcode.part_id(0)));
-    let parts = form.written().map(|(choice, part)| {
-        (&choice.needs, format!("`.{}` of `{opcode}`", choice.text), opcode.part_id(part))
-    });
+    // Nearly every instruction has all it needs: names are only made for one that has not.
+    let whole = std::iter::once((&form.row.needs, None));
+    let parts = form.written().map(|(choice, part)| (&choice.needs, Some((choice.text, part))));
     // The form comes first; what its modifiers need, they need in any case.
     let mut excused = form.row.splits && strictness == Strictness::Splits;
     let (mut version, mut target) = (false, false);
-    for (needs, what, node) in
-        whole.map(|(needs, what, node)| (needs, format!("`{what}`"), node)).chain(parts)
-    {
+    for (needs, modifier) in whole.chain(parts) {
+        let what = || match modifier {
+            None => (format!("`{opcode}`"), opcode.part_id(0)),
+            Some((text, part)) => (format!("`.{text}` of `{opcode}`"), opcode.part_id(part)),
+        };
         if !version && let Some(needed) = needs.version.filter(|_| !needs.has_version(env.version)) {
             version = true;
+            let (what, node) = what();
             out.push(version_too_old(&what, needed, env.version, node));
         }
         if !std::mem::take(&mut excused) && !target && !needs.has_target(env.target) {
             target = true;
+            let (what, node) = what();
             out.push(target_too_old(&what, needs, env.target, node));
         }
     }

@@ -136,8 +136,9 @@ impl<R: Register> MInst<R> {
 
     /// Calls `visit` for each register that it writes, with the number of neighbours: its definitions and
     /// the results of the routine that it calls.
+    #[inline]
     pub fn for_each_def(&self, mut visit: impl FnMut(R, u8)) {
-        self.inst.defs().for_each(|access| visit(access.reg, access.width));
+        self.inst.for_each_def(|access| visit(access.reg, access.width));
         for result in self.call.iter().flat_map(|call| &call.results) {
             visit(result.value.reg, result.value.width);
         }
@@ -145,8 +146,9 @@ impl<R: Register> MInst<R> {
 
     /// Calls `visit` for each register that it reads, with the number of neighbours: operands, guard, tied
     /// old contents, and the arguments of the routine that it calls.
+    #[inline]
     pub fn for_each_use(&self, mut visit: impl FnMut(R, u8)) {
-        self.inst.uses().for_each(|access| visit(access.reg, access.width));
+        self.inst.for_each_use(|access| visit(access.reg, access.width));
         for &(slot, old) in &self.tied {
             visit(old, self.inst.slot_width(slot as usize));
         }

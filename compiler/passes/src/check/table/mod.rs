@@ -67,13 +67,11 @@ mod row;
 use std::sync::{LazyLock, OnceLock};
 
 use read::Definitions;
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
 pub use row::{
     AddressSpace, Choice, Group, Kind, Lanes, Needs, Operand, OperandPresence, Presence, Range, Row, TypeOf,
     Value, columns_of,
 };
+use rustc_hash::FxHashMap;
 
 /// The files of the table with their names.
 const FILES: &[(&str, &str)] = &[
@@ -99,9 +97,10 @@ const FILES: &[(&str, &str)] = &[
 #[derive(Default)]
 pub struct Table {
     files: Vec<File>,
+    lines: Vec<Line>,
     /// The instructions in the order of the files.
     instructions: Vec<Instruction>,
-    by_mnemonic: FxHashMap<&'static str, usize>,
+    by_mnemonic: FxHashMap<&'static str, u32>,
 }
 
 /// A file of the table.
@@ -115,20 +114,22 @@ struct File {
 /// An instruction.
 struct Instruction {
     mnemonic: &'static str,
-    /// Its lines.
-    lines: SmallVec<[Line; 4]>,
+    /// Its first line; each names the next.
+    first: u32,
+    last: u32,
     rows: OnceLock<Vec<Row>>,
 }
 
-/// A line with rows.
-#[derive(Clone, Copy)]
+/// A line, for one of its mnemonics.
 struct Line {
-    /// The index of its file.
-    file: usize,
-    /// Its number, from 1.
-    number: usize,
     /// What stands behind the mnemonics.
     rest: &'static str,
+    /// The index of its file.
+    file: u16,
+    /// Its number, from 1.
+    number: u16,
+    /// The next line of the same instruction.
+    next: Option<u32>,
 }
 
 /// The table of this compiler.
@@ -137,12 +138,12 @@ pub static TABLE: LazyLock<Table> =
 
 impl File {
     /// The lines that say something, with their numbers.
-    fn lines(&self) -> impl Iterator<Item = (usize, &'static str)> {
+    fn lines(&self) -> impl Iterator<Item = (u16, &'static str)> {
         let lines = (1..).zip(self.text.lines().map(str::trim));
         lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
     }
 
-    fn place(&self, number: usize, wrong: String) -> String {
+    fn place(&self, number: u16, wrong: String) -> String {
         format!("{}.txt:{number}: {wrong}", self.name)
     }
 
@@ -159,20 +160,35 @@ impl File {
 }
 
 impl Table {
+    /// An empty table with room for a number of lines.
+    fn with_capacity(lines: usize) -> Table {
+        Table {
+            lines: Vec::with_capacity(lines),
+            instructions: Vec::with_capacity(lines / 2),
+            by_mnemonic: FxHashMap::with_capacity_and_hasher(lines / 2, Default::default()),
+            ..Table::default()
+        }
+    }
+
     /// Finds out which lines are about which instruction. An error names file and line.
     fn index(files: &[(&'static str, &'static str)]) -> Result<Table, String> {
-        let mut table = Table::default();
+        let mut table = Table::with_capacity(1000);
         for (index, &(name, text)) in files.iter().enumerate() {
             let file = File { name, text, definitions: OnceLock::new() };
             for (number, line) in file.lines().filter(|(_, line)| !Definitions::is_one(line)) {
                 let (mnemonics, rest) = read::mnemonics(line).map_err(|wrong| file.place(number, wrong))?;
                 for mnemonic in mnemonics.split(',').map(str::trim) {
+                    let new = table.lines.len() as u32;
                     let at = *table.by_mnemonic.entry(mnemonic).or_insert_with(|| {
-                        let (lines, rows) = (SmallVec::new(), OnceLock::new());
-                        table.instructions.push(Instruction { mnemonic, lines, rows });
-                        table.instructions.len() - 1
+                        let (first, last, rows) = (new, new, OnceLock::new());
+                        table.instructions.push(Instruction { mnemonic, first, last, rows });
+                        table.instructions.len() as u32 - 1
                     });
-                    table.instructions[at].lines.push(Line { file: index, number, rest });
+                    let last = std::mem::replace(&mut table.instructions[at as usize].last, new);
+                    table.lines.push(Line { rest, file: index as u16, number, next: None });
+                    if last != new {
+                        table.lines[last as usize].next = Some(new);
+                    }
                 }
             }
             table.files.push(file);
@@ -182,8 +198,10 @@ impl Table {
 
     /// Reads the rows of an instruction. An error names file and line.
     fn read(&self, instruction: &Instruction) -> Result<Vec<Row>, String> {
-        let rows = instruction.lines.iter().map(|line| {
-            let file = &self.files[line.file];
+        let line = |at: u32| &self.lines[at as usize];
+        let lines = std::iter::successors(Some(line(instruction.first)), |before| before.next.map(line));
+        let rows = lines.map(|line| {
+            let file = &self.files[usize::from(line.file)];
             let row = file.definitions()?.row(instruction.mnemonic, line.rest);
             row.map_err(|wrong| file.place(line.number, wrong))
         });
@@ -197,7 +215,7 @@ impl Table {
 
     /// The forms of an instruction in the order of the table; none if there is no such instruction.
     pub fn forms(&self, mnemonic: &str) -> impl Iterator<Item = &Row> {
-        let found = self.by_mnemonic.get(mnemonic).map(|&at| &self.instructions[at]);
+        let found = self.by_mnemonic.get(mnemonic).map(|&at| &self.instructions[at as usize]);
         found.into_iter().flat_map(|instruction| self.rows_of(instruction))
     }
 
