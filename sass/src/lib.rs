@@ -31,9 +31,11 @@
 
 pub mod arch;
 pub mod bits;
+pub mod blocks;
 pub mod container;
 pub mod control;
 pub mod cubin;
+pub mod dependences;
 mod flow;
 pub mod inst;
 pub mod issue;

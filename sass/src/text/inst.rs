@@ -42,7 +42,10 @@ pub fn write_inst<R: Register>(
 }
 
 /// The same for an instruction of a program, with what a loader fills in.
-pub(super) fn write_loaded(
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_loaded(
     out: &mut impl fmt::Write,
     coded: &Coded,
     program: &Program,
@@ -96,10 +99,7 @@ fn write<R: Register>(
             self::mods(&mut line, &slot.behind, inst.mods);
             continue;
         }
-        if slot.slot.repeated
-            || (slot.is_left_out(operand, inst.mods)
-                && (slot.has_substitute || !slot.keeps_a_place(&plan.slots, &inst.operands)))
-        {
+        if is_hidden(plan, slot, inst, operand) {
             continue;
         }
         line.separator(is_first || slot.slot.spaced);
@@ -131,6 +131,40 @@ fn write<R: Register>(
             line.decimal(label.0);
         }
         line.str(TARGETS_END);
+    }
+    line.finish()
+}
+
+/// Whether the text of an instruction leaves an operand out.
+fn is_hidden<R: Register>(plan: &Plan, slot: &SlotText, inst: &Inst<R>, operand: &Operand<R>) -> bool {
+    slot.slot.repeated
+        || (slot.is_left_out(operand, inst.mods)
+            && (slot.has_substitute || !slot.keeps_a_place(&plan.slots, &inst.operands)))
+}
+
+/// Whether the text of an instruction shows the operand in a slot.
+pub fn is_shown<R: Register>(inst: &Inst<R>, slot: usize, arch: Arch) -> bool {
+    let plan = Plan::of(inst.op, arch);
+    let both = plan.slots.get(slot).zip(inst.operands.get(slot));
+    both.is_some_and(|(shown, operand)| !is_hidden(plan, shown, inst, operand))
+}
+
+/// Writes the operand in a slot as it stands in the text of its instruction, without `.reuse`.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_operand<R: Register>(
+    out: &mut impl fmt::Write,
+    inst: &Inst<R>,
+    slot: usize,
+    functions: &[ProgramFunction],
+    arch: Arch,
+) -> fmt::Result {
+    let mut writer = Writer(out);
+    let mut line = Line::new(&mut writer);
+    let plan = Plan::of(inst.op, arch);
+    if let Some((shown, operand)) = plan.slots.get(slot).zip(inst.operands.get(slot)) {
+        operand_text(&mut line, inst, plan, shown, operand, false, Names { functions, arch });
     }
     line.finish()
 }

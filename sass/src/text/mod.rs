@@ -32,7 +32,7 @@ mod symbol;
 pub use data::write_variables;
 pub use error::{ErrorCode, TextError};
 pub use forms::form;
-pub use inst::{push_inst, write_inst};
+pub use inst::{is_shown, push_inst, write_inst, write_loaded, write_operand};
 pub use kernel::Kernel;
 pub(crate) use kernel::counted_resources;
 pub use notation::{Notation, NotationError};
