@@ -16,8 +16,10 @@
 pub mod callees;
 pub mod cubin;
 pub mod db;
+pub mod dot;
 pub mod input;
 pub mod items;
+pub mod json;
 pub mod module;
 pub mod output;
 pub mod render;

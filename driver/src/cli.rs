@@ -75,6 +75,10 @@ pub enum Emit {
     Sass,
     /// A cubin, which the CUDA driver loads.
     Cubin,
+    /// Blocks, instructions, control fields, dependences and explanations as JSON.
+    Json,
+    /// The flow of control, and what instructions depend on, as graphs for Graphviz.
+    Dot,
 }
 
 /// The layout of a cubin.
@@ -162,7 +166,7 @@ pub struct LowerArgs {
     /// Lower this kernel only; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// What to write, in this order (default: cubin where the output is called so, else sass).
+    /// What to write, in this order (default: what the extension of the output says, .cubin, .json or .dot; else sass).
     #[arg(long, value_enum, value_delimiter = ',')]
     pub emit: Vec<Emit>,
     /// Say in a cubin which source line, by `.loc`, each instruction comes from.

@@ -1,6 +1,7 @@
 //! `ptxc lower`.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
 use ptxc_compiler::stages::{accelerated, arch, built, mir, ssa, unsuited};
-use ptxc_compiler::{Database, Located, Options, SourceFile, diagnostics, output};
-use ptxc_passes::pipeline::{self, CodeSettings, Halt};
+use ptxc_compiler::{Database, Located, Options, SourceFile, diagnostics, dot, json, output};
+use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
@@ -23,7 +24,7 @@ use crate::batch::Workers;
 use crate::cli::{CodeArgs, Control, Emit, LowerArgs, Sync};
 use crate::destination::Destination;
 use crate::messages::report;
-use crate::output::{read, write};
+use crate::output::{read, write_with};
 use crate::passes::{Watch, Watcher, known_passes, time_table};
 use crate::{Outcome, Streams, batch};
 
@@ -61,8 +62,16 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
         return streams.usage(format!("no pass `{name}`; there are {}", known_passes()));
     }
     let emits = emits(args);
-    if emits.contains(&Emit::Cubin) && emits.len() > 1 {
-        return streams.usage("a cubin can't be written together with anything else");
+    if let Some(alone) = emits.iter().find(|emit| stands_alone(**emit)).filter(|_| emits.len() > 1) {
+        let what = match alone {
+            Emit::Cubin => "a cubin",
+            Emit::Json => "JSON",
+            _ => "a graph",
+        };
+        return streams.usage(format!("{what} can't be written together with anything else"));
+    }
+    if watch.is_needed() && emits.iter().any(|emit| stands_alone(*emit)) {
+        return streams.usage("passes are watched while they make SASS text; write nothing else");
     }
     if let Err(message) = arch_and_heuristic(&args.code) {
         return streams.usage(message);
@@ -127,24 +136,45 @@ fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Out
     if emits == [Emit::Cubin] {
         return emit_cubin(&db, file, options, job, streams);
     }
+    if let &[emit @ (Emit::Json | Emit::Dot)] = emits {
+        let codes: Vec<&FuncCode> =
+            wanted_kernels(&db, file, options, args).filter_map(|(_, code)| code).collect();
+        let arch = arch(&db, file, options);
+        return finish_with(job, streams, |out| match emit {
+            Emit::Json => json::write(out, path, arch, &codes),
+            _ => codes.iter().try_for_each(|code| dot::write(out, code)),
+        });
+    }
     let text = emitted(&db, file, options, args, emits);
     finish(job, &text, streams)
 }
 
 /// What to write: what the command line says, else what the name of the output says.
 fn emits(args: &LowerArgs) -> Vec<Emit> {
-    let is_cubin = || args.output.as_deref().and_then(Path::extension).is_some_and(|name| name == "cubin");
-    match args.emit.is_empty() {
-        true if is_cubin() => vec![Emit::Cubin],
-        true => vec![Emit::Sass],
-        false => args.emit.clone(),
+    if !args.emit.is_empty() {
+        return args.emit.clone();
     }
+    let extension = args.output.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
+    let emit = match extension {
+        Some("cubin") => Emit::Cubin,
+        Some("json") => Emit::Json,
+        Some("dot") => Emit::Dot,
+        _ => Emit::Sass,
+    };
+    vec![emit]
+}
+
+/// Whether a form is a file by itself, not a part of a text.
+fn stands_alone(emit: Emit) -> bool {
+    matches!(emit, Emit::Cubin | Emit::Json | Emit::Dot)
 }
 
 /// What files with that content are called.
 fn extension(emits: &[Emit]) -> &'static str {
     match emits {
         [Emit::Cubin] => "cubin",
+        [Emit::Json] => "json",
+        [Emit::Dot] => "dot",
         _ => "sass",
     }
 }
@@ -161,11 +191,8 @@ fn emit_cubin(
     let bytes = if args.kernel.is_empty() {
         cubin::cubin(db, file, options).as_ref().clone()
     } else {
-        let chosen: Vec<_> = kernels(db, file, options)
-            .into_iter()
-            .filter(|(func, _)| wanted(db, *func, args))
-            .filter_map(|(func, code)| Some((func, code?)))
-            .collect();
+        let chosen: Vec<_> =
+            wanted_kernels(db, file, options, args).filter_map(|(func, code)| Some((func, code?))).collect();
         cubin::cubin_of(db, file, options, &chosen)
     };
     match bytes {
@@ -176,6 +203,16 @@ fn emit_cubin(
             Outcome::Failed
         }
     }
+}
+
+/// The chosen kernels, with their code where they have it.
+fn wanted_kernels<'db>(
+    db: &'db Database,
+    file: SourceFile,
+    options: Options,
+    args: &LowerArgs,
+) -> impl Iterator<Item = (Func<'db>, Option<&'db FuncCode>)> {
+    kernels(db, file, options).into_iter().filter(|(func, _)| wanted(db, *func, args))
 }
 
 fn wanted(db: &Database, func: Func<'_>, args: &LowerArgs) -> bool {
@@ -216,8 +253,7 @@ pub(crate) fn style(control: Control) -> Style {
 fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs, emits: &[Emit]) -> String {
     let style = style(args.control);
     let mut parts = Vec::new();
-    let kernels: Vec<_> =
-        kernels(db, file, options).into_iter().filter(|(func, _)| wanted(db, *func, args)).collect();
+    let kernels: Vec<_> = wanted_kernels(db, file, options, args).collect();
     // The kernels and what they call, in the order of the file.
     let mut named: FxHashSet<Func<'_>> = kernels.iter().map(|&(func, _)| func).collect();
     named.extend(kernels.iter().flat_map(|&(func, _)| device_callees(db, func)).copied());
@@ -227,8 +263,8 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs, 
             Emit::Ast => parts.extend(functions().map(|func| ptxc_syntax::print_function(ast(db, func)))),
             Emit::Ir => parts.extend(functions().filter_map(|func| text_of(&ssa(db, func, options).value))),
             Emit::Mir => parts.extend(functions().filter_map(|func| text_of(&mir(db, func, options).value))),
-            // A cubin is written alone, and by itself.
-            Emit::Cubin => {}
+            // They are written by themselves.
+            Emit::Cubin | Emit::Json | Emit::Dot => {}
             Emit::Sass => {
                 let codes = || kernels.iter().filter_map(|(_, code)| *code);
                 parts.extend(codes().map(|code| program_text(code, &style, args.explain)));
@@ -254,7 +290,15 @@ fn emit_tree(db: &Database, file: SourceFile, job: Job<'_>, streams: &mut Stream
 }
 
 fn finish(job: Job<'_>, content: impl AsRef<[u8]>, streams: &mut Streams<'_>) -> Outcome {
-    match write(job.target, content, streams.out) {
+    finish_with(job, streams, |out| out.write_all(content.as_ref()))
+}
+
+fn finish_with(
+    job: Job<'_>,
+    streams: &mut Streams<'_>,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Outcome {
+    match write_with(job.target, streams.out, content) {
         Ok(()) => Outcome::Done,
         Err(error) => streams.failed(format!("{}: {error}", job.target.display())),
     }
