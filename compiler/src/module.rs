@@ -169,13 +169,12 @@ fn mentioned<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Name> {
                 let mut rest: Vec<_> = instruction.operands.iter().collect();
                 while let Some(operand) = rest.pop() {
                     match &operand.kind {
-                        OperandKind::Symbol(name) | OperandKind::Selected(name, _) => {
-                            names.push(name.clone())
-                        }
+                        OperandKind::Symbol(name) => names.push(name.clone()),
+                        OperandKind::Selected(selected) => names.push(selected.0.clone()),
                         OperandKind::SymbolOffset(sum) => names.extend(sum.base.clone()),
-                        OperandKind::Element(name, index) => {
-                            names.push(name.clone());
-                            names.extend(index.base.clone());
+                        OperandKind::Element(element) => {
+                            names.push(element.0.clone());
+                            names.extend(element.1.base.clone());
                         }
                         OperandKind::Address(address) => {
                             names.extend(address.place.base.clone());

@@ -93,15 +93,15 @@ impl Expr {
             // The parser accepts only what parses as a float.
             Expr::Decimal(text) => Ok(double(text.parse().unwrap_or(f64::NAN))),
             Expr::WarpSize => Ok(Constant::S64(WARP_SIZE)),
-            Expr::Unary(op, operand) => unary(*op, operand.evaluate()?),
-            Expr::Cast(to, operand) => {
-                let bits = operand.evaluate()?.integer_bits().ok_or(EvalError::NeedsInteger)?;
-                Ok(match to {
+            Expr::Unary(operand) => unary(operand.0, operand.1.evaluate()?),
+            Expr::Cast(cast) => {
+                let bits = cast.1.evaluate()?.integer_bits().ok_or(EvalError::NeedsInteger)?;
+                Ok(match cast.0 {
                     CastType::S64 => Constant::S64(bits as i64),
                     CastType::U64 => Constant::U64(bits),
                 })
             }
-            Expr::Binary(op, sides) => binary(*op, sides.0.evaluate()?, sides.1.evaluate()?),
+            Expr::Binary(sides) => binary(sides.0, sides.1.evaluate()?, sides.2.evaluate()?),
             Expr::Ternary(parts) => {
                 let condition = parts.0.evaluate()?.integer_bits().ok_or(EvalError::NeedsInteger)?;
                 let sides = convert(parts.1.evaluate()?, parts.2.evaluate()?)?;

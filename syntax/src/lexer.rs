@@ -71,9 +71,59 @@ impl Token {
     }
 }
 
+/// What a byte is at the start of a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// A letter, `_` or `$`.
+    Letter,
+    Digit,
+    /// A space, but no line break.
+    Space,
+    Newline,
+    Dot,
+    Percent,
+    Slash,
+    Quote,
+    At,
+    /// One of `<>=!&|`, which may be the first of a pair.
+    Pair,
+    /// Any other punctuation of PTX.
+    Punct,
+    /// What PTX does not have outside of strings and comments.
+    Foreign,
+}
+
+const fn class(byte: u8) -> Class {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => Class::Letter,
+        b'0'..=b'9' => Class::Digit,
+        b' ' | b'\t' | b'\r' | 0x0b | 0x0c => Class::Space,
+        b'\n' => Class::Newline,
+        b'.' => Class::Dot,
+        b'%' => Class::Percent,
+        b'/' => Class::Slash,
+        b'"' => Class::Quote,
+        b'@' => Class::At,
+        b'<' | b'>' | b'=' | b'!' | b'&' | b'|' => Class::Pair,
+        b'{' | b'}' | b'(' | b')' | b'[' | b']' | b',' | b';' | b':' | b'+' | b'-' | b'*' | b'^' | b'~'
+        | b'?' => Class::Punct,
+        _ => Class::Foreign,
+    }
+}
+
+static CLASSES: [Class; 256] = {
+    let mut classes = [Class::Foreign; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = class(byte as u8);
+        byte += 1;
+    }
+    classes
+};
+
 /// Whether `byte` can continue an identifier.
-pub(crate) const fn is_ident_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
+pub(crate) fn is_ident_byte(byte: u8) -> bool {
+    matches!(CLASSES[usize::from(byte)], Class::Letter | Class::Digit)
 }
 
 /// A position in a text.
@@ -102,34 +152,51 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
+    /// The byte at a place; 0 behind the end.
+    #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
+    #[inline]
     fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
+        let bytes = self.text.as_bytes();
+        while self.at < bytes.len() && test(bytes[self.at]) {
+            self.at += 1;
+        }
+    }
+
+    fn skip_line(&mut self) {
         let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.iter().position(|&byte| !test(byte)).unwrap_or(rest.len());
+        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    }
+
+    /// Whether the next token is this punctuation and stands at once behind what has been read; a cheaper answer than
+    /// reading it.
+    #[inline]
+    pub(crate) fn touches(&self, punct: u8) -> bool {
+        self.byte(self.at) == punct
     }
 
     /// The next token.
     pub(crate) fn next(&mut self) -> Token {
         let mut first_on_line = self.at == 0;
         loop {
-            match self.byte(self.at) {
-                b'\n' => {
+            match CLASSES[usize::from(self.byte(self.at))] {
+                Class::Newline => {
                     first_on_line = true;
                     self.at += 1;
                 }
-                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
-                b'/' if self.byte(self.at + 1) == b'/' => self.skip_while(|byte| byte != b'\n'),
-                b'/' if self.byte(self.at + 1) == b'*' => {
-                    let body = &self.text[self.at + 2..];
-                    let Some(length) = body.find("*/") else {
+                Class::Space => self.at += 1,
+                Class::Slash if self.byte(self.at + 1) == b'/' => self.skip_line(),
+                Class::Slash if self.byte(self.at + 1) == b'*' => {
+                    let body = &self.text.as_bytes()[self.at + 2..];
+                    let Some(length) = memchr::memmem::find(body, b"*/") else {
                         let start = self.at;
                         self.at = self.text.len();
                         return self.token(TokenKind::OpenComment, start, first_on_line);
                     };
-                    first_on_line |= body.as_bytes()[..length].contains(&b'\n');
+                    first_on_line |= memchr::memchr(b'\n', &body[..length]).is_some();
                     self.at += length + 4;
                 }
                 _ => break,
@@ -144,26 +211,28 @@ impl<'a> Lexer<'a> {
         Token { kind, span: Span::new(start as u32, self.at as u32), first_on_line }
     }
 
+    #[inline]
     fn scan(&mut self) -> TokenKind {
         if self.at >= self.text.len() {
             return TokenKind::End;
         }
         let byte = self.byte(self.at);
-        let next = self.byte(self.at + 1);
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
-                self.skip_while(is_ident_byte);
-                TokenKind::Ident
-            }
-            b'%' if is_ident_byte(next) => {
+        match CLASSES[usize::from(byte)] {
+            Class::Letter => {
                 self.at += 1;
                 self.skip_while(is_ident_byte);
                 TokenKind::Ident
             }
-            b'.' if is_ident_byte(next) => {
-                self.at += 1;
+            Class::Percent if is_ident_byte(self.byte(self.at + 1)) => {
+                self.at += 2;
                 self.skip_while(is_ident_byte);
-                while self.text.as_bytes()[self.at..].starts_with(b"::")
+                TokenKind::Ident
+            }
+            Class::Dot if is_ident_byte(self.byte(self.at + 1)) => {
+                self.at += 2;
+                self.skip_while(is_ident_byte);
+                while self.byte(self.at) == b':'
+                    && self.byte(self.at + 1) == b':'
                     && is_ident_byte(self.byte(self.at + 2))
                 {
                     self.at += 2;
@@ -171,14 +240,22 @@ impl<'a> Lexer<'a> {
                 }
                 TokenKind::Dotted
             }
-            b'0'..=b'9' => self.scan_number(),
-            b'"' => self.scan_string(),
-            b'@' if self.text.as_bytes()[self.at..].starts_with(b"@@DWARF") => {
-                self.skip_while(|byte| byte != b'\n');
+            Class::Punct | Class::Percent | Class::Slash => {
+                self.at += 1;
+                TokenKind::Punct(byte)
+            }
+            Class::Digit => self.scan_number(),
+            Class::Quote => self.scan_string(),
+            Class::At if self.text.as_bytes()[self.at..].starts_with(b"@@DWARF") => {
+                self.skip_line();
                 TokenKind::Dwarf
             }
-            _ => {
-                let pair = match (byte, next) {
+            Class::At => {
+                self.at += 1;
+                TokenKind::Punct(byte)
+            }
+            Class::Pair => {
+                let pair = match (byte, self.byte(self.at + 1)) {
                     (b'<', b'<') => TokenKind::Shl,
                     (b'>', b'>') => TokenKind::Shr,
                     (b'<', b'=') => TokenKind::Le,
@@ -187,26 +264,24 @@ impl<'a> Lexer<'a> {
                     (b'!', b'=') => TokenKind::Ne,
                     (b'&', b'&') => TokenKind::AndAnd,
                     (b'|', b'|') => TokenKind::OrOr,
-                    _ => return self.scan_single(byte),
+                    _ => {
+                        self.at += 1;
+                        return TokenKind::Punct(byte);
+                    }
                 };
                 self.at += 2;
                 pair
             }
+            Class::Dot | Class::Foreign | Class::Space | Class::Newline => {
+                // One error for a run of foreign characters, such as a word in another script.
+                if byte.is_ascii() {
+                    self.at += 1;
+                } else {
+                    self.skip_while(|byte| !byte.is_ascii());
+                }
+                TokenKind::Unknown
+            }
         }
-    }
-
-    fn scan_single(&mut self, byte: u8) -> TokenKind {
-        if b"{}()[]<>,;:=+-*/%&|^~!?@".contains(&byte) {
-            self.at += 1;
-            return TokenKind::Punct(byte);
-        }
-        // One error for a run of foreign characters, such as a word in another script.
-        if byte.is_ascii() {
-            self.at += 1;
-        } else {
-            self.skip_while(|byte| !byte.is_ascii());
-        }
-        TokenKind::Unknown
     }
 
     /// Scans a number that starts with a digit. Letters and digits that don't fit stay part of the token, so
@@ -259,7 +334,7 @@ impl<'a> Lexer<'a> {
                 }
                 _ => {
                     // A backslash in front of the line's end belongs to the string.
-                    self.skip_while(|byte| byte != b'\n');
+                    self.skip_line();
                     return TokenKind::OpenString;
                 }
             }

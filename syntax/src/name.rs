@@ -4,11 +4,11 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::ops::Deref;
 
-use smol_str::SmolStr;
+use ecow::EcoString;
 
 /// An immutable piece of source text that is cheap to clone and to compare.
 ///
-/// Up to 23 bytes are stored in place, which covers almost every register, modifier and label; a longer
+/// Up to 15 bytes are stored in place, which covers almost every register, opcode and label; a longer
 /// name (a mangled C++ symbol) is one reference-counted allocation. Two names are equal when their
 /// characters are, whichever parse they come from, so trees of different parses can be compared.
 ///
@@ -18,12 +18,12 @@ use smol_str::SmolStr;
 /// assert!(name.starts_with('%'));
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Name(SmolStr);
+pub struct Name(EcoString);
 
 impl Name {
     /// The name spelled `text`.
     pub fn new(text: &str) -> Self {
-        Name(SmolStr::new(text))
+        Name(EcoString::from(text))
     }
 
     /// The characters.

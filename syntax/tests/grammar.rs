@@ -156,8 +156,8 @@ fn operands_have_the_right_kinds() {
     let call = instruction("call (r), f, (a);");
     assert!(matches!(call.operands[0].kind, OperandKind::Arguments(_)));
     let mov = instruction("mov.u32 %r, -(1 | 2);");
-    let Some(Expr::Unary(_, inner)) = mov.operands[1].as_immediate() else { panic!("{mov:?}") };
-    assert!(matches!(&**inner, Expr::Binary(BinaryOp::BitOr, _)));
+    let Some(Expr::Unary(inner)) = mov.operands[1].as_immediate() else { panic!("{mov:?}") };
+    assert!(matches!(&inner.1, Expr::Binary(sides) if sides.0 == BinaryOp::BitOr));
     let load = instruction("ld.u32 %r, [x-8];");
     let OperandKind::Address(address) = &load.operands[1].kind else { panic!("{load:?}") };
     assert_eq!(address.place.offset, Some(Expr::int(-8)));

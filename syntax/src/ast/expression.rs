@@ -18,15 +18,15 @@ pub enum Expr {
     /// The bits of a `0d…` literal.
     F64(u64),
     /// A decimal float literal such as `1.5e-3`, as written; `.5` is `0.5`.
-    Decimal(Name),
+    Decimal(Box<Name>),
     /// The predefined constant `WARP_SZ`.
     WarpSize,
     /// `- x`, `! x`, …
-    Unary(UnaryOp, Box<Expr>),
+    Unary(Box<(UnaryOp, Expr)>),
     /// `(.s64) x`
-    Cast(CastType, Box<Expr>),
+    Cast(Box<(CastType, Expr)>),
     /// `x + y`, …
-    Binary(BinaryOp, Box<(Expr, Expr)>),
+    Binary(Box<(BinaryOp, Expr, Expr)>),
     /// `x ? y : z`
     Ternary(Box<(Expr, Expr, Expr)>),
 }
@@ -36,7 +36,7 @@ impl Expr {
     pub fn int(value: i64) -> Expr {
         let literal =
             Expr::Int(IntLiteral { value: value.unsigned_abs(), radix: Radix::Decimal, unsigned: false });
-        if value < 0 { Expr::Unary(UnaryOp::Neg, Box::new(literal)) } else { literal }
+        if value < 0 { Expr::Unary(Box::new((UnaryOp::Neg, literal))) } else { literal }
     }
 }
 

@@ -21,17 +21,17 @@ pub enum OperandKind {
     /// A register, special register (`%tid.x` is one name), variable, label or function.
     Symbol(Name),
     /// A part of a register, `v.x` or, for video instructions, `a.b0` and `b.h1`; the selector has no dot.
-    Selected(Name, Name),
+    Selected(Box<(Name, Name)>),
     /// A constant without symbols.
     Immediate(Expr),
     /// `sym+4`, the address of a variable and an offset.
     SymbolOffset(Box<SymbolOffset>),
     /// `sym[2]`, `sym[%r1]` or `sym[%r1+1]`: an element of an array; the index counts elements.
-    Element(Name, Box<SymbolOffset>),
+    Element(Box<(Name, SymbolOffset)>),
     /// `[…]`
     Address(Box<Address>),
     /// `{a, b}`
-    Vector(Vec<Operand>),
+    Vector(Box<[Operand]>),
     /// `p|q`: two destinations.
     Pair(Box<(Operand, Operand)>),
     /// `!p`, around a [`Symbol`](OperandKind::Symbol) or [`Selected`](OperandKind::Selected).
@@ -39,7 +39,7 @@ pub enum OperandKind {
     /// `-a`, around a symbol or a selected part; only video instructions have it.
     Minus(Box<Operand>),
     /// `(a, b)`: the arguments or results of a `call`.
-    Arguments(Vec<Operand>),
+    Arguments(Box<[Operand]>),
     /// A string literal, raw text between the quotes.
     String(Name),
 }

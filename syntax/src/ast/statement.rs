@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use smallvec::SmallVec;
-
 use super::declaration::{Declaration, Parameter};
 use super::expression::Expr;
 use super::function::Directive;
@@ -49,7 +47,7 @@ pub enum StatementKind {
     /// `proto: .callprototype (.param .b32 _) _ (.param .b64 _);`
     CallPrototype(Box<Prototype>),
     /// `.file 1 "kernel.cu"`
-    File(File),
+    File(Box<File>),
     /// `.section .debug_str { … }`
     Section(Section),
 }
@@ -62,7 +60,7 @@ pub struct Instruction {
     /// Mnemonic and modifiers.
     pub opcode: Opcode,
     /// The operands in the order written, destinations first.
-    pub operands: Vec<Operand>,
+    pub operands: Box<[Operand]>,
 }
 
 /// `@p` or `@!p`.
@@ -81,27 +79,52 @@ pub struct Guard {
 pub struct Opcode {
     /// The node of the mnemonic; the parts behind it have the ids that follow, see [`part_id`](Self::part_id).
     pub id: NodeId,
-    /// The mnemonic, then the modifiers without their dots.
-    pub parts: SmallVec<[Name; 4]>,
+    /// The mnemonic and the modifiers with a dot in front of each; nothing else of it has dots.
+    text: Name,
 }
 
 impl Opcode {
+    /// The opcode that is written so, without spaces and comments.
+    pub(crate) fn new(id: NodeId, text: Name) -> Opcode {
+        Opcode { id, text }
+    }
+
+    /// All of it, such as `ld.global.f32`.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The mnemonic, then the modifiers without their dots.
+    pub fn parts(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
+        self.text.split('.')
+    }
+
+    /// The number of its parts.
+    pub fn part_count(&self) -> usize {
+        self.parts().count()
+    }
+
+    /// A part; 0 is the mnemonic. Empty behind the last one.
+    pub fn part(&self, index: usize) -> &str {
+        self.parts().nth(index).unwrap_or_default()
+    }
+
     /// The first part, such as `ld`.
-    pub fn mnemonic(&self) -> &Name {
-        &self.parts[0]
+    pub fn mnemonic(&self) -> &str {
+        self.part(0)
     }
 
     /// The parts behind it, such as `global`, `f32`.
-    pub fn modifiers(&self) -> &[Name] {
-        &self.parts[1..]
+    pub fn modifiers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.parts().skip(1)
     }
 
     /// Whether `modifier` (without its dot) is among the modifiers.
     pub fn has(&self, modifier: &str) -> bool {
-        self.modifiers().iter().any(|part| part == modifier)
+        self.modifiers().any(|part| part == modifier)
     }
 
-    /// Where part number `index` stands; 0 is the mnemonic, `i + 1` is `modifiers()[i]`.
+    /// Where part number `index` stands.
     pub fn part_id(&self, index: usize) -> NodeId {
         NodeId(self.id.0 + index as u32)
     }
@@ -109,13 +132,7 @@ impl Opcode {
 
 impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, part) in self.parts.iter().enumerate() {
-            if index > 0 {
-                f.write_str(".")?;
-            }
-            f.write_str(part)?;
-        }
-        Ok(())
+        f.write_str(&self.text)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Bodies: labels, instructions, blocks and directives.
 
-use smallvec::SmallVec;
-
 use super::cursor::{Parse, Parser};
 use crate::ast::{
     Guard, Ident, Instruction, Linkage, Opcode, Pragma, Prototype, Space, Statement, StatementKind,
@@ -75,6 +73,7 @@ impl Parser<'_> {
         match self.statement_kind(id) {
             Ok(kind) => statements.push(Statement { id, kind }),
             Err(_) => {
+                self.operands.clear();
                 self.spans.truncate(nodes);
                 if ends_with_line {
                     self.skip_line();
@@ -88,7 +87,8 @@ impl Parser<'_> {
     fn statement_kind(&mut self, id: NodeId) -> Parse<StatementKind> {
         match self.token.kind {
             TokenKind::Ident => {
-                if self.peek().is(b':') {
+                // Most instructions go on with a modifier.
+                if !self.lexer.touches(b'.') && self.peek().is(b':') {
                     return self.label(id);
                 }
                 self.instruction(id, None)
@@ -199,16 +199,18 @@ impl Parser<'_> {
     fn instruction(&mut self, id: NodeId, guard: Option<Guard>) -> Parse<StatementKind> {
         let opcode = self.opcode();
         let in_call = opcode.mnemonic() == "call";
-        let mut operands = Vec::new();
+        let first = self.operands.len();
         if !self.at(b';') && !self.starts_statement() && !self.at(b'}') && !self.at_end() {
             loop {
-                operands.push(self.operand(in_call)?);
+                let operand = self.operand(in_call)?;
+                self.operands.push(operand);
                 if !self.eat(b',') {
                     break;
                 }
             }
         }
         self.close(id);
+        let operands = self.operands.split_off(first).into_boxed_slice();
         let instruction = StatementKind::Instruction(Instruction { guard, opcode, operands });
         if self.eat(b';') {
             return Ok(instruction);
@@ -226,15 +228,27 @@ impl Parser<'_> {
 
     fn opcode(&mut self) -> Opcode {
         let id = self.spans.push(self.token.span);
-        let mut parts = SmallVec::new();
-        parts.push(Name::new(self.text()));
+        let start = self.token.span;
+        let mut end = start.end;
+        // What stands apart is put together; nearly all opcodes are in one piece.
+        let mut joined: Option<String> = None;
         self.advance();
         while self.token.kind == TokenKind::Dotted && !self.starts_statement() {
             self.spans.push(self.token.span);
-            parts.push(Name::new(&self.text()[1..]));
+            if joined.is_none() && self.token.span.start != end {
+                joined = Some(self.lexer.text()[start.start as usize..end as usize].to_owned());
+            }
+            if let Some(joined) = &mut joined {
+                joined.push_str(self.text());
+            }
+            end = self.token.span.end;
             self.advance();
         }
-        Opcode { id, parts }
+        let text = match &joined {
+            Some(joined) => joined,
+            None => &self.lexer.text()[start.start as usize..end as usize],
+        };
+        Opcode::new(id, Name::new(text))
     }
 
     fn directive(&mut self, id: NodeId) -> Parse<StatementKind> {
@@ -245,7 +259,7 @@ impl Parser<'_> {
                 self.close(id);
                 Ok(StatementKind::Location(Box::new(location)))
             }
-            "file" => Ok(StatementKind::File(self.file(id)?)),
+            "file" => Ok(StatementKind::File(Box::new(self.file(id)?))),
             "section" => Ok(StatementKind::Section(self.section(id)?)),
             "pragma" => Ok(StatementKind::Pragma(self.pragma(id)?)),
             "branchtargets" | "calltargets" | "callprototype" => {

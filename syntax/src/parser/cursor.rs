@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::ast::Ident;
+use crate::ast::{Ident, Operand};
 use crate::codes::{self, Code};
 use crate::error::{Parsed, SyntaxError};
 use crate::lexer::{Lexer, Token, TokenKind};
@@ -26,6 +26,8 @@ pub(super) struct Parser<'a> {
     pub(super) end: u32,
     pub(super) spans: SpanMap,
     pub(super) errors: Vec<SyntaxError>,
+    /// The operands of the instruction that is being read.
+    pub(super) operands: Vec<Operand>,
     /// How many more labels ranges may stand for.
     pub(super) label_budget: u32,
 }
@@ -35,7 +37,8 @@ impl<'a> Parser<'a> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
         let label_budget = text.len() as u32;
-        Parser { lexer, token, end: 0, spans: SpanMap::default(), errors: Vec::new(), label_budget }
+        let (spans, errors, operands) = (SpanMap::default(), Vec::new(), Vec::new());
+        Parser { lexer, token, end: 0, spans, errors, operands, label_budget }
     }
 
     pub(super) fn finish<T>(self, value: T) -> Parsed<T> {
@@ -297,10 +300,12 @@ impl<'a> Parser<'a> {
 
     /// Whether the current token is the first of its line and looks like the start of a statement: a guard,
     /// a directive, or a word with a modifier or a colon behind it.
+    #[inline]
     pub(super) fn starts_statement(&self) -> bool {
-        if !self.token.first_on_line {
-            return false;
-        }
+        self.token.first_on_line && self.looks_like_statement()
+    }
+
+    fn looks_like_statement(&self) -> bool {
         match self.token.kind {
             TokenKind::Dotted => super::body::is_statement_directive(&self.text()[1..]),
             TokenKind::Ident => {

@@ -22,6 +22,11 @@ type Tall = (Expr, u32);
 impl Parser<'_> {
     /// An expression whose operators bind at least as tightly as `least`.
     pub(super) fn expression(&mut self, least: u8) -> Parse<Expr> {
+        if self.token.kind == TokenKind::Int
+            && [b',', b';', b']'].into_iter().any(|end| self.lexer.touches(end))
+        {
+            return self.literal();
+        }
         Ok(self.climb(least, 0)?.0)
     }
 
@@ -37,14 +42,21 @@ impl Parser<'_> {
                 return Ok(sum.map(|(expr, _)| expr));
             };
             self.advance();
+            if op == BinaryOp::Add
+                && sum.is_none()
+                && self.token.kind == TokenKind::Int
+                && self.lexer.touches(b']')
+            {
+                return self.literal().map(Some);
+            }
             // `x-(…)` prints as `x+-(…)`, which is two levels deeper and has to be accepted as well.
             let (term, height) = self.climb(TERM, if op == BinaryOp::Sub { 3 } else { 1 })?;
             sum = Some(match sum {
                 None if op == BinaryOp::Add => (term, height),
-                None => (Expr::Unary(UnaryOp::Neg, Box::new(term)), self.taller(height, 0)?),
+                None => (Expr::Unary(Box::new((UnaryOp::Neg, term))), self.taller(height, 0)?),
                 Some((left, left_height)) => {
                     let height = self.taller(left_height, height)?;
-                    (Expr::Binary(op, Box::new((left, term))), height)
+                    (Expr::Binary(Box::new((op, left, term))), height)
                 }
             });
         }
@@ -85,7 +97,7 @@ impl Parser<'_> {
             self.take_binary_op();
             let (right, right_height) = self.climb(op.precedence() + 1, depth + 1)?;
             height = self.taller(height, right_height)?;
-            left = Expr::Binary(op, Box::new((left, right)));
+            left = Expr::Binary(Box::new((op, left, right)));
         }
     }
 
@@ -138,7 +150,7 @@ impl Parser<'_> {
         if let Some(op) = op {
             self.advance();
             let (operand, height) = self.unary(depth + 1)?;
-            return Ok((Expr::Unary(op, Box::new(operand)), self.taller(height, 0)?));
+            return Ok((Expr::Unary(Box::new((op, operand))), self.taller(height, 0)?));
         }
         if self.at(b'(') {
             return self.parenthesised(depth);
@@ -170,7 +182,7 @@ impl Parser<'_> {
             self.advance();
             self.expect_closing(b')', open)?;
             let (operand, height) = self.unary(depth + 1)?;
-            return Ok((Expr::Cast(cast, Box::new(operand)), self.taller(height, 0)?));
+            return Ok((Expr::Cast(Box::new((cast, operand))), self.taller(height, 0)?));
         }
         let inner = self.climb(TERNARY, depth + 1)?;
         self.expect_closing(b')', open)?;

@@ -31,6 +31,10 @@ impl Parser<'_> {
     /// The value of the integer token at the cursor, which stays there.
     fn int_literal(&mut self) -> Parse<IntLiteral> {
         let text = self.text();
+        if text.len() < 10 && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            let value = text.bytes().fold(0, |value, digit| 10 * value + u64::from(digit - b'0'));
+            return Ok(IntLiteral { value, radix: Radix::Decimal, unsigned: false });
+        }
         let unsigned = text.len() > 1 && text.ends_with('U');
         let digits = if unsigned { &text[..text.len() - 1] } else { text };
         let (radix, base, digits) = match digits.as_bytes() {
@@ -78,8 +82,8 @@ impl Parser<'_> {
         }
         // Without its zero, `.5` behind an opcode would be taken for a modifier when read again.
         let expr = match text.strip_prefix('.') {
-            Some(fraction) => Expr::Decimal(Name::new(&format!("0.{fraction}"))),
-            None => Expr::Decimal(Name::new(text)),
+            Some(fraction) => Expr::Decimal(Box::new(Name::new(&format!("0.{fraction}")))),
+            None => Expr::Decimal(Box::new(Name::new(text))),
         };
         self.advance();
         Ok(expr)

@@ -2,7 +2,7 @@
 
 use super::cursor::{Parse, Parser};
 use super::expression::TERNARY;
-use crate::ast::{Address, Expr, Operand, OperandKind, SymbolOffset};
+use crate::ast::{Address, Expr, Ident, Operand, OperandKind, SymbolOffset};
 use crate::codes;
 use crate::lexer::TokenKind;
 use crate::name::Name;
@@ -30,6 +30,10 @@ impl Parser<'_> {
     }
 
     fn operand_allowing(&mut self, allow: Allow) -> Parse<Operand> {
+        if self.at_plain_register() {
+            let Ident { id, name } = self.take_ident();
+            return Ok(Operand { id, kind: OperandKind::Symbol(name) });
+        }
         let id = self.open();
         let start = self.token.span.start;
         let kind = match self.token.kind {
@@ -64,6 +68,13 @@ impl Parser<'_> {
         let second = self.simple()?;
         self.close(id);
         Ok(Operand { id, kind: OperandKind::Pair(Box::new((first, second))) })
+    }
+
+    /// Whether a register's name is all of the operand, as of most.
+    fn at_plain_register(&self) -> bool {
+        self.token.kind == TokenKind::Ident
+            && (self.lexer.touches(b',') || self.lexer.touches(b';'))
+            && self.text().starts_with('%')
     }
 
     /// A node for what ends here and turned out to be the first part of something.
@@ -121,7 +132,7 @@ impl Parser<'_> {
         if VECTOR_SPECIAL_REGISTERS.contains(&text) {
             OperandKind::Symbol(Name::new(&self.lexer.text()[start.start as usize..end as usize]))
         } else {
-            OperandKind::Selected(Name::new(text), Name::new(&selector[1..]))
+            OperandKind::Selected(Box::new((Name::new(text), Name::new(&selector[1..]))))
         }
     }
 
@@ -136,7 +147,7 @@ impl Parser<'_> {
             self.advance();
             let index = self.place()?;
             self.expect_closing(b']', open)?;
-            return Ok(OperandKind::Element(base, Box::new(index)));
+            return Ok(OperandKind::Element(Box::new((base, index))));
         }
         Ok(match self.offset()? {
             None => OperandKind::Symbol(base),
@@ -187,12 +198,12 @@ impl Parser<'_> {
     }
 
     /// Operands separated by commas up to `closing`; none at all is a list too.
-    fn list(&mut self, closing: u8, allow: Allow) -> Parse<Vec<Operand>> {
+    fn list(&mut self, closing: u8, allow: Allow) -> Parse<Box<[Operand]>> {
         let open = self.token.span;
         self.advance();
         let mut elements = Vec::new();
         if self.eat(closing) {
-            return Ok(elements);
+            return Ok(elements.into_boxed_slice());
         }
         loop {
             elements.push(self.operand_allowing(allow)?);
@@ -201,6 +212,6 @@ impl Parser<'_> {
             }
         }
         self.expect_closing(closing, open)?;
-        Ok(elements)
+        Ok(elements.into_boxed_slice())
     }
 }

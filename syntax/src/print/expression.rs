@@ -46,21 +46,22 @@ pub(super) fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> 
         Expr::F64(bits) => write!(f, "0d{bits:016X}")?,
         Expr::Decimal(text) => f.write_str(text)?,
         Expr::WarpSize => f.write_str("WARP_SZ")?,
-        Expr::Unary(op, operand) => {
-            f.write_str(op.spelling())?;
-            write_expr(f, operand, UNARY)?;
+        Expr::Unary(operand) => {
+            f.write_str(operand.0.spelling())?;
+            write_expr(f, &operand.1, UNARY)?;
         }
-        Expr::Cast(to, operand) => {
-            f.write_str(match to {
+        Expr::Cast(operand) => {
+            f.write_str(match operand.0 {
                 CastType::S64 => "(.s64)",
                 CastType::U64 => "(.u64)",
             })?;
-            write_expr(f, operand, UNARY)?;
+            write_expr(f, &operand.1, UNARY)?;
         }
-        Expr::Binary(op, sides) => {
-            write_expr(f, &sides.0, op.precedence())?;
+        Expr::Binary(sides) => {
+            let op = sides.0;
+            write_expr(f, &sides.1, op.precedence())?;
             write!(f, " {} ", op.spelling())?;
-            write_expr(f, &sides.1, op.precedence() + 1)?;
+            write_expr(f, &sides.2, op.precedence() + 1)?;
         }
         Expr::Ternary(parts) => {
             write_expr(f, &parts.0, TERNARY + 1)?;
@@ -77,7 +78,7 @@ pub(super) fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> 
 fn precedence(expr: &Expr) -> u8 {
     match expr {
         Expr::Ternary(_) => TERNARY,
-        Expr::Binary(op, _) => op.precedence(),
+        Expr::Binary(sides) => sides.0.precedence(),
         Expr::Unary(..) | Expr::Cast(..) => UNARY,
         Expr::Int(_) | Expr::F32(_) | Expr::F64(_) | Expr::Decimal(_) | Expr::WarpSize => UNARY + 1,
     }

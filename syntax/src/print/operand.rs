@@ -11,10 +11,10 @@ impl fmt::Display for Operand {
         match &self.kind {
             OperandKind::Sink => f.write_str("_"),
             OperandKind::Symbol(name) => f.write_str(name),
-            OperandKind::Selected(name, selector) => write!(f, "{name}.{selector}"),
+            OperandKind::Selected(selected) => write!(f, "{}.{}", selected.0, selected.1),
             OperandKind::Immediate(expr) => write!(f, "{expr}"),
             OperandKind::SymbolOffset(place) => write!(f, "{place}"),
-            OperandKind::Element(name, index) => write!(f, "{name}[{index}]"),
+            OperandKind::Element(element) => write!(f, "{}[{}]", element.0, element.1),
             OperandKind::Address(address) => write!(f, "{address}"),
             OperandKind::Vector(elements) => bracketed(f, "{", elements, "}"),
             OperandKind::Pair(sides) => write!(f, "{}|{}", sides.0, sides.1),

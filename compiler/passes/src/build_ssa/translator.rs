@@ -470,7 +470,8 @@ impl<'a> Translator<'a> {
     pub fn any(&mut self, operand: &Operand) -> Translated<Value> {
         match &operand.kind {
             OperandKind::Symbol(name) => self.named(name),
-            OperandKind::Selected(name, part) => {
+            OperandKind::Selected(selected) => {
+                let (name, part) = &**selected;
                 let Some(Meaning::Register { register, ty, vector: Some(vector) }) = self.scopes.lookup(name)
                 else {
                     return Err(Unsupported);
@@ -604,9 +605,9 @@ impl<'a> Translator<'a> {
                 Some(Meaning::Register { register, ty, vector: None }) => (register, register_type(ty)?),
                 _ => return Err(Unsupported),
             },
-            OperandKind::Selected(name, part) => match self.scopes.lookup(name) {
+            OperandKind::Selected(selected) => match self.scopes.lookup(&selected.0) {
                 Some(Meaning::Register { register, ty, vector: Some(vector) }) => {
-                    let lane = lane(part).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
+                    let lane = lane(&selected.1).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
                     (Register(register.0 + lane), register_type(ty)?)
                 }
                 _ => return Err(Unsupported),
@@ -643,7 +644,8 @@ impl<'a> Translator<'a> {
     pub fn destination_type(&self, operand: &Operand) -> Translated<Option<Type>> {
         let name = match &operand.kind {
             OperandKind::Sink => return Ok(None),
-            OperandKind::Symbol(name) | OperandKind::Selected(name, _) => name,
+            OperandKind::Symbol(name) => name,
+            OperandKind::Selected(selected) => &selected.0,
             _ => return Err(Unsupported),
         };
         match self.scopes.lookup(name) {
@@ -698,7 +700,7 @@ fn special(name: &str) -> Option<(SpecialReg, Type)> {
 /// Whether an instruction may run where its guard fails, if its result is not used then: it computes
 /// something from registers, constants and parameters alone.
 fn is_speculable(instruction: &Instruction) -> bool {
-    match instruction.opcode.mnemonic().as_str() {
+    match instruction.opcode.mnemonic() {
         "ld" => instruction.opcode.has("param"),
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad" => true,
         "addc" | "subc" | "madc" | "mul24" | "mad24" | "vabsdiff4" | "dp4a" | "dp2a" => true,

@@ -13,8 +13,8 @@
 //! In: the opcode. Out: a diagnostic, or none where the closest form says enough. The types of each operation are those of
 //! the instruction table.
 
-use ptxc_syntax::Name;
 use ptxc_syntax::ast::Opcode;
+use smallvec::SmallVec;
 
 use super::codes;
 use super::table::TABLE;
@@ -27,16 +27,16 @@ const OPERATIONS: &[&str] = &["and", "or", "xor", "add", "inc", "dec", "min", "m
 /// Says what rule an opcode breaks.
 pub fn explain(opcode: &Opcode) -> Option<Diagnostic> {
     let mnemonic = opcode.mnemonic();
-    let is_red = match mnemonic.as_str() {
+    let is_red = match mnemonic {
         "red" => true,
         "atom" => false,
         _ => return None,
     };
-    let parts = || opcode.parts.iter().enumerate().skip(1);
-    if parts().any(|(_, part)| part.as_str() == "async") {
+    let parts = || opcode.parts().enumerate().skip(1);
+    if parts().any(|(_, part)| part == "async") {
         return None;
     }
-    if parts().any(|(_, part)| matches!(part.as_str(), "v2" | "v4" | "v8")) {
+    if parts().any(|(_, part)| matches!(part, "v2" | "v4" | "v8")) {
         return wrong_vector(opcode);
     }
     parts()
@@ -47,7 +47,8 @@ pub fn explain(opcode: &Opcode) -> Option<Diagnostic> {
 /// What no vector has: memory that is not global, more than 16 bytes, an operation but the sum on `f32`.
 fn wrong_vector(opcode: &Opcode) -> Option<Diagnostic> {
     let mnemonic = opcode.mnemonic();
-    let place = |wanted: &dyn Fn(&str) -> bool| opcode.parts.iter().rposition(|part| wanted(part.as_str()));
+    let parts: SmallVec<[&str; 8]> = opcode.parts().collect();
+    let place = |wanted: &dyn Fn(&str) -> bool| parts.iter().rposition(|part| wanted(part));
     let is_word = |text: &str| matches!(text, "f32" | "f16x2" | "bf16x2");
     let (index, note, help) = if let Some(index) = place(&|text| text.starts_with("shared")) {
         let note = format!(
@@ -66,16 +67,15 @@ fn wrong_vector(opcode: &Opcode) -> Option<Diagnostic> {
     } else {
         return None;
     };
-    let text = opcode.parts[index].as_str();
+    let text = parts[index];
     let message = format!("`{mnemonic}` of a vector takes no `.{text}`");
     let found = Diagnostic::error(codes::MODIFIER_NOT_HERE, opcode.part_id(index), message);
     Some(found.label("not with a vector").note(note).help(help))
 }
 
 /// A modifier that no form of the instruction has.
-fn misplaced(opcode: &Opcode, is_red: bool, index: usize, part: &Name) -> Option<Diagnostic> {
+fn misplaced(opcode: &Opcode, is_red: bool, index: usize, text: &str) -> Option<Diagnostic> {
     let mnemonic = opcode.mnemonic();
-    let text = part.as_str();
     let (note, help) = match text {
         "acquire" | "acq_rel" if is_red => (
             "acquiring needs a value that was read, and `red` gives none back (PTX ISA, red: `.sem` is `.relaxed` or `.release`)"
@@ -119,10 +119,11 @@ fn misplaced(opcode: &Opcode, is_red: bool, index: usize, part: &Name) -> Option
 }
 
 /// A type that the operation lacks.
-fn wrong_type<'a>(opcode: &Opcode, parts: impl Iterator<Item = &'a Name> + Clone) -> Option<Diagnostic> {
-    let operation = parts.clone().find(|part| OPERATIONS.contains(&part.as_str()))?;
-    let index = opcode.parts.iter().rposition(|part| Scalar::parse(part).is_some())?;
-    let (op, ty) = (operation.as_str(), opcode.parts[index].as_str());
+fn wrong_type<'a>(opcode: &Opcode, parts: impl Iterator<Item = &'a str> + Clone) -> Option<Diagnostic> {
+    let operation = parts.clone().find(|part| OPERATIONS.contains(part))?;
+    let parts: SmallVec<[&str; 8]> = opcode.parts().collect();
+    let index = parts.iter().rposition(|part| Scalar::parse(part).is_some())?;
+    let (op, ty) = (operation, parts[index]);
     if matches!(op, "min" | "max") && (ty.starts_with("f16") || ty.starts_with("bf16")) {
         // Vectors of them have extremes; the closest form says so.
         return None;

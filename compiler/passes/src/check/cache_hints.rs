@@ -20,7 +20,7 @@ pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) 
     let hint = form.written().find(|(choice, _)| choice.text == "L2::cache_hint");
     let space = form.space().filter(|&space| space != "global");
     if let (Some((_, part)), Some(space)) = (hint, space)
-        && matches!(opcode.mnemonic().as_str(), "ld" | "st" | "red" | "atom")
+        && matches!(opcode.mnemonic(), "ld" | "st" | "red" | "atom")
     {
         let message = format!("`.L2::cache_hint` does not go with `.{space}`");
         out.push(
@@ -30,7 +30,7 @@ pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) 
         );
     }
     let [_, fraction] = &instruction.operands[..] else { return };
-    if opcode.mnemonic() != "createpolicy" || opcode.parts.get(1).is_none_or(|part| part != "fractional") {
+    if opcode.mnemonic() != "createpolicy" || opcode.part(1) != "fractional" {
         return;
     }
     let OperandKind::Immediate(expr) = &fraction.kind else { return };

@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 
 /// Checks a `call`.
 pub fn check(instruction: &Instruction, names: &Names, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
-    let mut rest = instruction.operands.as_slice();
+    let mut rest = &instruction.operands[..];
     let results = take_list(&mut rest);
     let Some((callee, tail)) = rest.split_first() else {
         let node = instruction.opcode.part_id(0);

@@ -96,7 +96,7 @@ struct Fit {
 fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
     let mut chosen: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
     let mut left = SmallVec::new();
-    let mut parts = opcode.parts.iter().enumerate().skip(1).peekable();
+    let mut parts = opcode.parts().enumerate().skip(1).peekable();
     for (group, slot) in row.groups.iter().zip(&mut chosen).take(row.leading) {
         if let Some(&(part, text)) = parts.peek()
             && let Some(choice) = position(group, text)
@@ -136,26 +136,26 @@ fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
     Fit { form: Form { row, chosen }, left, missing }
 }
 
-fn position(group: &Group, text: &Name) -> Option<u8> {
-    group.choices.iter().position(|choice| *text == choice.text).map(|choice| choice as u8)
+fn position(group: &Group, text: &str) -> Option<u8> {
+    group.choices.iter().position(|choice| text == choice.text).map(|choice| choice as u8)
 }
 
 /// The forms of opcodes, found once for each spelling.
 #[derive(Default)]
 pub struct Forms {
-    found: FxHashMap<SmallVec<[Name; 4]>, Rc<[Form]>>,
+    found: FxHashMap<Name, Rc<[Form]>>,
 }
 
 impl Forms {
     /// The forms that have exactly the modifiers of the opcode; several only where operands decide.
     pub fn of(&mut self, opcode: &Opcode) -> Rc<[Form]> {
-        if let Some(forms) = self.found.get(&opcode.parts) {
+        if let Some(forms) = self.found.get(opcode.as_str()) {
             return forms.clone();
         }
         let fits = TABLE.forms(opcode.mnemonic()).map(|row| fit(row, opcode));
         let forms: Rc<[Form]> =
             fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form).collect();
-        self.found.insert(opcode.parts.clone(), forms.clone());
+        self.found.insert(opcode.as_str().into(), forms.clone());
         forms
     }
 }
@@ -202,7 +202,7 @@ fn surplus(
     fits: &[Fit],
     suggestions: &mut Suggestions,
 ) -> Diagnostic {
-    let (mnemonic, text, node) = (opcode.mnemonic(), &opcode.parts[part], opcode.part_id(part));
+    let (mnemonic, text, node) = (opcode.mnemonic(), opcode.part(part), opcode.part_id(part));
     let row = best.form.row;
     let form = format!("the closest form is `{row}`");
     let known =
@@ -229,7 +229,7 @@ fn surplus(
         chosen.map(|(choice, part)| (group.choices[usize::from(choice)].text, usize::from(part)))
     });
     if let Some((other, other_part)) = rival {
-        let message = if *text == other {
+        let message = if text == other {
             format!("`.{text}` is there twice")
         } else {
             format!("`.{other}` and `.{text}` exclude each other")
@@ -274,7 +274,7 @@ fn missing(opcode: &Opcode, best: &Fit, fits: &[Fit], out: &mut Vec<Diagnostic>)
     choices.retain(|choice| seen.insert(*choice));
     let is_type =
         best.form.row.groups[group].choices.iter().all(|choice| Scalar::parse(choice.text).is_some());
-    let last = opcode.part_id(opcode.parts.len() - 1);
+    let last = opcode.part_id(opcode.part_count() - 1);
     let list: Vec<String> = choices.iter().map(|choice| format!("`.{choice}`")).collect();
     let message = match &list[..] {
         [only] => format!("`{opcode}` lacks {only}"),

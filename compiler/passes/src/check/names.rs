@@ -197,11 +197,12 @@ impl<'a> Names<'a> {
         while let Some(operand) = rest.pop() {
             let mut need = |name: &Name| self.need(name, operand.id, wanted, suggestions, out);
             match &operand.kind {
-                OperandKind::Symbol(name) | OperandKind::Selected(name, _) => need(name),
+                OperandKind::Symbol(name) => need(name),
+                OperandKind::Selected(selected) => need(&selected.0),
                 OperandKind::SymbolOffset(sum) => sum.base.iter().for_each(need),
-                OperandKind::Element(name, index) => {
-                    need(name);
-                    index.base.iter().for_each(need);
+                OperandKind::Element(element) => {
+                    need(&element.0);
+                    element.1.base.iter().for_each(need);
                 }
                 OperandKind::Address(address) => {
                     address.place.base.iter().for_each(need);

@@ -88,9 +88,9 @@ impl Operands<'_, '_> {
         let finding = |node| {
             Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()))
         };
-        let mnemonic = self.instruction.opcode.mnemonic().as_str();
+        let mnemonic = self.instruction.opcode.mnemonic();
         let is_reduction = mnemonic == "red";
-        let has = |text: &str| self.instruction.opcode.parts.iter().any(|part| part.as_str() == text);
+        let has = |text: &str| self.instruction.opcode.parts().any(|part| part == text);
         let meets =
             has("sync") && (has("warp") || ["shfl", "vote", "match", "redux", "elect"].contains(&mnemonic));
         let first = operands.first().filter(|first| !matches!(first.kind, OperandKind::Address(_)));
@@ -257,7 +257,7 @@ impl Operands<'_, '_> {
     fn scalar(&mut self, value: &Value, ty: Scalar, written: bool, operand: &Operand) {
         match &operand.kind {
             OperandKind::Symbol(name) => self.symbol(value, ty, written, name, operand),
-            OperandKind::Selected(name, part) => self.selected(value, ty, name, part, operand),
+            OperandKind::Selected(selected) => self.selected(value, ty, &selected.0, &selected.1, operand),
             OperandKind::Sink if written && value.discard => {}
             OperandKind::Sink if written => {
                 let message = format!("the result of `{}` can't be thrown away", self.opcode());

@@ -27,7 +27,7 @@ pub fn check(
 ) {
     let opcode = &instruction.opcode;
     if let Some((version, target)) = form.row.until {
-        let Superseded { what, why, instead } = superseded(opcode.mnemonic().as_str());
+        let Superseded { what, why, instead } = superseded(opcode.mnemonic());
         if env.version < version || env.target.number < target {
             let message = format!("{what} is deprecated");
             out.push(
@@ -43,7 +43,7 @@ pub fn check(
         );
         return;
     }
-    if matches!(opcode.mnemonic().as_str(), "ld" | "st") {
+    if matches!(opcode.mnemonic(), "ld" | "st") {
         wide_access(form, instruction, env, out);
     }
     versions(form, instruction, env, strictness, out);

@@ -15,11 +15,13 @@
 //! assert_eq!(&text[items[2].head.range()], ".visible .entry k(.param .u64 x) ");
 //! ```
 //!
-//! One pass over the tokens with a counter of open braces; linear, no recursion, any text. It has to find
+//! One pass with a counter of open braces, over the tokens except in bodies that are [in order](plain); linear, no recursion, any text. It has to find
 //! the end of a function whose body is damaged: a `{` in the middle of an instruction opens a vector, which
 //! ends at the next `;` at the latest; a `}` in front of `,` closes nothing; and `.entry` or `.func`, which
 //! can't stand in a body, end an unclosed one. What is no item at all becomes an [`ItemKind::Unknown`] that
 //! reaches to the next `;`, brace or item.
+
+mod plain;
 
 use smallvec::SmallVec;
 
@@ -292,6 +294,19 @@ impl<'a> Splitter<'a> {
 
     /// Skips a body, from its `{` to behind its `}`.
     fn body(&mut self) {
+        let start = self.token.span.start as usize;
+        match plain::end_of_body(self.lexer.text().as_bytes(), start) {
+            Some(end) => {
+                self.end = end as u32;
+                self.lexer.rewind(self.end);
+                self.token = self.lexer.next();
+            }
+            None => self.damaged_body(),
+        }
+    }
+
+    /// Skips a body token by token.
+    fn damaged_body(&mut self) {
         let mut scopes = 0u32;
         let mut vectors = 0u32;
         let mut in_operands = false;
@@ -367,4 +382,55 @@ pub(crate) fn item_kind(dotted: &str) -> Option<ItemKind> {
         word if Space::ALL.iter().any(|space| space.spelling() == word) => ItemKind::Variable,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What the tokens say of the body that begins the text.
+    fn by_tokens(text: &str) -> u32 {
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next();
+        let mut splitter = Splitter { lexer, token, end: 0 };
+        splitter.damaged_body();
+        splitter.end
+    }
+
+    #[test]
+    fn bodies_in_order_are_found_without_tokens() {
+        for text in [
+            "{}",
+            "{ a: { b; } // }\n }",
+            "{ ld.v2.u32 {%r1, %r2}, [%rd1]; }",
+            "{ .pragma \"}{\\\"\"; /* } */ ret; }",
+            "{ call (r), f, ({%r1}); } // , not behind it",
+            "{ .reg .b32 x; // a comment, and a block\n { mov.b64 {%r1, %r2}, %rd1; } }",
+        ] {
+            assert_eq!(plain::end_of_body(text.as_bytes(), 0), Some(by_tokens(text) as usize), "{text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// Bodies of pieces that matter to where they end.
+        #[test]
+        fn what_is_found_is_what_the_tokens_say(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "{", "}", "{", "}", ";", ",", " ", "\n", "//", "/*", "*/", "/", "\"", "\\", "=", "==", "<", "[", "(", ":",
+                    "a", ".v4", "%r1", "5", "1.", ".5", "0f", "$L", ".entry", ".visible", "@@DWARF", "é", "ret;", "{%r1, %r2}",
+                ]),
+                0..40,
+            ),
+        ) {
+            let text = format!("{{{}}}", pieces.concat());
+            if let Some(end) = plain::end_of_body(text.as_bytes(), 0) {
+                prop_assert_eq!(end as u32, by_tokens(&text), "{}", text);
+            }
+        }
+    }
 }
