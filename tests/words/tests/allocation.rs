@@ -14,15 +14,19 @@ fn instructions_are_decoded_and_encoded_without_allocation() {
     for arch in Arch::ALL {
         let list = random(arch);
         let (mut decoded, mut last) = (0, bits::blank());
-        let asked = allocation_counter::measure(|| {
+        let mut read = || {
+            decoded = 0;
             for coded in &list {
                 let word = bits::encode(coded, 0, arch, |_| None);
                 decoded += usize::from(word.is_ok_and(|word| {
                     bits::decode_into(word, 0, arch, &mut last).is_ok() && bits::decode(word, 0, arch).is_ok()
                 }));
             }
-        });
-        assert_eq!((asked.count_total, decoded), (0, list.len()), "{arch}");
+        };
+        // An operation's table is read when the first of its words comes along.
+        read();
+        let asked = allocation_counter::measure(read).count_total;
+        assert_eq!((asked, decoded), (0, list.len()), "{arch}");
     }
 }
 
