@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `mine`, `shapes`, `verify`.
+//! Chores of the project: `cargo xtask bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`, `shapes`, `verify`.
 
 mod compare;
 mod corpus;
@@ -7,6 +7,7 @@ mod exec;
 mod families;
 mod fuzz;
 mod gpu;
+mod licences;
 mod listing;
 mod lowering;
 mod mine;
@@ -78,6 +79,8 @@ enum Command {
     Fuzz(Fuzz),
     /// Every form of barriers, atomics and warp operations beside ptxas.
     Families(Families),
+    /// Every package that is needed has an allowed licence, and a line in docs/dependencies.md.
+    Licences,
     /// Mine the distances that NVIDIA's assembler keeps between dependent instructions.
     Mine(Mine),
     /// Every instruction that NVIDIA's assembler makes, to text and back, and beside its disassembler.
@@ -155,6 +158,7 @@ fn main() -> ExitCode {
         Command::Families(families) => families.run(),
         Command::Gpu(cases) => cases.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
+        Command::Licences => licences::run(),
         Command::Mine(mine) => mine.run(),
         Command::Shapes(shapes) => shapes.run(),
         Command::Bits(bits) => bits.run(),

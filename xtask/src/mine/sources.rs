@@ -1,4 +1,4 @@
-//! The PTX that is mined: kernels of a corpus, [chains](super::chains), [trees](super::trees), and the fuzzer's random
+//! The PTX that is mined: kernels of a corpus, [`super::chains`], [`super::trees`], and the fuzzer's random
 //! programs.
 
 use std::collections::BTreeMap;
