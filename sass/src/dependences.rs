@@ -1,6 +1,6 @@
 //! Which instruction depends on which, and what in the control fields keeps them apart.
 //!
-//! In: a [`Program`] and its [blocks]. Out: the [edges](Edge), by their later instruction. For people and
+//! In: a [`Program`] and its [blocks](crate::blocks). Out: the [edges](Edge), by their later instruction. For people and
 //! tools that look at finished code; the [hazard check](crate::verify) has its own eyes.
 //!
 //! ```

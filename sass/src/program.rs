@@ -187,7 +187,7 @@ pub struct Program {
     pub device_function: bool,
     /// The instructions; instruction `i` lies at byte `16 * i`.
     pub insts: Vec<Coded>,
-    /// For each [`Label`](crate::Label), the index of its instruction; one past the last is allowed.
+    /// For each [`Label`], the index of its instruction; one past the last is allowed.
     pub labels: Vec<u32>,
     /// The functions that its code names; the first is its own.
     pub functions: Vec<ProgramFunction>,

@@ -6,7 +6,7 @@
 //! note[E0119]: `red.global.add.v4.f32` needs sm_90; for sm_80 it is split into 4 updates of one `f32` each
 //! ```
 //!
-//! What is split into what is decided by [`legalize::split`], which the legalization rule asks too. ptxas refuses these
+//! What is split into what is decided by [`split`], which the legalization rule asks too. ptxas refuses these
 //! programs: [`check_strictly`](crate::check::check_strictly) finds the same instructions. Linear.
 
 use ptxc_ir::{AtomicOp, Function, InstData, Op, Type};

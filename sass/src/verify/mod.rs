@@ -36,7 +36,7 @@
 //! - **Calls.** Where a call goes to its function or a function returns, nothing is under way: all scoreboards have been
 //!   waited for, and each fixed-latency access is as old as any consumer demands when the first instruction on the
 //!   other side issues.
-//! - **Format.** The control field is one that the hardware accepts ([`Control::check`]).
+//! - **Format.** The control field is one that the hardware accepts ([`Control::check`](crate::Control::check)).
 //!
 //! # How
 //!

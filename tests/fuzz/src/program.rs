@@ -1,7 +1,7 @@
 //! A kernel as a tree of statements.
 //!
 //! The tree knows what may be taken out of it: between any two statements, inside any body, a word at a time in a
-//! [`Statement`]. What is left is well-defined whenever the whole was, which is what the [reducer](crate::reduce)
+//! [`Statement`]. What is left is well-defined whenever the whole was, which is what the [reducer](mod@crate::reduce)
 //! lives on. [`Program::text`](crate::text) writes it down.
 
 use crate::launch::Shape;

@@ -25,7 +25,7 @@
 //! | [`cache_hints`] | cache policies |
 //! | [`register_counts`] | hints on the number of registers |
 //! | [`requirements`] | PTX version and target |
-//! | [`env`] | what a function sees of its module |
+//! | [`mod@env`] | what a function sees of its module |
 //! | [`codes`] | every code with its rule |
 //!
 //! One walk over the flat list of statements; forms are looked up once for each distinct opcode. Linear in

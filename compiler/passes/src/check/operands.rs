@@ -1,6 +1,6 @@
 //! Whether operands are what a form of an instruction takes.
 //!
-//! In go a form (a row of the [table](super::table) with its choices) and the operands as written; out come
+//! In go a form (a row of the [`table`] with its choices) and the operands as written; out come
 //! findings about number, kind, type, vector size, state space and the range of constants. Names that mean
 //! nothing were reported before ([`names`](super::names)) and fit everything here.
 

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | the warp runs together | all of them | itself, without its mask |
 //! | the same | `warpsync` | `warp_fence`: memory keeps its order, nobody waits |
-//! | it may not, sm_90 | one that [pairs](pairs) with no other | `warpsync` of its mask in front, once a block for a mask |
+//! | it may not, sm_90 | one that [`pairs`] with no other | `warpsync` of its mask in front, once a block for a mask |
 //! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
 //! | it may not | a barrier with `.aligned` | `warpsync` in front of it |

@@ -2,7 +2,7 @@
 //! it is that one's only predecessor.
 //!
 //! In: a function. Out: the same with fewer blocks. Branches that have only one way to go are turned into
-//! jumps by [`fold`](super::fold); unreachable blocks are removed by [`dce`](super::dce).
+//! jumps by [`fold`](mod@super::fold); unreachable blocks are removed by [`dce`](mod@super::dce).
 //!
 //! ```text
 //! block0: brif v0, block1, block2          block0: brif v0, block3(v1), block2

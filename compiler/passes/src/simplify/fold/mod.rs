@@ -1,7 +1,7 @@
 //! Folds constants and applies algebraic identities, one instruction at a time.
 //!
 //! In: a function. Out: the same function in which no rule applies any more to the values seen in one
-//! walk; instructions that lost their users stay for [`dce`](super::dce).
+//! walk; instructions that lost their users stay for [`dce`](mod@super::dce).
 //!
 //! ```text
 //! v3 = select.b32 v0, one, zero
