@@ -17,6 +17,7 @@ pub mod callees;
 pub mod cubin;
 pub mod db;
 pub mod dot;
+mod header;
 pub mod input;
 pub mod items;
 pub mod json;

@@ -2,18 +2,16 @@
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
-use ptxc_passes::check::codes::{REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET};
-use ptxc_passes::check::env::{PtxTarget, PtxVersion};
+use ptxc_passes::check::codes::REDECLARED;
+use ptxc_passes::check::env::PtxTarget;
 use ptxc_passes::check::requirements::Strictness;
-use ptxc_passes::check::targets;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::{FuncCode, UNSUPPORTED_ARCH};
 use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
-use ptxc_syntax::ast::Item;
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, NodeId, Span, SyntaxError, codes, parse_item};
+use ptxc_syntax::{Name, NodeId, Span, SyntaxError};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -24,7 +22,8 @@ use crate::items::{Func, items, plain_offsets};
 use crate::module::{ast, header, parsed};
 use crate::render::Located;
 use crate::stages::{
-    arch, arch_of_target, barrier_warnings, beyond, built, checked, code, mir, splits, ssa, unsuited,
+    arch, arch_of_target, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa,
+    unsuited,
 };
 
 /// Every finding in a file, in the order of their places. Device functions that no kernel calls are not lowered, and
@@ -75,8 +74,12 @@ fn ssa_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located>
         let nodes = unsuited_nodes(db, func, options);
         let unsuited = unsuited(db, func, options);
         found.extend(unsuited.iter().map(|diagnostic| locate(db, func, diagnostic)));
-        let stages =
-            [&built(db, func).diagnostics, barrier_warnings(db, func), &ssa(db, func, options).diagnostics];
+        let stages = [
+            flow_warnings(db, func),
+            &built(db, func).diagnostics,
+            barrier_warnings(db, func),
+            &ssa(db, func, options).diagnostics,
+        ];
         for stage in stages {
             let stage = stage.iter().filter(|finding| !nodes.contains(&finding.primary.node));
             found.extend(stage.map(|diagnostic| locate(db, func, diagnostic)));
@@ -131,7 +134,7 @@ pub fn check_text(db: &dyn Db, file: SourceFile) -> Vec<Located> {
 
 /// What can be said of a file without lowering it: its text; what its instructions need that a target
 /// does not have, if one is given that is older than the file's; what is split, or, for the strict, an error; and the
-/// warnings about its barriers. What is correct, but not supported (E0900 to E0904), only [`diagnostics`] say.
+/// warnings about its barriers and the ways through it. What is correct, but not supported (E0900 to E0904), only [`diagnostics`] say.
 pub fn check(
     db: &dyn Db,
     file: SourceFile,
@@ -146,7 +149,7 @@ pub fn check(
     };
     for &func in &items(db, file).functions {
         let beyond = beyond(db, func, target, strictness);
-        let about = beyond.iter().chain(barrier_warnings(db, func));
+        let about = beyond.iter().chain(flow_warnings(db, func)).chain(barrier_warnings(db, func));
         found.extend(about.map(|diagnostic| locate(db, func, diagnostic)));
         if let (Strictness::Splits, Some(arch)) = (strictness, arch) {
             found.extend(split_findings(db, func, arch));
@@ -162,27 +165,9 @@ fn sort(mut found: Vec<Located>) -> Vec<Located> {
 }
 
 fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
-    let mut found = Vec::new();
-    let items = items(db, file);
-    for (kind, name) in [(ItemKind::Version, ".version"), (ItemKind::Target, ".target")] {
-        if items.others.iter().all(|item| item.kind != kind) {
-            found.push(missing_header(name));
-        }
-    }
-    for (item, &offset) in items.others.iter().zip(plain_offsets(db, file)) {
-        let parsed = parse_item(&item.text, item.kind);
-        found.extend(parsed.errors.iter().map(|error| syntax_error(error, offset)));
-        if let Some(Item::Target(target)) = &parsed.value {
-            let version = header(db, file).version;
-            let findings = target.names.iter().filter_map(|name| {
-                let span = parsed.spans.get(name.id).shifted(offset);
-                misplaced_target(&name.name, version, span)
-            });
-            found.extend(findings);
-        }
-    }
+    let mut found = crate::header::findings(db, file);
     let mut defined: IndexMap<&Name, Func<'_>> = IndexMap::new();
-    for &func in &items.functions {
+    for &func in &items(db, file).functions {
         let parsed = parsed(db, func);
         if func.has_body(db) {
             match defined.entry(func.name(db)) {
@@ -212,50 +197,8 @@ fn defined_twice(db: &dyn Db, func: Func<'_>, first: Func<'_>) -> Located {
     }
 }
 
-/// A name in `.target` that PTX does not have, or not in that version.
-fn misplaced_target(name: &str, version: PtxVersion, span: Span) -> Option<Located> {
-    if targets::OPTIONS.contains(&name) {
-        return None;
-    }
-    let target = PtxTarget::parse(name);
-    let (code, message, help) = match target.map(|target| (target, targets::first_version(target))) {
-        Some((_, Some(needed))) if version >= needed => return None,
-        Some((target, Some(needed))) => (
-            TARGET_BEFORE_VERSION,
-            format!("PTX {version} has no target `{target}`"),
-            format!("write `.version {needed}` or a later one"),
-        ),
-        found => {
-            let nearest = found.map(|(target, _)| targets::nearest(target.number).to_string());
-            let help = nearest
-                .map_or("a target is such as `sm_90`".into(), |near| format!("did you mean `{near}`?"));
-            (UNKNOWN_TARGET, format!("there is no target `{name}`"), help)
-        }
-    };
-    Some(Located {
-        code: code.to_string(),
-        severity: Severity::Error,
-        message,
-        primary: (span, String::new()),
-        secondary: Vec::new(),
-        notes: Vec::new(),
-        help: Some(help),
-    })
-}
-
-fn missing_header(directive: &str) -> Located {
-    Located {
-        code: codes::MALFORMED_HEADER.to_string(),
-        severity: Severity::Error,
-        message: format!("the file has no `{directive}`"),
-        primary: (Span::new(0, 0), String::new()),
-        secondary: Vec::new(),
-        notes: vec!["a PTX file begins with `.version` and `.target`".into()],
-        help: None,
-    }
-}
-
-fn syntax_error(error: &SyntaxError, offset: u32) -> Located {
+/// Gives a syntax error of an item its place in the file.
+pub(crate) fn syntax_error(error: &SyntaxError, offset: u32) -> Located {
     let related = error.related.iter().map(|(span, text)| (span.shifted(offset), text.to_string()));
     Located {
         code: error.code.to_string(),

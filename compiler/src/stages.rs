@@ -10,6 +10,7 @@ use ptxc_passes::check::env::{PtxTarget, TargetKind};
 use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::check::{self, codes};
 use ptxc_passes::diagnostic::{Code, Diagnostic, Severity, source_node};
+use ptxc_passes::flow;
 use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
 use ptxc_passes::split_notes::split_notes;
@@ -115,6 +116,17 @@ pub fn barrier_warnings<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic
     built(db, func).value.as_ref().map_or_else(Vec::new, barriers::warnings)
 }
 
+/// The warnings about the ways through a function: what nothing writes before it is read, what nothing leads to.
+#[salsa::tracked(returns(ref))]
+pub fn flow_warnings<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
+    if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func)) }
+}
+
+/// Whether a function's text has errors, so that nothing is to be made of it.
+fn has_errors<'db>(db: &'db dyn Db, func: Func<'db>) -> bool {
+    is_damaged(db, func) || checked(db, func).iter().any(|finding| finding.severity == Severity::Error)
+}
+
 /// What is not to be said of a function whose text is damaged.
 const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL];
 
@@ -132,8 +144,7 @@ pub fn checked<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
 /// The SSA form as the program was written.
 #[salsa::tracked(returns(ref))]
 pub fn built<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Stage<ir::Function>> {
-    let wrong = checked(db, func).iter().any(|finding| finding.severity == Severity::Error);
-    if is_damaged(db, func) || wrong || !func.has_body(db) {
+    if has_errors(db, func) || !func.has_body(db) {
         return Stage::nothing();
     }
     let built = pipeline::build(ast(db, func), environment(db, func));

@@ -8,7 +8,7 @@ use ptxc_sass::text::Style;
 use salsa::Setter;
 
 /// From the tree without positions to the code: what "lowering" is.
-const LOWERING: &[&str] = &["built", "barrier_warnings", "ssa", "mir", "code"];
+const LOWERING: &[&str] = &["flow_warnings", "built", "barrier_warnings", "ssa", "mir", "code"];
 
 fn kernel(name: &str, addend: u32) -> String {
     format!(
@@ -159,7 +159,7 @@ fn another_heuristic_runs_the_last_stage_alone() {
     session.options.set_heuristic(&mut session.db).to("source-order".into());
     let counts = session.recompile();
     assert_eq!(of(&counts, "code"), 100, "{counts:?}");
-    for stage in ["parsed", "built", "barrier_warnings", "ssa", "mir"] {
+    for stage in ["parsed", "flow_warnings", "built", "barrier_warnings", "ssa", "mir"] {
         assert_eq!(of(&counts, stage), 0, "{stage}: {counts:?}");
     }
 }

@@ -6,6 +6,7 @@
 pub mod diagnostic;
 
 pub mod check;
+pub mod flow;
 pub mod split_notes;
 
 pub mod build_ssa;

@@ -19,6 +19,21 @@ pub struct PtxVersion(pub u32, pub u32);
 impl PtxVersion {
     /// The newest version that this compiler knows.
     pub const NEWEST: PtxVersion = PtxVersion(9, 5);
+
+    /// Whether there is such a version: by its major number, up to the last minor one.
+    pub fn is_known(self) -> bool {
+        let last = match self.0 {
+            1 => 5,
+            2 | 4 => 3,
+            3 => 2,
+            5 => 0,
+            6 => 5,
+            7 | 8 => 8,
+            9 => PtxVersion::NEWEST.1,
+            _ => return false,
+        };
+        self.1 <= last
+    }
 }
 
 impl std::fmt::Display for PtxVersion {

@@ -177,12 +177,15 @@ pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Dia
             opcode.part_id(0),
             format!("unknown instruction `{mnemonic}`"),
         );
-        out.push(match suggestions.nearest(mnemonic, TABLE.mnemonics()) {
-            Some(near) => {
-                finding.label("no instruction of PTX has this name").help(format!("did you mean `{near}`?"))
+        let mut finding = finding.label("no instruction of PTX has this name");
+        finding.help = match super::foreign::instruction(opcode) {
+            Some(own) => Some(format!("PTX calls it `{own}`")),
+            None => {
+                let near = suggestions.nearest(mnemonic, TABLE.mnemonics());
+                near.map(|near| format!("did you mean `{near}`?"))
             }
-            None => finding.label("no instruction of PTX has this name"),
-        });
+        };
+        out.push(finding);
         return;
     };
     let before = out.len();
@@ -193,6 +196,9 @@ pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Dia
         missing(opcode, best, &fits, out);
     }
 }
+
+/// A note that is longer fills lines.
+const LONG_FORM: usize = 120;
 
 /// A modifier that the closest form has no place for.
 fn surplus(
@@ -211,17 +217,21 @@ fn surplus(
         let all = fits.iter().flat_map(|fit| &fit.form.row.groups).flat_map(|group| &group.choices);
         // What the form misses is the likeliest meaning.
         let missing = best.missing.iter().flat_map(|&group| &row.groups[group].choices);
-        let near = suggestions.nearest(text, missing.chain(all).map(|choice| choice.text));
+        let near = match super::foreign::ty(text) {
+            Some(own) => Some(own).filter(|own| all.clone().any(|choice| choice.text == *own)),
+            None => suggestions.nearest(text, missing.chain(all).map(|choice| choice.text)),
+        };
         let finding = Diagnostic::error(
             codes::UNKNOWN_MODIFIER,
             node,
             format!("`{mnemonic}` has no modifier `.{text}`"),
         )
         .label("unknown here");
-        let finding = finding.note(form);
+        // Beside the answer a form with dozens of modifiers says nothing.
         return match near {
-            Some(near) => finding.help(format!("did you mean `.{near}`?")),
-            None => finding,
+            Some(near) if form.len() > LONG_FORM => finding.help(format!("did you mean `.{near}`?")),
+            Some(near) => finding.note(form).help(format!("did you mean `.{near}`?")),
+            None => finding.note(form),
         };
     }
     let rival = row.groups.iter().zip(&best.form.chosen).find_map(|(group, chosen)| {

@@ -21,7 +21,9 @@
 //! | [`operands`] | number, kind, type, range of the operands |
 //! | [`types`] | when a register's type agrees with the instruction's |
 //! | [`names`], [`scope`], [`special`] | what names mean |
+//! | [`foreign`] | what other languages call what PTX has |
 //! | [`calls`] | arguments and results of calls |
+//! | [`bounds`] | accesses by a variable's name: alignment, size |
 //! | [`cache_hints`] | cache policies |
 //! | [`register_counts`] | hints on the number of registers |
 //! | [`requirements`] | PTX version and target |
@@ -33,10 +35,12 @@
 //! means nothing.
 
 pub mod atomics;
+mod bounds;
 mod cache_hints;
 pub mod calls;
 pub mod codes;
 pub mod env;
+mod foreign;
 pub mod forms;
 pub mod initial;
 pub mod names;
@@ -116,6 +120,8 @@ pub fn check_target(
     found.retain(|finding| finding.code == codes::TARGET_TOO_OLD);
     for finding in &mut found {
         finding.primary.message = format!("compiled for {}", env.target);
+        // The module's own target is not in the way.
+        finding.help = None;
     }
     found
 }
@@ -182,6 +188,7 @@ impl Checker<'_> {
                 let known = self.out.len();
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
                 cache_hints::check(form, instruction, &mut self.out);
+                bounds::check(form, instruction, &self.names, &mut self.out);
                 if self.out.len() == known {
                     register_counts::check(instruction, &mut self.out);
                 }

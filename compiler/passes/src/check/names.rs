@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::codes;
 use super::env::ModuleEnv;
+use super::foreign;
 use super::scope::{Meaning, ScopeError, Scopes};
 use super::special::{self, SpecialRegister};
 use super::suggest::Suggestions;
@@ -75,6 +76,8 @@ pub struct Names<'a> {
     /// Parameters and results, whose state space the scopes don't know.
     own: FxHashMap<&'a str, (&'a Parameter, u32)>,
     directives: FxHashMap<&'a str, Thing>,
+    /// All labels of the function, in whatever block: one of each name.
+    labels: FxHashMap<&'a str, NodeId>,
     reported: FxHashSet<Name>,
 }
 
@@ -87,8 +90,13 @@ impl<'a> Names<'a> {
             own.insert(parameter.name.as_str(), (parameter, size));
         }
         let mut directives = FxHashMap::default();
+        let mut labels = FxHashMap::default();
         for statement in function.body.iter().flatten() {
             match &statement.kind {
+                StatementKind::Label(name) => {
+                    labels.insert(name.as_str(), statement.id);
+                    None
+                }
                 StatementKind::BranchTargets(list) => {
                     directives.insert(list.name.name.as_str(), Thing::BranchTargets)
                 }
@@ -107,6 +115,7 @@ impl<'a> Names<'a> {
             scopes: Scopes::new(function),
             own,
             directives,
+            labels,
             reported: FxHashSet::default(),
         }
     }
@@ -121,12 +130,13 @@ impl<'a> Names<'a> {
     pub fn take_errors(&mut self, out: &mut Vec<Diagnostic>) {
         for error in self.scopes.errors.drain(..) {
             out.push(match error {
-                ScopeError::Redeclared(node, name) => Diagnostic::error(
+                ScopeError::Redeclared(node, name, first) => Diagnostic::error(
                     codes::REDECLARED,
                     node,
                     format!("`{name}` is declared twice in this scope"),
                 )
                 .label("declared here again")
+                .also(first, "declared here first")
                 .help("rename one of them, or open a scope with braces"),
                 ScopeError::BadSize(node, name) => Diagnostic::error(
                     codes::BAD_SIZE,
@@ -172,6 +182,24 @@ impl<'a> Names<'a> {
             return Some(Thing::Function);
         }
         special::find(name).map(Thing::Special)
+    }
+
+    /// Size and alignment, in bytes, of what a name stands for in memory; of size 0 where it is open.
+    pub fn layout(&self, name: &str) -> Option<(u32, u32)> {
+        match self.scopes.lookup(name) {
+            Some(Meaning::Variable(index)) => {
+                let (_, variable) = self.scopes.variables.get(index)?;
+                Some((variable.size, variable.align))
+            }
+            Some(Meaning::Parameter(_) | Meaning::Result(_)) => {
+                super::env::parameter_layout(self.own.get(name)?.0)
+            }
+            Some(_) => None,
+            None => {
+                let variable = self.env.variables.get(name)?;
+                Some((variable.size, variable.align))
+            }
+        }
     }
 
     /// Whether the name is a parameter of the function here, no variable that hides it.
@@ -229,7 +257,7 @@ impl<'a> Names<'a> {
             return;
         }
         let base = name.split('.').next().unwrap_or(name);
-        let near = self.nearest(name, suggestions);
+        let near = foreign::special_register(name).or_else(|| self.nearest(name, suggestions));
         let help = near.map(|near| format!("did you mean `{near}`?"));
         let mut finding = if base.len() < name.len() && special::find(base).is_some() {
             Diagnostic::error(
@@ -240,8 +268,13 @@ impl<'a> Names<'a> {
             .label("unknown")
             .note(format!("`{base}` has the elements `.x`, `.y` and `.z`"))
         } else if wanted == Wanted::Label {
-            Diagnostic::error(codes::UNDECLARED_LABEL, node, format!("there is no label `{name}`"))
-                .label("not declared in this block or one around it")
+            let finding =
+                Diagnostic::error(codes::UNDECLARED_LABEL, node, format!("there is no label `{name}`"))
+                    .label("not declared in this block or one around it");
+            match self.labels.get(name.as_str()) {
+                Some(&elsewhere) => finding.also(elsewhere, "a block in braces keeps this one to itself"),
+                None => finding,
+            }
         } else if wanted == Wanted::Function {
             Diagnostic::error(codes::UNDECLARED_SYMBOL, node, format!("there is no function `{name}`"))
                 .label("not declared in this module")
@@ -273,7 +306,9 @@ impl<'a> Names<'a> {
         let mut names = suggestions.afford(known)?;
         names.sort_unstable();
         special::names().for_each(|special| names.push(special));
-        let near = suggestions.nearest(name, names.into_iter());
+        // Names of one letter are all near to one another.
+        let near =
+            suggestions.nearest(name, names.into_iter()).filter(|_| name.trim_start_matches('%').len() > 1);
         near.map(str::to_string)
     }
 }

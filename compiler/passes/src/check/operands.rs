@@ -7,6 +7,7 @@
 use ptxc_syntax::ast::{Address, Expr, Instruction, Operand, OperandKind, Vector};
 use ptxc_syntax::const_eval::Constant;
 use ptxc_syntax::{Name, NodeId};
+use smallvec::SmallVec;
 
 use super::codes;
 use super::forms::Form;
@@ -30,38 +31,40 @@ pub struct Operands<'a, 'n> {
 impl Operands<'_, '_> {
     /// Checks them all.
     pub fn check(&mut self) {
-        let specs = &self.form.row.operands;
-        let operands = &self.instruction.operands;
-        if specs.iter().any(|spec| spec.kind == Kind::Call) {
+        if self.form.row.operands.iter().any(|spec| spec.kind == Kind::Call) {
             // Calls have operands of a shape of their own, see `calls`.
             return;
         }
-        let there = |spec: &&table::Operand| match spec.presence {
-            OperandPresence::With(group) => self.form.has(group),
-            _ => true,
-        };
-        let expected: Vec<&table::Operand> = specs.iter().filter(there).collect();
-        let most = expected.len();
-        let optional = expected.iter().filter(|spec| spec.presence == OperandPresence::Optional).count();
-        let least = most - optional;
-        if operands.len() < least || operands.len() > most {
-            self.count(least, most);
+        if self.is_turned_round() {
             return;
         }
-        // Of the operands that may be left out, the first ones are there.
-        let mut extra = operands.len() - least;
-        let mut written = operands.iter();
-        for spec in expected {
-            if spec.presence == OperandPresence::Optional {
-                if extra == 0 {
-                    continue;
-                }
-                extra -= 1;
-            }
-            if let Some(operand) = written.next() {
-                self.operand(spec, operand);
-            }
+        match beside(self.form, &self.instruction.operands) {
+            Ok(pairs) => pairs.into_iter().for_each(|(spec, operand)| self.operand(spec, operand)),
+            Err((least, most)) => self.count(least, most),
         }
+    }
+
+    /// A load or store whose address and register have changed places: one mistake, and one finding.
+    fn is_turned_round(&mut self) -> bool {
+        let [first, second] = &self.instruction.operands[..] else { return false };
+        let is_address = |operand: &Operand| matches!(operand.kind, OperandKind::Address(_));
+        let (what, order) = match self.instruction.opcode.mnemonic() {
+            "ld" if is_address(first) && !is_address(second) => {
+                ("a load", "first the register, then the address")
+            }
+            "st" if !is_address(first) && is_address(second) => {
+                ("a store", "first the address, then the value")
+            }
+            _ => return false,
+        };
+        let message = format!("the operands of `{}` are the other way round", self.opcode());
+        self.out.push(
+            Diagnostic::error(codes::OPERAND_KIND, first.id, message)
+                .label("this comes second")
+                .also(second.id, "this comes first")
+                .help(format!("{what} names what it writes to first: {order}")),
+        );
+        true
     }
 
     fn opcode(&self) -> String {
@@ -112,12 +115,64 @@ impl Operands<'_, '_> {
                     Kind::Value(value) => value.range,
                     _ => None,
                 });
-                let mut finding = finding(node).label(there);
+                let mut finding = finding(node).label(there).note(self.signature());
                 finding.notes.extend(range.and_then(|range| range.rule).map(str::to_string));
                 finding.help = range.and_then(|range| range.help).map(str::to_string);
+                // `%rd1 [out]` is an element of an array, whatever the line break or space says.
+                let element = operands.iter().find_map(|operand| match &operand.kind {
+                    OperandKind::Element(element) => Some(&**element),
+                    _ => None,
+                });
+                if let Some((name, index)) = element
+                    && operands.len() + 1 == least
+                {
+                    let index = index.base.as_ref().map_or("…", Name::as_str);
+                    finding.help = Some(format!("a comma between `{name}` and `[{index}]` makes two operands of them"));
+                }
                 finding
             }
         });
+    }
+
+    /// The operands that the form takes, in words.
+    fn signature(&self) -> String {
+        let words = self.form.row.operands.iter().filter_map(|spec| {
+            let word = match &spec.kind {
+                Kind::Value(value) => {
+                    let ty = self.form.scalar(value.ty)?;
+                    let is_one = match value.lanes {
+                        Lanes::One => true,
+                        Lanes::Group(group) => !self.form.has(group),
+                        _ => false,
+                    };
+                    match (is_one, spec.written) {
+                        (true, true) => format!("a `{ty}` result"),
+                        (true, false) => format!("a `{ty}` value"),
+                        (false, true) => format!("`{ty}` results"),
+                        (false, false) => format!("`{ty}` values"),
+                    }
+                }
+                Kind::Constant(range) => range.map_or("a constant", |range| range.noun).to_string(),
+                Kind::Address(_) => "an address in brackets".into(),
+                Kind::Texture => "a texture or surface in brackets".into(),
+                Kind::Pack(_) => "a vector in braces".into(),
+                Kind::Discard => "`_`".into(),
+                Kind::Label => "a label".into(),
+                Kind::TargetList => "a list of labels".into(),
+                Kind::Any | Kind::Call => "an operand".into(),
+            };
+            Some(match spec.presence {
+                OperandPresence::Always => word,
+                OperandPresence::With(group) if self.form.has(group) => word,
+                OperandPresence::With(_) => return None,
+                OperandPresence::Optional => format!("perhaps {word}"),
+            })
+        });
+        let words: Vec<String> = words.collect();
+        match words.is_empty() {
+            true => format!("`{}` stands alone", self.opcode()),
+            false => format!("in this order: {}", words.join(", ")),
+        }
     }
 
     fn operand(&mut self, spec: &table::Operand, operand: &Operand) {
@@ -129,7 +184,17 @@ impl Operands<'_, '_> {
             },
             Kind::Address(space) => match &operand.kind {
                 OperandKind::Address(address) => self.address(*space, address, operand.id),
-                _ => self.wrong_kind(operand, "an address in brackets"),
+                kind => {
+                    let known = self.out.len();
+                    self.wrong_kind(operand, "an address in brackets");
+                    let name = match kind {
+                        OperandKind::Symbol(name) => Some(name),
+                        _ => None,
+                    };
+                    if let (Some(finding), Some(name)) = (self.out.get_mut(known), name) {
+                        finding.help = Some(format!("write `[{name}]`"));
+                    }
+                }
             },
             Kind::Texture => {
                 if !matches!(operand.kind, OperandKind::Address(_)) {
@@ -295,6 +360,15 @@ impl Operands<'_, '_> {
             }
             Some(Thing::Special(register))
                 if ty.class == Class::Predicate && register.ty.class == ty.class => {}
+            Some(Thing::Special(register)) if register.vector && value.special => {
+                let message = format!("`{}` reads one element of a special register", self.opcode());
+                let finding = Diagnostic::error(codes::SPECIAL_REGISTER_NOT_HERE, operand.id, message);
+                self.out.push(
+                    finding
+                        .label(format!("`{name}` has several"))
+                        .help(format!("write `{name}.x`, `.y` or `.z`")),
+                );
+            }
             Some(Thing::Special(_)) => {
                 let message = format!("`{}` can't read a special register", self.opcode());
                 let finding = Diagnostic::error(codes::SPECIAL_REGISTER_NOT_HERE, operand.id, message);
@@ -384,6 +458,12 @@ impl Operands<'_, '_> {
                 Diagnostic::error(codes::CONSTANT_TYPE, node, message).label(format!("this is {there}"));
             if let (Class::Float, Some(bits)) = (ty.class, constant.integer_bits()) {
                 finding.help = Some(match i64::try_from(bits) {
+                    Ok(value) if ty.bits == 32 && (0x1_0000..=0xffff_ffff).contains(&value) => {
+                        format!("write `0f{value:08X}` for these bits, or `{value}.0` for this number")
+                    }
+                    Ok(value) if ty.bits == 64 && value > 0xffff_ffff => {
+                        format!("write `0d{value:016X}` for these bits, or `{value}.0` for this number")
+                    }
                     Ok(value) => format!("write `{value}.0`"),
                     Err(_) => "write it with a decimal point".into(),
                 });
@@ -502,6 +582,39 @@ impl Operands<'_, '_> {
             self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
         }
     }
+}
+
+/// Operands, each beside what its form says of it.
+pub type Pairs<'o> = SmallVec<[(&'static table::Operand, &'o Operand); 6]>;
+
+/// Each operand beside what the form says of it; where there are too few or too many, how many operands the form
+/// takes at least and at most.
+pub fn beside<'o>(form: &Form, operands: &'o [Operand]) -> Result<Pairs<'o>, (usize, usize)> {
+    let there = |spec: &&table::Operand| match spec.presence {
+        OperandPresence::With(group) => form.has(group),
+        _ => true,
+    };
+    let expected: SmallVec<[&'static table::Operand; 6]> = form.row.operands.iter().filter(there).collect();
+    let most = expected.len();
+    let optional = expected.iter().filter(|spec| spec.presence == OperandPresence::Optional).count();
+    let least = most - optional;
+    if operands.len() < least || operands.len() > most {
+        return Err((least, most));
+    }
+    // Of the operands that may be left out, the first ones are there.
+    let mut extra = operands.len() - least;
+    let mut written = operands.iter();
+    let mut pairs = Pairs::new();
+    for spec in expected {
+        if spec.presence == OperandPresence::Optional {
+            if extra == 0 {
+                continue;
+            }
+            extra -= 1;
+        }
+        pairs.extend(written.next().map(|operand| (spec, operand)));
+    }
+    Ok(pairs)
 }
 
 /// The number that a modifier such as `v4` or `x2` ends in.

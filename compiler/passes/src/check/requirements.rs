@@ -160,6 +160,12 @@ pub fn target_too_old(
     let list = names.join(" or ");
     let later =
         if needs.targets.iter().all(|target| target.kind == TargetKind::Baseline) { " or later" } else { "" };
-    Diagnostic::error(codes::TARGET_TOO_OLD, node, format!("{what} needs {list}{later}"))
-        .label(format!("the module says `.target {present}`"))
+    let finding = Diagnostic::error(codes::TARGET_TOO_OLD, node, format!("{what} needs {list}{later}"))
+        .label(format!("the module says `.target {present}`"));
+    match &names[..] {
+        [] => finding,
+        [first, ..] => {
+            finding.help(format!("write `.target {first}` for code that older machines need not run"))
+        }
+    }
 }

@@ -63,17 +63,18 @@ pub struct ParameterPlace {
 /// A declaration that can't be entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScopeError {
-    /// The name has a meaning in this scope already.
-    Redeclared(NodeId, Name),
+    /// The name has a meaning in this scope already; where it is declared again, and where first.
+    Redeclared(NodeId, Name, NodeId),
     /// The size or range is no constant, or too large.
     BadSize(NodeId, Name),
 }
 
 #[derive(Debug, Default)]
 struct Scope {
-    names: FxHashMap<Name, Meaning>,
+    /// With the place of the declaration.
+    names: FxHashMap<Name, (Meaning, NodeId)>,
     /// `%r<9>`: prefix, count, first register, type, vector.
-    ranges: FxHashMap<Name, (u32, Register, Type, Option<Vector>)>,
+    ranges: FxHashMap<Name, (u32, Register, Type, Option<Vector>, NodeId)>,
 }
 
 /// The scopes around a point of the body.
@@ -174,11 +175,11 @@ impl Scopes {
         let plain = !number.is_empty() && (number == "0" || !number.starts_with('0'));
         let number: Option<u32> = if plain { number.parse().ok() } else { None };
         for scope in self.stack.iter().rev() {
-            if let Some(meaning) = scope.names.get(name) {
+            if let Some((meaning, _)) = scope.names.get(name) {
                 return Some(meaning.clone());
             }
             let Some(number) = number else { continue };
-            if let Some(&(count, first, ty, vector)) = scope.ranges.get(prefix)
+            if let Some(&(count, first, ty, vector, _)) = scope.ranges.get(prefix)
                 && number < count
             {
                 let register = Register(first.0 + number * lanes(vector));
@@ -235,8 +236,10 @@ impl Scopes {
             self.registers = end;
             if declarator.range.is_some() {
                 let scope = self.top();
-                if scope.ranges.insert(name.clone(), (count, register, ty, vector)).is_some() {
-                    self.errors.push(ScopeError::Redeclared(id, name));
+                if let Some((.., first)) =
+                    scope.ranges.insert(name.clone(), (count, register, ty, vector, id))
+                {
+                    self.errors.push(ScopeError::Redeclared(id, name, first));
                 }
             } else {
                 self.enter_name(id, name, Meaning::Register { register, ty, vector });
@@ -253,8 +256,8 @@ impl Scopes {
     }
 
     fn enter_name(&mut self, id: NodeId, name: Name, meaning: Meaning) {
-        if self.top().names.insert(name.clone(), meaning).is_some() {
-            self.errors.push(ScopeError::Redeclared(id, name));
+        if let Some((_, first)) = self.top().names.insert(name.clone(), (meaning, id)) {
+            self.errors.push(ScopeError::Redeclared(id, name, first));
         }
     }
 

@@ -1,0 +1,87 @@
+//! Accesses whose place is known: the name of a variable or parameter and a constant.
+//!
+//! Memory is accessed at multiples of the size of the access, all elements of a vector together, or the machine faults. What
+//! lies within a variable is its own; what lies beside it is another's, or nobody's. ptxas lets both pass, so that they are
+//! warnings.
+//!
+//! ```text
+//! .shared .align 16 .b8 tile[64];
+//! ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [tile+4];     at 4, and not at a multiple of 16
+//! ld.shared.u32 %r1, [tile+64];                        behind the end
+//! ```
+
+use ptxc_syntax::ast::{Instruction, OperandKind};
+use ptxc_syntax::const_eval::Constant;
+
+use super::codes;
+use super::forms::Form;
+use super::names::Names;
+use super::table::Kind;
+use crate::diagnostic::Diagnostic;
+
+/// Checks a load, a store or an atomic operation that fits its form.
+pub(super) fn check(form: &Form, instruction: &Instruction, names: &Names, out: &mut Vec<Diagnostic>) {
+    let opcode = &instruction.opcode;
+    if !matches!(opcode.mnemonic(), "ld" | "st" | "atom" | "red") {
+        return;
+    }
+    let Some(bytes) = bytes_moved(form) else { return };
+    for operand in &instruction.operands {
+        let OperandKind::Address(address) = &operand.kind else { continue };
+        let Some(name) = &address.place.base else { continue };
+        let Some((size, align)) = names.layout(name) else { continue };
+        let offset = match &address.place.offset {
+            None => 0,
+            Some(expr) => match expr.evaluate() {
+                Ok(Constant::S64(value)) => value,
+                Ok(Constant::U64(value)) => value as i64,
+                _ => continue,
+            },
+        };
+        let (whole, place) = (i64::from(bytes), format!("`{name}`"));
+        // An open array is as long as the launch says.
+        if size != 0 && (offset < 0 || offset.saturating_add(whole) > i64::from(size)) {
+            let end = offset.saturating_add(whole);
+            out.push(
+                Diagnostic::warning(
+                    codes::OUT_OF_BOUNDS,
+                    operand.id,
+                    format!("`{opcode}` moves {bytes} bytes, which do not lie within {place}"),
+                )
+                .label(format!("bytes {offset} to {} of {size}", end - 1)),
+            );
+        } else if offset % whole.min(align.into()) != 0 {
+            out.push(
+                misaligned(opcode, bytes, operand.id)
+                    .label(format!("{offset} bytes into {place}, which is aligned to {align}")),
+            );
+        } else if bytes > align {
+            out.push(
+                misaligned(opcode, bytes, operand.id)
+                    .label(format!("{place} is aligned to {align}"))
+                    .help(format!("declare it with `.align {bytes}`")),
+            );
+        }
+    }
+}
+
+fn misaligned(opcode: &ptxc_syntax::ast::Opcode, bytes: u32, node: ptxc_syntax::NodeId) -> Diagnostic {
+    let message = format!("`{opcode}` moves {bytes} bytes, from or to a multiple of {bytes}");
+    Diagnostic::warning(codes::MISALIGNED, node, message)
+        .note("an access whose address is no multiple of its size ends the kernel with an error")
+}
+
+/// The bytes of the value that is loaded or stored; none where that is no power of two.
+fn bytes_moved(form: &Form) -> Option<u32> {
+    let (ty, lanes) = match form.vector() {
+        Some((ty, count, _)) => (ty, count),
+        None => {
+            let value = form.row.operands.iter().find_map(|spec| match &spec.kind {
+                Kind::Value(value) => form.scalar(value.ty),
+                _ => None,
+            });
+            (value?, 1)
+        }
+    };
+    Some(ty.bits / 8 * lanes).filter(|bytes| bytes.is_power_of_two())
+}

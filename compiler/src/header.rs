@@ -1,0 +1,194 @@
+//! What can be said of a module outside of its functions: version, target, address size, variables.
+//!
+//! It is found anew for every report: these items are short, and nothing waits for it.
+
+use indexmap::IndexMap;
+use ptxc_passes::check::codes::{
+    BAD_SIZE, MISFIT_INITIALISER, NARROW_ADDRESSES, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
+    UNKNOWN_VERSION,
+};
+use ptxc_passes::check::env::{PtxTarget, PtxVersion, variables};
+use ptxc_passes::check::targets;
+use ptxc_passes::diagnostic::Severity;
+use ptxc_syntax::ast::{Declaration, Item, Linkage, Space};
+use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
+use ptxc_syntax::items::ItemKind;
+use ptxc_syntax::{Name, Parsed, Span, parse_item};
+
+use crate::db::Db;
+use crate::input::SourceFile;
+use crate::items::{items, plain_offsets};
+use crate::module::header;
+use crate::output::syntax_error;
+use crate::render::Located;
+
+/// The first target whose code has addresses of 64 bits only.
+const WIDE_ADDRESSES: u32 = 90;
+
+/// Every finding in a file that is in no function.
+pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
+    let (items, header) = (items(db, file), header(db, file));
+    let mut found = Vec::new();
+    for (kind, name) in [(ItemKind::Version, ".version"), (ItemKind::Target, ".target")] {
+        if items.others.iter().all(|item| item.kind != kind) {
+            found.push(missing(name));
+        }
+    }
+    let offsets = plain_offsets(db, file);
+    let first =
+        offsets.first().copied().into_iter().chain(items.functions.first().map(|func| func.offset(db)));
+    let first = first.min();
+    let mut declared: IndexMap<Name, Span> = IndexMap::new();
+    for (item, &offset) in items.others.iter().zip(offsets) {
+        let parsed = parse_item(&item.text, item.kind);
+        found.extend(parsed.errors.iter().map(|error| syntax_error(error, offset)));
+        let whole = Span::new(offset, offset + item.text.len() as u32);
+        match &parsed.value {
+            Some(Item::Version(version)) => {
+                found.extend(unknown_version(PtxVersion(version.major, version.minor), whole));
+                if first.is_some_and(|first| first < offset) {
+                    found.push(
+                        error(MALFORMED_HEADER, "`.version` is the first directive of a file", whole)
+                            .help("move it to the top"),
+                    );
+                }
+            }
+            Some(Item::Target(target)) => found.extend(target.names.iter().filter_map(|name| {
+                misplaced_target(&name.name, header.version, parsed.spans.get(name.id).shifted(offset))
+            })),
+            Some(Item::AddressSize(size)) if size.bits == 32 && header.target.number >= WIDE_ADDRESSES => {
+                let message = format!("code for {} has addresses of 64 bits", header.target);
+                found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
+            }
+            Some(Item::Declaration(declaration)) => {
+                variable_findings(declaration, &parsed, offset, &mut declared, &mut found);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What is wrong with the variables of a declaration.
+fn variable_findings(
+    declaration: &Declaration,
+    parsed: &Parsed<Option<Item>>,
+    offset: u32,
+    declared: &mut IndexMap<Name, Span>,
+    found: &mut Vec<Located>,
+) {
+    let space = declaration.specifiers.space;
+    for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
+        let span = parsed.spans.get(declarator.name.id).shifted(offset);
+        let Some(variable) = variable else {
+            let message = format!("the size of `{name}` is no constant that fits");
+            found.push(error(BAD_SIZE, message, span).label("not a positive constant, or too large"));
+            continue;
+        };
+        if declarator.initialiser.is_some() && !matches!(space, Space::Const | Space::Global) {
+            let message = format!("`{name}` in `.{}` can't have a value from the start", space.spelling());
+            found.push(
+                error(MISFIT_INITIALISER, message, span)
+                    .label("every CTA has its own, which comes without content")
+                    .help("store to it at the start of the kernel"),
+            );
+        } else if variable.content.is_err() {
+            let message = format!("the initialiser of `{name}` does not fit");
+            let elements = variable.size / variable.ty.bytes().unwrap_or(1).max(1);
+            let label = match elements {
+                1 => format!("one value of `.{}`", variable.ty.spelling()),
+                count => format!("{count} values of `.{}` at most", variable.ty.spelling()),
+            };
+            found.push(
+                error(MISFIT_INITIALISER, message, span)
+                    .label(label)
+                    .note("integers stand for integers, `2.0` or `0f40000000` for floats"),
+            );
+        }
+        if declaration.linkage == Some(Linkage::Extern) {
+            continue;
+        }
+        if let Some(&first) = declared.get(&name) {
+            let message = format!("`{name}` is defined twice in this module");
+            let mut finding = error(REDECLARED, message, span).label("a second definition");
+            finding.secondary.push((first, "the first one".into()));
+            found.push(finding);
+        } else {
+            declared.insert(name, span);
+        }
+    }
+}
+
+/// A version that PTX does not have, or not yet.
+fn unknown_version(version: PtxVersion, span: Span) -> Option<Located> {
+    if version.is_known() {
+        return None;
+    }
+    let newest = PtxVersion::NEWEST;
+    let help = match version > newest {
+        true => format!("the newest one known here is `.version {newest}`"),
+        false => format!("a version is such as `.version 8.0`; the newest known here is {newest}"),
+    };
+    Some(error(UNKNOWN_VERSION, format!("there is no PTX {version}"), span).help(help))
+}
+
+/// A name in `.target` that PTX does not have, or not in that version.
+fn misplaced_target(name: &str, version: PtxVersion, span: Span) -> Option<Located> {
+    if targets::OPTIONS.contains(&name) {
+        return None;
+    }
+    let target = PtxTarget::parse(name);
+    let (code, message, help) = match target.map(|target| (target, targets::first_version(target))) {
+        // What no version is, has no targets.
+        Some((_, Some(needed))) if version >= needed || !version.is_known() => return None,
+        Some((target, Some(needed))) => (
+            TARGET_BEFORE_VERSION,
+            format!("PTX {version} has no target `{target}`"),
+            format!("write `.version {needed}` or a later one"),
+        ),
+        found => {
+            let nearest = found.map(|(target, _)| targets::nearest(target.number).to_string());
+            let help = nearest
+                .map_or("a target is such as `sm_90`".into(), |near| format!("did you mean `{near}`?"));
+            (UNKNOWN_TARGET, format!("there is no target `{name}`"), help)
+        }
+    };
+    Some(error(code, message, span).help(help))
+}
+
+fn missing(directive: &str) -> Located {
+    let example = if directive == ".version" { ".version 8.0" } else { ".target sm_90" };
+    let mut finding = error(MALFORMED_HEADER, format!("the file has no `{directive}`"), Span::new(0, 0))
+        .help(format!("write a line such as `{example}` at the top"));
+    finding.notes.push("a PTX file begins with `.version` and `.target`".into());
+    finding
+}
+
+fn error(code: Code, message: impl Into<String>, span: Span) -> Located {
+    Located {
+        code: code.to_string(),
+        severity: Severity::Error,
+        message: message.into(),
+        primary: (span, String::new()),
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: None,
+    }
+}
+
+impl Located {
+    fn label(mut self, label: impl Into<String>) -> Located {
+        self.primary.1 = label.into();
+        self
+    }
+
+    fn note(mut self, note: impl Into<String>) -> Located {
+        self.notes.push(note.into());
+        self
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Located {
+        self.help = Some(help.into());
+        self
+    }
+}
