@@ -32,8 +32,8 @@ pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail"];
 /// The device functions of the module that a function calls or whose addresses it may come by, directly or not, each
 /// once, in the order in which they are found. A function that calls itself is among them.
 #[salsa::tracked(returns(ref))]
-pub fn device_callees<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Func<'db>> {
-    let mut found: IndexSet<Func<'db>> = IndexSet::new();
+pub fn device_callees<'db>(db: &'db dyn Db, func: Func) -> Vec<Func> {
+    let mut found: IndexSet<Func> = IndexSet::new();
     found.extend(direct_callees(db, func));
     let mut next = 0;
     while let Some(&callee) = found.get_index(next) {
@@ -45,20 +45,20 @@ pub fn device_callees<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Func<'db>> {
 
 /// The device functions that a function names.
 #[salsa::tracked(returns(clone))]
-fn direct_callees<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Func<'db>> {
+fn direct_callees<'db>(db: &'db dyn Db, func: Func) -> Vec<Func> {
     let Some(built) = &built(db, func).value else { return Vec::new() };
     let names = built.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
     names.filter_map(|callee| named_callee(db, func.file(db), &callee.name)).collect()
 }
 
 /// The device function of a name.
-pub(crate) fn named_callee<'db>(db: &'db dyn Db, file: SourceFile, name: &str) -> Option<Func<'db>> {
+pub(crate) fn named_callee<'db>(db: &'db dyn Db, file: SourceFile, name: &str) -> Option<Func> {
     let func = definition(db, file, ModuleName::new(db, Name::from(name)))?;
     (func.kind(db) == ItemKind::Func).then_some(func)
 }
 
 /// The simplified SSA of the device functions that a kernel calls; `None` if one of them has none.
-pub fn ssa_callees(db: &dyn Db, func: Func<'_>, options: Options) -> Option<Vec<ir::Function>> {
+pub fn ssa_callees(db: &dyn Db, func: Func, options: Options) -> Option<Vec<ir::Function>> {
     device_callees(db, func).iter().map(|&callee| ssa(db, callee, options).value.clone()).collect()
 }
 
@@ -136,7 +136,7 @@ fn routines(db: &dyn Db, mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Cal
 #[salsa::tracked(returns(ref))]
 pub fn device_code<'db>(
     db: &'db dyn Db,
-    func: Func<'db>,
+    func: Func,
     options: Options,
     max_regs: u32,
 ) -> Arc<Stage<Arc<FuncCode>>> {
@@ -154,7 +154,7 @@ pub fn device_code<'db>(
 /// What went wrong in one of them; nothing where their own diagnostics say so.
 pub fn callees(
     db: &dyn Db,
-    owner: Func<'_>,
+    owner: Func,
     mir: &Mir<VReg>,
     options: Options,
     settings: &CodeSettings,

@@ -43,7 +43,7 @@ pub fn cubin_of(
     db: &dyn Db,
     file: SourceFile,
     options: Options,
-    kernels: &[(Func<'_>, &FuncCode)],
+    kernels: &[(Func, &FuncCode)],
 ) -> Result<Vec<u8>, CubinError> {
     let with_lines = options.line_info(db);
     let files = if with_lines { source_files(db, file) } else { SourceFiles::default() };
@@ -129,7 +129,7 @@ fn source_files(db: &dyn Db, file: SourceFile) -> SourceFiles {
 }
 
 /// The functions whose code a program has, and the index of the first instruction of each; `None` is a routine.
-fn owners<'db>(db: &'db dyn Db, func: Func<'db>, program: &Program) -> Vec<(u32, Option<Func<'db>>)> {
+fn owners<'db>(db: &'db dyn Db, func: Func, program: &Program) -> Vec<(u32, Option<Func>)> {
     let mut owners = vec![(0, Some(func))];
     for function in program.functions.iter().skip(1) {
         let owner = named_callee(db, func.file(db), &function.name);
@@ -141,7 +141,7 @@ fn owners<'db>(db: &'db dyn Db, func: Func<'db>, program: &Program) -> Vec<(u32,
 }
 
 /// The source lines of a program's instructions; an entry where the line changes.
-fn lines(db: &dyn Db, func: Func<'_>, program: &Program, files: &SourceFiles) -> Vec<Line> {
+fn lines(db: &dyn Db, func: Func, program: &Program, files: &SourceFiles) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let owners = owners(db, func, program);
     let ends = owners.iter().skip(1).map(|(start, _)| *start).chain([program.insts.len() as u32]);
@@ -160,7 +160,7 @@ fn lines(db: &dyn Db, func: Func<'_>, program: &Program, files: &SourceFiles) ->
 }
 
 /// The file and line of each statement of a function that has a `.loc` in front.
-fn lines_of_nodes(db: &dyn Db, func: Func<'_>, files: &SourceFiles) -> FxHashMap<u32, (u32, u32)> {
+fn lines_of_nodes(db: &dyn Db, func: Func, files: &SourceFiles) -> FxHashMap<u32, (u32, u32)> {
     let mut of_nodes = FxHashMap::default();
     let mut current = None;
     for statement in ast(db, func).body.iter().flatten() {

@@ -1,5 +1,6 @@
 //! The database: salsa's storage and, for tests, a log of the queries that ran.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use salsa::{Event, EventKind};
@@ -31,6 +32,12 @@ impl Default for Database {
             }
         };
         Database { storage: salsa::Storage::new(Some(Box::new(callback))), log }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
     }
 }
 

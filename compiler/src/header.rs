@@ -17,7 +17,7 @@ use ptxc_syntax::{Name, Parsed, Span, parse_item};
 
 use crate::db::Db;
 use crate::input::SourceFile;
-use crate::items::{items, plain_offsets};
+use crate::items::{items, places};
 use crate::module::header;
 use crate::output::syntax_error;
 use crate::render::Located;
@@ -34,7 +34,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
             found.push(missing(name));
         }
     }
-    let offsets = plain_offsets(db, file);
+    let offsets = &places(db, file).others;
     let first =
         offsets.first().copied().into_iter().chain(items.functions.first().map(|func| func.offset(db)));
     let first = first.min();

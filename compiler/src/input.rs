@@ -2,18 +2,78 @@
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
+use std::sync::{Arc, OnceLock};
+
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
+use ptxc_syntax::items::{ItemKind, ItemText, split};
 
-/// A PTX file.
-#[salsa::input(debug)]
+use crate::db::Db;
+use crate::items::{Func, Items, Places, PlainItem};
+
+/// A PTX file. [`File`](crate::File) is one that can be edited.
+#[salsa::input(constructor = unread, debug)]
 pub struct SourceFile {
     /// Its name in diagnostics.
     #[returns(ref)]
     pub path: String,
+    /// What is in it: set once, as soon as there are functions that know the file.
+    #[returns(ref)]
+    known: OnceLock<Contents>,
+}
+
+/// What is in a file.
+#[salsa::input(debug)]
+pub struct Contents {
     /// Its text.
     #[returns(ref)]
     pub text: String,
+    /// Its items.
+    #[returns(ref)]
+    pub items: Items,
+    /// Where they begin.
+    #[returns(ref)]
+    pub places: Places,
+}
+
+impl SourceFile {
+    /// A file with a text.
+    pub fn new(db: &dyn Db, path: String, text: String) -> SourceFile {
+        let items = split(&text);
+        SourceFile::of_items(db, path, text, &items)
+    }
+
+    /// A file with a text whose items are known.
+    pub(crate) fn of_items(db: &dyn Db, path: String, text: String, list: &[ItemText]) -> SourceFile {
+        let file = SourceFile::unread(db, path, OnceLock::new());
+        let mut items = Items::default();
+        for item in list {
+            let own = &text[item.span.range()];
+            match item.kind {
+                ItemKind::Entry | ItemKind::Func => {
+                    let name = item.names.first().cloned().unwrap_or_default();
+                    let code: Arc<str> = own.into();
+                    let index = items.functions.len() as u32;
+                    let func = Func::new(db, file, item.kind, name, code.clone(), code, item.has_body, index);
+                    items.functions.push(func);
+                }
+                kind => items.others.push(PlainItem { kind, text: own.to_string() }),
+            }
+        }
+        let contents = Contents::new(db, text, items, Places::of(list));
+        file.known(db).get_or_init(|| contents);
+        file
+    }
+
+    /// What is in it.
+    pub(crate) fn contents(self, db: &dyn Db) -> Contents {
+        *self.known(db).get_or_init(|| Contents::new(db, String::new(), Items::default(), Places::default()))
+    }
+
+    /// Its text.
+    pub fn text(self, db: &dyn Db) -> &str {
+        self.contents(db).text(db)
+    }
 }
 
 /// The options that decide what code comes out. Each is a field of its own, so that a stage runs again

@@ -1,20 +1,21 @@
-//! The items of a file, and the queries that keep an edit in one of them from the others.
+//! The items of a file, each an input of its own, which keeps an edit in one of them from the others.
 //!
-//! A [`Func`] is identified by file, kind, name and, for repeated names, its ordinal. Its text and its
-//! offset are separate fields: what only reads the text does not run again when the function moves.
+//! A function's text, its place and its tokens are separate fields: what reads the tokens does not run again when
+//! the function moves or when a comment in it changes.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
+use std::sync::Arc;
+
 use ptxc_syntax::Name;
-use ptxc_syntax::items::{ItemKind, split};
-use rustc_hash::FxHashMap;
+use ptxc_syntax::items::{ItemKind, ItemText};
 
 use crate::db::Db;
 use crate::input::SourceFile;
 
 /// A function of a file, defined or declared.
-#[salsa::tracked(debug)]
-pub struct Func<'db> {
+#[salsa::input(debug)]
+pub struct Func {
     /// The file.
     #[returns(copy)]
     pub file: SourceFile,
@@ -24,81 +25,76 @@ pub struct Func<'db> {
     /// The name; empty if the text has none.
     #[returns(ref)]
     pub name: Name,
-    /// How many functions of that kind and name precede it.
-    #[returns(copy)]
-    pub ordinal: u32,
     /// Its text.
-    #[tracked]
     #[returns(ref)]
-    pub text: String,
-    /// The offset of the text in the file, in bytes.
-    #[tracked]
-    #[returns(copy)]
-    pub offset: u32,
+    pub text: Arc<str>,
+    /// Its text when a token of it last changed: the same but for spaces, line breaks and comments. The same
+    /// allocation as `text` if nothing of these changed since.
+    #[returns(ref)]
+    pub code: Arc<str>,
     /// Whether it has a body.
-    #[tracked]
     #[returns(copy)]
     pub has_body: bool,
+    /// Its place among the functions of the file.
+    #[returns(copy)]
+    pub index: u32,
+}
+
+impl Func {
+    /// The offset of its text in the file, in bytes. What asks for it runs again after every edit in front of it;
+    /// only diagnostics do.
+    pub fn offset(self, db: &dyn Db) -> u32 {
+        places(db, self.file(db)).functions.get(self.index(db) as usize).copied().unwrap_or(0)
+    }
 }
 
 /// An item that is no function, without its place.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, salsa::SalsaValue)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlainItem {
     /// What it is.
-    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
     pub kind: ItemKind,
     /// Its text.
     pub text: String,
 }
 
 /// The items of a file, in order.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, salsa::SalsaValue)]
-pub struct Items<'db> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Items {
     /// The functions.
-    pub functions: Vec<Func<'db>>,
+    pub functions: Vec<Func>,
     /// Everything else.
     pub others: Vec<PlainItem>,
 }
 
-/// Splits a file into its items.
-#[salsa::tracked(returns(ref))]
-pub fn items<'db>(db: &'db dyn Db, file: SourceFile) -> Items<'db> {
-    let text = file.text(db);
-    let mut result = Items { functions: Vec::new(), others: Vec::new() };
-    let mut seen: FxHashMap<(ItemKind, Name), u32> = FxHashMap::default();
-    for item in split(text) {
-        let own = text[item.span.range()].to_string();
-        match item.kind {
-            ItemKind::Entry | ItemKind::Func => {
-                let name = item.names.first().cloned().unwrap_or_default();
-                let count = seen.entry((item.kind, name.clone())).or_insert(0);
-                let ordinal = *count;
-                *count += 1;
-                let offset = item.span.start;
-                result.functions.push(Func::new(
-                    db,
-                    file,
-                    item.kind,
-                    name,
-                    ordinal,
-                    own,
-                    offset,
-                    item.has_body,
-                ));
-            }
-            kind => result.others.push(PlainItem { kind, text: own }),
-        }
-    }
-    result
+/// Where the items of a file begin, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The functions.
+    pub functions: Vec<u32>,
+    /// Everything else, in the order of [`Items::others`].
+    pub others: Vec<u32>,
 }
 
-/// The offsets of the items that are no functions, in the order of [`Items::others`], in bytes. Only
-/// diagnostics read them.
-#[salsa::tracked(returns(ref))]
-pub fn plain_offsets(db: &dyn Db, file: SourceFile) -> Vec<u32> {
-    let items = split(file.text(db)).into_iter();
-    items
-        .filter(|item| !matches!(item.kind, ItemKind::Entry | ItemKind::Func))
-        .map(|item| item.span.start)
-        .collect()
+impl Places {
+    /// Where the items of a list begin.
+    pub(crate) fn of(list: &[ItemText]) -> Places {
+        let mut places = Places::default();
+        for item in list {
+            match item.kind {
+                ItemKind::Entry | ItemKind::Func => places.functions.push(item.span.start),
+                _ => places.others.push(item.span.start),
+            }
+        }
+        places
+    }
+}
+
+/// The items of a file.
+pub fn items(db: &dyn Db, file: SourceFile) -> &Items {
+    file.contents(db).items(db)
+}
+
+/// Where the items of a file begin. Only diagnostics ask.
+pub(crate) fn places(db: &dyn Db, file: SourceFile) -> &Places {
+    file.contents(db).places(db)
 }

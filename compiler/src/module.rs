@@ -117,7 +117,7 @@ pub fn signature<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) 
     let name = aliases(db, file).get(name).unwrap_or(name);
     let position = *function_index(db, file).get(name)?;
     let func = items(db, file).functions.get(position)?;
-    Some(env::signature(&parse_signature(func.text(db)).value))
+    Some(env::signature(&parse_signature(func.code(db)).value))
 }
 
 /// For each function name the first definition of that name: by index into the items' functions.
@@ -134,32 +134,40 @@ fn definition_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
 
 /// The function of that name, if the file defines one.
 #[salsa::tracked(returns(copy))]
-pub fn definition<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Func<'db>> {
+pub fn definition<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Func> {
     let position = *definition_index(db, file).get(name.name(db))?;
     items(db, file).functions.get(position).copied()
 }
 
-/// A function parsed: tree, spans relative to its text, errors.
-#[salsa::tracked(returns(ref))]
-pub fn parsed<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Parsed<Function>> {
-    Arc::new(parse_function(func.text(db)))
+/// A function parsed from its [`code`](Func::code): the tree, the errors, and where things stand in that text.
+#[salsa::tracked(returns(ref), no_eq)]
+fn tree(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
+    Arc::new(parse_function(func.code(db)))
 }
 
-/// A function's tree without positions: equal as long as only spaces and comments change.
-#[salsa::tracked(returns(ref))]
-pub fn ast<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Function> {
-    Arc::new(parsed(db, func).value.clone())
+/// A function parsed: tree, spans relative to its text, errors. Only what says where something stands asks for it; it is
+/// the parser's work once more if spaces or comments have changed.
+#[salsa::tracked(returns(ref), no_eq)]
+pub fn parsed(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
+    match Arc::ptr_eq(func.text(db), func.code(db)) {
+        true => tree(db, func).clone(),
+        false => Arc::new(parse_function(func.text(db))),
+    }
+}
+
+/// A function's tree, which has no positions: the same as long as only spaces and comments change.
+pub fn ast(db: &dyn Db, func: Func) -> &Function {
+    &tree(db, func).value
 }
 
 /// Whether a function's text has syntax errors, so that its tree lacks statements.
-#[salsa::tracked(returns(copy))]
-pub fn is_damaged<'db>(db: &'db dyn Db, func: Func<'db>) -> bool {
-    !parsed(db, func).errors.is_empty()
+pub fn is_damaged(db: &dyn Db, func: Func) -> bool {
+    !tree(db, func).errors.is_empty()
 }
 
 /// The names that a function mentions and that its own declarations may not explain, sorted.
 #[salsa::tracked(returns(ref))]
-fn mentioned<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Name> {
+fn mentioned<'db>(db: &'db dyn Db, func: Func) -> Vec<Name> {
     let mut names: Vec<Name> = Vec::new();
     let body = ast(db, func).body.as_deref().unwrap_or(&[]);
     for statement in body {
@@ -251,7 +259,7 @@ fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
 
 /// What a function sees of its module.
 #[salsa::tracked(returns(ref))]
-pub fn environment<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<ModuleEnv> {
+pub fn environment<'db>(db: &'db dyn Db, func: Func) -> Arc<ModuleEnv> {
     let file = func.file(db);
     let header = header(db, file);
     let mut env = ModuleEnv {

@@ -18,8 +18,8 @@ use rustc_hash::FxHashSet;
 use crate::callees::{device_callees, device_code};
 use crate::db::{Database, Db};
 use crate::input::{Options, SourceFile};
-use crate::items::{Func, items, plain_offsets};
-use crate::module::{ast, header, parsed};
+use crate::items::{Func, items, places};
+use crate::module::{ast, header, is_damaged, parsed};
 use crate::render::Located;
 use crate::stages::{
     arch, arch_of_target, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa,
@@ -32,18 +32,45 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
     let mut found = ssa_findings(db, file, options);
     found.extend(unsupported_target(db, file, options));
     found.extend(lonely_function(db, file));
-    let called: FxHashSet<Func<'_>> =
+    let called: FxHashSet<Func> =
         defined_kernels(db, file).flat_map(|kernel| device_callees(db, kernel)).copied().collect();
     for &func in &items(db, file).functions {
-        if func.kind(db) == ItemKind::Func && !called.contains(&func) {
-            continue;
+        if func.kind(db) != ItemKind::Func || called.contains(&func) {
+            found.extend(lowering_findings(db, func, options));
         }
-        let unsuited = unsuited_nodes(db, func, options);
-        let stages = [&mir(db, func, options).diagnostics, &code(db, func, options).diagnostics];
-        let stages = stages.into_iter().flatten().filter(|finding| !unsuited.contains(&finding.primary.node));
-        found.extend(stages.map(|diagnostic| locate(db, func, diagnostic)));
     }
     sort(found)
+}
+
+/// Every finding in a file that is in none of its functions, or in how they agree.
+pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
+    let mut found = findings_between_functions(db, file);
+    found.extend(unsupported_target(db, file, options));
+    found.extend(lonely_function(db, file));
+    sort(found)
+}
+
+/// Every finding in a function, and in the device functions that it calls.
+pub(crate) fn function_findings(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
+    let mut found = text_findings(db, func);
+    found.extend(ssa_findings_in(db, func, options));
+    if func.kind(db) != ItemKind::Func {
+        found.extend(lowering_findings(db, func, options));
+        let callees = device_callees(db, func).iter();
+        found.extend(callees.flat_map(|&callee| lowering_findings(db, callee, options)));
+    }
+    found
+}
+
+/// What keeps the SSA of a function from becoming code.
+fn lowering_findings(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
+    let stages = [&mir(db, func, options).diagnostics, &code(db, func, options).diagnostics];
+    if stages.iter().all(|stage| stage.is_empty()) {
+        return Vec::new();
+    }
+    let unsuited = unsuited_nodes(db, func, options);
+    let stages = stages.into_iter().flatten().filter(|finding| !unsuited.contains(&finding.primary.node));
+    stages.map(|diagnostic| locate(db, func, diagnostic)).collect()
 }
 
 /// The finding that a file has device functions only: nothing of it would be written.
@@ -62,31 +89,37 @@ pub fn ssa_diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<L
 }
 
 /// The nodes of which it is said that the architecture lacks what they need.
-fn unsuited_nodes(db: &dyn Db, func: Func<'_>, options: Options) -> FxHashSet<NodeId> {
+fn unsuited_nodes(db: &dyn Db, func: Func, options: Options) -> FxHashSet<NodeId> {
     unsuited(db, func, options).iter().map(|finding| finding.primary.node).collect()
 }
 
 fn ssa_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = findings(db, file);
     for &func in &items(db, file).functions {
-        // Also where the function has no SSA for another reason. What the architecture lacks is not said to
-        // be unsupported as well.
-        let nodes = unsuited_nodes(db, func, options);
-        let unsuited = unsuited(db, func, options);
-        found.extend(unsuited.iter().map(|diagnostic| locate(db, func, diagnostic)));
-        let stages = [
-            flow_warnings(db, func),
-            &built(db, func).diagnostics,
-            barrier_warnings(db, func),
-            &ssa(db, func, options).diagnostics,
-        ];
-        for stage in stages {
-            let stage = stage.iter().filter(|finding| !nodes.contains(&finding.primary.node));
-            found.extend(stage.map(|diagnostic| locate(db, func, diagnostic)));
-        }
-        if !options.strict(db) {
-            found.extend(split_findings(db, func, arch(db, file, options)));
-        }
+        found.extend(ssa_findings_in(db, func, options));
+    }
+    found
+}
+
+/// The findings about a function beyond its text, up to its SSA.
+fn ssa_findings_in(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
+    // Also where the function has no SSA for another reason. What the architecture lacks is not said to
+    // be unsupported as well.
+    let unsuited = unsuited(db, func, options);
+    let nodes: FxHashSet<NodeId> = unsuited.iter().map(|finding| finding.primary.node).collect();
+    let mut found: Vec<Located> = unsuited.iter().map(|diagnostic| locate(db, func, diagnostic)).collect();
+    let stages = [
+        flow_warnings(db, func),
+        &built(db, func).diagnostics,
+        barrier_warnings(db, func),
+        &ssa(db, func, options).diagnostics,
+    ];
+    for stage in stages {
+        let stage = stage.iter().filter(|finding| !nodes.contains(&finding.primary.node));
+        found.extend(stage.map(|diagnostic| locate(db, func, diagnostic)));
+    }
+    if !options.strict(db) {
+        found.extend(split_findings(db, func, arch(db, func.file(db), options)));
     }
     found
 }
@@ -94,14 +127,14 @@ fn ssa_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located>
 /// What is split for an architecture in a function that is PTX for a newer one.
 pub fn split_findings<'db>(
     db: &'db dyn Db,
-    func: Func<'db>,
+    func: Func,
     arch: Arch,
 ) -> impl Iterator<Item = Located> + use<'db> {
     splits(db, func, arch).iter().map(move |note| locate(db, func, note))
 }
 
 /// The kernels of a file that have a body, in order.
-fn defined_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Func<'db>> {
+fn defined_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Func> {
     let functions = items(db, file).functions.iter().copied();
     functions.filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))
 }
@@ -114,7 +147,7 @@ pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Op
         return None;
     }
     let position = items(db, file).others.iter().position(|item| item.kind == ItemKind::Target)?;
-    let start = *plain_offsets(db, file).get(position)?;
+    let start = *places(db, file).others.get(position)?;
     let length = items(db, file).others[position].text.len() as u32;
     Some(Located {
         code: UNSUPPORTED_ARCH.to_string(),
@@ -158,30 +191,46 @@ pub fn check(
     sort(found)
 }
 
-fn sort(mut found: Vec<Located>) -> Vec<Located> {
+pub(crate) fn sort(mut found: Vec<Located>) -> Vec<Located> {
     found.sort_by(|a, b| (a.primary.0, &a.code, &a.message).cmp(&(b.primary.0, &b.code, &b.message)));
     found.dedup();
     found
 }
 
 fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
-    let mut found = crate::header::findings(db, file);
-    let mut defined: IndexMap<&Name, Func<'_>> = IndexMap::new();
+    let mut found = findings_between_functions(db, file);
     for &func in &items(db, file).functions {
-        let parsed = parsed(db, func);
-        if func.has_body(db) {
-            match defined.entry(func.name(db)) {
-                Entry::Vacant(place) => drop(place.insert(func)),
-                Entry::Occupied(first) => found.push(defined_twice(db, func, *first.get())),
-            }
-        }
-        found.extend(parsed.errors.iter().map(|error| syntax_error(error, func.offset(db))));
-        found.extend(checked(db, func).iter().map(|diagnostic| locate(db, func, diagnostic)));
+        found.extend(text_findings(db, func));
     }
     found
 }
 
-fn defined_twice(db: &dyn Db, func: Func<'_>, first: Func<'_>) -> Located {
+/// What can be said of a function's text.
+fn text_findings(db: &dyn Db, func: Func) -> Vec<Located> {
+    let mut found = Vec::new();
+    if is_damaged(db, func) {
+        let errors = &parsed(db, func).errors;
+        found.extend(errors.iter().map(|error| syntax_error(error, func.offset(db))));
+    }
+    found.extend(checked(db, func).iter().map(|diagnostic| locate(db, func, diagnostic)));
+    found
+}
+
+/// What can be said of the text outside of functions, and of functions with the same name.
+fn findings_between_functions(db: &dyn Db, file: SourceFile) -> Vec<Located> {
+    let mut found = crate::header::findings(db, file);
+    let items = items(db, file);
+    let mut defined: IndexMap<&Name, Func> = IndexMap::new();
+    for &func in items.functions.iter().filter(|func| func.has_body(db)) {
+        match defined.entry(func.name(db)) {
+            Entry::Vacant(place) => drop(place.insert(func)),
+            Entry::Occupied(first) => found.push(defined_twice(db, func, *first.get())),
+        }
+    }
+    found
+}
+
+fn defined_twice(db: &dyn Db, func: Func, first: Func) -> Located {
     let name_of = |func| {
         let parsed = parsed(db, func);
         parsed.spans.get(parsed.value.name.id).shifted(func.offset(db))
@@ -212,7 +261,7 @@ pub(crate) fn syntax_error(error: &SyntaxError, offset: u32) -> Located {
 }
 
 /// Gives a diagnostic of a function its place in the file.
-pub fn locate(db: &dyn Db, func: Func<'_>, diagnostic: &Diagnostic) -> Located {
+pub fn locate(db: &dyn Db, func: Func, diagnostic: &Diagnostic) -> Located {
     let parsed = parsed(db, func);
     let offset = func.offset(db);
     let span = |node: NodeId| -> Span { parsed.spans.get(node).shifted(offset) };
@@ -233,7 +282,7 @@ pub fn kernels<'db>(
     db: &'db dyn Db,
     file: SourceFile,
     options: Options,
-) -> Vec<(Func<'db>, Option<&'db FuncCode>)> {
+) -> Vec<(Func, Option<&'db FuncCode>)> {
     defined_kernels(db, file).map(|func| (func, code(db, func, options).value.as_ref())).collect()
 }
 

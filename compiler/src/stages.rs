@@ -70,7 +70,7 @@ pub fn accelerated(db: &dyn Db, file: SourceFile, options: Options) -> bool {
 
 /// What in a function needs a newer architecture than the one that the options name, or, where they are strict, a
 /// newer target than the file's.
-pub fn unsuited(db: &dyn Db, func: Func<'_>, options: Options) -> Vec<Diagnostic> {
+pub fn unsuited(db: &dyn Db, func: Func, options: Options) -> Vec<Diagnostic> {
     // An architecture has the features of its own that `.target sm_90a` gives access to.
     let target = |arch: Arch| PtxTarget { number: arch.number(), kind: TargetKind::Specific };
     let strictness = if options.strict(db) { Strictness::Strict } else { Strictness::Splits };
@@ -79,12 +79,7 @@ pub fn unsuited(db: &dyn Db, func: Func<'_>, options: Options) -> Vec<Diagnostic
 
 /// What in a function needs more than a target that is older than the file's own; what needs more than that
 /// one is the checker's business, but for what it lets pass where nobody is strict.
-pub fn beyond(
-    db: &dyn Db,
-    func: Func<'_>,
-    target: Option<PtxTarget>,
-    strictness: Strictness,
-) -> Vec<Diagnostic> {
+pub fn beyond(db: &dyn Db, func: Func, target: Option<PtxTarget>, strictness: Strictness) -> Vec<Diagnostic> {
     if is_damaged(db, func) {
         return Vec::new();
     }
@@ -103,7 +98,7 @@ pub fn beyond(
 
 /// What is split for an architecture in a function, and into what.
 #[salsa::tracked(returns(ref))]
-pub fn splits<'db>(db: &'db dyn Db, func: Func<'db>, arch: Arch) -> Vec<Diagnostic> {
+pub fn splits<'db>(db: &'db dyn Db, func: Func, arch: Arch) -> Vec<Diagnostic> {
     match &built(db, func).value {
         Some(built) => split_notes(built, ast(db, func), environment(db, func), arch),
         None => Vec::new(),
@@ -112,18 +107,18 @@ pub fn splits<'db>(db: &'db dyn Db, func: Func<'db>, arch: Arch) -> Vec<Diagnost
 
 /// The warnings about the CTA barriers of a function.
 #[salsa::tracked(returns(ref))]
-pub fn barrier_warnings<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
+pub fn barrier_warnings<'db>(db: &'db dyn Db, func: Func) -> Vec<Diagnostic> {
     built(db, func).value.as_ref().map_or_else(Vec::new, barriers::warnings)
 }
 
 /// The warnings about the ways through a function: what nothing writes before it is read, what nothing leads to.
 #[salsa::tracked(returns(ref))]
-pub fn flow_warnings<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
+pub fn flow_warnings<'db>(db: &'db dyn Db, func: Func) -> Vec<Diagnostic> {
     if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func)) }
 }
 
 /// Whether a function's text has errors, so that nothing is to be made of it.
-fn has_errors<'db>(db: &'db dyn Db, func: Func<'db>) -> bool {
+fn has_errors<'db>(db: &'db dyn Db, func: Func) -> bool {
     is_damaged(db, func) || checked(db, func).iter().any(|finding| finding.severity == Severity::Error)
 }
 
@@ -132,7 +127,7 @@ const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYM
 
 /// The findings of the checker in a function.
 #[salsa::tracked(returns(ref))]
-pub fn checked<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
+pub fn checked<'db>(db: &'db dyn Db, func: Func) -> Vec<Diagnostic> {
     let mut found = check::check_function(ast(db, func), environment(db, func));
     if is_damaged(db, func) {
         // Declarations may be among the statements that the parser had to leave out.
@@ -143,7 +138,7 @@ pub fn checked<'db>(db: &'db dyn Db, func: Func<'db>) -> Vec<Diagnostic> {
 
 /// The SSA form as the program was written.
 #[salsa::tracked(returns(ref))]
-pub fn built<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Stage<ir::Function>> {
+pub fn built<'db>(db: &'db dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if has_errors(db, func) || !func.has_body(db) {
         return Stage::nothing();
     }
@@ -155,7 +150,7 @@ pub fn built<'db>(db: &'db dyn Db, func: Func<'db>) -> Arc<Stage<ir::Function>> 
 }
 
 /// The calls of functions that neither the module nor the driver defines.
-fn undefined_callees(db: &dyn Db, func: Func<'_>, function: &ir::Function) -> Vec<Diagnostic> {
+fn undefined_callees(db: &dyn Db, func: Func, function: &ir::Function) -> Vec<Diagnostic> {
     let mut missing = Vec::new();
     for (number, callee) in function.callees.iter() {
         let is_known = callee.kind != ir::CalleeKind::Device
@@ -177,7 +172,7 @@ fn undefined_callees(db: &dyn Db, func: Func<'_>, function: &ir::Function) -> Ve
 
 /// The simplified SSA form.
 #[salsa::tracked(returns(ref))]
-pub fn ssa<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<ir::Function>> {
+pub fn ssa<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>> {
     match &built(db, func).value {
         Some(built) => {
             let unsuited = unsuited(db, func, options);
@@ -194,7 +189,7 @@ pub fn ssa<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
 
 /// Machine IR over virtual registers.
 #[salsa::tracked(returns(ref))]
-pub fn mir<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<Mir<VReg>>> {
+pub fn mir<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
     match &ssa(db, func, options).value {
         Some(ssa) => {
             let arch = arch(db, func.file(db), options);
@@ -206,7 +201,7 @@ pub fn mir<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage
 }
 
 /// What decides a function's code beyond its machine IR.
-pub(crate) fn settings(db: &dyn Db, func: Func<'_>, options: Options, max_regs: u32) -> CodeSettings {
+pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> CodeSettings {
     CodeSettings {
         arch: arch(db, func.file(db), options),
         accelerated: accelerated(db, func.file(db), options),
@@ -220,7 +215,7 @@ pub(crate) fn settings(db: &dyn Db, func: Func<'_>, options: Options, max_regs: 
 /// The finished code of a kernel: allocated, scheduled, with control codes, and with what it calls. A device function
 /// has none of its own, but [`device_code`](crate::callees::device_code).
 #[salsa::tracked(returns(ref))]
-pub fn code<'db>(db: &'db dyn Db, func: Func<'db>, options: Options) -> Arc<Stage<FuncCode>> {
+pub fn code<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     if func.kind(db) == ItemKind::Func {
         return Stage::nothing();
     }

@@ -211,11 +211,11 @@ fn wanted_kernels<'db>(
     file: SourceFile,
     options: Options,
     args: &LowerArgs,
-) -> impl Iterator<Item = (Func<'db>, Option<&'db FuncCode>)> {
+) -> impl Iterator<Item = (Func, Option<&'db FuncCode>)> {
     kernels(db, file, options).into_iter().filter(|(func, _)| wanted(db, *func, args))
 }
 
-fn wanted(db: &Database, func: Func<'_>, args: &LowerArgs) -> bool {
+fn wanted(db: &Database, func: Func, args: &LowerArgs) -> bool {
     args.kernel.is_empty() || args.kernel.iter().any(|name| func.name(db) == name.as_str())
 }
 
@@ -255,7 +255,7 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs, 
     let mut parts = Vec::new();
     let kernels: Vec<_> = wanted_kernels(db, file, options, args).collect();
     // The kernels and what they call, in the order of the file.
-    let mut named: FxHashSet<Func<'_>> = kernels.iter().map(|&(func, _)| func).collect();
+    let mut named: FxHashSet<Func> = kernels.iter().map(|&(func, _)| func).collect();
     named.extend(kernels.iter().flat_map(|&(func, _)| device_callees(db, func)).copied());
     let functions = || items(db, file).functions.iter().copied().filter(|func| named.contains(func));
     for emit in emits {
@@ -388,7 +388,7 @@ fn watched(
 /// All passes of a function; `None` if its text is damaged, which is reported elsewhere.
 fn passes(
     db: &Database,
-    func: Func<'_>,
+    func: Func,
     options: Options,
     watcher: &mut Watcher<'_>,
 ) -> Result<Option<pipeline::FuncCode>, Halt> {

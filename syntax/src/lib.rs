@@ -34,6 +34,7 @@
 //! | split a file into items, without parsing | [`items::split`] | kinds, names, byte ranges |
 //! | parse one item | [`parse_item`], [`parse_function`], [`parse_signature`] | a tree, its spans, errors |
 //! | parse a file | [`parse_module`] | all items |
+//! | compare texts as a parser sees them | [`same_but_layout`] | whether an edit means anything |
 //! | evaluate a constant expression | [`ast::Expr::evaluate`](const_eval) | a [`const_eval::Constant`] |
 //! | print | [`print_module`], [`print_function`], `Display` of every part | canonical text |
 //!
@@ -45,6 +46,7 @@
 //! statements, and expressions have a limited height. A file of 20 MB takes less than a second.
 
 mod error;
+mod layout;
 mod lexer;
 mod name;
 mod parser;
@@ -57,6 +59,7 @@ pub mod const_eval;
 pub mod items;
 
 pub use error::{Parsed, SyntaxError};
+pub use layout::same_but_layout;
 pub use name::Name;
 pub use parser::{parse_function, parse_item, parse_module, parse_signature};
 pub use print::{print_function, print_module};

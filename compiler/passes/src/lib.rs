@@ -4,6 +4,7 @@
 //! the incremental database nor files.
 
 pub mod diagnostic;
+pub mod interrupt;
 
 pub mod check;
 pub mod flow;

@@ -9,7 +9,7 @@
 //! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, link, hazard-check | machine IR → program |
 //!
 //! An [`Observer`] sees the code before and after every pass; it is how the driver prints, times and
-//! stops. In debug builds every pass is followed by the verifier of its form; the allocation checker, the
+//! stops; work that nobody wants any more [unwinds](interrupt). In debug builds every pass is followed by the verifier of its form; the allocation checker, the
 //! check that the architecture has every instruction, and the hazard check run in all builds, since wrong code
 //! must never be written.
 
@@ -32,8 +32,8 @@ use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
 use crate::{
-    allocate, build_ssa, combine, converge, frequency, gather, layout, legalize, mir, runtime, schedule,
-    select,
+    allocate, build_ssa, combine, converge, frequency, gather, interrupt, layout, legalize, mir, runtime,
+    schedule, select,
 };
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
@@ -178,6 +178,7 @@ fn not_there(mir: &Mir<VReg>, arch: Arch) -> Halt {
 }
 
 fn go_on(observer: &mut dyn Observer, pass: &'static str, code: &dyn fmt::Display) -> Result<(), Halt> {
+    interrupt::poll();
     if observer.after(pass, code) { Ok(()) } else { Err(Vec::new()) }
 }
 

@@ -1,0 +1,77 @@
+//! Giving up on work whose result nobody wants any more.
+//!
+//! A pass is a pure function that may take seconds for a large kernel. Its loops [`poll`] a flag that belongs to the
+//! thread's current work; once somebody has set it, the pass unwinds, as salsa's queries do when their inputs change, and
+//! [`run`] reports that. Without a flag, polling costs a nanosecond and does nothing.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicBool, Ordering};
+//! use ptxc_passes::interrupt::{Interrupted, poll, run};
+//!
+//! let flag = Arc::new(AtomicBool::new(false));
+//! assert_eq!(run(&flag, || { poll(); 7 }), Ok(7));
+//! flag.store(true, Ordering::Relaxed);
+//! assert_eq!(run(&flag, || { poll(); 7 }), Err(Interrupted));
+//! ```
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local! {
+    static FLAG: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Somebody set the flag before the work was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// Unwinds to [`run`] if the flag of this thread's work is set.
+#[inline]
+pub fn poll() {
+    let is_set = FLAG.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)));
+    if is_set {
+        // No panic hook runs: this is no error.
+        resume_unwind(Box::new(Interrupted));
+    }
+}
+
+/// Does work that ends early once `flag` is set, and which may be within other such work.
+///
+/// # Errors
+/// [`Interrupted`] if it did. What else unwinds goes on to do so.
+pub fn run<R>(flag: &Arc<AtomicBool>, work: impl FnOnce() -> R) -> Result<R, Interrupted> {
+    let outer = FLAG.replace(Some(flag.clone()));
+    // What the work left half done is dropped with it.
+    let result = catch_unwind(AssertUnwindSafe(work));
+    FLAG.set(outer);
+    result.map_err(|payload| match payload.downcast::<Interrupted>() {
+        Ok(interrupted) => *interrupted,
+        Err(payload) => resume_unwind(payload),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_ends_where_it_polls_and_the_outer_flag_is_back_afterwards() {
+        let (outer, inner) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        let mut reached = 0;
+        let result = run(&outer, || {
+            let inside = run(&inner, || {
+                reached = 1;
+                poll();
+                reached = 2;
+            });
+            assert_eq!(inside, Err(Interrupted));
+            poll();
+            reached += 10;
+        });
+        assert_eq!((result, reached), (Ok(()), 11));
+        poll();
+    }
+}

@@ -1,0 +1,274 @@
+//! A file that is edited.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ptxc_syntax::items::{ItemKind, ItemText, split};
+use ptxc_syntax::{Name, same_but_layout};
+use rustc_hash::{FxHashMap, FxHashSet};
+use salsa::Setter;
+
+use crate::db::Database;
+use crate::input::SourceFile;
+use crate::items::{Func, Places, PlainItem, items};
+
+/// A PTX file and the items of its text, which an edit changes no more than it must.
+///
+/// After an edit the text is split again, which takes about half a nanosecond a byte. Items in front of the edit and
+/// behind it keep their identity, and so do functions inside of it that have the same kind and name as before. Where only
+/// spaces and comments changed, nothing is parsed.
+///
+/// ```
+/// use ptxc_compiler::{Database, File};
+///
+/// let mut db = Database::default();
+/// let mut file = File::new(&db, "k.ptx", ".version 9.0\n.target sm_90\n.entry k() { ret; }\n");
+/// let at = file.source().text(&db).find("ret").unwrap();
+/// let change = file.edit(&mut db, at..at, "bar.sync 0; ");
+/// assert_eq!(change.kernels.len(), 1);
+/// assert!(!change.all);
+/// ```
+#[derive(Debug)]
+pub struct File {
+    source: SourceFile,
+    /// The items of the text, functions and others.
+    list: Vec<ItemText>,
+    /// Functions that are gone, to be used again: the database never forgets an input.
+    spare: Vec<Func>,
+}
+
+/// What an edit changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The kernels with other tokens than before. Nothing else depends on what is in them.
+    pub kernels: Vec<Func>,
+    /// Whether more than these changed, so that every function may depend on it: a device function, a variable, the
+    /// header, a kernel's parameters, what functions there are.
+    pub all: bool,
+}
+
+impl Change {
+    /// Whether nothing but spaces, comments and places changed.
+    pub fn is_layout(&self) -> bool {
+        self.kernels.is_empty() && !self.all
+    }
+
+    /// Adds what a later edit changed.
+    pub(crate) fn and(&mut self, later: Change) {
+        self.all |= later.all;
+        self.kernels.extend(later.kernels);
+    }
+}
+
+impl File {
+    /// A file with a text; the path is its name in diagnostics.
+    pub fn new(db: &Database, path: impl Into<String>, text: impl Into<String>) -> File {
+        let text = text.into();
+        let list = split(&text);
+        let source = SourceFile::of_items(db, path.into(), text, &list);
+        File { source, list, spare: Vec::new() }
+    }
+
+    /// What the queries know it by.
+    pub fn source(&self) -> SourceFile {
+        self.source
+    }
+
+    /// Replaces some bytes of the text. Waits until nobody else works with the database, whose queries on other threads it
+    /// stops.
+    ///
+    /// # Panics
+    /// If the range is not in the text or cuts a character.
+    pub fn edit(&mut self, db: &mut Database, range: Range<usize>, replacement: &str) -> Change {
+        let contents = self.source.contents(db);
+        let old_text = contents.text(db);
+        assert!(old_text.get(range.clone()).is_some(), "no range of characters in the text: {range:?}");
+        if old_text[range.clone()] == *replacement {
+            return Change::default();
+        }
+        let mut text = contents.set_text(db).to(String::new());
+        text.replace_range(range.clone(), replacement);
+        let list = split(&text);
+        let old = std::mem::replace(&mut self.list, list);
+        let (start, end) = (range.start as u32, range.end as u32);
+        let edit = Edit { start, end, shift: (replacement.len() as u32).wrapping_sub(end - start) };
+        let change = self.take_over(db, &old, &text, edit);
+        contents.set_text(db).to(text);
+        change
+    }
+
+    /// Gives the file another text: an [edit](Self::edit) of what is between the common start and the common end.
+    pub fn replace(&mut self, db: &mut Database, text: &str) -> Change {
+        let old = self.source.text(db);
+        let shorter = old.len().min(text.len());
+        let mut start = common(old.as_bytes().iter().zip(text.as_bytes()));
+        let ends = old.as_bytes()[start..].iter().rev().zip(text.as_bytes()[start..].iter().rev());
+        let mut end = common(ends.take(shorter - start));
+        while !text.is_char_boundary(start) || !old.is_char_boundary(start) {
+            start -= 1;
+        }
+        while !text.is_char_boundary(text.len() - end) || !old.is_char_boundary(old.len() - end) {
+            end -= 1;
+        }
+        self.edit(db, start..old.len() - end, &text[start..text.len() - end])
+    }
+
+    /// Brings the inputs in line with the new items.
+    fn take_over(&mut self, db: &mut Database, old: &[ItemText], text: &str, edit: Edit) -> Change {
+        // What touches the edit may reach into it.
+        let pairs = old.iter().zip(&self.list);
+        let head = pairs.take_while(|(old, new)| old.span.end < edit.start && same(old, new, 0)).count();
+        let pairs = old[head..].iter().rev().zip(self.list[head..].iter().rev());
+        let tail =
+            pairs.take_while(|(old, new)| old.span.start > edit.end && same(old, new, edit.shift)).count();
+        let old_middle = &old[head..old.len() - tail];
+        let new_middle = self.list[head..self.list.len() - tail].to_vec();
+
+        let items = items(db, self.source).clone();
+        let functions_in_front = old[..head].iter().filter(is_function).count();
+        let functions =
+            functions_in_front..functions_in_front + old_middle.iter().filter(is_function).count();
+        let others = head - functions.start..head - functions.start + old_middle.len() - functions.len();
+
+        let mut change = Change::default();
+        let middle =
+            self.functions_of(db, &items.functions[functions.clone()], &new_middle, text, &mut change);
+        let new_others = new_middle.iter().filter(|item| !is_function(item));
+        let new_others: Vec<PlainItem> = new_others
+            .map(|item| PlainItem { kind: item.kind, text: text[item.span.range()].to_string() })
+            .collect();
+        let contents = self.source.contents(db);
+        if items.functions[functions.clone()] != middle[..] || items.others[others.clone()] != new_others[..]
+        {
+            change.all = true;
+            let mut items = items;
+            items.functions.splice(functions.clone(), middle);
+            items.others.splice(others, new_others);
+            for (index, func) in items.functions.iter().enumerate().skip(functions.start) {
+                if func.index(db) != index as u32 {
+                    func.set_index(db).to(index as u32);
+                }
+            }
+            contents.set_items(db).to(items);
+        }
+        contents.set_places(db).to(Places::of(&self.list));
+        change
+    }
+
+    /// The functions of some items: of those that were there, the ones with the same kind and name; new ones for the rest.
+    fn functions_of(
+        &mut self,
+        db: &mut Database,
+        old: &[Func],
+        list: &[ItemText],
+        text: &str,
+        change: &mut Change,
+    ) -> Vec<Func> {
+        let mut known: FxHashMap<(ItemKind, Name), VecDeque<Func>> = FxHashMap::default();
+        for func in old {
+            known.entry((func.kind(db), func.name(db).clone())).or_default().push_back(*func);
+        }
+        let found: Vec<(&ItemText, Name, Option<Func>)> = list
+            .iter()
+            .filter(is_function)
+            .map(|item| {
+                let name = item.names.first().cloned().unwrap_or_default();
+                let func = known.get_mut(&(item.kind, name.clone())).and_then(VecDeque::pop_front);
+                (item, name, func)
+            })
+            .collect();
+        let taken: FxHashSet<Func> = found.iter().filter_map(|(_, _, func)| *func).collect();
+        for &func in old.iter().filter(|func| !taken.contains(func)) {
+            func.set_text(db).to("".into());
+            func.set_code(db).to("".into());
+            self.spare.push(func);
+        }
+        let mut functions = Vec::with_capacity(found.len());
+        for (item, name, func) in found {
+            let func = func.unwrap_or_else(|| {
+                let func = self.spare.pop().unwrap_or_else(|| self.blank(db));
+                func.set_kind(db).to(item.kind);
+                func.set_name(db).to(name);
+                func
+            });
+            change.add(func, item, update(db, func, item, text));
+            functions.push(func);
+        }
+        functions
+    }
+
+    /// A function without text.
+    fn blank(&self, db: &Database) -> Func {
+        let none: Arc<str> = "".into();
+        Func::new(db, self.source, ItemKind::Entry, Name::default(), none.clone(), none, false, u32::MAX)
+    }
+}
+
+/// Gives a function another text; whether its tokens changed, and whether others see what changed.
+fn update(db: &mut Database, func: Func, item: &ItemText, text: &str) -> Updated {
+    let new = &text[item.span.range()];
+    if **func.text(db) == *new {
+        return Updated::default();
+    }
+    let new: Arc<str> = new.into();
+    func.set_text(db).to(new.clone());
+    let code = func.code(db).clone();
+    if same_but_layout(&code, &new) {
+        return Updated::default();
+    }
+    func.set_code(db).to(new.clone());
+    if func.has_body(db) != item.has_body {
+        func.set_has_body(db).to(item.has_body);
+        return Updated { tokens: true, outside: true };
+    }
+    // What others see of a kernel is in front of its body.
+    let head = &new[..(item.head.end - item.head.start) as usize];
+    Updated { tokens: true, outside: item.kind != ItemKind::Entry || !same_head(&code, head) }
+}
+
+/// Where an edit was: old offsets, and how far what is behind it moved.
+#[derive(Clone, Copy)]
+struct Edit {
+    start: u32,
+    end: u32,
+    shift: u32,
+}
+
+/// What came of a function's new text.
+#[derive(Clone, Copy, Default)]
+struct Updated {
+    tokens: bool,
+    outside: bool,
+}
+
+impl Change {
+    fn add(&mut self, func: Func, item: &ItemText, updated: Updated) {
+        self.all |= updated.outside;
+        if updated.tokens && item.kind == ItemKind::Entry {
+            self.kernels.push(func);
+        }
+    }
+}
+
+fn is_function(item: &&ItemText) -> bool {
+    matches!(item.kind, ItemKind::Entry | ItemKind::Func)
+}
+
+/// Whether a function's text begins with a head, up to its layout.
+fn same_head(code: &str, head: &str) -> bool {
+    split(code).first().is_some_and(|old| same_but_layout(&code[old.head.range()], head))
+}
+
+/// Whether two items that no edit touches are the same text, which moved by a shift.
+fn same(old: &ItemText, new: &ItemText, shift: u32) -> bool {
+    old.span.start.wrapping_add(shift) == new.span.start
+        && old.span.end.wrapping_add(shift) == new.span.end
+        && old.kind == new.kind
+        && old.has_body == new.has_body
+}
+
+/// How many pairs from the start on are equal.
+fn common<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
+    pairs.take_while(|(one, other)| one == other).count()
+}

@@ -1,0 +1,269 @@
+//! A file under work: compiled, edited, compiled again.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ptxc_passes::interrupt::{self, Interrupted};
+use ptxc_passes::pipeline::FuncCode;
+use ptxc_sass::text::Style;
+use ptxc_syntax::items::ItemKind;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::db::Database;
+use crate::file::{Change, File};
+use crate::input::{Options, SourceFile};
+use crate::items::{Func, items};
+use crate::output::{function_findings, module_findings, program_text, sort, variables_text};
+use crate::render::Located;
+use crate::settings::Settings;
+use crate::stages::{Stage, code};
+
+/// A PTX file, how it is compiled, and what has come out of it.
+///
+/// [`edit`](Self::edit) the text as often as you like, then [`update`](Self::update): what is compiled again is what the edits
+/// reach. Where they stay within the bodies of kernels, the cost of an update does not depend on how many others there are.
+///
+/// ```
+/// use ptxc_compiler::{Session, Settings};
+///
+/// let text = ".version 9.0\n.target sm_90\n.entry a() { ret; }\n.entry b() { bar.sync 0; ret; }\n";
+/// let mut session = Session::new("k.ptx", text, Settings::default());
+/// assert_eq!(session.update()?.lowered, ["a", "b"]);
+///
+/// let at = session.text().find("bar.sync 0").unwrap();
+/// session.edit(at..at + 10, "bar.sync 1");
+/// assert_eq!(session.update()?.lowered, ["b"]);
+/// assert!(session.code("b").unwrap().program.insts.len() > 1);
+/// # Ok::<(), ptxc_compiler::Interrupted>(())
+/// ```
+#[derive(Debug)]
+pub struct Session {
+    db: Database,
+    file: File,
+    options: Options,
+    /// What came of the functions when they were last compiled.
+    known: FxHashMap<Func, Known>,
+    /// Findings outside of functions.
+    between: Vec<Located>,
+    stale: Change,
+    flag: Arc<AtomicBool>,
+}
+
+/// What came of a function.
+#[derive(Debug)]
+struct Known {
+    code: Arc<Stage<FuncCode>>,
+    /// Whether there is anything to say of it.
+    is_said: bool,
+}
+
+/// What an [update](Session::update) did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    /// The kernels that were compiled again, in the order of the file.
+    pub lowered: Vec<String>,
+    /// Those of them that have other code than before.
+    pub changed: Vec<String>,
+    /// How often each query ran; empty unless [asked for](Session::count_queries).
+    pub queries: BTreeMap<String, usize>,
+}
+
+/// Stops a session's update from another thread.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Lets the update that is under way, if any, end with [`Interrupted`]; it does within 50 ms, as a rule at once.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Session {
+    /// A file that nothing is known of yet.
+    pub fn new(path: impl Into<String>, text: impl Into<String>, settings: Settings) -> Session {
+        let db = Database::default();
+        let file = File::new(&db, path, text);
+        let options = settings.options(&db);
+        Session {
+            db,
+            file,
+            options,
+            known: FxHashMap::default(),
+            between: Vec::new(),
+            stale: Change { kernels: Vec::new(), all: true },
+            flag: Arc::default(),
+        }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        self.source().text(&self.db)
+    }
+
+    /// The database, for queries of your own.
+    pub fn db(&self) -> &Database {
+        &self.db
+    }
+
+    /// The file, as queries know it.
+    pub fn source(&self) -> SourceFile {
+        self.file.source()
+    }
+
+    /// The options, as queries know them.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// Replaces some bytes of the text.
+    ///
+    /// # Panics
+    /// If the range is not in the text or cuts a character.
+    pub fn edit(&mut self, range: Range<usize>, replacement: &str) {
+        let change = self.file.edit(&mut self.db, range, replacement);
+        self.stale.and(change);
+    }
+
+    /// Gives the file another text, as an edit of what differs.
+    pub fn replace(&mut self, text: &str) {
+        let change = self.file.replace(&mut self.db, text);
+        self.stale.and(change);
+    }
+
+    /// What stops an update.
+    pub fn stop(&self) -> Stop {
+        Stop(self.flag.clone())
+    }
+
+    /// Lets updates count how often each query runs.
+    pub fn count_queries(&self) {
+        self.db.start_log();
+    }
+
+    /// Compiles what the edits since the last update reach: functions at once, on the threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// If it was [stopped](Stop). The next update does what this one has not done.
+    pub fn update(&mut self) -> Result<Update, Interrupted> {
+        self.flag.store(false, Ordering::Relaxed);
+        let (source, options) = (self.source(), self.options);
+        let mut functions = match self.stale.all {
+            true => items(&self.db, source).functions.clone(),
+            false => std::mem::take(&mut self.stale.kernels),
+        };
+        functions.sort_by_key(|func| func.index(&self.db));
+        functions.dedup();
+        let done = compile(&self.db, &functions, options, &self.flag);
+        let done = match done {
+            Ok(done) => done,
+            Err(interrupted) => {
+                if !self.stale.all {
+                    self.stale.kernels = functions;
+                }
+                return Err(interrupted);
+            }
+        };
+        if self.stale.all {
+            self.between = module_findings(&self.db, source, options);
+        }
+        let mut update = Update::default();
+        let mut old = match self.stale.all {
+            true => std::mem::take(&mut self.known),
+            false => FxHashMap::default(),
+        };
+        for (func, known) in functions.into_iter().zip(done) {
+            let before = old.remove(&func).or_else(|| self.known.remove(&func));
+            let is_kernel = func.kind(&self.db) == ItemKind::Entry && func.has_body(&self.db);
+            if is_kernel && before.as_ref().is_none_or(|before| !Arc::ptr_eq(&before.code, &known.code)) {
+                update.lowered.push(func.name(&self.db).to_string());
+                if before.is_none_or(|before| before.code != known.code) {
+                    update.changed.push(func.name(&self.db).to_string());
+                }
+            }
+            self.known.insert(func, known);
+        }
+        self.stale = Change::default();
+        for query in self.db.take_log() {
+            let name = query.split('(').next().unwrap_or("").to_string();
+            *update.queries.entry(name).or_insert(0) += 1;
+        }
+        Ok(update)
+    }
+
+    /// Every finding of the last update, in the order of their places in the present text.
+    pub fn diagnostics(&self) -> Vec<Located> {
+        let (source, options) = (self.source(), self.options);
+        // Where something stands may have changed since.
+        let mut found = match self.between.is_empty() {
+            true => Vec::new(),
+            false => module_findings(&self.db, source, options),
+        };
+        for func in &items(&self.db, source).functions {
+            if self.known.get(func).is_some_and(|known| known.is_said) {
+                found.extend(function_findings(&self.db, *func, options));
+            }
+        }
+        sort(found)
+    }
+
+    /// The kernels and their code, in the order of the file; `None` where errors were found.
+    pub fn kernels(&self) -> impl Iterator<Item = (&str, Option<&FuncCode>)> {
+        let functions = items(&self.db, self.source()).functions.iter();
+        let kernels =
+            functions.filter(|func| func.kind(&self.db) == ItemKind::Entry && func.has_body(&self.db));
+        kernels.map(|func| {
+            let known = self.known.get(func);
+            (func.name(&self.db).as_str(), known.and_then(|known| known.code.value.as_ref()))
+        })
+    }
+
+    /// The code of a kernel.
+    pub fn code(&self, kernel: &str) -> Option<&FuncCode> {
+        self.kernels().find(|(name, _)| *name == kernel)?.1
+    }
+
+    /// The kernels as SASS text.
+    pub fn sass(&self, style: &Style) -> String {
+        let codes = || self.kernels().filter_map(|(_, code)| code);
+        let mut parts: Vec<String> = codes().map(|code| program_text(code, style, false)).collect();
+        parts.extend(variables_text(codes()));
+        parts.join("\n")
+    }
+}
+
+/// Compiles functions, each on a thread.
+fn compile(
+    db: &Database,
+    functions: &[Func],
+    options: Options,
+    flag: &Arc<AtomicBool>,
+) -> Result<Vec<Known>, Interrupted> {
+    let one = |db: &Database, func: Func| {
+        let work = || interrupt::run(flag, || Known::of(db, func, options));
+        // A thread that waits for what an interrupted one was about to find out unwinds, too.
+        match salsa::Cancelled::catch(work) {
+            Ok(known) => known,
+            Err(_) if flag.load(Ordering::Relaxed) => Err(Interrupted),
+            Err(cancelled) => std::panic::resume_unwind(Box::new(cancelled)),
+        }
+    };
+    match functions {
+        [func] => Ok(vec![one(db, *func)?]),
+        functions => {
+            // Each worker has a clone of the database: a handle on the same storage.
+            let clones: Vec<(Database, Func)> = functions.iter().map(|&func| (db.clone(), func)).collect();
+            clones.into_par_iter().map(|(db, func)| one(&db, func)).collect()
+        }
+    }
+}
+
+impl Known {
+    fn of(db: &Database, func: Func, options: Options) -> Known {
+        let code = code(db, func, options).clone();
+        Known { code, is_said: !function_findings(db, func, options).is_empty() }
+    }
+}
