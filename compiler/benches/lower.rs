@@ -1,5 +1,4 @@
-//! How long lowering takes: stage by stage for kernels of several shapes and sizes, and again after an edit
-//! of one kernel in a hundred.
+//! How long lowering takes: stage by stage for kernels of several shapes and sizes.
 //!
 //! `cargo bench -p ptxc-compiler --bench lower`; `docs/performance.md` says what to expect.
 
@@ -14,7 +13,6 @@ use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, Silent};
 use ptxc_sass::Arch;
 use ptxc_sass::text::Style;
-use salsa::Setter;
 
 const HEADER: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
@@ -187,36 +185,5 @@ fn lowered(text: &str) -> String {
     lower(&db, file, options, &Style::default(), false)
 }
 
-/// A file of a hundred kernels: all of it for the first time, and after an edit in one of them.
-fn edit(criterion: &mut Criterion) {
-    let file_of = |factor: u32| {
-        let mut text = String::from(HEADER);
-        for number in 0..100 {
-            let factor = if number == 50 { factor } else { number };
-            writeln!(text, "{}", small(&format!("k{number}"), factor)).expect("a string takes all");
-        }
-        text
-    };
-    let mut group = criterion.benchmark_group("a hundred kernels");
-    group.sample_size(20);
-    group.bench_function("first", |bencher| {
-        let text = file_of(1000);
-        bencher.iter(|| lowered(&text));
-    });
-    group.bench_function("after an edit in one", |bencher| {
-        let mut db = Database::default();
-        let file = SourceFile::new(&db, "k.ptx".into(), file_of(1000));
-        let options = Options::defaults(&db);
-        lower(&db, file, options, &Style::default(), false);
-        let mut factor = 1000;
-        bencher.iter(|| {
-            factor += 1;
-            file.set_text(&mut db).to(file_of(factor));
-            lower(&db, file, options, &Style::default(), false)
-        });
-    });
-    group.finish();
-}
-
-criterion_group!(benches, stages, growth, edit);
+criterion_group!(benches, stages, growth);
 criterion_main!(benches);
