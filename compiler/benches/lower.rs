@@ -2,7 +2,6 @@
 //!
 //! `cargo bench -p ptxc-compiler --bench lower`; `docs/performance.md` says what to expect.
 
-use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

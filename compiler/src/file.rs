@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ptxc_syntax::items::{ItemKind, ItemText, split};
+use ptxc_syntax::items::{ItemKind, ItemText, Resplit, resplit, split};
 use ptxc_syntax::{Name, same_but_layout};
 use rustc_hash::{FxHashMap, FxHashSet};
 use salsa::Setter;
@@ -15,9 +15,9 @@ use crate::items::{Func, Places, PlainItem, items};
 
 /// A PTX file and the items of its text, which an edit changes no more than it must.
 ///
-/// After an edit the text is split again, which takes about half a nanosecond a byte. Items in front of the edit and
-/// behind it keep their identity, and so do functions inside of it that have the same kind and name as before. Where only
-/// spaces and comments changed, nothing is parsed.
+/// After an edit the text is split again around it. Items in front of it and behind it keep their identity, and so do
+/// functions inside of it that have the same kind and name as before. Where only spaces and comments changed, nothing is
+/// parsed.
 ///
 /// ```
 /// use ptxc_compiler::{Database, File};
@@ -32,7 +32,7 @@ use crate::items::{Func, Places, PlainItem, items};
 #[derive(Debug)]
 pub struct File {
     source: SourceFile,
-    /// The items of the text, functions and others.
+    /// The items of the text, functions and others, in order.
     list: Vec<ItemText>,
     /// Functions that are gone, to be used again: the database never forgets an input.
     spare: Vec<Func>,
@@ -89,11 +89,8 @@ impl File {
         }
         let mut text = contents.set_text(db).to(String::new());
         text.replace_range(range.clone(), replacement);
-        let list = split(&text);
-        let old = std::mem::replace(&mut self.list, list);
-        let (start, end) = (range.start as u32, range.end as u32);
-        let edit = Edit { start, end, shift: (replacement.len() as u32).wrapping_sub(end - start) };
-        let change = self.take_over(db, &old, &text, edit);
+        let done = resplit(&mut self.list, &text, range, replacement.len());
+        let change = self.take_over(db, &done, &text);
         contents.set_text(db).to(text);
         change
     }
@@ -115,26 +112,18 @@ impl File {
     }
 
     /// Brings the inputs in line with the new items.
-    fn take_over(&mut self, db: &mut Database, old: &[ItemText], text: &str, edit: Edit) -> Change {
-        // What touches the edit may reach into it.
-        let pairs = old.iter().zip(&self.list);
-        let head = pairs.take_while(|(old, new)| old.span.end < edit.start && same(old, new, 0)).count();
-        let pairs = old[head..].iter().rev().zip(self.list[head..].iter().rev());
-        let tail =
-            pairs.take_while(|(old, new)| old.span.start > edit.end && same(old, new, edit.shift)).count();
-        let old_middle = &old[head..old.len() - tail];
-        let new_middle = self.list[head..self.list.len() - tail].to_vec();
-
-        let items = items(db, self.source).clone();
-        let functions_in_front = old[..head].iter().filter(is_function).count();
-        let functions =
-            functions_in_front..functions_in_front + old_middle.iter().filter(is_function).count();
-        let others = head - functions.start..head - functions.start + old_middle.len() - functions.len();
+    fn take_over(&mut self, db: &mut Database, done: &Resplit, text: &str) -> Change {
+        let new = self.list[done.new.clone()].to_vec();
+        let functions_in_front = self.list[..done.new.start].iter().filter(is_function).count();
+        let functions_gone = done.old.iter().filter(is_function).count();
+        let functions = functions_in_front..functions_in_front + functions_gone;
+        let others = done.new.start - functions.start
+            ..done.new.start - functions.start + done.old.len() - functions_gone;
 
         let mut change = Change::default();
-        let middle =
-            self.functions_of(db, &items.functions[functions.clone()], &new_middle, text, &mut change);
-        let new_others = new_middle.iter().filter(|item| !is_function(item));
+        let old_functions = items(db, self.source).functions[functions.clone()].to_vec();
+        let middle = self.functions_of(db, &old_functions, &new, text, &mut change);
+        let new_others = new.iter().filter(|item| !is_function(item));
         let new_others: Vec<PlainItem> = new_others
             .map(|item| PlainItem { kind: item.kind, text: text[item.span.range()].to_string() })
             .collect();
@@ -227,14 +216,6 @@ fn update(db: &mut Database, func: Func, item: &ItemText, text: &str) -> Updated
     Updated { tokens: true, outside: item.kind != ItemKind::Entry || !same_head(&code, head) }
 }
 
-/// Where an edit was: old offsets, and how far what is behind it moved.
-#[derive(Clone, Copy)]
-struct Edit {
-    start: u32,
-    end: u32,
-    shift: u32,
-}
-
 /// What came of a function's new text.
 #[derive(Clone, Copy, Default)]
 struct Updated {
@@ -258,14 +239,6 @@ fn is_function(item: &&ItemText) -> bool {
 /// Whether a function's text begins with a head, up to its layout.
 fn same_head(code: &str, head: &str) -> bool {
     split(code).first().is_some_and(|old| same_but_layout(&code[old.head.range()], head))
-}
-
-/// Whether two items that no edit touches are the same text, which moved by a shift.
-fn same(old: &ItemText, new: &ItemText, shift: u32) -> bool {
-    old.span.start.wrapping_add(shift) == new.span.start
-        && old.span.end.wrapping_add(shift) == new.span.end
-        && old.kind == new.kind
-        && old.has_body == new.has_body
 }
 
 /// How many pairs from the start on are equal.

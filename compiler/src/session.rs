@@ -46,6 +46,8 @@ pub struct Session {
     options: Options,
     /// What came of the functions when they were last compiled.
     known: FxHashMap<Func, Known>,
+    /// How many kernels with a body the file has.
+    count: usize,
     /// Findings outside of functions.
     between: Vec<Located>,
     stale: Change,
@@ -67,6 +69,8 @@ pub struct Update {
     pub lowered: Vec<String>,
     /// Those of them that have other code than before.
     pub changed: Vec<String>,
+    /// How many kernels with a body the file has.
+    pub kernels: usize,
     /// How often each query ran; empty unless [asked for](Session::count_queries).
     pub queries: BTreeMap<String, usize>,
 }
@@ -93,6 +97,7 @@ impl Session {
             file,
             options,
             known: FxHashMap::default(),
+            count: 0,
             between: Vec::new(),
             stale: Change { kernels: Vec::new(), all: true },
             flag: Arc::default(),
@@ -186,6 +191,10 @@ impl Session {
             }
             self.known.insert(func, known);
         }
+        if self.stale.all {
+            self.count = self.kernels().count();
+        }
+        update.kernels = self.count;
         self.stale = Change::default();
         for query in self.db.take_log() {
             let name = query.split('(').next().unwrap_or("").to_string();

@@ -181,6 +181,9 @@ pub struct LowerArgs {
     /// Say behind each line what forced its stall, wait and barriers.
     #[arg(long)]
     pub explain: bool,
+    /// Go on, and lower the file again whenever it is saved, saying what was compiled again; until Ctrl-C.
+    #[arg(long)]
+    pub watch: bool,
     /// Print the code before these passes, or `all`.
     #[arg(long, value_name = "PASS", value_delimiter = ',')]
     pub print_before: Vec<String>,

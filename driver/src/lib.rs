@@ -21,6 +21,7 @@ mod run;
 mod sass_text;
 pub mod surroundings;
 mod verify;
+mod watch;
 
 use std::io::{Read, Write};
 

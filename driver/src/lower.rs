@@ -11,7 +11,7 @@ use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
 use ptxc_compiler::stages::{accelerated, arch, built, mir, ssa, unsuited};
-use ptxc_compiler::{Database, Located, Options, SourceFile, diagnostics, dot, json, output};
+use ptxc_compiler::{Database, Located, Options, Settings, SourceFile, diagnostics, dot, json, output};
 use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Halt};
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_sass::Arch;
@@ -26,11 +26,11 @@ use crate::destination::Destination;
 use crate::messages::report;
 use crate::output::{read, write_with};
 use crate::passes::{Watch, Watcher, known_passes, time_table};
-use crate::{Outcome, Streams, batch};
+use crate::{Outcome, Streams, batch, watch};
 
 /// Makes the compiler's options from the command line's; the message says what is wrong with them.
 pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String> {
-    options_for_cubin(db, args, false, Abi::default())
+    settings(args, false, Abi::default()).map(|settings| settings.options(db))
 }
 
 /// The architecture that the options name; the message says what is wrong with that or with the heuristic.
@@ -42,23 +42,30 @@ fn arch_and_heuristic(args: &CodeArgs) -> Result<Option<Arch>, String> {
     }
 }
 
-/// The same with what decides how a cubin is written.
-fn options_for_cubin(db: &Database, args: &CodeArgs, line_info: bool, abi: Abi) -> Result<Options, String> {
-    let arch = arch_and_heuristic(args)?;
-    let serial = args.sync == Sync::Serial;
-    let options = Options::builder(arch, args.opt, args.fmad, args.heuristic.clone(), args.max_regs, serial);
-    let options = options.strict(args.strict).aggregate(args.aggregate_atomics);
-    Ok(options.line_info(line_info).abi(abi).new(db))
+/// What the options say, with what decides how a cubin is written.
+pub(crate) fn settings(args: &CodeArgs, line_info: bool, abi: Abi) -> Result<Settings, String> {
+    Ok(Settings {
+        arch: arch_and_heuristic(args)?,
+        opt: args.opt,
+        fmad: args.fmad,
+        heuristic: args.heuristic.clone(),
+        max_regs: args.max_regs,
+        serial: args.sync == Sync::Serial,
+        strict: args.strict,
+        aggregate: args.aggregate_atomics,
+        line_info,
+        abi,
+    })
 }
 
 pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
-    let watch = Watch {
+    let watch_passes = Watch {
         before: args.print_before.clone(),
         after: args.print_after.clone(),
         stop: args.stop_after.clone(),
         time: args.time_passes,
     };
-    if let Some(name) = watch.unknown() {
+    if let Some(name) = watch_passes.unknown() {
         return streams.usage(format!("no pass `{name}`; there are {}", known_passes()));
     }
     let emits = emits(args);
@@ -70,7 +77,7 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
         };
         return streams.usage(format!("{what} can't be written together with anything else"));
     }
-    if watch.is_needed() && emits.iter().any(|emit| stands_alone(*emit)) {
+    if watch_passes.is_needed() && emits.iter().any(|emit| stands_alone(*emit)) {
         return streams.usage("passes are watched while they make SASS text; write nothing else");
     }
     if let Err(message) = arch_and_heuristic(&args.code) {
@@ -85,18 +92,32 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
     if let Err(message) = destination.prepare() {
         return streams.failed(message);
     }
+    if args.watch {
+        if let Some(why) = watch::refusal(args, &watch_passes, emits == [Emit::Ast]) {
+            return streams.usage(why);
+        }
+        let job =
+            Job { path: &args.files[0], target: &targets[0], args, watch: &watch_passes, emits: &emits };
+        return watch::run(job, streams);
+    }
     batch::run(&args.files, &args.jobs, streams, |file, streams, workers| {
-        let job = Job { path: &args.files[file], target: &targets[file], args, watch: &watch, emits: &emits };
+        let job = Job {
+            path: &args.files[file],
+            target: &targets[file],
+            args,
+            watch: &watch_passes,
+            emits: &emits,
+        };
         lower_file(job, workers, streams)
     })
 }
 
 /// What is to be done with a file.
 #[derive(Clone, Copy)]
-struct Job<'a> {
-    path: &'a str,
+pub(crate) struct Job<'a> {
+    pub(crate) path: &'a str,
     target: &'a Path,
-    args: &'a LowerArgs,
+    pub(crate) args: &'a LowerArgs,
     watch: &'a Watch,
     emits: &'a [Emit],
 }
@@ -109,9 +130,8 @@ fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Out
     };
     let db = Database::default();
     let file = SourceFile::new(&db, path.to_string(), text);
-    let abi = args.cubin_abi.into();
-    let options = match options_for_cubin(&db, &args.code, args.lineinfo, abi) {
-        Ok(options) => options,
+    let options = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
+        Ok(settings) => settings.options(&db),
         Err(message) => return streams.usage(message),
     };
     if let Some(missing) = args.kernel.iter().find(|name| !has_kernel(&db, file, name)) {
@@ -126,26 +146,39 @@ fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Out
     if args.kernel.is_empty() {
         workers.compile(&db, file, options);
     }
-    let found = relevant(&db, file, options, args);
-    if report(path, file.text(&db), &found, args.message_format, streams) != Outcome::Done {
+    write_out(&db, file, options, diagnostics(&db, file, options), job, streams)
+}
+
+/// Says what was found in a file, and writes what is to be written of it unless there are errors.
+pub(crate) fn write_out(
+    db: &Database,
+    file: SourceFile,
+    options: Options,
+    found: Vec<Located>,
+    job: Job<'_>,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let Job { path, args, emits, .. } = job;
+    let found = relevant(db, file, found, args);
+    if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
     if args.verbose {
-        let _ = write!(streams.err, "{}", resources(&db, file, options, args));
+        let _ = write!(streams.err, "{}", resources(db, file, options, args));
     }
     if emits == [Emit::Cubin] {
-        return emit_cubin(&db, file, options, job, streams);
+        return emit_cubin(db, file, options, job, streams);
     }
     if let &[emit @ (Emit::Json | Emit::Dot)] = emits {
         let codes: Vec<&FuncCode> =
-            wanted_kernels(&db, file, options, args).filter_map(|(_, code)| code).collect();
-        let arch = arch(&db, file, options);
+            wanted_kernels(db, file, options, args).filter_map(|(_, code)| code).collect();
+        let arch = arch(db, file, options);
         return finish_with(job, streams, |out| match emit {
             Emit::Json => json::write(out, path, arch, &codes),
             _ => codes.iter().try_for_each(|code| dot::write(out, code)),
         });
     }
-    let text = emitted(&db, file, options, args, emits);
+    let text = emitted(db, file, options, args, emits);
     finish(job, &text, streams)
 }
 
@@ -225,8 +258,7 @@ fn has_kernel(db: &Database, file: SourceFile, name: &str) -> bool {
 }
 
 /// The findings that stand in the way: all, or those in the chosen kernels and outside of functions.
-fn relevant(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) -> Vec<Located> {
-    let mut found = diagnostics(db, file, options);
+fn relevant(db: &Database, file: SourceFile, mut found: Vec<Located>, args: &LowerArgs) -> Vec<Located> {
     if !args.kernel.is_empty() {
         let others: Vec<_> = items(db, file)
             .functions

@@ -22,6 +22,7 @@
 //! reaches to the next `;`, brace or item.
 
 mod plain;
+mod resplit;
 
 use smallvec::SmallVec;
 
@@ -29,6 +30,8 @@ use crate::ast::{Linkage, Space};
 use crate::lexer::{Lexer, Token, TokenKind};
 use crate::name::Name;
 use crate::span::Span;
+
+pub use resplit::{Resplit, resplit};
 
 /// What kind of item a text is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -84,7 +87,7 @@ pub fn split(text: &str) -> Vec<ItemText> {
     let token = lexer.next();
     let mut splitter = Splitter { lexer, token, end: 0 };
     let mut items = Vec::new();
-    while splitter.token.kind != TokenKind::End {
+    while !splitter.is_done() {
         items.push(splitter.item());
     }
     items
@@ -98,6 +101,10 @@ struct Splitter<'a> {
 }
 
 impl<'a> Splitter<'a> {
+    fn is_done(&self) -> bool {
+        self.token.kind == TokenKind::End
+    }
+
     fn text(&self) -> &'a str {
         &self.lexer.text()[self.token.span.range()]
     }

@@ -1,0 +1,147 @@
+//! `ptxc lower --watch`: a file is lowered again whenever it is saved.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use ptxc_compiler::{Interrupted, Session, Update};
+
+use crate::cli::LowerArgs;
+use crate::lower::{Job, settings, write_out};
+use crate::output::text_of;
+use crate::passes::Watch;
+use crate::{Outcome, Streams};
+
+/// Between two looks at the file: short against the time that a person or a compilation takes, long against a look.
+const LOOK: Duration = Duration::from_millis(15);
+
+/// The stages of a compilation, in order, by the names of their queries.
+const STAGES: [(&str, &str); 6] = [
+    ("tree", "parse"),
+    ("checked", "check"),
+    ("built", "build"),
+    ("ssa", "ssa"),
+    ("mir", "machine"),
+    ("code", "code"),
+];
+
+/// Why a file can't be watched.
+pub(crate) fn refusal(args: &LowerArgs, passes: &Watch, emits_tree: bool) -> Option<&'static str> {
+    match &args.files[..] {
+        [path] if path == "-" => Some("standard input can't be watched"),
+        [_] if passes.is_needed() => Some("--watch shows no passes"),
+        [_] if emits_tree => Some("--watch writes no tree"),
+        [_] => None,
+        _ => Some("--watch watches one file"),
+    }
+}
+
+/// Lowers a file again and again, until the program is ended; an outcome only if it can't begin.
+pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
+    let args = job.args;
+    let settings = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
+        Ok(settings) => settings,
+        Err(message) => return streams.usage(message),
+    };
+    let pool = match rayon::ThreadPoolBuilder::new().num_threads(args.jobs.jobs.unwrap_or(0) as usize).build()
+    {
+        Ok(pool) => pool,
+        Err(error) => return streams.failed(error),
+    };
+    let mut session: Option<Session> = None;
+    loop {
+        let stamp = Stamp::of(job.path);
+        let text = match std::fs::read(job.path) {
+            Ok(bytes) => text_of(bytes),
+            // Editors that save by a rename leave a moment without a file.
+            Err(_) if session.is_some() => {
+                std::thread::sleep(LOOK);
+                continue;
+            }
+            Err(error) => return streams.failed(format!("{}: {error}", job.path)),
+        };
+        let start = Instant::now();
+        let session = match &mut session {
+            Some(session) => {
+                session.replace(&text);
+                session
+            }
+            none => {
+                let new = none.insert(Session::new(job.path, text, settings.clone()));
+                new.count_queries();
+                new
+            }
+        };
+        if let Ok(update) = until_saved(session, job.path, stamp, &pool) {
+            say(job.path, &update, start.elapsed(), streams);
+            let found = session.diagnostics();
+            write_out(session.db(), session.source(), session.options(), found, job, streams);
+            // There is nowhere to report that reports can't be written.
+            let _ = streams.out.flush().and(streams.err.flush());
+        }
+        while Stamp::of(job.path) == stamp {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Brings a session up to date, unless the file is saved again meanwhile.
+fn until_saved(
+    session: &mut Session,
+    path: &str,
+    stamp: Option<Stamp>,
+    pool: &rayon::ThreadPool,
+) -> Result<Update, Interrupted> {
+    let (stop, is_done) = (session.stop(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                std::thread::park_timeout(LOOK);
+                if Stamp::of(path).is_some_and(|now| Some(now) != stamp) {
+                    return stop.stop();
+                }
+            }
+        });
+        let update = pool.install(|| session.update());
+        is_done.store(true, Ordering::Relaxed);
+        update
+    })
+}
+
+/// What tells that a file is another than before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+impl Stamp {
+    fn of(path: &str) -> Option<Stamp> {
+        let data = std::fs::metadata(path).ok()?;
+        Some(Stamp { modified: data.modified().ok(), length: data.len() })
+    }
+}
+
+/// Says what was compiled again.
+fn say(path: &str, update: &Update, time: Duration, streams: &mut Streams<'_>) {
+    let what = match (&update.lowered[..], update.kernels) {
+        ([], _) => "nothing to lower".to_string(),
+        (list, all) if list.len() == all && all > 3 => format!("lowered all {all} kernels"),
+        (list, all) if list.len() > 3 => format!("lowered {} of {all} kernels", list.len()),
+        (list, all) => format!("lowered {} ({} of {all})", list.join(", "), list.len()),
+    };
+    // There is nowhere to report that reports can't be written.
+    let _ = writeln!(
+        streams.err,
+        "{path}: {what} in {:.1} ms; {}",
+        time.as_secs_f64() * 1000.0,
+        stages(&update.queries)
+    );
+}
+
+/// How often each stage ran.
+fn stages(queries: &BTreeMap<String, usize>) -> String {
+    let ran = STAGES.iter().filter_map(|(query, name)| Some(format!("{name} {}", queries.get(*query)?)));
+    let ran: Vec<String> = ran.collect();
+    if ran.is_empty() { "no stage ran".to_string() } else { format!("ran {}", ran.join(", ")) }
+}
