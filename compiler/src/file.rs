@@ -128,10 +128,9 @@ impl File {
             .map(|item| PlainItem { kind: item.kind, text: text[item.span.range()].to_string() })
             .collect();
         let contents = self.source.contents(db);
-        if items.functions[functions.clone()] != middle[..] || items.others[others.clone()] != new_others[..]
-        {
+        if old_functions != middle || items(db, self.source).others[others.clone()] != new_others[..] {
             change.all = true;
-            let mut items = items;
+            let mut items = items(db, self.source).clone();
             items.functions.splice(functions.clone(), middle);
             items.others.splice(others, new_others);
             for (index, func) in items.functions.iter().enumerate().skip(functions.start) {

@@ -60,18 +60,18 @@ mod tests {
     #[test]
     fn work_ends_where_it_polls_and_the_outer_flag_is_back_afterwards() {
         let (outer, inner) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
-        let mut reached = 0;
+        let reached = RefCell::new(Vec::new());
         let result = run(&outer, || {
             let inside = run(&inner, || {
-                reached = 1;
+                reached.borrow_mut().push("inside");
                 poll();
-                reached = 2;
+                reached.borrow_mut().push("behind");
             });
             assert_eq!(inside, Err(Interrupted));
             poll();
-            reached += 10;
+            reached.borrow_mut().push("outside");
         });
-        assert_eq!((result, reached), (Ok(()), 11));
+        assert_eq!((result, reached.into_inner()), (Ok(()), vec!["inside", "outside"]));
         poll();
     }
 }
