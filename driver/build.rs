@@ -1,9 +1,10 @@
 //! Tells the program which commit it is built from: `0.1.0 (abcdef123456 2026-11-23)`, with the date of the commit, so that the
-//! same commit makes the same program.
+//! same commit makes the same program. `PTXC_COMMIT` says it where there is no git, as for those who build from an archive;
+//! without either the version stands alone.
 //!
-//! `PTXC_COMMIT` says it where there is no git, as for those who build from an archive; without either the version stands alone.
+//! And lists the pages of `docs/errors`, for `ptxc explain`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folder of this package in the repository.
@@ -17,6 +18,32 @@ fn main() {
     let commit = given.or_else(commit).filter(|commit| !commit.is_empty());
     let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=PTXC_VERSION={version}");
+    let pages = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("pages.rs");
+    if let Err(error) = list_pages().and_then(|list| std::fs::write(pages, list)) {
+        println!("cargo::error=the pages of docs/errors: {error}");
+    }
+}
+
+/// The pages as an expression of Rust, by their codes.
+fn list_pages() -> std::io::Result<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/errors").canonicalize()?;
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut codes = Vec::new();
+    for entry in std::fs::read_dir(&folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let code = name.strip_suffix(".md").and_then(|code| code.strip_prefix('E'));
+        if let Some(code) =
+            code.filter(|code| code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit()))
+        {
+            codes.push(format!("E{code}"));
+        }
+    }
+    codes.sort();
+    let pages = codes.iter().map(|code| {
+        let path = folder.join(format!("{code}.md"));
+        format!("    Page {{ code: {code:?}, text: include_str!({path:?}) }},\n")
+    });
+    Ok(format!("&[\n{}]\n", pages.collect::<String>()))
 }
 
 /// What git says of the commit, if this is a checkout of the project and not a copy inside of another one.

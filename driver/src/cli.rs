@@ -25,6 +25,8 @@ pub enum Command {
     Lower(LowerArgs),
     /// Report the errors in PTX files; write nothing.
     Check(CheckArgs),
+    /// Explain the codes of diagnostics, with an example each and its repair.
+    Explain(ExplainArgs),
     /// Run passes alone on IR text.
     Opt(OptArgs),
     /// Check the control codes of SASS text for hazards.
@@ -222,6 +224,14 @@ pub struct CheckArgs {
     /// How diagnostics are printed.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,
+}
+
+/// `ptxc explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Codes such as E0101; without one, all are listed.
+    #[arg(value_name = "CODE")]
+    pub codes: Vec<String>,
 }
 
 /// `ptxc opt`.

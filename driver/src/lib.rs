@@ -9,6 +9,7 @@ mod completions;
 mod decode;
 mod destination;
 mod disasm;
+pub mod explain;
 mod hazard;
 mod lower;
 mod man;
@@ -115,6 +116,7 @@ pub fn run_in(
     let outcome = match &cli.command {
         Command::Lower(args) => lower::run(args, &mut streams),
         Command::Check(args) => check::run(args, &mut streams),
+        Command::Explain(args) => explain::run(args, &mut streams),
         Command::Opt(args) => opt::run(args, &mut streams),
         Command::Verify(args) => verify::run(args, &mut streams),
         Command::Run(args) => run::run(args, &mut streams),

@@ -17,13 +17,17 @@ pub(crate) fn report(
     format: MessageFormat,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let errors = found.iter().filter(|located| located.severity == Severity::Error).count();
+    let mut errors = found.iter().filter(|located| located.severity == Severity::Error);
+    let first = errors.next();
     let printed = print(path, text, found, format, streams);
-    if errors > 0 {
-        let errors = if errors == 1 { "1 error".to_string() } else { format!("{errors} errors") };
-        sum(&format!("{errors} in {path}; nothing written"), format, streams);
-    }
-    if errors > 0 { Outcome::Failed } else { printed }
+    let Some(first) = first else { return printed };
+    let count = match errors.count() {
+        0 => "1 error".to_string(),
+        more => format!("{} errors", more + 1),
+    };
+    let more = format!("`ptxc explain {}` says more", first.code);
+    sum(&format!("{count} in {path}; nothing written; {more}"), format, streams);
+    Outcome::Failed
 }
 
 /// Prints the line that sums findings up, for people.

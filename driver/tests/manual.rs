@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
-const COMMANDS: [&str; 10] =
-    ["lower", "check", "opt", "verify", "run", "decode", "asm", "disasm", "completions", "man"];
+const COMMANDS: [&str; 11] =
+    ["lower", "check", "explain", "opt", "verify", "run", "decode", "asm", "disasm", "completions", "man"];
 
 fn ptxc(words: &[&str]) -> String {
     let words: Vec<String> = std::iter::once("ptxc").chain(words.iter().copied()).map(String::from).collect();
