@@ -134,7 +134,7 @@ pub fn split_findings<'db>(
 }
 
 /// The kernels of a file that have a body, in order.
-fn defined_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Func> {
+pub(crate) fn defined_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Func> {
     let functions = items(db, file).functions.iter().copied();
     functions.filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))
 }

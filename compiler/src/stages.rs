@@ -212,6 +212,15 @@ pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32)
     }
 }
 
+/// The same with as many registers as the options and the function's own bounds allow.
+pub(crate) fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings {
+    let max_regs = match &ssa(db, func, options).value {
+        Some(ssa) => pipeline::register_limit(ssa, options.max_regs(db)),
+        None => options.max_regs(db),
+    };
+    settings(db, func, options, max_regs)
+}
+
 /// The finished code of a kernel: allocated, scheduled, with control codes, and with what it calls. A device function
 /// has none of its own, but [`device_code`](crate::callees::device_code).
 #[salsa::tracked(returns(ref))]
@@ -221,11 +230,7 @@ pub fn code<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<Fun
     }
     match &mir(db, func, options).value {
         Some(mir) => {
-            let max_regs = match &ssa(db, func, options).value {
-                Some(ssa) => pipeline::register_limit(ssa, options.max_regs(db)),
-                None => options.max_regs(db),
-            };
-            let settings = settings(db, func, options, max_regs);
+            let settings = code_settings(db, func, options);
             let code = callees(db, func, mir, options, &settings)
                 .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
             Stage::of(code)

@@ -24,9 +24,10 @@
 //!
 //! The rooms: [`types`] and [`entities`] name things, [`op`] lists what can be computed, [`memory`]
 //! what a memory access says about itself, [`signature`] has a row for each operation with its spelling
-//! and its operands, [`function`] holds the graph, [`mod@text`] prints and reads it.
+//! and its operands, [`function`] holds the graph, [`builder`] makes one, [`mod@text`] prints and reads it.
 
 mod arithmetic;
+pub mod builder;
 pub mod cfg;
 pub mod condition;
 pub mod critical_edges;
@@ -47,6 +48,7 @@ pub mod text;
 pub mod types;
 pub mod verify;
 
+pub use builder::Builder;
 pub use cfg::Cfg;
 pub use condition::{FloatCond, IntCond};
 pub use dominators::Dominators;

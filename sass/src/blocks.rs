@@ -21,6 +21,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use crate::issue;
 use crate::operand::Label;
 use crate::program::Program;
 
@@ -103,6 +104,13 @@ pub fn blocks(program: &Program) -> Vec<Block> {
         Block { start, end, successors: successors.collect() }
     };
     starts.iter().zip(ends).map(block).collect()
+}
+
+/// The cycles that a warp takes for each block once, if it waits for no scoreboard and no data. Weighted with how often each
+/// block runs, they sum to [`Program::static_cycles`], which weights instructions. Linear in the length of the program.
+pub fn static_cycles(program: &Program, blocks: &[Block]) -> Vec<u64> {
+    let cycles = issue::distances(program.arch, &program.insts);
+    blocks.iter().map(|block| cycles[block.range()].iter().sum()).collect()
 }
 
 #[cfg(test)]

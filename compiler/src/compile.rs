@@ -1,0 +1,152 @@
+//! From a text to machine code in one call.
+
+use std::fmt;
+
+use ptxc_ir as ir;
+use ptxc_passes::diagnostic::{Diagnostic, Severity};
+use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
+use ptxc_passes::schedule::{HEURISTICS, Heuristic, heuristic_by_name};
+use ptxc_sass::Arch;
+use ptxc_sass::cubin::CubinError;
+use ptxc_sass::text::Style;
+
+use crate::callees::callees;
+use crate::cubin::cubin_of;
+use crate::db::Database;
+use crate::input::{Options, SourceFile};
+use crate::items::Func;
+use crate::output::{
+    defined_kernels, diagnostics, kernels, locate, program_text, ssa_diagnostics, variables_text,
+};
+use crate::render::Located;
+use crate::settings::Settings;
+use crate::stages::{code_settings, mir};
+
+/// What a PTX text compiles to. It prints as SASS.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The kernels, in the order of the text.
+    pub kernels: Vec<FuncCode>,
+    /// The warnings and notes.
+    pub warnings: Vec<Located>,
+    db: Database,
+    file: SourceFile,
+    options: Options,
+}
+
+/// Compiles a PTX text.
+///
+/// ```
+/// use ptxc_compiler::{Settings, compile};
+///
+/// let text = ".version 9.0\n.target sm_90\n.entry k() { bar.sync 0; ret; }";
+/// let compiled = compile(text, Settings::default()).unwrap();
+/// assert!(compiled.to_string().contains("BAR.SYNC"));
+///
+/// let wrong = compile(".version 9.0\n.target sm_90\n.entry k() { bar.sink 0; }", Settings::default());
+/// assert_eq!(wrong.unwrap_err()[0].message, "`bar` has no modifier `.sink`");
+/// ```
+///
+/// # Errors
+/// Every finding, if one of them is an error.
+pub fn compile(text: &str, settings: Settings) -> Result<Compiled, Vec<Located>> {
+    let (db, file, options) = opened(text, settings);
+    let warnings = free_of_errors(diagnostics(&db, file, options))?;
+    let kernels = kernels(&db, file, options).into_iter().filter_map(|(_, code)| code.cloned()).collect();
+    Ok(Compiled { kernels, warnings, db, file, options })
+}
+
+/// Compiles a PTX text with a heuristic of one's own; the one that the settings name does nothing. What the kernels call
+/// is scheduled by the built-in one.
+///
+/// # Errors
+/// As [`compile`]; and an order that breaks a dependence.
+pub fn compile_with(
+    text: &str,
+    settings: Settings,
+    heuristic: &mut dyn Heuristic,
+) -> Result<Compiled, Vec<Located>> {
+    let settings = Settings { heuristic: HEURISTICS[0].to_string(), ..settings };
+    let (db, file, options) = opened(text, settings);
+    let mut found = ssa_diagnostics(&db, file, options);
+    let mut kernels = Vec::new();
+    for func in defined_kernels(&db, file) {
+        match scheduled(&db, func, options, heuristic) {
+            Ok(code) => kernels.extend(code),
+            // What it calls has no code, for a reason that is said where that stands.
+            Err(halt) if halt.is_empty() => return Err(diagnostics(&db, file, options)),
+            Err(halt) => found.extend(halt.iter().map(|diagnostic| locate(&db, func, diagnostic))),
+        }
+    }
+    let warnings = free_of_errors(found)?;
+    Ok(Compiled { kernels, warnings, db, file, options })
+}
+
+/// Compiles a function that was [built](ir::Builder) or read, not parsed from PTX: all passes behind the first one.
+///
+/// # Errors
+/// What the passes say; there is no text that it could be about.
+pub fn compile_ir(
+    function: ir::Function,
+    arch: Arch,
+    settings: &Settings,
+) -> Result<FuncCode, Vec<Diagnostic>> {
+    let Settings { opt, fmad, heuristic, max_regs, serial, .. } = settings.clone();
+    let ssa = pipeline::ssa(function, arch, opt, fmad, &mut Silent)?;
+    let ssa = pipeline::aggregate(ssa, arch, settings.aggregate, &mut Silent)?;
+    let max_regs = pipeline::register_limit(&ssa, max_regs);
+    let mir = pipeline::machine(ssa, arch, opt, &mut Silent)?;
+    let settings = CodeSettings { arch, accelerated: false, opt, heuristic, max_regs, serial };
+    let callees = pipeline::compile_routines(&mir, &settings)?;
+    pipeline::code(mir, &callees, &settings, &mut Silent)
+}
+
+impl Compiled {
+    /// The kernels as a cubin, which the driver loads.
+    ///
+    /// # Errors
+    /// What a cubin can't hold.
+    pub fn cubin(&self) -> Result<Vec<u8>, CubinError> {
+        let kernels: Vec<(Func, &FuncCode)> =
+            defined_kernels(&self.db, self.file).zip(&self.kernels).collect();
+        cubin_of(&self.db, self.file, self.options, &kernels)
+    }
+}
+
+impl fmt::Display for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernels = self.kernels.iter().map(|code| program_text(code, &Style::default(), false));
+        let parts: Vec<String> = kernels.chain(variables_text(&self.kernels)).collect();
+        f.write_str(&parts.join("\n"))
+    }
+}
+
+fn opened(text: &str, settings: Settings) -> (Database, SourceFile, Options) {
+    let db = Database::default();
+    let file = SourceFile::new(&db, "ptx".to_string(), text.to_string());
+    let options = settings.options(&db);
+    (db, file, options)
+}
+
+fn free_of_errors(found: Vec<Located>) -> Result<Vec<Located>, Vec<Located>> {
+    match found.iter().any(|located| located.severity == Severity::Error) {
+        true => Err(found),
+        false => Ok(found),
+    }
+}
+
+/// A kernel's code by a heuristic; `None` if an earlier stage has said why there is none.
+fn scheduled(
+    db: &Database,
+    func: Func,
+    options: Options,
+    heuristic: &mut dyn Heuristic,
+) -> Result<Option<FuncCode>, Vec<Diagnostic>> {
+    let stage = mir(db, func, options);
+    let Some(mir) = &stage.value else {
+        return if stage.diagnostics.is_empty() { Ok(None) } else { Err(stage.diagnostics.clone()) };
+    };
+    let settings = code_settings(db, func, options);
+    let callees = callees(db, func, mir, options, &settings)?;
+    pipeline::code_with(mir.clone(), &callees, &settings, heuristic, &mut Silent).map(Some)
+}
