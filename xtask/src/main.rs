@@ -1,4 +1,5 @@
-//! Chores of the project: `cargo xtask bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`, `shapes`, `verify`.
+//! Chores of the project: `cargo xtask bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`, `mutate`,
+//! `shapes`, `verify`.
 
 mod compare;
 mod corpus;
@@ -11,6 +12,7 @@ mod licences;
 mod listing;
 mod lowering;
 mod mine;
+mod mutate;
 mod oracle;
 mod settings;
 mod shapes;
@@ -28,6 +30,7 @@ use crate::exec::Product;
 use crate::families::Families;
 use crate::fuzz::Fuzz;
 use crate::mine::Mine;
+use crate::mutate::Mutate;
 use crate::settings::Settings;
 use crate::shapes::Shapes;
 
@@ -83,6 +86,8 @@ enum Command {
     Licences,
     /// Mine the distances that NVIDIA's assembler keeps between dependent instructions.
     Mine(Mine),
+    /// Put mutated kernels, and inputs of extreme sizes, through `ptxc`. For many of them build it with `--release`.
+    Mutate(Mutate),
     /// Every instruction that NVIDIA's assembler makes, to text and back, and beside its disassembler.
     Bits(Bits),
     /// Every shape of instruction in our code has a witness that the architecture has it.
@@ -160,6 +165,10 @@ fn main() -> ExitCode {
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Licences => licences::run(),
         Command::Mine(mine) => mine.run(),
+        Command::Mutate(mutate) => match mutate.run() {
+            Ok(code) => return code,
+            Err(message) => Err(message),
+        },
         Command::Shapes(shapes) => shapes.run(),
         Command::Bits(bits) => bits.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),
