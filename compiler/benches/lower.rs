@@ -2,14 +2,17 @@
 //!
 //! `cargo bench -p ptxc-compiler --bench lower`; `docs/performance.md` says what to expect.
 
+use std::fmt;
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ptxc_compiler::output::program_text;
 use ptxc_compiler::{Database, Options, SourceFile, items, lower, module};
 use ptxc_ir::Function;
 use ptxc_passes::link::Callees;
 use ptxc_passes::mir::{Mir, VReg};
-use ptxc_passes::pipeline::{self, CodeSettings, Silent};
+use ptxc_passes::pipeline::{self, CodeSettings, Observer, Silent};
 use ptxc_sass::Arch;
 use ptxc_sass::text::Style;
 
@@ -155,6 +158,73 @@ fn stages(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Times one pass of a compilation.
+struct Stopwatch {
+    pass: &'static str,
+    start: Option<Instant>,
+    time: Duration,
+}
+
+impl Observer for Stopwatch {
+    fn before(&mut self, pass: &'static str, _: &dyn fmt::Display) {
+        if pass == self.pass {
+            self.start = Some(Instant::now());
+        }
+    }
+
+    fn after(&mut self, pass: &'static str, _: &dyn fmt::Display) -> bool {
+        if let Some(start) = self.start.take_if(|_| pass == self.pass) {
+            self.time += start.elapsed();
+        }
+        true
+    }
+}
+
+/// The passes that take the most time, each within the whole; then the text.
+fn passes(criterion: &mut Criterion) {
+    let instructions = 10_000;
+    let mut group = criterion.benchmark_group("passes");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(instructions));
+    for (shape, kernel) in [("straight", straight(10_000)), ("branches", branches(10_000))] {
+        let text = format!("{HEADER}\n{kernel}");
+        let as_written = built(&text);
+        let observed = |observer: &mut Stopwatch| {
+            let ssa =
+                pipeline::ssa(as_written.clone(), Arch::Sm90, 3, true, observer).expect("it simplifies");
+            let mir =
+                pipeline::machine(ssa, Arch::Sm90, 3, observer).expect("every instruction is supported");
+            pipeline::code(mir, &Callees::new(), &settings(), observer).expect("it fits the registers")
+        };
+        let timed = [
+            "simplify",
+            "legalize",
+            "select",
+            "schedule-pre-ra",
+            "allocate",
+            "schedule-post-ra",
+            "control",
+            "hazard-check",
+        ];
+        for pass in timed {
+            group.bench_function(BenchmarkId::new(pass, shape), |bencher| {
+                bencher.iter_custom(|times| {
+                    let mut watch = Stopwatch { pass, start: None, time: Duration::ZERO };
+                    for _ in 0..times {
+                        observed(&mut watch);
+                    }
+                    watch.time
+                });
+            });
+        }
+        let code = observed(&mut Stopwatch { pass: "", start: None, time: Duration::ZERO });
+        group.bench_function(BenchmarkId::new("text", shape), |bencher| {
+            bencher.iter(|| program_text(black_box(&code), &Style::default(), false));
+        });
+    }
+    group.finish();
+}
+
 /// The text of a file to SASS text, in sizes that show how the time grows.
 fn growth(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("growth");
@@ -184,5 +254,5 @@ fn lowered(text: &str) -> String {
     lower(&db, file, options, &Style::default(), false)
 }
 
-criterion_group!(benches, stages, growth);
+criterion_group!(benches, stages, passes, growth);
 criterion_main!(benches);

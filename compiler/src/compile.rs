@@ -5,7 +5,7 @@ use std::fmt;
 use ptxc_ir as ir;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
 use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
-use ptxc_passes::schedule::{HEURISTICS, Heuristic, heuristic_by_name};
+use ptxc_passes::schedule::{HEURISTICS, Heuristic};
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::CubinError;
 use ptxc_sass::text::Style;

@@ -10,8 +10,8 @@ use ptxc_passes::pipeline::{FuncCode, UNSUPPORTED_ARCH};
 use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
-use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, NodeId, Span, SyntaxError};
+use ptxc_syntax::items::{ItemKind, split};
+use ptxc_syntax::{Name, NodeId, Span, SyntaxError, parse_function, parse_item};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -158,6 +158,21 @@ pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Op
         notes: Vec::new(),
         help: Some(format!("--arch {arch} compiles for {arch}, and says which instructions need more")),
     })
+}
+
+/// The syntax errors of a text, in order. Nothing is kept of one function when the next is read, so that this takes little
+/// more memory than the text.
+pub fn check_syntax(text: &str) -> Vec<Located> {
+    let mut found = Vec::new();
+    for item in split(text) {
+        let (own, offset) = (&text[item.span.range()], item.span.start);
+        let errors = match item.kind {
+            ItemKind::Entry | ItemKind::Func => parse_function(own).errors,
+            kind => parse_item(own, kind).errors,
+        };
+        found.extend(errors.iter().map(|error| syntax_error(error, offset)));
+    }
+    found
 }
 
 /// What can be said of a file's text: syntax, names, types, forms.

@@ -27,6 +27,9 @@ fn check(path: &str, args: &CheckArgs, target: Option<PtxTarget>, streams: &mut 
         Ok(text) => text,
         Err(error) => return streams.failed(format!("{path}: {error}")),
     };
+    if args.syntax {
+        return report(path, &text, &output::check_syntax(&text), args.message_format, streams);
+    }
     let db = Database::default();
     let file = SourceFile::new(&db, path.to_string(), text);
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Splits };

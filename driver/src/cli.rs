@@ -221,6 +221,9 @@ pub struct CheckArgs {
     /// Refuse what ptxas refuses, though it could be compiled: vector updates for targets that lack them.
     #[arg(long)]
     pub strict: bool,
+    /// Look at the syntax alone: no names, no types, no instructions.
+    #[arg(long, conflicts_with_all = ["arch", "strict"])]
+    pub syntax: bool,
     /// How diagnostics are printed.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,

@@ -71,6 +71,21 @@ impl Token {
     }
 }
 
+/// Where the tokens of a text stand, in order: identifiers, words with a dot in front, numbers, strings, punctuation. What is
+/// no token of PTX stands there as well; spaces and comments do not.
+///
+/// ```
+/// let text = "add.s32 %r1, 5; // five";
+/// let tokens: Vec<&str> = ptxc_syntax::tokens(text).map(|token| &text[token.range()]).collect();
+/// assert_eq!(tokens, ["add", ".s32", "%r1", ",", "5", ";"]);
+/// ```
+pub fn tokens(text: &str) -> impl Iterator<Item = Span> + '_ {
+    let mut lexer = Lexer::new(text);
+    std::iter::from_fn(move || {
+        Some(lexer.next()).filter(|token| token.kind != TokenKind::End).map(|token| token.span)
+    })
+}
+
 /// What a byte is at the start of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {

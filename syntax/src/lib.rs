@@ -60,6 +60,7 @@ pub mod items;
 
 pub use error::{Parsed, SyntaxError};
 pub use layout::same_but_layout;
+pub use lexer::tokens;
 pub use name::Name;
 pub use parser::{parse_function, parse_item, parse_module, parse_signature};
 pub use print::{print_function, print_module};
