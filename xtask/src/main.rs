@@ -1,6 +1,7 @@
-//! Chores of the project: `cargo xtask bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`, `mutate`,
+//! Chores of the project: `cargo xtask beside`, `bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`, `mutate`,
 //! `shapes`, `verify`.
 
+mod beside;
 mod compare;
 mod corpus;
 mod cpu_time;
@@ -25,6 +26,7 @@ use std::process::{Command as Process, ExitCode};
 use clap::{Args, Parser, Subcommand};
 use ptxc_words::Bits;
 
+use crate::beside::BrokenKernels;
 use crate::compare::Comparison;
 use crate::exec::Product;
 use crate::families::Families;
@@ -56,6 +58,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Write the page that shows what ptxas and ptxc say of broken kernels.
+    Beside(BrokenKernels),
     /// Compare instructions, registers and CPU time with ptxas.
     Compare {
         /// A folder, searched whole, or a file.
@@ -157,6 +161,7 @@ fn verify(corpus: &Path, beside: &Beside) -> Result<(), String> {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Beside(kernels) => kernels.run(),
         Command::Corpus { path, settings, json } => corpus::run(&path, &settings, json),
         Command::Compare { path, settings, beside } => beside.compare(&path, &settings),
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),

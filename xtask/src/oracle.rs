@@ -108,6 +108,28 @@ impl Oracle {
     }
 }
 
+impl Oracle {
+    /// The release of ptxas, such as `13.0`.
+    pub(crate) fn version(&self) -> Result<String, String> {
+        let output = Command::new(self.0.join("ptxas")).arg("--version").output();
+        let output = output.map_err(|error| format!("ptxas: {error}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let release = text.split("release ").nth(1).and_then(|rest| rest.split(',').next());
+        release.map(str::to_string).ok_or_else(|| "ptxas does not say its version".to_string())
+    }
+
+    /// All that ptxas says of a text, which it is shown as a file of this name.
+    pub(crate) fn messages(&self, file: &str, text: &str, target: &str) -> Result<String, String> {
+        let unusable = |error: std::io::Error| format!("ptxas: {error}");
+        let folder = tempfile::tempdir().map_err(unusable)?;
+        std::fs::write(folder.path().join(file), text).map_err(unusable)?;
+        let mut ptxas = Command::new(self.0.join("ptxas"));
+        ptxas.arg(format!("-arch={target}")).args([file, "-o", "k.cubin"]).current_dir(folder.path());
+        let output = ptxas.stdin(Stdio::null()).output().map_err(unusable)?;
+        Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    }
+}
+
 fn first_line(messages: &[u8]) -> String {
     String::from_utf8_lossy(messages).lines().next().unwrap_or("no message").to_string()
 }

@@ -17,7 +17,8 @@ const HEAD: &str = "\
 # Errors
 
 One page a code, each with an example, what ptxc says about it, and the repaired example. `ptxc explain E0101` prints a page,
-`ptxc explain` lists them. A code keeps its meaning for ever. [Diagnostics](../diagnostics.md) says how they are printed.
+`ptxc explain` lists them. A code keeps its meaning for ever. [Diagnostics](../diagnostics.md) says how they are printed,
+[Beside ptxas](beside-ptxas.md) shows some next to what ptxas says.
 
 A test compiles every example: what the pages say is what the program says.
 ";
