@@ -32,7 +32,7 @@ pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail"];
 /// The device functions of the module that a function calls or whose addresses it may come by, directly or not, each
 /// once, in the order in which they are found. A function that calls itself is among them.
 #[salsa::tracked(returns(ref))]
-pub fn device_callees<'db>(db: &'db dyn Db, func: Func) -> Vec<Func> {
+pub fn device_callees(db: &dyn Db, func: Func) -> Vec<Func> {
     let mut found: IndexSet<Func> = IndexSet::new();
     found.extend(direct_callees(db, func));
     let mut next = 0;
@@ -45,14 +45,14 @@ pub fn device_callees<'db>(db: &'db dyn Db, func: Func) -> Vec<Func> {
 
 /// The device functions that a function names.
 #[salsa::tracked(returns(clone))]
-fn direct_callees<'db>(db: &'db dyn Db, func: Func) -> Vec<Func> {
+fn direct_callees(db: &dyn Db, func: Func) -> Vec<Func> {
     let Some(built) = &built(db, func).value else { return Vec::new() };
     let names = built.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
     names.filter_map(|callee| named_callee(db, func.file(db), &callee.name)).collect()
 }
 
 /// The device function of a name.
-pub(crate) fn named_callee<'db>(db: &'db dyn Db, file: SourceFile, name: &str) -> Option<Func> {
+pub(crate) fn named_callee(db: &dyn Db, file: SourceFile, name: &str) -> Option<Func> {
     let func = definition(db, file, ModuleName::new(db, Name::from(name)))?;
     (func.kind(db) == ItemKind::Func).then_some(func)
 }
@@ -134,12 +134,7 @@ fn routines(db: &dyn Db, mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Cal
 
 /// The code of a device function by itself, with so many general registers at most.
 #[salsa::tracked(returns(ref))]
-pub fn device_code<'db>(
-    db: &'db dyn Db,
-    func: Func,
-    options: Options,
-    max_regs: u32,
-) -> Arc<Stage<Arc<FuncCode>>> {
+pub fn device_code(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> Arc<Stage<Arc<FuncCode>>> {
     let Some(mir) = &mir(db, func, options).value else { return Stage::of(Err(Vec::new())) };
     let settings = settings(db, func, options, max_regs);
     let code = callees(db, func, mir, options, &settings)

@@ -129,7 +129,7 @@ fn source_files(db: &dyn Db, file: SourceFile) -> SourceFiles {
 }
 
 /// The functions whose code a program has, and the index of the first instruction of each; `None` is a routine.
-fn owners<'db>(db: &'db dyn Db, func: Func, program: &Program) -> Vec<(u32, Option<Func>)> {
+fn owners(db: &dyn Db, func: Func, program: &Program) -> Vec<(u32, Option<Func>)> {
     let mut owners = vec![(0, Some(func))];
     for function in program.functions.iter().skip(1) {
         let owner = named_callee(db, func.file(db), &function.name);

@@ -167,7 +167,7 @@ pub fn is_damaged(db: &dyn Db, func: Func) -> bool {
 
 /// The names that a function mentions and that its own declarations may not explain, sorted.
 #[salsa::tracked(returns(ref))]
-fn mentioned<'db>(db: &'db dyn Db, func: Func) -> Vec<Name> {
+fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
     let mut names: Vec<Name> = Vec::new();
     let body = ast(db, func).body.as_deref().unwrap_or(&[]);
     for statement in body {
@@ -259,7 +259,7 @@ fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
 
 /// What a function sees of its module.
 #[salsa::tracked(returns(ref))]
-pub fn environment<'db>(db: &'db dyn Db, func: Func) -> Arc<ModuleEnv> {
+pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
     let file = func.file(db);
     let header = header(db, file);
     let mut env = ModuleEnv {

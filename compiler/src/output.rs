@@ -134,7 +134,7 @@ pub fn split_findings<'db>(
 }
 
 /// The kernels of a file that have a body, in order.
-pub(crate) fn defined_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Func> {
+pub(crate) fn defined_kernels(db: &dyn Db, file: SourceFile) -> impl Iterator<Item = Func> {
     let functions = items(db, file).functions.iter().copied();
     functions.filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))
 }
@@ -293,11 +293,7 @@ pub fn locate(db: &dyn Db, func: Func, diagnostic: &Diagnostic) -> Located {
 
 /// The kernels of a file, in order, with their code where they have it. Device functions have none of
 /// their own.
-pub fn kernels<'db>(
-    db: &'db dyn Db,
-    file: SourceFile,
-    options: Options,
-) -> Vec<(Func, Option<&'db FuncCode>)> {
+pub fn kernels(db: &dyn Db, file: SourceFile, options: Options) -> Vec<(Func, Option<&FuncCode>)> {
     defined_kernels(db, file).map(|func| (func, code(db, func, options).value.as_ref())).collect()
 }
 

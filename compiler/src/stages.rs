@@ -98,7 +98,7 @@ pub fn beyond(db: &dyn Db, func: Func, target: Option<PtxTarget>, strictness: St
 
 /// What is split for an architecture in a function, and into what.
 #[salsa::tracked(returns(ref))]
-pub fn splits<'db>(db: &'db dyn Db, func: Func, arch: Arch) -> Vec<Diagnostic> {
+pub fn splits(db: &dyn Db, func: Func, arch: Arch) -> Vec<Diagnostic> {
     match &built(db, func).value {
         Some(built) => split_notes(built, ast(db, func), environment(db, func), arch),
         None => Vec::new(),
@@ -107,18 +107,18 @@ pub fn splits<'db>(db: &'db dyn Db, func: Func, arch: Arch) -> Vec<Diagnostic> {
 
 /// The warnings about the CTA barriers of a function.
 #[salsa::tracked(returns(ref))]
-pub fn barrier_warnings<'db>(db: &'db dyn Db, func: Func) -> Vec<Diagnostic> {
+pub fn barrier_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
     built(db, func).value.as_ref().map_or_else(Vec::new, barriers::warnings)
 }
 
 /// The warnings about the ways through a function: what nothing writes before it is read, what nothing leads to.
 #[salsa::tracked(returns(ref))]
-pub fn flow_warnings<'db>(db: &'db dyn Db, func: Func) -> Vec<Diagnostic> {
+pub fn flow_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
     if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func)) }
 }
 
 /// Whether a function's text has errors, so that nothing is to be made of it.
-fn has_errors<'db>(db: &'db dyn Db, func: Func) -> bool {
+fn has_errors(db: &dyn Db, func: Func) -> bool {
     is_damaged(db, func) || checked(db, func).iter().any(|finding| finding.severity == Severity::Error)
 }
 
@@ -127,7 +127,7 @@ const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYM
 
 /// The findings of the checker in a function.
 #[salsa::tracked(returns(ref))]
-pub fn checked<'db>(db: &'db dyn Db, func: Func) -> Vec<Diagnostic> {
+pub fn checked(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
     let mut found = check::check_function(ast(db, func), environment(db, func));
     if is_damaged(db, func) {
         // Declarations may be among the statements that the parser had to leave out.
@@ -138,7 +138,7 @@ pub fn checked<'db>(db: &'db dyn Db, func: Func) -> Vec<Diagnostic> {
 
 /// The SSA form as the program was written.
 #[salsa::tracked(returns(ref))]
-pub fn built<'db>(db: &'db dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
+pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if has_errors(db, func) || !func.has_body(db) {
         return Stage::nothing();
     }
@@ -172,7 +172,7 @@ fn undefined_callees(db: &dyn Db, func: Func, function: &ir::Function) -> Vec<Di
 
 /// The simplified SSA form.
 #[salsa::tracked(returns(ref))]
-pub fn ssa<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>> {
+pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>> {
     match &built(db, func).value {
         Some(built) => {
             let unsuited = unsuited(db, func, options);
@@ -189,7 +189,7 @@ pub fn ssa<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<ir::
 
 /// Machine IR over virtual registers.
 #[salsa::tracked(returns(ref))]
-pub fn mir<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
+pub fn mir(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
     match &ssa(db, func, options).value {
         Some(ssa) => {
             let arch = arch(db, func.file(db), options);
@@ -224,7 +224,7 @@ pub(crate) fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSe
 /// The finished code of a kernel: allocated, scheduled, with control codes, and with what it calls. A device function
 /// has none of its own, but [`device_code`](crate::callees::device_code).
 #[salsa::tracked(returns(ref))]
-pub fn code<'db>(db: &'db dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
+pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     if func.kind(db) == ItemKind::Func {
         return Stage::nothing();
     }

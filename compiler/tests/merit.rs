@@ -26,8 +26,7 @@ fn blocks_weighted_with_their_frequency_sum_to_the_kernel() {
             if !list.iter().all(is_uniform) {
                 continue;
             }
-            let weighted =
-                list.iter().zip(&cycles).map(|(block, cycles)| cycles * u64::from(frequency(block.start)));
+            let weighted = list.iter().zip(&cycles).map(|(block, cycles)| cycles * frequency(block.start));
             assert_eq!(weighted.sum::<u64>() / Program::ONCE, program.static_cycles(), "{}", program.name);
             kernels += 1;
         }

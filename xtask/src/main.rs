@@ -1,6 +1,7 @@
-//! Chores of the project: `cargo xtask beside`, `bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`, `mutate`,
-//! `shapes`, `verify`.
+//! Chores of the project: `cargo xtask bench`, `beside`, `bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`,
+//! `mutate`, `shapes`, `verify`.
 
+mod bench;
 mod beside;
 mod compare;
 mod corpus;
@@ -26,6 +27,7 @@ use std::process::{Command as Process, ExitCode};
 use clap::{Args, Parser, Subcommand};
 use ptxc_words::Bits;
 
+use crate::bench::{Bench, Measure};
 use crate::beside::BrokenKernels;
 use crate::compare::Comparison;
 use crate::exec::Product;
@@ -82,6 +84,11 @@ enum Command {
     },
     /// Run the execution cases on an NVIDIA GPU, our code beside ptxas's.
     Gpu(gpu::Cases),
+    /// Every figure of speed in one page, and a plot of time against size.
+    Bench(Bench),
+    /// Run a command; print its CPU time in seconds and its memory in bytes.
+    #[command(hide = true)]
+    Measure(Measure),
     /// Compare random programs before and after the compiler. For many of them build it with `--release`.
     Fuzz(Fuzz),
     /// Every form of barriers, atomics and warp operations beside ptxas.
@@ -165,6 +172,8 @@ fn main() -> ExitCode {
         Command::Corpus { path, settings, json } => corpus::run(&path, &settings, json),
         Command::Compare { path, settings, beside } => beside.compare(&path, &settings),
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
+        Command::Bench(bench) => bench.run(),
+        Command::Measure(measure) => measure.run(),
         Command::Families(families) => families.run(),
         Command::Gpu(cases) => cases.run(),
         Command::Fuzz(fuzz) => fuzz.run(),

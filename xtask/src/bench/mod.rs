@@ -1,0 +1,111 @@
+//! `xtask bench`: every figure of speed in one page, [`docs/benchmarks.md`], and a plot of time against size.
+//!
+//! Programs are compared as whole processes in one run, in turns, as machines differ and are busy with other things at times;
+//! what says most are the ratios. Memory is the greatest resident set that the system saw.
+
+mod beside;
+mod criterion;
+mod growth;
+mod parsing;
+mod plot;
+mod process;
+mod shapes;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+pub(crate) use process::Measured;
+
+/// `xtask bench`.
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// The folder with ptxas (default: ORACLE).
+    #[arg(long, value_name = "DIR")]
+    oracle: Option<PathBuf>,
+    /// The compiler's program (default: built in release mode).
+    #[arg(long, value_name = "FILE")]
+    ptxc: Option<PathBuf>,
+    /// The folder with PTX of several tiers.
+    #[arg(long, default_value = "../shared/corpus/ptx")]
+    corpus: PathBuf,
+    /// Run cargo's benchmarks, too; else what they left the last time is taken.
+    #[arg(long)]
+    criterion: bool,
+    /// How often each program runs, of which the least time counts.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// The greatest kernel of the growth's, in instructions.
+    #[arg(long, default_value_t = 300_000)]
+    largest: usize,
+    /// Where to write: the page, and the plot beside it.
+    #[arg(long, default_value = "docs/benchmarks.md")]
+    page: PathBuf,
+}
+
+/// `xtask measure`: runs one command and says what it took; a process of its own each time, since the system tells only the greatest
+/// memory of all children.
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// The command.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<String>,
+}
+
+impl Measure {
+    pub(crate) fn run(&self) -> Result<(), String> {
+        println!("{}", process::measure_here(&self.command)?);
+        Ok(())
+    }
+}
+
+impl Bench {
+    pub(crate) fn run(&self) -> Result<(), String> {
+        let ptxc = match &self.ptxc {
+            Some(program) => program.clone(),
+            None => crate::release_build()?,
+        };
+        if self.criterion {
+            criterion::run()?;
+        }
+        let ptxas = self.oracle.clone().or_else(|| std::env::var_os("ORACLE").map(PathBuf::from));
+        let ptxas = ptxas.map(|folder| folder.join("ptxas")).filter(|path| path.is_file());
+        let mut page = String::from(HEAD);
+        let mut section = |title: &str, text: String| {
+            let _ = writeln!(page, "\n## {title}\n\n{}", text.trim_end());
+        };
+        match (&ptxas, self.corpus.is_dir()) {
+            (Some(ptxas), true) => {
+                section("Beside ptxas", beside::table(&ptxc, ptxas, &self.corpus, self.runs)?);
+            }
+            _ => println!("SKIPPED: the comparison with ptxas, which needs the corpus and ORACLE"),
+        }
+        section("Parsing alone", parsing::table(&ptxc, self.runs)?);
+        let (growth, curves) = growth::table(&ptxc, self.largest, self.runs)?;
+        section("Growth", growth);
+        section("Stages, edits and formats", criterion::table()?);
+        write(&self.page, &page)?;
+        write(&self.page.with_file_name("growth.svg"), &plot::svg(&curves)?)
+    }
+}
+
+const HEAD: &str = "# Benchmarks
+
+Written by `cargo xtask bench --criterion`; [Performance](performance.md) says what the figures mean. CPU time is user and system time of whole
+processes, the least of several runs in turns.
+";
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Milliseconds with three digits that count.
+fn milliseconds(seconds: f64) -> String {
+    let value = seconds * 1000.0;
+    match value {
+        value if value >= 100.0 => format!("{value:.0} ms"),
+        value if value >= 10.0 => format!("{value:.1} ms"),
+        value => format!("{value:.2} ms"),
+    }
+}
