@@ -422,9 +422,13 @@ pub fn code_with(
 
     observer.before("hazard-check", &ProgramText(&program));
     exists("link", program.insts.iter().map(|coded| &coded.inst), arch)?;
-    ptxc_sass::verify::check(&program).map_err(|hazards| internal("control", hazards))?;
+    hazard_check(&program).map_err(|hazards| internal("control", hazards))?;
     go_on(observer, "hazard-check", &ProgramText(&program))?;
     Ok(FuncCode { program, explain, summary })
+}
+
+fn hazard_check(program: &Program) -> Result<(), Vec<ptxc_sass::verify::Hazard>> {
+    ptxc_sass::verify::check_polling(program, ptxc_sass::verify::Order::Own, &interrupt::poll)
 }
 
 /// Compiles a runtime routine: all stages.

@@ -35,7 +35,7 @@ fn next(program: &Program, index: usize) -> Next {
 }
 
 /// Runs the check; the hazards come in no particular order and possibly repeated.
-pub(super) fn run(program: &Program, rule: Order) -> Vec<Hazard> {
+pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard> {
     let count = program.insts.len();
     let mut hazards = Vec::new();
     // A block starts at the entry, at every branch target, and after every instruction that may branch.
@@ -74,6 +74,8 @@ pub(super) fn run(program: &Program, rule: Order) -> Vec<Hazard> {
     }
 
     let mut entry: Vec<Option<State>> = vec![None; starts.len()];
+    // Of a block's last visit, when it is known what comes to it.
+    let mut found: Vec<Vec<Hazard>> = vec![Vec::new(); starts.len()];
     // What paths bring to a block waits until its turn comes, so that a block where thousands of paths meet
     // takes them in at once.
     let mut arrived: Vec<Vec<State>> = vec![Vec::new(); starts.len()];
@@ -102,8 +104,11 @@ pub(super) fn run(program: &Program, rule: Order) -> Vec<Hazard> {
         let mut state = joined.clone();
         entry[block] = Some(joined);
         let end = starts.get(block + 1).copied().unwrap_or(count as u32);
+        let found = &mut found[block];
+        found.clear();
         for index in starts[block]..end {
-            state.issue(program, index, &mut |_| {});
+            poll();
+            state.issue(program, index, &mut |hazard| found.push(hazard));
         }
         for &successor in &successors[block] {
             arrived[successor as usize].push(state.clone());
@@ -116,12 +121,12 @@ pub(super) fn run(program: &Program, rule: Order) -> Vec<Hazard> {
         }
     }
 
-    for (block, state) in entry.into_iter().enumerate() {
-        let Some(mut state) = state else { continue };
-        let end = starts.get(block + 1).copied().unwrap_or(count as u32);
-        for index in starts[block]..end {
-            state.issue(program, index, &mut |hazard| hazards.push(hazard));
+    for (block, found) in found.into_iter().enumerate() {
+        if entry[block].is_none() {
+            continue;
         }
+        hazards.extend(found);
+        let end = starts.get(block + 1).copied().unwrap_or(count as u32);
         let next = next(program, end as usize - 1);
         let lost = next.targets.iter().any(|&target| target as usize >= count);
         if (next.falls && end as usize == count) || lost {

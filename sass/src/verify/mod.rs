@@ -194,7 +194,12 @@ pub fn check(program: &Program) -> Result<(), Vec<Hazard>> {
 
 /// The same with other rules of what a wait ends.
 pub fn check_with(program: &Program, order: Order) -> Result<(), Vec<Hazard>> {
-    let mut hazards = flow::run(program, order);
+    check_polling(program, order, &|| {})
+}
+
+/// The same; `poll` is called at each instruction, and may unwind.
+pub fn check_polling(program: &Program, order: Order, poll: &dyn Fn()) -> Result<(), Vec<Hazard>> {
+    let mut hazards = flow::run(program, order, poll);
     hazards.sort();
     hazards
         .dedup_by(|a, b| (a.consumer, a.producer, a.kind, a.reg) == (b.consumer, b.producer, b.kind, b.reg));

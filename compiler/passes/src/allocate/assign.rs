@@ -35,6 +35,7 @@ use super::coalesce::{Affinity, Class, Classes};
 use super::live::{LiveRanges, Segment};
 use super::pressure::destroys_for_good;
 use super::work::Work;
+use crate::interrupt;
 use crate::mir::{VReg, VRegId};
 
 /// The registers of a file, a bit each.
@@ -176,6 +177,7 @@ pub(super) fn assign(
     let wishes = Wishes::new(affinities, work.mir.vregs.len());
     let mut failed = Vec::new();
     for class in in_order(live, classes, priority) {
+        interrupt::poll();
         if assignment.place(live, &classes.list[class], &wishes, budget) {
             continue;
         }
@@ -209,6 +211,7 @@ fn floor(work: &Work, live: &LiveRanges) -> i16 {
 fn in_order(live: &LiveRanges, classes: &Classes, priority: Priority<'_>) -> Vec<usize> {
     let mut keyed = Vec::new();
     for (index, class) in classes.list.iter().enumerate() {
+        interrupt::poll();
         let (mut start, mut length, mut cost) = (u32::MAX, 0u64, u128::MAX);
         for &(vreg, _) in &class.members {
             for component in live.all(vreg as usize) {

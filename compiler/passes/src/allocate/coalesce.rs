@@ -22,6 +22,7 @@ use super::assign::Budget;
 use super::live::{LiveRanges, Segment};
 use super::work::Work;
 use super::{AllocError, isolate, live, moves};
+use crate::interrupt;
 use crate::mir::{EdgeArg, VReg, VRegId};
 
 /// The alignment of a tuple: the next power of two, at most 4; 1 for predicates.
@@ -252,6 +253,7 @@ pub(super) fn affinities(work: &Work) -> Vec<Affinity> {
     for &block in &work.mir.layout {
         let data = &work.mir.blocks[block];
         for inst in &data.insts {
+            interrupt::poll();
             if let Some((dst, src)) = moves::as_copy(&inst.inst) {
                 affinities.push((data.frequency, dst, src));
             }
@@ -273,6 +275,7 @@ pub(super) fn affinities(work: &Work) -> Vec<Affinity> {
 /// Merges along affinities.
 pub(super) fn coalesce(affinities: &[Affinity], live: &LiveRanges, classes: &mut Classes) {
     for &(_, a, b) in affinities {
+        interrupt::poll();
         classes.merge(live, a, b);
     }
 }

@@ -30,6 +30,7 @@ use super::AllocError;
 use super::moves;
 use super::work::{Origin, Rebuilt, Work};
 use crate::abi;
+use crate::interrupt;
 use crate::mir::{Tuple, VReg};
 
 /// A tied operand and the definition that goes into its register.
@@ -46,6 +47,7 @@ pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
         let origins = std::mem::take(&mut work.origins[block]);
         let mut rebuilt = Rebuilt::with_capacity(insts.len() * 2);
         for (mut inst, origin) in insts.into_iter().zip(origins) {
+            interrupt::poll();
             for index in 0..inst.tied.len() {
                 let (slot, old) = inst.tied[index];
                 let width = inst.inst.slot_width(slot as usize);

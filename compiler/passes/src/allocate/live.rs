@@ -30,6 +30,7 @@ use ptxc_sass::RegFile;
 use smallvec::SmallVec;
 
 use super::work::{self, Operand};
+use crate::interrupt;
 use crate::mir::liveness::{Components, Liveness, for_each_term_use};
 use crate::mir::{Cfg, MBlockId, Mir, RegSet, VReg, VRegId};
 
@@ -201,6 +202,7 @@ impl LiveRanges {
             let data = &mir.blocks[block];
             data.params.iter().for_each(|param| add((param.reg, param.width)));
             for inst in &data.insts {
+                interrupt::poll();
                 work::uses(inst).into_iter().for_each(&mut add);
                 work::defs(inst).into_iter().for_each(&mut add);
             }
@@ -231,6 +233,7 @@ impl LiveRanges {
                 segments.push((component, Segment { start, end }));
             };
             for (index, inst) in data.insts.iter().enumerate().rev() {
+                interrupt::poll();
                 let late = self.points.late(block, index);
                 if let Some(call) = &inst.call {
                     let clobbers = call.clobbers.without(call.result_places());

@@ -21,6 +21,7 @@ use ptxc_sass::RegFile;
 
 use super::live::LiveRanges;
 use super::work::{self, Work};
+use crate::interrupt;
 use crate::mir::{Cfg, EdgeArg, MBlockId};
 
 /// What leaving a loop counts for.
@@ -63,6 +64,7 @@ impl NextUses {
         for &block in cfg.order() {
             let mut list = Distances::new();
             for (index, inst) in work.mir.blocks[block].insts.iter().enumerate() {
+                interrupt::poll();
                 for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file == RegFile::Gpr) {
                     list.push((reg.id.as_u32(), index as u32));
                 }

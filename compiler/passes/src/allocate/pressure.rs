@@ -22,6 +22,7 @@ use smallvec::SmallVec;
 use super::AllocError;
 use super::live::{LiveRanges, exit_uses};
 use super::work::{self, Operand, Work};
+use crate::interrupt;
 use crate::mir::{EdgeArg, MBlockId, MInst, VReg, VRegId};
 
 /// How a virtual register that loses its register comes back.
@@ -114,6 +115,7 @@ pub(super) fn plans(work: &Work, file: RegFile) -> Spilled {
     }
     for &block in &work.mir.layout {
         for (index, inst) in work.mir.blocks[block].insts.iter().enumerate() {
+            interrupt::poll();
             if let [(reg, width)] = work::defs(inst)[..]
                 && plans[reg.id.index()].is_some()
                 && reg.component == 0
@@ -138,6 +140,7 @@ pub(super) fn costs(work: &Work, live: &LiveRanges, plans: &Spilled) -> Vec<u128
             *traffic = traffic.saturating_add(data.frequency.max(1).saturating_mul(u64::from(width)));
         };
         for inst in &data.insts {
+            interrupt::poll();
             work::uses(inst).into_iter().chain(work::defs(inst)).for_each(&mut visit);
         }
         exit_uses(&work.mir, block).into_iter().for_each(&mut visit);
@@ -357,6 +360,7 @@ impl<'a> Chooser<'a> {
             }
         }
         for (index, inst) in data.insts.iter().enumerate() {
+            interrupt::poll();
             let (uses, defs) = (work::uses(inst), work::defs(inst));
             let late = live.points.late(block, index);
             self.fit(self.spilled_width(&uses), &uses, inst.loc)?;

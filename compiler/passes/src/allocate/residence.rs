@@ -28,6 +28,7 @@ use super::live::LiveRanges;
 use super::next_use::{LEAVING, NEVER, NextUses, distance};
 use super::pressure::{Plan, Spilled, plans};
 use super::work::{self, Operand, Work};
+use crate::interrupt;
 use crate::mir::{Cfg, EdgeArg, MBlockId};
 
 /// A virtual register that comes back, with its components that are live then.
@@ -158,6 +159,7 @@ impl Resident<'_> {
         }
         let mut after: Vec<SmallVec<[(u32, u32); 4]>> = Vec::with_capacity(data.insts.len());
         for (index, inst) in data.insts.iter().enumerate().rev() {
+            interrupt::poll();
             let operands: SmallVec<[Operand; 8]> = work::uses(inst)
                 .into_iter()
                 .chain(work::defs(inst))
@@ -172,6 +174,7 @@ impl Resident<'_> {
         after.reverse();
 
         for (index, inst) in data.insts.iter().enumerate() {
+            interrupt::poll();
             let ours = |list: SmallVec<[Operand; 8]>| -> SmallVec<[Operand; 8]> {
                 list.into_iter()
                     .filter(|(reg, _)| reg.file == RegFile::Gpr && Some(reg.id) != work.frame_id())

@@ -21,6 +21,7 @@ use super::parallel_copy::order;
 use super::save::{self, AtCall, Saves};
 use super::work::{Origin, Work};
 use super::{AllocError, hoist, moves};
+use crate::interrupt;
 use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
 
 /// The function with physical registers.
@@ -203,6 +204,7 @@ impl Rewriter<'_> {
         let mut insts: Vec<MInst<PReg>> = Vec::with_capacity(block.insts.len());
         let mut kept = Vec::with_capacity(block.insts.len());
         for (index, (inst, &origin)) in block.insts.iter().zip(&self.work.origins[id]).enumerate() {
+            interrupt::poll();
             // Every operand of an instruction is live there, so the register exists.
             let renamed = inst.map(|reg| self.register(reg).unwrap_or(PReg::new(reg.file, 0)));
             if moves::as_copy(&renamed.inst).is_some_and(|(to, from)| to == from) {
@@ -364,6 +366,7 @@ pub(super) fn registers_used(mir: &Mir<PReg>) -> [u8; 4] {
     };
     for &block in &mir.layout {
         for inst in &mir.blocks[block].insts {
+            interrupt::poll();
             inst.for_each_use(&mut name);
             inst.for_each_def(&mut name);
             inst.call.iter().flat_map(|call| call.clobbers.iter()).for_each(|reg| name(reg, 1));

@@ -52,6 +52,7 @@ use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};
 use crate::check::env::{ModuleEnv, constant_u32};
 use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
+use crate::interrupt;
 use translator::Translator;
 
 /// Builds the SSA form of a kernel or device function.
@@ -86,6 +87,7 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv) -> Result<Function, Vec<Diagn
         }
     }
     for (index, statement) in body.iter().enumerate() {
+        interrupt::poll();
         let variables = translator.scopes.variables.len();
         translator.scopes.statement(index, statement);
         match &statement.kind {

@@ -26,6 +26,7 @@ use super::{
 use crate::check::env::{Formal, ModuleEnv, Signature};
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
+use crate::interrupt;
 
 /// A family of instructions: translates what it knows, `None` for the mnemonics of others.
 type Family = fn(&mut Translator, &mut Form) -> Option<Translated>;
@@ -103,6 +104,7 @@ impl<'a> Translator<'a> {
         let mut target_lists = FxHashMap::default();
         let mut prototypes = FxHashMap::default();
         for (index, statement) in ast.body.iter().flatten().enumerate() {
+            interrupt::poll();
             match &statement.kind {
                 StatementKind::Label(_) => {
                     labels.insert(index, function.add_block());

@@ -58,6 +58,7 @@ use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind}
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::interrupt;
 use env::{ModuleEnv, PtxTarget};
 use forms::{Form, Forms};
 use names::{Names, Thing, Wanted};
@@ -95,6 +96,7 @@ pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) 
     };
     checker.names.take_errors(&mut checker.out);
     for (index, statement) in function.body.iter().flatten().enumerate() {
+        interrupt::poll();
         checker.names.statement(index, statement, &mut checker.out);
         match &statement.kind {
             StatementKind::Instruction(instruction) => checker.instruction(instruction),

@@ -5,6 +5,7 @@
 //! construction of SSA walk the flat list of statements with a [`Scopes`], which numbers every register
 //! densely, so that a register is an index and no string from here on.
 
+use crate::interrupt;
 use ptxc_syntax::ast::{
     Declaration, Function, Parameter, Space, Specifiers, Statement, StatementKind, Type, Vector,
 };
@@ -277,6 +278,7 @@ fn labels_by_block(body: &[Statement]) -> FxHashMap<usize, Vec<(Name, usize, Nod
     let mut labels: FxHashMap<usize, Vec<(Name, usize, NodeId)>> = FxHashMap::default();
     let mut open = vec![usize::MAX];
     for (index, statement) in body.iter().enumerate() {
+        interrupt::poll();
         match &statement.kind {
             StatementKind::Open => open.push(index),
             StatementKind::Close if open.len() > 1 => {

@@ -18,6 +18,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_sass::{Arch, Halves, Inst, Kinds, Op, Operand, OperandKind, Role};
 use smallvec::SmallVec;
 
+use crate::interrupt;
 use crate::mir::{MInst, Mir, VReg, VRegId, takes_operands};
 
 /// A place in a constant bank: the bank and the byte offset.
@@ -35,6 +36,7 @@ pub fn constant_operands(mir: &mut Mir<VReg>, arch: Arch) -> bool {
     }
     let mut places: SecondaryMap<VRegId, Option<Place>> = SecondaryMap::new();
     for inst in mir.insts() {
+        interrupt::poll();
         if let Some((reg, place)) = loaded(mir, &inst.inst) {
             places[reg.id] = Some(place);
         }
@@ -44,6 +46,7 @@ pub fn constant_operands(mir: &mut Mir<VReg>, arch: Arch) -> bool {
         let insts = std::mem::take(&mut mir.blocks[block].insts);
         let mut out = Vec::with_capacity(insts.len());
         for mut inst in insts {
+            interrupt::poll();
             any |= read_banks(&mut inst, &places, arch);
             match moves(mir, &inst) {
                 Some(moves) => out.extend(moves),

@@ -9,6 +9,7 @@
 
 use ptxc_sass::{Arch, Op, OperandKind, RegFile};
 
+use crate::interrupt;
 use crate::mir::{Mir, Renames, VReg};
 
 /// Propagates copies between general registers.
@@ -17,6 +18,7 @@ pub fn copies(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     for &block in &mir.layout {
         let mut copied = Vec::new();
         for (number, inst) in mir.blocks[block].insts.iter().enumerate() {
+            interrupt::poll();
             if inst.inst.op != Op::MOV || inst.inst.guard.is_some() {
                 continue;
             }

@@ -11,6 +11,7 @@
 
 use ptxc_sass::Arch;
 
+use crate::interrupt;
 use crate::mir::liveness::Components;
 use crate::mir::{EdgeArg, MBlockId, MInst, Mir, VReg};
 
@@ -37,6 +38,7 @@ pub fn dead(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
             }
         }
         for (number, inst) in data.insts.iter().enumerate() {
+            interrupt::poll();
             inst.for_each_def(|reg, width| {
                 components
                     .range(reg, width)
@@ -57,6 +59,7 @@ pub fn dead(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     for &block in &mir.layout {
         let data = &mir.blocks[block];
         for inst in data.insts.iter().filter(|inst| must_stay(inst)) {
+            interrupt::poll();
             inst.for_each_use(|reg, width| mark(reg, width, &mut work));
         }
         if let Some((&selector, width)) = data.term.selector() {

@@ -12,6 +12,7 @@
 use cranelift_entity::SecondaryMap;
 use ptxc_sass::{Arch, Inst, Op, Operand, OperandKind, RegFile};
 
+use crate::interrupt;
 use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple, VReg};
 
 /// Merges straight lines of blocks.
@@ -49,6 +50,7 @@ pub(super) fn named_blocks(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, bool> {
     let mut named = SecondaryMap::new();
     for &block in &mir.layout {
         for inst in &mir.blocks[block].insts {
+            interrupt::poll();
             for operand in &inst.inst.operands {
                 if let OperandKind::Label(label) = operand.kind {
                     named[MBlockId::from_u32(label.0)] = true;

@@ -25,6 +25,7 @@ use petgraph::unionfind::UnionFind;
 use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
 use smallvec::SmallVec;
 
+use crate::interrupt;
 use crate::mir::liveness::for_each_term_use;
 use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId, takes_operands};
 
@@ -95,6 +96,7 @@ fn candidates(mir: &Mir<VReg>, cfg: &Cfg) -> (Vec<Candidate>, SecondaryMap<VRegI
             continue;
         }
         for (number, inst) in mir.blocks[block].insts.iter().enumerate() {
+            interrupt::poll();
             let Some((to, made)) = uniform_form(mir, inst, &of_reg) else { continue };
             let sources: SmallVec<[Index; 3]> =
                 inst.inst.uses().filter_map(|access| of_reg[access.reg.id]).collect();
@@ -178,6 +180,7 @@ fn uniform(reg: VReg) -> VReg {
 fn visit_readers(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<VRegId, Option<Index>>) {
     for &block in &mir.layout {
         for inst in &mir.blocks[block].insts {
+            interrupt::poll();
             let is_candidate = inst.inst.defs().any(|access| of_reg[access.reg.id].is_some());
             if !is_candidate {
                 visit_reader(mir, block, inst, list, of_reg);

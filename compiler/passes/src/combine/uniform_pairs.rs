@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use ptxc_sass::{Arch, Inst, Op, Operand, OperandKind, RegFile};
 
+use crate::interrupt;
 use crate::mir::{Mir, Renames, VReg};
 
 /// Joins loads of neighbouring words.
@@ -21,6 +22,7 @@ pub fn uniform_pairs(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     for block in mir.layout.clone() {
         let mut loads: BTreeMap<(u8, u32), (usize, VReg)> = BTreeMap::new();
         for (number, inst) in mir.blocks[block].insts.iter().enumerate() {
+            interrupt::poll();
             if let Some((place, reg)) = single_load(&inst.inst) {
                 loads.insert(place, (number, reg));
             }

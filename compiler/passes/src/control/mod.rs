@@ -33,6 +33,7 @@ use scoreboards::Scoreboards;
 use stalls::{Cause, Reason, Stalls};
 use stream::{ARRIVAL, Stream};
 
+use crate::interrupt;
 use crate::layout::Code;
 
 /// The scoreboard that counts the groups of asynchronous copies: ptxas's, too.
@@ -94,6 +95,7 @@ fn assemble(
     for (block, code) in stream.blocks.iter().zip(&code.blocks) {
         labels.push(insts.len() as u32);
         for index in block.range.clone() {
+            interrupt::poll();
             let entry = &stream.entries[index];
             let follower = (index + 1 < block.range.end).then_some(index + 1);
             let control = control_field(stream, scoreboards, stalls, index, follower);
@@ -245,6 +247,7 @@ fn resources(code: &Code, insts: &[Coded]) -> Resources {
         ..Resources::default()
     };
     for coded in insts {
+        interrupt::poll();
         for access in coded.inst.accesses() {
             let end = u32::from(access.reg.index()) + u32::from(access.width);
             match access.reg.file() {

@@ -26,6 +26,7 @@
 //! Cost: linear in the instructions for bounded loop nesting; a window holds what fits into [`HORIZON`]
 //! cycles.
 
+use crate::interrupt;
 use std::collections::BTreeSet;
 
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, Source, latency, settled};
@@ -202,6 +203,7 @@ impl Pass<'_> {
         self.board.clear();
         let mut now = 0;
         for index in range.clone() {
+            interrupt::poll();
             let mut earliest = Earliest { time: now, cause: None };
             self.board.demand_issue(self.stream, self.scoreboards, index, &mut earliest);
             if index == body_end {
@@ -274,6 +276,7 @@ impl Pass<'_> {
         let mut ways = data.ways.iter().zip(&self.arrivals[block]).peekable();
         let mut from_ways: SmallVec<[(u32, usize, Units); 2]> = SmallVec::new();
         for (position, index) in data.range.clone().enumerate() {
+            interrupt::poll();
             if time >= HORIZON {
                 break;
             }

@@ -11,6 +11,7 @@ use crate::check::forms::Forms;
 use crate::check::operands::beside;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::check::table::Kind;
+use crate::interrupt;
 
 /// A register that an instruction reads or writes.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,7 @@ impl<'a> Graph<'a> {
             has_unknown_targets: false,
         };
         for (index, statement) in body.iter().enumerate() {
+            interrupt::poll();
             builder.scopes.statement(index, statement);
             match &statement.kind {
                 StatementKind::Label(name) => builder.begin(Some((statement.id, name.clone()))),
@@ -121,6 +123,7 @@ fn blocks_of_labels(body: &[Statement]) -> FxHashMap<usize, u32> {
     let mut blocks = FxHashMap::default();
     let mut block = 0;
     for (index, statement) in body.iter().enumerate() {
+        interrupt::poll();
         match &statement.kind {
             StatementKind::Label(_) => {
                 block += 1;

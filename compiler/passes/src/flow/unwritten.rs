@@ -14,6 +14,7 @@ use super::graph::{Access, Graph};
 use crate::check::codes::UNWRITTEN_REGISTER;
 use crate::check::scope::Register;
 use crate::diagnostic::Diagnostic;
+use crate::interrupt;
 
 /// The most registers of a function, of those that are written somewhere, that are looked at closely.
 const MOST: usize = 1024;
@@ -31,6 +32,7 @@ pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
     let mut registers: Vec<Register> = Vec::new();
     let mut reads: FxHashMap<Register, Vec<(usize, Access)>> = FxHashMap::default();
     for (block, access) in doubtful(graph) {
+        interrupt::poll();
         let list = reads.entry(access.register).or_default();
         if !is_written[access.register.0 as usize] {
             // Nothing to find out.

@@ -42,6 +42,7 @@ use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, Sour
 use ptxc_sass::Arch;
 use smallvec::SmallVec;
 
+use crate::interrupt;
 use crate::runtime;
 use crate::uniformity::Uniformity;
 
@@ -83,6 +84,7 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
     let mut sites = Vec::new();
     for block in func.layout.clone() {
         for inst in func.blocks[block].insts.clone() {
+            interrupt::poll();
             let data = &func.insts[inst];
             let Some(mask) = mask_of(func, data) else { continue };
             if uniformity.is_convergent_block(block) {

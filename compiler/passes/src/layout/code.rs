@@ -19,6 +19,7 @@ use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, PReg};
 use smallvec::SmallVec;
 
+use crate::interrupt;
 use crate::mir::MInst;
 
 /// A block of laid-out code.
@@ -76,6 +77,7 @@ impl Code {
         let mut ways = SmallVec::new();
         let insts = &self.blocks[block].insts;
         for (index, minst) in insts.iter().enumerate().skip(self.blocks[block].body) {
+            interrupt::poll();
             let mut targets: SmallVec<[usize; 1]> =
                 minst.inst.labels().map(|label| label.0 as usize).collect();
             targets.sort_unstable();

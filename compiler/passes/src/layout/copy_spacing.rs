@@ -19,6 +19,7 @@ use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::{Address, Arch, Inst, Op, Operand, PReg};
 
 use super::code::Code;
+use crate::interrupt;
 use crate::mir::MInst;
 
 /// Loads in front of a copy.
@@ -38,6 +39,7 @@ pub fn space_copies(code: &mut Code, arch: Arch, is_kernel: bool) {
         let mut spaced = Vec::with_capacity(block.insts.len());
         let branches = block.insts.len() - block.body;
         for minst in std::mem::take(&mut block.insts) {
+            interrupt::poll();
             let loads = match minst.inst.op {
                 Op::LDGSTS if !is_clean => IN_FRONT_OF_COPY,
                 Op::MEMBAR if arch == Arch::Sm90 => IN_FRONT_OF_FENCE,

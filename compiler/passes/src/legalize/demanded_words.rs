@@ -15,6 +15,7 @@
 //! uses is taken out, and then so are its arguments. What is left changes its type in place. Block parameters
 //! keep theirs. Linear in the function.
 
+use crate::interrupt;
 use ptxc_ir::{Function, Inst, Op, Type, Value, ValueDef};
 use ptxc_sass::Arch;
 
@@ -77,10 +78,12 @@ fn narrow_values(func: &Function) -> Vec<bool> {
     let mut narrow = vec![false; func.num_values()];
     let insts = || func.layout.iter().flat_map(|&block| &func.blocks[block].insts).copied();
     for inst in insts().filter(|&inst| is_low_by_low(func, inst)) {
+        interrupt::poll();
         narrow[func.result(inst).as_u32() as usize] = true;
     }
     let mut wide: Vec<Value> = Vec::new();
     for inst in insts() {
+        interrupt::poll();
         let data = &func.insts[inst];
         let narrows = is_low_by_low(func, inst) || data.op == Op::Trunc;
         let args = data.args.iter().filter(|_| !narrows);

@@ -5,6 +5,7 @@
 //! the one they stand for. Constants are made once a block. A rule may put a part of its work aside, in a block
 //! that rarely runs ([`Emitter::slow_path`]).
 
+use crate::interrupt;
 use std::collections::BTreeMap;
 
 use ptxc_ir::{Block, BlockCall, BlockData, Function, Inst, InstData, Op, SourceLoc, Type, Value};
@@ -191,6 +192,7 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
             func,
         };
         for inst in insts {
+            interrupt::poll();
             emitter.loc = emitter.func.insts[inst].loc;
             if rule(&mut emitter, inst) {
                 changed = true;
@@ -234,6 +236,7 @@ pub(super) fn use_counts(func: &Function) -> Vec<u32> {
     let mut counts = vec![0; func.num_values()];
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
+            interrupt::poll();
             let data = &func.insts[inst];
             let edges = data.targets.iter().flat_map(|edge| &edge.args);
             for &arg in data.args.iter().chain(edges) {

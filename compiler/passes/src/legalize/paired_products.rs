@@ -10,6 +10,7 @@
 //! only added to something stays: selection makes that a multiply-add, which costs nothing more. Linear, but
 //! for the look-up of the factors.
 
+use crate::interrupt;
 use std::collections::BTreeMap;
 
 use ptxc_ir::{Block, Function, Inst, Op, Type, Value};
@@ -36,6 +37,7 @@ pub fn paired_products(func: &mut Function, _arch: Arch) -> bool {
     let mut products: BTreeMap<Key, Words> = BTreeMap::new();
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
+            interrupt::poll();
             let Some((key, op)) = factors(func, block, inst, &only_added) else { continue };
             let words = products.entry(key).or_default();
             match op {
@@ -87,6 +89,7 @@ fn only_added(func: &Function) -> Vec<bool> {
     let mut added = vec![false; func.num_values()];
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
+            interrupt::poll();
             let data = &func.insts[inst];
             if matches!(data.op, Op::Iadd | Op::Isub) && data.ty == Type::B32 {
                 for &arg in &data.args {

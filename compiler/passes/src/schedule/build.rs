@@ -28,6 +28,7 @@ use super::estimate;
 use super::pressure::{NodeValues, Tracker, Value};
 use super::region::{Dep, DepKind, Node, NodeData, Region};
 use super::unit::Unit;
+use crate::interrupt;
 use crate::mir::MInst;
 
 /// Memory operations that a new one is compared with.
@@ -65,6 +66,7 @@ pub(super) fn build<R: Unit>(insts: &[MInst<R>], around: &Surroundings<'_, R>) -
         tracker: Tracker { live: around.live_before, ..Tracker::default() },
     };
     for index in 0..insts.len() {
+        interrupt::poll();
         builder.add(index);
     }
     builder.finish(around)

@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 use super::address::{Place, place};
 use super::region::DepKind;
 use super::unit::Unit;
+use crate::interrupt;
 use crate::mir::MInst;
 
 /// An order that breaks a dependence.
@@ -89,6 +90,7 @@ pub(super) fn check<R: Unit>(insts: &[MInst<R>], order: &[usize]) -> Result<(), 
     let (before, last_before) = run(insts, &source);
     let (after, last_after) = run(insts, order);
     for index in 0..insts.len() {
+        interrupt::poll();
         for (&(reg, expected), &(_, found)) in before[index].iter().zip(&after[index]) {
             if expected != found {
                 return Err(wrong_content(insts, &place_of, index, reg, expected, found));
@@ -96,6 +98,7 @@ pub(super) fn check<R: Unit>(insts: &[MInst<R>], order: &[usize]) -> Result<(), 
         }
     }
     for index in 0..insts.len() {
+        interrupt::poll();
         for reg in defs(&insts[index]) {
             let (expected, found) = (last_before.get(&reg), last_after.get(&reg));
             if let (Some(&expected), Some(&found)) = (expected, found)
@@ -182,6 +185,7 @@ fn check_memory<R: Unit>(insts: &[MInst<R>], place_of: &[usize], found: &Found<R
     // In the new order; the source order is that in which they are inserted.
     let mut done: Vec<(usize, usize, Option<Place<R>>)> = Vec::new();
     for (index, minst) in insts.iter().enumerate() {
+        interrupt::poll();
         if minst.inst.row().effects.is_none() {
             continue;
         }

@@ -42,6 +42,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 pub use unit::Unit;
 
+use crate::interrupt;
 use crate::layout::Code;
 use crate::mir::liveness::for_each_term_use;
 use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, VReg};
@@ -205,6 +206,7 @@ impl<R: Unit> Block<'_, R> {
             let start = boundary.map_or(least, |at| least + at + 1);
             let live_after = self.live.clone();
             for minst in self.insts[start..end].iter().rev() {
+                interrupt::poll();
                 step_back(minst, &mut self.live);
             }
             self.schedule_region(start, end, &live_after, heuristic)?;
@@ -271,6 +273,7 @@ fn list_schedule<R: Unit>(
     let mut now = 0;
     let mut peak = region.pressure(RegFile::Gpr);
     while !ready.is_empty() {
+        interrupt::poll();
         let node = heuristic.pick(region, &ready, now);
         let Ok(at) = ready.binary_search(&node) else {
             return Err(match (node.index() < insts.len()).then(|| region.missing(node)).flatten() {

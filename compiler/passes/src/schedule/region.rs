@@ -12,6 +12,7 @@
 //! A region holds at most [`Region::LIMIT`] instructions: what costs a look at every ready node in each step
 //! stays linear in the kernel.
 
+use crate::interrupt;
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
@@ -98,6 +99,7 @@ impl Region {
         pressure_limit: u32,
     ) -> Region {
         for index in (0..graph.node_count()).rev() {
+            interrupt::poll();
             let node = Node::new(index);
             let height = graph.edges(node).map(|edge| edge.weight().latency + graph[edge.target()].height);
             graph[node].height = height.max().unwrap_or(0).max(graph[node].tail);

@@ -56,6 +56,7 @@ use ptxc_ir::{
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Arch, RegFile};
 
+use crate::interrupt;
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
 use crate::uniformity::Uniformity;
 use lower::Lower;
@@ -208,6 +209,7 @@ impl Lower<'_> {
         let mut backwards = Vec::new();
         self.is_acquired = false;
         for &inst in func.blocks[block].insts.iter().rev() {
+            interrupt::poll();
             self.loc = func.insts[inst].loc;
             let known = self.unsupported.len();
             self.lower_inst(inst);

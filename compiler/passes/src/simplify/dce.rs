@@ -13,6 +13,7 @@
 //! parameter to the arguments of the edges; then sweeps. A counter that only counts itself is never
 //! marked. Linear.
 
+use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Cfg, Function, Inst, Value, ValueDef};
 
@@ -29,6 +30,7 @@ pub fn dce(func: &mut Function) -> bool {
     let mut marks = Marks::default();
     for &block in cfg.rpo() {
         for &inst in &func.blocks[block].insts {
+            interrupt::poll();
             let effects = func.insts[inst].op.effects();
             if effects.side_effect || effects.terminator {
                 marks.instruction(func, inst);

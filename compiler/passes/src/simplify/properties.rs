@@ -3,6 +3,7 @@
 //! Random programs of integer and predicate operations with forward branches run on random parameters, by
 //! an interpreter that knows each operation by [`evaluate`] alone and none of the identities.
 
+use crate::interrupt;
 use proptest::prelude::*;
 use ptxc_ir::{
     Block, BlockCall, Function, FunctionKind, InstData, IntCond, Level, Op, Param, Type, Value, verify,
@@ -130,6 +131,7 @@ fn run(func: &Function, params: &[u32]) -> Option<u64> {
     loop {
         let mut next = None;
         for &inst in &func.blocks[block].insts {
+            interrupt::poll();
             let data = &func.insts[inst];
             let args: Vec<(Type, u64)> =
                 data.args.iter().map(|&arg| (func.ty(arg), get(&values, arg))).collect();

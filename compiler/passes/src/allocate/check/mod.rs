@@ -39,6 +39,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{Allocation, Options, Origin};
+use crate::interrupt;
 use crate::mir::liveness::Liveness;
 use crate::mir::{Cfg, Edge, EdgeArg, Fixed, MBlockId, MInst, Mir, Term, Tuple, VReg};
 use decode::Frame;
@@ -148,6 +149,7 @@ impl<'a> Checker<'a> {
         };
         for &block in &input.layout {
             for inst in &input.blocks[block].insts {
+                interrupt::poll();
                 let steady = gives_the_same(inst);
                 inst.for_each_def(|reg, width| {
                     for component in checker.components(reg, width) {
@@ -432,6 +434,7 @@ impl<'a> Checker<'a> {
         let mut next = 0;
         let mut index = 0;
         while index < block.insts.len() {
+            interrupt::poll();
             let inst = &block.insts[index];
             let at = index;
             index += 1;

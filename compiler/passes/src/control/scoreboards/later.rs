@@ -7,6 +7,7 @@
 //!
 //! Cost: a few sweeps over the blocks, each linear.
 
+use crate::interrupt;
 use std::collections::BTreeSet;
 
 use super::super::stream::Stream;
@@ -46,6 +47,7 @@ pub(super) fn at_ends(stream: &Stream<'_>) -> Vec<Later> {
     let mut at_start: Vec<Later> = vec![Later::default(); stream.blocks.len()];
     for (block, later) in stream.blocks.iter().zip(&mut at_start) {
         for index in block.range.clone() {
+            interrupt::poll();
             later.prepend(stream, index);
         }
     }

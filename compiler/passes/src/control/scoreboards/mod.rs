@@ -28,6 +28,7 @@ mod choose;
 mod later;
 mod pending;
 
+use crate::interrupt;
 use std::collections::BTreeSet;
 
 use choose::Chooser;
@@ -77,6 +78,7 @@ pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
     for &block in &stream.order {
         let mut state = entry[block].clone();
         for index in stream.blocks[block].range.clone() {
+            interrupt::poll();
             let reasons: &mut SmallVec<[Wait; 2]> = &mut waits[index];
             masks[index] = state.waits(&stream.entries[index], |unit, scoreboard| {
                 reasons.push(Wait { scoreboard, unit });
@@ -105,6 +107,7 @@ fn needs(stream: &Stream<'_>) -> Vec<Need> {
     let mut needs = vec![Need::default(); stream.entries.len()];
     for (block, mut later) in stream.blocks.iter().zip(later::at_ends(stream)) {
         for index in block.range.clone().rev() {
+            interrupt::poll();
             for touch in stream.entries[index].touches.iter().filter(|touch| touch.late) {
                 if touch.write {
                     needs[index].result |= later.touched.contains(touch.unit);
@@ -128,6 +131,7 @@ fn choose_all(stream: &Stream<'_>, needs: &[Need], entry: &mut [Pending], sets: 
             entry[target].join(&state);
         }
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
+            interrupt::poll();
             let mask = state.waits(&stream.entries[index], |_, _| {});
             state.release(mask);
             chooser.release(mask);
@@ -165,6 +169,7 @@ fn entry_states(stream: &Stream<'_>, sets: &[Sets]) -> Vec<Pending> {
             }
         }
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
+            interrupt::poll();
             let mask = state.waits(&stream.entries[index], |_, _| {});
             state.release(mask);
             state.issue(&stream.entries[index], sets[index]);

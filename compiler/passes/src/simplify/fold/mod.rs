@@ -26,6 +26,7 @@ mod integer;
 mod known_bits;
 mod logic;
 
+use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{BlockCall, Cfg, Function, Inst, InstData, Op, SourceLoc, Type, Value, ValueDef};
 use smallvec::SmallVec;
@@ -73,6 +74,7 @@ pub fn fold(func: &mut Function, target: Target) -> bool {
     };
     for &block in cfg.rpo() {
         for inst in std::mem::take(&mut folder.func.blocks[block].insts) {
+            interrupt::poll();
             folder.visit(inst);
         }
         folder.func.blocks[block].insts = std::mem::take(&mut folder.out);
@@ -89,6 +91,7 @@ pub(super) fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     let mut uses = SecondaryMap::new();
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
+            interrupt::poll();
             let data = &func.insts[inst];
             for &arg in data.args.iter().chain(data.targets.iter().flat_map(|target| &target.args)) {
                 uses[arg] += 1;
