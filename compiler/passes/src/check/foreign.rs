@@ -37,12 +37,13 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("syncthreads", "bar.sync 0"),
 ];
 
-/// Types of elsewhere, and what to write.
-const TYPES: &[(&str, &str)] = &[
+/// Types and comparisons of elsewhere, and what to write.
+const MODIFIERS: &[(&str, &str)] = &[
     ("bool", "pred"),
     ("char", "s8"),
     ("double", "f64"),
     ("float", "f32"),
+    ("gte", "ge"),
     ("half", "f16"),
     ("i16", "s16"),
     ("i32", "s32"),
@@ -54,6 +55,8 @@ const TYPES: &[(&str, &str)] = &[
     ("int64", "s64"),
     ("int8", "s8"),
     ("long", "s64"),
+    ("lte", "le"),
+    ("neq", "ne"),
     ("short", "s16"),
     ("uint", "u32"),
     ("uint16", "u16"),
@@ -76,9 +79,9 @@ pub(super) fn instruction(opcode: &Opcode) -> Option<&'static str> {
     find(INSTRUCTIONS, opcode.mnemonic())
 }
 
-/// The type of PTX that another language's is.
-pub(super) fn ty(name: &str) -> Option<&'static str> {
-    find(TYPES, name)
+/// The modifier of PTX that says what another language's type or comparison does.
+pub(super) fn modifier(name: &str) -> Option<&'static str> {
+    find(MODIFIERS, name)
 }
 
 /// The special register for a variable of CUDA C, with or without `%`.
@@ -95,7 +98,7 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_name_what_exists() {
-        for table in [INSTRUCTIONS, TYPES, VARIABLES] {
+        for table in [INSTRUCTIONS, MODIFIERS, VARIABLES] {
             assert!(table.windows(2).all(|pair| pair[0].0 < pair[1].0));
         }
         for (foreign, own) in INSTRUCTIONS {

@@ -217,7 +217,7 @@ fn surplus(
         let all = fits.iter().flat_map(|fit| &fit.form.row.groups).flat_map(|group| &group.choices);
         // What the form misses is the likeliest meaning.
         let missing = best.missing.iter().flat_map(|&group| &row.groups[group].choices);
-        let near = match super::foreign::ty(text) {
+        let near = match super::foreign::modifier(text) {
             Some(own) => Some(own).filter(|own| all.clone().any(|choice| choice.text == *own)),
             None => suggestions.nearest(text, missing.chain(all).map(|choice| choice.text)),
         };

@@ -19,6 +19,8 @@
 //! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
 //! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
 //! | [`operands`] | number, kind, type, range of the operands |
+//! | [`signature`] | what a form takes, beside what is written and in words |
+//! | [`whole_type`] | instructions whose own type is the wrong one |
 //! | [`types`] | when a register's type agrees with the instruction's |
 //! | [`names`], [`scope`], [`special`] | what names mean |
 //! | [`foreign`] | what other languages call what PTX has |
@@ -48,11 +50,13 @@ pub mod operands;
 mod register_counts;
 pub mod requirements;
 pub mod scope;
+pub mod signature;
 pub mod special;
 mod suggest;
 pub mod table;
 pub mod targets;
 pub mod types;
+mod whole_type;
 
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
 use rustc_hash::FxHashSet;
@@ -185,7 +189,7 @@ impl Checker<'_> {
         }
         if let Some((form, found)) = best {
             let fits = found.is_empty();
-            self.out.extend(found);
+            self.out.extend(whole_type::as_one(instruction, &self.names, found));
             if fits {
                 let known = self.out.len();
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);

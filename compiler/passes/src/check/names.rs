@@ -79,6 +79,8 @@ pub struct Names<'a> {
     /// All labels of the function, in whatever block: one of each name.
     labels: FxHashMap<&'a str, NodeId>,
     reported: FxHashSet<Name>,
+    /// Names and prefixes whose declarations could not be entered.
+    unsized_names: FxHashSet<Name>,
 }
 
 impl<'a> Names<'a> {
@@ -117,6 +119,7 @@ impl<'a> Names<'a> {
             directives,
             labels,
             reported: FxHashSet::default(),
+            unsized_names: FxHashSet::default(),
         }
     }
 
@@ -138,12 +141,12 @@ impl<'a> Names<'a> {
                 .label("declared here again")
                 .also(first, "declared here first")
                 .help("rename one of them, or open a scope with braces"),
-                ScopeError::BadSize(node, name) => Diagnostic::error(
-                    codes::BAD_SIZE,
-                    node,
-                    format!("the size of `{name}` is no constant that fits"),
-                )
-                .label("not a positive constant, or too large"),
+                ScopeError::BadSize(node, name) => {
+                    let message = format!("the size of `{name}` is no constant that fits");
+                    self.unsized_names.insert(name);
+                    Diagnostic::error(codes::BAD_SIZE, node, message)
+                        .label("not a positive constant, or too large")
+                }
             });
         }
     }
@@ -254,6 +257,11 @@ impl<'a> Names<'a> {
         out: &mut Vec<Diagnostic>,
     ) {
         if self.find(name).is_some() || !self.reported.insert(name.clone()) {
+            return;
+        }
+        // What is wrong with its declaration has been said.
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        if self.unsized_names.contains(name.as_str()) || self.unsized_names.contains(prefix) {
             return;
         }
         let base = name.split('.').next().unwrap_or(name);

@@ -7,11 +7,11 @@
 use ptxc_syntax::ast::{Address, Expr, Instruction, Operand, OperandKind, Vector};
 use ptxc_syntax::const_eval::Constant;
 use ptxc_syntax::{Name, NodeId};
-use smallvec::SmallVec;
 
 use super::codes;
 use super::forms::Form;
 use super::names::{Names, Thing};
+use super::signature;
 use super::table::{self, AddressSpace, Kind, Lanes, OperandPresence, Range, TypeOf, Value};
 use super::types::{Class, Scalar};
 use crate::diagnostic::Diagnostic;
@@ -38,7 +38,7 @@ impl Operands<'_, '_> {
         if self.is_turned_round() {
             return;
         }
-        match beside(self.form, &self.instruction.operands) {
+        match signature::beside(self.form, &self.instruction.operands) {
             Ok(pairs) => pairs.into_iter().for_each(|(spec, operand)| self.operand(spec, operand)),
             Err((least, most)) => self.count(least, most),
         }
@@ -115,7 +115,7 @@ impl Operands<'_, '_> {
                     Kind::Value(value) => value.range,
                     _ => None,
                 });
-                let mut finding = finding(node).label(there).note(self.signature());
+                let mut finding = finding(node).label(there).note(signature::in_words(self.form, &self.opcode()));
                 finding.notes.extend(range.and_then(|range| range.rule).map(str::to_string));
                 finding.help = range.and_then(|range| range.help).map(str::to_string);
                 // `%rd1 [out]` is an element of an array, whatever the line break or space says.
@@ -132,47 +132,6 @@ impl Operands<'_, '_> {
                 finding
             }
         });
-    }
-
-    /// The operands that the form takes, in words.
-    fn signature(&self) -> String {
-        let words = self.form.row.operands.iter().filter_map(|spec| {
-            let word = match &spec.kind {
-                Kind::Value(value) => {
-                    let ty = self.form.scalar(value.ty)?;
-                    let is_one = match value.lanes {
-                        Lanes::One => true,
-                        Lanes::Group(group) => !self.form.has(group),
-                        _ => false,
-                    };
-                    match (is_one, spec.written) {
-                        (true, true) => format!("a `{ty}` result"),
-                        (true, false) => format!("a `{ty}` value"),
-                        (false, true) => format!("`{ty}` results"),
-                        (false, false) => format!("`{ty}` values"),
-                    }
-                }
-                Kind::Constant(range) => range.map_or("a constant", |range| range.noun).to_string(),
-                Kind::Address(_) => "an address in brackets".into(),
-                Kind::Texture => "a texture or surface in brackets".into(),
-                Kind::Pack(_) => "a vector in braces".into(),
-                Kind::Discard => "`_`".into(),
-                Kind::Label => "a label".into(),
-                Kind::TargetList => "a list of labels".into(),
-                Kind::Any | Kind::Call => "an operand".into(),
-            };
-            Some(match spec.presence {
-                OperandPresence::Always => word,
-                OperandPresence::With(group) if self.form.has(group) => word,
-                OperandPresence::With(_) => return None,
-                OperandPresence::Optional => format!("perhaps {word}"),
-            })
-        });
-        let words: Vec<String> = words.collect();
-        match words.is_empty() {
-            true => format!("`{}` stands alone", self.opcode()),
-            false => format!("in this order: {}", words.join(", ")),
-        }
     }
 
     fn operand(&mut self, spec: &table::Operand, operand: &Operand) {
@@ -548,8 +507,16 @@ impl Operands<'_, '_> {
                     && wanted != own.spelling()
                 {
                     let message = format!("`{}` takes an address in `.{wanted}`", self.opcode());
-                    let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
-                    self.out.push(finding.label(format!("`{base}` is in `.{}`", own.spelling())));
+                    let own = own.spelling();
+                    let mut finding = Diagnostic::error(codes::STATE_SPACE, node, message)
+                        .label(format!("`{base}` is in `.{own}`"));
+                    let opcode = &self.instruction.opcode;
+                    let mut choices = self.form.row.groups.iter().flat_map(|group| &group.choices);
+                    if opcode.has(wanted) && choices.any(|choice| choice.text == own) {
+                        let right = opcode.as_str().replacen(&format!(".{wanted}"), &format!(".{own}"), 1);
+                        finding.help = Some(format!("write `{right}`"));
+                    }
+                    self.out.push(finding);
                 } else if space == Some("param::func") && self.names.is_kernel_parameter(base) {
                     let message = format!("`{}` takes a parameter of a call", self.opcode());
                     let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
@@ -582,39 +549,6 @@ impl Operands<'_, '_> {
             self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
         }
     }
-}
-
-/// Operands, each beside what its form says of it.
-pub type Pairs<'o> = SmallVec<[(&'static table::Operand, &'o Operand); 6]>;
-
-/// Each operand beside what the form says of it; where there are too few or too many, how many operands the form
-/// takes at least and at most.
-pub fn beside<'o>(form: &Form, operands: &'o [Operand]) -> Result<Pairs<'o>, (usize, usize)> {
-    let there = |spec: &&table::Operand| match spec.presence {
-        OperandPresence::With(group) => form.has(group),
-        _ => true,
-    };
-    let expected: SmallVec<[&'static table::Operand; 6]> = form.row.operands.iter().filter(there).collect();
-    let most = expected.len();
-    let optional = expected.iter().filter(|spec| spec.presence == OperandPresence::Optional).count();
-    let least = most - optional;
-    if operands.len() < least || operands.len() > most {
-        return Err((least, most));
-    }
-    // Of the operands that may be left out, the first ones are there.
-    let mut extra = operands.len() - least;
-    let mut written = operands.iter();
-    let mut pairs = Pairs::new();
-    for spec in expected {
-        if spec.presence == OperandPresence::Optional {
-            if extra == 0 {
-                continue;
-            }
-            extra -= 1;
-        }
-        pairs.extend(written.next().map(|operand| (spec, operand)));
-    }
-    Ok(pairs)
 }
 
 /// The number that a modifier such as `v4` or `x2` ends in.

@@ -162,10 +162,13 @@ pub fn target_too_old(
         if needs.targets.iter().all(|target| target.kind == TargetKind::Baseline) { " or later" } else { "" };
     let finding = Diagnostic::error(codes::TARGET_TOO_OLD, node, format!("{what} needs {list}{later}"))
         .label(format!("the module says `.target {present}`"));
-    match &names[..] {
-        [] => finding,
-        [first, ..] => {
+    match (&names[..], needs.targets.first().map(|target| target.kind)) {
+        ([first, ..], Some(TargetKind::Baseline)) => {
             finding.help(format!("write `.target {first}` for code that older machines need not run"))
         }
+        ([first, ..], _) => {
+            finding.help(format!("write `.target {first}` for code that no other machine needs to run"))
+        }
+        _ => finding,
     }
 }

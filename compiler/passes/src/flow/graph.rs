@@ -8,8 +8,8 @@ use ptxc_syntax::{Name, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::forms::Forms;
-use crate::check::operands::beside;
 use crate::check::scope::{Meaning, Register, Scopes};
+use crate::check::signature::beside;
 use crate::check::table::Kind;
 use crate::interrupt;
 

@@ -1,0 +1,89 @@
+//! What a form takes: its operands beside those that are written, and in words.
+//!
+//! ```text
+//! mad.lo.u32    =>    a `.u32` result, a `.u32` value, a `.u32` value, a `.u32` value
+//! ```
+
+use ptxc_syntax::ast::Operand;
+use smallvec::SmallVec;
+
+use super::forms::Form;
+use super::table::{self, Kind, Lanes, OperandPresence};
+
+/// Operands, each beside what its form says of it.
+pub type Pairs<'o> = SmallVec<[(&'static table::Operand, &'o Operand); 6]>;
+
+/// Each operand beside what the form says of it; where there are too few or too many, how many operands the form
+/// takes at least and at most.
+pub fn beside<'o>(form: &Form, operands: &'o [Operand]) -> Result<Pairs<'o>, (usize, usize)> {
+    let there = |spec: &&table::Operand| match spec.presence {
+        OperandPresence::With(group) => form.has(group),
+        _ => true,
+    };
+    let expected: SmallVec<[&'static table::Operand; 6]> = form.row.operands.iter().filter(there).collect();
+    let most = expected.len();
+    let optional = expected.iter().filter(|spec| spec.presence == OperandPresence::Optional).count();
+    let least = most - optional;
+    if operands.len() < least || operands.len() > most {
+        return Err((least, most));
+    }
+    // Of the operands that may be left out, the first ones are there.
+    let mut extra = operands.len() - least;
+    let mut written = operands.iter();
+    let mut pairs = Pairs::new();
+    for spec in expected {
+        if spec.presence == OperandPresence::Optional {
+            if extra == 0 {
+                continue;
+            }
+            extra -= 1;
+        }
+        pairs.extend(written.next().map(|operand| (spec, operand)));
+    }
+    Ok(pairs)
+}
+
+/// The operands that the form of an opcode takes, in words.
+pub fn in_words(form: &Form, opcode: &str) -> String {
+    let words = form.row.operands.iter().filter_map(|spec| {
+        let word = word(form, spec)?;
+        match spec.presence {
+            OperandPresence::With(group) if !form.has(group) => None,
+            OperandPresence::Always | OperandPresence::With(_) => Some(word),
+            OperandPresence::Optional => Some(format!("perhaps {word}")),
+        }
+    });
+    let words: Vec<String> = words.collect();
+    match words.is_empty() {
+        true => format!("`{opcode}` stands alone"),
+        false => format!("in this order: {}", words.join(", ")),
+    }
+}
+
+/// One operand in words.
+fn word(form: &Form, spec: &table::Operand) -> Option<String> {
+    Some(match &spec.kind {
+        Kind::Value(value) => {
+            let ty = form.scalar(value.ty)?;
+            let is_one = match value.lanes {
+                Lanes::One => true,
+                Lanes::Group(group) => !form.has(group),
+                _ => false,
+            };
+            match (is_one, spec.written) {
+                (true, true) => format!("a `{ty}` result"),
+                (true, false) => format!("a `{ty}` value"),
+                (false, true) => format!("`{ty}` results"),
+                (false, false) => format!("`{ty}` values"),
+            }
+        }
+        Kind::Constant(range) => range.map_or("a constant", |range| range.noun).to_string(),
+        Kind::Address(_) => "an address in brackets".into(),
+        Kind::Texture => "a texture or surface in brackets".into(),
+        Kind::Pack(_) => "a vector in braces".into(),
+        Kind::Discard => "`_`".into(),
+        Kind::Label => "a label".into(),
+        Kind::TargetList => "a list of labels".into(),
+        Kind::Any | Kind::Call => "an operand".into(),
+    })
+}
