@@ -147,3 +147,8 @@ pub use ptxc_ir as ir;
 pub use ptxc_passes as passes;
 pub use ptxc_sass as sass;
 pub use ptxc_syntax as syntax;
+
+/// The listings of the book that are Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/write-a-heuristic.md")]
+struct Book;
