@@ -18,6 +18,7 @@ use ptxc_ir::dominators::Dominators;
 use ptxc_ir::loops::Loops;
 use ptxc_ir::{Block, CalleeKind, Function, Op};
 
+use crate::interrupt;
 use crate::uniformity::is_exit;
 
 /// The frequency of the entry.
@@ -35,6 +36,7 @@ pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
     let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
     let mut frequency: SecondaryMap<Block, u64> = SecondaryMap::new();
     for (position, &block) in cfg.rpo().iter().enumerate() {
+        interrupt::poll();
         if position == 0 {
             frequency[block] = UNIT;
         }

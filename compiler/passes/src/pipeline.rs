@@ -169,6 +169,7 @@ fn exists<'a, R: Register + 'a>(
 fn not_there(mir: &Mir<VReg>, arch: Arch) -> Halt {
     let mut halt = Halt::new();
     for inst in mir.insts() {
+        interrupt::poll();
         if let Err(why) = inst.inst.check_arch(arch) {
             halt.push(unsupported(select::Unsupported { op: inst.inst.to_string(), loc: inst.loc, why }));
         }

@@ -62,6 +62,7 @@ use ptxc_sass::{Arch, PReg, RegFile};
 pub use check::{Violation, check};
 pub use work::Origin;
 
+use crate::interrupt;
 use crate::mir::{MBlockId, Mir, VReg, VRegId};
 use assign::Priority;
 use coalesce::Classes;
@@ -184,11 +185,13 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     let mut forced = Forced::default();
     let mut retries = 0;
     loop {
+        interrupt::poll();
         let mut work = isolated.clone();
         // In the end what fails is put away everywhere, which always succeeds.
         let splits = (retries < 3).then_some(retries);
         let Spilling { spilled, live, is_split } = spill_all(&mut work, &budget, &forced, splits)?;
         let mut cores = Classes::new(&work, &live, &budget)?;
+        interrupt::poll();
         coalesce::join_ties(&work, &live, &mut cores)?;
         let affinities = coalesce::affinities(&work);
         let mut classes = cores.clone();

@@ -37,6 +37,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type};
 
 use crate::abi;
+use crate::interrupt;
 use preheader::insert_preheaders;
 use region::{Region, find_regions};
 
@@ -58,6 +59,7 @@ pub fn converge(func: &mut Function) -> bool {
     }
     // Inner regions open later: where several open at one place, outer ones come first, as they close last.
     for region in &regions {
+        interrupt::poll();
         let barrier = number(region);
         let open = func.make_inst(InstData::new(Op::Bssy(barrier, region.join), Type::B32, &[]));
         let end = func.blocks[region.anchor].insts.len().saturating_sub(1);

@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::BARRIERS;
+use crate::interrupt;
 use crate::uniformity::{Uniformity, is_exit, live_graph};
 
 /// A region of divergent control flow.
@@ -67,6 +68,7 @@ pub(super) fn find_regions(func: &Function, flow: &Flow) -> Vec<Region> {
 pub(super) fn for_each_place(func: &Function, flow: &Flow, mut visit: impl FnMut(Place)) {
     let mut joins_around: SecondaryMap<Block, SmallVec<[Block; 4]>> = SecondaryMap::new();
     for &block in flow.cfg.rpo() {
+        interrupt::poll();
         let ways = func.successors(block).filter(|&successor| !is_exit(func, successor)).count();
         if !flow.uniformity.is_divergent_branch(block) || ways < 2 {
             continue;
@@ -153,6 +155,7 @@ fn place(branch: Block, flow: &Flow) -> Place {
         let inside = |block: Block| blocks.contains(&block);
         let mut entries = Vec::new();
         for &member in &blocks {
+            interrupt::poll();
             entries
                 .extend(cfg.preds(member).iter().filter(|&&pred| !inside(pred)).map(|&pred| (pred, member)));
         }
@@ -261,6 +264,7 @@ fn nest(mut regions: Vec<Region>) -> Vec<Region> {
     let mut around: SecondaryMap<Block, Vec<u32>> = SecondaryMap::new();
     let mut kept: Vec<Region> = Vec::new();
     for mut region in regions {
+        interrupt::poll();
         let outer = &around[region.anchor];
         if outer.iter().any(|&index| kept[index as usize].join == region.join) {
             continue;

@@ -154,6 +154,7 @@ fn reached(blocks: usize, edges: &[(u32, u32)]) -> Vec<bool> {
     let mut reached = vec![false; blocks];
     let mut work = vec![0];
     while let Some(block) = work.pop() {
+        interrupt::poll();
         if !std::mem::replace(&mut reached[block as usize], true) {
             work.extend(&next[block as usize]);
         }

@@ -23,6 +23,7 @@ const MOST: usize = 1024;
 pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
     let mut is_written = vec![false; graph.registers];
     for block in (0..graph.blocks.len()).filter(|&block| graph.reached[block]) {
+        interrupt::poll();
         for write in graph.accesses_in(block).iter().filter(|access| access.is_write) {
             is_written[write.register.0 as usize] = true;
         }
@@ -91,6 +92,7 @@ fn doubtful(graph: &Graph) -> Vec<(usize, Access)> {
     let mut found = Vec::new();
     let mut steps = vec![Step::In(0)];
     while let Some(step) = steps.pop() {
+        interrupt::poll();
         let block = match step {
             Step::Out(before) => {
                 writes.drain(before..).for_each(|register| written[register.0 as usize] = false);
@@ -137,6 +139,7 @@ fn written_at_start(graph: &Graph, registers: &[Register]) -> Vec<u64> {
     let mut waits = vec![false; blocks];
     work.iter().for_each(|&block| waits[block as usize] = true);
     while let Some(block) = work.pop() {
+        interrupt::poll();
         waits[block as usize] = false;
         let out = start[block as usize] | own[block as usize];
         for &to in &next[block as usize] {

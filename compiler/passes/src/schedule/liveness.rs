@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use ptxc_sass::{PReg, RegFile};
 use rustc_hash::FxHashSet;
 
+use crate::interrupt;
 use crate::layout::Code;
 use crate::mir::MInst;
 
@@ -59,10 +60,12 @@ pub(super) fn live_out(code: &Code) -> Vec<FxHashSet<PReg>> {
             live.extend(&live_in[way.target]);
         }
         for minst in data.insts[data.body..].iter().rev() {
+            interrupt::poll();
             live.step_back(minst);
         }
         after_body[block] = live;
         for minst in data.insts[..data.body].iter().rev() {
+            interrupt::poll();
             live.step_back(minst);
         }
         if live_in[block].extend(&live) {

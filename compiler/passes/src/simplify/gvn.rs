@@ -19,6 +19,7 @@
 //! dominate the present one never will again, and is dropped when it is met (dominator-based value
 //! numbering, Briggs, Cooper and Simpson, "Value Numbering", 1997). Linear but for the tree.
 
+use crate::interrupt;
 use std::collections::hash_map::Entry;
 
 use cranelift_entity::SecondaryMap;
@@ -44,6 +45,7 @@ pub fn gvn(func: &mut Function) -> bool {
     for block in dominators.preorder() {
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|&inst| {
+            interrupt::poll();
             for arg in &mut func.insts[inst].args {
                 *arg = renamed[*arg].unwrap_or(*arg);
             }

@@ -14,6 +14,7 @@
 //! Regions of many branches may overlap, as in a long chain of conditions. Their total cost is bounded by a
 //! budget linear in the function; branches beyond it count as never joined again, and share one search.
 
+use crate::interrupt;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::{Block, Cfg, Function, Op, PostDominators};
 use smallvec::SmallVec;
@@ -59,6 +60,7 @@ impl Influence {
             let postdominators = PostDominators::compute(&live_graph(func));
             let mut ends = SecondaryMap::new();
             for &block in cfg.rpo() {
+                interrupt::poll();
                 ends[block] = postdominators.immediate(block);
             }
             ends
@@ -97,6 +99,7 @@ impl Influence {
         }
         // The last edge's search comes first; the order has no influence on what joins.
         while let Some((block, label)) = work.pop() {
+            interrupt::poll();
             self.budget = self.budget.saturating_sub(1);
             let known = self.labels[block];
             let label = match known {
@@ -150,6 +153,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
     for &block in cfg.rpo() {
         let mut stack = open[block].clone();
         for &inst in &func.blocks[block].insts {
+            interrupt::poll();
             match func.insts[inst].op {
                 Op::Bssy(barrier, continuation) => stack.push((barrier.0, continuation)),
                 Op::Bsync(barrier) | Op::Break(barrier) => {

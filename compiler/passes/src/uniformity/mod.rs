@@ -38,6 +38,7 @@
 mod exits;
 mod influence;
 
+use crate::interrupt;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
@@ -125,6 +126,7 @@ impl Uses {
         let mut uses = Uses { insts: SecondaryMap::new(), params: SecondaryMap::new() };
         for &block in cfg.rpo() {
             for &inst in &func.blocks[block].insts {
+                interrupt::poll();
                 let data = &func.insts[inst];
                 for &arg in &data.args {
                     uses.insts[arg].push((inst, block));
@@ -188,12 +190,14 @@ impl Solver<'_> {
         }
         for &block in self.cfg.rpo() {
             for &inst in &self.func.blocks[block].insts {
+                interrupt::poll();
                 if is_source(&self.func.insts[inst].op) {
                     self.diverge_results(inst);
                 }
             }
         }
         while let Some(value) = self.work.pop() {
+            interrupt::poll();
             for n in 0..self.uses.params[value].len() {
                 let (param, _) = self.uses.params[value][n];
                 self.diverge(param);
