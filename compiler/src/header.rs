@@ -4,13 +4,12 @@
 
 use indexmap::IndexMap;
 use ptxc_passes::check::codes::{
-    BAD_SIZE, MISFIT_INITIALISER, NARROW_ADDRESSES, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
-    UNKNOWN_VERSION,
+    BAD_SIZE, NARROW_ADDRESSES, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET, UNKNOWN_VERSION,
 };
 use ptxc_passes::check::env::{PtxTarget, PtxVersion, variables};
-use ptxc_passes::check::targets;
+use ptxc_passes::check::{initialisers, targets};
 use ptxc_passes::diagnostic::Severity;
-use ptxc_syntax::ast::{Declaration, Item, Linkage, Space};
+use ptxc_syntax::ast::{Declaration, Item, Linkage};
 use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, Parsed, Span, parse_item};
@@ -19,7 +18,7 @@ use crate::db::Db;
 use crate::input::SourceFile;
 use crate::items::{items, places};
 use crate::module::header;
-use crate::output::syntax_error;
+use crate::output::{locate_in, syntax_error};
 use crate::render::Located;
 
 /// The first target whose code has addresses of 64 bits only.
@@ -38,6 +37,9 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let first =
         offsets.first().copied().into_iter().chain(items.functions.first().map(|func| func.offset(db)));
     let first = first.min();
+    let variables = items.others.iter().zip(offsets).filter(|(item, _)| item.kind == ItemKind::Variable);
+    let body =
+        variables.map(|(_, &offset)| offset).chain(items.functions.first().map(|func| func.offset(db))).min();
     let mut declared: IndexMap<Name, Span> = IndexMap::new();
     for (item, &offset) in items.others.iter().zip(offsets) {
         let parsed = parse_item(&item.text, item.kind);
@@ -53,6 +55,12 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                     );
                 }
             }
+            Some(Item::AddressSize(_)) if body.is_some_and(|body| body < offset) => {
+                found.push(
+                    error(MALFORMED_HEADER, "`.address_size` is a part of the header", whole)
+                        .help("move it behind `.target`"),
+                );
+            }
             Some(Item::Target(target)) => found.extend(target.names.iter().filter_map(|name| {
                 misplaced_target(&name.name, header.version, parsed.spans.get(name.id).shifted(offset))
             })),
@@ -66,6 +74,12 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
             _ => {}
         }
     }
+    for func in &items.functions {
+        if let Some(&variable) = declared.get(func.name(db)) {
+            let message = format!("`{}` is a function and a variable of this module", func.name(db));
+            found.push(error(REDECLARED, message, variable).label("the variable").help("rename one of them"));
+        }
+    }
     found
 }
 
@@ -77,7 +91,9 @@ fn variable_findings(
     declared: &mut IndexMap<Name, Span>,
     found: &mut Vec<Located>,
 ) {
-    let space = declaration.specifiers.space;
+    let mut misfits = Vec::new();
+    initialisers::check(declaration, &mut misfits);
+    found.extend(misfits.into_iter().map(|misfit| locate_in(&parsed.spans, offset, &misfit)));
     for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
         let span = parsed.spans.get(declarator.name.id).shifted(offset);
         let Some(variable) = variable else {
@@ -85,28 +101,16 @@ fn variable_findings(
             found.push(error(BAD_SIZE, message, span).label("not a positive constant, or too large"));
             continue;
         };
-        if declarator.initialiser.is_some() && !matches!(space, Space::Const | Space::Global) {
-            let message = format!("`{name}` in `.{}` can't have a value from the start", space.spelling());
-            found.push(
-                error(MISFIT_INITIALISER, message, span)
-                    .label("every CTA has its own, which comes without content")
-                    .help("store to it at the start of the kernel"),
-            );
-        } else if variable.content.is_err() {
-            let message = format!("the initialiser of `{name}` does not fit");
-            let elements = variable.size / variable.ty.bytes().unwrap_or(1).max(1);
-            let label = match elements {
-                1 => format!("one value of `.{}`", variable.ty.spelling()),
-                count => format!("{count} values of `.{}` at most", variable.ty.spelling()),
-            };
-            found.push(
-                error(MISFIT_INITIALISER, message, span)
-                    .label(label)
-                    .note("integers stand for integers, `2.0` or `0f40000000` for floats"),
-            );
-        }
         if declaration.linkage == Some(Linkage::Extern) {
             continue;
+        }
+        if variable.size == 0 && declaration.linkage.is_none() {
+            let message = format!("`{name}` has no size");
+            found.push(
+                error(BAD_SIZE, message, span)
+                    .label("an array of no elements")
+                    .help("an array whose size the launch gives is declared `.extern .shared`"),
+            );
         }
         if let Some(&first) = declared.get(&name) {
             let message = format!("`{name}` is defined twice in this module");
@@ -179,11 +183,6 @@ fn error(code: Code, message: impl Into<String>, span: Span) -> Located {
 impl Located {
     fn label(mut self, label: impl Into<String>) -> Located {
         self.primary.1 = label.into();
-        self
-    }
-
-    fn note(mut self, note: impl Into<String>) -> Located {
-        self.notes.push(note.into());
         self
     }
 

@@ -120,6 +120,7 @@ pub mod callees;
 pub mod compile;
 pub mod cubin;
 pub mod db;
+mod declared;
 pub mod dot;
 pub mod file;
 mod header;

@@ -1,8 +1,5 @@
 //! What a file comes to: its diagnostics, and its kernels as SASS text.
 
-use indexmap::IndexMap;
-use indexmap::map::Entry;
-use ptxc_passes::check::codes::REDECLARED;
 use ptxc_passes::check::env::PtxTarget;
 use ptxc_passes::check::requirements::Strictness;
 use ptxc_passes::diagnostic::{Diagnostic, Severity};
@@ -11,7 +8,7 @@ use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 use ptxc_syntax::items::{ItemKind, split};
-use ptxc_syntax::{Name, NodeId, Span, SyntaxError, parse_function, parse_item};
+use ptxc_syntax::{NodeId, Span, SpanMap, SyntaxError, parse_function, parse_item};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -234,31 +231,8 @@ fn text_findings(db: &dyn Db, func: Func) -> Vec<Located> {
 /// What can be said of the text outside of functions, and of functions with the same name.
 fn findings_between_functions(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let mut found = crate::header::findings(db, file);
-    let items = items(db, file);
-    let mut defined: IndexMap<&Name, Func> = IndexMap::new();
-    for &func in items.functions.iter().filter(|func| func.has_body(db)) {
-        match defined.entry(func.name(db)) {
-            Entry::Vacant(place) => drop(place.insert(func)),
-            Entry::Occupied(first) => found.push(defined_twice(db, func, *first.get())),
-        }
-    }
+    found.extend(crate::declared::findings(db, file));
     found
-}
-
-fn defined_twice(db: &dyn Db, func: Func, first: Func) -> Located {
-    let name_of = |func| {
-        let parsed = parsed(db, func);
-        parsed.spans.get(parsed.value.name.id).shifted(func.offset(db))
-    };
-    Located {
-        code: REDECLARED.to_string(),
-        severity: Severity::Error,
-        message: format!("`{}` is defined twice in this module", func.name(db)),
-        primary: (name_of(func), "a second definition".into()),
-        secondary: vec![(name_of(first), "the first one".into())],
-        notes: Vec::new(),
-        help: None,
-    }
 }
 
 /// Gives a syntax error of an item its place in the file.
@@ -277,9 +251,12 @@ pub(crate) fn syntax_error(error: &SyntaxError, offset: u32) -> Located {
 
 /// Gives a diagnostic of a function its place in the file.
 pub fn locate(db: &dyn Db, func: Func, diagnostic: &Diagnostic) -> Located {
-    let parsed = parsed(db, func);
-    let offset = func.offset(db);
-    let span = |node: NodeId| -> Span { parsed.spans.get(node).shifted(offset) };
+    locate_in(&parsed(db, func).spans, func.offset(db), diagnostic)
+}
+
+/// The same for an item with these spans that begins here.
+pub(crate) fn locate_in(spans: &SpanMap, offset: u32, diagnostic: &Diagnostic) -> Located {
+    let span = |node: NodeId| -> Span { spans.get(node).shifted(offset) };
     Located {
         code: diagnostic.code.to_string(),
         severity: diagnostic.severity,

@@ -59,6 +59,7 @@ codes! {
     MISALIGNED = 218, "An access lies at a multiple of its own size.";
     OUT_OF_BOUNDS = 219, "An access by the name of a variable or parameter stays within it.";
     MISFIT_INITIALISER = 220, "An initialiser has values of its variable's type, and no more of them than there are elements.";
+    PROTOTYPES_DIFFER = 221, "Every declaration of a function has the same parameters and results.";
     ALIGNED_IN_DIVERGENT_CODE = 301, "All threads of a CTA execute an aligned barrier, or none does.";
     MIXED_BARRIER = 302, "A reduction at a barrier takes part in no phase of it with `sync` or `arrive`.";
     BARRIER_NUMBER = 303, "A barrier's name and count in registers are those that constants may be.";

@@ -24,6 +24,7 @@
 //! | [`types`] | when a register's type agrees with the instruction's |
 //! | [`names`], [`scope`], [`special`] | what names mean |
 //! | [`foreign`] | what other languages call what PTX has |
+//! | [`initialisers`] | values that variables begin with |
 //! | [`calls`] | arguments and results of calls |
 //! | [`bounds`] | accesses by a variable's name: alignment, size |
 //! | [`cache_hints`] | cache policies |
@@ -45,6 +46,7 @@ pub mod env;
 mod foreign;
 pub mod forms;
 pub mod initial;
+pub mod initialisers;
 pub mod names;
 pub mod operands;
 mod register_counts;
@@ -104,6 +106,7 @@ pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) 
         checker.names.statement(index, statement, &mut checker.out);
         match &statement.kind {
             StatementKind::Instruction(instruction) => checker.instruction(instruction),
+            StatementKind::Declaration(declaration) => initialisers::check(declaration, &mut checker.out),
             StatementKind::BranchTargets(list) => checker.targets(list, Wanted::Label),
             StatementKind::CallTargets(list) => checker.targets(list, Wanted::Function),
             _ => {}

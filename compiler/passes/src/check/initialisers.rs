@@ -1,0 +1,43 @@
+//! Initialisers of variables: which variables may have one, and whether it fits.
+
+use ptxc_syntax::ast::{Declaration, Linkage, Space};
+
+use super::codes::MISFIT_INITIALISER;
+use super::env::variables;
+use crate::diagnostic::Diagnostic;
+
+/// Checks a declaration, of a module or in a function. A variable whose size is wrong is left to others.
+pub fn check(declaration: &Declaration, out: &mut Vec<Diagnostic>) {
+    if declaration.declarators.iter().all(|declarator| declarator.initialiser.is_none()) {
+        return;
+    }
+    let space = declaration.specifiers.space;
+    for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
+        let (node, is_initialised) = (declarator.name.id, declarator.initialiser.is_some());
+        let Some(variable) = variable.filter(|_| is_initialised) else { continue };
+        let error = |message: String| Diagnostic::error(MISFIT_INITIALISER, node, message);
+        if declaration.linkage == Some(Linkage::Extern) {
+            let message = format!("`{name}` is defined in another module, and gets its value there");
+            out.push(error(message).label("declared `.extern` here"));
+        } else if !matches!(space, Space::Const | Space::Global) {
+            let message = format!("`{name}` in `.{}` can't have a value from the start", space.spelling());
+            let whose = if space == Space::Shared { "every CTA" } else { "every thread" };
+            out.push(
+                error(message)
+                    .label(format!("{whose} has its own, which comes without content"))
+                    .help("store to it at the start of the kernel"),
+            );
+        } else if variable.content.is_err() {
+            let elements = variable.size / variable.ty.bytes().unwrap_or(1).max(1);
+            let label = match elements {
+                1 => format!("one value of `.{}`", variable.ty.spelling()),
+                count => format!("{count} values of `.{}` at most", variable.ty.spelling()),
+            };
+            out.push(
+                error(format!("the initialiser of `{name}` does not fit"))
+                    .label(label)
+                    .note("integers stand for integers, `2.0` or `0f40000000` for floats"),
+            );
+        }
+    }
+}
