@@ -168,7 +168,12 @@ pub fn is_damaged(db: &dyn Db, func: Func) -> bool {
 /// The names that a function mentions and that its own declarations may not explain, sorted.
 #[salsa::tracked(returns(ref))]
 fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
-    let mut names: Vec<Name> = Vec::new();
+    let mut names = Vec::new();
+    let mut add = |name: &Name| {
+        if !name.starts_with('%') {
+            names.push(name.clone());
+        }
+    };
     let body = ast(db, func).body.as_deref().unwrap_or(&[]);
     for statement in body {
         match &statement.kind {
@@ -177,15 +182,15 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
                 let mut rest: Vec<_> = instruction.operands.iter().collect();
                 while let Some(operand) = rest.pop() {
                     match &operand.kind {
-                        OperandKind::Symbol(name) => names.push(name.clone()),
-                        OperandKind::Selected(selected) => names.push(selected.0.clone()),
-                        OperandKind::SymbolOffset(sum) => names.extend(sum.base.clone()),
+                        OperandKind::Symbol(name) => add(name),
+                        OperandKind::Selected(selected) => add(&selected.0),
+                        OperandKind::SymbolOffset(sum) => sum.base.iter().for_each(&mut add),
                         OperandKind::Element(element) => {
-                            names.push(element.0.clone());
-                            names.extend(element.1.base.clone());
+                            add(&element.0);
+                            element.1.base.iter().for_each(&mut add);
                         }
                         OperandKind::Address(address) => {
-                            names.extend(address.place.base.clone());
+                            address.place.base.iter().for_each(&mut add);
                             rest.extend(&address.rest);
                         }
                         OperandKind::Vector(list) | OperandKind::Arguments(list) => rest.extend(list),
@@ -195,11 +200,10 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
                     }
                 }
             }
-            StatementKind::CallTargets(list) => names.extend(list.targets.iter().map(|t| t.name.clone())),
+            StatementKind::CallTargets(list) => list.targets.iter().for_each(|target| add(&target.name)),
             _ => {}
         }
     }
-    names.retain(|name| !name.starts_with('%'));
     names.sort();
     names.dedup();
     names

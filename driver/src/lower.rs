@@ -123,30 +123,48 @@ pub(crate) struct Job<'a> {
 }
 
 fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Outcome {
-    let Job { path, args, watch, emits, .. } = job;
+    let Job { path, args, .. } = job;
     let text = match read(path, streams.stdin) {
         Ok(text) => text,
         Err(error) => return streams.failed(format!("{path}: {error}")),
     };
-    let db = Database::default();
-    let file = SourceFile::new(&db, path.to_string(), text);
-    let options = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
-        Ok(settings) => settings.options(&db),
+    let settings = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
+        Ok(settings) => settings,
         Err(message) => return streams.usage(message),
     };
-    if let Some(missing) = args.kernel.iter().find(|name| !has_kernel(&db, file, name)) {
+    let db = Database::default();
+    let file = SourceFile::new(&db, path.to_string(), text);
+    let options = settings.options(&db);
+    let outcome = lower_in(&db, file, options, job, workers, streams);
+    if streams.surroundings.ends_with_command && args.files.len() == 1 {
+        // The system takes back the memory of a process in a fraction of the time that it takes to free what is in it.
+        std::mem::forget(db);
+    }
+    outcome
+}
+
+fn lower_in(
+    db: &Database,
+    file: SourceFile,
+    options: Options,
+    job: Job<'_>,
+    workers: &Workers,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let Job { path, args, watch, emits, .. } = job;
+    if let Some(missing) = args.kernel.iter().find(|name| !has_kernel(db, file, name)) {
         return streams.failed(format!("{path} has no kernel `{missing}`"));
     }
     if emits == [Emit::Ast] {
-        return emit_tree(&db, file, job, streams);
+        return emit_tree(db, file, job, streams);
     }
     if watch.is_needed() {
-        return watched(&db, file, options, job, streams);
+        return watched(db, file, options, job, streams);
     }
     if args.kernel.is_empty() {
-        workers.compile(&db, file, options);
+        workers.compile(db, file, options);
     }
-    write_out(&db, file, options, diagnostics(&db, file, options), job, streams)
+    write_out(db, file, options, diagnostics(db, file, options), job, streams)
 }
 
 /// Says what was found in a file, and writes what is to be written of it unless there are errors.

@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub err_is_terminal: bool,
     /// What the environment says of colours, where it says anything.
     pub environment: Option<bool>,
+    /// Whether the process ends with the command, so that memory which lasts that long need not be given back.
+    pub ends_with_command: bool,
 }
 
 impl Surroundings {
@@ -32,6 +34,7 @@ impl Surroundings {
             out_is_terminal: std::io::stdout().is_terminal(),
             err_is_terminal: std::io::stderr().is_terminal(),
             environment: environment(|name| std::env::var_os(name)),
+            ends_with_command: true,
         }
     }
 

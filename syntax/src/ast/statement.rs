@@ -101,7 +101,7 @@ impl Opcode {
 
     /// The number of its parts.
     pub fn part_count(&self) -> usize {
-        self.parts().count()
+        1 + self.text.bytes().filter(|&byte| byte == b'.').count()
     }
 
     /// A part; 0 is the mnemonic. Empty behind the last one.
@@ -111,7 +111,8 @@ impl Opcode {
 
     /// The first part, such as `ld`.
     pub fn mnemonic(&self) -> &str {
-        self.part(0)
+        let end = self.text.bytes().position(|byte| byte == b'.');
+        end.map_or(&self.text, |end| &self.text[..end])
     }
 
     /// The parts behind it, such as `global`, `f32`.
@@ -121,7 +122,9 @@ impl Opcode {
 
     /// Whether `modifier` (without its dot) is among the modifiers.
     pub fn has(&self, modifier: &str) -> bool {
-        self.modifiers().any(|part| part == modifier)
+        // Parts are a few bytes long, too short for a search that begins anew for each.
+        let parts = self.text.as_bytes().split(|&byte| byte == b'.');
+        parts.skip(1).any(|part| part == modifier.as_bytes())
     }
 
     /// Where part number `index` stands.

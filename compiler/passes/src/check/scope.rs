@@ -176,15 +176,16 @@ impl Scopes {
         let plain = !number.is_empty() && (number == "0" || !number.starts_with('0'));
         let number: Option<u32> = if plain { number.parse().ok() } else { None };
         for scope in self.stack.iter().rev() {
-            if let Some((meaning, _)) = scope.names.get(name) {
-                return Some(meaning.clone());
-            }
-            let Some(number) = number else { continue };
-            if let Some(&(count, first, ty, vector, _)) = scope.ranges.get(prefix)
+            // Most names are those of registers in a range.
+            if let Some(number) = number
+                && let Some(&(count, first, ty, vector, _)) = scope.ranges.get(prefix)
                 && number < count
             {
                 let register = Register(first.0 + number * lanes(vector));
                 return Some(Meaning::Register { register, ty, vector });
+            }
+            if let Some((meaning, _)) = scope.names.get(name) {
+                return Some(meaning.clone());
             }
         }
         None

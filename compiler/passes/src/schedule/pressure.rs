@@ -57,11 +57,17 @@ impl Tracker {
     }
 
     pub(super) fn issue(&mut self, node: usize) {
-        for file in RegFile::ALL {
-            self.live[file as usize] += self.change(node, file);
+        let Tracker { nodes, values, live, .. } = self;
+        for &value in &nodes[node].defs {
+            let value = &values[value as usize];
+            live[value.file as usize] += i32::from(value.uses > 0 || value.lives_on);
         }
-        for &value in &self.nodes[node].uses {
-            self.values[value as usize].uses -= 1;
+        for &value in &nodes[node].uses {
+            let value = &values[value as usize];
+            live[value.file as usize] -= i32::from(value.uses == 1 && !value.lives_on);
+        }
+        for &value in &nodes[node].uses {
+            values[value as usize].uses -= 1;
         }
     }
 }
