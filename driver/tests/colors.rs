@@ -16,7 +16,7 @@ fn colors(surroundings: Surroundings, words: &[&str], stdin: &str) -> (bool, boo
 }
 
 fn terminals(out_is_terminal: bool, err_is_terminal: bool) -> Surroundings {
-    Surroundings { out_is_terminal, err_is_terminal, environment: None }
+    Surroundings { out_is_terminal, err_is_terminal, ..Surroundings::default() }
 }
 
 #[test]
