@@ -109,7 +109,7 @@ fn the_example_of_json_is_what_is_printed() {
         let start = section + text[section..].find(fence).expect("the example is there") + fence.len();
         start..start + text[start..].find("```").expect("the block ends")
     };
-    let (program, objects) = (within("```ptx\n"), within("```json\n"));
+    let (program, objects) = (within("```ptx,broken\n"), within("```json\n"));
     let words = ["ptxc", "check", "--message-format=json", "-"].map(String::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let code = ptxc::run(&words, &mut text[program.clone()].as_bytes(), &mut out, &mut err);

@@ -25,6 +25,7 @@
 //! | [`names`], [`scope`], [`special`] | what names mean |
 //! | [`foreign`] | what other languages call what PTX has |
 //! | [`initialisers`] | values that variables begin with |
+//! | [`parameter_space`] | the size of a kernel's parameters together |
 //! | [`calls`] | arguments and results of calls |
 //! | [`bounds`] | accesses by a variable's name: alignment, size |
 //! | [`cache_hints`] | cache policies |
@@ -49,6 +50,7 @@ pub mod initial;
 pub mod initialisers;
 pub mod names;
 pub mod operands;
+mod parameter_space;
 mod register_counts;
 pub mod requirements;
 pub mod scope;
@@ -101,6 +103,7 @@ pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) 
         out: Vec::new(),
     };
     checker.names.take_errors(&mut checker.out);
+    parameter_space::check(function, checker.names.parameters(), env.version, &mut checker.out);
     for (index, statement) in function.body.iter().flatten().enumerate() {
         interrupt::poll();
         checker.names.statement(index, statement, &mut checker.out);

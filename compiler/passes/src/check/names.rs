@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::codes;
 use super::env::ModuleEnv;
 use super::foreign;
-use super::scope::{Meaning, ScopeError, Scopes};
+use super::scope::{Meaning, ParameterPlace, ScopeError, Scopes};
 use super::special::{self, SpecialRegister};
 use super::suggest::Suggestions;
 use super::types::Scalar;
@@ -203,6 +203,11 @@ impl<'a> Names<'a> {
                 Some((variable.size, variable.align))
             }
         }
+    }
+
+    /// Where the function's parameters lie.
+    pub fn parameters(&self) -> &[ParameterPlace] {
+        &self.scopes.parameters
     }
 
     /// Whether the name is a parameter of the function here, no variable that hides it.
