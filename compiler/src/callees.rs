@@ -29,6 +29,10 @@ use crate::stages::{Stage, built, mir, settings, ssa};
 /// The functions that a driver provides, which a module declares without a body.
 pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail"];
 
+/// So many device functions may be called by one function, directly or not. The code of each is compiled while that of its
+/// callers waits for it, and becomes part of the code of all kernels that call it.
+const MOST_CALLEES: usize = 1000;
+
 /// The device functions of the module that a function calls or whose addresses it may come by, directly or not, each
 /// once, in the order in which they are found. A function that calls itself is among them.
 #[salsa::tracked(returns(ref))]
@@ -36,7 +40,8 @@ pub fn device_callees(db: &dyn Db, func: Func) -> Vec<Func> {
     let mut found: IndexSet<Func> = IndexSet::new();
     found.extend(direct_callees(db, func));
     let mut next = 0;
-    while let Some(&callee) = found.get_index(next) {
+    // Behind the limit there is nothing to be compiled.
+    while let Some(&callee) = found.get_index(next).filter(|_| found.len() <= MOST_CALLEES) {
         found.extend(direct_callees(db, callee));
         next += 1;
     }
@@ -154,6 +159,10 @@ pub fn callees(
     options: Options,
     settings: &CodeSettings,
 ) -> Result<Callees, Vec<Diagnostic>> {
+    if device_callees(db, owner).len() > MOST_CALLEES {
+        let what = format!("a call of more than {MOST_CALLEES} functions, directly or not,");
+        return Err(vec![Diagnostic::unsupported(NodeId(0), what)]);
+    }
     let mut found = Callees::new();
     let pointers = |variables: &[Variable]| {
         let targets = variables.iter().flat_map(|variable| &variable.pointers).map(|to| &to.target);

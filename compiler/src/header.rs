@@ -18,7 +18,7 @@ use crate::db::Db;
 use crate::input::SourceFile;
 use crate::items::{items, places};
 use crate::module::header;
-use crate::output::{locate_in, syntax_error};
+use crate::output::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::render::Located;
 
 /// The first target whose code has addresses of 64 bits only.
@@ -42,6 +42,10 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
         variables.map(|(_, &offset)| offset).chain(items.functions.first().map(|func| func.offset(db))).min();
     let mut declared: IndexMap<Name, Span> = IndexMap::new();
     for (item, &offset) in items.others.iter().zip(offsets) {
+        // Each character may be an item of its own.
+        if found.len() > MOST_FINDINGS {
+            break;
+        }
         let parsed = parse_item(&item.text, item.kind);
         found.extend(parsed.errors.iter().map(|error| syntax_error(error, offset)));
         let whole = Span::new(offset, offset + item.text.len() as u32);

@@ -8,7 +8,7 @@ use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 use ptxc_syntax::items::{ItemKind, split};
-use ptxc_syntax::{NodeId, Span, SpanMap, SyntaxError, parse_function, parse_item};
+use ptxc_syntax::{NodeId, Span, SpanMap, SyntaxError, codes, parse_function, parse_item};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -203,9 +203,27 @@ pub fn check(
     sort(found)
 }
 
+/// So many findings of a file are listed.
+pub(crate) const MOST_FINDINGS: usize = 1000;
+
+/// Puts findings in order, and keeps as many as anybody reads.
 pub(crate) fn sort(mut found: Vec<Located>) -> Vec<Located> {
     found.sort_by(|a, b| (a.primary.0, &a.code, &a.message).cmp(&(b.primary.0, &b.code, &b.message)));
     found.dedup();
+    if found.len() > MOST_FINDINGS {
+        let error = found[MOST_FINDINGS..].iter().find(|located| located.severity == Severity::Error);
+        let last = error.map(|error| Located {
+            code: codes::TOO_MANY_ERRORS.to_string(),
+            severity: Severity::Error,
+            message: format!("more than {MOST_FINDINGS} errors; the others are not listed"),
+            primary: (error.primary.0, String::new()),
+            secondary: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+        });
+        found.truncate(MOST_FINDINGS);
+        found.extend(last);
+    }
     found
 }
 

@@ -26,12 +26,20 @@ pub struct Located {
     pub help: Option<String>,
 }
 
+/// A line of more bytes is not shown: nobody can read it, and a thousand findings in a line of a megabyte are a gigabyte.
+const LONG_LINE: usize = 2000;
+
 /// Renders diagnostics of one file as people read them, in the order given; on a terminal that shows colours, with them.
 pub fn human(path: &str, text: &str, diagnostics: &[Located], colored: bool) -> String {
     let file = SimpleFile::new(path, text);
     let config = term::Config::default();
     let mut out = String::new();
+    let lines = Lines::new(text);
     for located in diagnostics {
+        if lines.longest_of(located) > LONG_LINE {
+            out.push_str(&lines.without_snippet(path, located));
+            continue;
+        }
         let clip = |span: Span| {
             let mut start = (span.start as usize).min(text.len());
             let mut end = (span.end as usize).clamp(start, text.len());
@@ -99,11 +107,58 @@ impl<'a> Lines<'a> {
         let start = self.starts[line - 1];
         (line, self.text[start..offset].chars().count() + 1)
     }
+
+    /// The length in bytes of the longest line in which a finding has a place that begins or ends there.
+    fn longest_of(&self, located: &Located) -> usize {
+        let spans = std::iter::once(located.primary.0).chain(located.secondary.iter().map(|(span, _)| *span));
+        let places = spans.flat_map(|span| [span.start, span.end]);
+        let length = |offset: u32| {
+            let line = self.starts.partition_point(|&start| start <= offset as usize);
+            self.starts.get(line).copied().unwrap_or(self.text.len()) - self.starts[line - 1]
+        };
+        places.map(length).max().unwrap_or(0)
+    }
+
+    /// A finding as people read it, without the text that it is about.
+    fn without_snippet(&self, path: &str, located: &Located) -> String {
+        let severity = match located.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        let (line, column) = self.line_column(located.primary.0.start);
+        let mut text =
+            format!("{severity}[{}]: {}\n  ┌─ {path}:{line}:{column}\n", located.code, located.message);
+        let label = Some(&located.primary.1).filter(|label| !label.is_empty()).cloned();
+        let help = located.help.iter().map(|help| format!("help: {help}"));
+        for note in label.into_iter().chain(located.notes.iter().cloned()).chain(help) {
+            text.push_str(&format!("  = {note}\n"));
+        }
+        text + "\n"
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_not_shown() {
+        let text = format!("ab\n{}\n", "x".repeat(10_000));
+        let found = Located {
+            code: "E0030".into(),
+            severity: Severity::Error,
+            message: "expected a statement".into(),
+            primary: (Span::new(5003, 5004), "this one".into()),
+            secondary: Vec::new(),
+            notes: vec!["the rule".into()],
+            help: Some("the repair".into()),
+        };
+        assert_eq!(
+            human("k.ptx", &text, &[found], false),
+            "error[E0030]: expected a statement\n  ┌─ k.ptx:2:5001\n  = this one\n  = the rule\n  = help: the repair\n\n"
+        );
+    }
 
     #[test]
     fn places_count_lines_and_characters_from_one() {

@@ -232,7 +232,7 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
             level = Level::Legal;
         }
         "converge" => {
-            converge::converge(func);
+            converge::converge(func).map_err(|tangle| format!("{tangle} is not supported yet"))?;
             level = Level::Converged;
         }
         "gather" => {

@@ -37,6 +37,7 @@ pub mod layout;
 
 pub mod control;
 
+pub mod limits;
 pub mod link;
 
 pub mod pipeline;

@@ -32,8 +32,8 @@ use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
 use crate::{
-    allocate, build_ssa, combine, converge, frequency, gather, interrupt, layout, legalize, mir, runtime,
-    schedule, select,
+    allocate, build_ssa, combine, converge, frequency, gather, interrupt, layout, legalize, limits, mir,
+    runtime, schedule, select,
 };
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
@@ -198,6 +198,7 @@ pub fn ssa(
     fmad: bool,
     observer: &mut dyn Observer,
 ) -> Result<Function, Halt> {
+    limits::check(&func, limits::WRITTEN)?;
     observer.before("fuse-multiply-add", &func);
     if fmad {
         legalize::fuse_multiply_add(&mut func, arch);
@@ -243,6 +244,7 @@ pub fn machine(
     }
     observer.before("legalize", &func);
     legalize::legalize(&mut func, arch);
+    limits::check(&func, limits::LEGAL)?;
     verified("legalize", &func, Level::Legal)?;
     go_on(observer, "legalize", &func)?;
 
@@ -252,7 +254,7 @@ pub fn machine(
     go_on(observer, "simplify-legal", &func)?;
 
     observer.before("converge", &func);
-    converge::converge(&mut func);
+    converge::converge(&mut func).map_err(|tangle| vec![Diagnostic::unsupported(NodeId(0), tangle)])?;
     verified("converge", &func, Level::Converged)?;
     go_on(observer, "converge", &func)?;
 

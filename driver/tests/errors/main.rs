@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use page::Page;
 
 /// Codes of which no short text is an example.
-const WITHOUT_EXAMPLE: [&str; 7] = ["E0006", "E0099", "E0903", "E0975", "E0990", "E0991", "E0992"];
+const WITHOUT_EXAMPLE: [&str; 8] = ["E0006", "E0039", "E0099", "E0903", "E0975", "E0990", "E0991", "E0992"];
 
 /// A path of the repository.
 fn repository(path: &str) -> PathBuf {

@@ -10,6 +10,9 @@ use crate::lexer::TokenKind;
 use crate::name::Name;
 use crate::span::NodeId;
 
+/// The most statements of a body. Larger ones take seconds to compile and hundreds of megabytes, and nobody has written any.
+const MOST_STATEMENTS: usize = 250_000;
+
 /// Whether `.word` can start a statement.
 pub(super) fn is_statement_directive(word: &str) -> bool {
     matches!(word, "loc" | "pragma" | "branchtargets" | "calltargets" | "callprototype" | "file" | "section")
@@ -26,6 +29,16 @@ impl Parser<'_> {
         let mut open = vec![self.token.span];
         self.advance();
         while !self.at_end() {
+            if statements.len() > MOST_STATEMENTS {
+                self.report(
+                    codes::BODY_TOO_LARGE,
+                    self.token.span,
+                    format!("this body has more than {MOST_STATEMENTS} statements"),
+                );
+                self.help("make several functions of it");
+                self.skip_blocks(open.len());
+                return statements;
+            }
             if self.at(b'{') {
                 open.push(self.token.span);
                 statements.push(self.brace(StatementKind::Open));
@@ -56,6 +69,18 @@ impl Parser<'_> {
             statements.push(Statement { id, kind: StatementKind::Close });
         }
         statements
+    }
+
+    /// Skips to behind the brace that closes so many blocks.
+    fn skip_blocks(&mut self, mut open: usize) {
+        while open > 0 && !self.at_end() {
+            match self.token.kind {
+                TokenKind::Punct(b'{') => open += 1,
+                TokenKind::Punct(b'}') => open -= 1,
+                _ => {}
+            }
+            self.advance();
+        }
     }
 
     fn brace(&mut self, kind: StatementKind) -> Statement {

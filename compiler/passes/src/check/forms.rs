@@ -92,6 +92,9 @@ struct Fit {
     missing: SmallVec<[usize; 4]>,
 }
 
+/// So many parts without a place are listed.
+const MOST_LEFT: usize = 16;
+
 /// Lays a row beside an opcode.
 fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
     let mut chosen: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
@@ -121,6 +124,10 @@ fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
                 }
             }
             None => left.push(part),
+        }
+        // Nobody reads on in a list of what is wrong with one word, and there may be a million of them.
+        if left.len() > MOST_LEFT {
+            break;
         }
     }
     let mut missing = SmallVec::new();

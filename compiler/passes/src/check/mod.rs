@@ -65,7 +65,7 @@ mod whole_type;
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt;
 use env::{ModuleEnv, PtxTarget};
 use forms::{Form, Forms};
@@ -74,6 +74,9 @@ use operands::Operands;
 use requirements::Strictness;
 use suggest::Suggestions;
 use types::Class;
+
+/// Behind so many errors a function is not checked any further.
+const MOST_ERRORS: usize = 1000;
 
 /// Checks a function; the findings are in order of appearance.
 ///
@@ -104,8 +107,19 @@ pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) 
     };
     checker.names.take_errors(&mut checker.out);
     parameter_space::check(function, checker.names.parameters(), env.version, &mut checker.out);
+    let (mut seen, mut wrong) = (0, 0);
     for (index, statement) in function.body.iter().flatten().enumerate() {
         interrupt::poll();
+        // A list of a thousand errors is long enough.
+        let errors =
+            |found: &[Diagnostic]| found.iter().filter(|one| one.severity == Severity::Error).count();
+        if checker.out.len() > seen {
+            wrong += errors(&checker.out[seen..]);
+            seen = checker.out.len();
+            if wrong > MOST_ERRORS {
+                break;
+            }
+        }
         checker.names.statement(index, statement, &mut checker.out);
         match &statement.kind {
             StatementKind::Instruction(instruction) => checker.instruction(instruction),

@@ -44,11 +44,27 @@ use region::{Region, find_regions};
 /// The number of convergence barriers.
 pub const BARRIERS: u32 = 16;
 
+/// The flow of control is such that the search for its regions would take out of all proportion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entangled;
+
+impl std::fmt::Display for Entangled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a flow of control with so many loops in loops, or jumps into loops,")
+    }
+}
+
 /// Brackets the divergent regions of a function; whether there are any.
-pub fn converge(func: &mut Function) -> bool {
+///
+/// # Errors
+/// If it takes too long to find them; the function is then not to be used.
+pub fn converge(func: &mut Function) -> Result<bool, Entangled> {
     let flow = insert_preheaders(func);
     let barriers = abi::convergence_barriers(func);
     let mut regions = find_regions(func, &flow);
+    if flow.is_entangled() {
+        return Err(Entangled);
+    }
     regions.retain(|region| (region.depth as usize) < barriers.len());
     let number = |region: &Region| ConvergenceBarrier(barriers.start + region.depth as u8);
     // Several regions, one after the other or in two arms, may have the same join.
@@ -70,7 +86,7 @@ pub fn converge(func: &mut Function) -> bool {
         func.layout.append(&mut meets[block]);
         func.layout.push(block);
     }
-    !regions.is_empty()
+    Ok(!regions.is_empty())
 }
 
 /// Makes the block with the `bsync` of a region and leads the region's edges to the join through it.
@@ -104,7 +120,7 @@ mod tests {
 
     fn converged(text: &str) -> String {
         let mut func = parse_function(text).expect("the text is a function");
-        converge(&mut func);
+        converge(&mut func).expect("it is no tangle");
         func.to_string()
     }
 
@@ -116,6 +132,25 @@ mod tests {
         let out = converged(text);
         assert_eq!(out.matches("bssy").count(), 1, "{out}");
         assert_eq!(out.matches("bsync").count(), 1, "{out}");
+    }
+
+    #[test]
+    fn loops_in_loops_by_the_thousand_are_refused() {
+        let depth = 2000;
+        let mut text = String::from(
+            "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
+             v2 = icmp.slt.b32 v0, v1\n    jump block1\n",
+        );
+        for level in 1..=depth {
+            text += &format!("block{level}:\n    fence.sc.cta\n    jump block{}\n", level + 1);
+        }
+        for level in 1..=depth {
+            let (own, head) = (depth + level, depth - level + 1);
+            text += &format!("block{own}:\n    brif v2, block{head}, block{}\n", own + 1);
+        }
+        text += &format!("block{}:\n    exit\n}}\n", 2 * depth + 1);
+        let mut func = parse_function(&text).expect("the text is a function");
+        assert_eq!(converge(&mut func), Err(Entangled));
     }
 
     #[test]
@@ -135,7 +170,7 @@ mod tests {
             arm(4)
         );
         let mut func = parse_function(&text).expect("the text is a function");
-        converge(&mut func);
+        converge(&mut func).expect("it is no tangle");
         ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged)
             .expect("every block is in the layout");
         assert_eq!(func.to_string().matches("bsync").count(), 2, "{func}");
@@ -152,7 +187,7 @@ mod tests {
     /// Converges a function and verifies it; the text after it.
     fn verified(text: &str) -> String {
         let mut func = parse_function(text).expect("the text is a function");
-        converge(&mut func);
+        converge(&mut func).expect("it is no tangle");
         let errors = ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged).err();
         assert!(errors.is_none(), "{errors:?}\n{func}");
         func.to_string()

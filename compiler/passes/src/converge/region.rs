@@ -1,5 +1,6 @@
 //! The regions: where they begin, where they join, how they nest.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
@@ -32,9 +33,24 @@ pub(super) struct Flow {
     pub(super) cfg: Cfg,
     dominators: Dominators,
     postdominators: PostDominators,
+    /// How many blocks have been visited in the search for regions.
+    work: Cell<u64>,
 }
 
+/// So many visits of blocks take about a second. What people and compilers write takes a few for each block; only loops in
+/// loops in loops, or jumps into their midst, by the thousand, take more.
+const MOST_WORK: u64 = 4_000_000;
+
 impl Flow {
+    /// Whether the search has visited more blocks than is worth it.
+    pub(super) fn is_entangled(&self) -> bool {
+        self.work.get() > MOST_WORK
+    }
+
+    fn visited(&self, blocks: usize) {
+        self.work.set(self.work.get() + blocks as u64);
+    }
+
     /// Analyses a function.
     pub(super) fn analyse(func: &Function) -> Flow {
         let cfg = Cfg::compute(func);
@@ -42,6 +58,7 @@ impl Flow {
             uniformity: Uniformity::compute(func),
             dominators: Dominators::compute(&cfg),
             postdominators: PostDominators::compute(&live_graph(func)),
+            work: Cell::new(0),
             cfg,
         }
     }
@@ -69,6 +86,9 @@ pub(super) fn for_each_place(func: &Function, flow: &Flow, mut visit: impl FnMut
     let mut joins_around: SecondaryMap<Block, SmallVec<[Block; 4]>> = SecondaryMap::new();
     for &block in flow.cfg.rpo() {
         interrupt::poll();
+        if flow.is_entangled() {
+            return;
+        }
         let ways = func.successors(block).filter(|&successor| !is_exit(func, successor)).count();
         if !flow.uniformity.is_divergent_branch(block) || ways < 2 {
             continue;
@@ -131,6 +151,9 @@ fn place(branch: Block, flow: &Flow) -> Place {
     let Some(mut join) = flow.postdominators.immediate(branch) else { return Place::Nowhere };
     let mut anchor = branch;
     loop {
+        if flow.is_entangled() {
+            return Place::Nowhere;
+        }
         // The join must be where everything from the beginning on ends.
         if !flow.postdominators.post_dominates(join, anchor) || join == anchor {
             match flow.postdominators.common(join, anchor).filter(|&further| further != anchor) {
@@ -139,8 +162,9 @@ fn place(branch: Block, flow: &Flow) -> Place {
             }
             continue;
         }
-        let Some(blocks) = cycle_through(cfg, anchor, join) else {
+        let Some(blocks) = cycle_through(flow, anchor, join) else {
             let sources = between(cfg, anchor, join);
+            flow.visited(sources.len());
             match entrance(flow, anchor, &sources) {
                 Entrance::Anchor => return Place::At { anchor, join, sources },
                 Entrance::Above(up) => anchor = up,
@@ -217,7 +241,8 @@ fn entrance(flow: &Flow, anchor: Block, sources: &[Block]) -> Entrance {
 }
 
 /// The blocks that lie on a cycle with `block` that does not pass through `join`, if there are any.
-fn cycle_through(cfg: &Cfg, block: Block, join: Block) -> Option<FxHashSet<Block>> {
+fn cycle_through(flow: &Flow, block: Block, join: Block) -> Option<FxHashSet<Block>> {
+    let cfg = &flow.cfg;
     let mut reached: FxHashSet<Block> = FxHashSet::default();
     let mut stack: Vec<Block> = cfg.succs(block).to_vec();
     while let Some(next) = stack.pop() {
@@ -225,6 +250,7 @@ fn cycle_through(cfg: &Cfg, block: Block, join: Block) -> Option<FxHashSet<Block
             stack.extend(cfg.succs(next));
         }
     }
+    flow.visited(reached.len());
     if !reached.contains(&block) {
         return None;
     }

@@ -35,17 +35,26 @@ pub(super) fn split_at_calls(code: &mut Code) {
                 label.0 = first[label.0 as usize];
             }
         }
-        while let Some(at) = block.insts.iter().position(|minst| is_call(minst.inst.op)) {
-            let rest = block.insts.split_off(at + 1);
+        if calls(&block) == 0 {
+            blocks.push(block);
+            continue;
+        }
+        // Each part gets memory of its own: what is split off leaves the front with room for all of the block.
+        let tail = block.insts.len() - block.body;
+        let mut part = Vec::new();
+        for minst in std::mem::take(&mut block.insts) {
+            if !is_call(minst.inst.op) {
+                part.push(minst);
+                continue;
+            }
             let back = Operand::label(Label(blocks.len() as u32 + 1));
             let address = Inst::new(Op::MOV).ops([Operand::reg(abi::return_address()), back]);
-            let loc = block.insts[at].loc;
-            block.insts.insert(at, MInst::new(address, loc));
-            let body = block.body - (at + 1);
-            block.body = block.insts.len();
-            let (table, frequency) = (block.table.take(), block.frequency);
-            blocks.push(std::mem::replace(&mut block, CodeBlock { insts: rest, body, table, frequency }));
+            part.extend([MInst::new(address, minst.loc), minst]);
+            let insts = std::mem::take(&mut part);
+            blocks.push(CodeBlock { body: insts.len(), insts, table: None, frequency: block.frequency });
         }
+        block.body = part.len() - tail;
+        block.insts = part;
         blocks.push(block);
     }
     code.blocks = blocks;

@@ -19,8 +19,8 @@ pub(super) const ALL: &[Extreme] = &[
         kernel(&format!(".reg .b64 %a; .reg .b32 %r;\n{}", "add.s32 %a, %r, %a;\n".repeat(n)))
     }),
     ("unknown items", 1_000_000, |n| module(&"x;\n".repeat(n))),
-    ("empty kernels", 20_000, |n| module(&each(n, |at| format!(".entry k{at}() {{ ret; }}\n")))),
-    ("kernels of one name", 100_000, |n| module(&".entry k() { ret; }\n".repeat(n))),
+    ("empty kernels", 5_000, |n| module(&each(n, |at| format!(".entry k{at}() {{ ret; }}\n")))),
+    ("kernels of one name", 5_000, |n| module(&".entry k() { ret; }\n".repeat(n))),
     ("declared functions", 100_000, |n| module(&each(n, |at| format!(".extern .func f{at};\n")))),
     ("functions that call the next", 10_000, |n| {
         let functions = each(n, |at| format!(".func f{at}();\n"))
@@ -32,18 +32,18 @@ pub(super) const ALL: &[Extreme] = &[
             + &each(n, |at| format!(".func f{at}() {{ call f{}; ret; }}\n", (at + 1) % n));
         module(&format!("{functions}.entry k() {{ call f0; ret; }}\n"))
     }),
-    ("functions that call all later ones", 300, |n| {
+    ("functions that call all later ones", 100, |n| {
         let functions = (0..n).rev().map(|at| {
             let calls = each(n - at - 1, |later| format!("call f{}; ", at + later + 1));
             format!(".func f{at}() {{ {calls} ret; }}\n")
         });
         module(&(functions.collect::<String>() + ".entry k() { call f0; ret; }\n"))
     }),
-    ("kernels that call one function", 2_000, |n| {
+    ("kernels that call one function", 1_000, |n| {
         let kernels = each(n, |at| format!(".entry k{at}() {{ call f; ret; }}\n"));
         module(&format!(".func f() {{ membar.gl; ret; }}\n{kernels}"))
     }),
-    ("calls", 20_000, |n| {
+    ("calls", 5_000, |n| {
         module(&format!(".func f() {{ ret; }}\n.entry k() {{ {} ret; }}\n", "call f;\n".repeat(n)))
     }),
     ("parameters of a kernel", 100_000, |n| {

@@ -10,10 +10,10 @@ pub(super) const ALL: &[Extreme] = &[
     ("a chain of products", 100_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"mad.lo.s32 %r, %r, %r, %r;\n".repeat(n))
     }),
-    ("a chain of divisions", 20_000, |n| {
+    ("a chain of divisions", 10_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"div.s32 %r, 1000, %r;\n".repeat(n))
     }),
-    ("a chain of double divisions", 5_000, |n| {
+    ("a chain of double divisions", 2_000, |n| {
         kernel(&format!(
             ".reg .f64 %d; .reg .b64 %a; ld.param.u64 %a, [out]; ld.global.f64 %d, [%a];\n{} st.global.f64 [%a], %d;",
             "div.rn.f64 %d, %d, %d;\n".repeat(n)
@@ -26,7 +26,7 @@ pub(super) const ALL: &[Extreme] = &[
             ".reg .b32 %r<{n}>, %s; .reg .b64 %a; ld.param.u64 %a, [out]; mov.u32 %s, 0;\n{loads}bar.sync 0;\n{sums}st.global.u32 [%a], %s;"
         ))
     }),
-    ("live predicates", 10_000, |n| {
+    ("live predicates", 4_000, |n| {
         let compared = each(n, |at| format!("setp.eq.s32 %p{at}, %r, {at};\n"));
         let used = each(n, |at| format!("@%p{at} st.global.u32 [%a+{}], %r;\n", 4 * at));
         kernel(&format!(

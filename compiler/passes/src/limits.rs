@@ -1,0 +1,56 @@
+//! How large a function may be that is lowered.
+//!
+//! All passes take about as long as the function is, some of them a few times as long where blocks are many. So a bound of
+//! instructions and blocks is one of time and memory: about two seconds and half a gigabyte. The bounds are far above what
+//! compilers write.
+
+use ptxc_ir::Function;
+use ptxc_syntax::NodeId;
+
+use crate::diagnostic::Diagnostic;
+
+/// The most instructions of a function as it is written.
+pub const WRITTEN: usize = 65_536;
+/// The most when each of them is one that the machine has. Of a division there are dozens.
+pub const LEGAL: usize = 131_072;
+/// The most blocks of either.
+const BLOCKS: usize = 10_000;
+
+/// Whether a function is small enough to be lowered, with at most so many instructions.
+///
+/// # Errors
+/// What it has too many of.
+pub fn check(func: &Function, most: usize) -> Result<(), Vec<Diagnostic>> {
+    let blocks = func.layout.len();
+    let insts: usize = func.layout.iter().map(|&block| func.blocks[block].insts.len()).sum();
+    let excess = [(insts, most, "instructions"), (blocks, BLOCKS, "blocks")];
+    match excess.iter().find(|(count, most, _)| count > most) {
+        None => Ok(()),
+        Some((count, most, what)) => {
+            let message = format!("a function of {count} {what}, with more than {most} of them,");
+            Err(vec![Diagnostic::unsupported(NodeId(0), message)])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_ir::text::parse_function;
+
+    use super::*;
+
+    #[test]
+    fn a_function_of_too_many_instructions_is_refused() {
+        let of = |count: usize| {
+            let body = "    fence.sc.cta\n".repeat(count);
+            parse_function(&format!("func @f entry {{\nblock0:\n{body}    exit\n}}\n"))
+                .expect("it is a function")
+        };
+        assert_eq!(check(&of(WRITTEN - 1), WRITTEN), Ok(()));
+        let found = check(&of(WRITTEN), WRITTEN).expect_err("it is too large");
+        assert_eq!(
+            found[0].message,
+            "a function of 65537 instructions, with more than 65536 of them, is not supported yet"
+        );
+    }
+}
