@@ -17,6 +17,9 @@ use smallvec::SmallVec;
 
 use crate::check::scope::Register;
 
+/// A walk notes what it found in one block out of so many, and where it ended.
+const NOTED_APART: usize = 16;
+
 /// Where to look for a register that a block has not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Above {
@@ -96,8 +99,12 @@ impl Ssa {
                 }
             }
         };
-        for block in passed {
-            self.writes.insert((block, register), value);
+        // Noting it in each block would take the product of blocks and registers, where a few steps more take little.
+        let last = passed.len().saturating_sub(1);
+        for (step, block) in passed.into_iter().enumerate() {
+            if step.is_multiple_of(NOTED_APART) || step == last {
+                self.writes.insert((block, register), value);
+            }
         }
         value
     }
