@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ptxc_fuzz_targets::container(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ptxc_fuzz_targets::machine_code::container(data));

@@ -1,7 +1,7 @@
 //! What the fuzzer of `fuzz/` has found worth keeping goes through its targets in every run of the tests, without a
 //! nightly compiler.
 
-#[path = "../../fuzz/src/lib.rs"]
+#[path = "../../fuzz/src/machine_code.rs"]
 mod targets;
 
 use std::path::Path;
