@@ -79,8 +79,15 @@ pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
             // There is nowhere to report that reports can't be written.
             let _ = streams.out.flush().and(streams.err.flush());
         }
-        while Stamp::of(job.path) == stamp {
+        let mut last = stamp;
+        loop {
             std::thread::sleep(LOOK);
+            let now = Stamp::of(job.path);
+            // Some editors empty a file before they write it: it is read once it has been left alone for a moment.
+            if now != stamp && now == last {
+                break;
+            }
+            last = now;
         }
     }
 }

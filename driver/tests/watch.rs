@@ -51,7 +51,12 @@ impl Watching {
 fn what_is_saved_is_lowered() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, result) = (folder.path().join("k.ptx"), folder.path().join("k.sass"));
-    let save = |text: &str| std::fs::write(&path, text).expect("it is written");
+    // At once: a half-written file would be lowered, too, if it stays so for a moment.
+    let save = |text: &str| {
+        let new = folder.path().join("new");
+        std::fs::write(&new, text).expect("it is written");
+        std::fs::rename(&new, &path).expect("it takes the place of the old one");
+    };
     // What is said comes before what is written.
     let written = |expected: &str| {
         let holds = || std::fs::read_to_string(&result).is_ok_and(|text| text.contains(expected));
