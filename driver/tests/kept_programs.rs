@@ -44,7 +44,7 @@ fn kernels_are_parsed_and_printed() {
 
 #[test]
 fn damaged_kernels_are_checked() {
-    replay(&files("parse", "ptx"), 5, programs::check);
+    replay(&files("errors", "ptx"), 50, programs::check);
 }
 
 #[test]

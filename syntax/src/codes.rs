@@ -60,7 +60,7 @@ codes! {
     UNMATCHED_BRACE = 36, "A `}` closes a `{`.";
     EXPECTED_LABEL = 37, "`.branchtargets`, `.calltargets` and `.callprototype` stand behind a label.";
     MALFORMED_GUARD = 38, "A guard is `@` or `@!` followed by a predicate register.";
-    BODY_TOO_LARGE = 39, "The body of a function has at most 250,000 statements.";
+    BODY_TOO_LARGE = 39, "The body of a function has at most 500,000 statements.";
     EXPECTED_EXPRESSION = 40, "A constant expression consists of literals, `WARP_SZ`, operators, casts and parentheses.";
     EXPRESSION_TOO_DEEP = 41, "Constant expressions and initialisers nest at most 200 levels deep.";
     SYMBOL_IN_EXPRESSION = 42, "A symbol stands first, followed by `+` or `-` and a constant expression.";

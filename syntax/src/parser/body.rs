@@ -10,8 +10,8 @@ use crate::lexer::TokenKind;
 use crate::name::Name;
 use crate::span::NodeId;
 
-/// The most statements of a body. Larger ones take seconds to compile and hundreds of megabytes, and nobody has written any.
-const MOST_STATEMENTS: usize = 250_000;
+/// The most statements of a body. Larger ones take tens of seconds to compile and gigabytes, and nobody has written any.
+const MOST_STATEMENTS: usize = 500_000;
 
 /// Whether `.word` can start a statement.
 pub(super) fn is_statement_directive(word: &str) -> bool {

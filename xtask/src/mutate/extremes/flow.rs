@@ -7,7 +7,7 @@ pub(super) const ALL: &[Extreme] = &[
     ("a chain of sums", 1_000_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"add.s32 %r, %r, 1;\n".repeat(n))
     }),
-    ("a chain of products", 100_000, |n| {
+    ("a chain of products", 50_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"mad.lo.s32 %r, %r, %r, %r;\n".repeat(n))
     }),
     ("a chain of divisions", 10_000, |n| {
@@ -19,7 +19,7 @@ pub(super) const ALL: &[Extreme] = &[
             "div.rn.f64 %d, %d, %d;\n".repeat(n)
         ))
     }),
-    ("live registers", 50_000, |n| {
+    ("live registers", 20_000, |n| {
         let loads = each(n, |at| format!("ld.global.u32 %r{at}, [%a+{}];\n", 4 * at));
         let sums = each(n, |at| format!("add.s32 %s, %s, %r{at};\n"));
         kernel(&format!(
@@ -33,15 +33,15 @@ pub(super) const ALL: &[Extreme] = &[
             ".reg .pred %p<{n}>; .reg .b32 %r; .reg .b64 %a; ld.param.u64 %a, [out]; mov.u32 %r, %tid.x;\n{compared}bar.sync 0;\n{used}"
         ))
     }),
-    ("stores", 100_000, |n| {
+    ("stores", 50_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"st.global.u32 [%a], %r;\n".repeat(n))
     }),
-    ("stores and loads", 50_000, |n| {
+    ("stores and loads", 25_000, |n| {
         let body = each(n, |at| format!("st.global.u32 [%a+{}], %r; ld.global.u32 %r, [%a+4];\n", 4 * at));
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &body)
     }),
-    ("barriers", 100_000, |n| kernel(&"bar.sync 0;\n".repeat(n))),
-    ("named barriers", 100_000, |n| kernel(&each(n, |at| format!("barrier.sync {}, 64;\n", at % 16)))),
+    ("barriers", 50_000, |n| kernel(&"bar.sync 0;\n".repeat(n))),
+    ("named barriers", 50_000, |n| kernel(&each(n, |at| format!("barrier.sync {}, 64;\n", at % 16)))),
     ("atomics", 50_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, 1;\n", &"atom.global.add.u32 %r, [%a], %r;\n".repeat(n))
     }),
@@ -49,7 +49,7 @@ pub(super) const ALL: &[Extreme] = &[
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"shfl.sync.bfly.b32 %r, %r, 1, 31, -1;\n".repeat(n))
     }),
     ("returns", 1_000_000, |n| kernel(&"ret;\n".repeat(n))),
-    ("guarded returns", 50_000, |n| {
+    ("guarded returns", 10_000, |n| {
         kernel(&format!(
             ".reg .pred %p; .reg .b32 %r; mov.u32 %r, %tid.x;\n{}",
             each(n, |at| format!("setp.eq.s32 %p, %r, {at};\n@%p ret;\n"))
@@ -58,15 +58,15 @@ pub(super) const ALL: &[Extreme] = &[
     ("labels", 1_000_000, |n| kernel(&each(n, |at| format!("L{at}:\n")))),
     ("labels of one name", 100_000, |n| kernel(&"L:\n".repeat(n))),
     ("branches to the next", 1_000_000, |n| kernel(&each(n, |at| format!("bra L{at};\nL{at}:\n")))),
-    ("branches to one label", 200_000, |n| {
+    ("branches to one label", 20_000, |n| {
         branching(&format!("{}L:", each(n, |at| format!("setp.eq.s32 %p, %r, {at};\n@%p bra L;\n"))))
     }),
-    ("branches over one instruction", 50_000, |n| {
+    ("branches over one instruction", 10_000, |n| {
         branching(&each(n, |at| {
             format!("setp.eq.s32 %p, %r, {at};\n@%p bra L{at};\nst.global.u32 [%a], %r;\nL{at}:\n")
         }))
     }),
-    ("branches around branches", 10_000, |n| {
+    ("branches around branches", 5_000, |n| {
         let inward = each(n, |at| {
             format!(
                 "setp.eq.s32 %p, %r, {at};\n@%p bra L{};\nst.global.u32 [%a+{}], %r;\n",
@@ -76,7 +76,7 @@ pub(super) const ALL: &[Extreme] = &[
         });
         branching(&(inward + &each(n, |at| format!("L{at}:\nst.global.u32 [%a], %r;\n"))))
     }),
-    ("loops behind loops", 20_000, |n| {
+    ("loops behind loops", 10_000, |n| {
         branching(&each(n, |at| {
             format!("L{at}:\nadd.s32 %r, %r, 1;\nsetp.lt.s32 %p, %r, {at};\n@%p bra L{at};\n")
         }))
@@ -135,15 +135,15 @@ pub(super) const ALL: &[Extreme] = &[
         let stores = each(n, |at| format!("st.global.u32 [%a+{}], %v{at};\n", 4 * at));
         branching(&format!(".reg .b32 %v<{n}>;\n{begun}{branches}{stores}"))
     }),
-    ("one value for each path", 20_000, |n| {
+    ("one value for each path", 10_000, |n| {
         branching(&each(n, |at| {
             format!(
                 "setp.eq.s32 %p, %r, {at};\n@%p bra A{at};\nadd.s32 %r, %r, {at};\nbra B{at};\nA{at}:\nxor.b32 %r, %r, {at};\nB{at}:\n"
             )
         }))
     }),
-    ("selections", 100_000, |n| branching(&"setp.lt.s32 %p, %r, 5;\nselp.b32 %r, %r, 7, %p;\n".repeat(n))),
-    ("different constants", 100_000, |n| {
+    ("selections", 25_000, |n| branching(&"setp.lt.s32 %p, %r, 5;\nselp.b32 %r, %r, 7, %p;\n".repeat(n))),
+    ("different constants", 50_000, |n| {
         branching(&each(n, |at| format!("xor.b32 %r, %r, {};\n", at.wrapping_mul(2_654_435_761) as u32)))
     }),
     ("matrix products", 5_000, |n| {
