@@ -1,4 +1,4 @@
-//! `xtask bench`: every figure of speed in one page, [`docs/benchmarks.md`], and a plot of time against size.
+//! `xtask bench`: every figure of speed in one page, `docs/benchmarks.md`, and a plot of time against size.
 //!
 //! Programs are compared as whole processes in one run, in turns, as machines differ and are busy with other things at times;
 //! what says most are the ratios. Memory is the greatest resident set that the system saw.
