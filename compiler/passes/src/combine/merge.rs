@@ -62,7 +62,24 @@ pub(super) fn named_blocks(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, bool> {
 }
 
 /// Moves the content of `next` to the end of `block`, which jumps there and is its only predecessor.
-pub(super) fn append(mir: &mut Mir<VReg>, block: MBlockId, next: MBlockId, renames: &mut Renames) {
+fn append(mir: &mut Mir<VReg>, block: MBlockId, next: MBlockId, renames: &mut Renames) {
+    let mut made = Vec::new();
+    goes_on_in(mir, block, next, &mut made, renames);
+    let insts = std::mem::take(&mut mir.blocks[next].insts);
+    let own = &mut mir.blocks[block].insts;
+    own.extend(made);
+    own.extend(insts);
+}
+
+/// Gives `block` the end of `next`, to which it jumps; adds to `made` what puts constant arguments into registers, which
+/// belongs between the instructions of both.
+pub(super) fn goes_on_in(
+    mir: &mut Mir<VReg>,
+    block: MBlockId,
+    next: MBlockId,
+    made: &mut Vec<MInst<VReg>>,
+    renames: &mut Renames,
+) {
     let Term::Jump(Edge { args, .. }) = std::mem::replace(&mut mir.blocks[block].term, Term::Exit) else {
         return;
     };
@@ -71,14 +88,9 @@ pub(super) fn append(mir: &mut Mir<VReg>, block: MBlockId, next: MBlockId, renam
     for (param, arg) in params.into_iter().zip(args) {
         match arg {
             EdgeArg::Reg(reg) => renames.add(param.reg, reg, param.width),
-            other => {
-                let made = constant(param, other);
-                mir.blocks[block].insts.extend(made.into_iter().map(|inst| MInst::new(inst, loc)));
-            }
+            other => made.extend(constant(param, other).into_iter().map(|inst| MInst::new(inst, loc))),
         }
     }
-    let insts = std::mem::take(&mut mir.blocks[next].insts);
-    mir.blocks[block].insts.extend(insts);
     mir.blocks[block].term = std::mem::replace(&mut mir.blocks[next].term, Term::Exit);
     mir.blocks[block].term_loc = mir.blocks[next].term_loc;
 }

@@ -19,12 +19,15 @@
 //!
 //! (Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*, POPL
 //! 1983.) Inner branches come first, and a block that has swallowed its arms is looked at again. Cost:
-//! linear, as every conversion removes a block.
+//! near-linear, as every conversion removes a block, and of two blocks that become one the shorter one moves.
+
+use std::collections::VecDeque;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_sass::{Arch, Inst, Label, Op, Operand, OperandKind, RegFile};
 
-use super::merge::{append, constant};
+use super::merge::{constant, goes_on_in};
+use crate::interrupt;
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple, VReg};
 
 /// The most instructions that are put under guards for one branch.
@@ -33,8 +36,13 @@ pub const LIMIT: usize = 6;
 /// Turns short branches into guards.
 pub fn predicate(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let cfg = Cfg::new(mir);
+    let mut code: SecondaryMap<MBlockId, VecDeque<MInst<VReg>>> = SecondaryMap::new();
+    for &block in &mir.layout {
+        code[block] = std::mem::take(&mut mir.blocks[block].insts).into();
+    }
     let mut state = State {
         mir,
+        code,
         edges_in: SecondaryMap::new(),
         names: SecondaryMap::new(),
         gone: SecondaryMap::new(),
@@ -48,8 +56,11 @@ pub fn predicate(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
             state.swallow_successors(block);
         }
     }
-    let State { gone, renames, .. } = state;
+    let State { gone, renames, mut code, .. } = state;
     mir.layout.retain(|&block| !gone[block]);
+    for &block in &mir.layout {
+        mir.blocks[block].insts = std::mem::take(&mut code[block]).into();
+    }
     renames.apply(mir);
     changed
 }
@@ -67,6 +78,9 @@ struct Shape {
 
 struct State<'a> {
     mir: &'a mut Mir<VReg>,
+    /// The instructions of each block. Blocks are taken from the last to the first, so that short ones get long ones behind
+    /// them: the short one moves in front.
+    code: SecondaryMap<MBlockId, VecDeque<MInst<VReg>>>,
     /// The number of edges into each block.
     edges_in: SecondaryMap<MBlockId, u32>,
     /// The number of instructions that name each block.
@@ -81,7 +95,8 @@ impl State<'_> {
             for edge in self.mir.blocks[block].term.edges() {
                 self.edges_in[edge.block] += 1;
             }
-            for inst in &self.mir.blocks[block].insts {
+            for inst in &self.code[block] {
+                interrupt::poll();
                 if let Some(label) = label(&inst.inst) {
                     self.names[label] += 1;
                 }
@@ -105,14 +120,14 @@ impl State<'_> {
         let params = self.mir.blocks[shape.join].params.clone();
         let mut insts = Vec::new();
         if let Some(block) = shape.other_arm {
-            for mut inst in std::mem::take(&mut self.mir.blocks[block].insts) {
+            for mut inst in std::mem::take(&mut self.code[block]) {
                 if !is_pure(&inst) {
                     inst.inst = inst.inst.guarded(pred, !negated);
                 }
                 insts.push(inst);
             }
         }
-        let mut arm = std::mem::take(&mut self.mir.blocks[shape.arm].insts);
+        let mut arm = Vec::from(std::mem::take(&mut self.code[shape.arm]));
         for inst in &mut arm {
             if !is_pure(inst) {
                 inst.inst = inst.inst.clone().guarded(pred, negated);
@@ -139,7 +154,7 @@ impl State<'_> {
         }
         insts.append(&mut arm);
         insts.append(&mut selects);
-        self.mir.blocks[head].insts.append(&mut insts);
+        self.code[head].extend(insts);
         self.mir.blocks[head].term = Term::Jump(Edge { block: shape.join, args: args.into_iter().collect() });
         self.gone[shape.arm] = true;
         if let Some(block) = shape.other_arm {
@@ -175,14 +190,14 @@ impl State<'_> {
         let arms = [Some(shape.arm), shape.other_arm];
         let mut size = 0;
         for arm in arms.into_iter().flatten() {
-            let insts = &self.mir.blocks[arm].insts;
+            let insts = &self.code[arm];
             size += insts.len();
             if size > LIMIT || !insts.iter().all(|inst| self.may_be_guarded(head, inst)) {
                 return None;
             }
         }
         let join = &self.mir.blocks[shape.join];
-        let ends = join.insts.is_empty() && join.term == Term::Exit;
+        let ends = self.code[shape.join].is_empty() && join.term == Term::Exit;
         (shape.join != head && !ends && size + join.params.len() <= 2 * LIMIT).then_some(shape)
     }
 
@@ -287,26 +302,26 @@ impl State<'_> {
         if self.edges_in[join] != 1 {
             return;
         }
-        let Some(meet) = self.mir.blocks[join].insts.first().filter(|inst| inst.inst.op == Op::BSYNC) else {
+        let Some(meet) = self.code[join].front().filter(|inst| inst.inst.op == Op::BSYNC) else {
             return;
         };
         let barrier = meet.inst.operands[0];
         let opens = |inst: &MInst<VReg>| inst.inst.op == Op::BSSY && inst.inst.operands[0] == barrier;
-        let Some(open) = self.mir.blocks[head].insts.iter().rposition(opens) else { return };
+        let Some(open) = self.code[head].iter().rposition(opens) else { return };
         let goes_on = match &self.mir.blocks[join].term {
             Term::Jump(edge) => Some(edge.block),
             _ => None,
         };
-        if label(&self.mir.blocks[head].insts[open].inst) != goes_on {
+        if label(&self.code[head][open].inst) != goes_on {
             return;
         }
-        self.mir.blocks[head].insts.remove(open);
+        self.code[head].remove(open);
         let clears =
             |inst: &MInst<VReg>| inst.inst.op == Op::BMOV_CLEAR && inst.inst.operands.contains(&barrier);
-        if let Some(clear) = self.mir.blocks[head].insts[..open].iter().rposition(clears) {
-            self.mir.blocks[head].insts.remove(clear);
+        if let Some(clear) = self.code[head].range(..open).rposition(clears) {
+            self.code[head].remove(clear);
         }
-        self.mir.blocks[join].insts.remove(0);
+        self.code[join].pop_front();
         // Whoever comes here now came through the head.
         self.mir.blocks[join].divergent = self.mir.blocks[head].divergent;
         if let Some(block) = goes_on {
@@ -322,10 +337,25 @@ impl State<'_> {
             if next == block || self.edges_in[next] != 1 || self.names[next] != 0 || !same {
                 break;
             }
-            append(self.mir, block, next, &mut self.renames);
+            let mut made = Vec::new();
+            goes_on_in(self.mir, block, next, &mut made, &mut self.renames);
+            let mut in_front = std::mem::take(&mut self.code[block]);
+            in_front.extend(made);
+            let behind = std::mem::take(&mut self.code[next]);
+            self.code[block] = joined(in_front, behind);
             self.gone[next] = true;
         }
     }
+}
+
+/// One list behind another; the shorter one is moved.
+fn joined<T>(mut in_front: VecDeque<T>, mut behind: VecDeque<T>) -> VecDeque<T> {
+    if in_front.len() < behind.len() {
+        in_front.into_iter().rev().for_each(|inst| behind.push_front(inst));
+        return behind;
+    }
+    in_front.extend(behind);
+    in_front
 }
 
 /// Whether an instruction only computes registers.
