@@ -10,9 +10,9 @@ use ptxc_syntax::NodeId;
 use crate::diagnostic::Diagnostic;
 
 /// The most instructions of a function as it is written.
-pub const WRITTEN: usize = 500_000;
+pub const WRITTEN: usize = 1_000_000;
 /// The most when each of them is one that the machine has. Of a division there are dozens.
-pub const LEGAL: usize = 1_000_000;
+pub const LEGAL: usize = 2_000_000;
 /// The most blocks of either.
 const BLOCKS: usize = 200_000;
 
