@@ -101,7 +101,7 @@ fn until_saved(
 ) -> Result<Update, Interrupted> {
     let (stop, is_done) = (session.stop(), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let look = scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
                 std::thread::park_timeout(LOOK);
                 if Stamp::of(path).is_some_and(|now| Some(now) != stamp) {
@@ -111,6 +111,7 @@ fn until_saved(
         });
         let update = pool.install(|| session.update());
         is_done.store(true, Ordering::Relaxed);
+        look.thread().unpark();
         update
     })
 }
