@@ -62,13 +62,13 @@ pub const fn all_hex_digits(value: u128) -> [u8; DIGITS] {
     digits
 }
 
-/// Writes a number in base 16 with at least `width` digits and nothing in front.
+/// Writes a number in base 16 with at least `width` digits, and at least one, and nothing in front.
 ///
 /// # Errors
 /// If the writer fails.
 pub fn hex(out: &mut (impl Write + ?Sized), value: u128, width: usize) -> fmt::Result {
     let count = DIGITS - (value.leading_zeros() / 4) as usize;
-    ascii(out, &all_hex_digits(value)[DIGITS - count.max(width.min(DIGITS))..])
+    ascii(out, &all_hex_digits(value)[DIGITS - count.max(width.clamp(1, DIGITS))..])
 }
 
 fn ascii(out: &mut (impl Write + ?Sized), digits: &[u8]) -> fmt::Result {
@@ -102,6 +102,7 @@ mod tests {
         let mut text = String::new();
         decimal(&mut text, 0).unwrap();
         hex(&mut text, 0, 1).unwrap();
-        assert_eq!(text, "00");
+        hex(&mut text, 0, 0).unwrap();
+        assert_eq!(text, "000");
     }
 }

@@ -1,0 +1,363 @@
+//! The places of a row where operands stand.
+
+use super::archs::Archs;
+use super::kinds::{Halves, ImmFormat, Kinds, Width};
+use super::place::Place;
+use crate::arch::Arch;
+use crate::operand::{Operand, OperandFlags, OperandKind};
+use crate::register::{RegFile, Register};
+
+/// Whether a slot is written or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Written.
+    Def,
+    /// Read.
+    Use,
+}
+
+/// One operand position of a row, in the order of the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// A name for programs: `d`, `a`, `b`, `c`, `pd` (predicate result), `ps` (predicate source), `addr`, ….
+    pub name: &'static str,
+    /// Written or read.
+    pub role: Role,
+    /// What may fill it.
+    pub kinds: Kinds,
+    /// How many registers it covers.
+    pub width: Width,
+    /// Whether `-` may stand in front.
+    pub neg: bool,
+    /// Whether it may stand between bars.
+    pub abs: bool,
+    /// Whether `~` or `!` may stand in front.
+    pub not: bool,
+    /// The reuse flag of the operand: 0 for a, 1 for b, 2 for c, 3 for the places in a sparse matrix.
+    pub reuse: Option<u8>,
+    /// Where it has that flag.
+    pub reuse_on: Archs,
+    /// Whether it has a default, PT, and is then set by name only.
+    pub optional: bool,
+    /// Whether the default is not printed.
+    pub hidden: bool,
+    /// Where it is printed all the same.
+    pub shown_on: Archs,
+    /// Where the constant register cannot fill it.
+    pub never_zero: Archs,
+    /// The modifier that takes the place of the operand: it is not printed, and stays at its default.
+    pub hidden_with: Option<&'static str>,
+    /// Whether the default is the complement (`!PT`): the absent carry of an extended addition.
+    pub default_not: bool,
+    /// How an immediate is printed.
+    pub imm: ImmFormat,
+    /// Which halves of a register it takes.
+    pub halves: Halves,
+    /// Whether a space alone, no comma, parts it from the slot in front.
+    pub spaced: bool,
+    /// Whether an address names its uniform register even if it has none: `[R0+URZ]`.
+    pub names_uniform: bool,
+    /// Where the offset of an address has its sign even if it stands alone.
+    pub signed_alone: Archs,
+    /// Whether it stands in brackets: a pair of uniform registers that holds an address.
+    pub bracketed: bool,
+    /// What stands in front of the brackets: `gdesc`, `desc`.
+    pub prefix: &'static str,
+    /// What stands behind the operand: `.ROW`.
+    pub suffix: &'static str,
+    /// Whether it may be [empty](Slot::may_be_empty).
+    pub is_empty_at_default: bool,
+    /// Whether an address is one of 32 bits though the instruction has `.E`.
+    pub narrow: bool,
+    /// Whether an address is one of 64 bits, `.64`, though the instruction has no `.E`.
+    pub wide: bool,
+    /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
+    /// the targets of an indexed branch. Only the last slot of a row.
+    pub repeated: bool,
+    /// The kinds of operands that fill it on some architectures only; it takes all others everywhere.
+    pub limits: &'static [(Kinds, Archs)],
+    /// Where it is encoded.
+    pub place: Place,
+}
+
+impl Slot {
+    const fn new(name: &'static str, role: Role, kinds: Kinds) -> Slot {
+        Slot {
+            name,
+            role,
+            kinds,
+            width: Width::Fixed(1),
+            neg: false,
+            abs: false,
+            not: false,
+            reuse: None,
+            reuse_on: Archs::ALL,
+            optional: false,
+            hidden: false,
+            shown_on: Archs::NONE,
+            never_zero: Archs::NONE,
+            hidden_with: None,
+            default_not: false,
+            imm: ImmFormat::Hex,
+            halves: Halves::None,
+            spaced: false,
+            names_uniform: false,
+            signed_alone: Archs::NONE,
+            bracketed: false,
+            prefix: "",
+            suffix: "",
+            is_empty_at_default: false,
+            narrow: false,
+            wide: false,
+            repeated: false,
+            limits: &[],
+            place: Place::Nowhere,
+        }
+    }
+
+    /// A slot that is written.
+    pub const fn def(name: &'static str, kinds: Kinds) -> Slot {
+        Slot::new(name, Role::Def, kinds)
+    }
+
+    /// A slot that is read.
+    pub const fn read(name: &'static str, kinds: Kinds) -> Slot {
+        Slot::new(name, Role::Use, kinds)
+    }
+
+    /// The same, covering that many registers.
+    pub const fn width(mut self, width: Width) -> Slot {
+        self.width = width;
+        self
+    }
+
+    /// The same with those halves of a register.
+    pub const fn halves(mut self, halves: Halves) -> Slot {
+        self.halves = halves;
+        self
+    }
+
+    /// The same with `-` allowed.
+    pub const fn neg(mut self) -> Slot {
+        self.neg = true;
+        self
+    }
+
+    /// The same with bars allowed.
+    pub const fn abs(mut self) -> Slot {
+        self.abs = true;
+        self
+    }
+
+    /// The same with `~` or `!` allowed.
+    pub const fn not(mut self) -> Slot {
+        self.not = true;
+        self
+    }
+
+    /// The same with the reuse flag of that number.
+    pub const fn reuse(mut self, index: u8) -> Slot {
+        self.reuse = Some(index);
+        self
+    }
+
+    /// The same with PT (or UPT) as default, printed.
+    pub const fn optional(mut self) -> Slot {
+        self.optional = true;
+        self
+    }
+
+    /// The same with PT (or UPT) as default, not printed.
+    pub const fn hidden(mut self) -> Slot {
+        self.optional = true;
+        self.hidden = true;
+        self
+    }
+
+    /// The same with its default, printed unless that modifier is chosen.
+    pub const fn hidden_with(mut self, modifier: &'static str) -> Slot {
+        self.hidden_with = Some(modifier);
+        self
+    }
+
+    /// The same with `!PT` as default.
+    pub const fn default_not(mut self) -> Slot {
+        self.optional = true;
+        self.default_not = true;
+        self.not = true;
+        self
+    }
+
+    /// The same with that format of immediates.
+    pub const fn imm(mut self, format: ImmFormat) -> Slot {
+        self.imm = format;
+        self
+    }
+
+    /// The same whose register has a reuse flag on those architectures only.
+    pub const fn reuse_on(mut self, archs: Archs) -> Slot {
+        self.reuse_on = archs;
+        self
+    }
+
+    /// The same with a space in front, no comma.
+    pub const fn spaced(mut self) -> Slot {
+        self.spaced = true;
+        self
+    }
+
+    /// The same for addresses that name URZ where they have no uniform part.
+    pub const fn names_uniform(mut self) -> Slot {
+        self.names_uniform = true;
+        self
+    }
+
+    /// The same for addresses whose offset has its sign on those architectures even if it stands alone.
+    pub const fn signed_alone(mut self, archs: Archs) -> Slot {
+        self.signed_alone = archs;
+        self
+    }
+
+    /// The same in brackets.
+    pub const fn bracketed(mut self) -> Slot {
+        self.bracketed = true;
+        self
+    }
+
+    /// The same in brackets behind that word.
+    pub const fn behind(mut self, prefix: &'static str) -> Slot {
+        self.prefix = prefix;
+        self.bracketed()
+    }
+
+    /// The same with that text behind the operand.
+    pub const fn marked(mut self, suffix: &'static str) -> Slot {
+        self.suffix = suffix;
+        self
+    }
+
+    /// The same that a program must fill, though it has a default.
+    pub const fn required(mut self) -> Slot {
+        self.optional = false;
+        self
+    }
+
+    /// The same whose default is printed on those architectures all the same.
+    pub const fn shown_on(mut self, archs: Archs) -> Slot {
+        self.shown_on = archs;
+        self
+    }
+
+    /// The same that the constant register cannot fill on those architectures.
+    pub const fn never_zero(mut self, archs: Archs) -> Slot {
+        self.never_zero = archs;
+        self
+    }
+
+    /// The same, where the operand may be missing: the default then, which is not printed and has
+    /// [forms](super::place::Form) of its own.
+    pub const fn may_be_empty(mut self) -> Slot {
+        self.is_empty_at_default = true;
+        self.hidden()
+    }
+
+    /// The same for addresses that are 64 bits whatever the modifiers.
+    pub const fn wide(mut self) -> Slot {
+        self.wide = true;
+        self
+    }
+
+    /// Whether an address in the slot has 64 bits, given that of the instruction's [extension](super::modifier::ModKind::Extended).
+    pub const fn address_is_wide(&self, is_extended: bool) -> bool {
+        self.wide || (is_extended && !self.narrow)
+    }
+
+    /// The same for addresses of 32 bits beside a longer one.
+    pub const fn narrow(mut self) -> Slot {
+        self.narrow = true;
+        self
+    }
+
+    /// The same, filled any number of times.
+    pub const fn repeated(mut self) -> Slot {
+        self.repeated = true;
+        self
+    }
+
+    /// The same, where those kinds of operands fill it on those architectures only.
+    pub const fn limited(mut self, limits: &'static [(Kinds, Archs)]) -> Slot {
+        self.limits = limits;
+        self
+    }
+
+    /// Whether operands of that kind fill it on the architecture.
+    pub fn accepts(&self, kinds: Kinds, arch: Arch) -> bool {
+        self.kinds.contains(kinds) && !self.lacks(kinds, arch)
+    }
+
+    /// Whether operands of that kind fill it on other architectures only.
+    pub fn lacks(&self, kinds: Kinds, arch: Arch) -> bool {
+        self.limits.iter().any(|&(limited, archs)| limited.meets(kinds) && !archs.contains(arch))
+    }
+
+    /// The same as a number of so many bits from that one on; the sign of a predicate is the bit behind.
+    pub const fn at(mut self, lo: u8, len: u8) -> Slot {
+        self.place = Place::number(lo, len);
+        self
+    }
+
+    /// The same at that place.
+    pub const fn place(mut self, place: Place) -> Slot {
+        self.place = place;
+        self
+    }
+
+    /// What fills the slot until something else does: the constant register of the first file that fits,
+    /// else an immediate zero; that too where the text leaves it out and it may be an immediate.
+    pub fn default_operand<R: Register>(&self) -> Operand<R> {
+        let file = if self.kinds.contains(Kinds::P) {
+            RegFile::Pred
+        } else if self.kinds.contains(Kinds::UP) {
+            RegFile::Upred
+        } else if self.hidden && self.kinds.contains(Kinds::IMM) {
+            return Operand::imm(0);
+        } else if self.kinds.contains(Kinds::R) {
+            RegFile::Gpr
+        } else if self.kinds.contains(Kinds::UR) {
+            RegFile::Ugpr
+        } else if self.kinds.contains(Kinds::PREDICATES) {
+            return Operand::predicates();
+        } else {
+            return Operand::imm(0);
+        };
+        let zero = Operand::zero(file);
+        let zero = zero.half(self.halves.default_half());
+        if self.default_not { zero.not() } else { zero }
+    }
+
+    /// Whether an operand may fill the slot; the error says why not.
+    pub fn check<R: Register>(&self, operand: &Operand<R>) -> Result<(), String> {
+        // A function may be named by where it lies, as any place in the code.
+        let is_place = matches!(operand.kind, OperandKind::Code(_)) && self.kinds.contains(Kinds::FUNCTION);
+        if !self.kinds.contains(Kinds::of(operand)) && !is_place {
+            return Err(format!("cannot be {:?}", operand.kind));
+        }
+        if matches!(operand.kind, OperandKind::Mem(address) if self.narrow && address.wide) {
+            return Err("is an address of 32 bits".to_string());
+        }
+        if matches!(operand.kind, OperandKind::Mem(address) if self.wide && !address.wide) {
+            return Err("is an address of 64 bits".to_string());
+        }
+        let flags = operand.flags;
+        if (flags.neg && !self.neg) || (flags.abs && !self.abs) || (flags.not && !self.not) {
+            return Err(format!("does not take the sign of {operand:?}"));
+        }
+        if matches!(operand.kind, OperandKind::Imm(_)) && flags != OperandFlags::default() {
+            return Err("an immediate holds its sign in its bits".to_string());
+        }
+        if !self.halves.takes(flags.half) && !matches!(operand.kind, OperandKind::Imm(_)) {
+            return Err(format!("does not take those halves of {operand:?}"));
+        }
+        Ok(())
+    }
+}
