@@ -85,7 +85,7 @@ pub fn split(text: &str) -> Vec<ItemText> {
     }
     let mut lexer = Lexer::new(text);
     let token = lexer.next();
-    let mut splitter = Splitter { lexer, token, end: 0 };
+    let mut splitter = Splitter { lexer, token, end: 0, slash: 0 };
     let mut items = Vec::new();
     while !splitter.is_done() {
         items.push(splitter.item());
@@ -98,6 +98,8 @@ struct Splitter<'a> {
     token: Token,
     /// End of the token before `token`.
     end: u32,
+    /// The next slash, as far as [`plain`] knows.
+    slash: usize,
 }
 
 impl<'a> Splitter<'a> {
@@ -302,7 +304,7 @@ impl<'a> Splitter<'a> {
     /// Skips a body, from its `{` to behind its `}`.
     fn body(&mut self) {
         let start = self.token.span.start as usize;
-        match plain::end_of_body(self.lexer.text().as_bytes(), start) {
+        match plain::end_of_body(self.lexer.text().as_bytes(), start, &mut self.slash) {
             Some(end) => {
                 self.end = end as u32;
                 self.lexer.rewind(self.end);
@@ -401,7 +403,7 @@ mod tests {
     fn by_tokens(text: &str) -> u32 {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
-        let mut splitter = Splitter { lexer, token, end: 0 };
+        let mut splitter = Splitter { lexer, token, end: 0, slash: 0 };
         splitter.damaged_body();
         splitter.end
     }
@@ -416,7 +418,11 @@ mod tests {
             "{ call (r), f, ({%r1}); } // , not behind it",
             "{ .reg .b32 x; // a comment, and a block\n { mov.b64 {%r1, %r2}, %rd1; } }",
         ] {
-            assert_eq!(plain::end_of_body(text.as_bytes(), 0), Some(by_tokens(text) as usize), "{text}");
+            assert_eq!(
+                plain::end_of_body(text.as_bytes(), 0, &mut 0),
+                Some(by_tokens(text) as usize),
+                "{text}"
+            );
         }
     }
 
@@ -435,7 +441,7 @@ mod tests {
             ),
         ) {
             let text = format!("{{{}}}", pieces.concat());
-            if let Some(end) = plain::end_of_body(text.as_bytes(), 0) {
+            if let Some(end) = plain::end_of_body(text.as_bytes(), 0, &mut 0) {
                 prop_assert_eq!(end as u32, by_tokens(&text), "{}", text);
             }
         }

@@ -14,9 +14,13 @@ use crate::lexer::is_ident_byte;
 /// What ends an unclosed body, or hides the rest of a line.
 const STRANGERS: [&[u8]; 3] = [b".entry", b".func", b"@@DWARF"];
 
-/// The end of the body whose `{` stands at `start`.
-pub(super) fn end_of_body(text: &[u8], start: usize) -> Option<usize> {
-    let end = Scan { text, at: start + 1, brace: 0, slash: 0, gap: Gap::default() }.closing()?;
+/// The end of the body whose `{` stands at `start`. `slash` is the first slash in the text behind some place before `start`, or
+/// 0; it is kept from body to body, for in a text without comments each search for one goes to the end of the file.
+pub(super) fn end_of_body(text: &[u8], start: usize, slash: &mut usize) -> Option<usize> {
+    let mut scan = Scan { text, at: start + 1, brace: 0, slash: *slash, gap: Gap::default() };
+    let end = scan.closing();
+    *slash = scan.slash;
+    let end = end?;
     let body = &text[start..end];
     STRANGERS.iter().all(|stranger| memmem::find(body, stranger).is_none()).then_some(end)
 }
@@ -39,7 +43,7 @@ struct Gap {
 
 impl Scan<'_> {
     /// The place behind the brace that closes the body.
-    fn closing(mut self) -> Option<usize> {
+    fn closing(&mut self) -> Option<usize> {
         let mut depth = 1u32;
         loop {
             let found = self.next()?;

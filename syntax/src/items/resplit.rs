@@ -38,7 +38,7 @@ pub fn resplit(items: &mut Vec<ItemText>, text: &str, range: Range<usize>, inser
     let mut lexer = Lexer::new(text);
     lexer.rewind(from);
     let token = lexer.next();
-    let mut splitter = Splitter { lexer, token, end: from };
+    let mut splitter = Splitter { lexer, token, end: from, slash: 0 };
     let mut new = Vec::new();
     // The items behind the edit whose beginnings the splitter has not passed.
     let mut rest = items.partition_point(|item| item.span.start <= end);
