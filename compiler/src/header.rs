@@ -4,12 +4,15 @@
 
 use indexmap::IndexMap;
 use ptxc_passes::check::codes::{
-    BAD_SIZE, NARROW_ADDRESSES, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET, UNKNOWN_VERSION,
+    BAD_SIZE, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
+    UNKNOWN_VERSION,
 };
-use ptxc_passes::check::env::{PtxTarget, PtxVersion, variables};
+use ptxc_passes::check::env::{PtxTarget, PtxVersion, Variable, variables};
+use ptxc_passes::check::names::predicate_storage;
+use ptxc_passes::check::scope::misplaces_predicate;
 use ptxc_passes::check::{initialisers, targets};
-use ptxc_passes::diagnostic::Severity;
-use ptxc_syntax::ast::{Declaration, Item, Linkage};
+use ptxc_passes::diagnostic::{Diagnostic, Severity};
+use ptxc_syntax::ast::{Declaration, Item, Linkage, Space};
 use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, Parsed, Span, parse_item};
@@ -40,6 +43,9 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let variables = items.others.iter().zip(offsets).filter(|(item, _)| item.kind == ItemKind::Variable);
     let body =
         variables.map(|(_, &offset)| offset).chain(items.functions.first().map(|func| func.offset(db))).min();
+    let target = items.others.iter().zip(offsets).find(|(item, _)| item.kind == ItemKind::Target);
+    let target = target.map(|(_, &offset)| offset);
+    let mut constants = Constants::default();
     let mut declared: IndexMap<Name, Span> = IndexMap::new();
     for (item, &offset) in items.others.iter().zip(offsets) {
         // Each character may be an item of its own.
@@ -59,6 +65,12 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                     );
                 }
             }
+            Some(Item::AddressSize(_)) if target.is_none_or(|target| offset < target) => {
+                found.push(
+                    error(MALFORMED_HEADER, "`.address_size` comes behind `.target`", whole)
+                        .help("the order is `.version`, `.target`, `.address_size`"),
+                );
+            }
             Some(Item::AddressSize(_)) if body.is_some_and(|body| body < offset) => {
                 found.push(
                     error(MALFORMED_HEADER, "`.address_size` is a part of the header", whole)
@@ -73,7 +85,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                 found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
             }
             Some(Item::Declaration(declaration)) => {
-                variable_findings(declaration, &parsed, offset, &mut declared, &mut found);
+                variable_findings(declaration, &parsed, offset, &mut declared, &mut constants, &mut found);
             }
             _ => {}
         }
@@ -87,14 +99,61 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     found
 }
 
+/// Bytes of a module's constants at most: the size of a constant bank.
+const CONSTANT_BANK: u64 = 1 << 16;
+
+/// The constants of a module, which share a bank.
+#[derive(Default)]
+struct Constants {
+    bytes: u64,
+}
+
+impl Constants {
+    /// Takes in a constant; the first with which the bank overflows is an error.
+    fn add(&mut self, name: &Name, variable: &Variable, span: Span) -> Option<Located> {
+        let fits = self.bytes <= CONSTANT_BANK;
+        self.bytes = self.bytes.next_multiple_of(variable.align.max(1).into()) + u64::from(variable.size);
+        if !fits || self.bytes <= CONSTANT_BANK {
+            return None;
+        }
+        let message = format!("with `{name}` the constants of this module take {} bytes", self.bytes);
+        Some(
+            error(BAD_SIZE, message, span)
+                .label(format!("there is room for {CONSTANT_BANK}"))
+                .help("large tables are `.global`"),
+        )
+    }
+}
+
+/// What is wrong with the place or the type of a declaration between functions.
+fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u32) -> Option<Located> {
+    let specifiers = &declaration.specifiers;
+    let name = &declaration.declarators.first()?.name;
+    let at = |finding| locate_in(&parsed.spans, offset, &finding);
+    if matches!(specifiers.space, Space::Reg | Space::Local | Space::Param) {
+        let message = format!("`{}` in `.{}` is in no function", name.name, specifiers.space.spelling());
+        let finding =
+            Diagnostic::error(OUTSIDE_A_FUNCTION, name.id, message).label("belongs to no thread").help(
+                "declare it in each function that uses it, or as a `.global` variable that all threads share",
+            );
+        return Some(at(finding));
+    }
+    misplaces_predicate(specifiers).then(|| at(predicate_storage(name.id, &name.name)))
+}
+
 /// What is wrong with the variables of a declaration.
 fn variable_findings(
     declaration: &Declaration,
     parsed: &Parsed<Option<Item>>,
     offset: u32,
     declared: &mut IndexMap<Name, Span>,
+    constants: &mut Constants,
     found: &mut Vec<Located>,
 ) {
+    if let Some(finding) = misplaced(declaration, parsed, offset) {
+        found.push(finding);
+        return;
+    }
     let mut misfits = Vec::new();
     initialisers::check(declaration, &mut misfits);
     found.extend(misfits.into_iter().map(|misfit| locate_in(&parsed.spans, offset, &misfit)));
@@ -122,6 +181,9 @@ fn variable_findings(
             finding.secondary.push((first, "the first one".into()));
             found.push(finding);
         } else {
+            if variable.space == Space::Const {
+                found.extend(constants.add(&name, &variable, span));
+            }
             declared.insert(name, span);
         }
     }

@@ -35,6 +35,7 @@ codes! {
     HINT_SPACE = 118, "A cache policy goes with a global or generic address.";
     SPLIT_VECTOR = 119, "A vector is updated as a whole on sm_90 and later; for earlier targets its update is split.";
     REGISTERS_STAY = 120, "A warp keeps the registers that its kernel was launched with.";
+    LAUNCH_BOUND = 121, "The bounds of a launch are positive numbers, and `.maxntid` and `.reqntid` exclude each other.";
     TARGET_BEFORE_VERSION = 130, "A module may have a target from the version of PTX on that brought it.";
     UNKNOWN_TARGET = 131, "`.target` names one of PTX's architectures, and options.";
     UNKNOWN_VERSION = 132, "`.version` names a version of PTX.";
@@ -60,6 +61,8 @@ codes! {
     OUT_OF_BOUNDS = 219, "An access by the name of a variable or parameter stays within it.";
     MISFIT_INITIALISER = 220, "An initialiser has values of its variable's type, and no more of them than there are elements.";
     PROTOTYPES_DIFFER = 221, "Every declaration of a function has the same parameters and results.";
+    PREDICATE_STORAGE = 222, "A predicate is a single register.";
+    OUTSIDE_A_FUNCTION = 223, "Registers, local variables and parameters are declared in functions.";
     ALIGNED_IN_DIVERGENT_CODE = 301, "All threads of a CTA execute an aligned barrier, or none does.";
     MIXED_BARRIER = 302, "A reduction at a barrier takes part in no phase of it with `sync` or `arrive`.";
     BARRIER_NUMBER = 303, "A barrier's name and count in registers are those that constants may be.";

@@ -92,11 +92,12 @@ struct Fit {
     missing: SmallVec<[usize; 4]>,
 }
 
-/// So many parts without a place are listed.
+/// So many parts without a place are listed: nobody reads on in a list of what is wrong with one word, and there may be a
+/// million of them.
 const MOST_LEFT: usize = 16;
 
-/// Lays a row beside an opcode.
-fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
+/// Lays a row beside an opcode; with more than `most_left` parts that it has no place for, no further than to these.
+fn fit(row: &'static Row, opcode: &Opcode, most_left: usize) -> Fit {
     let mut chosen: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
     let mut left = SmallVec::new();
     let mut parts = opcode.parts().enumerate().skip(1).peekable();
@@ -125,8 +126,7 @@ fn fit(row: &'static Row, opcode: &Opcode) -> Fit {
             }
             None => left.push(part),
         }
-        // Nobody reads on in a list of what is wrong with one word, and there may be a million of them.
-        if left.len() > MOST_LEFT {
+        if left.len() > most_left {
             break;
         }
     }
@@ -159,7 +159,7 @@ impl Forms {
         if let Some(forms) = self.found.get(opcode.as_str()) {
             return forms.clone();
         }
-        let fits = TABLE.forms(opcode.mnemonic()).map(|row| fit(row, opcode));
+        let fits = TABLE.forms(opcode.mnemonic()).map(|row| fit(row, opcode, 0));
         let forms: Rc<[Form]> =
             fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form).collect();
         self.found.insert(opcode.as_str().into(), forms.clone());
@@ -173,7 +173,7 @@ pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Dia
         return out.push(finding);
     }
     let mnemonic = opcode.mnemonic();
-    let fits: Vec<Fit> = TABLE.forms(mnemonic).map(|row| fit(row, opcode)).collect();
+    let fits: Vec<Fit> = TABLE.forms(mnemonic).map(|row| fit(row, opcode, MOST_LEFT)).collect();
     // Of several as close, the one that what is written first goes with: the operation says more than the type.
     let best = fits.iter().min_by_key(|fit| {
         (2 * fit.left.len() + fit.missing.len(), std::cmp::Reverse(fit.left.first().copied()))

@@ -26,6 +26,7 @@
 //! | [`foreign`] | what other languages call what PTX has |
 //! | [`initialisers`] | values that variables begin with |
 //! | [`parameter_space`] | the size of a kernel's parameters together |
+//! | [`launch_bounds`] | `.maxntid`, `.maxnreg` and the like |
 //! | [`calls`] | arguments and results of calls |
 //! | [`bounds`] | accesses by a variable's name: alignment, size |
 //! | [`cache_hints`] | cache policies |
@@ -48,6 +49,7 @@ mod foreign;
 pub mod forms;
 pub mod initial;
 pub mod initialisers;
+mod launch_bounds;
 pub mod names;
 pub mod operands;
 mod parameter_space;
@@ -107,6 +109,7 @@ pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) 
     };
     checker.names.take_errors(&mut checker.out);
     parameter_space::check(function, checker.names.parameters(), env.version, &mut checker.out);
+    launch_bounds::check(function, &mut checker.out);
     let (mut seen, mut wrong) = (0, 0);
     for (index, statement) in function.body.iter().flatten().enumerate() {
         interrupt::poll();

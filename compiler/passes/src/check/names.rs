@@ -83,6 +83,13 @@ pub struct Names<'a> {
     unsized_names: FxHashSet<Name>,
 }
 
+/// What is said of a predicate that is a vector, or in memory.
+pub fn predicate_storage(node: NodeId, name: &str) -> Diagnostic {
+    Diagnostic::error(codes::PREDICATE_STORAGE, node, format!("the predicate `{name}` is no single register"))
+        .label("neither memory nor vectors hold predicates")
+        .help("declare `.reg .pred`, and keep the value as an integer: `selp.b32 %r, 1, 0, %p;`")
+}
+
 impl<'a> Names<'a> {
     /// The names at the start of the body.
     pub fn new(function: &'a Function, env: &'a ModuleEnv) -> Names<'a> {
@@ -146,6 +153,11 @@ impl<'a> Names<'a> {
                     self.unsized_names.insert(name);
                     Diagnostic::error(codes::BAD_SIZE, node, message)
                         .label("not a positive constant, or too large")
+                }
+                ScopeError::Predicate(node, name) => {
+                    let finding = predicate_storage(node, &name);
+                    self.unsized_names.insert(name);
+                    finding
                 }
             });
         }

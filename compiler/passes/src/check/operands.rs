@@ -442,7 +442,7 @@ impl Operands<'_, '_> {
             Ok(Constant::U64(value)) => i64::try_from(value).unwrap_or(i64::MAX),
             _ => return,
         };
-        let Range { noun, least, greatest, multiple, .. } = *range;
+        let Range { noun, least, greatest, multiple, except, .. } = *range;
         let is_outside = value < least || value > greatest;
         let mut finding = if is_outside {
             let message = format!("`{}` takes {noun} from {least} to {greatest}", self.opcode());
@@ -450,6 +450,9 @@ impl Operands<'_, '_> {
         } else if value % multiple != 0 {
             let message = format!("{noun} must be a multiple of {multiple}");
             Diagnostic::error(codes::NOT_A_MULTIPLE, node, message)
+        } else if except == Some(value) {
+            let message = format!("{noun} can't be {value}");
+            Diagnostic::error(codes::OUT_OF_RANGE, node, message)
         } else {
             return;
         };

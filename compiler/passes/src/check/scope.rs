@@ -68,6 +68,13 @@ pub enum ScopeError {
     Redeclared(NodeId, Name, NodeId),
     /// The size or range is no constant, or too large.
     BadSize(NodeId, Name),
+    /// A predicate that is no single register: a vector, or in memory.
+    Predicate(NodeId, Name),
+}
+
+/// Whether a declaration makes of predicates what they can't be: vectors, or variables in memory.
+pub fn misplaces_predicate(specifiers: &Specifiers) -> bool {
+    specifiers.ty == Type::Pred && (specifiers.space != Space::Reg || specifiers.vector.is_some())
 }
 
 #[derive(Debug, Default)]
@@ -110,6 +117,10 @@ impl Scopes {
         };
         let mut offset = 0u32;
         for (index, parameter) in function.parameters.iter().enumerate() {
+            if misplaces_predicate(&parameter.specifiers) {
+                scopes.errors.push(ScopeError::Predicate(parameter.id, parameter.name.clone()));
+                continue;
+            }
             let Some((size, align)) = parameter_layout(parameter) else {
                 scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
                 continue;
@@ -208,6 +219,11 @@ impl Scopes {
 
     fn declare(&mut self, declaration: &Declaration) {
         let specifiers = &declaration.specifiers;
+        if misplaces_predicate(specifiers) {
+            let names = declaration.declarators.iter().map(|declarator| &declarator.name);
+            self.errors.extend(names.map(|name| ScopeError::Predicate(name.id, name.name.clone())));
+            return;
+        }
         if specifiers.space != Space::Reg {
             for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
                 let id = declarator.name.id;

@@ -5,6 +5,7 @@
 //! ```text
 //! set rounding = rn, rz, rm, rp
 //! range barrier = 0..15 "a barrier number"
+//! range copy = 4..16 by 4 but 12 "a copy size in bytes"
 //!
 //! add   .rnd:{$rounding}? .ftz? .sat? .f32             | >f32, f32, f32
 //! mul.wide  .t:{u16,s16,u32,s32}                       | >wide-t, t, t

@@ -48,6 +48,10 @@ impl Definitions {
                     _ => return Err(format!("`{word}` is neither rule nor help")),
                 }
             }
+            let (numbers, except) = match numbers.trim().split_once(" but ") {
+                Some((numbers, except)) => (numbers, Some(number(except)?)),
+                None => (numbers, None),
+            };
             let (numbers, multiple) = match numbers.trim().split_once(" by ") {
                 Some((numbers, multiple)) => (numbers, number(multiple)?),
                 None => (numbers.trim(), 1),
@@ -55,7 +59,7 @@ impl Definitions {
             let (least, greatest) = numbers.split_once("..").ok_or("a range is LEAST..GREATEST")?;
             let (least, greatest) = (number(least)?, number(greatest)?);
             // Ranges live as long as the table, which is the whole program; there are a dozen.
-            let range = Box::leak(Box::new(Range { noun, least, greatest, multiple, rule, help }));
+            let range = Box::leak(Box::new(Range { noun, least, greatest, multiple, except, rule, help }));
             self.ranges.push((name.trim(), range));
         }
         Ok(())

@@ -227,6 +227,8 @@ pub struct Range {
     pub greatest: i64,
     /// What it is a multiple of; 1 for anything.
     pub multiple: i64,
+    /// A multiple in between that it is not.
+    pub except: Option<i64>,
     /// Why there is such a range.
     pub rule: Option<&'static str>,
     /// What to do about a constant outside of it.
