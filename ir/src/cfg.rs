@@ -95,11 +95,9 @@ impl Cfg {
         for (i, &block) in rpo.iter().enumerate() {
             index[block] = i as u32;
         }
-        let mut forward = Vec::new();
-        for &block in &rpo {
-            for target in func.successors(block) {
-                forward.push((index[block], index[target]));
-            }
+        let mut forward = Vec::with_capacity(2 * rpo.len());
+        for (place, &block) in (0..).zip(&rpo) {
+            forward.extend(func.successors(block).map(|target| (place, index[target])));
         }
         let backward: Vec<_> = forward.iter().map(|&(from, to)| (to, from)).collect();
         let succs = Adjacency::new(rpo.len(), &forward);

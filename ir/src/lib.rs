@@ -35,6 +35,7 @@ mod dominator_tree;
 pub mod dominators;
 pub mod entities;
 pub mod function;
+pub mod lists;
 pub mod liveness;
 pub mod loops;
 pub mod memory;
@@ -57,6 +58,7 @@ pub use function::{
     BlockCall, BlockData, Callee, CalleeKind, Function, FunctionKind, InstData, LaunchBounds, Param,
     SourceLoc, ValueDef,
 };
+pub use lists::Lists;
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
 pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};

@@ -15,6 +15,8 @@ pub const WRITTEN: usize = 1_000_000;
 pub const LEGAL: usize = 2_000_000;
 /// The most blocks of either.
 const BLOCKS: usize = 200_000;
+/// The most edges of all `brx.idx` together: a table in a line of text has as many for each branch that takes it.
+const TABLE_EDGES: usize = 40_000;
 
 /// Whether a function is small enough to be lowered, with at most so many instructions.
 ///
@@ -23,7 +25,13 @@ const BLOCKS: usize = 200_000;
 pub fn check(func: &Function, most: usize) -> Result<(), Vec<Diagnostic>> {
     let blocks = func.layout.len();
     let insts: usize = func.layout.iter().map(|&block| func.blocks[block].insts.len()).sum();
-    let excess = [(insts, most, "instructions"), (blocks, BLOCKS, "blocks")];
+    let edges = func.layout.iter().map(|&block| func.edges(block).len());
+    let edges: usize = edges.filter(|&edges| edges > 2).sum();
+    let excess = [
+        (insts, most, "instructions"),
+        (blocks, BLOCKS, "blocks"),
+        (edges, TABLE_EDGES, "targets of indexed branches"),
+    ];
     match excess.iter().find(|(count, most, _)| count > most) {
         None => Ok(()),
         Some((count, most, what)) => {

@@ -265,7 +265,9 @@ pub fn machine(
 
     observer.before("select", &func);
     let uniformity = Uniformity::compute_converged(&func);
+    interrupt::poll();
     let frequency = frequency::block_frequencies(&func);
+    interrupt::poll();
     let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
     if mir.shared_bytes > STATIC_SHARED_LIMIT {

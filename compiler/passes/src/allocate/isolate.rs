@@ -40,6 +40,7 @@ pub(super) type Tie = (VReg, VReg);
 pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
     for position in 0..work.mir.layout.len() {
         let block = work.mir.layout[position];
+        interrupt::poll();
         if work.mir.blocks[block].insts.iter().all(|inst| inst.tied.is_empty() && inst.call.is_none()) {
             continue;
         }

@@ -179,6 +179,7 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     }
     let instructions: usize = mir.layout.iter().map(|&block| mir.blocks[block].insts.len()).sum();
     let mut isolated = Work::new(mir);
+    interrupt::poll();
     isolate::isolate(&mut isolated)?;
     let budget = RegFile::ALL
         .map(|file| if file == RegFile::Gpr { options.max_regs } else { u16::from(file.count()) });

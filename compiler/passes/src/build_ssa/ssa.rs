@@ -11,6 +11,7 @@
 //! of such (register, join) pairs times their edges, plus the lengths of the walks, which every walk
 //! shortens for the next by noting what it found.
 
+use crate::interrupt;
 use ptxc_ir::{Block, Function, Inst, InstData, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -141,6 +142,7 @@ impl Ssa {
         }
         let mut names = self.single_valued(func, &args);
         for (&(value, block, _), values) in self.params.iter().zip(&args) {
+            interrupt::poll();
             if names.contains_key(&value) {
                 continue;
             }
@@ -151,6 +153,7 @@ impl Ssa {
         }
         let blocks = func.layout.clone();
         for block in blocks {
+            interrupt::poll();
             let params = func.blocks[block].params.clone();
             if params.iter().any(|param| names.contains_key(param)) {
                 func.retain_block_params(block, |index| !names.contains_key(&params[index]));

@@ -110,6 +110,7 @@ fn remove(mir: &mut Mir<VReg>, is_live: impl Fn(VReg, u8) -> bool) -> bool {
         let before = data.params.len() + data.insts.len();
         data.params.retain(|param| is_live(param.reg, param.width));
         data.insts.retain(|inst| {
+            interrupt::poll();
             must_stay(inst) || inst.inst.defs().any(|access| is_live(access.reg, access.width))
         });
         changed |= data.params.len() + data.insts.len() != before;

@@ -27,6 +27,7 @@ pub fn merge(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let mut renames = Renames::default();
     let mut gone: SecondaryMap<MBlockId, bool> = SecondaryMap::new();
     for block in mir.layout.clone() {
+        interrupt::poll();
         if gone[block] {
             continue;
         }

@@ -31,6 +31,7 @@ pub use predicate::predicate;
 pub use uniform_datapath::uniform_datapath;
 pub use uniform_pairs::uniform_pairs;
 
+use crate::interrupt;
 use ptxc_sass::Arch;
 
 use crate::mir::{Mir, VReg};
@@ -54,6 +55,7 @@ pub const RULES: &[(&str, Rule)] = &[
 /// Applies all [`RULES`] in order.
 pub fn combine(mir: &mut Mir<VReg>, arch: Arch) {
     for (_, rule) in RULES {
+        interrupt::poll();
         rule(mir, arch);
     }
 }

@@ -1,6 +1,7 @@
 //! A block in front of each cycle that a region has to begin in front of.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use ptxc_ir::{Block, BlockCall, Function, InstData, Op, Type};
 
@@ -13,10 +14,10 @@ use super::region::{Cycle, Flow, Place, for_each_place};
 pub(super) fn insert_preheaders(func: &mut Function) -> Flow {
     let flow = Flow::analyse(func);
     let cfg = &flow.cfg;
-    let mut cycles: BTreeMap<Block, Vec<Cycle>> = BTreeMap::new();
+    let mut cycles: BTreeMap<Block, Vec<Rc<Cycle>>> = BTreeMap::new();
     for_each_place(func, &flow, |place| {
-        if let Place::Front(cycle) = place {
-            let known = cycles.entry(cycle.header).or_default();
+        if let Place::Front { header, cycle } = place {
+            let known = cycles.entry(header).or_default();
             if known.iter().all(|other| other.blocks.len() != cycle.blocks.len()) {
                 known.push(cycle);
             }

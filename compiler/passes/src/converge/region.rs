@@ -1,7 +1,8 @@
 //! The regions: where they begin, where they join, how they nest.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::cfg::Cfg;
@@ -33,22 +34,39 @@ pub(super) struct Flow {
     pub(super) cfg: Cfg,
     dominators: Dominators,
     postdominators: PostDominators,
-    /// How many blocks have been visited in the search for regions.
+    /// The cycle that was found last, and the join that it does not pass through.
+    last_cycle: RefCell<Option<(Block, Rc<Cycle>)>>,
+    /// How many edges have been followed in the search for regions.
     work: Cell<u64>,
 }
 
-/// So many visits of blocks take about a second. What people and compilers write takes a few for each block; only loops in
+/// To follow so many edges takes about a second. What people and compilers write takes a few steps for each edge; only loops in
 /// loops in loops, or jumps into their midst, by the thousand, take more.
-const MOST_WORK: u64 = 4_000_000;
+const MOST_WORK: u64 = 10_000_000;
 
 impl Flow {
-    /// Whether the search has visited more blocks than is worth it.
+    /// Whether the search has followed more edges than is worth it.
     pub(super) fn is_entangled(&self) -> bool {
         self.work.get() > MOST_WORK
     }
 
-    fn visited(&self, blocks: usize) {
-        self.work.set(self.work.get() + blocks as u64);
+    fn followed(&self, edges: usize) {
+        self.work.set(self.work.get() + edges as u64);
+    }
+
+    /// The cycles that lead through a block and not through `join`, as one, if there are any. All blocks of them have the same, so the
+    /// branches of a loop, which mostly have one join, ask once.
+    fn cycle_through(&self, block: Block, join: Block) -> Option<Rc<Cycle>> {
+        let mut last = self.last_cycle.borrow_mut();
+        if let Some((of, cycle)) = &*last
+            && *of == join
+            && cycle.blocks.contains(&block)
+        {
+            return Some(cycle.clone());
+        }
+        let cycle = Rc::new(cycle_through(self, block, join)?);
+        *last = Some((join, cycle.clone()));
+        Some(cycle)
     }
 
     /// Analyses a function.
@@ -58,6 +76,7 @@ impl Flow {
             uniformity: Uniformity::compute(func),
             dominators: Dominators::compute(&cfg),
             postdominators: PostDominators::compute(&live_graph(func)),
+            last_cycle: RefCell::new(None),
             work: Cell::new(0),
             cfg,
         }
@@ -126,17 +145,22 @@ pub(super) enum Place {
         sources: Vec<Block>,
     },
     /// In front of a cycle that has no block of its own in front of it yet.
-    Front(Cycle),
+    Front {
+        /// The block through which it is entered.
+        header: Block,
+        /// The cycle.
+        cycle: Rc<Cycle>,
+    },
     /// Its threads do not all meet again.
     Nowhere,
 }
 
-/// A cycle of control flow: blocks that lead to each other, and the one through which it is entered.
+/// A cycle of control flow: blocks that lead to each other.
 pub(super) struct Cycle {
-    /// Where every way in leads.
-    pub(super) header: Block,
-    /// Its blocks.
+    /// The blocks.
     pub(super) blocks: FxHashSet<Block>,
+    /// The edges into it from outside, in the order of their targets.
+    entries: Vec<(Block, Block)>,
 }
 
 /// Finds the place for the region of a branch.
@@ -162,9 +186,8 @@ fn place(branch: Block, flow: &Flow) -> Place {
             }
             continue;
         }
-        let Some(blocks) = cycle_through(flow, anchor, join) else {
-            let sources = between(cfg, anchor, join);
-            flow.visited(sources.len());
+        let Some(cycle) = flow.cycle_through(anchor, join) else {
+            let sources = between(flow, anchor, join);
             match entrance(flow, anchor, &sources) {
                 Entrance::Anchor => return Place::At { anchor, join, sources },
                 Entrance::Above(up) => anchor = up,
@@ -176,14 +199,8 @@ fn place(branch: Block, flow: &Flow) -> Place {
             }
             continue;
         };
-        let inside = |block: Block| blocks.contains(&block);
-        let mut entries = Vec::new();
-        for &member in &blocks {
-            interrupt::poll();
-            entries
-                .extend(cfg.preds(member).iter().filter(|&&pred| !inside(pred)).map(|&pred| (pred, member)));
-        }
-        entries.sort_by_key(|&(_, member)| cfg.rpo_index(member));
+        let inside = |block: Block| cycle.blocks.contains(&block);
+        let entries = &cycle.entries;
         let Some(&(front, header)) = entries.first() else { return Place::Nowhere };
         if entries.iter().any(|&(_, target)| target != header) {
             // Several ways in: the region begins where all of them still are one.
@@ -200,7 +217,7 @@ fn place(branch: Block, flow: &Flow) -> Place {
         } else if entries.len() == 1 && cfg.succs(front).len() == 1 {
             anchor = front;
         } else {
-            return Place::Front(Cycle { header, blocks });
+            return Place::Front { header, cycle };
         }
     }
 }
@@ -241,43 +258,52 @@ fn entrance(flow: &Flow, anchor: Block, sources: &[Block]) -> Entrance {
 }
 
 /// The blocks that lie on a cycle with `block` that does not pass through `join`, if there are any.
-fn cycle_through(flow: &Flow, block: Block, join: Block) -> Option<FxHashSet<Block>> {
+fn cycle_through(flow: &Flow, block: Block, join: Block) -> Option<Cycle> {
     let cfg = &flow.cfg;
     let mut reached: FxHashSet<Block> = FxHashSet::default();
     let mut stack: Vec<Block> = cfg.succs(block).to_vec();
+    let mut edges = stack.len();
     while let Some(next) = stack.pop() {
+        interrupt::poll();
         if next != join && reached.insert(next) {
             stack.extend(cfg.succs(next));
+            edges += cfg.succs(next).len();
         }
     }
-    flow.visited(reached.len());
+    flow.followed(edges);
     if !reached.contains(&block) {
         return None;
     }
-    let mut cycle: FxHashSet<Block> = FxHashSet::default();
+    let mut blocks: FxHashSet<Block> = FxHashSet::default();
     stack.push(block);
     while let Some(next) = stack.pop() {
-        if reached.contains(&next) && cycle.insert(next) {
+        if reached.contains(&next) && blocks.insert(next) {
             stack.extend(cfg.preds(next));
         }
     }
-    Some(cycle)
+    let mut entries = Vec::new();
+    for &member in &blocks {
+        interrupt::poll();
+        let outside = cfg.preds(member).iter().filter(|pred| !blocks.contains(pred));
+        entries.extend(outside.map(|&pred| (pred, member)));
+    }
+    entries.sort_by_key(|&(_, member)| cfg.rpo_index(member));
+    Some(Cycle { blocks, entries })
 }
 
 /// The anchor and the blocks that it reaches without passing through the join.
-fn between(cfg: &Cfg, anchor: Block, join: Block) -> Vec<Block> {
+fn between(flow: &Flow, anchor: Block, join: Block) -> Vec<Block> {
     let mut seen: FxHashSet<Block> = FxHashSet::default();
     let mut blocks = vec![anchor];
     seen.insert(anchor);
-    let mut next = 0;
+    let (mut next, mut edges) = (0, 0);
     while let Some(&block) = blocks.get(next) {
         next += 1;
-        for &successor in cfg.succs(block) {
-            if successor != join && seen.insert(successor) {
-                blocks.push(successor);
-            }
-        }
+        let successors = flow.cfg.succs(block);
+        edges += successors.len();
+        blocks.extend(successors.iter().filter(|&&successor| successor != join && seen.insert(successor)));
     }
+    flow.followed(edges);
     blocks
 }
 

@@ -28,6 +28,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{RegFile, Register};
 
 use super::{Cfg, EdgeArg, MBlockId, Mir, VReg, VRegId};
+use crate::interrupt;
 
 /// The dense numbering of the components of all virtual registers.
 #[derive(Clone, Debug)]
@@ -164,6 +165,7 @@ impl Liveness {
                 }
             }
             for inst in &data.insts {
+                interrupt::poll();
                 inst.for_each_use(|reg, width| {
                     use_blocks.extend(components.range(reg, width).map(|index| (index as u32, block)));
                 });
@@ -185,6 +187,7 @@ impl Liveness {
         // The component that last went through each region: it need not go through again.
         let mut through: Vec<Option<u32>> = vec![None; regions.members.len()];
         for (index, block) in use_blocks {
+            interrupt::poll();
             let def = def_block[index as usize];
             if def != Some(block) {
                 stack.push(block);
@@ -269,6 +272,7 @@ impl Liveness {
             self.components.range(reg, width).for_each(|index| point.insert(index));
         });
         for (number, inst) in mir.blocks[block].insts.iter().enumerate().rev() {
+            interrupt::poll();
             visit(Some(number), point);
             inst.for_each_def(|reg, width| {
                 self.components.range(reg, width).for_each(|index| point.remove(index));
@@ -362,12 +366,12 @@ impl Regions {
         }
         for &block in &mir.layout {
             let edges = mir.blocks[block].term.edges();
-            for region in edges.iter().filter_map(|edge| region_of[edge.block]) {
-                for edge in &edges {
-                    let touching = &mut regions.touching[edge.block];
-                    if !touching.contains(&region) && cfg.rank(edge.block).is_some() {
-                        touching.push(region);
-                    }
+            // Targets of one branch that are in a region are all in the same one.
+            let Some(region) = edges.iter().find_map(|edge| region_of[edge.block]) else { continue };
+            for edge in &edges {
+                let touching = &mut regions.touching[edge.block];
+                if !touching.contains(&region) && cfg.rank(edge.block).is_some() {
+                    touching.push(region);
                 }
             }
         }

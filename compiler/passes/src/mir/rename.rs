@@ -7,6 +7,7 @@
 //!
 //! Names are by component, and chains are followed. Cost: linear in the function.
 
+use crate::interrupt;
 use rustc_hash::FxHashMap;
 
 use super::{EdgeArg, Mir, Tuple, VReg};
@@ -48,6 +49,7 @@ impl Renames {
                 *param = Tuple { reg: self.get(param.reg), ..*param };
             }
             for inst in &mut data.insts {
+                interrupt::poll();
                 *inst = inst.map(|reg| self.get(reg));
             }
             if let Some(selector) = data.term.selector_mut() {

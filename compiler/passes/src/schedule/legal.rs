@@ -86,58 +86,124 @@ pub(super) fn check<R: Unit>(insts: &[MInst<R>], order: &[usize]) -> Result<(), 
     if let Some(missing) = place_of.iter().position(|&at| at == usize::MAX) {
         return Err(Broken::NotAnInstruction(missing));
     }
-    let source: Vec<usize> = (0..insts.len()).collect();
-    let (before, last_before) = run(insts, &source);
-    let (after, last_after) = run(insts, order);
+    if order.is_sorted() {
+        return Ok(());
+    }
+    let touched = Touched::new(insts);
+    let (before, last_before) = touched.run(0..insts.len());
+    let (after, last_after) = touched.run(order.iter().copied());
     for index in 0..insts.len() {
         interrupt::poll();
-        for (&(reg, expected), &(_, found)) in before[index].iter().zip(&after[index]) {
+        for at in touched.looks_of(index) {
+            let (expected, found) = (before[at], after[at]);
             if expected != found {
-                return Err(wrong_content(insts, &place_of, index, reg, expected, found));
+                let reg = touched.regs[touched.looks[at] as usize];
+                return Err(wrong_content(
+                    insts,
+                    &place_of,
+                    index,
+                    reg,
+                    definition(expected),
+                    definition(found),
+                ));
             }
         }
     }
     for index in 0..insts.len() {
         interrupt::poll();
-        for reg in defs(&insts[index]) {
-            let (expected, found) = (last_before.get(&reg), last_after.get(&reg));
-            if let (Some(&expected), Some(&found)) = (expected, found)
+        for &reg in touched.defs_of(index) {
+            let (expected, found) = (last_before[reg as usize], last_after[reg as usize]);
+            if let (Some(expected), Some(found)) = (definition(expected), definition(found))
                 && expected != found
             {
+                let reg = touched.regs[reg as usize];
                 return Err(dependence(insts, found, expected, DepKind::Waw, Some(reg)));
             }
         }
     }
-    check_memory(insts, &place_of, &before)
+    check_memory(insts, &place_of, &touched, &before)
 }
 
-/// For each instruction the registers whose content it depends on, with the number found there.
-type Found<R> = Vec<Vec<(R, Option<usize>)>>;
+/// The number of what no instruction of the region has defined.
+const BEFORE: u32 = u32::MAX;
 
-/// Runs an order: what each instruction finds, and what is left at the end.
-fn run<R: Unit>(insts: &[MInst<R>], order: &[usize]) -> (Found<R>, FxHashMap<R, usize>) {
-    let mut content: FxHashMap<R, usize> = FxHashMap::default();
-    let mut found: Found<R> = vec![Vec::new(); insts.len()];
-    for &index in order {
-        let minst = &insts[index];
-        let mut look = |reg: R| found[index].push((reg, content.get(&reg).copied()));
-        for access in minst.inst.accesses() {
-            let kept = access.role == AccessRole::Def && minst.inst.guard.is_some();
-            if access.role != AccessRole::Def || kept {
-                (0..access.width).filter_map(|n| access.reg.nth(n)).for_each(&mut look);
+/// The place of the instruction that left a content.
+fn definition(content: u32) -> Option<usize> {
+    (content != BEFORE).then_some(content as usize)
+}
+
+/// The registers that instructions depend on and define, by dense numbers.
+struct Touched<R> {
+    regs: Vec<R>,
+    /// What instructions look at, one after another.
+    looks: Vec<u32>,
+    /// What they define.
+    defs: Vec<u32>,
+    /// Where each instruction's looks and definitions end.
+    ends: Vec<(u32, u32)>,
+}
+
+impl<R: Unit> Touched<R> {
+    fn new(insts: &[MInst<R>]) -> Touched<R> {
+        let mut numbers: FxHashMap<R, u32> = FxHashMap::default();
+        let mut touched = Touched { regs: Vec::new(), looks: Vec::new(), defs: Vec::new(), ends: Vec::new() };
+        for minst in insts {
+            interrupt::poll();
+            let Touched { regs, looks, defs, ends } = &mut touched;
+            let mut number = |reg: R| {
+                *numbers.entry(reg).or_insert_with(|| {
+                    regs.push(reg);
+                    regs.len() as u32 - 1
+                })
+            };
+            minst.inst.for_each_access(|access| {
+                let parts = (0..access.width).filter_map(|n| access.reg.nth(n));
+                if access.role != AccessRole::Def {
+                    looks.extend(parts.map(&mut number));
+                    return;
+                }
+                // Where its guard fails, it leaves what was there.
+                if minst.inst.guard.is_some() {
+                    looks.extend(parts.clone().map(&mut number));
+                }
+                defs.extend(parts.map(&mut number));
+            });
+            for &(slot, old) in &minst.tied {
+                let width = minst.inst.slot_width(usize::from(slot));
+                looks.extend((0..width).filter_map(|n| old.nth(n)).map(&mut number));
+            }
+            ends.push((looks.len() as u32, defs.len() as u32));
+        }
+        touched
+    }
+
+    fn before(&self, index: usize) -> (u32, u32) {
+        index.checked_sub(1).map_or((0, 0), |before| self.ends[before])
+    }
+
+    /// The places in `looks` of an instruction's own.
+    fn looks_of(&self, index: usize) -> std::ops::Range<usize> {
+        self.before(index).0 as usize..self.ends[index].0 as usize
+    }
+
+    fn defs_of(&self, index: usize) -> &[u32] {
+        &self.defs[self.before(index).1 as usize..self.ends[index].1 as usize]
+    }
+
+    /// Runs an order: for each look what is found there, and what is left at the end.
+    fn run(&self, order: impl Iterator<Item = usize>) -> (Vec<u32>, Vec<u32>) {
+        let mut content = vec![BEFORE; self.regs.len()];
+        let mut found = vec![BEFORE; self.looks.len()];
+        for index in order {
+            for at in self.looks_of(index) {
+                found[at] = content[self.looks[at] as usize];
+            }
+            for &reg in self.defs_of(index) {
+                content[reg as usize] = index as u32;
             }
         }
-        for &(slot, old) in &minst.tied {
-            let width = minst.inst.slot_width(usize::from(slot));
-            (0..width).filter_map(|n| old.nth(n)).for_each(&mut look);
-        }
-        content.extend(defs(minst).map(|reg| (reg, index)));
+        (found, content)
     }
-    (found, content)
-}
-
-fn defs<R: Unit>(minst: &MInst<R>) -> impl Iterator<Item = R> {
-    minst.inst.defs().flat_map(|def| (0..def.width).filter_map(move |n| def.reg.nth(n)))
 }
 
 /// An instruction finds another content than in the source order: names the pair that did it.
@@ -181,7 +247,12 @@ fn dependence<R: Unit>(
 }
 
 /// Looks at every pair that touches memory, or depends on the lanes, and has changed places.
-fn check_memory<R: Unit>(insts: &[MInst<R>], place_of: &[usize], found: &Found<R>) -> Result<(), Broken> {
+fn check_memory<R: Unit>(
+    insts: &[MInst<R>],
+    place_of: &[usize],
+    touched: &Touched<R>,
+    found: &[u32],
+) -> Result<(), Broken> {
     // In the new order; the source order is that in which they are inserted.
     let mut done: Vec<(usize, usize, Option<Place<R>>)> = Vec::new();
     for (index, minst) in insts.iter().enumerate() {
@@ -190,8 +261,9 @@ fn check_memory<R: Unit>(insts: &[MInst<R>], place_of: &[usize], found: &Found<R
             continue;
         }
         let content = |reg: R| {
-            let at = found[index].iter().find(|&&(other, _)| other == reg);
-            at.and_then(|&(_, content)| content).map(|content| content as u32)
+            let mut looks = touched.looks_of(index);
+            let at = looks.find(|&at| touched.regs[touched.looks[at] as usize] == reg)?;
+            Some(found[at]).filter(|&content| content != BEFORE)
         };
         let here = place(&minst.inst, content);
         let at = place_of[index];

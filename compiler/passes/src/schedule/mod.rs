@@ -60,6 +60,7 @@ pub fn pre_ra(
     max_regs: u32,
     heuristic: &mut dyn Heuristic,
 ) -> Result<(), IllegalOrder> {
+    interrupt::poll();
     let liveness = Liveness::new(mir, &Cfg::new(mir));
     let mut point = liveness.point();
     let source_pressure = (mir.layout.iter())
@@ -108,6 +109,7 @@ pub fn pre_ra(
 pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Result<(), IllegalOrder> {
     let live_out = liveness::live_out(code);
     for (number, (block, live)) in code.blocks.iter_mut().zip(live_out).enumerate() {
+        interrupt::poll();
         let (body, branches) = block.insts.split_at_mut(block.body);
         let branch_guard = branches.first().and_then(|minst| minst.inst.guard).map(|guard| guard.reg);
         let frequency = block.frequency;
@@ -171,6 +173,21 @@ fn is_boundary<R>(minst: &MInst<R>) -> bool {
     meets || matches!(minst.inst.op, Op::BSYNC | Op::BREAK) || minst.call.is_some()
 }
 
+/// Puts at each place what stood at the place that `order` says; afterwards that is its own.
+fn reorder<T>(items: &mut [T], order: &mut [usize]) {
+    for first in 0..order.len() {
+        let mut at = first;
+        loop {
+            let from = std::mem::replace(&mut order[at], at);
+            if from == first {
+                break;
+            }
+            items.swap(at, from);
+            at = from;
+        }
+    }
+}
+
 /// A block about to be scheduled.
 struct Block<'a, R> {
     arch: Arch,
@@ -223,6 +240,10 @@ impl<R: Unit> Block<'_, R> {
         live_after: &FxHashSet<R>,
         heuristic: &mut dyn Heuristic,
     ) -> Result<(), IllegalOrder> {
+        // One instruction has one order.
+        if end - start < 2 {
+            return Ok(());
+        }
         let mut live_before = [0; RegFile::ALL.len()];
         // A sum over the set: its order does not matter.
         for reg in &self.live {
@@ -255,8 +276,7 @@ impl<R: Unit> Block<'_, R> {
             }
         }
         legal::check(insts, &order).map_err(|broken| illegal(heuristic, broken))?;
-        let mut sorted: Vec<MInst<R>> = order.iter().map(|&index| insts[index].clone()).collect();
-        insts.swap_with_slice(&mut sorted);
+        reorder(insts, &mut order);
         Ok(())
     }
 }

@@ -84,6 +84,7 @@ pub fn select(
     frequency: &SecondaryMap<Block, u64>,
 ) -> Result<Mir<VReg>, Vec<Unsupported>> {
     let (mir, block_map) = skeleton(func, uniformity, frequency);
+    interrupt::poll();
     let cfg = Cfg::new(&mir);
     let order = cfg.order().to_vec();
     let mut source: SecondaryMap<MBlockId, Option<Block>> = SecondaryMap::new();
@@ -102,6 +103,7 @@ pub fn select(
         lower.unsupported.sort_by_key(|unsupported| unsupported.loc);
         return Err(lower.unsupported);
     }
+    interrupt::poll();
     let Lower { pool, mut mir, cfg, .. } = lower;
     pool.insert(&mut mir, &cfg, arch);
     Ok(mir)
@@ -129,6 +131,7 @@ fn skeleton(
     }
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
     for block in reachable(func) {
+        interrupt::poll();
         let mblock = mir.blocks.push(MBlock {
             params: Vec::new(),
             insts: Vec::new(),

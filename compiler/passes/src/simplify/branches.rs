@@ -14,6 +14,7 @@
 //! it. Blocks are threaded in postorder, so that what a block jumps to is threaded already and each
 //! edge moves once. Linear in the function.
 
+use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, Cfg, Function, Op, Value};
 use smallvec::SmallVec;
@@ -34,6 +35,7 @@ fn thread(func: &mut Function) -> bool {
     // Parameters of such a block may be used by its own jump alone.
     let mut used_elsewhere: SecondaryMap<Value, bool> = SecondaryMap::new();
     for &block in cfg.rpo() {
+        interrupt::poll();
         let own = &func.blocks[block].params;
         for &inst in &func.blocks[block].insts {
             let data = &func.insts[inst];

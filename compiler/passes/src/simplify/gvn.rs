@@ -39,7 +39,9 @@ type Key = (Op, Type, SmallVec<[Value; 4]>);
 pub fn gvn(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
     let dominators = Dominators::compute(&cfg);
-    let mut table: FxHashMap<Key, (Block, Inst)> = FxHashMap::default();
+    let room = func.insts.len() / 2;
+    let mut table: FxHashMap<Key, (Block, Inst)> =
+        FxHashMap::with_capacity_and_hasher(room, Default::default());
     let mut renamed: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
     let mut changed = false;
     for block in dominators.preorder() {

@@ -18,6 +18,7 @@
 //! Blocks are visited in postorder, so that inner branches turn into code that outer ones may swallow.
 //! Linear.
 
+use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, Cfg, Function, Inst, InstData, Op, SourceLoc, Type, Value};
 use smallvec::SmallVec;
@@ -37,6 +38,7 @@ pub fn if_convert(func: &mut Function) -> bool {
     let mut gone: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut changed = false;
     for &block in cfg.rpo().iter().rev() {
+        interrupt::poll();
         changed |= convert(func, &cfg, block, &mut gone);
     }
     func.layout.retain(|&block| !gone[block]);

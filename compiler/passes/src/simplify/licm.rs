@@ -21,6 +21,7 @@
 //! One walk in reverse postorder, so that an argument has moved before its user is looked at; each
 //! instruction asks each loop around it once: O(instructions × loop depth).
 
+use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
     Block, BlockCall, BlockData, Cfg, Dominators, Function, Inst, InstData, Loop, Loops, Op, Type, Value,
@@ -43,6 +44,7 @@ pub fn licm(func: &mut Function) -> bool {
     let mut changed = false;
     let uses = count_uses(func);
     for &block in cfg.rpo() {
+        interrupt::poll();
         let innermost = loops.innermost(block);
         for &param in &func.blocks[block].params {
             home[param] = innermost;

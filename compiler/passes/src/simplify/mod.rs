@@ -32,6 +32,7 @@ pub mod strength;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use crate::interrupt;
 use ptxc_ir::Function;
 
 pub use branches::branches;
@@ -98,7 +99,10 @@ pub fn simplify(func: &mut Function, effort: Effort) -> bool {
     };
     let mut any = false;
     for _ in 0..MOST_ROUNDS {
-        let changed = passes.iter().fold(false, |changed, pass| pass(func) | changed);
+        let changed = passes.iter().fold(false, |changed, pass| {
+            interrupt::poll();
+            pass(func) | changed
+        });
         any |= changed;
         if !changed {
             break;

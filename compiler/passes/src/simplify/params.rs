@@ -14,6 +14,7 @@
 //! look costs the number of edges into the block; a parameter is looked at again once for each argument of
 //! it that is renamed.
 
+use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, Cfg, Function, Value, ValueDef};
 use rustc_hash::FxHashMap;
@@ -29,6 +30,7 @@ pub fn params(func: &mut Function) -> bool {
     let mut passed_to: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
     let mut work = Vec::new();
     for &block in cfg.rpo() {
+        interrupt::poll();
         for (number, edge) in func.edges(block).iter().enumerate() {
             incoming[edge.block].push((block, number));
             for (&arg, &param) in edge.args.iter().zip(&func.blocks[edge.block].params) {
@@ -43,6 +45,7 @@ pub fn params(func: &mut Function) -> bool {
 
     let mut renamed: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
     while let Some(param) = work.pop() {
+        interrupt::poll();
         let ValueDef::Param(block, index) = func.def(param) else { continue };
         if renamed[param].is_some() {
             continue;
@@ -61,6 +64,7 @@ pub fn params(func: &mut Function) -> bool {
     }
     let entry = func.entry();
     for &block in cfg.rpo().iter().filter(|&&block| block != entry) {
+        interrupt::poll();
         let mut seen: FxHashMap<Vec<Value>, Value> = FxHashMap::default();
         for &param in &func.blocks[block].params {
             let ValueDef::Param(_, index) = func.def(param) else { continue };

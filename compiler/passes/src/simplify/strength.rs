@@ -24,6 +24,7 @@
 //! (Allen, Cocke and Kennedy, *Reduction of Operator Strength*, 1981, without the replacement of tests.) Inner loops
 //! come last; one walk over the instructions of each loop, O(instructions × loop depth).
 
+use crate::interrupt;
 use ptxc_ir::{Block, Cfg, Dominators, Function, Inst, InstData, Loop, Loops, Op, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
@@ -43,6 +44,7 @@ pub fn strength(func: &mut Function) -> bool {
     }
     let mut changed = false;
     for this in loops.iter() {
+        interrupt::poll();
         let (Some(preheader), &[latch]) = (loops.preheader(&cfg, this), loops.latches(this)) else {
             continue;
         };

@@ -42,8 +42,8 @@ use crate::interrupt;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
-    Block, CacheOp, Cfg, Dominators, Function, FunctionKind, Inst, Loop, Loops, Op, Order, Space, Value,
-    ValueDef,
+    Block, CacheOp, Cfg, Dominators, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order, Space,
+    Value, ValueDef,
 };
 
 pub(crate) use exits::is_exit;
@@ -91,7 +91,9 @@ impl Uniformity {
 
     fn solve(func: &Function, converged: bool) -> Uniformity {
         let cfg = &Cfg::compute(func);
+        interrupt::poll();
         let loops = &Loops::compute(cfg, &Dominators::compute(cfg));
+        interrupt::poll();
         let mut solver = Solver {
             func,
             cfg,
@@ -116,29 +118,28 @@ impl Uniformity {
 /// Who reads each value.
 struct Uses {
     /// Instructions that have it as an argument, with their blocks.
-    insts: SecondaryMap<Value, Vec<(Inst, Block)>>,
+    insts: Lists<Value, (Inst, Block)>,
     /// Block parameters that an edge hands it to, with the edge's source.
-    params: SecondaryMap<Value, Vec<(Value, Block)>>,
+    params: Lists<Value, (Value, Block)>,
 }
 
 impl Uses {
     fn compute(func: &Function, cfg: &Cfg) -> Uses {
-        let mut uses = Uses { insts: SecondaryMap::new(), params: SecondaryMap::new() };
+        let (mut insts, mut params) = (Vec::new(), Vec::new());
         for &block in cfg.rpo() {
             for &inst in &func.blocks[block].insts {
                 interrupt::poll();
                 let data = &func.insts[inst];
-                for &arg in &data.args {
-                    uses.insts[arg].push((inst, block));
-                }
+                insts.extend(data.args.iter().map(|&arg| (arg, (inst, block))));
                 for edge in &data.targets {
                     for (&arg, &param) in edge.args.iter().zip(&func.blocks[edge.block].params) {
-                        uses.params[arg].push((param, block));
+                        params.push((arg, (param, block)));
                     }
                 }
             }
         }
-        uses
+        let count = func.num_values();
+        Uses { insts: Lists::new(count, &insts), params: Lists::new(count, &params) }
     }
 }
 
@@ -198,12 +199,12 @@ impl Solver<'_> {
         }
         while let Some(value) = self.work.pop() {
             interrupt::poll();
-            for n in 0..self.uses.params[value].len() {
-                let (param, _) = self.uses.params[value][n];
+            for n in 0..self.uses.params.of(value).len() {
+                let (param, _) = self.uses.params.of(value)[n];
                 self.diverge(param);
             }
-            for n in 0..self.uses.insts[value].len() {
-                let (inst, block) = self.uses.insts[value][n];
+            for n in 0..self.uses.insts.of(value).len() {
+                let (inst, block) = self.uses.insts.of(value)[n];
                 self.diverge_user(inst, block);
             }
         }
@@ -294,15 +295,15 @@ impl Solver<'_> {
             let results =
                 self.func.blocks[block].insts.iter().flat_map(|&inst| self.func.results(inst)).copied();
             for value in params.chain(results).collect::<Vec<_>>() {
-                for n in 0..self.uses.insts[value].len() {
-                    let (inst, user) = self.uses.insts[value][n];
+                for n in 0..self.uses.insts.of(value).len() {
+                    let (inst, user) = self.uses.insts.of(value)[n];
                     if is_outside(user) {
                         self.result.values_left_apart.insert(value);
                         self.diverge_user(inst, user);
                     }
                 }
-                for n in 0..self.uses.params[value].len() {
-                    let (param, source) = self.uses.params[value][n];
+                for n in 0..self.uses.params.of(value).len() {
+                    let (param, source) = self.uses.params.of(value)[n];
                     let home = match self.func.def(param) {
                         ValueDef::Param(home, _) => home,
                         ValueDef::Result(..) => source,

@@ -31,11 +31,11 @@ mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::FunctionKind;
 use ptxc_sass::{Access, AccessRole, Inst, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{Allocation, Options, Origin};
@@ -67,10 +67,11 @@ pub fn check(input: &Mir<VReg>, allocation: &Allocation, options: &Options) -> R
     let mut checker = Checker::new(input, allocation, options);
     checker.structure();
     if checker.violations.is_empty() {
-        let entries = checker.fixpoint(&BTreeMap::new());
+        checker.match_instructions();
+        let (entries, found) = checker.fixpoint(&BTreeMap::new());
         let writes = checker.uniform_writes(&entries);
-        let entries = if writes.is_empty() { entries } else { checker.fixpoint(&writes) };
-        checker.report(&entries, &writes);
+        let found = if writes.is_empty() { found } else { checker.fixpoint(&writes).1 };
+        checker.violations.extend(found);
     }
     checker.violations.sort_by_key(|violation| (violation.block, violation.inst));
     checker.violations.dedup();
@@ -82,8 +83,6 @@ type UniformWrites = BTreeMap<(u32, Place), Values>;
 
 /// What a walk through a block looks for.
 enum Watch<'a> {
-    /// Nothing: the state at the end.
-    Nothing,
     /// Uniform registers that are written, with what they hold then.
     Writes(&'a mut Vec<(Place, Values)>),
     /// Whatever is wrong.
@@ -96,6 +95,14 @@ impl Watch<'_> {
             list.push(Violation { block, inst, what: what() });
         }
     }
+}
+
+/// A register operand of an instruction, before and after allocation.
+struct Renamed {
+    from: VReg,
+    to: PReg,
+    role: AccessRole,
+    width: u8,
 }
 
 struct Checker<'a> {
@@ -113,6 +120,12 @@ struct Checker<'a> {
     steady: Vec<bool>,
     /// What the input still reads behind the start of each block, block parameters apart.
     live: Liveness,
+    /// The accesses of all instructions of the result that are of the input.
+    renamed: Vec<Renamed>,
+    /// For each instruction of the result, in the order of its layout, those that are its own, or in what it differs.
+    matches: Vec<Result<Range<u32>, String>>,
+    /// The number of each block's first instruction.
+    first_match: SecondaryMap<MBlockId, u32>,
     /// The divergent region of each block of the result.
     region: SecondaryMap<MBlockId, Option<u32>>,
     violations: Vec<Violation>,
@@ -144,6 +157,9 @@ impl<'a> Checker<'a> {
             steady: vec![false; is_predicate.len()],
             live: Liveness::new(input, &Cfg::new(input)),
             is_predicate,
+            renamed: Vec::new(),
+            matches: Vec::new(),
+            first_match: SecondaryMap::new(),
             region: SecondaryMap::new(),
             violations: Vec::new(),
         };
@@ -163,7 +179,7 @@ impl<'a> Checker<'a> {
         checker
     }
 
-    fn components(&self, reg: VReg, width: u8) -> std::ops::Range<u32> {
+    fn components(&self, reg: VReg, width: u8) -> Range<u32> {
         let start = self.first[reg.id.index()] + reg.component as u32;
         start..(start + width as u32).min(self.is_predicate.len() as u32)
     }
@@ -173,12 +189,17 @@ impl<'a> Checker<'a> {
         let result = self.result;
         let mut neighbours: SecondaryMap<MBlockId, Vec<MBlockId>> = SecondaryMap::new();
         for &block in &result.layout {
-            let edges = result.blocks[block].term.edges();
-            for (index, edge) in edges.iter().enumerate() {
-                let others = edges[..index].iter().map(|edge| edge.block).chain([block]);
-                for other in others {
-                    neighbours[other].push(edge.block);
-                    neighbours[edge.block].push(other);
+            let mut link = |a: MBlockId, b: MBlockId| {
+                neighbours[a].push(b);
+                neighbours[b].push(a);
+            };
+            // Of the targets it is enough that each is linked with the next that counts: there may be thousands.
+            let mut last: Option<MBlockId> = None;
+            for edge in result.blocks[block].term.edges() {
+                link(block, edge.block);
+                if result.blocks[edge.block].divergent {
+                    last.inspect(|&last| link(last, edge.block));
+                    last = Some(edge.block);
                 }
             }
         }
@@ -273,12 +294,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The entry states. `writes` says what uniform registers mean in divergent regions.
-    fn fixpoint(&self, writes: &UniformWrites) -> SecondaryMap<MBlockId, Option<Frozen>> {
+    /// The entry states, and whatever is wrong. `writes` says what uniform registers mean in divergent regions.
+    fn fixpoint(&self, writes: &UniformWrites) -> (SecondaryMap<MBlockId, Option<Frozen>>, Vec<Violation>) {
         let cfg = Cfg::new(self.result);
         let mut entries: SecondaryMap<MBlockId, Option<Frozen>> = SecondaryMap::new();
         entries.resize(self.result.blocks.len());
         entries[self.result.entry()] = Some(Frozen::default());
+        // What the last walk through a block found: that walk began with the final state.
+        let mut found: SecondaryMap<MBlockId, Vec<Violation>> = SecondaryMap::new();
         // In sweeps of reverse postorder: what a back edge brings waits for the next one, so that all loops of
         // a nest take in what changed at once.
         let mut work = BTreeSet::from([0]);
@@ -289,7 +312,9 @@ impl<'a> Checker<'a> {
         loop {
             let Some(place) = work.pop_first() else {
                 if later.is_empty() {
-                    return entries;
+                    let found =
+                        self.result.layout.iter().flat_map(|&block| std::mem::take(&mut found[block]));
+                    return (entries, found.collect());
                 }
                 std::mem::swap(&mut work, &mut later);
                 continue;
@@ -297,15 +322,22 @@ impl<'a> Checker<'a> {
             let block = cfg.order()[place as usize];
             let Some(entry) = &entries[block] else { continue };
             let mut state = self.start(block, entry);
-            self.walk(block, &mut state, &mut Watch::Nothing);
+            let mut wrong = Vec::new();
+            self.walk(block, &mut state, &mut Watch::Violations(&mut wrong, writes));
+            if !wrong.is_empty() || !found[block].is_empty() {
+                found[block] = wrong;
+            }
             self.leave_region(block, &mut state, writes);
             let edges = self.result.blocks[block].term.edges();
             let last = edges.len().saturating_sub(1);
+            let originals = match self.input.blocks.get(block) {
+                Some(original) => original.term.edges(),
+                None => SmallVec::new(),
+            };
             for (index, edge) in edges.into_iter().enumerate() {
                 let mut state = if index == last { std::mem::take(&mut state) } else { state.clone() };
-                if block.index() < self.input.blocks.len() {
-                    let edges = self.input.blocks[block].term.edges();
-                    state.assign(&self.arguments(edges[index]), |component| self.is_steady(component));
+                if let Some(original) = originals.get(index) {
+                    state.assign(&self.arguments(original), |component| self.is_steady(component));
                 }
                 state.spread_constants(|component| self.is_predicate[component as usize]);
                 edge_number += 1;
@@ -413,17 +445,6 @@ impl<'a> Checker<'a> {
             }
         }
         agreed
-    }
-
-    fn report(&mut self, entries: &SecondaryMap<MBlockId, Option<Frozen>>, writes: &UniformWrites) {
-        let mut list = Vec::new();
-        for &block in &self.result.layout {
-            if let Some(entry) = &entries[block] {
-                let mut watch = Watch::Violations(&mut list, writes);
-                self.walk(block, &mut self.start(block, entry), &mut watch);
-            }
-        }
-        self.violations.append(&mut list);
     }
 
     /// Runs a block.
@@ -540,6 +561,26 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Compares the instructions of the result with those of the input that they are, once for all walks.
+    fn match_instructions(&mut self) {
+        let (input, result) = (self.input, self.result);
+        for &id in &result.layout {
+            self.first_match[id] = self.matches.len() as u32;
+            let original: &[MInst<VReg>] =
+                if id.index() < input.blocks.len() { &input.blocks[id].insts } else { &[] };
+            for (inst, origin) in result.blocks[id].insts.iter().zip(&self.origins[id]) {
+                interrupt::poll();
+                let before = match origin {
+                    Origin::Inst(origin) => original.get(*origin as usize),
+                    _ => None,
+                };
+                let start = self.renamed.len() as u32;
+                let matched = before.map_or(Ok(()), |before| match_accesses(before, inst, &mut self.renamed));
+                self.matches.push(matched.map(|()| start..self.renamed.len() as u32));
+            }
+        }
+    }
+
     /// An instruction of the input in the result.
     fn kept(
         &self,
@@ -550,39 +591,13 @@ impl<'a> Checker<'a> {
         state: &mut State,
         watch: &mut Watch<'_>,
     ) -> Result<(), String> {
-        let (old, new) = (before.inst.accesses(), after.inst.accesses());
-        let shape = |count| format!("{} has another shape than {}: {count}", after.inst, before.inst);
-        if old.len() != new.len() {
-            return Err(shape(new.len()));
-        }
-        let mut renamed: SmallVec<[(VReg, PReg); 8]> = SmallVec::new();
-        for (old, new) in old.iter().zip(&new) {
-            if (old.slot, old.role, old.width) != (new.slot, new.role, new.width) {
-                return Err(shape(new.slot as usize));
-            }
-            renamed.push((old.reg, new.reg));
-        }
-        // One register of the input may be in two; so compare with each operand blanked. What the input reads in a
-        // uniform register the result may read in a general one, where the instruction takes it.
-        let is_general = |reg: VReg| {
-            let of_use = |access: &Access<VReg>| access.role == AccessRole::Use && access.reg == reg;
-            let place = old.iter().position(of_use);
-            reg.file() == RegFile::Ugpr && place.is_some_and(|n| new[n].reg.file() == RegFile::Gpr)
-        };
-        let file = |reg: VReg| if is_general(reg) { RegFile::Gpr } else { reg.file() };
-        let blank_old = before.inst.map(|reg| PReg::new(file(reg), 0));
-        let blank_new = after.inst.map(|reg| PReg::new(reg.file(), 0));
-        if blank_old != blank_new {
-            return Err(shape(new.len()));
-        }
-        if old.iter().any(|access| is_general(access.reg)) {
-            after.inst.check_form()?;
-        }
-        for (access, &(from, to)) in old.iter().zip(&renamed) {
-            if access.role != AccessRole::Def {
-                self.read(block, index, from, to, access.width, state, watch);
-                self.placed(block, index, to, access.width, watch);
-            }
+        let matched = &self.matches[self.first_match[block] as usize + index];
+        let range = matched.as_ref().map_err(String::clone)?;
+        let renamed = &self.renamed[range.start as usize..range.end as usize];
+        for &Renamed { from, to, width, .. } in renamed.iter().filter(|access| access.role != AccessRole::Def)
+        {
+            self.read(block, index, from, to, width, state, watch);
+            self.placed(block, index, to, width, watch);
         }
         if before.tied.len() != after.tied.len() {
             return Err("tied operands got lost".into());
@@ -605,20 +620,18 @@ impl<'a> Checker<'a> {
             }
             _ => Values::new(),
         };
-        let defs = || {
-            let pairs = old.iter().zip(&renamed);
-            pairs.filter(|(access, _)| access.role == AccessRole::Def)
-        };
-        let mut written: FxHashMap<PReg, u32> = FxHashMap::default();
-        for (access, &(from, _)) in defs() {
-            self.components(from, access.width).for_each(|component| state.forget(component));
+        let defs = || renamed.iter().filter(|access| access.role == AccessRole::Def);
+        let mut written: SmallVec<[PReg; 8]> = SmallVec::new();
+        for &Renamed { from, width, .. } in defs() {
+            self.components(from, width).for_each(|component| state.forget(component));
         }
-        for (access, &(from, to)) in defs() {
-            for (n, component) in self.components(from, access.width).enumerate() {
+        for &Renamed { from, to, width, .. } in defs() {
+            for (n, component) in self.components(from, width).enumerate() {
                 let reg = to.offset(n as u8).ok_or_else(|| format!("{to} has no neighbour {n}"))?;
-                if written.insert(reg, component).is_some() {
+                if written.contains(&reg) {
                     return Err(format!("{reg} is written twice"));
                 }
+                written.push(reg);
                 let mut values = Values::from_slice(&[Value::Component(component)]);
                 values.extend(source.iter().copied().filter(|value| *value != Value::Component(component)));
                 state.write(Place::register(reg), &values);
@@ -713,8 +726,8 @@ impl<'a> Checker<'a> {
         let components = self.components(reg, 1);
         let definition = self.definition.get(components.start as usize).copied().flatten();
         let Some(definition) = definition else { return Err(format!("{reg} has no definition")) };
-        let blank = definition.inst.map(|reg| PReg::new(reg.file(), 0));
-        if !self.is_steady(components.start) || blank != inst.map(|reg| PReg::new(reg.file(), 0)) {
+        if !self.is_steady(components.start) || !same_but_registers(&definition.inst, inst, |reg| reg.file())
+        {
             return Err(format!("{inst} does not compute {reg} again"));
         }
         for (before, after) in definition.inst.defs().zip(inst.defs()) {
@@ -725,6 +738,60 @@ impl<'a> Checker<'a> {
         }
         Ok(())
     }
+}
+
+/// Finds the registers of an instruction's accesses before and after allocation.
+///
+/// # Errors
+/// If the two differ in more than their registers.
+fn match_accesses(
+    before: &MInst<VReg>,
+    after: &MInst<PReg>,
+    renamed: &mut Vec<Renamed>,
+) -> Result<(), String> {
+    let (old, new) = (before.inst.accesses(), after.inst.accesses());
+    let shape = |count| format!("{} has another shape than {}: {count}", after.inst, before.inst);
+    if old.len() != new.len() {
+        return Err(shape(new.len()));
+    }
+    for (old, new) in old.iter().zip(&new) {
+        if (old.slot, old.role, old.width) != (new.slot, new.role, new.width) {
+            return Err(shape(new.slot as usize));
+        }
+        renamed.push(Renamed { from: old.reg, to: new.reg, role: old.role, width: old.width });
+    }
+    // One register of the input may be in two; so compare with each operand blanked. What the input reads in a
+    // uniform register the result may read in a general one, where the instruction takes it.
+    let is_general = |reg: VReg| {
+        let of_use = |access: &Access<VReg>| access.role == AccessRole::Use && access.reg == reg;
+        let place = old.iter().position(of_use);
+        reg.file() == RegFile::Ugpr && place.is_some_and(|n| new[n].reg.file() == RegFile::Gpr)
+    };
+    let file = |reg: VReg| if is_general(reg) { RegFile::Gpr } else { reg.file() };
+    if !same_but_registers(&before.inst, &after.inst, file) {
+        return Err(shape(new.len()));
+    }
+    if old.iter().any(|access| is_general(access.reg)) {
+        after.inst.check_form()?;
+    }
+    Ok(())
+}
+
+/// Whether two instructions are the same but for the numbers of their registers, those of the first taken to be in the
+/// files that `file` says.
+fn same_but_registers<R: Register>(a: &Inst<R>, b: &Inst<PReg>, file: impl Fn(R) -> RegFile) -> bool {
+    let blank_a = |reg: R| PReg::new(file(reg), 0);
+    let blank_b = |reg: PReg| PReg::new(reg.file(), 0);
+    let same_guard = match (a.guard, b.guard) {
+        (Some(a), Some(b)) => a.negated == b.negated && file(a.reg) == b.reg.file(),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    let mut operands = a.operands.iter().zip(&b.operands);
+    same_guard
+        && a.op == b.op
+        && a.mods == b.mods
+        && a.operands.len() == b.operands.len()
+        && operands.all(|(a, b)| a.map(blank_a) == b.map(blank_b))
 }
 
 /// Whether an instruction gives the same whenever it runs: it reads no register and nothing that changes.
