@@ -124,9 +124,7 @@ impl File {
         let old_functions = items(db, self.source).functions[functions.clone()].to_vec();
         let middle = self.functions_of(db, &old_functions, &new, text, &mut change);
         let new_others = new.iter().filter(|item| !is_function(item));
-        let new_others: Vec<PlainItem> = new_others
-            .map(|item| PlainItem { kind: item.kind, text: text[item.span.range()].to_string() })
-            .collect();
+        let new_others: Vec<PlainItem> = new_others.map(|item| PlainItem::of(item, text)).collect();
         let contents = self.source.contents(db);
         if old_functions != middle || items(db, self.source).others[others.clone()] != new_others[..] {
             change.all = true;

@@ -10,6 +10,7 @@ use ptxc_syntax::items::{ItemKind, ItemText, split};
 
 use crate::db::Db;
 use crate::items::{Func, Items, Places, PlainItem};
+use crate::settings::Settings;
 
 /// A PTX file. [`File`](crate::File) is one that can be edited.
 #[salsa::input(constructor = unread, debug)]
@@ -57,7 +58,7 @@ impl SourceFile {
                     let func = Func::new(db, file, item.kind, name, code.clone(), code, item.has_body, index);
                     items.functions.push(func);
                 }
-                kind => items.others.push(PlainItem { kind, text: own.to_string() }),
+                _ => items.others.push(PlainItem::of(item, &text)),
             }
         }
         let contents = Contents::new(db, text, items, Places::of(list));
@@ -119,6 +120,6 @@ pub struct Options {
 impl Options {
     /// What the command line does when it is told nothing.
     pub fn defaults(db: &dyn crate::db::Db) -> Options {
-        Options::new(db, None, 3, true, "balanced".to_string(), 255, false)
+        Settings::default().options(db)
     }
 }

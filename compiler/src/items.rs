@@ -57,6 +57,13 @@ pub struct PlainItem {
     pub text: String,
 }
 
+impl PlainItem {
+    /// An item of a text.
+    pub(crate) fn of(item: &ItemText, text: &str) -> PlainItem {
+        PlainItem { kind: item.kind, text: text[item.span.range()].to_string() }
+    }
+}
+
 /// The items of a file, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Items {

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use ptxc_passes::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
-use ptxc_syntax::ast::{Function, Item, Linkage, OperandKind, Space, StatementKind};
+use ptxc_syntax::ast::{Function, Item, Linkage, Operand, OperandKind, Space, StatementKind};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, Parsed, parse_function, parse_item, parse_signature};
+use rustc_hash::FxHashSet;
 
 use crate::db::Db;
 use crate::input::SourceFile;
@@ -168,16 +169,31 @@ pub fn is_damaged(db: &dyn Db, func: Func) -> bool {
 /// The names that a function mentions and that its own declarations may not explain, sorted.
 #[salsa::tracked(returns(ref))]
 fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
+    let body = ast(db, func).body.as_deref().unwrap_or(&[]);
+    // A large function has tens of thousands of labels, each of which would be a query.
+    let labels: FxHashSet<&Name> = body
+        .iter()
+        .filter_map(|statement| match &statement.kind {
+            StatementKind::Label(name) => Some(name),
+            _ => None,
+        })
+        .collect();
     let mut names = Vec::new();
     let mut add = |name: &Name| {
         if !name.starts_with('%') {
             names.push(name.clone());
         }
     };
-    let body = ast(db, func).body.as_deref().unwrap_or(&[]);
     for statement in body {
         match &statement.kind {
             StatementKind::Instruction(instruction) => {
+                let goes_to_label = |operand: &Operand| match &operand.kind {
+                    OperandKind::Symbol(name) => labels.contains(name),
+                    _ => false,
+                };
+                if instruction.opcode.mnemonic() == "bra" && instruction.operands.iter().all(goes_to_label) {
+                    continue;
+                }
                 // Operands nest as deep as a vector in an address; a list replaces recursion.
                 let mut rest: Vec<_> = instruction.operands.iter().collect();
                 while let Some(operand) = rest.pop() {
