@@ -17,36 +17,46 @@ use crate::{Outcome, Streams};
 /// For each job, the files whose outcomes are kept at a time.
 const FILES_A_JOB: usize = 4;
 
+/// The bytes of a file below which its functions are done one after another: to start the threads takes longer than they save.
+const WORTH_THREADS: usize = 16 << 10;
+
 /// Of a thread: it may turn to another file while it waits for functions of one.
 const STACK_BYTES: usize = 16 << 20;
 
 /// The processors of a call.
 pub(crate) struct Workers {
-    jobs: usize,
+    /// As many as the user said.
+    asked: Option<u32>,
+    /// As many as there are, which the system is asked for once it matters.
+    jobs: OnceLock<usize>,
     pool: OnceLock<Option<ThreadPool>>,
     /// Whether somebody sees how far the work is.
     is_seen: bool,
-    /// Whether functions are worked on at once, not only files.
-    divides_files: bool,
+    /// The files of the call.
+    files: usize,
 }
 
 impl Workers {
     fn new(args: &JobArgs, files: usize, streams: &Streams<'_>) -> Workers {
-        let jobs = match args.jobs {
+        let (jobs, pool) = (OnceLock::new(), OnceLock::new());
+        Workers { asked: args.jobs, jobs, pool, is_seen: streams.shows_progress, files }
+    }
+
+    fn jobs(&self) -> usize {
+        let find = || match self.asked {
             Some(jobs) => jobs as usize,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };
-        let divides_files = files < jobs;
-        Workers { jobs, pool: OnceLock::new(), is_seen: streams.shows_progress, divides_files }
+        *self.jobs.get_or_init(find)
     }
 
     /// Threads for some pieces of work; `None` where one does it all.
     fn pool(&self, pieces: usize) -> Option<&ThreadPool> {
-        if self.jobs < 2 || pieces < 2 {
+        if pieces < 2 || self.jobs() < 2 {
             return None;
         }
         let start = || {
-            let builder = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).stack_size(STACK_BYTES);
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(self.jobs()).stack_size(STACK_BYTES);
             // Where threads can't be had, the work is done without.
             builder.build().ok()
         };
@@ -56,7 +66,9 @@ impl Workers {
     /// Compiles the functions of a file, at once if there are several, so that the queries after it find everything done.
     pub(crate) fn compile(&self, db: &Database, file: SourceFile, options: Options) {
         let count = items::items(db, file).functions.len();
-        let pool = self.pool(if self.divides_files { count } else { 1 });
+        // With as many files as jobs, files are what is worked on at once.
+        let is_divided = file.text(db).len() >= WORTH_THREADS && count > 1 && self.files < self.jobs();
+        let pool = self.pool(if is_divided { count } else { 1 });
         let progress = Progress::new(self.is_seen, count, "functions");
         match pool {
             Some(pool) => {
@@ -141,7 +153,7 @@ pub(crate) fn run(
     match workers.pool(files.len()) {
         None => numbers.into_iter().for_each(|file| say(one(file))),
         Some(pool) => {
-            for numbers in numbers.chunks(workers.jobs * FILES_A_JOB) {
+            for numbers in numbers.chunks(workers.jobs() * FILES_A_JOB) {
                 let said: Vec<Said> =
                     pool.install(|| numbers.par_iter().with_max_len(1).map(|&file| one(file)).collect());
                 said.into_iter().for_each(&mut say);
@@ -155,8 +167,9 @@ pub(crate) fn run(
 mod tests {
     use super::*;
 
-    fn workers(jobs: usize) -> Workers {
-        Workers { jobs, pool: OnceLock::new(), is_seen: false, divides_files: true }
+    fn workers(jobs: u32) -> Workers {
+        let (asked, jobs) = (Some(jobs), OnceLock::new());
+        Workers { asked, jobs, pool: OnceLock::new(), is_seen: false, files: 1 }
     }
 
     #[test]

@@ -1,21 +1,72 @@
 //! The command line, as clap reads it.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// An open compiler from NVIDIA PTX to SASS.
 #[derive(Debug, Parser)]
 #[command(name = "ptxc", version = env!("PTXC_VERSION"), about, propagate_version = true)]
 pub struct Cli {
+    /// What all commands have.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+impl Cli {
+    /// Reads a command line; the first word is the program's name.
+    ///
+    /// # Errors
+    /// If it is none of this program, or asks for help. The text has colours, which whoever prints it may take off.
+    pub fn read(args: &[String]) -> Result<Cli, clap::Error> {
+        if let Some(cli) = Cli::read_alone(args) {
+            return Ok(cli);
+        }
+        let command = Cli::command().color(ColorChoice::Always);
+        command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches))
+    }
+
+    /// Reads a command line that begins with one of the commands of which thousands run one after another. To build the
+    /// options of all the others takes a tenth of the time of a small kernel. `None` if it is anything else than that command
+    /// used rightly, so that there is one place where wrong usage is explained.
+    fn read_alone(args: &[String]) -> Option<Cli> {
+        let behind = args.get(1..)?;
+        let cli = |everywhere, command| Cli { everywhere, command };
+        match behind.first()?.as_str() {
+            "lower" => {
+                let one = Alone::<LowerArgs>::try_parse_from(behind).ok()?;
+                Some(cli(one.everywhere, Command::Lower(one.args)))
+            }
+            "check" => {
+                let one = Alone::<CheckArgs>::try_parse_from(behind).ok()?;
+                Some(cli(one.everywhere, Command::Check(one.args)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What all commands have.
+#[derive(Debug, Args)]
+pub struct Everywhere {
     /// When diagnostics, tables and help have colours.
     #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     pub color: Color,
     /// Whether long work shows how far it is, on a terminal.
     #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     pub progress: WhenProgress,
-    /// What to do.
-    #[command(subcommand)]
-    pub command: Command,
+}
+
+/// A command as if it were a program of its own.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true, color = ColorChoice::Never)]
+struct Alone<T: Args> {
+    #[command(flatten)]
+    everywhere: Everywhere,
+    #[command(flatten)]
+    args: T,
 }
 
 /// The commands.

@@ -26,7 +26,6 @@ mod watch;
 
 use std::io::{Read, Write};
 
-use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use cli::{Cli, Color, Command, WhenProgress};
 use surroundings::Surroundings;
 
@@ -93,10 +92,7 @@ pub fn run_in(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> i32 {
-    // The text of clap's errors is complete with its colours; they are taken off here.
-    let command = Cli::command().color(ColorChoice::Always);
-    let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
+    let cli = match Cli::read(args) {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render();
@@ -110,9 +106,9 @@ pub fn run_in(
             return error.exit_code();
         }
     };
-    let shows_progress = surroundings.err_is_terminal && cli.progress == WhenProgress::Auto;
+    let shows_progress = surroundings.err_is_terminal && cli.everywhere.progress == WhenProgress::Auto;
     let surroundings = *surroundings;
-    let mut streams = Streams { stdin, out, err, surroundings, color: cli.color, shows_progress };
+    let mut streams = Streams { stdin, out, err, surroundings, color: cli.everywhere.color, shows_progress };
     let outcome = match &cli.command {
         Command::Lower(args) => lower::run(args, &mut streams),
         Command::Check(args) => check::run(args, &mut streams),

@@ -5,6 +5,10 @@ use std::process::ExitCode;
 
 use ptxc::surroundings::Surroundings;
 
+/// A compiler makes many small things that live for a pass: the system's allocator took an eighth of its time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let surroundings = Surroundings::of_process();
