@@ -1,4 +1,4 @@
-//! The CPU time of a whole process: user and system, from start to end.
+//! What processes take: user and system time, from start to end, and memory.
 //!
 //! The kernel adds a child's times to its parent's account of children when the parent has waited for it
 //! (`wait4`, `getrusage(RUSAGE_CHILDREN)`). So measurements must not overlap.
@@ -6,27 +6,52 @@
 use std::process::{Command, Output};
 use std::time::Duration;
 
+/// What a process took, or several in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// User and system time.
+    pub(crate) cpu: Duration,
+    /// The greatest resident set of one of them, in KiB.
+    pub(crate) memory: u64,
+}
+
 /// Runs a command to its end; its output, and how much CPU time it took where the system tells.
 pub(crate) fn run(command: &mut Command) -> Result<(Output, Option<Duration>), String> {
     let before = of_children();
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     let after = of_children();
-    Ok((output, after.zip(before).map(|(after, before)| after.saturating_sub(before))))
+    Ok((output, after.zip(before).map(|(after, before)| after.cpu.saturating_sub(before.cpu))))
+}
+
+/// What the children took that this process has waited for; `None` where the system does not tell.
+#[cfg(unix)]
+pub(crate) fn of_children() -> Option<Usage> {
+    usage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN)
+}
+
+/// What this process has taken so far.
+#[cfg(unix)]
+pub(crate) fn of_this_process() -> Option<Usage> {
+    usage(nix::sys::resource::UsageWho::RUSAGE_SELF)
 }
 
 #[cfg(unix)]
-fn of_children() -> Option<Duration> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+fn usage(who: nix::sys::resource::UsageWho) -> Option<Usage> {
+    let usage = nix::sys::resource::getrusage(who).ok()?;
     let [user, system] = [usage.user_time(), usage.system_time()].map(|time| {
         let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
         Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec()).unwrap_or(0))
     });
-    Some(user + system)
+    Some(Usage { cpu: user + system, memory: u64::try_from(usage.max_rss()).unwrap_or(0) })
 }
 
 #[cfg(not(unix))]
-fn of_children() -> Option<Duration> {
+pub(crate) fn of_children() -> Option<Usage> {
+    None
+}
+
+#[cfg(not(unix))]
+pub(crate) fn of_this_process() -> Option<Usage> {
     None
 }

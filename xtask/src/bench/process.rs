@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::cpu_time;
+
 /// What a process took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
@@ -17,22 +19,9 @@ pub(super) fn measure_here(command: &[String]) -> Result<String, String> {
     let (program, words) = command.split_first().ok_or("no command")?;
     let status = Command::new(program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let status = status.map_err(|error| format!("{program}: {error}"))?;
-    let (cpu, memory) = of_children().ok_or("this system does not tell what a process takes")?;
+    let usage = cpu_time::of_children().ok_or("this system does not tell what a process takes")?;
+    let (cpu, memory) = (usage.cpu.as_secs_f64(), usage.memory as f64 * 1024.0);
     if status.success() { Ok(format!("{cpu} {memory}")) } else { Err(format!("{program}: {status}")) }
-}
-
-#[cfg(unix)]
-fn of_children() -> Option<(f64, f64)> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
-    let times = [usage.user_time(), usage.system_time()];
-    let cpu = times.iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6).sum();
-    Some((cpu, usage.max_rss() as f64 * 1024.0))
-}
-
-#[cfg(not(unix))]
-fn of_children() -> Option<(f64, f64)> {
-    None
 }
 
 /// Runs a command several times; the least it took.

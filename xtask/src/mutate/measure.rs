@@ -4,29 +4,16 @@
 
 use std::time::Duration;
 
-/// The CPU time of this process so far.
-#[cfg(unix)]
-pub(super) fn cpu_time() -> Duration {
-    use nix::sys::resource::UsageWho;
-    times(UsageWho::RUSAGE_SELF)
-}
+use crate::cpu_time;
 
-#[cfg(unix)]
-fn times(who: nix::sys::resource::UsageWho) -> Duration {
-    let Ok(usage) = nix::sys::resource::getrusage(who) else { return Duration::ZERO };
-    let [user, system] = [usage.user_time(), usage.system_time()].map(|time| {
-        let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
-        Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec()).unwrap_or(0))
-    });
-    user + system
+/// The CPU time of this process so far.
+pub(super) fn cpu_time() -> Duration {
+    cpu_time::of_this_process().map_or(Duration::ZERO, |usage| usage.cpu)
 }
 
 /// The CPU time of the children that this process has waited for, and the largest memory of any of them in KiB.
-#[cfg(unix)]
 pub(super) fn of_children() -> (Duration, u64) {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let memory = getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0, |usage| usage.max_rss());
-    (times(UsageWho::RUSAGE_CHILDREN), u64::try_from(memory).unwrap_or(0))
+    cpu_time::of_children().map_or((Duration::ZERO, 0), |usage| (usage.cpu, usage.memory))
 }
 
 /// Lets no allocation succeed that takes this process, or one that it starts, above so many bytes.
@@ -54,16 +41,6 @@ pub(super) fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-}
-
-#[cfg(not(unix))]
-pub(super) fn cpu_time() -> Duration {
-    Duration::ZERO
-}
-
-#[cfg(not(unix))]
-pub(super) fn of_children() -> (Duration, u64) {
-    (Duration::ZERO, 0)
 }
 
 #[cfg(not(unix))]

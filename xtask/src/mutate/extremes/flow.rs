@@ -10,7 +10,7 @@ pub(super) const ALL: &[Extreme] = &[
     ("a chain of products", 50_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"mad.lo.s32 %r, %r, %r, %r;\n".repeat(n))
     }),
-    ("a chain of divisions", 10_000, |n| {
+    ("a chain of divisions", 5_000, |n| {
         stored(".reg .b32 %r;", "mov.u32 %r, %tid.x;\n", &"div.s32 %r, 1000, %r;\n".repeat(n))
     }),
     ("a chain of double divisions", 2_000, |n| {
@@ -124,7 +124,7 @@ pub(super) const ALL: &[Extreme] = &[
             ".reg .b32 %v<{n}>;\n{begun}L:\n{moved}add.s32 %r, %r, 1;\nsetp.lt.s32 %p, %r, 100;\n@%p bra L;\n{stores}"
         ))
     }),
-    ("registers through branches", 1_000, |n| {
+    ("registers through branches", 700, |n| {
         let begun = each(n, |at| format!("mov.u32 %v{at}, {at};\n"));
         let branches = each(n, |at| {
             format!(
