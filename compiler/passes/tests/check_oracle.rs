@@ -130,7 +130,7 @@ impl<'a> Sample<'a> {
             register(ty, number % names)
         };
         let mut operands = Vec::new();
-        for operand in &self.row.operands {
+        for operand in self.row.operands {
             match operand.presence {
                 OperandPresence::With(group) if self.chosen[group].is_none() => continue,
                 OperandPresence::Optional => continue,
@@ -188,7 +188,7 @@ fn samples(row: &Row) -> Vec<Sample<'_>> {
     let least = Sample::least(row);
     let mut list = vec![least.clone()];
     for (index, group) in row.groups.iter().enumerate() {
-        for choice in &group.choices {
+        for choice in group.choices {
             let mut sample = least.with(index, Some(choice.text));
             // What comes only with another modifier comes with its first one, and the other way round.
             for (other, row_group) in row.groups.iter().enumerate() {

@@ -128,13 +128,13 @@ fn wrong_type<'a>(opcode: &Opcode, parts: impl Iterator<Item = &'a str> + Clone)
         // Vectors of them have extremes; the closest form says so.
         return None;
     }
-    let rows = TABLE.forms(opcode.mnemonic()).filter(|row| {
+    let rows = TABLE.forms(opcode.mnemonic()).iter().filter(|row| {
         let has = |text: &str| {
             row.groups.iter().any(|group| group.choices.iter().any(|choice| choice.text == text))
         };
         has(op) && !has("v2") && !has("async")
     });
-    let groups = rows.flat_map(|row| &row.groups).flat_map(|group| &group.choices);
+    let groups = rows.flat_map(|row| row.groups).flat_map(|group| group.choices);
     let types: Vec<&str> =
         groups.map(|choice| choice.text).filter(|text| Scalar::parse(text).is_some()).collect();
     if types.is_empty() || types.contains(&ty) {

@@ -77,8 +77,8 @@ impl Form {
     pub fn scalar(&self, ty: TypeOf) -> Option<Scalar> {
         match ty {
             TypeOf::Fixed(scalar) => Some(scalar),
-            TypeOf::Group(group) => Scalar::parse(self.choice(group)?.text),
-            TypeOf::Wide(group) => Scalar::parse(self.choice(group)?.text)?.wide(),
+            TypeOf::Group(group) => self.choice(group)?.scalar,
+            TypeOf::Wide(group) => self.choice(group)?.scalar?.wide(),
         }
     }
 }
@@ -159,7 +159,7 @@ impl Forms {
         if let Some(forms) = self.found.get(opcode.as_str()) {
             return forms.clone();
         }
-        let fits = TABLE.forms(opcode.mnemonic()).map(|row| fit(row, opcode, 0));
+        let fits = TABLE.forms(opcode.mnemonic()).iter().map(|row| fit(row, opcode, 0));
         let forms: Rc<[Form]> =
             fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form).collect();
         self.found.insert(opcode.as_str().into(), forms.clone());
@@ -173,7 +173,7 @@ pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Dia
         return out.push(finding);
     }
     let mnemonic = opcode.mnemonic();
-    let fits: Vec<Fit> = TABLE.forms(mnemonic).map(|row| fit(row, opcode, MOST_LEFT)).collect();
+    let fits: Vec<Fit> = TABLE.forms(mnemonic).iter().map(|row| fit(row, opcode, MOST_LEFT)).collect();
     // Of several as close, the one that what is written first goes with: the operation says more than the type.
     let best = fits.iter().min_by_key(|fit| {
         (2 * fit.left.len() + fit.missing.len(), std::cmp::Reverse(fit.left.first().copied()))
@@ -221,9 +221,9 @@ fn surplus(
     let known =
         fits.iter().any(|fit| fit.form.row.groups.iter().any(|group| position(group, text).is_some()));
     if !known {
-        let all = fits.iter().flat_map(|fit| &fit.form.row.groups).flat_map(|group| &group.choices);
+        let all = fits.iter().flat_map(|fit| fit.form.row.groups).flat_map(|group| group.choices);
         // What the form misses is the likeliest meaning.
-        let missing = best.missing.iter().flat_map(|&group| &row.groups[group].choices);
+        let missing = best.missing.iter().flat_map(|&group| row.groups[group].choices);
         let near = match super::foreign::modifier(text) {
             Some(own) => Some(own).filter(|own| all.clone().any(|choice| choice.text == *own)),
             None => suggestions.nearest(text, missing.chain(all).map(|choice| choice.text)),

@@ -514,7 +514,7 @@ impl Operands<'_, '_> {
                     let mut finding = Diagnostic::error(codes::STATE_SPACE, node, message)
                         .label(format!("`{base}` is in `.{own}`"));
                     let opcode = &self.instruction.opcode;
-                    let mut choices = self.form.row.groups.iter().flat_map(|group| &group.choices);
+                    let mut choices = self.form.row.groups.iter().flat_map(|group| group.choices);
                     if opcode.has(wanted) && choices.any(|choice| choice.text == own) {
                         let right = opcode.as_str().replacen(&format!(".{wanted}"), &format!(".{own}"), 1);
                         finding.help = Some(format!("write `{right}`"));

@@ -5,7 +5,7 @@ use ptxc_syntax::ast::Instruction;
 use super::codes;
 use super::env::{ModuleEnv, PtxTarget, PtxVersion, TargetKind};
 use super::forms::Form;
-use super::table::Needs;
+use super::needs::Needs;
 use crate::diagnostic::Diagnostic;
 
 /// How strictly targets are taken.
@@ -129,8 +129,8 @@ fn wide_access(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mu
         if env.version < needed {
             out.push(version_too_old(&what, needed, env.version, node));
         }
-        let target = PtxTarget { number: 100, kind: TargetKind::Baseline };
-        let needs = Needs { version: None, targets: vec![target] };
+        const TARGET: PtxTarget = PtxTarget { number: 100, kind: TargetKind::Baseline };
+        let needs = Needs { version: None, targets: &[TARGET] };
         if !needs.has_target(env.target) {
             out.push(target_too_old(&what, &needs, env.target, node));
         }

@@ -43,7 +43,7 @@ pub(super) fn as_one(instruction: &Instruction, names: &Names, found: Vec<Diagno
     finding.help.clone_from(&first.help);
     // With further modifiers the other type may take others.
     let mut choices =
-        TABLE.forms(opcode.mnemonic()).flat_map(|row| &row.groups).flat_map(|group| &group.choices);
+        TABLE.forms(opcode.mnemonic()).iter().flat_map(|row| row.groups).flat_map(|group| group.choices);
     if opcode.part_count() == 2 && choices.any(|choice| choice.text == own) {
         finding.help = Some(format!("did you mean `{}.{own}`?", opcode.mnemonic()));
     }

@@ -59,175 +59,62 @@
 //! for sm_70 and later; `split` at the end: earlier targets get it too, split into what they have, unless
 //! the caller is strict.
 //!
-//! Adding an instruction is adding a row; a test reads every row, and another asks ptxas about it where
+//! The build script reads the rows (`lines.rs`, `read.rs`) and writes them as data of the program (`compiler/passes/build.rs`), which
+//! has nothing left to do but to find them. What is wrong with a row is an error of the build, with file and line.
+//!
+//! Adding an instruction is adding a row; a test looks at every row, and another asks ptxas about it where
 //! ptxas is at hand.
 
+#[cfg(test)]
+mod lines;
+#[cfg(test)]
 mod read;
 mod row;
 
-use std::sync::{LazyLock, OnceLock};
-
-use read::Definitions;
 pub use row::{
-    AddressSpace, Choice, Group, Kind, Lanes, Needs, Operand, OperandPresence, Presence, Range, Row, TypeOf,
-    Value, columns_of,
+    AddressSpace, Choice, Group, Kind, Lanes, Operand, OperandPresence, Presence, Range, Row, TypeOf, Value,
+    columns_of,
 };
-use rustc_hash::FxHashMap;
 
-/// The files of the table with their names.
-const FILES: &[(&str, &str)] = &[
-    ("integer", include_str!("../instructions/integer.txt")),
-    ("float", include_str!("../instructions/float.txt")),
-    ("compare", include_str!("../instructions/compare.txt")),
-    ("logic", include_str!("../instructions/logic.txt")),
-    ("move", include_str!("../instructions/move.txt")),
-    ("memory", include_str!("../instructions/memory.txt")),
-    ("atomic", include_str!("../instructions/atomic.txt")),
-    ("warp", include_str!("../instructions/warp.txt")),
-    ("synchronize", include_str!("../instructions/synchronize.txt")),
-    ("control", include_str!("../instructions/control.txt")),
-    ("async", include_str!("../instructions/async.txt")),
-    ("matrix", include_str!("../instructions/matrix.txt")),
-    ("tensor", include_str!("../instructions/tensor.txt")),
-    ("texture", include_str!("../instructions/texture.txt")),
-    ("video", include_str!("../instructions/video.txt")),
-];
+pub use super::needs::Needs;
 
-/// The rows, found by mnemonic. Those of an instruction are read when it is first asked for: a file of PTX has few of them, and
-/// reading all takes longer than lowering a small kernel.
-#[derive(Default)]
+/// The rows as the build script wrote them.
+mod rows {
+    use super::super::needs::{Needs, PtxTarget, PtxVersion, TargetKind::*};
+    use super::super::scalar::{Class::*, Scalar};
+    use super::row::*;
+
+    include!(concat!(env!("OUT_DIR"), "/rows.rs"));
+}
+
+/// The rows, found by mnemonic.
 pub struct Table {
-    files: Vec<File>,
-    lines: Vec<Line>,
-    /// The instructions in the order of the files.
-    instructions: Vec<Instruction>,
-    by_mnemonic: FxHashMap<&'static str, u32>,
-}
-
-/// A file of the table.
-struct File {
-    name: &'static str,
-    text: &'static str,
-    /// What its rows refer to.
-    definitions: OnceLock<Result<Definitions, String>>,
-}
-
-/// An instruction.
-struct Instruction {
-    mnemonic: &'static str,
-    /// Its first line; each names the next.
-    first: u32,
-    last: u32,
-    rows: OnceLock<Vec<Row>>,
-}
-
-/// A line, for one of its mnemonics.
-struct Line {
-    /// What stands behind the mnemonics.
-    rest: &'static str,
-    /// The index of its file.
-    file: u16,
-    /// Its number, from 1.
-    number: u16,
-    /// The next line of the same instruction.
-    next: Option<u32>,
+    /// Instruction by instruction.
+    rows: &'static [Row],
+    /// The first row of each instruction and the one behind its last, sorted by mnemonic.
+    instructions: &'static [(&'static str, u16, u16)],
 }
 
 /// The table of this compiler.
-pub static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::index(FILES).unwrap_or_else(|wrong| panic!("the instruction table: {wrong}")));
-
-impl File {
-    /// The lines that say something, with their numbers.
-    fn lines(&self) -> impl Iterator<Item = (u16, &'static str)> {
-        let lines = (1..).zip(self.text.lines().map(str::trim));
-        lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-    }
-
-    fn place(&self, number: u16, wrong: String) -> String {
-        format!("{}.txt:{number}: {wrong}", self.name)
-    }
-
-    fn definitions(&self) -> Result<&Definitions, String> {
-        let read = || {
-            let mut definitions = Definitions::default();
-            for (number, line) in self.lines().filter(|(_, line)| Definitions::is_one(line)) {
-                definitions.read(line).map_err(|wrong| self.place(number, wrong))?;
-            }
-            Ok(definitions)
-        };
-        self.definitions.get_or_init(read).as_ref().map_err(String::clone)
-    }
-}
+pub static TABLE: Table = Table { rows: &rows::ROWS, instructions: &rows::INSTRUCTIONS };
 
 impl Table {
-    /// An empty table with room for a number of lines.
-    fn with_capacity(lines: usize) -> Table {
-        Table {
-            lines: Vec::with_capacity(lines),
-            instructions: Vec::with_capacity(lines / 2),
-            by_mnemonic: FxHashMap::with_capacity_and_hasher(lines / 2, Default::default()),
-            ..Table::default()
-        }
-    }
-
-    /// Finds out which lines are about which instruction. An error names file and line.
-    fn index(files: &[(&'static str, &'static str)]) -> Result<Table, String> {
-        let mut table = Table::with_capacity(1000);
-        for (index, &(name, text)) in files.iter().enumerate() {
-            let file = File { name, text, definitions: OnceLock::new() };
-            for (number, line) in file.lines().filter(|(_, line)| !Definitions::is_one(line)) {
-                let (mnemonics, rest) = read::mnemonics(line).map_err(|wrong| file.place(number, wrong))?;
-                for mnemonic in mnemonics.split(',').map(str::trim) {
-                    let new = table.lines.len() as u32;
-                    let at = *table.by_mnemonic.entry(mnemonic).or_insert_with(|| {
-                        let (first, last, rows) = (new, new, OnceLock::new());
-                        table.instructions.push(Instruction { mnemonic, first, last, rows });
-                        table.instructions.len() as u32 - 1
-                    });
-                    let last = std::mem::replace(&mut table.instructions[at as usize].last, new);
-                    table.lines.push(Line { rest, file: index as u16, number, next: None });
-                    if last != new {
-                        table.lines[last as usize].next = Some(new);
-                    }
-                }
-            }
-            table.files.push(file);
-        }
-        Ok(table)
-    }
-
-    /// Reads the rows of an instruction. An error names file and line.
-    fn read(&self, instruction: &Instruction) -> Result<Vec<Row>, String> {
-        let line = |at: u32| &self.lines[at as usize];
-        let lines = std::iter::successors(Some(line(instruction.first)), |before| before.next.map(line));
-        let rows = lines.map(|line| {
-            let file = &self.files[usize::from(line.file)];
-            let row = file.definitions()?.row(instruction.mnemonic, line.rest);
-            row.map_err(|wrong| file.place(line.number, wrong))
-        });
-        rows.collect()
-    }
-
-    fn rows_of<'a>(&'a self, instruction: &'a Instruction) -> &'a [Row] {
-        let read = || self.read(instruction).unwrap_or_else(|wrong| panic!("the instruction table: {wrong}"));
-        instruction.rows.get_or_init(read)
-    }
-
     /// The forms of an instruction in the order of the table; none if there is no such instruction.
-    pub fn forms(&self, mnemonic: &str) -> impl Iterator<Item = &Row> {
-        let found = self.by_mnemonic.get(mnemonic).map(|&at| &self.instructions[at as usize]);
-        found.into_iter().flat_map(|instruction| self.rows_of(instruction))
+    pub fn forms(&self, mnemonic: &str) -> &'static [Row] {
+        match self.instructions.binary_search_by_key(&mnemonic, |entry| entry.0) {
+            Ok(at) => &self.rows[usize::from(self.instructions[at].1)..usize::from(self.instructions[at].2)],
+            Err(_) => &[],
+        }
     }
 
     /// Every mnemonic, in the order of the table.
     pub fn mnemonics(&self) -> impl Iterator<Item = &'static str> {
-        self.instructions.iter().map(|instruction| instruction.mnemonic)
+        self.rows.chunk_by(|one, next| one.mnemonic == next.mnemonic).map(|rows| rows[0].mnemonic)
     }
 
     /// Every row, instruction by instruction.
-    pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.instructions.iter().flat_map(|instruction| self.rows_of(instruction))
+    pub fn rows(&self) -> &'static [Row] {
+        self.rows
     }
 }
 

@@ -1,13 +1,16 @@
-//! Reads the rows of the table; the language is described in [`super`].
+//! Reads the rows of the table; the language is described in `check::table`.
+//!
+//! The build script does, so that the program finds them as data. What is read stays for good: a row consists of slices that
+//! live as long as the program, there as here.
 
-use ptxc_syntax::ast::Space;
-
-use super::super::env::{PtxTarget, PtxVersion};
-use super::super::types::Scalar;
+use super::super::needs::{Needs, PtxTarget, PtxVersion};
+use super::super::scalar::Scalar;
 use super::row::{
-    AddressSpace, Choice, Group, Kind, Lanes, Needs, Operand, OperandPresence, Presence, Range, Row, TypeOf,
-    Value,
+    AddressSpace, Choice, Group, Kind, Lanes, Operand, OperandPresence, Presence, Range, Row, TypeOf, Value,
 };
+
+/// The state spaces that an address may be in whatever the modifiers.
+const SPACES: [&str; 5] = ["shared", "global", "const", "local", "param"];
 
 /// Modifiers other than types and state spaces that keep their order: layouts of the first and the second
 /// matrix, formats in registers and in memory, types that no register has.
@@ -58,7 +61,6 @@ impl Definitions {
             };
             let (least, greatest) = numbers.split_once("..").ok_or("a range is LEAST..GREATEST")?;
             let (least, greatest) = (number(least)?, number(greatest)?);
-            // Ranges live as long as the table, which is the whole program; there are a dozen.
             let range = Box::leak(Box::new(Range { noun, least, greatest, multiple, except, rule, help }));
             self.ranges.push((name.trim(), range));
         }
@@ -82,14 +84,10 @@ impl Definitions {
             self.groups(token, &mut groups)?;
         }
         let Conditions { needs, until, splits } = conditions_of(conditions)?;
-        let mut row = Row { mnemonic, groups, leading, operands: Vec::new(), needs, until, splits };
-        if !operands.is_empty() {
-            for text in operands.split(',') {
-                let operand = self.operand(text.trim(), &row.groups)?;
-                row.operands.push(operand);
-            }
-        }
-        Ok(row)
+        let operands = operands.split(',').map(str::trim).filter(|text| !text.is_empty());
+        let operands: Vec<Operand> =
+            operands.map(|text| self.operand(text, &groups)).collect::<Result<_, _>>()?;
+        Ok(Row { mnemonic, groups: groups.leak(), leading, operands: operands.leak(), needs, until, splits })
     }
 
     fn choices(&self, list: &'static str) -> Result<Vec<Choice>, Wrong> {
@@ -98,19 +96,15 @@ impl Definitions {
             if let Some(name) = item.strip_prefix('$') {
                 let (_, set) =
                     self.sets.iter().find(|set| set.0 == name).ok_or_else(|| format!("no set {name}"))?;
-                choices.extend(set.iter().cloned());
+                choices.extend(set);
                 continue;
             }
             let mut parts = item.split('@');
             let text = parts.next().unwrap_or("");
-            let mut needs = Needs::default();
-            for need in parts {
-                read_need(need, &mut needs)?;
-            }
             if text.is_empty() {
                 return Err(format!("an empty modifier in {list}"));
             }
-            choices.push(Choice { text, needs });
+            choices.push(Choice { text, scalar: Scalar::parse(text), needs: needs_of(parts)? });
         }
         Ok(choices)
     }
@@ -150,10 +144,11 @@ impl Definitions {
                 (Presence::Required, behind)
             };
             let is_space = |text: &str| ["global", "shared"].contains(&text.split("::").next().unwrap_or(""));
-            let keeps_order =
-                |text| Scalar::parse(text).is_some() || is_space(text) || ORDERED.contains(&text);
-            let keeps_order = choices.iter().all(|choice| keeps_order(choice.text));
-            groups.push(Group { keeps_order, label, choices, presence });
+            let keeps_order = |choice: &Choice| {
+                choice.scalar.is_some() || is_space(choice.text) || ORDERED.contains(&choice.text)
+            };
+            let keeps_order = choices.iter().all(keeps_order);
+            groups.push(Group { keeps_order, label, choices: choices.leak(), presence });
             text = behind;
         }
         Ok(())
@@ -182,9 +177,9 @@ impl Definitions {
             "[tensor]" => Kind::Address(AddressSpace::Tensor),
             _ if text.starts_with('[') => {
                 let space = text[1..].strip_suffix(']').ok_or("a bracket is not closed")?;
-                Kind::Address(match Space::ALL.iter().find(|known| known.spelling() == space) {
-                    Some(known) => AddressSpace::Fixed(known.spelling()),
-                    None => AddressSpace::Group(group(space)?),
+                Kind::Address(match SPACES.contains(&space) {
+                    true => AddressSpace::Fixed(space),
+                    false => AddressSpace::Group(group(space)?),
                 })
             }
             "#" => Kind::Constant(None),
@@ -306,18 +301,20 @@ fn version(text: &str) -> Option<PtxVersion> {
     Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// `7.8` or `sm_90` or `sm_90a/sm_100f`.
-fn read_need(text: &str, needs: &mut Needs) -> Result<(), Wrong> {
-    if let Some(version) = version(text) {
-        needs.version = Some(version);
-        return Ok(());
+/// What all of these ask for: `7.8`, `sm_90`, `sm_90a/sm_100f`.
+fn needs_of<'t>(words: impl Iterator<Item = &'t str>) -> Result<Needs, Wrong> {
+    let (mut oldest, mut targets) = (None, Vec::new());
+    for word in words {
+        if let Some(version) = version(word) {
+            oldest = Some(version);
+            continue;
+        }
+        for name in word.split('/') {
+            let target = PtxTarget::parse(name);
+            targets.push(target.ok_or_else(|| format!("{name} is no version and no target"))?);
+        }
     }
-    for name in text.split('/') {
-        needs
-            .targets
-            .push(PtxTarget::parse(name).ok_or_else(|| format!("{name} is no version and no target"))?);
-    }
-    Ok(())
+    Ok(Needs { version: oldest, targets: targets.leak() })
 }
 
 /// The third column of a row.
@@ -331,16 +328,10 @@ struct Conditions {
 fn conditions_of(text: &str) -> Result<Conditions, Wrong> {
     let (text, splits) = text.strip_suffix(" split").map_or((text, false), |text| (text, true));
     let (now, until) = text.split_once("until").map_or((text, None), |(now, until)| (now, Some(until)));
-    let mut needs = Needs::default();
-    for word in now.split_whitespace().filter(|&word| word != "ptx") {
-        read_need(word, &mut needs)?;
-    }
+    let needs = needs_of(now.split_whitespace().filter(|&word| word != "ptx"))?;
     let Some(until) = until else { return Ok(Conditions { needs, until: None, splits }) };
-    let mut end = Needs::default();
-    for word in until.split_whitespace() {
-        read_need(word, &mut end)?;
-    }
-    match (end.version, &end.targets[..]) {
+    let end = needs_of(until.split_whitespace())?;
+    match (end.version, end.targets) {
         (Some(version), [target]) => Ok(Conditions { needs, until: Some((version, target.number)), splits }),
         _ => Err("`until` takes a version and a target".into()),
     }

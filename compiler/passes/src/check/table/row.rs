@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::super::env::{PtxTarget, PtxVersion, TargetKind};
-use super::super::types::Scalar;
+use super::super::needs::{Needs, PtxVersion};
+use super::super::scalar::Scalar;
 
 /// One form of an instruction.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,12 +11,12 @@ pub struct Row {
     /// `add`
     pub mnemonic: &'static str,
     /// The modifiers; the first [`leading`](Row::leading) belong to the name.
-    pub groups: Vec<Group>,
+    pub groups: &'static [Group],
     /// How many groups stand directly behind the mnemonic, in order; the others stand in any order, but
     /// those that share an alternative (such as two types) take theirs from left to right.
     pub leading: usize,
     /// The operands in order, destinations first.
-    pub operands: Vec<Operand>,
+    pub operands: &'static [Operand],
     /// What the form needs.
     pub needs: Needs,
     /// The PTX version from which targets of this number and later don't have the form any more.
@@ -34,7 +34,7 @@ pub struct Group {
     /// The name by which operands refer to the group.
     pub label: Option<&'static str>,
     /// At least one.
-    pub choices: Vec<Choice>,
+    pub choices: &'static [Choice],
     /// Whether one has to be written.
     pub presence: Presence,
 }
@@ -53,48 +53,14 @@ pub enum Presence {
 }
 
 /// One modifier without its dot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The modifier.
     pub text: &'static str,
+    /// The type that it names, if it names one.
+    pub scalar: Option<Scalar>,
     /// What it needs beyond what the form needs.
     pub needs: Needs,
-}
-
-/// The PTX version and the targets that something exists from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// The oldest version, if any has been stated.
-    pub version: Option<PtxVersion>,
-    /// One of these targets; none stated means any.
-    pub targets: Vec<PtxTarget>,
-}
-
-impl Needs {
-    /// Whether a module's `.version` suffices.
-    pub fn has_version(&self, present: PtxVersion) -> bool {
-        self.version.is_none_or(|needed| needed <= present)
-    }
-
-    /// Whether a module's `.target` suffices.
-    pub fn has_target(&self, present: PtxTarget) -> bool {
-        self.targets.is_empty() || self.targets.iter().any(|&needed| runs(needed, present))
-    }
-}
-
-/// Whether what needs the first target may be used on the second: features of a baseline stay, those of a
-/// family are shared by the targets whose numbers differ in the last digit alone, from the first that has
-/// them on, and those of one target are its own.
-fn runs(needed: PtxTarget, present: PtxTarget) -> bool {
-    match needed.kind {
-        TargetKind::Baseline => present.number >= needed.number,
-        TargetKind::Family => {
-            present.kind != TargetKind::Baseline
-                && present.number / 10 == needed.number / 10
-                && present.number >= needed.number
-        }
-        TargetKind::Specific => present == needed,
-    }
 }
 
 /// One operand of a form.
@@ -239,7 +205,7 @@ impl fmt::Display for Row {
     /// The form as the manuals write it: `add{.rn|.rz|.rm|.rp}{.ftz}{.sat}.f32`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.mnemonic)?;
-        for group in &self.groups {
+        for group in self.groups {
             let optional = group.presence != Presence::Required;
             let bracket =
                 if optional { Some(('{', '}')) } else { (group.choices.len() > 1).then_some(('(', ')')) };

@@ -1,26 +1,18 @@
 use super::*;
 
-fn read(text: &'static str) -> Result<Table, String> {
-    read_files(&[("test", text)])
-}
-
-fn read_files(files: &[(&'static str, &'static str)]) -> Result<Table, String> {
-    let table = Table::index(files)?;
-    table.files.iter().try_for_each(|file| file.definitions().map(drop))?;
-    table.instructions.iter().try_for_each(|one| table.read(one).map(drop))?;
-    Ok(table)
+fn read(text: &'static str) -> Result<Vec<Row>, String> {
+    lines::rows(&[("test", text)])
 }
 
 #[test]
-fn every_row_reads_and_is_sound() {
-    let table = read_files(FILES).unwrap();
-    for row in table.rows() {
-        for operand in &row.operands {
+fn every_row_is_sound() {
+    for row in TABLE.rows() {
+        for operand in row.operands {
             let Kind::Value(value) = &operand.kind else { continue };
             for ty in [Some(value.ty), value.second.map(|second| second.0)].into_iter().flatten() {
                 let (TypeOf::Group(group) | TypeOf::Wide(group)) = ty else { continue };
-                for choice in &row.groups[group].choices {
-                    let scalar = crate::check::types::Scalar::parse(choice.text);
+                for choice in row.groups[group].choices {
+                    let scalar = choice.scalar;
                     assert!(scalar.is_some(), "{row}: .{} is no type", choice.text);
                     if matches!(ty, TypeOf::Wide(_)) {
                         assert!(scalar.unwrap().wide().is_some(), "{row}: .{} has no wide type", choice.text);
@@ -29,7 +21,7 @@ fn every_row_reads_and_is_sound() {
             }
             assert!(operand.written || value.second.is_none(), "{row}: only results come in pairs");
         }
-        for group in &row.groups {
+        for group in row.groups {
             let mut texts: Vec<_> = group.choices.iter().map(|choice| choice.text).collect();
             texts.sort_unstable();
             texts.dedup();
@@ -40,12 +32,12 @@ fn every_row_reads_and_is_sound() {
 
 #[test]
 fn a_row_in_full() {
-    let table = read(
+    let rows = read(
         "set t = b32, b64@7.8@sm_90a/sm_100f\nrange n = 0..32 by 8 \"a number\"\n\
          x.lo .sat? .t:{$t,u16} .h:{p,q}=q .r?h | >t_|pred?, !pred, wide-t*4, u32:n?, b64?h | ptx 6.0 sm_30 until 6.4 sm_70",
     )
     .unwrap();
-    let row = table.rows().next().unwrap();
+    let row = &rows[0];
     assert_eq!(row.to_string(), "x.lo{.sat}(.b32|.b64|.u16){.p|.q}{.r}");
     assert_eq!((row.leading, row.groups.len(), row.operands.len()), (1, 5, 5));
     assert_eq!(row.groups[2].choices[1].needs.targets.len(), 2);
@@ -69,4 +61,23 @@ fn mistakes_name_their_line() {
     ] {
         assert_eq!(read(text).err().as_deref(), Some(wrong));
     }
+}
+
+#[test]
+fn an_instruction_is_found_by_its_name() {
+    let mut count = 0;
+    for mnemonic in TABLE.mnemonics() {
+        let rows = TABLE.forms(mnemonic);
+        assert!(!rows.is_empty() && rows.iter().all(|row| row.mnemonic == mnemonic), "{mnemonic}");
+        count += rows.len();
+    }
+    assert_eq!(count, TABLE.rows().len());
+    assert!(TABLE.forms("ad").is_empty());
+}
+
+#[test]
+fn the_rows_of_an_instruction_stand_together() {
+    let rows = lines::rows(&[("one", "x .a\ny .b"), ("other", "{z,x} .c")]).unwrap();
+    let rows: Vec<String> = rows.iter().map(Row::to_string).collect();
+    assert_eq!(rows, ["x.a", "x.c", "y.b", "z.c"]);
 }

@@ -1,0 +1,174 @@
+//! Makes the instruction table of `check` ready: reads the rows in `src/check/instructions/*.txt` and writes them as Rust, so
+//! that a program finds them as data. Reading them when it starts takes a tenth of the time of a small kernel.
+//!
+//! What a row means is in `check::table`; the modules here are those of the crate.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use check::needs::Needs;
+use check::table::lines::rows;
+use check::table::row::{Choice, Kind, Operand, Row, Value};
+
+#[path = "src/check"]
+#[expect(dead_code, reason = "the crate uses what the build does not")]
+mod check {
+    pub mod needs;
+    pub mod scalar;
+
+    pub mod table {
+        pub mod lines;
+        pub mod read;
+        pub mod row;
+    }
+}
+
+/// The names of the files, in the order of the table.
+const FILES: [&str; 15] = [
+    "integer",
+    "float",
+    "compare",
+    "logic",
+    "move",
+    "memory",
+    "atomic",
+    "warp",
+    "synchronize",
+    "control",
+    "async",
+    "matrix",
+    "tensor",
+    "texture",
+    "video",
+];
+
+fn main() {
+    if let Err(wrong) = generate() {
+        println!("cargo::error={wrong}");
+    }
+}
+
+fn generate() -> Result<(), String> {
+    println!("cargo::rerun-if-changed=src/check/instructions");
+    for source in ["build.rs", "src/check/needs.rs", "src/check/scalar.rs", "src/check/table"] {
+        println!("cargo::rerun-if-changed={source}");
+    }
+    let folder = Path::new("src/check/instructions");
+    let said = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: std::io::Error| format!("{path}: {error}")
+    };
+    let mut files = Vec::new();
+    for name in FILES {
+        let path = folder.join(format!("{name}.txt"));
+        let text = std::fs::read_to_string(&path).map_err(said(&path))?;
+        files.push((name, &*text.leak()));
+    }
+    let there = std::fs::read_dir(folder).map_err(said(folder))?.count();
+    if there != FILES.len() {
+        return Err(format!("{}: {there} files, and {} in `build.rs`", folder.display(), FILES.len()));
+    }
+    let out = std::env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?;
+    let out = Path::new(&out).join("rows.rs");
+    std::fs::write(&out, source(&rows(&files)?)).map_err(said(&out))
+}
+
+/// The table as Rust.
+fn source(rows: &[Row]) -> String {
+    let mut out = String::new();
+    let mut lists = Lists::default();
+    let list: String = rows.iter().map(|row| format!("    {},\n", lists.row(row))).collect();
+    for (number, choices) in lists.choices.iter().enumerate() {
+        let choices: Vec<String> = choices.iter().map(choice).collect();
+        writeln!(out, "static C{number}: [Choice; {}] = [{}];", choices.len(), choices.join(", "))
+            .expect(FITS);
+    }
+    writeln!(out, "pub(super) static ROWS: [Row; {}] = [\n{list}];", rows.len()).expect(FITS);
+    let mut first = 0;
+    let mut instructions = Vec::new();
+    for rows in rows.chunk_by(|one, next| one.mnemonic == next.mnemonic) {
+        instructions.push((rows[0].mnemonic, first, first + rows.len()));
+        first += rows.len();
+    }
+    instructions.sort_unstable();
+    let count = instructions.len();
+    writeln!(out, "pub(super) static INSTRUCTIONS: [(&str, u16, u16); {count}] = {instructions:?};")
+        .expect(FITS);
+    out
+}
+
+/// Why text can be written without an error.
+const FITS: &str = "a string takes all";
+
+/// The lists of alternatives so far: most stand in many rows.
+#[derive(Default)]
+struct Lists {
+    choices: Vec<&'static [Choice]>,
+}
+
+impl Lists {
+    fn row(&mut self, row: &Row) -> String {
+        let groups = row.groups.iter().map(|group| {
+            let list = match self.choices.iter().position(|&list| list == group.choices) {
+                Some(list) => list,
+                None => {
+                    self.choices.push(group.choices);
+                    self.choices.len() - 1
+                }
+            };
+            format!(
+                "Group {{ keeps_order: {}, label: {:?}, choices: &C{list}, presence: Presence::{:?} }}",
+                group.keeps_order, group.label, group.presence
+            )
+        });
+        let groups: Vec<String> = groups.collect();
+        let operands: Vec<String> = row.operands.iter().map(operand).collect();
+        format!(
+            "Row {{ mnemonic: {:?}, groups: &[{}], leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
+            row.mnemonic,
+            groups.join(", "),
+            row.leading,
+            operands.join(", "),
+            needs(&row.needs),
+            row.until,
+            row.splits
+        )
+    }
+}
+
+fn needs(needs: &Needs) -> String {
+    format!("Needs {{ version: {:?}, targets: &{:?} }}", needs.version, needs.targets)
+}
+
+fn choice(choice: &Choice) -> String {
+    let needs = needs(&choice.needs);
+    format!("Choice {{ text: {:?}, scalar: {:?}, needs: {needs} }}", choice.text, choice.scalar)
+}
+
+fn operand(operand: &Operand) -> String {
+    let kind = match &operand.kind {
+        Kind::Value(it) => format!("Value({})", value(it)),
+        Kind::Constant(Some(range)) => format!("Constant(Some(&{range:?}))"),
+        Kind::Address(space) => format!("Address(AddressSpace::{space:?})"),
+        Kind::Pack(ty) => format!("Pack(TypeOf::{ty:?})"),
+        kind => format!("{kind:?}"),
+    };
+    let Operand { written, presence, .. } = operand;
+    format!("Operand {{ written: {written}, presence: OperandPresence::{presence:?}, kind: Kind::{kind} }}")
+}
+
+fn value(value: &Value) -> String {
+    let Value { ty, wider, symbol, special, discard, negated, selected, lanes, second, range } = value;
+    let second = match second {
+        Some((ty, optional)) => format!("Some((TypeOf::{ty:?}, {optional}))"),
+        None => "None".to_string(),
+    };
+    let range = match range {
+        Some(range) => format!("Some(&{range:?})"),
+        None => "None".to_string(),
+    };
+    format!(
+        "Value {{ ty: TypeOf::{ty:?}, wider: {wider}, symbol: {symbol}, special: {special}, discard: {discard}, \
+         negated: {negated}, selected: {selected}, lanes: Lanes::{lanes:?}, second: {second}, range: {range} }}"
+    )
+}
