@@ -124,9 +124,10 @@ impl Lists {
         let groups: Vec<String> = groups.collect();
         let operands: Vec<String> = row.operands.iter().map(operand).collect();
         format!(
-            "Row {{ mnemonic: {:?}, groups: &[{}], leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
+            "Row {{ mnemonic: {:?}, groups: &[{}], traces: {:#x}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
             row.mnemonic,
             groups.join(", "),
+            row.traces,
             row.leading,
             operands.join(", "),
             needs(&row.needs),

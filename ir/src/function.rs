@@ -30,12 +30,20 @@ impl Default for SourceLoc {
 }
 
 /// An edge: a target block and the arguments for its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct BlockCall {
     /// The target.
     pub block: Block,
     /// One value for each parameter of the target.
     pub args: SmallVec<[Value; 4]>,
+}
+
+impl Clone for BlockCall {
+    /// Copies the arguments all at once, which the derived one does not.
+    #[inline]
+    fn clone(&self) -> BlockCall {
+        BlockCall::new(self.block, &self.args)
+    }
 }
 
 impl BlockCall {
@@ -46,7 +54,7 @@ impl BlockCall {
 }
 
 /// An instruction without its results, which the function keeps beside it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct InstData {
     /// The operation.
     pub op: Op,
@@ -58,6 +66,15 @@ pub struct InstData {
     pub targets: Vec<BlockCall>,
     /// Where it came from.
     pub loc: SourceLoc,
+}
+
+impl Clone for InstData {
+    /// Copies the arguments all at once, which the derived one does not.
+    #[inline]
+    fn clone(&self) -> InstData {
+        let InstData { op, ty, ref args, ref targets, loc } = *self;
+        InstData { op, ty, args: SmallVec::from_slice(args), targets: targets.clone(), loc }
+    }
 }
 
 impl InstData {

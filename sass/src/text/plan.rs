@@ -12,7 +12,7 @@ use crate::bits;
 use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, Register};
-use crate::table::{Halves, ModKind, Modifier, Op, Pipe, Row, SIGN, Slot, Stand};
+use crate::table::{Halves, Kinds, ModKind, Modifier, Op, Pipe, Row, SIGN, Slot, Stand};
 
 /// How a row is written on an architecture.
 pub(super) struct Plan {
@@ -118,6 +118,8 @@ impl SlotText {
                 && [".U8", ".S8", ".U16", ".S16", ".F16", ".BF16"].contains(&value)
         };
         let behind = ModText::list(row, arch, |stand| stand == Stand::Operand(slot.name));
+        let addresses = Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED);
+        let is_unsigned_alone = slot.kinds.meets(addresses) && !slot.signed_alone.contains(arch);
         let is_marked = slot.bracketed || !slot.prefix.is_empty() || !slot.suffix.is_empty();
         SlotText {
             slot,
@@ -128,7 +130,7 @@ impl SlotText {
             has_substitute: slot.hidden_with.is_some(),
             rivals: rivals.map(|(later, _)| later).collect(),
             behind,
-            unsigned_len: (!slot.signed_alone.contains(arch)).then(|| bits::offset_len(op, slot, arch)),
+            unsigned_len: is_unsigned_alone.then(|| bits::offset_len(op, slot, arch)),
             may_extend: !slot.narrow && row.mods.iter().any(|modifier| modifier.kind == ModKind::Extended),
             may_be_part: slot.halves != Halves::None || slot.suffix == SIGN,
             parts: Choices::of(row, of_conversion),

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::codes;
 use super::suggest::Suggestions;
-use super::table::{AddressSpace, Choice, Group, Kind, Lanes, Presence, Row, TABLE, TypeOf};
+use super::table::{AddressSpace, Choice, Group, Kind, Lanes, Presence, Row, TABLE, TypeOf, trace};
 use super::types::Scalar;
 use crate::diagnostic::Diagnostic;
 
@@ -159,7 +159,10 @@ impl Forms {
         if let Some(forms) = self.found.get(opcode.as_str()) {
             return forms.clone();
         }
-        let fits = TABLE.forms(opcode.mnemonic()).iter().map(|row| fit(row, opcode, 0));
+        // Most rows of an instruction lack one of the modifiers, which their traces tell.
+        let traces = opcode.parts().skip(1).fold(0, |all, part| all | trace(part));
+        let rows = TABLE.forms(opcode.mnemonic()).iter().filter(|row| traces & !row.traces == 0);
+        let fits = rows.map(|row| fit(row, opcode, 0));
         let forms: Rc<[Form]> =
             fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form).collect();
         self.found.insert(opcode.as_str().into(), forms.clone());

@@ -73,7 +73,7 @@ mod row;
 
 pub use row::{
     AddressSpace, Choice, Group, Kind, Lanes, Operand, OperandPresence, Presence, Range, Row, TypeOf, Value,
-    columns_of,
+    columns_of, trace,
 };
 
 pub use super::needs::Needs;

@@ -7,6 +7,7 @@ use super::super::needs::{Needs, PtxTarget, PtxVersion};
 use super::super::scalar::Scalar;
 use super::row::{
     AddressSpace, Choice, Group, Kind, Lanes, Operand, OperandPresence, Presence, Range, Row, TypeOf, Value,
+    trace,
 };
 
 /// The state spaces that an address may be in whatever the modifiers.
@@ -87,7 +88,10 @@ impl Definitions {
         let operands = operands.split(',').map(str::trim).filter(|text| !text.is_empty());
         let operands: Vec<Operand> =
             operands.map(|text| self.operand(text, &groups)).collect::<Result<_, _>>()?;
-        Ok(Row { mnemonic, groups: groups.leak(), leading, operands: operands.leak(), needs, until, splits })
+        let modifiers = groups.iter().flat_map(|group| group.choices);
+        let traces = modifiers.fold(0, |all, choice| all | trace(choice.text));
+        let (groups, operands) = (groups.leak(), operands.leak());
+        Ok(Row { mnemonic, groups, traces, leading, operands, needs, until, splits })
     }
 
     fn choices(&self, list: &'static str) -> Result<Vec<Choice>, Wrong> {

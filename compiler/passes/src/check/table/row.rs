@@ -12,6 +12,8 @@ pub struct Row {
     pub mnemonic: &'static str,
     /// The modifiers; the first [`leading`](Row::leading) belong to the name.
     pub groups: &'static [Group],
+    /// The [traces](trace) of all modifiers of the groups.
+    pub traces: u64,
     /// How many groups stand directly behind the mnemonic, in order; the others stand in any order, but
     /// those that share an alternative (such as two types) take theirs from left to right.
     pub leading: usize,
@@ -164,6 +166,12 @@ pub enum Lanes {
     Fixed(u32),
     /// A vector of any size.
     Any,
+}
+
+/// One bit of 64 for a modifier, which others share: what a row has no trace of is no modifier of the form.
+pub fn trace(modifier: &str) -> u64 {
+    let mix = |sum: u32, byte: u8| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    1 << (modifier.bytes().fold(0x811c_9dc5, mix) >> 26)
 }
 
 /// The columns of a shape such as `m64n128k16`: the number behind the `n`.
