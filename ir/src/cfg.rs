@@ -68,6 +68,11 @@ const UNREACHABLE: u32 = u32::MAX;
 impl Cfg {
     /// The graph of a function. Terminators must name blocks that exist.
     pub fn compute(func: &Function) -> Cfg {
+        Cfg::without(func, |_, _| false)
+    }
+
+    /// The graph of a function without the edges for which `skip` holds, from the first block to the second.
+    pub fn without(func: &Function, skip: impl Fn(Block, Block) -> bool) -> Cfg {
         let mut postorder = Vec::with_capacity(func.layout.len());
         let mut seen = vec![false; func.blocks.len()];
         let mut stack = Vec::new();
@@ -85,6 +90,9 @@ impl Cfg {
             };
             *left = next;
             let target = func.edges(*block)[next].block;
+            if skip(*block, target) {
+                continue;
+            }
             if !std::mem::replace(&mut seen[target.index()], true) {
                 stack.push((target, func.edges(target).len()));
             }
@@ -97,7 +105,8 @@ impl Cfg {
         }
         let mut forward = Vec::with_capacity(2 * rpo.len());
         for (place, &block) in (0..).zip(&rpo) {
-            forward.extend(func.successors(block).map(|target| (place, index[target])));
+            let successors = func.successors(block).filter(|&target| !skip(block, target));
+            forward.extend(successors.map(|target| (place, index[target])));
         }
         let backward: Vec<_> = forward.iter().map(|&(from, to)| (to, from)).collect();
         let succs = Adjacency::new(rpo.len(), &forward);

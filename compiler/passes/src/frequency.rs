@@ -33,6 +33,7 @@ const LIMIT: u64 = 1 << 40;
 /// The frequency of each block; 0 for unreachable ones.
 pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
     let mut frequency: SecondaryMap<Block, u64> = SecondaryMap::new();
     for (position, &block) in cfg.rpo().iter().enumerate() {

@@ -52,6 +52,7 @@ mod split;
 mod tests;
 mod work;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -187,7 +188,8 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
     let mut retries = 0;
     loop {
         interrupt::poll();
-        let mut work = isolated.clone();
+        // Only what is spilled is changed, and where nothing is, nothing is copied.
+        let mut work = Cow::Borrowed(&isolated);
         // In the end what fails is put away everywhere, which always succeeds.
         let splits = (retries < 3).then_some(retries);
         let Spilling { spilled, live, is_split } = spill_all(&mut work, &budget, &forced, splits)?;
@@ -303,7 +305,7 @@ struct Spilling {
 /// ranges split if `splits` says which attempt that is (each leaves more room for tuples) and that is cheaper than
 /// putting the cheapest away everywhere.
 fn spill_all(
-    work: &mut Work,
+    work: &mut Cow<'_, Work>,
     limits: &assign::Budget,
     forced: &Forced,
     splits: Option<u32>,
@@ -328,6 +330,7 @@ fn spill_all(
         if fits(work, &live, limit) {
             continue;
         }
+        let work = work.to_mut();
         let everywhere = work.clone();
         if let Some(attempt) = splits.filter(|_| file == RegFile::Gpr && forced.is_empty())
             && let Some(now) = split_ranges(work, &live, limit, attempt)
@@ -351,7 +354,7 @@ fn spill_all(
     if let Some((other, now)) = split
         && added_cost(&other) <= added_cost(work)
     {
-        *work = other;
+        *work = Cow::Owned(other);
         return Ok(Spilling { spilled: all, live: now, is_split: true });
     }
     Ok(Spilling { spilled: all, live, is_split: false })

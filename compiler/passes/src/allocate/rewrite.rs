@@ -79,6 +79,7 @@ pub(super) fn rewrite(
     let cfg = Cfg::new(&work.mir);
     let mut layout = Vec::with_capacity(work.mir.layout.len());
     for &id in &work.mir.layout {
+        interrupt::poll();
         layout.push(id);
         let source = &work.mir.blocks[id];
         let edges = source.term.edges();

@@ -125,6 +125,7 @@ impl Ssa {
     pub fn finish(mut self, func: &mut Function) {
         let mut edges: FxHashMap<Block, SmallVec<[Edge; 2]>> = FxHashMap::default();
         for &block in &func.layout {
+            interrupt::poll();
             let Some(inst) = func.terminator(block) else { continue };
             for (index, edge) in func.insts[inst].targets.iter().enumerate() {
                 edges.entry(edge.block).or_default().push(Edge { from: block, inst, index });
@@ -134,6 +135,7 @@ impl Ssa {
         // unreachable have none and are never looked at.
         let mut args: Vec<SmallVec<[Value; 2]>> = Vec::new();
         while args.len() < self.params.len() {
+            interrupt::poll();
             let (_, block, register) = self.params[args.len()];
             let ty = self.types[register.0 as usize];
             let incoming = edges.get(&block).cloned().unwrap_or_default();
@@ -159,7 +161,10 @@ impl Ssa {
                 func.retain_block_params(block, |index| !names.contains_key(&params[index]));
             }
         }
-        func.rewrite_uses(|value| resolve(&mut names, value));
+        func.rewrite_uses(|value| {
+            interrupt::poll();
+            resolve(&mut names, value)
+        });
     }
 
     /// The parameters that have one value apart from themselves, each with that value, which may be in

@@ -36,8 +36,10 @@ pub const LIMIT: usize = 6;
 /// Turns short branches into guards.
 pub fn predicate(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let cfg = Cfg::new(mir);
+    interrupt::poll();
     let mut code: SecondaryMap<MBlockId, VecDeque<MInst<VReg>>> = SecondaryMap::new();
     for &block in &mir.layout {
+        interrupt::poll();
         code[block] = std::mem::take(&mut mir.blocks[block].insts).into();
     }
     let mut state = State {
@@ -51,6 +53,7 @@ pub fn predicate(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     state.count();
     let mut changed = false;
     for &block in cfg.order().iter().rev() {
+        interrupt::poll();
         while !state.gone[block] && state.convert(block) {
             changed = true;
             state.swallow_successors(block);
@@ -59,6 +62,7 @@ pub fn predicate(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let State { gone, renames, mut code, .. } = state;
     mir.layout.retain(|&block| !gone[block]);
     for &block in &mir.layout {
+        interrupt::poll();
         mir.blocks[block].insts = std::mem::take(&mut code[block]).into();
     }
     renames.apply(mir);

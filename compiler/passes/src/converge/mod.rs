@@ -70,6 +70,7 @@ pub fn converge(func: &mut Function) -> Result<bool, Entangled> {
     // Several regions, one after the other or in two arms, may have the same join.
     let mut meets: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
     for region in &regions {
+        interrupt::poll();
         let meet = add_meet(func, region, number(region));
         meets[region.join].push(meet);
     }

@@ -72,6 +72,7 @@ impl Flow {
     /// Analyses a function.
     pub(super) fn analyse(func: &Function) -> Flow {
         let cfg = Cfg::compute(func);
+        interrupt::poll();
         Flow {
             uniformity: Uniformity::compute(func),
             dominators: Dominators::compute(&cfg),

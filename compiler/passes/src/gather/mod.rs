@@ -95,6 +95,9 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
             }
         }
     }
+    if sites.is_empty() {
+        return changed;
+    }
     let meeting = meeting(func, &mut sites, arch);
     let used = used_values(func);
     let mut split = Splitter {
@@ -120,7 +123,7 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
     if !names.is_empty() {
         func.rewrite_uses(|value| names.get(&value).copied().unwrap_or(value));
     }
-    changed || !sites.is_empty()
+    true
 }
 
 /// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
@@ -359,6 +362,7 @@ fn wanted(results: &[Value], used: &[bool]) -> Vec<Value> {
 fn used_values(func: &Function) -> EntitySet<Value> {
     let mut used = EntitySet::new();
     for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        interrupt::poll();
         let data = &func.insts[inst];
         used.extend(data.args.iter().copied());
         used.extend(data.targets.iter().flat_map(|target| &target.args).copied());

@@ -20,6 +20,8 @@ use std::fmt;
 use ptxc_sass::{Inst, Op, OperandKind, PReg};
 use smallvec::SmallVec;
 
+use crate::interrupt;
+
 use super::Code;
 
 /// A place where convergence barriers do not match.
@@ -102,6 +104,7 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
         let mut open = entry[block].clone().unwrap_or_default();
         let mut synced = None;
         for (inst, minst) in code.blocks[block].insts.iter().enumerate() {
+            interrupt::poll();
             if let Err(why) = step(&minst.inst, &mut open, &mut synced) {
                 errors.push(ConvergenceError { block, inst, why });
             }

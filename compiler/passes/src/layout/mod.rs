@@ -42,6 +42,7 @@ use ptxc_ir::SourceLoc;
 use ptxc_sass::{Arch, Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
+use crate::interrupt;
 use crate::mir::{MBlock, MBlockId, MInst, Mir, Term};
 
 /// Orders the blocks and makes the branches explicit.
@@ -77,6 +78,7 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
         let data = &mut mir.blocks[block];
         let mut insts = std::mem::take(&mut data.insts);
         for minst in &mut insts {
+            interrupt::poll();
             for operand in &mut minst.inst.operands {
                 if let OperandKind::Label(label) = &mut operand.kind {
                     label.0 = number[target(MBlockId::from_u32(label.0))];
@@ -227,6 +229,7 @@ fn reachable(
     let mut stack = vec![entry];
     seen[entry] = true;
     while let Some(block) = stack.pop() {
+        interrupt::poll();
         let labels =
             mir.blocks[block].insts.iter().flat_map(|minst| &minst.inst.operands).filter_map(|operand| {
                 match operand.kind {

@@ -22,6 +22,7 @@ use ptxc_sass::{Inst, Op, OperandKind, PReg};
 use smallvec::SmallVec;
 
 use super::code::{Code, CodeBlock};
+use crate::interrupt;
 
 /// An instruction: block and position in it.
 type Site = (usize, usize);
@@ -49,6 +50,7 @@ pub(super) fn name_resumptions(code: &mut Code) {
     let mut blocks = Vec::with_capacity(next as usize);
     for (mut block, cuts) in std::mem::take(&mut code.blocks).into_iter().zip(cuts) {
         for minst in &mut block.insts {
+            interrupt::poll();
             relabel(&mut minst.inst, &renumbered);
         }
         let mut rest: SmallVec<[CodeBlock; 1]> = SmallVec::new();

@@ -218,6 +218,7 @@ fn apply(func: &mut Function, renames: &[(Value, Value)]) {
         name[old.as_u32() as usize] = new;
     }
     func.rewrite_uses(|value| {
+        interrupt::poll();
         let mut last = value;
         while name[last.as_u32() as usize] != last {
             last = name[last.as_u32() as usize];

@@ -41,6 +41,8 @@ use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, RegFile, Register};
 use smallvec::SmallVec;
 
+use crate::interrupt;
+
 /// A block of machine IR.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MBlockId(u32);
@@ -114,7 +116,7 @@ pub struct Tuple<R> {
 }
 
 /// An instruction in a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct MInst<R> {
     /// The instruction.
     pub inst: Inst<R>,
@@ -126,6 +128,15 @@ pub struct MInst<R> {
     pub call: Option<Box<CallSite<R>>>,
     /// Where it came from.
     pub loc: SourceLoc,
+}
+
+impl<R: Clone> Clone for MInst<R> {
+    /// As the derived one, but that whoever copies a large function stops when nobody wants it any more.
+    fn clone(&self) -> MInst<R> {
+        interrupt::poll();
+        let MInst { inst, tied, call, loc } = self;
+        MInst { inst: inst.clone(), tied: tied.clone(), call: call.clone(), loc: *loc }
+    }
 }
 
 impl<R: Register> MInst<R> {

@@ -17,7 +17,7 @@ const WORDS: usize = PReg::COUNT.div_ceil(64);
 
 /// A set of registers by their dense numbers.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Registers([u64; WORDS]);
+pub(super) struct Registers([u64; WORDS]);
 
 impl Registers {
     fn set(&mut self, reg: PReg, live: bool) {
@@ -31,6 +31,13 @@ impl Registers {
 
     fn contains(&self, reg: PReg) -> bool {
         self.0[reg.dense() / 64] >> (reg.dense() % 64) & 1 != 0
+    }
+
+    /// The registers in the set, file by file.
+    pub(super) fn iter(&self) -> impl Iterator<Item = PReg> {
+        let all =
+            RegFile::ALL.into_iter().flat_map(|file| (0..file.count()).map(move |n| PReg::new(file, n)));
+        all.filter(|&reg| self.contains(reg))
     }
 
     fn extend(&mut self, other: &Registers) -> bool {
@@ -47,7 +54,7 @@ impl Registers {
 }
 
 /// What is live at the end of each block's body.
-pub(super) fn live_out(code: &Code) -> Vec<FxHashSet<PReg>> {
+pub(super) fn live_out(code: &Code) -> Vec<Registers> {
     let count = code.blocks.len();
     let preds = code.predecessors();
     let mut live_in = vec![Registers::default(); count];
@@ -72,12 +79,7 @@ pub(super) fn live_out(code: &Code) -> Vec<FxHashSet<PReg>> {
             work.extend(&preds[block]);
         }
     }
-    let all: Vec<PReg> =
-        RegFile::ALL.iter().flat_map(|&file| (0..file.count()).map(move |n| PReg::new(file, n))).collect();
     after_body
-        .into_iter()
-        .map(|live| all.iter().copied().filter(|&reg| live.contains(reg)).collect())
-        .collect()
 }
 
 /// Takes a live set from after an instruction to before it.

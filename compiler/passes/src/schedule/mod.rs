@@ -61,7 +61,9 @@ pub fn pre_ra(
     heuristic: &mut dyn Heuristic,
 ) -> Result<(), IllegalOrder> {
     interrupt::poll();
-    let liveness = Liveness::new(mir, &Cfg::new(mir));
+    let cfg = Cfg::new(mir);
+    interrupt::poll();
+    let liveness = Liveness::new(mir, &cfg);
     let mut point = liveness.point();
     let source_pressure = (mir.layout.iter())
         .map(|&block| liveness.pressure(mir, block, &mut point).of(RegFile::Gpr))
@@ -124,7 +126,7 @@ pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Re
             becomes,
             branch_guard,
             insts: body,
-            live,
+            live: live.iter().collect(),
         };
         block.schedule(heuristic, liveness::step_back)?;
     }

@@ -22,6 +22,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
 
+use crate::interrupt;
 use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId};
 
 /// A place in a constant bank.
@@ -239,14 +240,20 @@ fn insert_before_uses(insts: &mut Vec<MInst<VReg>>, wanted: Vec<Group>) {
     let mut waiting: BTreeMap<VRegId, Vec<Inst<VReg>>> =
         wanted.into_iter().map(|(reg, group)| (reg.id, group)).collect();
     let mut out = Vec::with_capacity(insts.len() + waiting.len());
-    for inst in insts.drain(..) {
-        let mut uses = Vec::new();
+    let mut rest = std::mem::take(insts).into_iter();
+    let mut uses = Vec::new();
+    for inst in rest.by_ref() {
+        interrupt::poll();
         inst.for_each_use(|reg, _| uses.push(reg.id));
-        for reg in uses {
+        for reg in uses.drain(..) {
             flush(reg, inst.loc, &mut waiting, &mut out);
         }
         out.push(inst);
+        if waiting.is_empty() {
+            break;
+        }
     }
+    out.extend(rest);
     while let Some((&reg, _)) = waiting.first_key_value() {
         flush(reg, SourceLoc::NONE, &mut waiting, &mut out);
     }

@@ -32,6 +32,7 @@ pub fn branches(func: &mut Function) -> bool {
 /// Lets edges skip blocks that only jump on.
 fn thread(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     // Parameters of such a block may be used by its own jump alone.
     let mut used_elsewhere: SecondaryMap<Value, bool> = SecondaryMap::new();
     for &block in cfg.rpo() {

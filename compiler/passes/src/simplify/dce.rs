@@ -23,6 +23,7 @@ pub const NAME: &str = "dce";
 /// Removes dead code; says whether there was any.
 pub fn dce(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let blocks_before = func.layout.len();
     func.layout.retain(|&block| cfg.is_reachable(block));
     let mut changed = func.layout.len() != blocks_before;

@@ -38,6 +38,7 @@ type Key = (Op, Type, SmallVec<[Value; 4]>);
 /// Merges equal computations; says whether there were any.
 pub fn gvn(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let dominators = Dominators::compute(&cfg);
     let room = func.insts.len() / 2;
     let mut table: FxHashMap<Key, (Block, Inst)> =

@@ -35,6 +35,7 @@ pub const MOST_CHOICES: usize = 3;
 /// Converts short branches; says whether there were any.
 pub fn if_convert(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let mut gone: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut changed = false;
     for &block in cfg.rpo().iter().rev() {

@@ -36,6 +36,7 @@ pub const NAME: &str = "licm";
 /// Moves invariants out of loops; says whether there were any.
 pub fn licm(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let dominators = Dominators::compute(&cfg);
     let loops = Loops::compute(&cfg, &dominators);
     // The innermost loop around the place where a value is defined, as it will be.

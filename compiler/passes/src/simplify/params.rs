@@ -25,6 +25,7 @@ pub const NAME: &str = "params";
 /// Removes redundant block parameters; says whether there were any.
 pub fn params(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let mut incoming: SecondaryMap<Block, Vec<(Block, usize)>> = SecondaryMap::new();
     // Which parameters a value is passed to.
     let mut passed_to: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();

@@ -37,9 +37,11 @@ pub const MOST: usize = 4;
 /// Replaces products by sums; says whether there were any.
 pub fn strength(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
     let mut home: FxHashMap<Inst, Block> = FxHashMap::default();
     for &block in cfg.rpo() {
+        interrupt::poll();
         home.extend(func.blocks[block].insts.iter().map(|&inst| (inst, block)));
     }
     let mut changed = false;

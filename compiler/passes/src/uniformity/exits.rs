@@ -1,20 +1,11 @@
 //! Threads that end: they leave a warp without making the rest of it diverge.
 
-use ptxc_ir::{Block, Cfg, Function, Op, Type};
+use ptxc_ir::{Block, Cfg, Function, Op};
 
 /// The control-flow graph without the edges by which threads only end: where a branch has one edge to a
 /// block that does nothing but exit, only the other one counts.
 pub fn live_graph(func: &Function) -> Cfg {
-    if !func.layout.iter().any(|&block| is_early_exit(func, block)) {
-        return Cfg::compute(func);
-    }
-    let mut live = func.clone();
-    for &block in &func.layout {
-        let Some(inst) = func.terminator(block).filter(|_| is_early_exit(func, block)) else { continue };
-        live.insts[inst].targets.retain(|edge| !is_exit(func, edge.block));
-        live.replace(inst, Op::Jump, Type::B32, &[]);
-    }
-    Cfg::compute(&live)
+    Cfg::without(func, |block, target| is_exit(func, target) && is_early_exit(func, block))
 }
 
 /// Whether a block ends in a branch with exactly one edge to a block that only exits.

@@ -63,6 +63,7 @@ const MOST_REWRITES: usize = 8;
 /// Folds a function; says whether anything changed.
 pub fn fold(func: &mut Function, target: Target) -> bool {
     let cfg = Cfg::compute(func);
+    interrupt::poll();
     let mut folder = Folder {
         uses: count_uses(func),
         func,
