@@ -55,7 +55,10 @@ impl Parser<'_> {
                 }
                 statements.push(self.brace(StatementKind::Close));
             } else {
-                self.statement(&mut statements);
+                let most = MOST_STATEMENTS + 1 - statements.len();
+                if self.plain_statements(&mut statements, most) == 0 {
+                    self.statement(&mut statements);
+                }
             }
         }
         // Innermost first; the outermost is that of the body and has no statement of its own.
