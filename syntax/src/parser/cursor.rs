@@ -35,6 +35,8 @@ pub(super) struct Parser<'a> {
     pub(super) plain: Plain,
     /// Whether no statement is taken for a plain one.
     pub(super) by_tokens: bool,
+    /// Whether the statements of bodies are wanted, not only the errors in them.
+    pub(super) keeps_tree: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -51,6 +53,7 @@ impl<'a> Parser<'a> {
             label_budget: text.len() as u32,
             plain: Plain::default(),
             by_tokens: false,
+            keeps_tree: true,
         }
     }
 

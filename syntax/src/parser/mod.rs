@@ -21,4 +21,4 @@ mod plain;
 mod section;
 
 pub use function::{parse_function, parse_signature};
-pub use module::{parse_item, parse_module};
+pub use module::{item_errors, parse_item, parse_module};

@@ -79,7 +79,9 @@ impl Parser<'_> {
         let mut count = 0;
         let mut at = self.token.span.start as usize;
         while let Some(end) = self.plain.statement(text.as_bytes(), at) {
-            statements.push(self.plain.build(text, &mut self.spans));
+            if self.keeps_tree {
+                statements.push(self.plain.build(text, &mut self.spans));
+            }
             count += 1;
             self.end = end as u32;
             at = skip(text.as_bytes(), end, |byte| is_space(byte) || byte == b'\n');
@@ -516,6 +518,7 @@ mod tests {
         ) {
             let text = format!(".entry k() {{ {mnemonic}{} }}", pieces.concat());
             prop_assert_eq!(&parse_function(&text), &by_tokens(&text), "{}", text);
+            prop_assert_eq!(crate::item_errors(&text, crate::items::ItemKind::Entry), by_tokens(&text).errors, "{}", text);
         }
     }
 }
