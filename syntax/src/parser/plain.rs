@@ -18,6 +18,9 @@ use crate::lexer::{TokenKind, is_ident_byte, is_ident_start, is_space};
 use crate::name::Name;
 use crate::span::{Span, SpanMap};
 
+/// The most operands and elements of a plain statement. No list of pieces grows with a text that nobody would write.
+const MOST_PIECES: usize = 64;
+
 /// The statement recognised last.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
@@ -30,7 +33,7 @@ pub(super) struct Plain {
     parts: Vec<u32>,
     /// How many operands the instruction has.
     operands: usize,
-    /// The operands in the order of their nodes: the elements of a vector follow it.
+    /// The operands in the order of their nodes: the elements of a vector or a pair follow it.
     pieces: Vec<Piece>,
 }
 
@@ -58,6 +61,8 @@ enum Shape {
     Address(Span, Option<Constant>),
     /// With so many elements.
     Vector(u32),
+    /// Of the two pieces that follow.
+    Pair,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -146,15 +151,14 @@ impl Plain {
         Some(end)
     }
 
-    /// Recognises `@%p ` or `@!%p `; where the opcode begins.
+    /// Recognises `@p ` or `@!p `; where the opcode begins.
     fn read_guard(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let negated = byte(text, start + 1) == b'!';
         let register = start + 1 + usize::from(negated);
-        // Guards by other names than `%p` are rare.
-        if byte(text, register) != b'%' || !is_ident_byte(byte(text, register + 1)) {
+        let end = skip_name(text, register)?;
+        if &text[register..end] == b"_" {
             return None;
         }
-        let end = skip(text, register + 2, is_ident_byte);
         self.guard = Some(PlainGuard { span: span(start, end), negated, register: register as u32 });
         Some(skip(text, end, is_space))
     }
@@ -169,16 +173,22 @@ impl Plain {
             return Some(at + 1);
         }
         loop {
-            at = match byte(text, at) {
+            let first = byte(text, at);
+            at = match first {
                 b'[' => self.read_address(text, at)?,
                 b'{' => self.read_vector(text, at)?,
                 _ => self.read_element(text, at)?,
             };
             self.operands += 1;
-            let end = at;
+            let mut end = at;
             at = skip(text, end, is_space);
+            // Behind a vector, the last piece is an element.
+            if byte(text, at) == b'|' && first != b'{' {
+                end = self.read_second(text, at)?;
+                at = skip(text, end, is_space);
+            }
             match byte(text, at) {
-                b',' => at = skip(text, at + 1, is_space),
+                b',' if self.pieces.len() < MOST_PIECES => at = skip(text, at + 1, is_space),
                 b';' => {
                     self.span.end = end as u32;
                     return Some(at + 1);
@@ -188,17 +198,26 @@ impl Plain {
         }
     }
 
+    /// Recognises `|b` behind a name, the last piece so far, which becomes the first of a pair; the place behind it.
+    fn read_second(&mut self, text: &[u8], bar: usize) -> Option<usize> {
+        let is_name = |piece: &&Piece| matches!(piece.shape, Shape::Sink | Shape::Symbol | Shape::Dotted(_));
+        let first = *self.pieces.last().filter(is_name)?;
+        let end = self.read_element(text, skip(text, bar + 1, is_space))?;
+        self.pieces.last().filter(is_name)?;
+        let pair = Piece { span: Span::new(first.span.start, end as u32), shape: Shape::Pair };
+        self.pieces.insert(self.pieces.len() - 2, pair);
+        Some(end)
+    }
+
     /// Recognises what can stand in a vector; the place behind it.
     #[inline]
     fn read_element(&mut self, text: &[u8], start: usize) -> Option<usize> {
-        let first = byte(text, start);
-        let (shape, end) = if first == b'%' || is_ident_start(first) {
-            let end = skip_name(text, start)?;
-            let name = &text[start..end];
+        let (shape, end) = if let Some(end) = skip_name(text, start) {
             if byte(text, end) == b'.' && is_ident_byte(byte(text, end + 1)) {
                 (Shape::Dotted(end as u32), skip(text, end + 2, is_ident_byte))
             } else {
-                (if name == b"_" { Shape::Sink } else { Shape::Symbol }, end)
+                let is_sink = end == start + 1 && byte(text, start) == b'_';
+                (if is_sink { Shape::Sink } else { Shape::Symbol }, end)
             }
         } else {
             let (constant, end) = constant(text, start)?;
@@ -208,19 +227,21 @@ impl Plain {
         Some(end)
     }
 
-    /// Recognises `[a]`, `[a+4]` or `[a+-4]`; the place behind it.
+    /// Recognises `[a]`, `[a+4]`, `[a+-4]` or `[a-4]`; the place behind it.
     fn read_address(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let base = skip(text, start + 1, is_space);
-        let first = byte(text, base);
-        if first != b'%' && !is_ident_start(first) {
-            return None;
-        }
         let base_end = skip_name(text, base)?;
-        let mut at = base_end;
+        let mut at = skip(text, base_end, is_space);
         let mut offset = None;
-        if byte(text, at) == b'+' {
-            let found = constant(text, at + 1)?;
-            (offset, at) = (Some(found.0), found.1);
+        let sign = byte(text, at);
+        if matches!(sign, b'+' | b'-') {
+            at = skip(text, at + 1, is_space);
+            let (found, end) = match sign {
+                b'+' => constant(text, at)?,
+                // The tree has the negated number, as of `a+-4`.
+                _ => decimal(text, at).map(|(value, end)| (Constant::Negative(value), end))?,
+            };
+            (offset, at) = (Some(found), skip(text, end, is_space));
         }
         // A dot behind the bracket is a property.
         if byte(text, at) != b']' || byte(text, at + 1) == b'.' || &text[base..base_end] == b"_" {
@@ -243,7 +264,7 @@ impl Plain {
             count += 1;
             at = skip(text, at, is_space);
             match byte(text, at) {
-                b',' => {}
+                b',' if self.pieces.len() < MOST_PIECES => {}
                 b'}' => break,
                 _ => return None,
             }
@@ -277,6 +298,11 @@ impl Plain {
                     let elements = pieces.by_ref().take(count as usize);
                     OperandKind::Vector(elements.map(|piece| piece.element(text, spans)).collect())
                 }
+                Shape::Pair => {
+                    let mut part = || pieces.next().map(|piece| piece.element(text, spans));
+                    let (Some(first), Some(second)) = (part(), part()) else { break };
+                    OperandKind::Pair(Box::new((first, second)))
+                }
                 _ => piece.kind(text),
             };
             operands.push(Operand { id, kind });
@@ -291,11 +317,11 @@ impl Piece {
         Operand { id: spans.push(self.span), kind: self.kind(text) }
     }
 
-    /// The operand, if it is no vector.
+    /// The operand, if it has no elements.
     fn kind(&self, text: &str) -> OperandKind {
         match self.shape {
-            // A vector has elements, which are not here.
-            Shape::Sink | Shape::Vector(_) => OperandKind::Sink,
+            // The elements are not here.
+            Shape::Sink | Shape::Vector(_) | Shape::Pair => OperandKind::Sink,
             Shape::Symbol => OperandKind::Symbol(Name::new(&text[self.span.range()])),
             Shape::Dotted(dot) => {
                 let all = &text[self.span.range()];
@@ -334,10 +360,14 @@ fn is_plain_behind_label(text: &[u8], at: usize) -> bool {
 }
 
 /// Where the name ends that begins at `start`; none if there is none, or if it stands for something else.
-#[inline]
+#[inline(always)]
 fn skip_name(text: &[u8], start: usize) -> Option<usize> {
-    if text[start] == b'%' {
+    let first = byte(text, start);
+    if first == b'%' {
         return is_ident_byte(byte(text, start + 1)).then(|| skip(text, start + 2, is_ident_byte));
+    }
+    if !is_ident_start(first) {
+        return None;
     }
     let end = skip(text, start + 1, is_ident_byte);
     let name = &text[start..end];
@@ -429,91 +459,27 @@ mod tests {
     #[test]
     fn what_compilers_write_is_plain() {
         let body = "ld.global.L2::128B.v2.f32 {%f1, %f2}, [%rd1+-4];\nL:\n\t@!%p1 bra \tL;\n\
-            mov.u32 %r1, %tid.x; fma.rn.f32 %f1, %f2, 0f3F800000, -1 ; add.s64 %rd1, _, 0xFF;\nret;";
-        assert_eq!(plain(body), 7);
+            mov.u32 %r1, %tid.x; shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1; st.b8 [ %rd1 - 4 ], a; fma.rn.f32 %f1, %f2, 0f3F800000, -1 ; add.s64 %rd1, _, 0xFF;\nret;";
+        assert_eq!(plain(body), 9);
         assert_eq!(plain("a: .branchtargets L;"), 0);
         assert_eq!(plain("add.s32 %r1, WARP_SZ, %r2;"), 0);
         assert_eq!(plain("add.s32 %r1, 5%r2;"), 0);
         assert_eq!(plain("add.s32 %r1, 017;"), 0);
     }
 
-    const PIECES: [&str; 68] = [
-        "add",
-        ".s32",
-        "%r1",
-        ",",
-        ",",
-        ",",
-        ";",
-        ";",
-        ";\n",
-        ";\n\t",
-        " ",
-        " ",
-        "\n",
-        "\t",
-        "[",
-        "]",
-        "{",
-        "}",
-        "+",
-        "-",
-        "!",
-        "@",
-        "@%p1 ",
-        "L:",
-        ":",
-        "::",
-        ".",
-        "%",
-        "_",
-        "WARP_SZ",
-        "0",
-        "17",
-        "0x1F",
-        "0f3F800000",
-        "0d3FF0000000000000",
-        "1.5",
-        "017",
-        "99999999999999999999",
-        "5U",
-        "call",
-        "(",
-        ")",
-        "%tid.x",
-        ".b0",
-        "// c\n",
-        "/* c */",
-        ".branchtargets",
-        ".reg .b32 a;",
-        ".loc 1 2 3\n",
-        "é",
-        "<",
-        "|",
-        "?",
-        "\"s\"",
-        "bra",
-        "L",
-        "mov.u32 ",
-        "%r1, ",
-        "[%rd1+4]",
-        "[a]",
-        "{%r1, %r2}",
-        "{_, 1}",
-        "%r1.x",
-        "-4",
-        "0x",
-        "12ab",
-        "@@DWARF",
-        "%r1, %r2, 5;\n",
-    ];
+    /// What bodies are made of, with `~` between.
+    const PIECES: &str = "add~.s32~%r1~,~,~,~;~;~;\n~;\n\t~ ~ ~\n~\t~[~]~{~}~+~-~!~@~@%p1 ~L:~:~::~.~%~_~WARP_SZ~0~17~\
+        0x1F~0f3F800000~0d3FF0000000000000~1.5~017~99999999999999999999~5U~call~(~)~%tid.x~.b0~// c\n~\
+        /* c */~.branchtargets~.reg .b32 a;~.loc 1 2 3\n~é~<~|~?~\"s\"~bra~L~mov.u32 ~%r1, ~[%rd1+4]~\
+        [a]~{%r1, %r2}~{_, 1}~%r1.x~-4~0x~12ab~@@DWARF~%r1, %r2, 5;\n~{%r1, %r2}|~|%p1~%r1|~!%p1~||~\
+        [ %rd1 + 4 ]~[a-4]~- ~[%rd1~@p ";
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(30_000))]
 
         #[test]
         fn the_tokens_say_the_same(
-            pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..30),
+            pieces in prop::collection::vec(prop::sample::select(PIECES.split('~').collect::<Vec<_>>()), 0..30),
             mnemonic in prop::sample::select(&["", "add.s32 ", "mov.b64 %rd1, ", "st.u32 [%rd1], "][..]),
         ) {
             let text = format!(".entry k() {{ {mnemonic}{} }}", pieces.concat());
