@@ -33,7 +33,7 @@ pub(super) struct Parser<'a> {
     pub(super) label_budget: u32,
     /// The plain statement that is being read.
     pub(super) plain: Plain,
-    /// Whether no statement is taken for a plain one.
+    /// Whether no statement is taken for a plain one, so that a test can compare both ways.
     pub(super) by_tokens: bool,
     /// Whether the statements of bodies are wanted, not only the errors in them.
     pub(super) keeps_tree: bool,

@@ -6,7 +6,8 @@
 //! nodes. Of everything else nothing is taken, and the tokens tell; so no mistake is reported here. A property compares
 //! both.
 //!
-//! It never looks beyond the line and the `;` of a statement, so that what is read in vain is read once more at most.
+//! It looks no further than the line of a statement, its `;` and the spaces behind it, and only once at each, so that all is linear
+//! whatever the tokens say then.
 
 use super::cursor::Parser;
 use super::operand::{NO_SYMBOL, is_special_vector};
@@ -19,7 +20,7 @@ use crate::name::Name;
 use crate::span::{Span, SpanMap};
 
 /// The most operands and elements of a plain statement. No list of pieces grows with a text that nobody would write.
-const MOST_PIECES: usize = 64;
+const MOST_PIECES: usize = 256;
 
 /// The statement recognised last.
 #[derive(Debug, Default)]
@@ -35,6 +36,8 @@ pub(super) struct Plain {
     operands: usize,
     /// The operands in the order of their nodes: the elements of a vector or a pair follow it.
     pieces: Vec<Piece>,
+    /// Where a statement begins that turned out not to be plain.
+    refused: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,12 +80,14 @@ enum Constant {
 impl Parser<'_> {
     /// Reads statements from the cursor on for as long as they are plain, up to `most`; how many that were.
     pub(super) fn plain_statements(&mut self, statements: &mut Vec<Statement>, most: usize) -> usize {
-        if !matches!(self.token.kind, TokenKind::Ident | TokenKind::Punct(b'@')) || self.by_tokens {
+        let start = self.token.span.start;
+        let may_be = matches!(self.token.kind, TokenKind::Ident | TokenKind::Punct(b'@'));
+        if !may_be || self.plain.refused == Some(start) || self.by_tokens {
             return 0;
         }
         let text = self.lexer.text();
         let mut count = 0;
-        let mut at = self.token.span.start as usize;
+        let mut at = start as usize;
         while let Some(end) = self.plain.statement(text.as_bytes(), at) {
             if self.keeps_tree {
                 statements.push(self.plain.build(text, &mut self.spans));
@@ -95,6 +100,7 @@ impl Parser<'_> {
             }
         }
         if count > 0 {
+            self.plain.refused = Some(at as u32);
             self.rewind(self.end);
         }
         count
