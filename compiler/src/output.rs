@@ -8,7 +8,7 @@ use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 use ptxc_syntax::items::{ItemKind, split};
-use ptxc_syntax::{NodeId, Span, SpanMap, SyntaxError, codes, parse_function, parse_item};
+use ptxc_syntax::{NodeId, Span, SpanMap, SyntaxError, codes, item_errors};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -162,12 +162,8 @@ pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Op
 pub fn check_syntax(text: &str) -> Vec<Located> {
     let mut found = Vec::new();
     for item in split(text) {
-        let (own, offset) = (&text[item.span.range()], item.span.start);
-        let errors = match item.kind {
-            ItemKind::Entry | ItemKind::Func => parse_function(own).errors,
-            kind => parse_item(own, kind).errors,
-        };
-        found.extend(errors.iter().map(|error| syntax_error(error, offset)));
+        let errors = item_errors(&text[item.span.range()], item.kind);
+        found.extend(errors.iter().map(|error| syntax_error(error, item.span.start)));
     }
     found
 }

@@ -141,6 +141,16 @@ pub(crate) fn is_ident_byte(byte: u8) -> bool {
     matches!(CLASSES[usize::from(byte)], Class::Letter | Class::Digit)
 }
 
+/// Whether `byte` can start an identifier, besides `%`.
+pub(crate) fn is_ident_start(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] == Class::Letter
+}
+
+/// Whether `byte` is a space, but no line break.
+pub(crate) fn is_space(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] == Class::Space
+}
+
 /// A position in a text.
 #[derive(Clone)]
 pub(crate) struct Lexer<'a> {

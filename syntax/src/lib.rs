@@ -34,6 +34,7 @@
 //! | split a file into items, without parsing | [`items::split`] | kinds, names, byte ranges |
 //! | parse one item | [`parse_item`], [`parse_function`], [`parse_signature`] | a tree, its spans, errors |
 //! | parse a file | [`parse_module`] | all items |
+//! | look for errors alone | [`item_errors`] | errors |
 //! | compare texts as a parser sees them | [`same_but_layout`] | whether an edit means anything |
 //! | evaluate a constant expression | [`ast::Expr::evaluate`](const_eval) | a [`const_eval::Constant`] |
 //! | print | [`print_module`], [`print_function`], `Display` of every part | canonical text |
@@ -62,6 +63,6 @@ pub use error::{Parsed, SyntaxError};
 pub use layout::same_but_layout;
 pub use lexer::tokens;
 pub use name::Name;
-pub use parser::{parse_function, parse_item, parse_module, parse_signature};
+pub use parser::{item_errors, parse_function, parse_item, parse_module, parse_signature};
 pub use print::{print_function, print_module};
 pub use span::{ModuleSpans, NodeId, Span, SpanMap};

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use ptxc_syntax::items::split;
-use ptxc_syntax::{parse_function, parse_module, print_function, print_module};
+use ptxc_syntax::{item_errors, parse_function, parse_item, parse_module, print_function, print_module};
 
 /// A small module with something of everything, to be mutated.
 const SEED: &str = r#"//
@@ -53,6 +53,8 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         prop_assert!(end <= item.span.start && item.span.start < item.span.end, "{item:?}");
         prop_assert!(item.span.start <= item.head.start && item.head.end <= item.span.end, "{item:?}");
         end = item.span.end;
+        let own = &text[item.span.range()];
+        prop_assert_eq!(item_errors(own, item.kind), parse_item(own, item.kind).errors);
     }
     prop_assert!(end as usize <= text.len());
     let parsed = parse_module(text);

@@ -27,9 +27,17 @@ impl Parser<'_> {
     pub(super) fn body(&mut self) -> Vec<Statement> {
         let mut statements = Vec::new();
         let mut open = vec![self.token.span];
+        // How many statements have been read and dropped, where only the errors are wanted.
+        let mut dropped = 0;
+        let nodes = self.spans.len();
         self.advance();
         while !self.at_end() {
-            if statements.len() > MOST_STATEMENTS {
+            if !self.keeps_tree {
+                dropped += statements.len();
+                statements.clear();
+                self.spans.truncate(nodes);
+            }
+            if dropped + statements.len() > MOST_STATEMENTS {
                 self.report(
                     codes::BODY_TOO_LARGE,
                     self.token.span,
@@ -55,7 +63,12 @@ impl Parser<'_> {
                 }
                 statements.push(self.brace(StatementKind::Close));
             } else {
-                self.statement(&mut statements);
+                let most = MOST_STATEMENTS + 1 - dropped - statements.len();
+                match self.plain_statements(&mut statements, most) {
+                    0 => self.statement(&mut statements),
+                    plain if !self.keeps_tree => dropped += plain,
+                    _ => {}
+                }
             }
         }
         // Innermost first; the outermost is that of the body and has no statement of its own.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::plain::Plain;
 use crate::ast::{Ident, Operand};
 use crate::codes::{self, Code};
 use crate::error::{Parsed, SyntaxError};
@@ -30,15 +31,30 @@ pub(super) struct Parser<'a> {
     pub(super) operands: Vec<Operand>,
     /// How many more labels ranges may stand for.
     pub(super) label_budget: u32,
+    /// The plain statement that is being read.
+    pub(super) plain: Plain,
+    /// Whether no statement is taken for a plain one, so that a test can compare both ways.
+    pub(super) by_tokens: bool,
+    /// Whether the statements of bodies are wanted, not only the errors in them.
+    pub(super) keeps_tree: bool,
 }
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
-        let label_budget = text.len() as u32;
-        let (spans, errors, operands) = (SpanMap::default(), Vec::new(), Vec::new());
-        Parser { lexer, token, end: 0, spans, errors, operands, label_budget }
+        Parser {
+            lexer,
+            token,
+            end: 0,
+            spans: SpanMap::default(),
+            errors: Vec::new(),
+            operands: Vec::new(),
+            label_budget: text.len() as u32,
+            plain: Plain::default(),
+            by_tokens: false,
+            keeps_tree: true,
+        }
     }
 
     pub(super) fn finish<T>(self, value: T) -> Parsed<T> {

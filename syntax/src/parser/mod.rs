@@ -6,8 +6,8 @@
 //! recurses deeper than [`MAX_EXPRESSION_HEIGHT`](crate::ast::expression::MAX_EXPRESSION_HEIGHT).
 //!
 //! Files: `cursor` looks at tokens and reports, `literal` reads numbers, `expression`, `operand`,
-//! `declaration`, `body`, `section` and `function` parse what they are named after, `module` ties them to
-//! the splitter.
+//! `declaration`, `body`, `section` and `function` parse what they are named after, `plain` is a way around them for most
+//! statements, `module` ties them to the splitter.
 
 mod body;
 mod cursor;
@@ -17,7 +17,8 @@ mod function;
 mod literal;
 mod module;
 mod operand;
+mod plain;
 mod section;
 
 pub use function::{parse_function, parse_signature};
-pub use module::{parse_item, parse_module};
+pub use module::{item_errors, parse_item, parse_module};

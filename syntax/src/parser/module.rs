@@ -53,6 +53,23 @@ pub fn parse_item(text: &str, kind: ItemKind) -> Parsed<Option<Item>> {
     parser.finish(item)
 }
 
+/// The errors of [`parse_item`], without the tree of a function's body, which takes most of the time and of the memory.
+///
+/// ```
+/// use ptxc_syntax::{item_errors, items::ItemKind};
+///
+/// assert!(item_errors(".entry k() { ret; }", ItemKind::Entry).is_empty());
+/// assert_eq!(item_errors(".entry k() { add.s32 %r1 %r2; }", ItemKind::Entry).len(), 1);
+/// ```
+pub fn item_errors(text: &str, kind: ItemKind) -> Vec<SyntaxError> {
+    let mut parser = Parser::new(text);
+    parser.keeps_tree = false;
+    // What can't be understood has been reported.
+    let _ = parser.item(kind);
+    parser.expect_end();
+    parser.errors
+}
+
 impl Parser<'_> {
     fn item(&mut self, kind: ItemKind) -> Parse<Item> {
         if matches!(kind, ItemKind::Entry | ItemKind::Func) {

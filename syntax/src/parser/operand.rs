@@ -12,6 +12,14 @@ use crate::span::NodeId;
 const VECTOR_SPECIAL_REGISTERS: [&str; 8] =
     ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
 
+/// A name that is a constant.
+pub(super) const NO_SYMBOL: &str = "WARP_SZ";
+
+/// Whether a register and the selector behind it are one name.
+pub(super) fn is_special_vector(register: &str) -> bool {
+    VECTOR_SPECIAL_REGISTERS.contains(&register)
+}
+
 /// How a list of operands in brackets is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Allow {
@@ -37,7 +45,7 @@ impl Parser<'_> {
         let id = self.open();
         let start = self.token.span.start;
         let kind = match self.token.kind {
-            TokenKind::Ident if self.text() == "WARP_SZ" => OperandKind::Immediate(self.expression(TERNARY)?),
+            TokenKind::Ident if self.text() == NO_SYMBOL => OperandKind::Immediate(self.expression(TERNARY)?),
             TokenKind::Ident => self.symbol()?,
             TokenKind::String => OperandKind::String(self.expect_string()?),
             TokenKind::Punct(b'[') if allow != Allow::Element => {
@@ -87,7 +95,7 @@ impl Parser<'_> {
     /// Whether the sign at the cursor stands in front of a register rather than a constant.
     fn prefixes_symbol(&self) -> bool {
         let next = self.peek();
-        next.kind == TokenKind::Ident && &self.lexer.text()[next.span.range()] != "WARP_SZ"
+        next.kind == TokenKind::Ident && &self.lexer.text()[next.span.range()] != NO_SYMBOL
     }
 
     /// The operand behind `!` or `-`.
@@ -129,7 +137,7 @@ impl Parser<'_> {
         let end = self.token.span.end;
         let selector = self.text();
         self.advance();
-        if VECTOR_SPECIAL_REGISTERS.contains(&text) {
+        if is_special_vector(text) {
             OperandKind::Symbol(Name::new(&self.lexer.text()[start.start as usize..end as usize]))
         } else {
             OperandKind::Selected(Box::new((Name::new(text), Name::new(&selector[1..]))))
@@ -157,7 +165,7 @@ impl Parser<'_> {
 
     /// `base+offset`, `base` or a constant.
     fn place(&mut self) -> Parse<SymbolOffset> {
-        if self.token.kind == TokenKind::Ident && !matches!(self.text(), "_" | "WARP_SZ") {
+        if self.token.kind == TokenKind::Ident && !matches!(self.text(), "_" | NO_SYMBOL) {
             let base = Some(Name::new(self.text()));
             self.advance();
             return Ok(SymbolOffset { base, offset: self.offset()? });
