@@ -161,8 +161,8 @@ struct Issued {
 /// What was issued in the block and may still be too young for someone.
 #[derive(Debug)]
 struct Board {
-    writers: Vec<SmallVec<[Issued; 4]>>,
-    readers: Vec<SmallVec<[Issued; 4]>>,
+    writers: Vec<Vec<Issued>>,
+    readers: Vec<Vec<Issued>>,
     used: Vec<u16>,
     setters: [Option<(usize, u32)>; SCOREBOARDS],
     /// By the number of an [`Ahead`], when the last such instruction issued.
@@ -351,8 +351,8 @@ impl Window {
 impl Board {
     fn new() -> Board {
         Board {
-            writers: vec![SmallVec::new(); UNITS],
-            readers: vec![SmallVec::new(); UNITS],
+            writers: vec![Vec::new(); UNITS],
+            readers: vec![Vec::new(); UNITS],
             used: Vec::new(),
             setters: [None; SCOREBOARDS],
             ahead: Default::default(),
@@ -509,7 +509,7 @@ impl Board {
 }
 
 /// Appends an access and drops those that are too old for anyone.
-fn remember(list: &mut SmallVec<[Issued; 4]>, issued: Issued) {
+fn remember(list: &mut Vec<Issued>, issued: Issued) {
     if list.first().is_some_and(|first| first.time + HORIZON <= issued.time) {
         list.retain(|old| old.time + HORIZON > issued.time);
     }

@@ -15,6 +15,10 @@ pub const NAME: &str = "dead-atomics";
 
 /// Turns atomics without used results into reductions; says whether there were any.
 pub fn dead_atomics(func: &mut Function) -> bool {
+    let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+    if !insts.any(|&inst| matches!(func.insts[inst].op, Op::Atomic(..))) {
+        return false;
+    }
     let mut used: SecondaryMap<Value, bool> = SecondaryMap::new();
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {

@@ -34,6 +34,7 @@ pub(crate) mod testing;
 
 use crate::interrupt;
 use ptxc_ir::Function;
+use smallvec::SmallVec;
 
 pub use branches::branches;
 pub use dce::dce;
@@ -97,16 +98,26 @@ pub fn simplify(func: &mut Function, effort: Effort) -> bool {
             &[params, fold_any, gvn, dce, branches, if_convert, licm, strength, dead_atomics, dce]
         }
     };
-    let mut any = false;
+    // How often a pass has changed the function, and how often that was when each pass last found nothing to do: until there is
+    // another change it would find nothing again.
+    let mut changes = 0u32;
+    let mut done_at: SmallVec<[Option<u32>; 10]> = SmallVec::from_elem(None, passes.len());
     for _ in 0..MOST_ROUNDS {
-        let changed = passes.iter().fold(false, |changed, pass| {
+        let before = changes;
+        for (pass, done_at) in passes.iter().zip(&mut done_at) {
+            if *done_at == Some(changes) {
+                continue;
+            }
             interrupt::poll();
-            pass(func) | changed
-        });
-        any |= changed;
-        if !changed {
+            if pass(func) {
+                changes += 1;
+            } else {
+                *done_at = Some(changes);
+            }
+        }
+        if changes == before {
             break;
         }
     }
-    any
+    changes > 0
 }
