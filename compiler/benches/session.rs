@@ -8,6 +8,10 @@ use std::time::{Duration, Instant};
 
 use ptxc_compiler::{Session, Settings};
 
+/// As in the program: what an update that is stopped leaves behind is released by it, too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const HEADER: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
 fn kernel(name: &str, predicates: usize, body: &str) -> String {
