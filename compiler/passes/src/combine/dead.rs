@@ -98,7 +98,14 @@ fn must_stay(inst: &MInst<VReg>) -> bool {
         || effects.branch
         || effects.exit
         || inst.call.is_some()
-        || inst.inst.defs().next().is_none()
+        || !any_def(inst, |_, _| true)
+}
+
+/// Whether one of the registers that it writes is such, with the number of neighbours.
+fn any_def(inst: &MInst<VReg>, mut holds: impl FnMut(VReg, u8) -> bool) -> bool {
+    let mut any = false;
+    inst.inst.for_each_def(|access| any = any || holds(access.reg, access.width));
+    any
 }
 
 fn remove(mir: &mut Mir<VReg>, is_live: impl Fn(VReg, u8) -> bool) -> bool {
@@ -111,7 +118,7 @@ fn remove(mir: &mut Mir<VReg>, is_live: impl Fn(VReg, u8) -> bool) -> bool {
         data.params.retain(|param| is_live(param.reg, param.width));
         data.insts.retain(|inst| {
             interrupt::poll();
-            must_stay(inst) || inst.inst.defs().any(|access| is_live(access.reg, access.width))
+            must_stay(inst) || any_def(inst, &is_live)
         });
         changed |= data.params.len() + data.insts.len() != before;
     }

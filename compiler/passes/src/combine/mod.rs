@@ -52,10 +52,18 @@ pub const RULES: &[(&str, Rule)] = &[
     ("dead-code", dead),
 ];
 
-/// Applies all [`RULES`] in order.
+/// Applies all [`RULES`] in order. Each finds all that there is for it, so that none is repeated before another has changed the
+/// function.
 pub fn combine(mir: &mut Mir<VReg>, arch: Arch) {
-    for (_, rule) in RULES {
+    let mut last_change = None;
+    for (place, (name, rule)) in RULES.iter().enumerate() {
+        let before = RULES[..place].iter().rposition(|(other, _)| other == name);
+        if before.is_some_and(|before| last_change.is_none_or(|change| change <= before)) {
+            continue;
+        }
         interrupt::poll();
-        rule(mir, arch);
+        if rule(mir, arch) {
+            last_change = Some(place);
+        }
     }
 }

@@ -79,6 +79,10 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
     if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
         return false;
     }
+    let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+    if !insts.any(|&inst| mask_of(func, &func.insts[inst]).is_some()) {
+        return false;
+    }
     let uniformity = Uniformity::compute_converged(func);
     let mut changed = false;
     let mut sites = Vec::new();
