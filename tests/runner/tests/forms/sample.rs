@@ -151,7 +151,7 @@ fn choices(row: &Row, samples: &mut Vec<Sample>) {
     for number in 0..count {
         let mut left = number;
         let mut chosen = Vec::new();
-        for group in &row.groups {
+        for group in row.groups {
             let digit = left % digits(group);
             left /= digits(group);
             chosen.push(if digits(group) == group.choices.len() {
@@ -200,7 +200,7 @@ fn sample(row: &Row, chosen: &[Option<usize>], with_second: bool) -> Option<Samp
         }
     };
     let mut operands = Vec::new();
-    for operand in &row.operands {
+    for operand in row.operands {
         match operand.presence {
             OperandPresence::Always => {}
             OperandPresence::With(group) if chosen[group].is_some() => {}
