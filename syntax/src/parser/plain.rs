@@ -382,32 +382,22 @@ fn skip_name(text: &[u8], start: usize) -> Option<usize> {
 
 /// The constant at `start`, as they mostly are written, and the place behind it.
 fn constant(text: &[u8], start: usize) -> Option<(Constant, usize)> {
-    if byte(text, start) == b'-' {
-        let (value, end) = decimal(text, start + 1)?;
-        return Some((Constant::Negative(value), end));
-    }
-    if byte(text, start) != b'0' {
-        let (value, end) = decimal(text, start)?;
-        return Some((Constant::Int(value), end));
-    }
     let digits = start + 2;
-    match byte(text, start + 1) {
-        b'x' | b'X' => {
+    match (byte(text, start), byte(text, start + 1)) {
+        (b'-', _) => decimal(text, start + 1).map(|(value, end)| (Constant::Negative(value), end)),
+        (b'0', b'x' | b'X') => {
             let (value, end) = hexadecimal(text, digits, 1..=16)?;
             Some((Constant::Int(IntLiteral { value, radix: Radix::Hexadecimal, unsigned: false }), end))
         }
-        b'f' | b'F' => {
+        (b'0', b'f' | b'F') => {
             let (bits, end) = hexadecimal(text, digits, 8..=8)?;
             Some((Constant::F32(bits as u32), end))
         }
-        b'd' | b'D' => {
+        (b'0', b'd' | b'D') => {
             let (bits, end) = hexadecimal(text, digits, 16..=16)?;
             Some((Constant::F64(bits), end))
         }
-        next if is_ident_byte(next) || next == b'.' => None,
-        _ => {
-            Some((Constant::Int(IntLiteral { value: 0, radix: Radix::Decimal, unsigned: false }), start + 1))
-        }
+        _ => decimal(text, start).map(|(value, end)| (Constant::Int(value), end)),
     }
 }
 
