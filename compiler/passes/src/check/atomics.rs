@@ -136,7 +136,7 @@ fn wrong_type<'a>(opcode: &Opcode, parts: impl Iterator<Item = &'a str> + Clone)
     });
     let groups = rows.flat_map(|row| row.groups).flat_map(|group| group.choices);
     let types: Vec<&str> =
-        groups.map(|choice| choice.text).filter(|text| Scalar::parse(text).is_some()).collect();
+        groups.filter(|choice| choice.scalar.is_some()).map(|choice| choice.text).collect();
     if types.is_empty() || types.contains(&ty) {
         return None;
     }

@@ -292,8 +292,7 @@ fn missing(opcode: &Opcode, best: &Fit, fits: &[Fit], out: &mut Vec<Diagnostic>)
     }
     let mut seen = rustc_hash::FxHashSet::default();
     choices.retain(|choice| seen.insert(*choice));
-    let is_type =
-        best.form.row.groups[group].choices.iter().all(|choice| Scalar::parse(choice.text).is_some());
+    let is_type = best.form.row.groups[group].choices.iter().all(|choice| choice.scalar.is_some());
     let last = opcode.part_id(opcode.part_count() - 1);
     let list: Vec<String> = choices.iter().map(|choice| format!("`.{choice}`")).collect();
     let message = match &list[..] {

@@ -85,9 +85,9 @@ impl Definitions {
             self.groups(token, &mut groups)?;
         }
         let Conditions { needs, until, splits } = conditions_of(conditions)?;
-        let operands = operands.split(',').map(str::trim).filter(|text| !text.is_empty());
-        let operands: Vec<Operand> =
-            operands.map(|text| self.operand(text, &groups)).collect::<Result<_, _>>()?;
+        let operands = (!operands.is_empty()).then(|| operands.split(','));
+        let operands = operands.into_iter().flatten().map(|text| self.operand(text.trim(), &groups));
+        let operands: Vec<Operand> = operands.collect::<Result<_, _>>()?;
         let modifiers = groups.iter().flat_map(|group| group.choices);
         let traces = modifiers.fold(0, |all, choice| all | trace(choice.text));
         let (groups, operands) = (groups.leak(), operands.leak());

@@ -1,3 +1,5 @@
+use ptxc_syntax::ast::Space;
+
 use super::*;
 
 fn read(text: &'static str) -> Result<Vec<Row>, String> {
@@ -8,6 +10,9 @@ fn read(text: &'static str) -> Result<Vec<Row>, String> {
 fn every_row_is_sound() {
     for row in TABLE.rows() {
         for operand in row.operands {
+            if let Kind::Address(AddressSpace::Fixed(space)) = operand.kind {
+                assert!(Space::ALL.iter().any(|known| known.spelling() == space), "{row}: no space .{space}");
+            }
             let Kind::Value(value) = &operand.kind else { continue };
             for ty in [Some(value.ty), value.second.map(|second| second.0)].into_iter().flatten() {
                 let (TypeOf::Group(group) | TypeOf::Wide(group)) = ty else { continue };
@@ -58,6 +63,7 @@ fn mistakes_name_their_line() {
         ("x | u32:r", "test.txt:1: no range r"),
         ("x .a@sm_x", "test.txt:1: sm_x is no version and no target"),
         ("x | [space]", "test.txt:1: no modifier is labelled space"),
+        ("x | u32, , u32", "test.txt:1: no modifier is labelled "),
     ] {
         assert_eq!(read(text).err().as_deref(), Some(wrong));
     }
