@@ -178,12 +178,16 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
     let mut changed = false;
     let mut renames = Vec::new();
     let mut order = Vec::with_capacity(func.layout.len());
+    // The list of a block that has been walked is room for the next one.
+    let mut room = Vec::new();
     for index in 0..func.layout.len() {
         let block = func.layout[index];
         order.push(block);
-        let insts = std::mem::take(&mut func.blocks[block].insts);
+        let mut insts = std::mem::take(&mut func.blocks[block].insts);
+        let mut out = std::mem::take(&mut room);
+        out.reserve(insts.len());
         let mut emitter = Emitter {
-            out: Vec::with_capacity(insts.len()),
+            out,
             block,
             loc: SourceLoc::NONE,
             constants: BTreeMap::new(),
@@ -191,7 +195,7 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
             order: &mut order,
             func,
         };
-        for inst in insts {
+        for inst in insts.drain(..) {
             interrupt::poll();
             emitter.loc = emitter.func.insts[inst].loc;
             if rule(&mut emitter, inst) {
@@ -202,6 +206,7 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
         }
         let (last, out) = (emitter.block, emitter.out);
         func.blocks[last].insts = out;
+        room = insts;
     }
     func.layout = order;
     apply(func, &renames);
