@@ -24,6 +24,10 @@ pub const NAME: &str = "params";
 
 /// Removes redundant block parameters; says whether there were any.
 pub fn params(func: &mut Function) -> bool {
+    let entry = func.entry();
+    if func.layout.iter().all(|&block| block == entry || func.blocks[block].params.is_empty()) {
+        return false;
+    }
     let cfg = Cfg::compute(func);
     interrupt::poll();
     let mut incoming: SecondaryMap<Block, Vec<(Block, usize)>> = SecondaryMap::new();
@@ -63,7 +67,6 @@ pub fn params(func: &mut Function) -> bool {
             passed_to[value].extend(users);
         }
     }
-    let entry = func.entry();
     for &block in cfg.rpo().iter().filter(|&&block| block != entry) {
         interrupt::poll();
         let mut seen: FxHashMap<Vec<Value>, Value> = FxHashMap::default();
