@@ -79,8 +79,7 @@ fn narrow_values(func: &Function) -> Vec<bool> {
     let mut narrow = vec![false; func.num_values()];
     let mut any = false;
     for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
             if is_low_by_low(func, inst) {
                 narrow[func.result(inst).as_u32() as usize] = true;
                 any = true;
@@ -97,8 +96,7 @@ fn narrow_values(func: &Function) -> Vec<bool> {
         }
     };
     for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
             if !(matches!(data.op, Op::Trunc) || is_low_by_low(func, inst)) {
                 data.args.iter().for_each(|&arg| widen(&mut wide, arg));

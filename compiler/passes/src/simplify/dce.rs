@@ -30,8 +30,7 @@ pub fn dce(func: &mut Function) -> bool {
 
     let mut marks = Marks::new(func);
     for &block in cfg.rpo() {
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
             let op = &func.insts[inst].op;
             if op.is_terminator() || op.effects().side_effect {
                 marks.instruction(func, inst);

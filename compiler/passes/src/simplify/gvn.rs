@@ -40,10 +40,14 @@ pub fn gvn(func: &mut Function) -> bool {
     let mut table = Table::new(cfg.rpo().iter().map(|&block| func.blocks[block].insts.len()).sum());
     let mut renamed: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let mut changed = false;
+    let mut walked = 0u32;
     for block in dominators.preorder() {
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|&inst| {
-            interrupt::poll();
+            walked += 1;
+            if walked.is_multiple_of(64) {
+                interrupt::poll();
+            }
             if changed {
                 for arg in &mut func.insts[inst].args {
                     *arg = renamed[*arg].expand().unwrap_or(*arg);
@@ -104,8 +108,8 @@ impl Key<'_> {
     fn hash(&self) -> u32 {
         let mut hasher = FxHasher::default();
         self.op.hash(&mut hasher);
-        let [a, b] = self.first.map(|value| u64::from(value.as_u32()));
-        hasher.write_u64(a << 32 | b);
+        let [a, b] = self.first;
+        hasher.write_u64(u64::from(a.as_u32()) << 32 | u64::from(b.as_u32()));
         self.args.iter().for_each(|arg| hasher.write_u32(arg.as_u32()));
         // Types hardly ever make a difference.
         hasher.finish() as u32

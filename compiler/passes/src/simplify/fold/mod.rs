@@ -76,10 +76,10 @@ pub fn fold(func: &mut Function, target: Target) -> bool {
     for &block in cfg.rpo() {
         let mut insts = std::mem::take(&mut folder.func.blocks[block].insts);
         folder.out.reserve(insts.len());
-        for inst in insts.drain(..) {
-            interrupt::poll();
-            folder.visit(inst);
+        for part in interrupt::parts(&insts) {
+            part.iter().for_each(|&inst| folder.visit(inst));
         }
+        insts.clear();
         // The list that was walked is room for the next block's.
         folder.func.blocks[block].insts = std::mem::replace(&mut folder.out, insts);
     }
@@ -95,8 +95,7 @@ pub(super) fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     let mut uses = SecondaryMap::new();
     uses.resize(func.num_values());
     for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
             for &arg in &data.args {
                 uses[arg] += 1;
