@@ -26,6 +26,8 @@ mod integer;
 mod known_bits;
 mod logic;
 
+use std::mem::discriminant;
+
 use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{BlockCall, Cfg, Function, Inst, InstData, Op, SourceLoc, Type, Value, ValueDef};
@@ -294,8 +296,10 @@ impl Folder<'_> {
 
     /// The arguments of a value that this operation defines.
     fn args_of<const N: usize>(&self, value: Value, op: Op) -> Option<[Value; N]> {
-        let (found, _, args) = self.def(value)?;
-        if found == op { args.try_into().ok() } else { None }
+        let data = self.func.def_inst(value)?;
+        // Most are of other kinds, which is seen at once.
+        let is_same = discriminant(&data.op) == discriminant(&op) && data.op == op;
+        if is_same { data.args[..].try_into().ok() } else { None }
     }
 
     /// Whether only the instruction at hand uses the value, so that it vanishes if that one does without.
