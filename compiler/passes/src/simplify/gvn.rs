@@ -49,8 +49,11 @@ pub fn gvn(func: &mut Function) -> bool {
                 interrupt::poll();
             }
             if changed {
-                for arg in &mut func.insts[inst].args {
-                    *arg = renamed[*arg].expand().unwrap_or(*arg);
+                let data = &mut func.insts[inst];
+                let rename = |arg: &mut Value| *arg = renamed[*arg].expand().unwrap_or(*arg);
+                data.args.iter_mut().for_each(rename);
+                for target in &mut data.targets {
+                    target.args.iter_mut().for_each(rename);
                 }
             }
             let data = &func.insts[inst];
@@ -74,7 +77,8 @@ pub fn gvn(func: &mut Function) -> bool {
         });
         func.blocks[block].insts = insts;
     }
-    if changed {
+    // Definitions come before uses, but where nothing comes.
+    if changed && cfg.rpo().len() < func.layout.len() {
         func.rewrite_uses(|value| renamed[value].expand().unwrap_or(value));
     }
     changed

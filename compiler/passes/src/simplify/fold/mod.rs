@@ -86,7 +86,8 @@ pub fn fold(func: &mut Function, target: Target) -> bool {
         folder.func.blocks[block].insts = std::mem::replace(&mut folder.out, insts);
     }
     let Folder { renamed, changed, .. } = folder;
-    if changed {
+    // Definitions come before uses, but where nothing comes.
+    if changed && cfg.rpo().len() < func.layout.len() {
         func.rewrite_uses(|value| renamed[value].unwrap_or(value));
     }
     changed
