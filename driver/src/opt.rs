@@ -133,7 +133,7 @@ const OTHERS: &[&str] = &["verify", "verify-legal", "verify-converged", "control
 fn names() -> Vec<&'static str> {
     let pipeline = PASSES.iter().filter(|&&name| name != "hazard-check");
     let rules = simplify::PASSES.iter().map(|(name, _)| *name);
-    let legal = legalize::RULES.iter().map(|(name, _)| *name);
+    let legal = legalize::RULES.iter().map(|(name, ..)| *name);
     let machine = combine::RULES.iter().map(|(name, _)| *name);
     OTHERS.iter().chain(pipeline).copied().chain(rules).chain(legal).chain(machine).collect()
 }
@@ -242,7 +242,7 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
         _ => {
             if let Some((_, rule)) = simplify::PASSES.iter().find(|(name, _)| *name == pass) {
                 rule(func);
-            } else if let Some((_, rule)) = legalize::RULES.iter().find(|(name, _)| *name == pass) {
+            } else if let Some((_, rule, _)) = legalize::RULES.iter().find(|(name, ..)| *name == pass) {
                 rule(func, arch);
             } else {
                 return Err("the pass does not work on SSA".into());

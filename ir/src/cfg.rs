@@ -12,11 +12,11 @@
 //! Adjacency is stored as two flat arrays. Depth-first search with a stack of its own, one pass over the
 //! edges: linear in blocks and edges.
 
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use petgraph::graph::DiGraph;
 
 use crate::entities::Block;
-use crate::function::Function;
+use crate::function::{BlockCall, Function};
 
 /// Lists of nodes, one a node, in one array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +41,30 @@ impl Adjacency {
             let place = &mut next[node as usize];
             items[*place as usize] = item;
             *place += 1;
+        }
+        Adjacency { starts, items }
+    }
+
+    /// The lists of the nodes that have a node in theirs, in the order of these.
+    fn reversed(&self) -> Adjacency {
+        let n = self.starts.len() - 1;
+        let mut starts = vec![0; n + 1];
+        for &item in &self.items {
+            starts[item as usize] += 1;
+        }
+        // First the ends of the lists; each node put in from behind moves its own down, to the start in the end.
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        let mut items = vec![0; self.items.len()];
+        for node in (0..n as u32).rev() {
+            for &item in self.of(node).iter().rev() {
+                let place = &mut starts[item as usize];
+                *place -= 1;
+                items[*place as usize] = node;
+            }
         }
         Adjacency { starts, items }
     }
@@ -73,44 +97,44 @@ impl Cfg {
 
     /// The graph of a function without the edges for which `skip` holds, from the first block to the second.
     pub fn without(func: &Function, skip: impl Fn(Block, Block) -> bool) -> Cfg {
-        let mut postorder = Vec::with_capacity(func.layout.len());
-        let mut seen = vec![false; func.blocks.len()];
-        let mut stack = Vec::new();
+        let mut index = SecondaryMap::with_default(UNREACHABLE);
+        index.resize(func.blocks.len());
+        let mut rpo = Vec::with_capacity(func.layout.len());
+        // A block with the edges that are left of it. What has been met is marked by any other index.
+        let mut stack: Vec<(Block, &[BlockCall])> = Vec::new();
         if let Some(&entry) = func.layout.first() {
-            seen[entry.index()] = true;
-            stack.push((entry, func.edges(entry).len()));
+            index[entry] = 0;
+            stack.push((entry, func.edges(entry)));
         }
         // Successors are entered last first, so that the first one comes first in reverse postorder
         // where the graph leaves a choice.
         while let Some((block, left)) = stack.last_mut() {
-            let Some(next) = left.checked_sub(1) else {
-                postorder.push(*block);
+            let Some((edge, others)) = left.split_last() else {
+                rpo.push(*block);
                 stack.pop();
                 continue;
             };
-            *left = next;
-            let target = func.edges(*block)[next].block;
-            if skip(*block, target) {
-                continue;
-            }
-            if !std::mem::replace(&mut seen[target.index()], true) {
-                stack.push((target, func.edges(target).len()));
+            *left = others;
+            let target = edge.block;
+            if index[target] == UNREACHABLE && !skip(*block, target) {
+                index[target] = 0;
+                stack.push((target, func.edges(target)));
             }
         }
-        postorder.reverse();
-        let rpo = postorder;
-        let mut index = SecondaryMap::with_default(UNREACHABLE);
+        rpo.reverse();
         for (i, &block) in rpo.iter().enumerate() {
             index[block] = i as u32;
         }
-        let mut forward = Vec::with_capacity(2 * rpo.len());
-        for (place, &block) in (0..).zip(&rpo) {
-            let successors = func.successors(block).filter(|&target| !skip(block, target));
-            forward.extend(successors.map(|target| (place, index[target])));
+        let mut starts = Vec::with_capacity(rpo.len() + 1);
+        let mut items = Vec::with_capacity(2 * rpo.len());
+        starts.push(0);
+        for &block in &rpo {
+            let edges = func.edges(block).iter().filter(|edge| !skip(block, edge.block));
+            items.extend(edges.map(|edge| index[edge.block]));
+            starts.push(items.len() as u32);
         }
-        let backward: Vec<_> = forward.iter().map(|&(from, to)| (to, from)).collect();
-        let succs = Adjacency::new(rpo.len(), &forward);
-        let preds = Adjacency::new(rpo.len(), &backward);
+        let succs = Adjacency { starts, items };
+        let preds = succs.reversed();
         let name = |list: &Adjacency| list.items.iter().map(|&i| rpo[i as usize]).collect();
         Cfg { pred_blocks: name(&preds), succ_blocks: name(&succs), preds, succs, rpo, index }
     }
@@ -165,6 +189,11 @@ impl Cfg {
         &self.succs
     }
 
+    /// The places of the blocks in reverse postorder; `u32::MAX` for those out of reach.
+    pub(crate) fn places(&self) -> &SecondaryMap<Block, u32> {
+        &self.index
+    }
+
     /// Predecessors by place in reverse postorder.
     pub(crate) fn pred_lists(&self) -> &Adjacency {
         &self.preds
@@ -173,6 +202,8 @@ impl Cfg {
 
 #[cfg(test)]
 mod tests {
+    use cranelift_entity::EntityRef;
+
     use super::*;
     use crate::text::parse_function;
 

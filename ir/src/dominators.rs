@@ -31,15 +31,10 @@ const UNREACHABLE: u32 = u32::MAX;
 impl Dominators {
     /// The dominators of a function with this graph.
     pub fn compute(cfg: &Cfg) -> Dominators {
-        let n = cfg.rpo().len();
-        let mut index = SecondaryMap::with_default(UNREACHABLE);
-        for (i, &block) in cfg.rpo().iter().enumerate() {
-            index[block] = i as u32;
-        }
         Dominators {
-            tree: Tree::dominators(n, 0, cfg.succ_lists(), cfg.pred_lists()),
+            tree: Tree::dominators(cfg.rpo().len(), 0, cfg.succ_lists(), cfg.pred_lists()),
             rpo: cfg.rpo().to_vec(),
-            index,
+            index: cfg.places().clone(),
         }
     }
 

@@ -322,6 +322,14 @@ impl Function {
 
     /// Makes an instruction and its results without putting it into a block.
     pub fn make_inst(&mut self, data: InstData) -> Inst {
+        let results = data.op.results(data.ty);
+        // Most have one result; only others need a list of types.
+        if let Results::One(ty) = results {
+            let inst = self.insts.push(data);
+            let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, 0) });
+            self.results[inst] = SmallVec::from_buf([value]);
+            return inst;
+        }
         let types = self.result_types(&data.op, data.ty);
         let inst = self.insts.push(data);
         for (n, ty) in types.into_iter().enumerate() {
@@ -427,7 +435,7 @@ impl Function {
     /// The terminator of a block, if it has one.
     pub fn terminator(&self, block: Block) -> Option<Inst> {
         let last = *self.blocks[block].insts.last()?;
-        self.insts[last].op.effects().terminator.then_some(last)
+        self.insts[last].op.is_terminator().then_some(last)
     }
 
     /// The edges out of a block, in the order of its terminator.

@@ -874,6 +874,15 @@ impl Op {
         )
     }
 
+    /// Whether the operation ends a block: [`Effects::terminator`] without the rest.
+    #[inline]
+    pub const fn is_terminator(&self) -> bool {
+        matches!(
+            self,
+            Op::Jump | Op::Branch(_) | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit | Op::Trap
+        )
+    }
+
     /// What the operation does besides computing.
     pub fn effects(&self) -> Effects {
         let none = Effects::default();

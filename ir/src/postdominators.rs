@@ -38,11 +38,9 @@ impl PostDominators {
     pub fn compute(cfg: &Cfg) -> PostDominators {
         let n = cfg.rpo().len();
         let exit = n as u32;
-        let mut index = SecondaryMap::with_default(UNREACHABLE);
-        let mut backward = Vec::new();
-        for (i, &block) in cfg.rpo().iter().enumerate() {
-            index[block] = i as u32;
-            backward.extend(cfg.succ_lists().of(i as u32).iter().map(|&succ| (succ, i as u32)));
+        let mut backward = Vec::with_capacity(2 * n + 1);
+        for node in 0..n as u32 {
+            backward.extend(cfg.succ_lists().of(node).iter().map(|&succ| (succ, node)));
         }
         let mut reached = vec![false; n];
         let ends = (0..n as u32).filter(|&node| cfg.succ_lists().of(node).is_empty());
@@ -66,7 +64,7 @@ impl PostDominators {
             &Adjacency::new(n + 1, &backward),
             &Adjacency::new(n + 1, &forward),
         );
-        PostDominators { tree, rpo: cfg.rpo().to_vec(), index }
+        PostDominators { tree, rpo: cfg.rpo().to_vec(), index: cfg.places().clone() }
     }
 
     fn node(&self, block: Block) -> Option<u32> {

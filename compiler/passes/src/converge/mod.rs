@@ -38,6 +38,7 @@ use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type
 
 use crate::abi;
 use crate::interrupt;
+use crate::uniformity::is_exit;
 use preheader::insert_preheaders;
 use region::{Region, find_regions};
 
@@ -59,6 +60,9 @@ impl std::fmt::Display for Entangled {
 /// # Errors
 /// If it takes too long to find them; the function is then not to be used.
 pub fn converge(func: &mut Function) -> Result<bool, Entangled> {
+    if !may_diverge(func) {
+        return Ok(false);
+    }
     let flow = insert_preheaders(func);
     let barriers = abi::convergence_barriers(func);
     let mut regions = find_regions(func, &flow);
@@ -88,6 +92,12 @@ pub fn converge(func: &mut Function) -> Result<bool, Entangled> {
         func.layout.push(block);
     }
     Ok(!regions.is_empty())
+}
+
+/// Whether a block has two ways to go on. Where threads only end, nobody is waited for.
+fn may_diverge(func: &Function) -> bool {
+    let goes_on = |edge: &&BlockCall| !is_exit(func, edge.block);
+    func.layout.iter().any(|&block| func.edges(block).iter().filter(goes_on).count() > 1)
 }
 
 /// Makes the block with the `bsync` of a region and leads the region's edges to the join through it.

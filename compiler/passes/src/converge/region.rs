@@ -73,10 +73,12 @@ impl Flow {
     pub(super) fn analyse(func: &Function) -> Flow {
         let cfg = Cfg::compute(func);
         interrupt::poll();
+        let dominators = Dominators::compute(&cfg);
+        let postdominators = PostDominators::compute(&live_graph(func));
         Flow {
-            uniformity: Uniformity::compute(func),
-            dominators: Dominators::compute(&cfg),
-            postdominators: PostDominators::compute(&live_graph(func)),
+            uniformity: Uniformity::compute_in(func, &cfg, &dominators, &postdominators),
+            dominators,
+            postdominators,
             last_cycle: RefCell::new(None),
             work: Cell::new(0),
             cfg,

@@ -29,16 +29,17 @@ pub fn demanded_words(func: &mut Function, _arch: Arch) -> bool {
     }
     let is_narrow = |value: Value| narrow.get(value.as_u32() as usize).copied().unwrap_or(false);
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
-        if data.op == Op::Trunc && data.ty == Type::B32 && is_narrow(data.args[0]) {
-            let result = emitter.func.result(inst);
-            emitter.rename(result, data.args[0]);
+        let data = &emitter.func.insts[inst];
+        if matches!(data.op, Op::Trunc) && data.ty == Type::B32 && is_narrow(data.args[0]) {
+            let (result, whole) = (emitter.func.result(inst), data.args[0]);
+            emitter.rename(result, whole);
             return true;
         }
         let results = emitter.func.results(inst);
         if results.len() != 1 || !is_narrow(results[0]) {
             return false;
         }
+        let data = data.clone();
         let args: Vec<Value> = data
             .args
             .iter()
@@ -73,28 +74,41 @@ fn is_low_by_low(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// The results of which only the low word is wanted, by the numbers of the values.
+/// The results of which only the low word is wanted, by the numbers of the values; nothing if there are none.
 fn narrow_values(func: &Function) -> Vec<bool> {
     let mut narrow = vec![false; func.num_values()];
-    let insts = || func.layout.iter().flat_map(|&block| &func.blocks[block].insts).copied();
-    for inst in insts().filter(|&inst| is_low_by_low(func, inst)) {
-        interrupt::poll();
-        narrow[func.result(inst).as_u32() as usize] = true;
+    let mut any = false;
+    for &block in &func.layout {
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
+            if is_low_by_low(func, inst) {
+                narrow[func.result(inst).as_u32() as usize] = true;
+                any = true;
+            }
+        }
+    }
+    if !any {
+        return Vec::new();
     }
     let mut wide: Vec<Value> = Vec::new();
-    for inst in insts() {
-        interrupt::poll();
-        let data = &func.insts[inst];
-        let narrows = is_low_by_low(func, inst) || data.op == Op::Trunc;
-        let args = data.args.iter().filter(|_| !narrows);
-        let handed = data.targets.iter().flat_map(|edge| &edge.args);
-        wide.extend(args.chain(handed));
+    let mut widen = |wide: &mut Vec<Value>, value: Value| {
+        if std::mem::replace(&mut narrow[value.as_u32() as usize], false) {
+            wide.push(value);
+        }
+    };
+    for &block in &func.layout {
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
+            let data = &func.insts[inst];
+            if !(matches!(data.op, Op::Trunc) || is_low_by_low(func, inst)) {
+                data.args.iter().for_each(|&arg| widen(&mut wide, arg));
+            }
+            for edge in &data.targets {
+                edge.args.iter().for_each(|&arg| widen(&mut wide, arg));
+            }
+        }
     }
     while let Some(value) = wide.pop() {
-        if std::mem::replace(&mut narrow[value.as_u32() as usize], false)
-            && let ValueDef::Result(inst, _) = func.def(value)
-        {
-            wide.extend(&func.insts[inst].args);
+        if let ValueDef::Result(inst, _) = func.def(value) {
+            func.insts[inst].args.iter().for_each(|&arg| widen(&mut wide, arg));
         }
     }
     narrow

@@ -178,12 +178,16 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
     let mut changed = false;
     let mut renames = Vec::new();
     let mut order = Vec::with_capacity(func.layout.len());
+    // The list of a block that has been walked is room for the next one.
+    let mut room = Vec::new();
     for index in 0..func.layout.len() {
         let block = func.layout[index];
         order.push(block);
-        let insts = std::mem::take(&mut func.blocks[block].insts);
+        let mut insts = std::mem::take(&mut func.blocks[block].insts);
+        let mut out = std::mem::take(&mut room);
+        out.reserve(insts.len());
         let mut emitter = Emitter {
-            out: Vec::with_capacity(insts.len()),
+            out,
             block,
             loc: SourceLoc::NONE,
             constants: BTreeMap::new(),
@@ -191,8 +195,7 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
             order: &mut order,
             func,
         };
-        for inst in insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&insts).flatten() {
             emitter.loc = emitter.func.insts[inst].loc;
             if rule(&mut emitter, inst) {
                 changed = true;
@@ -200,8 +203,10 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
                 emitter.keep(inst);
             }
         }
+        insts.clear();
         let (last, out) = (emitter.block, emitter.out);
         func.blocks[last].insts = out;
+        room = insts;
     }
     func.layout = order;
     apply(func, &renames);
@@ -236,12 +241,15 @@ fn apply(func: &mut Function, renames: &[(Value, Value)]) {
 pub(super) fn use_counts(func: &Function) -> Vec<u32> {
     let mut counts = vec![0; func.num_values()];
     for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
-            let edges = data.targets.iter().flat_map(|edge| &edge.args);
-            for &arg in data.args.iter().chain(edges) {
+            for &arg in &data.args {
                 counts[arg.as_u32() as usize] += 1;
+            }
+            for edge in &data.targets {
+                for &arg in &edge.args {
+                    counts[arg.as_u32() as usize] += 1;
+                }
             }
         }
     }

@@ -18,6 +18,11 @@ use super::emitter::{rewrite, use_counts};
 
 /// Fuses `contract` multiplications with `contract` additions and subtractions.
 pub fn fuse_multiply_add(func: &mut Function, _arch: Arch) -> bool {
+    let is_sum = |op: &Op| matches!(op, Op::Fadd(mode) | Op::Fsub(mode) if mode.contract);
+    let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+    if !insts.any(|&inst| is_sum(&func.insts[inst].op)) {
+        return false;
+    }
     let uses = use_counts(func);
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];

@@ -42,6 +42,7 @@ mod generic_atomics;
 mod global_addresses;
 mod half_arithmetic;
 mod integer_division;
+mod kinds;
 mod lane_turns;
 mod mbarrier_atomics;
 mod mbarrier_states;
@@ -80,6 +81,7 @@ pub use generic_atomics::generic_atomics;
 pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
 pub use integer_division::integer_division;
+pub use kinds::Kinds;
 pub use lane_turns::{is_known, lane_turns};
 pub use mbarrier_atomics::mbarrier_atomics;
 pub use mbarrier_states::mbarrier_states;
@@ -99,53 +101,69 @@ pub use window_addresses::window_addresses;
 /// A rule: rewrites what it knows, and tells whether there was anything.
 pub type Rule = fn(&mut Function, Arch) -> bool;
 
-/// The rules in the order in which [`legalize`] applies them. [`fuse_multiply_add`] is not among them: it
+/// The rules in the order in which [`legalize`] applies them, each with what it starts from: a function that lacks a kind of
+/// one of these sets has nothing for it. [`fuse_multiply_add`] is not among them: it
 /// changes results within what PTX permits, so that it is a pass of its own with a switch.
 ///
 /// [`aggregate_atomics`] is another one, since who wants it knows that threads meet.
 ///
 /// The order matters where one rule feeds the next: conversions to global addresses hide additions from
 /// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.
-pub const RULES: &[(&str, Rule)] = &[
-    ("bar-to-barrier", bar_to_barrier),
-    ("named-barrier-packing", named_barrier_packing),
-    ("switches", switches),
-    ("cluster-registers", cluster_registers),
-    ("cluster-barriers", cluster_barriers),
-    ("cluster-addresses", cluster_addresses),
-    ("memory-orders", memory_orders),
-    ("generic-atomics", generic_atomics),
-    ("mbarrier-atomics", mbarrier_atomics),
-    ("mbarrier-states", mbarrier_states),
-    ("copied-bytes", copied_bytes),
-    ("lane-turns", lane_turns),
-    ("packed-atomics", packed_atomics),
-    ("split-vector-atomics", split_vector_atomics),
-    ("atomic-loops", atomic_loops),
-    ("half-arithmetic", half_arithmetic),
-    ("narrow-vectors", narrow_vectors),
-    ("global-addresses", global_addresses),
-    ("window-addresses", window_addresses),
-    ("f32-approximations", f32_approximations),
-    ("f32-divide", f32_divide),
-    ("f32-square-root", f32_square_root),
-    ("f64-divide", f64_divide),
-    ("f64-square-root", f64_square_root),
-    ("f64-reciprocal-root", f64_reciprocal_root),
-    ("wide-division", wide_division),
-    ("integer-division", integer_division),
-    ("demanded-words", demanded_words),
-    ("narrow-integers", narrow_integers),
-    ("address-offsets", address_offsets),
-    ("funnel-shifts", funnel_shifts),
-    ("paired-products", paired_products),
-    ("wide-multiply-add", wide_multiply_add),
-    ("wide-integers", wide_integers),
+pub const RULES: &[(&str, Rule, &[Kinds])] = &[
+    ("bar-to-barrier", bar_to_barrier, &[Kinds::BAR]),
+    ("named-barrier-packing", named_barrier_packing, &[Kinds::BARRIER]),
+    ("switches", switches, &[Kinds::SWITCH]),
+    ("cluster-registers", cluster_registers, &[Kinds::CLUSTER_INDEX]),
+    ("cluster-barriers", cluster_barriers, &[Kinds::CLUSTER_BARRIER]),
+    ("cluster-addresses", cluster_addresses, &[Kinds::CLUSTER_ACCESS]),
+    ("memory-orders", memory_orders, &[Kinds::ORDERED]),
+    ("generic-atomics", generic_atomics, &[Kinds::ATOMIC]),
+    ("mbarrier-atomics", mbarrier_atomics, &[Kinds::MBARRIER_OR_ADDRESS]),
+    ("mbarrier-states", mbarrier_states, &[Kinds::MBARRIER]),
+    ("copied-bytes", copied_bytes, &[Kinds::ASYNC_COPY]),
+    ("lane-turns", lane_turns, &[Kinds::ONCE_A_WARP]),
+    ("packed-atomics", packed_atomics, &[Kinds::ATOMIC]),
+    ("split-vector-atomics", split_vector_atomics, &[Kinds::ATOMIC]),
+    ("atomic-loops", atomic_loops, &[Kinds::ATOMIC]),
+    ("half-arithmetic", half_arithmetic, &[Kinds::HALVES]),
+    ("narrow-vectors", narrow_vectors, &[Kinds::VECTOR_ACCESS]),
+    ("global-addresses", global_addresses, &[Kinds::GENERIC_ADDRESS]),
+    ("window-addresses", window_addresses, &[Kinds::WINDOW]),
+    ("f32-approximations", f32_approximations, &[Kinds::APPROXIMATION]),
+    ("f32-divide", f32_divide, &[Kinds::FLOAT_DIVISION]),
+    ("f32-square-root", f32_square_root, &[Kinds::SQUARE_ROOT]),
+    ("f64-divide", f64_divide, &[Kinds::FLOAT_DIVISION]),
+    ("f64-square-root", f64_square_root, &[Kinds::SQUARE_ROOT]),
+    ("f64-reciprocal-root", f64_reciprocal_root, &[Kinds::APPROXIMATION]),
+    ("wide-division", wide_division, &[Kinds::DIVISION]),
+    ("integer-division", integer_division, &[Kinds::DIVISION]),
+    ("demanded-words", demanded_words, &[Kinds::LOW_BY_LOW]),
+    ("narrow-integers", narrow_integers, &[Kinds::NARROW]),
+    ("address-offsets", address_offsets, &[Kinds::SUM]),
+    ("funnel-shifts", funnel_shifts, &[Kinds::LEFT_SHIFT, Kinds::RIGHT_SHIFT]),
+    ("paired-products", paired_products, &[Kinds::PRODUCT, Kinds::HIGH_PRODUCT]),
+    ("wide-multiply-add", wide_multiply_add, &[Kinds::WIDE, Kinds::FACTOR]),
+    ("wide-integers", wide_integers, &[Kinds::WIDE]),
 ];
+
+/// Whether a rule leaves a function as it is; where that is too large to be copied for it, that is taken for granted.
+fn finds_nothing(func: &Function, arch: Arch, rule: Rule) -> bool {
+    const MOST_INSTS: usize = 10_000;
+    let mut copy = if func.insts.len() <= MOST_INSTS { func.clone() } else { return true };
+    !rule(&mut copy, arch) && copy == *func
+}
 
 /// Applies all [`RULES`] in order.
 pub fn legalize(func: &mut Function, arch: Arch) {
-    for (_, rule) in RULES {
-        rule(func, arch);
+    let mut kinds = Kinds::in_function(func);
+    for (name, rule, wanted) in RULES {
+        if !kinds.has_each(wanted) {
+            debug_assert!(finds_nothing(func, arch, *rule), "{name} starts from what the table does not say");
+            continue;
+        }
+        let insts_before = func.insts.len();
+        if rule(func, arch) || func.insts.len() != insts_before {
+            kinds = Kinds::in_function(func);
+        }
     }
 }

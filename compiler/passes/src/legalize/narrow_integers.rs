@@ -54,7 +54,13 @@ pub fn narrow_integers(func: &mut Function, _arch: Arch) -> bool {
 }
 
 fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool {
-    let data = emitter.func.insts[inst].clone();
+    let data = &emitter.func.insts[inst];
+    let converts =
+        matches!(data.op, Op::Unpack | Op::Zext | Op::Sext | Op::SintToFloat(_) | Op::UintToFloat(_));
+    if data.ty != Type::B16 && !converts {
+        return false;
+    }
+    let data = data.clone();
     match data.op {
         Op::Trunc if data.ty == Type::B16 && emitter.func.ty(data.args[0]) == Type::B32 => {
             remember(twins, emitter.func.result(inst), Twin::below(32, data.args[0]));

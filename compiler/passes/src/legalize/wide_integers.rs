@@ -59,7 +59,12 @@ pub fn wide_integers(func: &mut Function, _arch: Arch) -> bool {
 }
 
 fn split(emitter: &mut Emitter, halves: &mut Halves, inst: Inst) -> bool {
-    let data = emitter.func.insts[inst].clone();
+    let data = &emitter.func.insts[inst];
+    if data.ty != Type::B64 && !matches!(data.op, Op::Trunc) || matches!(data.op, Op::Load(_) | Op::Store(_))
+    {
+        return false;
+    }
+    let data = data.clone();
     let wide_argument = data.args.first().is_some_and(|&arg| emitter.func.ty(arg) == Type::B64);
     match data.op {
         Op::Pack if data.ty == Type::B64 => {

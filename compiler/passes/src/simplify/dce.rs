@@ -14,8 +14,8 @@
 //! marked. Linear.
 
 use crate::interrupt;
-use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Cfg, Function, Inst, Value, ValueDef};
+use cranelift_entity::EntityRef;
+use ptxc_ir::{Block, Cfg, Function, Inst, Value, ValueDef};
 
 /// Name of the pass.
 pub const NAME: &str = "dce";
@@ -28,12 +28,11 @@ pub fn dce(func: &mut Function) -> bool {
     func.layout.retain(|&block| cfg.is_reachable(block));
     let mut changed = func.layout.len() != blocks_before;
 
-    let mut marks = Marks::default();
+    let mut marks = Marks::new(func);
     for &block in cfg.rpo() {
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
-            let effects = func.insts[inst].op.effects();
-            if effects.side_effect || effects.terminator {
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
+            let op = &func.insts[inst].op;
+            if op.is_terminator() || op.effects().side_effect {
                 marks.instruction(func, inst);
             }
         }
@@ -55,46 +54,55 @@ pub fn dce(func: &mut Function) -> bool {
     for &block in cfg.rpo() {
         let data = &mut func.blocks[block];
         let insts_before = data.insts.len();
-        data.insts.retain(|&inst| marks.insts[inst]);
+        data.insts.retain(|inst| marks.insts[inst.index()]);
         changed |= data.insts.len() != insts_before;
-        if let Some(terminator) = func.terminator(block) {
-            let mut targets = std::mem::take(&mut func.insts[terminator].targets);
-            for target in &mut targets {
-                let params = func.blocks[target.block].params.iter();
-                let mut needed = params.map(|&param| marks.values[param]);
-                target.args.retain(|_| needed.next().unwrap_or(true));
-            }
-            func.insts[terminator].targets = targets;
-        }
     }
     // The parameters of the entry are the function's own.
     let entry = func.entry();
-    for &block in cfg.rpo().iter().filter(|&&block| block != entry) {
-        let needed: Vec<bool> = func.blocks[block].params.iter().map(|&param| marks.values[param]).collect();
-        if needed.contains(&false) {
-            func.retain_block_params(block, |index| needed[index]);
-            changed = true;
+    let is_unneeded = |param: &Value| !marks.values[param.index()];
+    let has_unneeded = |&&block: &&Block| block != entry && func.blocks[block].params.iter().any(is_unneeded);
+    let shrinking: Vec<Block> = cfg.rpo().iter().filter(has_unneeded).copied().collect();
+    for &block in &shrinking {
+        let needed: Vec<bool> =
+            func.blocks[block].params.iter().map(|param| marks.values[param.index()]).collect();
+        // A block that goes here by several edges is listed as often, one time behind the other.
+        for same in cfg.preds(block).chunk_by(|a, b| a == b) {
+            let Some(terminator) = func.terminator(same[0]) else { continue };
+            for target in func.insts[terminator].targets.iter_mut().filter(|edge| edge.block == block) {
+                let mut needed = needed.iter();
+                target.args.retain(|_| *needed.next().unwrap_or(&true));
+            }
         }
+        func.retain_block_params(block, |index| needed[index]);
+        changed = true;
     }
     changed
 }
 
-#[derive(Default)]
+/// What is needed, by number.
 struct Marks {
-    insts: SecondaryMap<Inst, bool>,
-    values: SecondaryMap<Value, bool>,
+    insts: Vec<bool>,
+    values: Vec<bool>,
     work: Vec<Value>,
 }
 
 impl Marks {
+    fn new(func: &Function) -> Marks {
+        Marks {
+            insts: vec![false; func.insts.len()],
+            values: vec![false; func.num_values()],
+            work: Vec::new(),
+        }
+    }
+
     fn value(&mut self, value: Value) {
-        if !std::mem::replace(&mut self.values[value], true) {
+        if !std::mem::replace(&mut self.values[value.index()], true) {
             self.work.push(value);
         }
     }
 
     fn instruction(&mut self, func: &Function, inst: Inst) {
-        if !std::mem::replace(&mut self.insts[inst], true) {
+        if !std::mem::replace(&mut self.insts[inst.index()], true) {
             for &arg in &func.insts[inst].args {
                 self.value(arg);
             }

@@ -18,7 +18,7 @@ pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
     if ty.bits() > 64 || args.iter().any(|(ty, _)| ty.bits() > 64) {
         return None;
     }
-    let bits: Vec<u64> = args.iter().map(|&(_, bits)| bits).collect();
+    let bits: SmallVec<[u64; 4]> = args.iter().map(|&(_, bits)| bits).collect();
     logic(op, ty, &bits)
         .or_else(|| integer(op, ty, &bits))
         .or_else(|| conversion(op, ty, args))

@@ -19,77 +19,142 @@
 //! dominate the present one never will again, and is dropped when it is met (dominator-based value
 //! numbering, Briggs, Cooper and Simpson, "Value Numbering", 1997). Linear but for the tree.
 
-use crate::interrupt;
-use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, CacheOp, Cfg, Dominators, Function, Inst, Op, Order, Type, Value};
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use cranelift_entity::packed_option::PackedOption;
+use ptxc_ir::{Block, CacheOp, Cfg, Dominators, Function, Inst, InstData, Op, Order, Type, Value};
+use rustc_hash::FxHasher;
 
 use super::fold::is_commutative;
+use crate::interrupt;
 
 /// Name of the pass.
 pub const NAME: &str = "gvn";
-
-/// What two instructions that are equal have in common.
-type Key = (Op, Type, SmallVec<[Value; 4]>);
 
 /// Merges equal computations; says whether there were any.
 pub fn gvn(func: &mut Function) -> bool {
     let cfg = Cfg::compute(func);
     interrupt::poll();
     let dominators = Dominators::compute(&cfg);
-    let room = func.insts.len() / 2;
-    let mut table: FxHashMap<Key, (Block, Inst)> =
-        FxHashMap::with_capacity_and_hasher(room, Default::default());
-    let mut renamed: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+    let mut table = Table::new(cfg.rpo().iter().map(|&block| func.blocks[block].insts.len()).sum());
+    let mut renamed: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let mut changed = false;
+    let mut walked = 0u32;
     for block in dominators.preorder() {
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|&inst| {
-            interrupt::poll();
-            for arg in &mut func.insts[inst].args {
-                *arg = renamed[*arg].unwrap_or(*arg);
+            walked += 1;
+            if walked.is_multiple_of(64) {
+                interrupt::poll();
+            }
+            if changed {
+                let data = &mut func.insts[inst];
+                let rename = |arg: &mut Value| *arg = renamed[*arg].expand().unwrap_or(*arg);
+                data.args.iter_mut().for_each(rename);
+                for target in &mut data.targets {
+                    target.args.iter_mut().for_each(rename);
+                }
             }
             let data = &func.insts[inst];
             if !is_repeatable(&data.op) {
                 return true;
             }
-            let mut args = data.args.clone();
-            let swappable = is_commutative(&data.op) || matches!(data.op, Op::Icmp(_));
-            let mut op = data.op;
-            if swappable && args.len() == 2 && args[1] < args[0] {
-                args.swap(0, 1);
-                if let Op::Icmp(condition) = op {
-                    op = Op::Icmp(condition.swap());
-                }
-            }
-            match table.entry((op, data.ty, args)) {
-                Entry::Occupied(mut entry) => {
-                    let (home, first) = *entry.get();
-                    if !dominators.dominates(home, block) {
-                        entry.insert((block, inst));
-                        return true;
-                    }
+            let entry = table.entry(func, Key::of(data));
+            match entry.inst.expand() {
+                Some(first) if dominators.dominates(entry.home, block) => {
                     for (&result, &by) in func.results(inst).iter().zip(func.results(first)) {
-                        renamed[result] = Some(by);
+                        renamed[result] = by.into();
                     }
                     changed = true;
                     false
                 }
-                Entry::Vacant(entry) => {
-                    entry.insert((block, inst));
+                _ => {
+                    (entry.inst, entry.home) = (inst.into(), block);
                     true
                 }
             }
         });
         func.blocks[block].insts = insts;
     }
-    if changed {
-        func.rewrite_uses(|value| renamed[value].unwrap_or(value));
+    // Definitions come before uses, but where nothing comes.
+    if changed && cfg.rpo().len() < func.layout.len() {
+        func.rewrite_uses(|value| renamed[value].expand().unwrap_or(value));
     }
     changed
+}
+
+/// What two instructions that are equal have in common: operation, type and arguments, of which the first two are in
+/// order where they may change places.
+#[derive(PartialEq)]
+struct Key<'a> {
+    op: Op,
+    ty: Type,
+    arity: usize,
+    first: [Value; 2],
+    args: &'a [Value],
+}
+
+impl Key<'_> {
+    fn of(data: &InstData) -> Key<'_> {
+        let (op, ty, arity) = (data.op, data.ty, data.args.len());
+        match data.args[..] {
+            [a, b] if b < a && (is_commutative(&op) || matches!(op, Op::Icmp(_))) => {
+                let op = if let Op::Icmp(condition) = op { Op::Icmp(condition.swap()) } else { op };
+                Key { op, ty, arity, first: [b, a], args: &[] }
+            }
+            [a, b, ref args @ ..] => Key { op, ty, arity, first: [a, b], args },
+            [a] => Key { op, ty, arity, first: [a; 2], args: &[] },
+            [] => Key { op, ty, arity, first: [Value::from_u32(0); 2], args: &[] },
+        }
+    }
+
+    fn hash(&self) -> u32 {
+        let mut hasher = FxHasher::default();
+        self.op.hash(&mut hasher);
+        let [a, b] = self.first;
+        hasher.write_u64(u64::from(a.as_u32()) << 32 | u64::from(b.as_u32()));
+        self.args.iter().for_each(|arg| hasher.write_u32(arg.as_u32()));
+        // Types hardly ever make a difference.
+        hasher.finish() as u32
+    }
+}
+
+/// A computation that has been met: the instruction and its block. Equal ones have equal hashes.
+#[derive(Clone)]
+struct Entry {
+    inst: PackedOption<Inst>,
+    home: Block,
+    hash: u32,
+}
+
+/// A hash table that is probed one place after another. The keys are in the function, so that a place takes three words.
+struct Table {
+    places: Vec<Entry>,
+}
+
+impl Table {
+    /// Has at least twice as many places as there are instructions.
+    fn new(insts: usize) -> Table {
+        let none = Entry { inst: None.into(), home: Block::from_u32(0), hash: 0 };
+        Table { places: vec![none; (2 * insts).next_power_of_two()] }
+    }
+
+    /// The place of a key: that of an equal instruction, or a free one, which the caller fills.
+    fn entry(&mut self, func: &Function, key: Key<'_>) -> &mut Entry {
+        let hash = key.hash();
+        let mask = self.places.len() - 1;
+        let mut place = hash as usize & mask;
+        while let Some(other) = self.places[place].inst.expand() {
+            if self.places[place].hash == hash && Key::of(&func.insts[other]) == key {
+                break;
+            }
+            place = (place + 1) & mask;
+        }
+        let entry = &mut self.places[place];
+        entry.hash = hash;
+        entry
+    }
 }
 
 /// Whether a second execution gives the same results as the first, whatever happened between.

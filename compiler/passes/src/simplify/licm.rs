@@ -39,6 +39,9 @@ pub fn licm(func: &mut Function) -> bool {
     interrupt::poll();
     let dominators = Dominators::compute(&cfg);
     let loops = Loops::compute(&cfg, &dominators);
+    if loops.iter().next().is_none() {
+        return false;
+    }
     // The innermost loop around the place where a value is defined, as it will be.
     let mut home: SecondaryMap<Value, Option<Loop>> = SecondaryMap::new();
     let mut moved: SecondaryMap<Loop, Vec<Inst>> = SecondaryMap::new();

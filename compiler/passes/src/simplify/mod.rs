@@ -85,39 +85,79 @@ fn fold_legal(func: &mut Function) -> bool {
     fold(func, Target::Legal)
 }
 
+/// A pass in its place in the order.
+#[derive(Clone, Copy)]
+struct Step {
+    pass: Pass,
+    /// Its kind, among those of the order.
+    kind: u16,
+    /// The kinds of passes whose changes may give it something to do.
+    fed_by: u16,
+}
+
+const PARAMS: u16 = 1 << 0;
+const FOLD: u16 = 1 << 1;
+const GVN: u16 = 1 << 2;
+const DCE: u16 = 1 << 3;
+const OTHERS: u16 = 1 << 4;
+const ALL: u16 = PARAMS | FOLD | GVN | DCE | OTHERS;
+
+const fn others(pass: Pass) -> Step {
+    Step { pass, kind: OTHERS, fed_by: ALL }
+}
+
+// What is equal stays so where something dead goes, and once equal values have one name, none is left with two.
+const RENAME_PARAMS: Step = Step { pass: params, kind: PARAMS, fed_by: ALL & !DCE };
+const FOLD_ANY: Step = Step { pass: fold_any, kind: FOLD, fed_by: ALL };
+const FOLD_LEGAL: Step = Step { pass: fold_legal, kind: FOLD, fed_by: ALL };
+const NUMBER: Step = Step { pass: gvn, kind: GVN, fed_by: ALL & !(GVN | DCE) };
+const SWEEP: Step = Step { pass: dce, kind: DCE, fed_by: ALL & !DCE };
+
 /// How often the passes are repeated at most. Two rounds are enough for nearly every function; what is left
 /// after the last is correct, only not as small as it could be.
 const MOST_ROUNDS: usize = 6;
 
 /// Simplifies a function; says whether anything changed.
 pub fn simplify(func: &mut Function, effort: Effort) -> bool {
-    let passes: &[Pass] = match effort {
-        Effort::Clean => &[dce],
-        Effort::Light => &[params, fold_legal, gvn, dce],
-        Effort::Full => {
-            &[params, fold_any, gvn, dce, branches, if_convert, licm, strength, dead_atomics, dce]
-        }
+    let steps: &[Step] = match effort {
+        Effort::Clean => &[SWEEP],
+        Effort::Light => &[RENAME_PARAMS, FOLD_LEGAL, NUMBER, SWEEP],
+        Effort::Full => &[
+            RENAME_PARAMS,
+            FOLD_ANY,
+            NUMBER,
+            SWEEP,
+            others(branches),
+            others(if_convert),
+            others(licm),
+            others(strength),
+            others(dead_atomics),
+            SWEEP,
+        ],
     };
-    // How often a pass has changed the function, and how often that was when each pass last found nothing to do: until there is
-    // another change it would find nothing again.
-    let mut changes = 0u32;
-    let mut done_at: SmallVec<[Option<u32>; 10]> = SmallVec::from_elem(None, passes.len());
+    // For each step, whether something changed since it last ran that may give it something to do. Where nothing did, it would
+    // find nothing.
+    let mut due: SmallVec<[bool; 10]> = SmallVec::from_elem(true, steps.len());
+    let mut changed = false;
     for _ in 0..MOST_ROUNDS {
-        let before = changes;
-        for (pass, done_at) in passes.iter().zip(&mut done_at) {
-            if *done_at == Some(changes) {
+        let mut changed_now = false;
+        for (place, step) in steps.iter().enumerate() {
+            if !due[place] {
                 continue;
             }
             interrupt::poll();
-            if pass(func) {
-                changes += 1;
-            } else {
-                *done_at = Some(changes);
+            let changes = (step.pass)(func);
+            changed_now |= changes;
+            for (due, other) in due.iter_mut().zip(steps) {
+                let is_same = other.kind == step.kind && step.kind != OTHERS;
+                *due = (*due && !is_same) || changes && other.fed_by & step.kind != 0;
             }
+            due[place] = changes && step.fed_by & step.kind != 0;
         }
-        if changes == before {
+        changed |= changed_now;
+        if !changed_now {
             break;
         }
     }
-    changes > 0
+    changed
 }

@@ -16,16 +16,24 @@
 
 use crate::interrupt;
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, Cfg, Function, Value, ValueDef};
+use ptxc_ir::{Block, BlockCall, Cfg, Function, Value, ValueDef};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Name of the pass.
 pub const NAME: &str = "params";
 
 /// Removes redundant block parameters; says whether there were any.
 pub fn params(func: &mut Function) -> bool {
+    let entry = func.entry();
+    if func.layout.iter().all(|&block| block == entry || func.blocks[block].params.is_empty()) {
+        return false;
+    }
     let cfg = Cfg::compute(func);
     interrupt::poll();
+    if has_none(func, &cfg) {
+        return false;
+    }
     let mut incoming: SecondaryMap<Block, Vec<(Block, usize)>> = SecondaryMap::new();
     // Which parameters a value is passed to.
     let mut passed_to: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
@@ -63,7 +71,6 @@ pub fn params(func: &mut Function) -> bool {
             passed_to[value].extend(users);
         }
     }
-    let entry = func.entry();
     for &block in cfg.rpo().iter().filter(|&&block| block != entry) {
         interrupt::poll();
         let mut seen: FxHashMap<Vec<Value>, Value> = FxHashMap::default();
@@ -105,6 +112,32 @@ pub fn params(func: &mut Function) -> bool {
         func.rewrite_uses(|value| resolve(&mut renamed, value));
     }
     changed
+}
+
+/// The most parameters of a block that are compared with each other.
+const MOST_COMPARED: usize = 64;
+
+/// Whether there is no such parameter to begin with, so that none can follow from its removal; mostly there is none. May fail to
+/// see it where a block has very many.
+fn has_none(func: &Function, cfg: &Cfg) -> bool {
+    cfg.rpo().iter().skip(1).all(|&block| {
+        interrupt::poll();
+        let params = &func.blocks[block].params;
+        if params.is_empty() {
+            return true;
+        }
+        // A block that goes here by several edges is listed as often, one time behind the other.
+        let sources = cfg.preds(block).chunk_by(|a, b| a == b).map(|same| same[0]);
+        let edges = sources.flat_map(|source| func.edges(source).iter().filter(|edge| edge.block == block));
+        let edges: SmallVec<[&BlockCall; 8]> = edges.collect();
+        params.len() <= MOST_COMPARED
+            && params.iter().enumerate().all(|(index, &param)| {
+                let mut args = edges.iter().map(|edge| edge.args[index]).filter(|&arg| arg != param);
+                let has_two = args.next().is_none_or(|first| args.any(|arg| arg != first));
+                let is_twin = |other: usize| edges.iter().all(|edge| edge.args[other] == edge.args[index]);
+                has_two && !(0..index).any(is_twin)
+            })
+    })
 }
 
 /// What a value is renamed to in the end, with the path to it halved.

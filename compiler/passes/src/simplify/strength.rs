@@ -36,6 +36,13 @@ pub const MOST: usize = 4;
 
 /// Replaces products by sums; says whether there were any.
 pub fn strength(func: &mut Function) -> bool {
+    let is_product = |&inst: &Inst| {
+        let data = &func.insts[inst];
+        matches!(data.op, Op::Imul) && data.ty == Type::B64
+    };
+    if !func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(is_product)) {
+        return false;
+    }
     let cfg = Cfg::compute(func);
     interrupt::poll();
     let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));

@@ -49,21 +49,24 @@ pub(super) struct Region {
 }
 
 impl Influence {
-    /// `converged` says that the converge pass has run, though it may have found nothing to bracket.
-    pub(super) fn new(func: &Function, cfg: &Cfg, converged: bool) -> Influence {
+    /// `converged` says that the converge pass has run, though it may have found nothing to bracket. The post-dominators
+    /// are those of the live graph, if they are known.
+    pub(super) fn new(
+        func: &Function,
+        cfg: &Cfg,
+        converged: bool,
+        postdominators: Option<&PostDominators>,
+    ) -> Influence {
         let opens = |block: Block| {
             func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy(..)))
         };
         let ends = if converged || cfg.rpo().iter().any(|&block| opens(block)) {
             barrier_ends(func, cfg)
         } else {
-            let postdominators = PostDominators::compute(&live_graph(func));
-            let mut ends = SecondaryMap::new();
-            for &block in cfg.rpo() {
-                interrupt::poll();
-                ends[block] = postdominators.immediate(block);
+            match postdominators {
+                Some(known) => postdominator_ends(cfg, known),
+                None => postdominator_ends(cfg, &PostDominators::compute(&live_graph(func))),
             }
-            ends
         };
         Influence {
             ends,
@@ -146,14 +149,23 @@ impl Influence {
     }
 }
 
+/// For each block, what comes behind it on every way.
+fn postdominator_ends(cfg: &Cfg, postdominators: &PostDominators) -> SecondaryMap<Block, Option<Block>> {
+    let mut ends = SecondaryMap::new();
+    for &block in cfg.rpo() {
+        interrupt::poll();
+        ends[block] = postdominators.immediate(block);
+    }
+    ends
+}
+
 /// For each block, where the innermost barrier that is open at its end lets threads go on.
 fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>> {
     let mut open: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
     let mut ends = SecondaryMap::new();
     for &block in cfg.rpo() {
         let mut stack = open[block].clone();
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
             match func.insts[inst].op {
                 Op::Bssy(barrier, continuation) => stack.push((barrier.0, continuation)),
                 Op::Bsync(barrier) | Op::Break(barrier) => {
@@ -166,7 +178,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
         ends[block] = stack.last().map(|&(_, continuation)| continuation);
         // On sound code every edge brings the same stack; the verifier has seen to that.
         for &succ in cfg.succs(block) {
-            open[succ] = stack.clone();
+            open[succ].clone_from(&stack);
         }
     }
     ends

@@ -42,8 +42,8 @@ use crate::interrupt;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
-    Block, CacheOp, Cfg, Dominators, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order, Space,
-    Value, ValueDef,
+    Block, CacheOp, Cfg, Dominators, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order,
+    PostDominators, Space, Value, ValueDef,
 };
 
 pub(crate) use exits::is_exit;
@@ -80,32 +80,49 @@ impl Uniformity {
     /// Analyses a function. Where it has convergence barriers, threads that diverged are together again
     /// where these say so; where it has none yet, at the post-dominators of divergent branches.
     pub fn compute(func: &Function) -> Uniformity {
-        Uniformity::solve(func, false)
+        Uniformity::with_graph(func, false)
+    }
+
+    /// The same as [`compute`](Self::compute) with what is known of the function's graph; the post-dominators are those of
+    /// its [live graph](live_graph).
+    pub(crate) fn compute_in(
+        func: &Function,
+        cfg: &Cfg,
+        dominators: &Dominators,
+        postdominators: &PostDominators,
+    ) -> Uniformity {
+        let influence = Influence::new(func, cfg, false, Some(postdominators));
+        Uniformity::solve(func, cfg, dominators, influence)
     }
 
     /// Analyses a function that the converge pass has seen: threads that diverged are together again only where
     /// a convergence barrier says so, even if there is none in the whole function.
     pub fn compute_converged(func: &Function) -> Uniformity {
-        Uniformity::solve(func, true)
+        Uniformity::with_graph(func, true)
     }
 
-    fn solve(func: &Function, converged: bool) -> Uniformity {
-        let cfg = &Cfg::compute(func);
+    fn with_graph(func: &Function, converged: bool) -> Uniformity {
+        let cfg = Cfg::compute(func);
         interrupt::poll();
-        let loops = &Loops::compute(cfg, &Dominators::compute(cfg));
+        let dominators = Dominators::compute(&cfg);
+        Uniformity::solve(func, &cfg, &dominators, Influence::new(func, &cfg, converged, None))
+    }
+
+    fn solve(func: &Function, cfg: &Cfg, dominators: &Dominators, influence: Influence) -> Uniformity {
+        let loops = &Loops::compute(cfg, dominators);
         interrupt::poll();
         let mut solver = Solver {
             func,
             cfg,
             loops,
-            influence: Influence::new(func, cfg, converged),
+            influence,
             result: Uniformity {
                 divergent_values: EntitySet::new(),
                 values_left_apart: EntitySet::new(),
                 divergent_branches: EntitySet::new(),
                 divergent_blocks: EntitySet::new(),
             },
-            uses: Uses::compute(func, cfg),
+            uses: &Uses::compute(func, cfg),
             tangles: tangles(cfg, loops),
             left_apart: SecondaryMap::new(),
             work: Vec::new(),
@@ -125,10 +142,9 @@ struct Uses {
 
 impl Uses {
     fn compute(func: &Function, cfg: &Cfg) -> Uses {
-        let (mut insts, mut params) = (Vec::new(), Vec::new());
+        let (mut insts, mut params) = (Vec::with_capacity(2 * func.insts.len()), Vec::new());
         for &block in cfg.rpo() {
-            for &inst in &func.blocks[block].insts {
-                interrupt::poll();
+            for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
                 let data = &func.insts[inst];
                 insts.extend(data.args.iter().map(|&arg| (arg, (inst, block))));
                 for edge in &data.targets {
@@ -173,7 +189,7 @@ struct Solver<'a> {
     loops: &'a Loops,
     influence: Influence,
     result: Uniformity,
-    uses: Uses,
+    uses: &'a Uses,
     tangles: SecondaryMap<Block, Vec<Block>>,
     /// Loops that threads leave in different iterations.
     left_apart: SecondaryMap<Loop, bool>,
@@ -190,21 +206,19 @@ impl Solver<'_> {
             self.diverge_params(self.func.entry());
         }
         for &block in self.cfg.rpo() {
-            for &inst in &self.func.blocks[block].insts {
-                interrupt::poll();
+            for &inst in interrupt::parts(&self.func.blocks[block].insts).flatten() {
                 if is_source(&self.func.insts[inst].op) {
                     self.diverge_results(inst);
                 }
             }
         }
+        let uses = self.uses;
         while let Some(value) = self.work.pop() {
             interrupt::poll();
-            for n in 0..self.uses.params.of(value).len() {
-                let (param, _) = self.uses.params.of(value)[n];
+            for &(param, _) in uses.params.of(value) {
                 self.diverge(param);
             }
-            for n in 0..self.uses.insts.of(value).len() {
-                let (inst, block) = self.uses.insts.of(value)[n];
+            for &(inst, block) in uses.insts.of(value) {
                 self.diverge_user(inst, block);
             }
         }
@@ -235,8 +249,8 @@ impl Solver<'_> {
     }
 
     fn diverge_results(&mut self, inst: Inst) {
-        for n in 0..self.func.results(inst).len() {
-            self.diverge(self.func.results(inst)[n]);
+        for &result in self.func.results(inst) {
+            self.diverge(result);
         }
     }
 
@@ -270,8 +284,8 @@ impl Solver<'_> {
     }
 
     fn diverge_params(&mut self, block: Block) {
-        for n in 0..self.func.blocks[block].params.len() {
-            self.diverge(self.func.blocks[block].params[n]);
+        for &param in &self.func.blocks[block].params {
+            self.diverge(param);
         }
     }
 
@@ -290,21 +304,18 @@ impl Solver<'_> {
     /// What is defined in these blocks counts as divergent where it is used outside: threads take along what
     /// they computed last.
     fn diverge_live_outs(&mut self, blocks: &[Block], is_outside: impl Fn(Block) -> bool) {
+        let (func, uses) = (self.func, self.uses);
         for &block in blocks {
-            let params = self.func.blocks[block].params.iter().copied();
-            let results =
-                self.func.blocks[block].insts.iter().flat_map(|&inst| self.func.results(inst)).copied();
-            for value in params.chain(results).collect::<Vec<_>>() {
-                for n in 0..self.uses.insts.of(value).len() {
-                    let (inst, user) = self.uses.insts.of(value)[n];
+            let results = func.blocks[block].insts.iter().flat_map(|&inst| func.results(inst));
+            for &value in func.blocks[block].params.iter().chain(results) {
+                for &(inst, user) in uses.insts.of(value) {
                     if is_outside(user) {
                         self.result.values_left_apart.insert(value);
                         self.diverge_user(inst, user);
                     }
                 }
-                for n in 0..self.uses.params.of(value).len() {
-                    let (param, source) = self.uses.params.of(value)[n];
-                    let home = match self.func.def(param) {
+                for &(param, source) in uses.params.of(value) {
+                    let home = match func.def(param) {
                         ValueDef::Param(home, _) => home,
                         ValueDef::Result(..) => source,
                     };

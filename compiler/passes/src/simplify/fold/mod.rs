@@ -26,6 +26,8 @@ mod integer;
 mod known_bits;
 mod logic;
 
+use std::mem::discriminant;
+
 use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{BlockCall, Cfg, Function, Inst, InstData, Op, SourceLoc, Type, Value, ValueDef};
@@ -74,14 +76,18 @@ pub fn fold(func: &mut Function, target: Target) -> bool {
         changed: false,
     };
     for &block in cfg.rpo() {
-        for inst in std::mem::take(&mut folder.func.blocks[block].insts) {
-            interrupt::poll();
-            folder.visit(inst);
+        let mut insts = std::mem::take(&mut folder.func.blocks[block].insts);
+        folder.out.reserve(insts.len());
+        for part in interrupt::parts(&insts) {
+            part.iter().for_each(|&inst| folder.visit(inst));
         }
-        folder.func.blocks[block].insts = std::mem::take(&mut folder.out);
+        insts.clear();
+        // The list that was walked is room for the next block's.
+        folder.func.blocks[block].insts = std::mem::replace(&mut folder.out, insts);
     }
     let Folder { renamed, changed, .. } = folder;
-    if changed {
+    // Definitions come before uses, but where nothing comes.
+    if changed && cfg.rpo().len() < func.layout.len() {
         func.rewrite_uses(|value| renamed[value].unwrap_or(value));
     }
     changed
@@ -90,12 +96,17 @@ pub fn fold(func: &mut Function, target: Target) -> bool {
 /// How often each value is used.
 pub(super) fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     let mut uses = SecondaryMap::new();
+    uses.resize(func.num_values());
     for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            interrupt::poll();
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
-            for &arg in data.args.iter().chain(data.targets.iter().flat_map(|target| &target.args)) {
+            for &arg in &data.args {
                 uses[arg] += 1;
+            }
+            for target in &data.targets {
+                for &arg in &target.args {
+                    uses[arg] += 1;
+                }
             }
         }
     }
@@ -117,11 +128,14 @@ struct Folder<'f> {
 
 impl Folder<'_> {
     fn visit(&mut self, inst: Inst) {
-        let renamed = &self.renamed;
         let data = &mut self.func.insts[inst];
-        let edges = data.targets.iter_mut().flat_map(|target| &mut target.args);
-        for arg in data.args.iter_mut().chain(edges) {
-            *arg = renamed[*arg].unwrap_or(*arg);
+        if self.changed {
+            let renamed = &self.renamed;
+            let rename = |arg: &mut Value| *arg = renamed[*arg].unwrap_or(*arg);
+            data.args.iter_mut().for_each(rename);
+            for target in &mut data.targets {
+                target.args.iter_mut().for_each(rename);
+            }
         }
         self.loc = data.loc;
         for _ in 0..MOST_REWRITES {
@@ -153,22 +167,56 @@ impl Folder<'_> {
 
     /// The first rule that applies.
     fn rules(&mut self, inst: Inst) -> Option<Rewrite> {
-        let InstData { op, ty, args, .. } = self.func.insts[inst].clone();
-        if op.effects().terminator {
+        let data = &self.func.insts[inst];
+        let (op, ty) = (data.op, data.ty);
+        if op.is_terminator() {
             return control::rule(self, inst);
         }
-        if self.func.results(inst).is_empty() || matches!(op, Op::Const(_)) {
+        if op.access().is_some() {
             return control::memory(self, inst);
         }
-        self.constants(&op, ty, &args)
-            .or_else(|| self.constant_to_the_right(&op, ty, &args))
-            .or_else(|| self.through_select(&op, ty, &args))
-            .or_else(|| integer::rule(self, &op, ty, &args))
-            .or_else(|| divide::rule(self, &op, ty, &args))
-            .or_else(|| logic::rule(self, &op, ty, &args))
-            .or_else(|| compare::rule(self, &op, ty, &args))
-            .or_else(|| convert::rule(self, &op, ty, &args))
-            .or_else(|| control::memory(self, inst))
+        // What takes no arguments is what it is.
+        if data.args.is_empty() || self.func.results(inst).is_empty() {
+            return None;
+        }
+        let args: SmallVec<[Value; 4]> = SmallVec::from_slice(&data.args);
+        self.on_constants(&op, ty, &args).or_else(|| match op {
+            Op::And | Op::Or | Op::Xor => {
+                integer::rule(self, &op, ty, &args).or_else(|| logic::rule(self, &op, ty, &args))
+            }
+            Op::Not | Op::Select => logic::rule(self, &op, ty, &args),
+            Op::Icmp(_) => compare::rule(self, &op, ty, &args),
+            Op::Udiv | Op::Urem | Op::Sdiv | Op::Srem => divide::rule(self, &op, ty, &args),
+            Op::Zext
+            | Op::Sext
+            | Op::Trunc
+            | Op::Bitcast
+            | Op::Pack
+            | Op::Unpack
+            | Op::ToGeneric(_)
+            | Op::FromGeneric(_) => convert::rule(self, &op, ty, &args),
+            _ => integer::rule(self, &op, ty, &args),
+        })
+    }
+
+    /// The rules for any operation of which an argument is a constant or a choice between constants.
+    fn on_constants(&mut self, op: &Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
+        let (mut constants, mut choices) = (0, 0);
+        for &arg in args {
+            match self.func.def_inst(arg).map(|data| &data.op) {
+                Some(Op::Const(_)) => constants += 1,
+                Some(Op::Select) => choices += 1,
+                _ => {}
+            }
+        }
+        if constants == args.len() {
+            return self.constants(op, ty, args);
+        }
+        let turned = if constants > 0 { self.constant_to_the_right(op, ty, args) } else { None };
+        turned.or_else(|| match constants + choices == args.len() {
+            true => self.through_select(op, ty, args),
+            false => None,
+        })
     }
 
     /// All arguments are constants.
@@ -249,8 +297,10 @@ impl Folder<'_> {
 
     /// The arguments of a value that this operation defines.
     fn args_of<const N: usize>(&self, value: Value, op: Op) -> Option<[Value; N]> {
-        let (found, _, args) = self.def(value)?;
-        if found == op { args.try_into().ok() } else { None }
+        let data = self.func.def_inst(value)?;
+        // Most are of other kinds, which is seen at once.
+        let is_same = discriminant(&data.op) == discriminant(&op) && data.op == op;
+        if is_same { data.args[..].try_into().ok() } else { None }
     }
 
     /// Whether only the instruction at hand uses the value, so that it vanishes if that one does without.
