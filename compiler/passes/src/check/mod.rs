@@ -22,7 +22,7 @@
 //! | [`signature`] | what a form takes, beside what is written and in words |
 //! | [`whole_type`] | instructions whose own type is the wrong one |
 //! | [`types`] | when a register's type agrees with the instruction's |
-//! | [`names`], [`scope`], [`special`] | what names mean |
+//! | [`names`], [`scope`], [`ranges`], [`special`] | what names mean |
 //! | [`foreign`] | what other languages call what PTX has |
 //! | [`initialisers`] | values that variables begin with |
 //! | [`parameter_space`] | the size of a kernel's parameters together |
@@ -54,6 +54,7 @@ pub mod names;
 pub mod needs;
 pub mod operands;
 mod parameter_space;
+mod ranges;
 mod register_counts;
 pub mod requirements;
 pub mod scalar;
