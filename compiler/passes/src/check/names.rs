@@ -221,6 +221,11 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The scopes around the point.
+    pub(super) fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
     /// Where the function's parameters lie.
     pub fn parameters(&self) -> &[ParameterPlace] {
         &self.scopes.parameters

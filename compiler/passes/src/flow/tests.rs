@@ -3,6 +3,8 @@
 use ptxc_syntax::parse_function;
 
 use super::warnings;
+use crate::check::env::ModuleEnv;
+use crate::check::examine;
 use crate::diagnostic::Diagnostic;
 
 /// The warnings about a kernel with this body, behind declarations of a few registers.
@@ -11,7 +13,7 @@ fn of(body: &str) -> Vec<Diagnostic> {
         format!(".entry k(.param .u64 p) {{ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .v2 .f32 %v; {body} }}");
     let parsed = parse_function(&text);
     assert!(parsed.errors.is_empty(), "{text}: {:?}", parsed.errors);
-    warnings(&parsed.value)
+    warnings(&parsed.value, &examine(&parsed.value, &ModuleEnv::empty()).accesses)
 }
 
 /// Their codes and messages.
