@@ -117,7 +117,15 @@ impl Opcode {
 
     /// The parts behind it, such as `global`, `f32`.
     pub fn modifiers(&self) -> impl Iterator<Item = &str> + Clone {
-        self.parts().skip(1)
+        // Parts are a few bytes long, too short for a search that begins anew for each.
+        let behind_dot = |text: &str| text.bytes().position(|byte| byte == b'.').map(|dot| dot + 1);
+        let mut rest = behind_dot(&self.text).map(|start| &self.text[start..]);
+        std::iter::from_fn(move || {
+            let part = rest?;
+            let Some(end) = behind_dot(part) else { return rest.take() };
+            rest = Some(&part[end..]);
+            Some(&part[..end - 1])
+        })
     }
 
     /// Whether `modifier` (without its dot) is among the modifiers.

@@ -39,6 +39,7 @@ pub(super) struct Prefix<'a> {
 
 impl Prefix<'_> {
     /// The prefix that is written so.
+    #[inline]
     pub fn of(text: &str) -> Prefix<'_> {
         let fits = text.len() <= size_of::<u64>();
         let bytes = fits.then(|| text.bytes().fold(0, |all, byte| all << 8 | u64::from(byte)));
@@ -48,17 +49,25 @@ impl Prefix<'_> {
 
 /// The prefix and the number of a name that may be one of a range: `%r<9>` declares `%r0` to `%r8`, and nothing with leading
 /// zeros.
+#[inline]
 pub(super) fn member(name: &str) -> Option<(Prefix<'_>, u32)> {
-    let mut start = name.len();
-    while start > 0 && name.as_bytes()[start - 1].is_ascii_digit() {
-        start -= 1;
+    let (mut start, mut number, mut scale, mut last) = (name.len(), 0u64, 1u64, b'0');
+    for &byte in name.as_bytes().iter().rev() {
+        let digit = byte.wrapping_sub(b'0');
+        // Ten digits do not overflow 64 bits.
+        if digit > 9 || scale > 1_000_000_000 {
+            break;
+        }
+        number += u64::from(digit) * scale;
+        (start, scale, last) = (start - 1, scale * 10, byte);
     }
-    let digits = &name.as_bytes()[start..];
-    // Ten digits do not overflow 64 bits.
-    if digits.is_empty() || digits.len() > 10 || (digits[0] == b'0' && digits.len() > 1) {
+    let digits = name.len() - start;
+    if digits == 0
+        || (last == b'0' && digits > 1)
+        || name.as_bytes().get(start.wrapping_sub(1)).is_some_and(u8::is_ascii_digit)
+    {
         return None;
     }
-    let number = digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
     Some((Prefix::of(&name[..start]), u32::try_from(number).ok()?))
 }
 
