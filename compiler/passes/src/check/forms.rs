@@ -96,7 +96,7 @@ const MOST_LEFT: usize = 16;
 fn fit(row: &'static Row, opcode: &Opcode, most_left: usize) -> Fit {
     let mut chosen: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
     let mut left = SmallVec::new();
-    let mut parts = opcode.parts().enumerate().skip(1).peekable();
+    let mut parts = (1..).zip(opcode.modifiers()).peekable();
     for (group, slot) in row.groups.iter().zip(&mut chosen).take(row.leading) {
         if let Some(&(part, text)) = parts.peek()
             && let Some(choice) = position(group, text)
