@@ -1,7 +1,7 @@
 //! What functions call: device functions of the module, and routines.
 //!
 //! A routine's code depends on its name and on the settings, not on who calls it, so that it is compiled once for
-//! all kernels and edits.
+//! all kernels, edits and files.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
@@ -109,16 +109,54 @@ impl<'db> Routine<'db> {
     }
 }
 
-/// The code of a runtime routine, the same for all kernels that are compiled alike.
+/// The code of a runtime routine, the same for all kernels that are compiled alike: in this database or, as it comes with
+/// the compiler and depends on nothing else, in any other of the process.
 #[salsa::tracked(returns(ref))]
 pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Arc<FuncCode>>> {
+    let symbol = routine.symbol(db);
     let settings = routine.settings(db);
-    let name = runtime::name_of_symbol(routine.symbol(db)).unwrap_or(routine.symbol(db));
+    if let Some(code) = finished::get(symbol, &settings) {
+        return Stage::of(Ok(code));
+    }
+    let name = runtime::name_of_symbol(symbol).unwrap_or(symbol);
     let code = pipeline::routine_machine(name, &settings).and_then(|mir| {
         let callees = routines(db, &mir, &settings)?;
         pipeline::code(mir, &callees, &settings, &mut Silent)
     });
-    Stage::of(code.map(Arc::new))
+    Stage::of(code.map(|code| finished::keep(symbol, settings, Arc::new(code))))
+}
+
+/// Routines that this process has compiled. A routine comes with the compiler, and so is as constant as a table; which of them
+/// are here changes nothing but the time that it takes.
+mod finished {
+    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+    use ptxc_passes::pipeline::{CodeSettings, FuncCode};
+
+    /// So many are kept: a file is compiled in few ways, but there are as many heuristics as seeds.
+    const MOST: usize = 64;
+
+    static CODE: Mutex<Vec<(String, CodeSettings, Arc<FuncCode>)>> = Mutex::new(Vec::new());
+
+    fn all() -> MutexGuard<'static, Vec<(String, CodeSettings, Arc<FuncCode>)>> {
+        CODE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The code of a routine with these settings, if it is here.
+    pub fn get(symbol: &str, settings: &CodeSettings) -> Option<Arc<FuncCode>> {
+        let code = all();
+        let found = code.iter().find(|(known, compiled, _)| known == symbol && compiled == settings);
+        found.map(|(.., code)| code.clone())
+    }
+
+    /// Keeps the code of a routine while there is room.
+    pub fn keep(symbol: &str, settings: CodeSettings, code: Arc<FuncCode>) -> Arc<FuncCode> {
+        let mut all = all();
+        if all.len() < MOST {
+            all.push((symbol.to_string(), settings, code.clone()));
+        }
+        code
+    }
 }
 
 /// The code of the routines that a routine calls, and of those that they call.

@@ -179,6 +179,8 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
         })
         .collect();
     let mut names = Vec::new();
+    // Operands nest as deep as a vector in an address; a list replaces recursion.
+    let mut rest: Vec<&Operand> = Vec::new();
     let mut add = |name: &Name| {
         if !name.starts_with('%') {
             names.push(name.clone());
@@ -191,11 +193,10 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
                     OperandKind::Symbol(name) => labels.contains(name),
                     _ => false,
                 };
-                if instruction.opcode.mnemonic() == "bra" && instruction.operands.iter().all(goes_to_label) {
+                if instruction.operands.iter().all(goes_to_label) && instruction.opcode.mnemonic() == "bra" {
                     continue;
                 }
-                // Operands nest as deep as a vector in an address; a list replaces recursion.
-                let mut rest: Vec<_> = instruction.operands.iter().collect();
+                rest.extend(&instruction.operands);
                 while let Some(operand) = rest.pop() {
                     match &operand.kind {
                         OperandKind::Symbol(name) => add(name),

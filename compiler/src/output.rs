@@ -238,7 +238,7 @@ fn text_findings(db: &dyn Db, func: Func) -> Vec<Located> {
         let errors = &parsed(db, func).errors;
         found.extend(errors.iter().map(|error| syntax_error(error, func.offset(db))));
     }
-    found.extend(checked(db, func).iter().map(|diagnostic| locate(db, func, diagnostic)));
+    found.extend(checked(db, func).findings.iter().map(|diagnostic| locate(db, func, diagnostic)));
     found
 }
 

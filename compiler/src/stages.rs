@@ -8,7 +8,7 @@ use ptxc_ir as ir;
 use ptxc_passes::barriers;
 use ptxc_passes::check::env::{PtxTarget, TargetKind};
 use ptxc_passes::check::requirements::Strictness;
-use ptxc_passes::check::{self, codes};
+use ptxc_passes::check::{self, Checked, codes};
 use ptxc_passes::diagnostic::{Code, Diagnostic, Severity, source_node};
 use ptxc_passes::flow;
 use ptxc_passes::mir::{Mir, VReg};
@@ -114,24 +114,25 @@ pub fn barrier_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
 /// The warnings about the ways through a function: what nothing writes before it is read, what nothing leads to.
 #[salsa::tracked(returns(ref))]
 pub fn flow_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
-    if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func)) }
+    if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func), &checked(db, func).accesses) }
 }
 
 /// Whether a function's text has errors, so that nothing is to be made of it.
 fn has_errors(db: &dyn Db, func: Func) -> bool {
-    is_damaged(db, func) || checked(db, func).iter().any(|finding| finding.severity == Severity::Error)
+    is_damaged(db, func)
+        || checked(db, func).findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
 /// What is not to be said of a function whose text is damaged.
 const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL];
 
-/// The findings of the checker in a function.
+/// The findings of the checker in a function, and what else it found out.
 #[salsa::tracked(returns(ref))]
-pub fn checked(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
-    let mut found = check::check_function(ast(db, func), environment(db, func));
+pub fn checked(db: &dyn Db, func: Func) -> Checked {
+    let mut found = check::examine(ast(db, func), environment(db, func));
     if is_damaged(db, func) {
         // Declarations may be among the statements that the parser had to leave out.
-        found.retain(|finding| !UNDECLARED.contains(&finding.code));
+        found.findings.retain(|finding| !UNDECLARED.contains(&finding.code));
     }
     found
 }

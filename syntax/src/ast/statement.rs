@@ -79,6 +79,8 @@ pub struct Guard {
 pub struct Opcode {
     /// The node of the mnemonic; the parts behind it have the ids that follow, see [`part_id`](Self::part_id).
     pub id: NodeId,
+    /// How many bytes the mnemonic has.
+    mnemonic: u32,
     /// The mnemonic and the modifiers with a dot in front of each; nothing else of it has dots.
     text: Name,
 }
@@ -86,7 +88,8 @@ pub struct Opcode {
 impl Opcode {
     /// The opcode that is written so, without spaces and comments.
     pub(crate) fn new(id: NodeId, text: Name) -> Opcode {
-        Opcode { id, text }
+        let mnemonic = text.bytes().position(|byte| byte == b'.').unwrap_or(text.len()) as u32;
+        Opcode { id, mnemonic, text }
     }
 
     /// All of it, such as `ld.global.f32`.
@@ -111,13 +114,19 @@ impl Opcode {
 
     /// The first part, such as `ld`.
     pub fn mnemonic(&self) -> &str {
-        let end = self.text.bytes().position(|byte| byte == b'.');
-        end.map_or(&self.text, |end| &self.text[..end])
+        &self.text[..self.mnemonic as usize]
     }
 
     /// The parts behind it, such as `global`, `f32`.
     pub fn modifiers(&self) -> impl Iterator<Item = &str> + Clone {
-        self.parts().skip(1)
+        // Parts are a few bytes long, too short for a search that begins anew for each.
+        let mut rest = self.text.get(self.mnemonic as usize + 1..);
+        std::iter::from_fn(move || {
+            let part = rest?;
+            let Some(end) = part.bytes().position(|byte| byte == b'.') else { return rest.take() };
+            rest = Some(&part[end + 1..]);
+            Some(&part[..end])
+        })
     }
 
     /// Whether `modifier` (without its dot) is among the modifiers.

@@ -2,7 +2,7 @@
 //!
 //! In goes a function as it was built, out come warnings: what each says is certain of the code, if not of
 //! every launch. They are made on a copy whose constants are folded and whose equal computations are one; where there
-//! is no barrier, no copy is made. What they say depends on no option and no target.
+//! is no barrier, or plainly nothing to say of any, no copy is made. What they say depends on no option and no target.
 //!
 //! ```text
 //! mov.u32 %r1, %laneid;
@@ -16,11 +16,13 @@
 //! | module | warns of |
 //! |---|---|
 //! | [`aligned`] | an aligned barrier in code that part of a warp provably does not execute |
+//! | [`apart`] | nothing: whether [`aligned`] may |
 //! | [`mixed`] | a reduction that can meet a `sync` or an `arrive` at one barrier |
 //! | [`numbers`] | a name or count in a register that is known, and that no barrier has |
 //! | [`threads`] | which threads take a branch: what the others ask |
 
 mod aligned;
+mod apart;
 mod mixed;
 mod numbers;
 #[cfg(test)]
@@ -35,10 +37,12 @@ use crate::diagnostic::{Diagnostic, source_node};
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
 
-/// The warnings about the CTA barriers of a function. Functions without any cost a look at their instructions, others
-/// a round of folding and an analysis of divergence.
+/// The warnings about the CTA barriers of a function. Functions without any cost a look at their instructions, and those of
+/// whose barriers it is plain that there is nothing to say little more; others a round of folding and an analysis of
+/// divergence.
 pub fn warnings(func: &Function) -> Vec<Diagnostic> {
-    if barriers(func).next().is_none() {
+    let built: Vec<Barrier> = barriers(func).collect();
+    if are_plain(func, &built) && !apart::may_be(func, &built) {
         return Vec::new();
     }
     let mut func = func.clone();
@@ -49,6 +53,15 @@ pub fn warnings(func: &Function) -> Vec<Diagnostic> {
     found.extend(aligned::check(&func, &uniformity, &barriers));
     found.extend(mixed::check(&func, &uniformity, &barriers));
     found
+}
+
+/// Whether names and counts of barriers are constants as they should be, and none of them reduces.
+fn are_plain(func: &Function, barriers: &[Barrier]) -> bool {
+    let is_plain = |barrier: &Barrier| {
+        let args = &func.insts[barrier.inst].args;
+        !barrier.kind.is_reduction() && args.iter().all(|&arg| func.constant(arg).is_some())
+    };
+    barriers.iter().all(is_plain) && numbers::check(func, barriers).is_empty()
 }
 
 /// A CTA barrier of a function that legalization has not touched.

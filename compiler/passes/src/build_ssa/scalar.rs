@@ -1,6 +1,7 @@
 //! The types that instructions name, `.u32`, `.f16x2`, `.bf16`, …, and what they are in the IR.
 
 use ptxc_ir::Type;
+use ptxc_syntax::ast;
 
 /// How the bits of an operand are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,28 +38,56 @@ impl Scalar {
 
     /// Reads `u32`, `bf16x2`, `pred`, …
     pub fn parse(name: &str) -> Option<Scalar> {
-        let make = |class, bits, packed| Some(Scalar { class, bits, packed });
-        match name {
+        let (class, bits, packed) = match name {
+            "b8" => (Class::Bits, 8, false),
+            "b16" => (Class::Bits, 16, false),
+            "b32" => (Class::Bits, 32, false),
+            "b64" => (Class::Bits, 64, false),
+            "b128" => (Class::Bits, 128, false),
+            "u8" => (Class::Unsigned, 8, false),
+            "u16" => (Class::Unsigned, 16, false),
+            "u32" => (Class::Unsigned, 32, false),
+            "u64" => (Class::Unsigned, 64, false),
+            "s8" => (Class::Signed, 8, false),
+            "s16" => (Class::Signed, 16, false),
+            "s32" => (Class::Signed, 32, false),
+            "s64" => (Class::Signed, 64, false),
+            "f16" => (Class::Float, 16, false),
+            "f16x2" => (Class::Float, 32, true),
+            "f32" => (Class::Float, 32, false),
+            "f64" => (Class::Float, 64, false),
+            "bf16" => (Class::Brain, 16, false),
+            "bf16x2" => (Class::Brain, 32, true),
             "pred" => return Some(Scalar::PRED),
-            "f16x2" => return make(Class::Float, 32, true),
-            "bf16x2" => return make(Class::Brain, 32, true),
-            "bf16" => return make(Class::Brain, 16, false),
-            _ => {}
-        }
-        let (class, widths): (Class, &[u32]) = match name.as_bytes().first()? {
-            b'b' => (Class::Bits, &[8, 16, 32, 64, 128]),
-            b'u' => (Class::Unsigned, &[8, 16, 32, 64]),
-            b's' => (Class::Signed, &[8, 16, 32, 64]),
-            b'f' => (Class::Float, &[16, 32, 64]),
             _ => return None,
         };
-        let bits = widths.iter().copied().find(|bits| name[1..] == bits.to_string())?;
-        make(class, bits, false)
+        Some(Scalar { class, bits, packed })
     }
 
     /// The same bits as a type of a declaration.
-    pub fn of(ty: ptxc_syntax::ast::Type) -> Option<Scalar> {
-        Scalar::parse(ty.spelling())
+    pub fn of(ty: ast::Type) -> Option<Scalar> {
+        let (class, bits, packed) = match ty {
+            ast::Type::B8 => (Class::Bits, 8, false),
+            ast::Type::B16 => (Class::Bits, 16, false),
+            ast::Type::B32 => (Class::Bits, 32, false),
+            ast::Type::B64 => (Class::Bits, 64, false),
+            ast::Type::B128 => (Class::Bits, 128, false),
+            ast::Type::U8 => (Class::Unsigned, 8, false),
+            ast::Type::U16 => (Class::Unsigned, 16, false),
+            ast::Type::U32 => (Class::Unsigned, 32, false),
+            ast::Type::U64 => (Class::Unsigned, 64, false),
+            ast::Type::S8 => (Class::Signed, 8, false),
+            ast::Type::S16 => (Class::Signed, 16, false),
+            ast::Type::S32 => (Class::Signed, 32, false),
+            ast::Type::S64 => (Class::Signed, 64, false),
+            ast::Type::F16 => (Class::Float, 16, false),
+            ast::Type::F16x2 => (Class::Float, 32, true),
+            ast::Type::F32 => (Class::Float, 32, false),
+            ast::Type::F64 => (Class::Float, 64, false),
+            ast::Type::Pred => return Some(Scalar::PRED),
+            ast::Type::Texref | ast::Type::Samplerref | ast::Type::Surfref => return None,
+        };
+        Some(Scalar { class, bits, packed })
     }
 
     /// The IR type; none for 8 bits, which exist in memory alone.
@@ -90,5 +119,17 @@ impl Scalar {
     /// A number with or without sign, not mere bits.
     pub fn is_number(self) -> bool {
         matches!(self.class, Class::Unsigned | Class::Signed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_types_are_what_their_names_say() {
+        for ty in ast::Type::ALL {
+            assert_eq!(Scalar::of(ty), Scalar::parse(ty.spelling()), "{ty:?}");
+        }
     }
 }

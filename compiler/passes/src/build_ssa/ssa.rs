@@ -12,6 +12,8 @@
 //! shortens for the next by noting what it found.
 
 use crate::interrupt;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 use ptxc_ir::{Block, Function, Inst, InstData, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -22,9 +24,10 @@ use crate::check::scope::Register;
 const NOTED_APART: usize = 16;
 
 /// Where to look for a register that a block has not written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Above {
     /// The block may be reached from several places, or from later ones.
+    #[default]
     Join,
     /// It has just this predecessor.
     Single(Block),
@@ -47,18 +50,24 @@ struct Edge {
 /// The state of the construction.
 pub(super) struct Ssa {
     writes: FxHashMap<(Block, Register), Value>,
-    above: FxHashMap<Block, Above>,
+    above: SecondaryMap<Block, Above>,
     /// Parameters in the order of their making.
     params: Vec<(Value, Block, Register)>,
     undefs: FxHashMap<Type, Value>,
     types: Vec<Type>,
 }
 
+/// The other names of values: of those that turned out to be the same as another one, that one, which may have another name
+/// in its turn.
+type Names = SecondaryMap<Value, PackedOption<Value>>;
+
 impl Ssa {
-    pub fn new() -> Ssa {
+    /// For a body of so many statements.
+    pub fn new(statements: usize) -> Ssa {
         Ssa {
-            writes: FxHashMap::default(),
-            above: FxHashMap::default(),
+            // Nearly every statement writes a register.
+            writes: FxHashMap::with_capacity_and_hasher(statements, Default::default()),
+            above: SecondaryMap::new(),
             params: Vec::new(),
             undefs: FxHashMap::default(),
             types: Vec::new(),
@@ -67,7 +76,7 @@ impl Ssa {
 
     /// Says how a new block is reached. A block that nothing is said about is a join.
     pub fn enter(&mut self, block: Block, above: Above) {
-        self.above.insert(block, above);
+        self.above[block] = above;
     }
 
     /// The value of a register from here to the next write in the block.
@@ -82,14 +91,14 @@ impl Ssa {
             self.types.resize(index + 1, Type::B32);
         }
         self.types[index] = ty;
+        if let Some(&value) = self.writes.get(&(block, register)) {
+            return value;
+        }
         let mut passed: SmallVec<[Block; 8]> = SmallVec::new();
         let mut at = block;
         let value = loop {
-            if let Some(&value) = self.writes.get(&(at, register)) {
-                break value;
-            }
             passed.push(at);
-            match self.above.get(&at).copied().unwrap_or(Above::Join) {
+            match self.above[at] {
                 Above::Single(above) => at = above,
                 Above::Around(above, short) if !self.writes.contains_key(&(short, register)) => at = above,
                 Above::Nothing => break self.undef(func, ty),
@@ -98,6 +107,9 @@ impl Ssa {
                     self.params.push((value, at, register));
                     break value;
                 }
+            }
+            if let Some(&value) = self.writes.get(&(at, register)) {
+                break value;
             }
         };
         // Noting it in each block would take the product of blocks and registers, where a few steps more take little.
@@ -123,12 +135,12 @@ impl Ssa {
     /// Completes the function: all blocks of its layout are filled and reachable, and its edges have no
     /// arguments yet.
     pub fn finish(mut self, func: &mut Function) {
-        let mut edges: FxHashMap<Block, SmallVec<[Edge; 2]>> = FxHashMap::default();
+        let mut edges: SecondaryMap<Block, SmallVec<[Edge; 2]>> = SecondaryMap::new();
         for &block in &func.layout {
             interrupt::poll();
             let Some(inst) = func.terminator(block) else { continue };
             for (index, edge) in func.insts[inst].targets.iter().enumerate() {
-                edges.entry(edge.block).or_default().push(Edge { from: block, inst, index });
+                edges[edge.block].push(Edge { from: block, inst, index });
             }
         }
         // Arguments by parameter, in the order of the edges. Parameters of blocks that turned out
@@ -138,30 +150,37 @@ impl Ssa {
             interrupt::poll();
             let (_, block, register) = self.params[args.len()];
             let ty = self.types[register.0 as usize];
-            let incoming = edges.get(&block).cloned().unwrap_or_default();
-            let values = incoming.iter().map(|edge| self.read(func, edge.from, register, ty)).collect();
+            let mut values = SmallVec::new();
+            for edge in &edges[block] {
+                values.push(self.read(func, edge.from, register, ty));
+            }
             args.push(values);
+        }
+        if self.params.is_empty() {
+            return;
         }
         let mut names = self.single_valued(func, &args);
         for (&(value, block, _), values) in self.params.iter().zip(&args) {
             interrupt::poll();
-            if names.contains_key(&value) {
+            if names[value].is_some() {
                 continue;
             }
-            let incoming = edges.get(&block).map_or(&[][..], |edges| &edges[..]);
-            for (edge, &value) in incoming.iter().zip(values) {
+            for (edge, &value) in edges[block].iter().zip(values) {
                 func.insts[edge.inst].targets[edge.index].args.push(value);
             }
         }
-        let blocks = func.layout.clone();
-        for block in blocks {
+        for index in 0..func.layout.len() {
             interrupt::poll();
-            let params = func.blocks[block].params.clone();
-            if params.iter().any(|param| names.contains_key(param)) {
-                func.retain_block_params(block, |index| !names.contains_key(&params[index]));
+            let block = func.layout[index];
+            if func.blocks[block].params.iter().any(|&param| names[param].is_some()) {
+                let params = func.blocks[block].params.clone();
+                func.retain_block_params(block, |index| names[params[index]].is_none());
             }
         }
         func.rewrite_uses(|value| {
+            if names[value].is_none() {
+                return value;
+            }
             interrupt::poll();
             resolve(&mut names, value)
         });
@@ -172,22 +191,20 @@ impl Ssa {
     /// at again only when one of two values that told its arguments apart is renamed, and goes on where it
     /// found the second, since arguments that were the same stay the same (watched literals, as in Moskewicz
     /// et al., "Chaff", DAC 2001).
-    fn single_valued(
-        &mut self,
-        func: &mut Function,
-        args: &[SmallVec<[Value; 2]>],
-    ) -> FxHashMap<Value, Value> {
-        let number: FxHashMap<Value, usize> =
-            self.params.iter().enumerate().map(|(index, &(value, ..))| (value, index)).collect();
+    fn single_valued(&mut self, func: &mut Function, args: &[SmallVec<[Value; 2]>]) -> Names {
+        let mut number: SecondaryMap<Value, u32> = SecondaryMap::with_default(u32::MAX);
+        for (index, &(value, ..)) in (0..).zip(&self.params) {
+            number[value] = index;
+        }
         // By parameter, those that it told apart from another value.
         let mut watchers: Vec<Vec<usize>> = vec![Vec::new(); self.params.len()];
         // By parameter, the argument that the ones up to the second number agree with, themselves apart.
         let mut agreed: Vec<(usize, usize)> = vec![(0, 0); self.params.len()];
-        let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut names = Names::new();
         let mut work: Vec<usize> = (0..self.params.len()).rev().collect();
         while let Some(index) = work.pop() {
             let (param, _, register) = self.params[index];
-            if names.contains_key(&param) || args[index].is_empty() {
+            if names[param].is_some() || args[index].is_empty() {
                 continue;
             }
             let (mut first, start) = agreed[index];
@@ -208,15 +225,15 @@ impl Ssa {
             agreed[index] = (first, next);
             if let Some(other) = other {
                 for value in only.into_iter().chain([other]) {
-                    if let Some(&watched) = number.get(&value) {
-                        watchers[watched].push(index);
+                    if let Some(watchers) = watchers.get_mut(number[value] as usize) {
+                        watchers.push(index);
                     }
                 }
                 continue;
             }
             let ty = self.types[register.0 as usize];
             let value = only.unwrap_or_else(|| self.undef(func, ty));
-            names.insert(param, value);
+            names[param] = value.into();
             work.append(&mut watchers[index]);
         }
         names
@@ -224,14 +241,14 @@ impl Ssa {
 }
 
 /// The last name of a value; shortens the way for the next one.
-fn resolve(names: &mut FxHashMap<Value, Value>, value: Value) -> Value {
+fn resolve(names: &mut Names, value: Value) -> Value {
     let mut last = value;
-    while let Some(&next) = names.get(&last) {
+    while let Some(next) = names[last].expand() {
         last = next;
     }
     let mut at = value;
     while at != last {
-        at = names.insert(at, last).unwrap_or(last);
+        at = std::mem::replace(&mut names[at], last.into()).expand().unwrap_or(last);
     }
     last
 }

@@ -98,7 +98,7 @@ impl<'a> Translator<'a> {
         };
         let mut function = Function::new(ast.name.name.as_str(), kind);
         let block = function.add_block();
-        let mut ssa = Ssa::new();
+        let mut ssa = Ssa::new(ast.body.as_ref().map_or(0, Vec::len));
         ssa.enter(block, Above::Nothing);
         let mut labels = FxHashMap::default();
         let mut target_lists = FxHashMap::default();

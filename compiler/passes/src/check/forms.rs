@@ -7,11 +7,7 @@
 //!
 //! Cost: rows of the mnemonic times modifiers, once for each distinct opcode of a function.
 
-use std::rc::Rc;
-
-use ptxc_syntax::Name;
 use ptxc_syntax::ast::Opcode;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::codes;
@@ -100,7 +96,7 @@ const MOST_LEFT: usize = 16;
 fn fit(row: &'static Row, opcode: &Opcode, most_left: usize) -> Fit {
     let mut chosen: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
     let mut left = SmallVec::new();
-    let mut parts = opcode.parts().enumerate().skip(1).peekable();
+    let mut parts = (1..).zip(opcode.modifiers()).peekable();
     for (group, slot) in row.groups.iter().zip(&mut chosen).take(row.leading) {
         if let Some(&(part, text)) = parts.peek()
             && let Some(choice) = position(group, text)
@@ -147,27 +143,13 @@ fn position(group: &Group, text: &str) -> Option<u8> {
     group.choices.iter().position(|choice| text == choice.text).map(|choice| choice as u8)
 }
 
-/// The forms of opcodes, found once for each spelling.
-#[derive(Default)]
-pub struct Forms {
-    found: FxHashMap<Name, Rc<[Form]>>,
-}
-
-impl Forms {
-    /// The forms that have exactly the modifiers of the opcode; several only where operands decide.
-    pub fn of(&mut self, opcode: &Opcode) -> Rc<[Form]> {
-        if let Some(forms) = self.found.get(opcode.as_str()) {
-            return forms.clone();
-        }
-        // Most rows of an instruction lack one of the modifiers, which their traces tell.
-        let traces = opcode.parts().skip(1).fold(0, |all, part| all | trace(part));
-        let rows = TABLE.forms(opcode.mnemonic()).iter().filter(|row| traces & !row.traces == 0);
-        let fits = rows.map(|row| fit(row, opcode, 0));
-        let forms: Rc<[Form]> =
-            fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form).collect();
-        self.found.insert(opcode.as_str().into(), forms.clone());
-        forms
-    }
+/// The forms that have exactly the modifiers of the opcode; several only where operands decide.
+pub fn forms(opcode: &Opcode) -> impl Iterator<Item = Form> {
+    // Most rows of an instruction lack one of the modifiers, which their traces tell.
+    let traces = opcode.modifiers().fold(0, |all, part| all | trace(part));
+    let rows = TABLE.forms(opcode.mnemonic()).iter().filter(move |row| traces & !row.traces == 0);
+    let fits = rows.map(|row| fit(row, opcode, 0));
+    fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form)
 }
 
 /// What is wrong with an opcode that is no form of any instruction.

@@ -18,11 +18,13 @@
 //! |---|---|
 //! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
 //! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
+//! | [`usual`] | instructions that look like one of which there was nothing to say |
+//! | [`accesses`] | which registers each instruction reads and writes |
 //! | [`operands`] | number, kind, type, range of the operands |
 //! | [`signature`] | what a form takes, beside what is written and in words |
 //! | [`whole_type`] | instructions whose own type is the wrong one |
 //! | [`types`] | when a register's type agrees with the instruction's |
-//! | [`names`], [`scope`], [`special`] | what names mean |
+//! | [`names`], [`scope`], [`ranges`], [`special`] | what names mean |
 //! | [`foreign`] | what other languages call what PTX has |
 //! | [`initialisers`] | values that variables begin with |
 //! | [`parameter_space`] | the size of a kernel's parameters together |
@@ -39,6 +41,7 @@
 //! the size of the function. At most a handful of findings for each statement, and one for each name that
 //! means nothing.
 
+pub mod accesses;
 pub mod atomics;
 mod bounds;
 mod cache_hints;
@@ -54,6 +57,7 @@ pub mod names;
 pub mod needs;
 pub mod operands;
 mod parameter_space;
+mod ranges;
 mod register_counts;
 pub mod requirements;
 pub mod scalar;
@@ -64,6 +68,7 @@ mod suggest;
 pub mod table;
 pub mod targets;
 pub mod types;
+mod usual;
 mod whole_type;
 
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
@@ -71,13 +76,16 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt;
+use accesses::Accesses;
 use env::{ModuleEnv, PtxTarget};
-use forms::{Form, Forms};
+use forms::Form;
 use names::{Names, Thing, Wanted};
 use operands::Operands;
 use requirements::Strictness;
+use scope::Meaning;
 use suggest::Suggestions;
 use types::Class;
+use usual::{Opcodes, Places};
 
 /// Behind so many errors a function is not checked any further.
 const MOST_ERRORS: usize = 1000;
@@ -88,6 +96,20 @@ const MOST_ERRORS: usize = 1000;
 /// showing for a function with syntax errors, since its declaration may have been lost; the caller knows.
 pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
     check_with(function, env, Strictness::Splits)
+}
+
+/// What a check finds out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The findings, in order of appearance.
+    pub findings: Vec<Diagnostic>,
+    /// The registers that each instruction reads and writes; of all instructions, where the findings have no errors.
+    pub accesses: Accesses,
+}
+
+/// [Checks a function](check_function), and keeps what else that finds out.
+pub fn examine(function: &Function, env: &ModuleEnv) -> Checked {
+    examine_with(function, env, Strictness::Splits)
 }
 
 /// What in a function is PTX for a newer target than its module's, and compiled all the same by being
@@ -101,12 +123,17 @@ pub fn check_strictly(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
 
 /// Checks a function; the findings are in order of appearance.
 pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) -> Vec<Diagnostic> {
+    examine_with(function, env, strictness).findings
+}
+
+fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) -> Checked {
     let mut checker = Checker {
         env,
         strictness,
         names: Names::new(function, env),
-        forms: Forms::default(),
+        opcodes: Opcodes::default(),
         suggestions: Suggestions::default(),
+        accesses: Accesses::default(),
         out: Vec::new(),
     };
     checker.names.take_errors(&mut checker.out);
@@ -134,7 +161,7 @@ pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) 
             _ => {}
         }
     }
-    checker.out
+    Checked { findings: checker.out, accesses: checker.accesses }
 }
 
 /// What a function needs that an older target than its module's does not have: the code is to run there.
@@ -161,22 +188,56 @@ struct Checker<'a> {
     env: &'a ModuleEnv,
     strictness: Strictness,
     names: Names<'a>,
-    forms: Forms,
+    opcodes: Opcodes<'a>,
     suggestions: Suggestions,
+    accesses: Accesses,
     out: Vec<Diagnostic>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
     fn targets(&mut self, list: &ptxc_syntax::ast::TargetList, wanted: Wanted) {
         for target in &list.targets {
             self.names.need(&target.name, target.id, wanted, &mut self.suggestions, &mut self.out);
         }
     }
 
-    fn instruction(&mut self, instruction: &Instruction) {
+    fn instruction(&mut self, instruction: &'a Instruction) {
         if let Some(guard) = &instruction.guard {
             self.guard(guard);
         }
+        let operands = &instruction.operands[..];
+        let known = self.opcodes.get(&instruction.opcode);
+        let mut places = Places::new();
+        let shape = known.shape(operands, self.names.scopes(), &mut places);
+        match shape {
+            Some(shape) => {
+                let (written, clears) = (known.written(operands), accesses::clears(instruction));
+                for writes in [false, true] {
+                    for place in &places {
+                        let is_written = written.has(place.operand.into());
+                        if is_written == writes && (writes || !clears) {
+                            self.accesses.add(place.register, place.node, writes && !place.is_address);
+                        }
+                    }
+                }
+                if !known.is_usual(shape) {
+                    let said = self.out.len();
+                    self.look_closely(instruction);
+                    if self.out.len() == said {
+                        self.opcodes.get(&instruction.opcode).found_in_order(shape);
+                    }
+                }
+            }
+            None => {
+                self.accesses.add_instruction(instruction, &known.forms, self.names.scopes());
+                self.look_closely(instruction);
+            }
+        }
+        self.accesses.end();
+    }
+
+    /// Checks an instruction but for its guard.
+    fn look_closely(&mut self, instruction: &'a Instruction) {
         let is_call = instruction.opcode.mnemonic() == "call";
         for operand in &instruction.operands {
             let wanted = match &operand.kind {
@@ -186,7 +247,7 @@ impl Checker<'_> {
             };
             self.names.check_operand(operand, wanted, &mut self.suggestions, &mut self.out);
         }
-        let forms = self.forms.of(&instruction.opcode);
+        let forms = &self.opcodes.get(&instruction.opcode).forms;
         if forms.is_empty() {
             forms::explain(&instruction.opcode, &mut self.suggestions, &mut self.out);
             return;
@@ -230,6 +291,9 @@ impl Checker<'_> {
     fn guard(&mut self, guard: &Guard) {
         self.names.need(&guard.register, guard.id, Wanted::Operand, &mut self.suggestions, &mut self.out);
         let register = &guard.register;
+        if let Some(Meaning::Register { register, .. }) = self.names.scopes().lookup(register) {
+            self.accesses.add(register, guard.id, false);
+        }
         match self.names.find(register) {
             None => {}
             Some(Thing::Register(ty, None)) if ty.class == Class::Predicate => {}

@@ -9,6 +9,7 @@ use ptxc_syntax::ast::{
 };
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::codes;
 use super::env::ModuleEnv;
@@ -138,6 +139,9 @@ impl<'a> Names<'a> {
 
     /// Reports what could not be declared since the last call.
     pub fn take_errors(&mut self, out: &mut Vec<Diagnostic>) {
+        if self.scopes.errors.is_empty() {
+            return;
+        }
         for error in self.scopes.errors.drain(..) {
             out.push(match error {
                 ScopeError::Redeclared(node, name, first) => Diagnostic::error(
@@ -217,6 +221,11 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The scopes around the point.
+    pub(super) fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
     /// Where the function's parameters lie.
     pub fn parameters(&self) -> &[ParameterPlace] {
         &self.scopes.parameters
@@ -241,7 +250,7 @@ impl<'a> Names<'a> {
         out: &mut Vec<Diagnostic>,
     ) {
         // Operands nest only as deep as a vector in an address; a list replaces recursion.
-        let mut rest = vec![operand];
+        let mut rest: SmallVec<[&Operand; 8]> = smallvec![operand];
         while let Some(operand) = rest.pop() {
             let mut need = |name: &Name| self.need(name, operand.id, wanted, suggestions, out);
             match &operand.kind {

@@ -13,6 +13,7 @@ use ptxc_syntax::{Name, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::env::{Variable, constant_u32, parameter_layout, variables};
+use super::ranges::{self, Prefix, Range, Ranges};
 
 /// A register of the function: a dense number over all scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,7 +28,7 @@ impl Register {
 pub const MAX_REGISTERS: u32 = 1 << 24;
 
 /// What a name means.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A register with the type of its declaration; a vector register takes as many numbers as lanes.
     Register {
@@ -81,8 +82,7 @@ pub fn misplaces_predicate(specifiers: &Specifiers) -> bool {
 struct Scope {
     /// With the place of the declaration.
     names: FxHashMap<Name, (Meaning, NodeId)>,
-    /// `%r<9>`: prefix, count, first register, type, vector.
-    ranges: FxHashMap<Name, (u32, Register, Type, Option<Vector>, NodeId)>,
+    ranges: Ranges,
 }
 
 /// The scopes around a point of the body.
@@ -149,7 +149,7 @@ impl Scopes {
         let Specifiers { space, ty, vector, .. } = parameter.specifiers;
         let meaning = if space == Space::Reg {
             let meaning = Meaning::Register { register: self.reserve(lanes(vector)), ty, vector };
-            self.in_registers[side].push((index, meaning.clone()));
+            self.in_registers[side].push((index, meaning));
             meaning
         } else {
             in_memory
@@ -181,22 +181,23 @@ impl Scopes {
 
     /// What a name means here.
     pub fn lookup(&self, name: &str) -> Option<Meaning> {
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let (prefix, number) = name.split_at(name.len() - digits);
-        // `%r<9>` declares `%r0` to `%r8`, and nothing with leading zeros.
-        let plain = !number.is_empty() && (number == "0" || !number.starts_with('0'));
-        let number: Option<u32> = if plain { number.parse().ok() } else { None };
+        // Most names are those of registers in a range.
+        let member = ranges::member(name);
         for scope in self.stack.iter().rev() {
-            // Most names are those of registers in a range.
-            if let Some(number) = number
-                && let Some(&(count, first, ty, vector, _)) = scope.ranges.get(prefix)
-                && number < count
+            if let Some((prefix, number)) = &member
+                && let Some(range) = scope.ranges.get(prefix).filter(|range| *number < range.count)
             {
-                let register = Register(first.0 + number * lanes(vector));
-                return Some(Meaning::Register { register, ty, vector });
+                let Range { first, ty, vector, .. } = *range;
+                return Some(Meaning::Register {
+                    register: Register(first.0 + number * lanes(vector)),
+                    ty,
+                    vector,
+                });
             }
-            if let Some((meaning, _)) = scope.names.get(name) {
-                return Some(meaning.clone());
+            if !scope.names.is_empty()
+                && let Some((meaning, _)) = scope.names.get(name)
+            {
+                return Some(*meaning);
             }
         }
         None
@@ -214,7 +215,8 @@ impl Scopes {
 
     /// How many registers the innermost range `prefix<N>` declares, if there is one.
     pub fn range(&self, prefix: &str) -> Option<u32> {
-        self.stack.iter().rev().find_map(|scope| scope.ranges.get(prefix)).map(|range| range.0)
+        let prefix = Prefix::of(prefix);
+        self.stack.iter().rev().find_map(|scope| scope.ranges.get(&prefix)).map(|range| range.count)
     }
 
     fn declare(&mut self, declaration: &Declaration) {
@@ -253,11 +255,9 @@ impl Scopes {
             let register = Register(self.registers);
             self.registers = end;
             if declarator.range.is_some() {
-                let scope = self.top();
-                if let Some((.., first)) =
-                    scope.ranges.insert(name.clone(), (count, register, ty, vector, id))
-                {
-                    self.errors.push(ScopeError::Redeclared(id, name, first));
+                let range = Range { count, first: register, ty, vector, declared: id };
+                if let Some(before) = self.top().ranges.insert(&name, range) {
+                    self.errors.push(ScopeError::Redeclared(id, name, before.declared));
                 }
             } else {
                 self.enter_name(id, name, Meaning::Register { register, ty, vector });

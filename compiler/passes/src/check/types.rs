@@ -20,9 +20,25 @@ pub use super::scalar::{Class, Scalar};
 
 impl Scalar {
     /// The type of a declaration.
-    pub fn of(ty: Type) -> Scalar {
-        // Every declared type is in the list; a test walks over them all.
-        Scalar::parse(ty.spelling()).unwrap_or(Scalar { name: "b32", class: Class::Bits, bits: 32 })
+    pub const fn of(ty: Type) -> Scalar {
+        let (class, bits) = match ty {
+            Type::B8 => (Class::Bits, 8),
+            Type::B16 => (Class::Bits, 16),
+            Type::B32 => (Class::Bits, 32),
+            Type::B64 => (Class::Bits, 64),
+            Type::B128 => (Class::Bits, 128),
+            Type::U8 | Type::S8 => (Class::Integer, 8),
+            Type::U16 | Type::S16 => (Class::Integer, 16),
+            Type::U32 | Type::S32 => (Class::Integer, 32),
+            Type::U64 | Type::S64 => (Class::Integer, 64),
+            Type::F16 => (Class::Half, 16),
+            Type::F16x2 => (Class::Half, 32),
+            Type::F32 => (Class::Float, 32),
+            Type::F64 => (Class::Float, 64),
+            Type::Pred => (Class::Predicate, 1),
+            Type::Texref | Type::Samplerref | Type::Surfref => (Class::Memory, 64),
+        };
+        Scalar { name: ty.spelling(), class, bits }
     }
 
     /// Whether a register of type `register` may stand where the instruction has this type.
@@ -66,7 +82,7 @@ mod tests {
     #[test]
     fn declared_types_are_all_known() {
         for ty in Type::ALL {
-            assert_eq!(Scalar::of(ty).name, ty.spelling());
+            assert_eq!(Some(Scalar::of(ty)), Scalar::parse(ty.spelling()));
             assert_eq!(Scalar::of(ty).bits, ty.bytes().map_or(1, |bytes| bytes * 8), "{ty:?}");
         }
     }

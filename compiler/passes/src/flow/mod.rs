@@ -15,7 +15,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`graph`] | the blocks of the text, and which registers each reads and writes |
+//! | [`graph`] | the blocks of the text, with the [registers](crate::check::accesses) that each reads and writes |
 //! | [`unwritten`] | registers that are read and that nothing before has written |
 //! | [`unreachable`] | code that nothing leads to, and bodies whose end control reaches |
 //!
@@ -29,12 +29,14 @@ mod unwritten;
 
 use ptxc_syntax::ast::Function;
 
+use crate::check::accesses::Accesses;
 use crate::diagnostic::Diagnostic;
 use graph::Graph;
 
-/// The warnings about the ways through a function without errors, by the places of what they are about.
-pub fn warnings(function: &Function) -> Vec<Diagnostic> {
-    let Some(graph) = Graph::of(function) else { return Vec::new() };
+/// The warnings about the ways through a function without errors, by the places of what they are about; what it accesses
+/// comes from its [check](crate::check::examine).
+pub fn warnings(function: &Function, accesses: &Accesses) -> Vec<Diagnostic> {
+    let Some(graph) = Graph::of(function, accesses) else { return Vec::new() };
     let mut found = unreachable::check(&graph);
     found.extend(unwritten::check(&graph));
     found

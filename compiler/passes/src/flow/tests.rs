@@ -1,9 +1,17 @@
 //! Small bodies, and the warnings about them.
 
+use ptxc_syntax::ast::Function;
 use ptxc_syntax::parse_function;
 
 use super::warnings;
+use crate::check::env::ModuleEnv;
+use crate::check::examine;
 use crate::diagnostic::Diagnostic;
+
+/// The warnings about a function.
+fn all(function: &Function) -> Vec<Diagnostic> {
+    warnings(function, &examine(function, &ModuleEnv::empty()).accesses)
+}
 
 /// The warnings about a kernel with this body, behind declarations of a few registers.
 fn of(body: &str) -> Vec<Diagnostic> {
@@ -11,7 +19,7 @@ fn of(body: &str) -> Vec<Diagnostic> {
         format!(".entry k(.param .u64 p) {{ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .v2 .f32 %v; {body} }}");
     let parsed = parse_function(&text);
     assert!(parsed.errors.is_empty(), "{text}: {:?}", parsed.errors);
-    warnings(&parsed.value)
+    all(&parsed.value)
 }
 
 /// Their codes and messages.
@@ -69,7 +77,7 @@ fn what_a_guard_writes_and_parts_of_vectors_are_written() {
 fn parameters_in_registers_have_values() {
     let parsed = parse_function(".func (.reg .b32 r) f(.reg .b32 x) { add.u32 r, x, 1; ret; }");
     assert!(parsed.errors.is_empty());
-    assert_eq!(warnings(&parsed.value), []);
+    assert_eq!(all(&parsed.value), []);
 }
 
 #[test]

@@ -8,9 +8,11 @@
 //! Cost: the walk is linear, and registers without any write need no more. The iteration is for [`MOST`] others at most, each of whose bits changes once a block.
 
 use ptxc_ir::dominators::immediate_dominators;
+use ptxc_syntax::Name;
 use rustc_hash::FxHashMap;
 
-use super::graph::{Access, Graph};
+use super::graph::Graph;
+use crate::check::accesses::Access;
 use crate::check::codes::UNWRITTEN_REGISTER;
 use crate::check::scope::Register;
 use crate::diagnostic::Diagnostic;
@@ -24,7 +26,7 @@ pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
     let mut is_written = vec![false; graph.registers];
     for block in (0..graph.blocks.len()).filter(|&block| graph.reached[block]) {
         interrupt::poll();
-        for write in graph.accesses_in(block).iter().filter(|access| access.is_write) {
+        for write in graph.accesses_in(block).filter(|access| access.is_write) {
             is_written[write.register.0 as usize] = true;
         }
     }
@@ -54,18 +56,21 @@ pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
         }
     }
     found.sort_by_key(|access| access.node);
-    found.into_iter().map(|access| finding(graph, access)).collect()
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let names = graph.names(&found.iter().map(|access| access.register).collect());
+    found.into_iter().map(|access| finding(graph, access, names[&access.register])).collect()
 }
 
-fn finding(graph: &Graph, read: Access) -> Diagnostic {
-    let name = &graph.names[&read.register];
+fn finding(graph: &Graph, read: Access, name: &Name) -> Diagnostic {
     let finding = Diagnostic::warning(
         UNWRITTEN_REGISTER,
         read.node,
         format!("`{name}` is read, but nothing has been written to it"),
     )
     .label("its value is whatever the register held");
-    match graph.accesses.iter().find(|access| access.is_write && access.register == read.register) {
+    match graph.all_accesses().find(|access| access.is_write && access.register == read.register) {
         Some(write) => finding.also(write.node, "written here, which no way leads from to the read"),
         None => finding
             .note(format!("no instruction of the function writes `{name}`"))
@@ -126,7 +131,7 @@ fn written_at_start(graph: &Graph, registers: &[Register]) -> Vec<u64> {
     let blocks = graph.blocks.len();
     let own: Vec<u64> = (0..blocks)
         .map(|block| {
-            let writes = graph.accesses_in(block).iter().filter(|access| access.is_write);
+            let writes = graph.accesses_in(block).filter(|access| access.is_write);
             writes.filter_map(|access| bits.get(&access.register)).fold(0, |all, bit| all | bit)
         })
         .collect();

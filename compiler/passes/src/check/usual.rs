@@ -1,0 +1,202 @@
+//! Instructions that look like one of which there was nothing to say.
+//!
+//! What the check says of most instructions depends on the opcode and on the *shape* of the operands alone: which of them are
+//! registers of what type, in vectors, behind brackets. A function repeats a few hundred pairs of the two thousands of times, so
+//! that nearly all instructions are compared with what was found in order before, and looked at no closer. Names of variables,
+//! parameters, special registers and functions have no shape: more is to be known about them.
+
+use ptxc_syntax::NodeId;
+use ptxc_syntax::ast::{Opcode, Operand, OperandKind, Type};
+use ptxc_syntax::const_eval::Constant;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::accesses::Written;
+use super::forms::{Form, forms};
+use super::scope::{Meaning, Register, Scopes};
+use super::table::{Kind, Value};
+
+/// So many shapes of an opcode are remembered.
+const MOST_SHAPES: usize = 16;
+
+/// What stands in the operands of an instruction: a byte an item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shape(u64);
+
+impl Shape {
+    const REGISTER: u8 = 0x20;
+    const ADDRESS: u8 = 0x40;
+    const SINK: u8 = 0x60;
+    const LABEL: u8 = 0x61;
+    const INTEGER: u8 = 0x62;
+    const F32: u8 = 0x63;
+    const F64: u8 = 0x64;
+    const PAIR: u8 = 0x65;
+    const NOT: u8 = 0x66;
+    /// With the number of elements.
+    const VECTOR: u8 = 0x70;
+
+    fn add(&mut self, item: u8) -> Option<()> {
+        if self.0 >> 56 != 0 {
+            return None;
+        }
+        self.0 = self.0 << 8 | u64::from(item);
+        Some(())
+    }
+}
+
+/// A register among the operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub register: Register,
+    pub node: NodeId,
+    /// The number of the operand.
+    pub operand: u8,
+    /// Whether it is an address, which is read whatever happens to the memory there.
+    pub is_address: bool,
+}
+
+/// The registers among the operands, in order.
+pub(super) type Places = SmallVec<[Place; 8]>;
+
+/// What is known of an opcode in a function.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The forms that have exactly its modifiers; several only where operands decide.
+    pub forms: Vec<Form>,
+    /// Whether there is more to be said of constants than their type.
+    looks_at_constants: bool,
+    /// Whether there is more to be said of its operands than their shape.
+    looks_at_names: bool,
+    /// The shapes of which there was nothing to say.
+    usual: SmallVec<[Shape; 4]>,
+    /// What is written of so many operands.
+    written: Option<(usize, Written)>,
+}
+
+impl Known {
+    fn of(opcode: &Opcode) -> Known {
+        let forms: Vec<Form> = forms(opcode).collect();
+        let mut operands = forms.iter().flat_map(|form| form.row.operands);
+        let has_range = |kind: &Kind| match kind {
+            Kind::Constant(range) | Kind::Value(Value { range, .. }) => range.is_some(),
+            _ => false,
+        };
+        // Policies are made of fractions.
+        let looks_at_constants =
+            operands.clone().any(|operand| has_range(&operand.kind)) || opcode.mnemonic() == "createpolicy";
+        let looks_at_names = operands.any(|operand| operand.kind == Kind::Call);
+        Known { forms, looks_at_constants, looks_at_names, usual: SmallVec::new(), written: None }
+    }
+
+    /// The shape of an instruction's operands, if they have one, and the registers among them.
+    pub fn shape(&self, operands: &[Operand], scopes: &Scopes, places: &mut Places) -> Option<Shape> {
+        if self.looks_at_names {
+            return None;
+        }
+        let mut shape = Shape::default();
+        for (index, operand) in operands.iter().enumerate() {
+            let index = u8::try_from(index).ok()?;
+            match &operand.kind {
+                OperandKind::Vector(list) => {
+                    shape.add(Shape::VECTOR | u8::try_from(list.len()).ok().filter(|&count| count < 16)?)?;
+                    for element in list {
+                        self.element(element, index, scopes, &mut shape, places)?;
+                    }
+                }
+                OperandKind::Pair(pair) => {
+                    shape.add(Shape::PAIR)?;
+                    self.element(&pair.0, index, scopes, &mut shape, places)?;
+                    self.element(&pair.1, index, scopes, &mut shape, places)?;
+                }
+                OperandKind::Not(inner) => {
+                    shape.add(Shape::NOT)?;
+                    self.element(inner, index, scopes, &mut shape, places)?;
+                }
+                OperandKind::Address(address) if address.rest.is_empty() && address.property.is_none() => {
+                    let (register, ty) = register(scopes, address.place.base.as_ref()?)?;
+                    places.push(Place { register, node: operand.id, operand: index, is_address: true });
+                    shape.add(Shape::ADDRESS | ty as u8)?;
+                }
+                _ => self.element(operand, index, scopes, &mut shape, places)?,
+            }
+        }
+        Some(shape)
+    }
+
+    /// Adds what has no parts.
+    fn element(
+        &self,
+        element: &Operand,
+        operand: u8,
+        scopes: &Scopes,
+        shape: &mut Shape,
+        places: &mut Places,
+    ) -> Option<()> {
+        let item = match &element.kind {
+            OperandKind::Symbol(name) => match scopes.lookup(name)? {
+                Meaning::Register { register, ty, vector: None } => {
+                    places.push(Place { register, node: element.id, operand, is_address: false });
+                    Shape::REGISTER | ty as u8
+                }
+                Meaning::Label(_) => Shape::LABEL,
+                _ => return None,
+            },
+            OperandKind::Sink => Shape::SINK,
+            OperandKind::Immediate(_) if self.looks_at_constants => return None,
+            OperandKind::Immediate(expr) => match expr.evaluate().ok()? {
+                Constant::S64(_) | Constant::U64(_) => Shape::INTEGER,
+                Constant::F32(_) => Shape::F32,
+                Constant::F64(_) => Shape::F64,
+            },
+            _ => return None,
+        };
+        shape.add(item)
+    }
+
+    /// Whether there was nothing to say of an instruction with this shape.
+    pub fn is_usual(&self, shape: Shape) -> bool {
+        self.usual.contains(&shape)
+    }
+
+    /// Remembers that there was nothing to say.
+    pub fn found_in_order(&mut self, shape: Shape) {
+        if self.usual.len() < MOST_SHAPES {
+            self.usual.push(shape);
+        }
+    }
+
+    /// Which of the operands are written.
+    pub fn written(&mut self, operands: &[Operand]) -> Written {
+        match self.written {
+            Some((count, written)) if count == operands.len() => written,
+            _ => self.written.insert((operands.len(), Written::of(&self.forms, operands))).1,
+        }
+    }
+}
+
+/// The register, no vector, that a name stands for.
+fn register(scopes: &Scopes, name: &str) -> Option<(Register, Type)> {
+    match scopes.lookup(name)? {
+        Meaning::Register { register, ty, vector: None } => Some((register, ty)),
+        _ => None,
+    }
+}
+
+/// The opcodes of a function.
+#[derive(Default)]
+pub(super) struct Opcodes<'a> {
+    numbers: FxHashMap<&'a str, usize>,
+    known: Vec<Known>,
+}
+
+impl<'a> Opcodes<'a> {
+    /// What is known of an opcode: its forms are found once for each spelling.
+    pub fn get(&mut self, opcode: &'a Opcode) -> &mut Known {
+        let number = *self.numbers.entry(opcode.as_str()).or_insert_with(|| {
+            self.known.push(Known::of(opcode));
+            self.known.len() - 1
+        });
+        &mut self.known[number]
+    }
+}
