@@ -110,14 +110,15 @@ impl Port {
     pub fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
         let slot = usize::from(side.slot);
         let port = Port::of_class(side.inst.row().latency);
-        let is_result = side.inst.row().slots.get(slot).is_some_and(|slot| slot.name == "d");
-        if port == Port::ImadWide && is_result && (side.component == 1 || side.inst.slot_width(slot) == 1) {
+        // Few classes ask, and names are long to compare.
+        let is_result = || side.inst.row().slots.get(slot).is_some_and(|slot| slot.name == "d");
+        if port == Port::ImadWide && is_result() && (side.component == 1 || side.inst.slot_width(slot) == 1) {
             return Port::ImadWideHigh;
         }
         if is_elected_lane(side) {
             return Port::Umov;
         }
-        if port == Port::Mma && is_result {
+        if port == Port::Mma && is_result() {
             let a = side.inst.row().slots.iter().position(|slot| slot.name == "a");
             return match a.map(|slot| side.inst.slot_width(slot)) {
                 Some(1) => Port::MmaOf1,
@@ -132,8 +133,8 @@ impl Port {
     pub fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
         let port = Port::of_class(side.inst.row().latency);
         let is_addend =
-            side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == "c");
-        if port == Port::ImadWide && is_addend && side.component == 1 {
+            || side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == "c");
+        if port == Port::ImadWide && side.component == 1 && is_addend() {
             return Port::ImadWideHigh;
         }
         if is_elected_lane(side) {
@@ -146,6 +147,6 @@ impl Port {
 /// Whether this is the number of the lane that `ELECT` elects: it is there as soon as what `UMOV` makes, long before the
 /// predicate.
 fn is_elected_lane<R: Register>(side: Side<'_, R>) -> bool {
-    let slot = side.inst.row().slots.get(usize::from(side.slot));
-    side.inst.op == Op::ELECT && slot.is_some_and(|slot| slot.name == "d")
+    let slot = || side.inst.row().slots.get(usize::from(side.slot));
+    side.inst.op == Op::ELECT && slot().is_some_and(|slot| slot.name == "d")
 }

@@ -125,6 +125,11 @@ impl RegSet {
         self.mask(file).iter().map(|word| word.count_ones()).sum()
     }
 
+    /// A bit for each register of all files, by its [dense number](PReg::dense).
+    pub const fn words(&self) -> &[u64; PReg::COUNT.div_ceil(64)] {
+        &self.0
+    }
+
     /// A bit for each register of a file, by its number.
     pub fn mask(&self, file: RegFile) -> [u64; 4] {
         let first = PReg::new(file, 0).dense();

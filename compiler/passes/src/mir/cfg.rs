@@ -8,10 +8,13 @@
 //!
 //! The order is a reverse postorder from the entry; blocks that the entry does not reach are not in it.
 //! Dominators by Lengauer and Tarjan's algorithm, [`immediate_dominators`], in `O(E log V)` on every graph;
-//! the question whether one block dominates another takes constant time. Nothing recurses.
+//! the question whether one block dominates another takes constant time. They are computed when somebody first asks
+//! for them. Nothing recurses.
 
-use cranelift_entity::SecondaryMap;
+use std::sync::OnceLock;
+
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::dominators::immediate_dominators;
 use smallvec::SmallVec;
 
@@ -20,34 +23,39 @@ use super::{MBlockId, Mir};
 /// Predecessors, order and dominators of a [`Mir`].
 #[derive(Clone, Debug)]
 pub struct Cfg {
+    /// How many blocks there are, reachable or not.
+    blocks: usize,
     preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>>,
     order: Vec<MBlockId>,
     rank: SecondaryMap<MBlockId, u32>,
-    idom: SecondaryMap<MBlockId, PackedOption<MBlockId>>,
-    /// For each block the half-open range of numbers, in a preorder of the dominator tree, of the blocks
-    /// that it dominates; its own is the first.
+    dominators: OnceLock<Dominators>,
+}
+
+/// The dominator tree.
+#[derive(Clone, Debug)]
+struct Dominators {
+    immediate: SecondaryMap<MBlockId, PackedOption<MBlockId>>,
+    /// For each block the half-open range of numbers, in a preorder of the tree, of the blocks that it dominates; its own
+    /// is the first.
     subtree: SecondaryMap<MBlockId, (u32, u32)>,
 }
 
 impl Cfg {
     /// Reads the graph off the terminators.
     pub fn new<R>(mir: &Mir<R>) -> Cfg {
-        let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = SecondaryMap::new();
+        let blocks = mir.blocks.len();
+        let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = for_blocks(blocks, SmallVec::new());
         for &block in &mir.layout {
             for edge in mir.blocks[block].term.edges() {
                 preds[edge.block].push(block);
             }
         }
         let order = reverse_postorder(mir);
-        let mut rank = SecondaryMap::with_default(u32::MAX);
+        let mut rank = for_blocks(blocks, u32::MAX);
         for (index, &block) in order.iter().enumerate() {
             rank[block] = index as u32;
         }
-        let (idom, subtree) = Default::default();
-        let mut cfg = Cfg { preds, order, rank, idom, subtree };
-        cfg.find_dominators();
-        cfg.number_dominator_tree();
-        cfg
+        Cfg { blocks, preds, order, rank, dominators: OnceLock::new() }
     }
 
     /// The blocks that go to a block, with repetition where both edges of a branch do.
@@ -67,68 +75,87 @@ impl Cfg {
 
     /// The immediate dominator; `None` for the entry and for unreachable blocks.
     pub fn idom(&self, block: MBlockId) -> Option<MBlockId> {
-        self.idom[block].expand()
+        self.dominators().immediate[block].expand()
     }
 
     /// Whether every path from the entry to `b` goes through `a`; a block dominates itself. Nothing dominates
     /// an unreachable block.
     pub fn dominates(&self, a: MBlockId, b: MBlockId) -> bool {
-        let (first, end) = self.subtree[a];
-        (first..end).contains(&self.subtree[b].0)
+        let subtree = &self.dominators().subtree;
+        let (first, end) = subtree[a];
+        (first..end).contains(&subtree[b].0)
     }
 
-    fn number_dominator_tree(&mut self) {
+    fn dominators(&self) -> &Dominators {
+        self.dominators.get_or_init(|| self.find_dominators())
+    }
+
+    fn find_dominators(&self) -> Dominators {
+        let mut immediate = for_blocks(self.blocks, PackedOption::default());
+        let mut edges = Vec::new();
+        for (index, &block) in self.order.iter().enumerate() {
+            let ranks = self.preds[block].iter().map(|&pred| self.rank[pred]);
+            edges.extend(ranks.filter(|&rank| rank != u32::MAX).map(|rank| (rank, index as u32)));
+        }
+        // Every block but the entry has an edge.
+        if !edges.is_empty() {
+            let found = immediate_dominators(self.order.len(), 0, &edges);
+            for (&block, dominator) in self.order.iter().zip(found) {
+                immediate[block] = dominator.map(|rank| self.order[rank as usize]).into();
+            }
+        }
+        let subtree = self.number_tree(&immediate);
+        Dominators { immediate, subtree }
+    }
+
+    fn number_tree(
+        &self,
+        immediate: &SecondaryMap<MBlockId, PackedOption<MBlockId>>,
+    ) -> SecondaryMap<MBlockId, (u32, u32)> {
         // In the order a dominator comes before what it dominates.
-        let mut sizes: SecondaryMap<MBlockId, u32> = SecondaryMap::with_default(1);
+        let mut sizes: SecondaryMap<MBlockId, u32> = for_blocks(self.blocks, 1);
         for &block in self.order.iter().rev() {
-            if let Some(up) = self.idom[block].expand() {
+            if let Some(up) = immediate[block].expand() {
                 sizes[up] += sizes[block];
             }
         }
         // The next free number below each block. Unreachable blocks keep the number 0, the entry has 1.
-        let mut next: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
+        let mut next: SecondaryMap<MBlockId, u32> = for_blocks(self.blocks, 0);
+        let mut subtree = for_blocks(self.blocks, (0, 0));
         for &block in &self.order {
-            let first = match self.idom[block].expand() {
+            let first = match immediate[block].expand() {
                 Some(up) => {
                     next[up] += sizes[block];
                     next[up] - sizes[block]
                 }
                 None => 1,
             };
-            self.subtree[block] = (first, first + sizes[block]);
+            subtree[block] = (first, first + sizes[block]);
             next[block] = first + 1;
         }
-    }
-
-    fn find_dominators(&mut self) {
-        let mut edges = Vec::new();
-        for (index, &block) in self.order.iter().enumerate() {
-            let ranks = self.preds[block].iter().map(|&pred| self.rank[pred]);
-            edges.extend(ranks.filter(|&rank| rank != u32::MAX).map(|rank| (rank, index as u32)));
-        }
-        if self.order.is_empty() {
-            return;
-        }
-        let dominators = immediate_dominators(self.order.len(), 0, &edges);
-        for (&block, dominator) in self.order.iter().zip(dominators) {
-            self.idom[block] = dominator.map(|rank| self.order[rank as usize]).into();
-        }
+        subtree
     }
 }
 
+/// A map that has a place for each block of a function already.
+pub(super) fn for_blocks<V: Clone>(count: usize, default: V) -> SecondaryMap<MBlockId, V> {
+    let mut map = SecondaryMap::with_default(default);
+    map.resize(count);
+    map
+}
+
 fn reverse_postorder<R>(mir: &Mir<R>) -> Vec<MBlockId> {
-    let mut seen: SecondaryMap<MBlockId, bool> = SecondaryMap::new();
+    let mut seen = vec![false; mir.blocks.len()];
     let mut order = Vec::with_capacity(mir.layout.len());
     let Some(&entry) = mir.layout.first() else { return order };
     // Blocks that are being visited, each with the edges that have not been followed yet.
     let edges = |block: MBlockId| mir.blocks[block].term.edges();
     let mut stack = vec![(entry, edges(entry))];
-    seen[entry] = true;
+    seen[entry.index()] = true;
     while let Some((block, left)) = stack.last_mut() {
         // The last edge first, so that the first edge comes first in the reversed order.
         match left.pop() {
-            Some(edge) if !seen[edge.block] => {
-                seen[edge.block] = true;
+            Some(edge) if !std::mem::replace(&mut seen[edge.block.index()], true) => {
                 stack.push((edge.block, edges(edge.block)));
             }
             Some(_) => {}

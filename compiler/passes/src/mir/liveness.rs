@@ -22,11 +22,14 @@
 //! Algorithm: for each use walk up to the definition (Appel and Palsberg, "Modern Compiler Implementation",
 //! 19.6; Boissinot et al., "Computing Liveness Sets for SSA-Form Programs", 2011). The components are taken
 //! in the order of their numbers, so that each set comes out sorted and a look at its last element tells
-//! whether it has the component already. Cost and space: the sum of the sizes of the sets.
+//! whether it has the component already. What a block reads behind its own definition is live across no border, and
+//! needs no walk. Cost and space: the components and the sum of the sizes of the sets.
 
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{RegFile, Register};
 
+use super::cfg::for_blocks;
 use super::{Cfg, EdgeArg, MBlockId, Mir, VReg, VRegId};
 use crate::interrupt;
 
@@ -155,43 +158,24 @@ impl Liveness {
     /// Computes the liveness of a function in SSA form.
     pub fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Liveness {
         let components = Components::new(mir);
-        let mut def_block: Vec<Option<MBlockId>> = vec![None; components.len()];
-        let mut use_blocks: Vec<(u32, MBlockId)> = Vec::new();
-        for &block in &mir.layout {
-            let data = &mir.blocks[block];
-            for param in &data.params {
-                for index in components.range(param.reg, param.width) {
-                    def_block[index] = Some(block);
-                }
-            }
-            for inst in &data.insts {
-                interrupt::poll();
-                inst.for_each_use(|reg, width| {
-                    use_blocks.extend(components.range(reg, width).map(|index| (index as u32, block)));
-                });
-                inst.for_each_def(|reg, width| {
-                    components.range(reg, width).for_each(|index| def_block[index] = Some(block));
-                });
-            }
-            for_each_term_use(mir, block, |reg, width| {
-                use_blocks.extend(components.range(reg, width).map(|index| (index as u32, block)));
-            });
-        }
-        use_blocks.sort_unstable();
-        use_blocks.dedup();
-
-        let regions = Regions::new(mir, cfg);
-        let mut liveness =
-            Liveness { components, live_in: SecondaryMap::new(), live_out: SecondaryMap::new() };
+        let uses = Uses::new(mir, &components);
+        let blocks = mir.blocks.len();
+        let mut liveness = Liveness {
+            components,
+            live_in: for_blocks(blocks, Vec::new()),
+            live_out: for_blocks(blocks, Vec::new()),
+        };
+        let mut regions = None;
         let mut stack = Vec::new();
         // The component that last went through each region: it need not go through again.
-        let mut through: Vec<Option<u32>> = vec![None; regions.members.len()];
-        for (index, block) in use_blocks {
-            interrupt::poll();
-            let def = def_block[index as usize];
-            if def != Some(block) {
-                stack.push(block);
+        let mut through: Vec<Option<u32>> = Vec::new();
+        for index in 0..liveness.components.len() as u32 {
+            let def = uses.defs[index as usize].expand();
+            stack.extend(uses.of(index as usize).filter(|&block| def != Some(block)));
+            if stack.is_empty() {
+                continue;
             }
+            interrupt::poll();
             let uniform = liveness.components.reg(index as usize).file().is_uniform();
             while let Some(block) = stack.pop() {
                 if !push_once(&mut liveness.live_in[block], index) {
@@ -203,16 +187,22 @@ impl Liveness {
                         stack.push(pred);
                     }
                 }
-                if uniform {
-                    for &region in regions.touching(block) {
-                        if through[region as usize].replace(index) == Some(index) {
-                            continue;
-                        }
-                        for &member in regions.members(region) {
-                            push_once(&mut liveness.live_out[member], index);
-                            if def != Some(member) {
-                                stack.push(member);
-                            }
+                if !uniform {
+                    continue;
+                }
+                let regions = regions.get_or_insert_with(|| {
+                    let regions = Regions::new(mir, cfg);
+                    through.resize(regions.members.len(), None);
+                    regions
+                });
+                for &region in regions.touching(block) {
+                    if through[region as usize].replace(index) == Some(index) {
+                        continue;
+                    }
+                    for &member in regions.members(region) {
+                        push_once(&mut liveness.live_out[member], index);
+                        if def != Some(member) {
+                            stack.push(member);
                         }
                     }
                 }
@@ -317,6 +307,65 @@ pub fn for_each_term_use(mir: &Mir<VReg>, block: MBlockId, mut visit: impl FnMut
     }
 }
 
+/// Where components are defined, and which other blocks read them.
+struct Uses {
+    defs: Vec<PackedOption<MBlockId>>,
+    /// For each component the newest of its places in `readers`.
+    newest: Vec<u32>,
+    /// Blocks that read a component, each with the place of the next older one.
+    readers: Vec<(MBlockId, u32)>,
+}
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
+impl Uses {
+    fn new(mir: &Mir<VReg>, components: &Components) -> Uses {
+        let mut uses = Uses {
+            defs: vec![PackedOption::default(); components.len()],
+            newest: vec![NONE; components.len()],
+            readers: Vec::new(),
+        };
+        for &block in &mir.layout {
+            let data = &mir.blocks[block];
+            for param in &data.params {
+                uses.defs[components.range(param.reg, param.width)].fill(block.into());
+            }
+            for inst in &data.insts {
+                interrupt::poll();
+                inst.for_each_access(|reg, width, is_def| {
+                    let range = components.range(reg, width);
+                    if is_def {
+                        uses.defs[range].fill(block.into());
+                    } else {
+                        range.for_each(|index| uses.read(index, block));
+                    }
+                });
+            }
+            for_each_term_use(mir, block, |reg, width| {
+                components.range(reg, width).for_each(|index| uses.read(index, block));
+            });
+        }
+        uses
+    }
+
+    fn read(&mut self, index: usize, block: MBlockId) {
+        let newest = self.newest[index];
+        let is_known = self.readers.get(newest as usize).is_some_and(|&(reader, _)| reader == block);
+        if !is_known && self.defs[index] != block.into() {
+            self.newest[index] = self.readers.len() as u32;
+            self.readers.push((block, newest));
+        }
+    }
+
+    /// The blocks that read a component, but for the one that defines it.
+    fn of(&self, index: usize) -> impl Iterator<Item = MBlockId> {
+        let reader = |place: u32| self.readers.get(place as usize);
+        std::iter::successors(reader(self.newest[index]), move |&&(_, older)| reader(older))
+            .map(|&(block, _)| block)
+    }
+}
+
 fn push_once(set: &mut Vec<u32>, index: u32) -> bool {
     let fresh = set.last() != Some(&index);
     if fresh {
@@ -333,6 +382,10 @@ struct Regions {
 
 impl Regions {
     fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Regions {
+        let mut regions = Regions { members: Vec::new(), touching: SecondaryMap::new() };
+        if !mir.layout.iter().any(|&block| mir.blocks[block].divergent) {
+            return regions;
+        }
         let mut group: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
         let mut parent: Vec<u32> = Vec::new();
         for &block in &mir.layout {
@@ -352,7 +405,6 @@ impl Regions {
             }
         }
         let mut number: Vec<Option<u32>> = vec![None; parent.len()];
-        let mut regions = Regions { members: Vec::new(), touching: SecondaryMap::new() };
         let mut region_of: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
         for &block in mir.layout.iter().filter(|&&block| divergent(block)) {
             let root = find(&mut parent, group[block]) as usize;

@@ -38,7 +38,7 @@ pub use verify::{MirError, takes_operands, verify};
 use cranelift_entity::{PrimaryMap, entity_impl};
 use ptxc_ir::{FunctionKind, LaunchBounds, Param, SourceLoc};
 use ptxc_sass::variable::Variable;
-use ptxc_sass::{Inst, RegFile, Register};
+use ptxc_sass::{AccessRole, Inst, RegFile, Register};
 use smallvec::SmallVec;
 
 use crate::interrupt;
@@ -168,6 +168,20 @@ impl<R: Register> MInst<R> {
         }
     }
 
+    /// Calls `visit` for each register that it reads or writes, with the number of neighbours and whether it writes them:
+    /// those of [`for_each_use`](Self::for_each_use) and of [`for_each_def`](Self::for_each_def), in any order.
+    #[inline]
+    pub fn for_each_access(&self, mut visit: impl FnMut(R, u8, bool)) {
+        self.inst.for_each_access(|access| visit(access.reg, access.width, access.role == AccessRole::Def));
+        for &(slot, old) in &self.tied {
+            visit(old, self.inst.slot_width(slot as usize), false);
+        }
+        if let Some(call) = &self.call {
+            call.args.iter().for_each(|arg| visit(arg.value.reg, arg.value.width, false));
+            call.results.iter().for_each(|result| visit(result.value.reg, result.value.width, true));
+        }
+    }
+
     /// The same with other names for registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> MInst<S> {
         MInst {
@@ -245,9 +259,9 @@ impl<R> Term<R> {
     /// The edges, in order.
     pub fn edges(&self) -> SmallVec<[&Edge<R>; 2]> {
         match self {
-            Term::Jump(edge) => SmallVec::from_slice(&[edge]),
-            Term::Branch { then, other, .. } => SmallVec::from_slice(&[then, other]),
-            Term::Together { here, apart, .. } => SmallVec::from_slice(&[here, apart]),
+            Term::Jump(edge) => SmallVec::from_buf_and_len([edge; 2], 1),
+            Term::Branch { then, other, .. } => SmallVec::from_buf([then, other]),
+            Term::Together { here, apart, .. } => SmallVec::from_buf([here, apart]),
             Term::Table { edges, .. } => edges.iter().collect(),
             Term::Exit | Term::Return => SmallVec::new(),
         }

@@ -13,22 +13,21 @@
 //! - **order**: what depends on which lanes run together, and what reads the clock, stays in sequence.
 //!
 //! Latencies are the table's for fixed ones and [`estimate`]s for the rest. Cost: linear in the instructions.
-//! Last definitions and readers are looked up in maps; memory operations are compared with at most
-//! [`MEMORY_WINDOW`] others, after which the newest stands for all before it.
+//! Last definitions and readers are looked up by the numbers of registers, in tables that stay from region to region;
+//! memory operations are compared with at most [`MEMORY_WINDOW`] others, after which the newest stands for all before it.
 
-use petgraph::graph::DiGraph;
 use ptxc_sass::latency::{Dependence, Side, Source, latency, reads_at_issue};
 use ptxc_sass::memory_order::{may_swap, may_swap_if_disjoint};
-use ptxc_sass::{AccessRole, Arch, Completion, Inst, OperandKind, RegFile};
-use rustc_hash::{FxHashMap, FxHashSet};
+use ptxc_sass::{Arch, Completion, Inst, OperandKind, RegFile};
 use smallvec::SmallVec;
 
+use super::accesses::{Accesses, Role};
 use super::address::{Place, place};
 use super::estimate;
-use super::pressure::{NodeValues, Tracker, Value};
-use super::region::{Dep, DepKind, Node, NodeData, Region};
-use super::unit::Unit;
-use crate::interrupt;
+use super::live::LiveSet;
+use super::pressure::NOBODY;
+use super::region::{Dep, DepKind, Region};
+use super::unit::{Numbers, Unit};
 use crate::mir::MInst;
 
 /// Memory operations that a new one is compared with.
@@ -38,45 +37,40 @@ const MEMORY_WINDOW: usize = 64;
 const VISIBLE_DEFS: usize = 4;
 
 /// What a region must know of its surroundings.
-pub(super) struct Surroundings<'a, R> {
+pub(super) struct Surroundings<'a> {
     pub(super) arch: Arch,
+    /// The accesses of the function's instructions, and the number of the region's first instruction among them.
+    pub(super) accesses: &'a Accesses,
+    pub(super) first: usize,
     /// What is needed after the region.
-    pub(super) live_after: &'a FxHashSet<R>,
-    /// Registers that hold a needed value at its start, by file.
-    pub(super) live_before: [i32; RegFile::ALL.len()],
-    /// For what the block's edges hand on, the parameters that receive it.
-    pub(super) becomes: &'a FxHashMap<R, SmallVec<[R; 1]>>,
+    pub(super) live_after: &'a LiveSet,
+    /// What the block's edges hand on, each with a parameter that receives it; in order.
+    pub(super) becomes: &'a [(u32, u32)],
     /// The predicate that the block's branch reads, if the region is the block's last.
-    pub(super) branch_guard: Option<R>,
+    pub(super) branch_guard: Option<u32>,
     pub(super) frequency: u64,
     pub(super) pressure_limit: u32,
 }
 
-/// Builds the region of these instructions.
-pub(super) fn build<R: Unit>(insts: &[MInst<R>], around: &Surroundings<'_, R>) -> Region {
-    let mut builder = Builder {
-        arch: around.arch,
-        insts,
-        becomes: around.becomes,
-        graph: DiGraph::with_capacity(insts.len(), insts.len() * 2),
-        state: FxHashMap::default(),
-        memory: Vec::new(),
-        memory_before: None,
-        last_ordered: None,
-        tracker: Tracker { live: around.live_before, ..Tracker::default() },
-    };
-    for index in 0..insts.len() {
-        interrupt::poll();
-        builder.add(index);
-    }
-    builder.finish(around)
+/// No link, no value, no register.
+const NONE: u32 = u32::MAX;
+
+/// What is known of one register while building. Its definitions and readers are chains of [`Link`]s, the newest first.
+struct State {
+    number: u32,
+    file: RegFile,
+    /// Its content, as a value of the region; [`NONE`] as long as nothing reads what was there before.
+    value: u32,
+    defs: u32,
+    readers: u32,
 }
 
-/// What is known of one register component while building.
-struct RegisterState {
-    defs: SmallVec<[(u32, Slot); 2]>,
-    readers: SmallVec<[(u32, Slot); 4]>,
-    value: u32,
+/// A node that reads or writes a register, and the next older one.
+#[derive(Clone, Copy)]
+struct Link {
+    node: u32,
+    slot: Slot,
+    older: u32,
 }
 
 /// An access within an instruction.
@@ -86,234 +80,312 @@ struct Slot {
     component: u8,
 }
 
-struct Builder<'a, R> {
-    arch: Arch,
-    insts: &'a [MInst<R>],
-    becomes: &'a FxHashMap<R, SmallVec<[R; 1]>>,
-    graph: DiGraph<NodeData, Dep, u32>,
-    state: FxHashMap<R, RegisterState>,
+/// Tables for building regions, one after the other.
+pub(super) struct Tables<R> {
+    /// For the number of each register its place in `states`; [`NONE`] for those that the region does not touch.
+    places: Vec<u32>,
+    states: Vec<State>,
+    links: Vec<Link>,
+    /// For each node that announces its results, the cycles that these take.
+    announced: Vec<Option<u32>>,
     memory: Vec<(u32, Option<Place<R>>)>,
-    memory_before: Option<u32>,
-    last_ordered: Option<u32>,
-    tracker: Tracker,
 }
 
-impl<R: Unit> Builder<'_, R> {
-    fn add(&mut self, index: usize) {
-        let minst = &self.insts[index];
+impl<R: Unit> Tables<R> {
+    /// For so many registers.
+    pub(super) fn new(registers: usize) -> Tables<R> {
+        Tables {
+            places: vec![NONE; registers],
+            states: Vec::new(),
+            links: Vec::new(),
+            announced: Vec::new(),
+            memory: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        let Tables { places, states, links, announced, memory } = self;
+        states.drain(..).for_each(|state| places[state.number as usize] = NONE);
+        links.clear();
+        announced.clear();
+        memory.clear();
+    }
+
+    /// Builds the region of these instructions in place of another.
+    pub(super) fn build<N: Numbers<R>>(
+        &mut self,
+        insts: &[MInst<R>],
+        numbers: &N,
+        around: &Surroundings<'_>,
+        region: &mut Region,
+    ) {
+        self.clear();
+        region.clear(around.frequency, around.pressure_limit);
+        let mut builder = Builder {
+            arch: around.arch,
+            insts,
+            numbers,
+            becomes: around.becomes,
+            tables: self,
+            region,
+            memory_before: None,
+            last_ordered: None,
+        };
+        for index in 0..insts.len() {
+            builder.add(index as u32, around);
+        }
+        builder.finish(around);
+    }
+}
+
+struct Builder<'a, R, N> {
+    arch: Arch,
+    insts: &'a [MInst<R>],
+    numbers: &'a N,
+    becomes: &'a [(u32, u32)],
+    tables: &'a mut Tables<R>,
+    region: &'a mut Region,
+    memory_before: Option<u32>,
+    last_ordered: Option<u32>,
+}
+
+impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
+    fn add(&mut self, index: u32, around: &Surroundings<'_>) {
+        let minst = &self.insts[index as usize];
         let inst = &minst.inst;
-        let node = self.graph.add_node(NodeData { op: inst.op, height: 0, tail: 0 });
-        let mut edges: SmallVec<[(u32, Dep); 8]> = SmallVec::new();
-        let mut values = NodeValues::default();
-        let accesses = inst.accesses();
+        self.region.add_node(inst.op);
+        let is_variable = inst.completion(self.arch) == Completion::Variable;
+        self.tables.announced.push(is_variable.then(|| estimate::completion(inst)));
 
         // The address is looked at before the instruction overwrites its base.
         let effects = inst.row().effects;
         let touches_memory = effects.reads_memory || effects.writes_memory || effects.fence;
         let place = touches_memory.then(|| place(inst, |reg| self.version(reg))).flatten();
 
-        for access in accesses.iter().filter(|access| access.role != AccessRole::Def) {
-            for component in 0..access.width {
-                if let Some(reg) = access.reg.nth(component) {
-                    let slot = Slot { slot: access.slot, component };
-                    self.read(index, reg, slot, &mut edges, &mut values);
+        let guarded = inst.guard.is_some();
+        for access in around.accesses.of(around.first + index as usize) {
+            match access.role {
+                Role::Use => {
+                    for (component, reg) in (0..).zip(access.numbers()) {
+                        self.read(index, reg, access.file, Slot { slot: access.slot, component });
+                    }
                 }
-            }
-        }
-        for access in accesses.iter().filter(|access| access.role == AccessRole::Def) {
-            let tied = minst.tied.iter().find(|&&(slot, _)| slot == access.slot).map(|&(_, old)| old);
-            for component in 0..access.width {
-                let Some(reg) = access.reg.nth(component) else { continue };
-                let slot = Slot { slot: access.slot, component };
-                let old = tied.and_then(|old| old.nth(component)).filter(|&old| old != reg);
-                if let Some(old) = old {
-                    self.read_value(old, &mut values);
-                    self.overwrite(index, old, slot, &mut edges);
+                // With the definition that it is tied to.
+                Role::Tied => {}
+                Role::Def | Role::GuardedDef => {
+                    let tied = minst.tied.iter().find(|&&(slot, _)| slot == access.slot).map(|&(_, old)| old);
+                    for (component, reg) in (0..).zip(access.numbers()) {
+                        let slot = Slot { slot: access.slot, component };
+                        let old = tied.and_then(|old| old.nth(component));
+                        let old = old.map(|old| (self.numbers.number(old), old.file()));
+                        let old =
+                            old.filter(|&(old, _)| old != reg).map(|(old, file)| self.place_of(old, file));
+                        if let Some(old) = old {
+                            self.read_value(index, old);
+                            self.overwrite(index, old, slot);
+                        }
+                        self.write(index, reg, access.file, slot, guarded, old);
+                    }
                 }
-                self.write(index, reg, slot, old, &mut edges, &mut values);
             }
         }
         if touches_memory {
-            self.order_memory(index, place, &mut edges);
+            self.order_memory(index, place);
         }
         if (effects.convergent || reads_clock(inst))
-            && let Some(last) = self.last_ordered.replace(index as u32)
+            && let Some(last) = self.last_ordered.replace(index)
         {
-            edges.push((last, Dep { kind: DepKind::Order, latency: 1 }));
+            self.region.add_edge(last, Dep { kind: DepKind::Order, latency: 1 });
         }
-
-        edges.sort_by_key(|&(from, dep)| (from, std::cmp::Reverse(dep.latency), dep.kind));
-        edges.dedup_by_key(|&mut (from, _)| from);
-        for (from, dep) in edges {
-            if from != index as u32 {
-                self.graph.add_edge(Node::new(from as usize), node, dep);
-            }
-        }
-        self.tracker.nodes.push(values);
+        self.region.end_node();
     }
 
-    fn entry(&mut self, reg: R) -> &mut RegisterState {
-        let values = &mut self.tracker.values;
-        self.state.entry(reg).or_insert_with(|| {
-            values.push(Value { file: reg.file(), uses: 0, lives_on: false });
-            let value = values.len() as u32 - 1;
-            RegisterState { defs: SmallVec::new(), readers: SmallVec::new(), value }
-        })
+    /// The place of a register among those that the region touches.
+    fn place_of(&mut self, number: u32, file: RegFile) -> usize {
+        let Tables { places, states, .. } = &mut *self.tables;
+        let place = &mut places[number as usize];
+        if *place == NONE {
+            *place = states.len() as u32;
+            states.push(State { number, file, value: NONE, defs: NONE, readers: NONE });
+        }
+        *place as usize
+    }
+
+    /// The same, if the region has touched it.
+    fn known_place(&self, number: u32) -> Option<usize> {
+        Some(self.tables.places[number as usize]).filter(|&place| place != NONE).map(|place| place as usize)
     }
 
     /// The last definition of a register, as a name for its content.
     fn version(&self, reg: R) -> Option<u32> {
-        self.state.get(&reg).and_then(|state| state.defs.last()).map(|&(node, _)| node)
+        let state = &self.tables.states[self.known_place(self.numbers.number(reg))?];
+        self.tables.links.get(state.defs as usize).map(|link| link.node)
     }
 
-    fn read(
-        &mut self,
-        index: usize,
-        reg: R,
-        slot: Slot,
-        edges: &mut SmallVec<[(u32, Dep); 8]>,
-        values: &mut NodeValues,
-    ) {
-        let (arch, insts) = (self.arch, self.insts);
-        let state = self.entry(reg);
-        for &(from, def) in &state.defs {
-            let cycles = cycles(arch, insts, Dependence::Raw, (from, def), (index as u32, slot));
-            edges.push((from, Dep { kind: DepKind::Raw, latency: cycles }));
-        }
-        state.readers.push((index as u32, slot));
-        self.read_value(reg, values);
+    fn link(&mut self, node: u32, slot: Slot, older: u32) -> u32 {
+        self.tables.links.push(Link { node, slot, older });
+        self.tables.links.len() as u32 - 1
     }
 
-    fn read_value(&mut self, reg: R, values: &mut NodeValues) {
-        let value = self.entry(reg).value;
-        if !values.uses.contains(&value) {
-            values.uses.push(value);
-            self.tracker.values[value as usize].uses += 1;
+    fn read(&mut self, index: u32, reg: u32, file: RegFile, slot: Slot) {
+        let place = self.place_of(reg, file);
+        let State { defs, readers, .. } = self.tables.states[place];
+        let mut next = defs;
+        while let Some(&Link { node, slot: def, older }) = self.tables.links.get(next as usize) {
+            self.depend(Dependence::Raw, (node, def), (index, slot));
+            next = older;
         }
+        self.tables.states[place].readers = self.link(index, slot, readers);
+        self.read_value(index, place);
+    }
+
+    fn read_value(&mut self, index: u32, place: usize) {
+        let State { file, value, .. } = &mut self.tables.states[place];
+        if *value == NONE {
+            *value = self.region.pressure.add_value(*file, NOBODY);
+        }
+        self.region.pressure.add_read(index, *value);
     }
 
     /// Edges from all that reads or writes a register to what overwrites it.
-    fn overwrite(&mut self, index: usize, reg: R, slot: Slot, edges: &mut SmallVec<[(u32, Dep); 8]>) {
-        let Some(state) = self.state.get(&reg) else { return };
-        let to = (index as u32, slot);
-        for &(from, reader) in &state.readers {
-            let latency = cycles(self.arch, self.insts, Dependence::War, (from, reader), to);
-            edges.push((from, Dep { kind: DepKind::War, latency }));
-        }
-        for &(from, def) in &state.defs {
-            let latency = cycles(self.arch, self.insts, Dependence::Waw, (from, def), to);
-            edges.push((from, Dep { kind: DepKind::Waw, latency }));
+    fn overwrite(&mut self, index: u32, place: usize, slot: Slot) {
+        let State { defs, readers, .. } = self.tables.states[place];
+        for (dependence, first) in [(Dependence::War, readers), (Dependence::Waw, defs)] {
+            let mut next = first;
+            while let Some(&Link { node, slot: from, older }) = self.tables.links.get(next as usize) {
+                self.depend(dependence, (node, from), (index, slot));
+                next = older;
+            }
         }
     }
 
-    fn write(
-        &mut self,
-        index: usize,
-        reg: R,
-        slot: Slot,
-        old: Option<R>,
-        edges: &mut SmallVec<[(u32, Dep); 8]>,
-        values: &mut NodeValues,
-    ) {
-        self.overwrite(index, reg, slot, edges);
-        for &param in self.becomes.get(&reg).into_iter().flatten() {
-            self.overwrite(index, param, slot, edges);
+    /// `old` is the place of the register whose content stays where the guard fails.
+    fn write(&mut self, index: u32, reg: u32, file: RegFile, slot: Slot, guarded: bool, old: Option<usize>) {
+        let place = self.place_of(reg, file);
+        self.overwrite(index, place, slot);
+        let handed_on = self.becomes.partition_point(|&(from, _)| from < reg);
+        for &(_, param) in self.becomes[handed_on..].iter().take_while(|&&(from, _)| from == reg) {
+            if let Some(param) = self.known_place(param) {
+                self.overwrite(index, param, slot);
+            }
         }
-        let guarded = self.insts[index].inst.guard.is_some();
         if guarded && old.is_none() {
             // The old content of the same register lives on where the guard fails.
-            self.read_value(reg, values);
+            self.read_value(index, place);
         }
-        let inherited: SmallVec<[(u32, Slot); 2]> = match old {
-            Some(old) if guarded => self.entry(old).defs.clone(),
-            _ => SmallVec::new(),
-        };
-        let file = reg.file();
-        self.tracker.values.push(Value { file, uses: 0, lives_on: false });
-        let value = self.tracker.values.len() as u32 - 1;
-        let state = self.entry(reg);
-        state.value = value;
-        if guarded {
-            state.defs.extend(inherited);
-            state.defs.push((index as u32, slot));
-            if state.defs.len() > VISIBLE_DEFS {
-                state.defs.remove(0);
-            }
-        } else {
-            state.defs.clear();
-            state.defs.push((index as u32, slot));
-        }
-        state.readers.clear();
-        values.defs.push(value);
+        let older = if guarded { self.visible(place, old) } else { NONE };
+        let def = self.link(index, slot, older);
+        let state = &mut self.tables.states[place];
+        (state.defs, state.readers) = (def, NONE);
+        state.value = self.region.pressure.add_value(file, index);
     }
 
-    fn order_memory(&mut self, index: usize, place: Option<Place<R>>, edges: &mut SmallVec<[(u32, Dep); 8]>) {
-        let second = &self.insts[index].inst;
+    /// The definitions that a guarded one on top of them leaves visible: those of the register, and newer ones of
+    /// another whose content stays.
+    fn visible(&mut self, place: usize, old: Option<usize>) -> u32 {
+        let mut defs: SmallVec<[(u32, Slot); 8]> = SmallVec::new();
+        for place in old.into_iter().chain([place]) {
+            let mut next = self.tables.states[place].defs;
+            while let Some(&Link { node, slot, older }) = self.tables.links.get(next as usize) {
+                defs.push((node, slot));
+                next = older;
+            }
+        }
+        if defs.len() >= VISIBLE_DEFS {
+            defs.pop();
+        }
+        defs.into_iter().rev().fold(NONE, |older, (node, slot)| self.link(node, slot, older))
+    }
+
+    fn order_memory(&mut self, index: u32, place: Option<Place<R>>) {
+        let second = &self.insts[index as usize].inst;
         let dep = Dep { kind: DepKind::Memory, latency: 1 };
-        edges.extend(self.memory_before.map(|before| (before, dep)));
-        let full = self.memory.len() >= MEMORY_WINDOW;
-        for (before, other) in &self.memory {
+        if let Some(before) = self.memory_before {
+            self.region.add_edge(before, dep);
+        }
+        let full = self.tables.memory.len() >= MEMORY_WINDOW;
+        for (before, other) in &self.tables.memory {
             let first = &self.insts[*before as usize].inst;
             let disjoint = matches!((other, &place), (Some(a), Some(b)) if a.is_disjoint(b))
                 && may_swap_if_disjoint(first, second);
             if full || !(disjoint || may_swap(first, second)) {
-                edges.push((*before, dep));
+                self.region.add_edge(*before, dep);
             }
         }
         if full {
-            self.memory.clear();
-            self.memory_before = Some(index as u32);
+            self.tables.memory.clear();
+            self.memory_before = Some(index);
         }
-        self.memory.push((index as u32, place));
+        self.tables.memory.push((index, place));
     }
 
-    fn finish(mut self, around: &Surroundings<'_, R>) -> Region {
-        for (reg, state) in &self.state {
-            // Each register sets its own value: the order of the map does not matter.
-            self.tracker.values[state.value as usize].lives_on = around.live_after.contains(reg);
-            for &(node, slot) in &state.defs {
-                let inst = &self.insts[node as usize].inst;
-                let variable = inst.completion(self.arch) == Completion::Variable;
-                let tail = if around.branch_guard == Some(*reg) {
-                    let branch = Inst::new(ptxc_sass::Op::BRA).guarded(*reg, false);
-                    let guard = branch.row().slots.len() as u8;
-                    let from = Side { inst, slot: slot.slot, component: slot.component };
-                    let to = Side { inst: &branch, slot: guard, component: 0 };
-                    u32::from(latency(self.arch, Dependence::Raw, from, to).safe)
-                } else if variable && around.live_after.contains(reg) {
-                    estimate::completion(inst)
-                } else {
-                    0
+    fn finish(&mut self, around: &Surroundings<'_>) {
+        let Tables { states, links, announced, .. } = &*self.tables;
+        for state in states {
+            let lives_on = around.live_after.contains(state.number);
+            if let Some(value) = self.region.pressure.values.get_mut(state.value as usize) {
+                value.lives_on = lives_on;
+            }
+            let is_branch_guard = around.branch_guard == Some(state.number);
+            let mut next = if lives_on || is_branch_guard { state.defs } else { NONE };
+            while let Some(&Link { node, slot, older }) = links.get(next as usize) {
+                let tail = match announced[node as usize] {
+                    _ if is_branch_guard => self.until_branch(node, slot),
+                    Some(cycles) if lives_on => cycles,
+                    _ => 0,
                 };
-                let data = &mut self.graph[Node::new(node as usize)];
-                data.tail = data.tail.max(tail);
+                self.region.add_tail(node, tail);
+                next = older;
             }
         }
-        Region::new(self.graph, self.tracker, around.frequency, around.pressure_limit)
+        self.region.finish();
     }
-}
 
-/// Cycles that a dependence asks for between two issues.
-fn cycles<R: Unit>(
-    arch: Arch,
-    insts: &[MInst<R>],
-    dependence: Dependence,
-    (from, at): (u32, Slot),
-    (to, there): (u32, Slot),
-) -> u32 {
-    let (producer, consumer) = (&insts[from as usize].inst, &insts[to as usize].inst);
-    let found = latency(
-        arch,
-        dependence,
-        Side { inst: producer, slot: at.slot, component: at.component },
-        Side { inst: consumer, slot: there.slot, component: there.component },
-    );
-    match (found.source, dependence) {
-        (Source::Scoreboard, Dependence::War) if !reads_at_issue(arch, producer, RegFile::Gpr) => {
-            estimate::OPERAND_READ
+    /// Cycles from a node to the branch whose guard it defines.
+    fn until_branch(&self, node: u32, slot: Slot) -> u32 {
+        let branch = Inst::<R>::new(ptxc_sass::Op::BRA);
+        let guard = branch.row().slots.len() as u8;
+        let inst = &self.insts[node as usize].inst;
+        let from = Side { inst, slot: slot.slot, component: slot.component };
+        let to = Side { inst: &branch, slot: guard, component: 0 };
+        u32::from(latency(self.arch, Dependence::Raw, from, to).safe)
+    }
+
+    /// An edge for a dependence between two accesses.
+    fn depend(&mut self, dependence: Dependence, from: (u32, Slot), to: (u32, Slot)) {
+        if from.0 != to.0 {
+            let (kind, latency) = match dependence {
+                Dependence::Raw => (DepKind::Raw, self.behind_definition(dependence, from, to)),
+                Dependence::War => (DepKind::War, self.behind_reader(from, to)),
+                Dependence::Waw => (DepKind::Waw, self.behind_definition(dependence, from, to)),
+            };
+            self.region.add_edge(from.0, Dep { kind, latency });
         }
-        (Source::Scoreboard, _) => estimate::completion(producer),
-        _ => u32::from(found.safe),
+    }
+
+    /// Cycles from a definition to what reads or overwrites its result.
+    fn behind_definition(&self, dependence: Dependence, from: (u32, Slot), to: (u32, Slot)) -> u32 {
+        match self.tables.announced[from.0 as usize] {
+            Some(cycles) => cycles,
+            None => u32::from(latency(self.arch, dependence, self.side(from), self.side(to)).safe),
+        }
+    }
+
+    /// Cycles from a reader to what overwrites what it reads.
+    fn behind_reader(&self, from: (u32, Slot), to: (u32, Slot)) -> u32 {
+        let reader = self.side(from);
+        let found = latency(self.arch, Dependence::War, reader, self.side(to));
+        match found.source {
+            Source::Scoreboard if reads_at_issue(self.arch, reader.inst, RegFile::Gpr) => {
+                estimate::completion(reader.inst)
+            }
+            Source::Scoreboard => estimate::OPERAND_READ,
+            _ => u32::from(found.safe),
+        }
+    }
+
+    fn side(&self, (node, slot): (u32, Slot)) -> Side<'_, R> {
+        Side { inst: &self.insts[node as usize].inst, slot: slot.slot, component: slot.component }
     }
 }
 

@@ -23,7 +23,7 @@
 //! }
 //! ```
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 
 use ptxc_sass::RegFile;
 
@@ -79,14 +79,22 @@ impl Heuristic for CriticalPath {
     }
 
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
-        first(ready, |node| {
-            (
-                region.ready_at(node).max(now),
-                Reverse(region.height(node)),
-                region.pressure_change(node, RegFile::Gpr),
-                node,
-            )
-        })
+        let change = |node| region.pressure_change(node, RegFile::Gpr);
+        let mut best = ready.first().copied().unwrap_or_default();
+        let (mut least, mut greatest) = (region.ready_at(best).max(now), region.height(best));
+        for &node in ready.iter().skip(1) {
+            let (at, height) = (region.ready_at(node).max(now), region.height(node));
+            let is_better = match (at.cmp(&least), height.cmp(&greatest)) {
+                (Ordering::Less, _) | (Ordering::Equal, Ordering::Greater) => true,
+                // Of equals, the first in source order.
+                (Ordering::Equal, Ordering::Equal) => change(node) < change(best),
+                _ => false,
+            };
+            if is_better {
+                (best, least, greatest) = (node, at, height);
+            }
+        }
+        best
     }
 }
 

@@ -17,11 +17,10 @@ use std::fmt;
 
 use ptxc_sass::AccessRole;
 use ptxc_sass::memory_order::{may_swap, may_swap_if_disjoint};
-use rustc_hash::FxHashMap;
 
 use super::address::{Place, place};
 use super::region::DepKind;
-use super::unit::Unit;
+use super::unit::{Numbers, Unit};
 use crate::interrupt;
 use crate::mir::MInst;
 
@@ -74,54 +73,19 @@ impl fmt::Display for IllegalOrder {
 
 impl std::error::Error for IllegalOrder {}
 
-/// Checks an order: `order[k]` is the source place of the instruction that comes `k`th.
-pub(super) fn check<R: Unit>(insts: &[MInst<R>], order: &[usize]) -> Result<(), Broken> {
-    let mut place_of = vec![usize::MAX; insts.len()];
-    for (at, &index) in order.iter().enumerate() {
-        match place_of.get_mut(index) {
-            Some(slot) if *slot == usize::MAX => *slot = at,
-            _ => return Err(Broken::NotAnInstruction(index)),
-        }
-    }
-    if let Some(missing) = place_of.iter().position(|&at| at == usize::MAX) {
-        return Err(Broken::NotAnInstruction(missing));
-    }
-    if order.is_sorted() {
-        return Ok(());
-    }
-    let touched = Touched::new(insts);
-    let (before, last_before) = touched.run(0..insts.len());
-    let (after, last_after) = touched.run(order.iter().copied());
-    for index in 0..insts.len() {
-        interrupt::poll();
-        for at in touched.looks_of(index) {
-            let (expected, found) = (before[at], after[at]);
-            if expected != found {
-                let reg = touched.regs[touched.looks[at] as usize];
-                return Err(wrong_content(
-                    insts,
-                    &place_of,
-                    index,
-                    reg,
-                    definition(expected),
-                    definition(found),
-                ));
-            }
-        }
-    }
-    for index in 0..insts.len() {
-        interrupt::poll();
-        for &reg in touched.defs_of(index) {
-            let (expected, found) = (last_before[reg as usize], last_after[reg as usize]);
-            if let (Some(expected), Some(found)) = (definition(expected), definition(found))
-                && expected != found
-            {
-                let reg = touched.regs[reg as usize];
-                return Err(dependence(insts, found, expected, DepKind::Waw, Some(reg)));
-            }
-        }
-    }
-    check_memory(insts, &place_of, &touched, &before)
+/// Checks orders, one after the other, in the same memory.
+pub(super) struct Checker<R> {
+    /// For the number of each register its place in `regs`; [`BEFORE`] for those that no instruction touches.
+    places: Vec<u32>,
+    regs: Vec<R>,
+    /// The registers that instructions look at, one instruction after another, with what they find in the source order.
+    looks: Vec<(u32, u32)>,
+    /// What they define.
+    defs: Vec<u32>,
+    /// Where each instruction's looks and definitions end.
+    ends: Vec<(u32, u32)>,
+    /// What is in each register: the number of the instruction that left it there, or [`BEFORE`].
+    content: Vec<u32>,
 }
 
 /// The number of what no instruction of the region has defined.
@@ -132,77 +96,203 @@ fn definition(content: u32) -> Option<usize> {
     (content != BEFORE).then_some(content as usize)
 }
 
-/// The registers that instructions depend on and define, by dense numbers.
-struct Touched<R> {
-    regs: Vec<R>,
-    /// What instructions look at, one after another.
-    looks: Vec<u32>,
-    /// What they define.
-    defs: Vec<u32>,
-    /// Where each instruction's looks and definitions end.
-    ends: Vec<(u32, u32)>,
-}
+impl<R: Unit> Checker<R> {
+    /// For so many registers.
+    pub(super) fn new(registers: usize) -> Checker<R> {
+        Checker {
+            places: vec![BEFORE; registers],
+            regs: Vec::new(),
+            looks: Vec::new(),
+            defs: Vec::new(),
+            ends: Vec::new(),
+            content: Vec::new(),
+        }
+    }
 
-impl<R: Unit> Touched<R> {
-    fn new(insts: &[MInst<R>]) -> Touched<R> {
-        let mut numbers: FxHashMap<R, u32> = FxHashMap::default();
-        let mut touched = Touched { regs: Vec::new(), looks: Vec::new(), defs: Vec::new(), ends: Vec::new() };
-        for minst in insts {
+    /// Checks an order: `order[k]` is the source place of the instruction that comes `k`th.
+    pub(super) fn check<N: Numbers<R>>(
+        &mut self,
+        insts: &[MInst<R>],
+        numbers: &N,
+        order: &[usize],
+    ) -> Result<(), Broken> {
+        let mut place_of = vec![usize::MAX; insts.len()];
+        for (at, &index) in order.iter().enumerate() {
+            match place_of.get_mut(index) {
+                Some(slot) if *slot == usize::MAX => *slot = at,
+                _ => return Err(Broken::NotAnInstruction(index)),
+            }
+        }
+        if let Some(missing) = place_of.iter().position(|&at| at == usize::MAX) {
+            return Err(Broken::NotAnInstruction(missing));
+        }
+        if order.is_sorted() {
+            return Ok(());
+        }
+        self.run_source(insts, numbers);
+        let last = std::mem::take(&mut self.content);
+        self.content.resize(last.len(), BEFORE);
+        if !self.finds_the_same(order) {
+            self.find_wrong_content(insts, order, &place_of)?;
+        }
+        if self.content != last {
+            self.compare_ends(insts, &last)?;
+        }
+        self.check_memory(insts, &place_of)
+    }
+
+    /// Notes what instructions look at and define, and what they find in the source order.
+    fn run_source<N: Numbers<R>>(&mut self, insts: &[MInst<R>], numbers: &N) {
+        for reg in self.regs.drain(..) {
+            self.places[numbers.number(reg) as usize] = BEFORE;
+        }
+        let Checker { places, regs, looks, defs, ends, content } = self;
+        looks.clear();
+        defs.clear();
+        ends.clear();
+        content.clear();
+        for (index, minst) in insts.iter().enumerate() {
             interrupt::poll();
-            let Touched { regs, looks, defs, ends } = &mut touched;
-            let mut number = |reg: R| {
-                *numbers.entry(reg).or_insert_with(|| {
+            let mut place = |reg: R, content: &mut Vec<u32>| {
+                let place = &mut places[numbers.number(reg) as usize];
+                if *place == BEFORE {
+                    *place = regs.len() as u32;
                     regs.push(reg);
-                    regs.len() as u32 - 1
-                })
+                    content.push(BEFORE);
+                }
+                *place
             };
+            let first = defs.len();
             minst.inst.for_each_access(|access| {
-                let parts = (0..access.width).filter_map(|n| access.reg.nth(n));
-                if access.role != AccessRole::Def {
-                    looks.extend(parts.map(&mut number));
-                    return;
+                let is_def = access.role == AccessRole::Def;
+                for reg in (0..access.width).filter_map(|n| access.reg.nth(n)) {
+                    let place = place(reg, content);
+                    // Where its guard fails, it leaves what was there.
+                    if !is_def || minst.inst.guard.is_some() {
+                        looks.push((place, content[place as usize]));
+                    }
+                    if is_def {
+                        defs.push(place);
+                    }
                 }
-                // Where its guard fails, it leaves what was there.
-                if minst.inst.guard.is_some() {
-                    looks.extend(parts.clone().map(&mut number));
-                }
-                defs.extend(parts.map(&mut number));
             });
             for &(slot, old) in &minst.tied {
                 let width = minst.inst.slot_width(usize::from(slot));
-                looks.extend((0..width).filter_map(|n| old.nth(n)).map(&mut number));
+                for reg in (0..width).filter_map(|n| old.nth(n)) {
+                    let place = place(reg, content);
+                    looks.push((place, content[place as usize]));
+                }
+            }
+            for &def in &defs[first..] {
+                content[def as usize] = index as u32;
             }
             ends.push((looks.len() as u32, defs.len() as u32));
         }
-        touched
     }
 
     fn before(&self, index: usize) -> (u32, u32) {
         index.checked_sub(1).map_or((0, 0), |before| self.ends[before])
     }
 
-    /// The places in `looks` of an instruction's own.
-    fn looks_of(&self, index: usize) -> std::ops::Range<usize> {
-        self.before(index).0 as usize..self.ends[index].0 as usize
+    /// What an instruction looks at, and what it finds in the source order.
+    fn looks_of(&self, index: usize) -> &[(u32, u32)] {
+        &self.looks[self.before(index).0 as usize..self.ends[index].0 as usize]
     }
 
     fn defs_of(&self, index: usize) -> &[u32] {
         &self.defs[self.before(index).1 as usize..self.ends[index].1 as usize]
     }
 
-    /// Runs an order: for each look what is found there, and what is left at the end.
-    fn run(&self, order: impl Iterator<Item = usize>) -> (Vec<u32>, Vec<u32>) {
-        let mut content = vec![BEFORE; self.regs.len()];
-        let mut found = vec![BEFORE; self.looks.len()];
-        for index in order {
-            for at in self.looks_of(index) {
-                found[at] = content[self.looks[at] as usize];
+    /// Lets an instruction define its registers.
+    fn define(&mut self, index: usize) {
+        let defs = self.before(index).1 as usize..self.ends[index].1 as usize;
+        for &def in &self.defs[defs] {
+            self.content[def as usize] = index as u32;
+        }
+    }
+
+    /// Runs an order from the start. Whether each instruction finds what it finds in the source order.
+    fn finds_the_same(&mut self, order: &[usize]) -> bool {
+        let mut same = true;
+        for &index in order {
+            same &= self.looks_of(index).iter().all(|&(reg, found)| self.content[reg as usize] == found);
+            self.define(index);
+        }
+        same
+    }
+
+    /// Runs an order from the start; the error is that of the first instruction, in the source order, that finds another
+    /// content.
+    fn find_wrong_content(
+        &mut self,
+        insts: &[MInst<R>],
+        order: &[usize],
+        place_of: &[usize],
+    ) -> Result<(), Broken> {
+        self.content.fill(BEFORE);
+        let mut wrong: Option<(usize, u32, u32, u32)> = None;
+        for &index in order {
+            interrupt::poll();
+            let mut looks = self.looks_of(index).iter();
+            let differs = looks.find(|&&(reg, expected)| self.content[reg as usize] != expected);
+            if let Some(&(reg, expected)) = differs
+                && wrong.is_none_or(|(first, ..)| index < first)
+            {
+                wrong = Some((index, reg, expected, self.content[reg as usize]));
             }
+            self.define(index);
+        }
+        let Some((index, reg, expected, found)) = wrong else { return Ok(()) };
+        let reg = self.regs[reg as usize];
+        Err(wrong_content(insts, place_of, index, reg, definition(expected), definition(found)))
+    }
+
+    /// Whoever comes behind the region finds what it finds behind the source order.
+    fn compare_ends(&self, insts: &[MInst<R>], last: &[u32]) -> Result<(), Broken> {
+        for index in 0..insts.len() {
+            interrupt::poll();
             for &reg in self.defs_of(index) {
-                content[reg as usize] = index as u32;
+                let (expected, found) = (last[reg as usize], self.content[reg as usize]);
+                if let (Some(expected), Some(found)) = (definition(expected), definition(found))
+                    && expected != found
+                {
+                    let reg = self.regs[reg as usize];
+                    return Err(dependence(insts, found, expected, DepKind::Waw, Some(reg)));
+                }
             }
         }
-        (found, content)
+        Ok(())
+    }
+
+    /// Looks at every pair that touches memory, or depends on the lanes, and has changed places.
+    fn check_memory(&self, insts: &[MInst<R>], place_of: &[usize]) -> Result<(), Broken> {
+        // In the new order; the source order is that in which they are inserted.
+        let mut done: Vec<(usize, usize, Option<Place<R>>)> = Vec::new();
+        for (index, minst) in insts.iter().enumerate() {
+            interrupt::poll();
+            if minst.inst.row().effects.is_none() {
+                continue;
+            }
+            let content = |reg: R| {
+                let mut looks = self.looks_of(index).iter();
+                let &(_, found) = looks.find(|&&(look, _)| self.regs[look as usize] == reg)?;
+                Some(found).filter(|&content| content != BEFORE)
+            };
+            let here = place(&minst.inst, content);
+            let at = place_of[index];
+            let after = done.partition_point(|&(other, ..)| other < at);
+            for (_, first, there) in &done[after..] {
+                let (a, b) = (&insts[*first].inst, &minst.inst);
+                let disjoint = matches!((there, &here), (Some(p), Some(q)) if p.is_disjoint(q));
+                if !(may_swap(a, b) || (disjoint && may_swap_if_disjoint(a, b))) {
+                    let both = a.row().effects.convergent && b.row().effects.convergent;
+                    let kind = if both { DepKind::Order } else { DepKind::Memory };
+                    return Err(dependence(insts, *first, index, kind, None));
+                }
+            }
+            done.insert(after, (at, index, here));
+        }
+        Ok(())
     }
 }
 
@@ -244,40 +334,4 @@ fn dependence<R: Unit>(
 ) -> Broken {
     let [first, second] = [first, second].map(|index| insts[index].inst.to_string());
     Broken::Dependence { first, second, kind, reg: reg.map(|reg| reg.to_string()) }
-}
-
-/// Looks at every pair that touches memory, or depends on the lanes, and has changed places.
-fn check_memory<R: Unit>(
-    insts: &[MInst<R>],
-    place_of: &[usize],
-    touched: &Touched<R>,
-    found: &[u32],
-) -> Result<(), Broken> {
-    // In the new order; the source order is that in which they are inserted.
-    let mut done: Vec<(usize, usize, Option<Place<R>>)> = Vec::new();
-    for (index, minst) in insts.iter().enumerate() {
-        interrupt::poll();
-        if minst.inst.row().effects.is_none() {
-            continue;
-        }
-        let content = |reg: R| {
-            let mut looks = touched.looks_of(index);
-            let at = looks.find(|&at| touched.regs[touched.looks[at] as usize] == reg)?;
-            Some(found[at]).filter(|&content| content != BEFORE)
-        };
-        let here = place(&minst.inst, content);
-        let at = place_of[index];
-        let after = done.partition_point(|&(other, ..)| other < at);
-        for (_, first, there) in &done[after..] {
-            let (a, b) = (&insts[*first].inst, &minst.inst);
-            let disjoint = matches!((there, &here), (Some(p), Some(q)) if p.is_disjoint(q));
-            if !(may_swap(a, b) || (disjoint && may_swap_if_disjoint(a, b))) {
-                let both = a.row().effects.convergent && b.row().effects.convergent;
-                let kind = if both { DepKind::Order } else { DepKind::Memory };
-                return Err(dependence(insts, *first, index, kind, None));
-            }
-        }
-        done.insert(after, (at, index, here));
-    }
-    Ok(())
 }

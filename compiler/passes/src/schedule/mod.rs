@@ -19,10 +19,12 @@
 //! Before allocation the limit on the pressure is what the source order needs already, with some room up to
 //! the next step of occupancy. Cost: the instructions times the ready nodes of their region.
 
+mod accesses;
 mod address;
 mod build;
 mod heuristic;
 mod legal;
+mod live;
 mod liveness;
 mod pressure;
 mod region;
@@ -31,21 +33,22 @@ mod unit;
 pub mod estimate;
 pub mod random;
 
-use build::Surroundings;
+use accesses::Accesses;
+use build::{Surroundings, Tables};
 pub use heuristic::{
     Balanced, CriticalPath, HEURISTICS, Heuristic, Pressure, Random, SourceOrder, heuristic_by_name,
 };
 pub use legal::{Broken, IllegalOrder};
-use ptxc_sass::{Arch, Op, RegFile};
+use live::LiveSet;
+use ptxc_sass::{Arch, Op, PReg, RegFile, Register};
 pub use region::{Cycle, Dep, DepKind, Node, NodeData, Region};
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 pub use unit::Unit;
+use unit::{Numbers, Physical};
 
 use crate::interrupt;
 use crate::layout::Code;
-use crate::mir::liveness::for_each_term_use;
-use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, VReg};
+use crate::mir::liveness::{Components, for_each_term_use};
+use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, RegSet, VReg};
 
 /// Orders the blocks of a function before allocation, for at most `max_regs` general registers.
 ///
@@ -64,42 +67,35 @@ pub fn pre_ra(
     let cfg = Cfg::new(mir);
     interrupt::poll();
     let liveness = Liveness::new(mir, &cfg);
-    let mut point = liveness.point();
-    let source_pressure = (mir.layout.iter())
-        .map(|&block| liveness.pressure(mir, block, &mut point).of(RegFile::Gpr))
-        .max()
-        .unwrap_or(0);
+    let components = liveness.components();
+    let accesses = Accesses::new(mir.insts(), mir.insts().count(), components);
+    let mut scheduler = Scheduler::new(arch, components, &accesses, heuristic);
+    let mut source_pressure = 0;
+    let mut first = 0;
+    for &block in &mir.layout {
+        live_at_end(mir, block, &liveness, &mut scheduler.live);
+        let behind = first + mir.blocks[block].insts.len();
+        source_pressure = source_pressure.max(scheduler.most_at_once(first..behind));
+        first = behind;
+    }
     // Where something may be spilled the stack pointer takes a register too.
-    let most = max_regs.saturating_sub(1);
-    let pressure_limit = pressure_limit(source_pressure).min(most);
-    for (number, block) in mir.layout.clone().into_iter().enumerate() {
-        let components = liveness.components();
-        let mut live: FxHashSet<VReg> =
-            liveness.live_out(block).iter().map(|&index| components.reg(index as usize)).collect();
-        for_each_term_use(mir, block, |reg, width| live.extend((0..width).map(|n| reg.component(n))));
-        let becomes = handed_on(mir, block);
-        let data = &mut mir.blocks[block];
-        let branch_guard = data.term.selector().map(|(&selector, _)| selector);
-        let frequency = data.frequency;
-        let block = Block {
-            arch,
-            number,
-            frequency,
-            pressure_limit,
-            most,
-            becomes,
-            branch_guard,
-            insts: &mut data.insts,
-            live,
-        };
-        block.schedule(heuristic, |minst, live| {
-            minst.for_each_def(|reg, width| {
-                (0..width).for_each(|n| {
-                    live.remove(&reg.component(n));
-                });
-            });
-            minst.for_each_use(|reg, width| live.extend((0..width).map(|n| reg.component(n))));
-        })?;
+    scheduler.most = max_regs.saturating_sub(1);
+    scheduler.pressure_limit = pressure_limit(source_pressure).min(scheduler.most);
+    let mut first = 0;
+    for number in 0..mir.layout.len() {
+        let block = mir.layout[number];
+        let count = mir.blocks[block].insts.len();
+        // One instruction has one order.
+        if count > 1 {
+            live_at_end(mir, block, &liveness, &mut scheduler.live);
+            let becomes = handed_on(mir, block, components);
+            let data = &mut mir.blocks[block];
+            let branch_guard = data.term.selector().map(|(&selector, _)| components.number(selector));
+            let frequency = data.frequency;
+            let block = Block { number, first, frequency, becomes, branch_guard };
+            scheduler.schedule(block, &mut data.insts)?;
+        }
+        first += count;
     }
     Ok(())
 }
@@ -109,42 +105,56 @@ pub fn pre_ra(
 /// # Errors
 /// If the heuristic returns an illegal order; the code is then partly reordered.
 pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Result<(), IllegalOrder> {
-    let live_out = liveness::live_out(code);
+    let insts = code.blocks.iter().flat_map(|block| &block.insts);
+    let accesses = Accesses::new(insts, code.len(), &Physical);
+    let live_out = liveness::live_out(code, &accesses);
+    let mut scheduler = Scheduler::new(arch, &Physical, &accesses, heuristic);
+    let mut first = 0;
     for (number, (block, live)) in code.blocks.iter_mut().zip(live_out).enumerate() {
         interrupt::poll();
         let (body, branches) = block.insts.split_at_mut(block.body);
-        let branch_guard = branches.first().and_then(|minst| minst.inst.guard).map(|guard| guard.reg);
-        let frequency = block.frequency;
-        let pressure_limit = u32::from(RegFile::Gpr.count());
-        let becomes = FxHashMap::default();
-        let block = Block {
-            arch,
-            number,
-            frequency,
-            pressure_limit,
-            most: u32::MAX,
-            becomes,
-            branch_guard,
-            insts: body,
-            live: live.iter().collect(),
-        };
-        block.schedule(heuristic, liveness::step_back)?;
+        let count = body.len() + branches.len();
+        if body.len() > 1 {
+            scheduler.live.clear();
+            for reg in live.iter().filter_map(PReg::from_dense) {
+                scheduler.live.insert(reg.dense() as u32, reg.file());
+            }
+            let guard = branches.first().and_then(|minst| minst.inst.guard);
+            let branch_guard = guard.map(|guard| Physical.number(guard.reg));
+            let frequency = block.frequency;
+            let block = Block { number, first, frequency, becomes: Vec::new(), branch_guard };
+            scheduler.schedule(block, body)?;
+        }
+        first += count;
     }
     Ok(())
 }
 
-/// For each component that a block's edges hand on, the parameter components that receive it.
-fn handed_on(mir: &Mir<VReg>, block: MBlockId) -> FxHashMap<VReg, SmallVec<[VReg; 1]>> {
-    let mut becomes: FxHashMap<VReg, SmallVec<[VReg; 1]>> = FxHashMap::default();
+/// What is live at the end of a block, with what its terminator reads.
+fn live_at_end(mir: &Mir<VReg>, block: MBlockId, liveness: &Liveness, live: &mut LiveSet) {
+    let components = liveness.components();
+    live.clear();
+    for &index in liveness.live_out(block) {
+        live.insert(index, components.reg(index as usize).file);
+    }
+    for_each_term_use(mir, block, |reg, width| {
+        components.range(reg, width).for_each(|index| live.insert(index as u32, reg.file));
+    });
+}
+
+/// The components that a block's edges hand on, each with a parameter's component that receives it; in order.
+fn handed_on(mir: &Mir<VReg>, block: MBlockId, components: &Components) -> Vec<(u32, u32)> {
+    let mut becomes = Vec::new();
     for edge in mir.blocks[block].term.edges() {
         for (arg, param) in edge.args.iter().zip(&mir.blocks[edge.block].params) {
             if let EdgeArg::Reg(reg) = arg {
-                for n in 0..param.width {
-                    becomes.entry(reg.component(n)).or_default().push(param.reg.component(n));
-                }
+                let to = components.range(param.reg, param.width);
+                becomes
+                    .extend(components.range(*reg, param.width).zip(to).map(|(a, b)| (a as u32, b as u32)));
             }
         }
     }
+    becomes.sort_unstable();
     becomes
 }
 
@@ -191,93 +201,145 @@ fn reorder<T>(items: &mut [T], order: &mut [usize]) {
 }
 
 /// A block about to be scheduled.
-struct Block<'a, R> {
-    arch: Arch,
+struct Block {
     number: usize,
+    /// The number of its first instruction among those of the function.
+    first: usize,
     frequency: u64,
+    /// What its edges hand on.
+    becomes: Vec<(u32, u32)>,
+    branch_guard: Option<u32>,
+}
+
+/// Schedules blocks, one after the other.
+struct Scheduler<'a, R, N> {
+    arch: Arch,
+    numbers: &'a N,
+    accesses: &'a Accesses,
+    heuristic: &'a mut dyn Heuristic,
     pressure_limit: u32,
     /// The general registers that there are; more of them means spilling.
     most: u32,
-    becomes: FxHashMap<R, SmallVec<[R; 1]>>,
-    branch_guard: Option<R>,
-    insts: &'a mut [MInst<R>],
-    /// What is live at its end, then at the start of what has been scheduled: the walk goes backward.
-    live: FxHashSet<R>,
+    /// What is live at the end of a block, then at the start of what has been scheduled: the walk goes backward.
+    live: LiveSet,
+    tables: Tables<R>,
+    region: Region,
+    ready: Vec<Node>,
+    checker: legal::Checker<R>,
 }
 
-impl<R: Unit> Block<'_, R> {
-    /// Schedules the regions, last first; `step_back` takes the live set over an instruction.
-    fn schedule(
-        mut self,
-        heuristic: &mut dyn Heuristic,
-        step_back: impl Fn(&MInst<R>, &mut FxHashSet<R>),
-    ) -> Result<(), IllegalOrder> {
-        let mut end = self.insts.len();
+impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
+    fn new(
+        arch: Arch,
+        numbers: &'a N,
+        accesses: &'a Accesses,
+        heuristic: &'a mut dyn Heuristic,
+    ) -> Scheduler<'a, R, N> {
+        Scheduler {
+            arch,
+            numbers,
+            accesses,
+            heuristic,
+            pressure_limit: u32::from(RegFile::Gpr.count()),
+            most: u32::MAX,
+            live: LiveSet::new(numbers.count()),
+            tables: Tables::new(numbers.count()),
+            region: Region::default(),
+            ready: Vec::new(),
+            checker: legal::Checker::new(numbers.count()),
+        }
+    }
+
+    /// The general registers that are live at once in a block, at the end of which the walk is. A result that nobody
+    /// reads counts at its instruction.
+    fn most_at_once(&mut self, insts: std::ops::Range<usize>) -> u32 {
+        let mut most = 0;
+        for index in insts.rev() {
+            let behind = self.live.counts()[RegFile::Gpr as usize];
+            most = most.max(behind + self.live.step_back(self.accesses.of(index)));
+        }
+        most.max(self.live.counts()[RegFile::Gpr as usize]) as u32
+    }
+
+    /// Schedules the regions, last first.
+    fn schedule(&mut self, mut block: Block, insts: &mut [MInst<R>]) -> Result<(), IllegalOrder> {
+        let mut end = insts.len();
         while end > 0 {
-            if is_boundary(&self.insts[end - 1]) {
+            interrupt::poll();
+            if is_boundary(&insts[end - 1]) {
                 end -= 1;
-                step_back(&self.insts[end], &mut self.live);
-                self.branch_guard = None;
-                continue;
+                self.step_back(&insts[end], block.first + end);
+            } else {
+                let least = end.saturating_sub(Region::LIMIT);
+                let boundary = insts[least..end].iter().rposition(is_boundary);
+                let start = boundary.map_or(least, |at| least + at + 1);
+                self.schedule_region(&block, start, &mut insts[start..end])?;
+                end = start;
             }
-            let least = end.saturating_sub(Region::LIMIT);
-            let boundary = self.insts[least..end].iter().rposition(is_boundary);
-            let start = boundary.map_or(least, |at| least + at + 1);
-            let live_after = self.live.clone();
-            for minst in self.insts[start..end].iter().rev() {
-                interrupt::poll();
-                step_back(minst, &mut self.live);
-            }
-            self.schedule_region(start, end, &live_after, heuristic)?;
-            self.branch_guard = None;
-            end = start;
+            block.branch_guard = None;
         }
         Ok(())
     }
 
+    /// Takes the walk to before an instruction that calls, perhaps.
+    fn step_back(&mut self, minst: &MInst<R>, number: usize) {
+        let destroyed = minst.call.as_ref().and_then(|call| self.numbers.destroyed(call));
+        for reg in destroyed.into_iter().flat_map(RegSet::iter) {
+            self.live.remove(reg.dense() as u32, reg.file());
+        }
+        self.live.step_back(self.accesses.of(number));
+    }
+
     fn schedule_region(
         &mut self,
+        block: &Block,
         start: usize,
-        end: usize,
-        live_after: &FxHashSet<R>,
-        heuristic: &mut dyn Heuristic,
+        insts: &mut [MInst<R>],
     ) -> Result<(), IllegalOrder> {
+        let first = block.first + start;
+        let whole = first..first + insts.len();
         // One instruction has one order.
-        if end - start < 2 {
+        if insts.len() < 2 {
+            whole.for_each(|index| {
+                self.live.step_back(self.accesses.of(index));
+            });
             return Ok(());
         }
-        let mut live_before = [0; RegFile::ALL.len()];
-        // A sum over the set: its order does not matter.
-        for reg in &self.live {
-            live_before[reg.file() as usize] += 1;
-        }
-        let insts = &mut self.insts[start..end];
         let around = Surroundings {
             arch: self.arch,
-            live_after,
-            live_before,
-            becomes: &self.becomes,
-            branch_guard: self.branch_guard,
-            frequency: self.frequency,
+            accesses: self.accesses,
+            first,
+            live_after: &self.live,
+            becomes: &block.becomes,
+            branch_guard: block.branch_guard,
+            frequency: block.frequency,
             pressure_limit: self.pressure_limit,
         };
+        self.tables.build(insts, self.numbers, &around, &mut self.region);
+        for index in whole.rev() {
+            self.live.step_back(self.accesses.of(index));
+        }
         let illegal = |heuristic: &dyn Heuristic, broken| IllegalOrder {
             heuristic: heuristic.name().to_string(),
-            block: self.number,
+            block: block.number,
             broken,
         };
-        let (mut order, mut peak) = list_schedule(&mut build::build(insts, &around), insts, heuristic)
-            .map_err(|broken| illegal(heuristic, broken))?;
+        let live_before = self.live.counts();
+        let Scheduler { region, ready, heuristic, .. } = self;
+        region.start(live_before);
+        let (mut order, mut peak) =
+            list_schedule(region, insts, *heuristic, ready).map_err(|broken| illegal(*heuristic, broken))?;
         for other in [&mut SourceOrder as &mut dyn Heuristic, &mut Pressure] {
             if peak > self.most {
-                let (another, lower) = list_schedule(&mut build::build(insts, &around), insts, other)
-                    .map_err(|broken| illegal(other, broken))?;
+                region.start(live_before);
+                let (another, lower) =
+                    list_schedule(region, insts, other, ready).map_err(|broken| illegal(other, broken))?;
                 if lower < peak {
                     (order, peak) = (another, lower);
                 }
             }
         }
-        legal::check(insts, &order).map_err(|broken| illegal(heuristic, broken))?;
+        self.checker.check(insts, self.numbers, &order).map_err(|broken| illegal(*heuristic, broken))?;
         reorder(insts, &mut order);
         Ok(())
     }
@@ -289,14 +351,16 @@ fn list_schedule<R: Unit>(
     region: &mut Region,
     insts: &[MInst<R>],
     heuristic: &mut dyn Heuristic,
+    ready: &mut Vec<Node>,
 ) -> Result<(Vec<usize>, u32), Broken> {
-    let mut ready: Vec<Node> = region.roots().collect();
+    ready.clear();
+    ready.extend(region.roots());
     let mut order = Vec::with_capacity(region.len());
     let mut now = 0;
     let mut peak = region.pressure(RegFile::Gpr);
     while !ready.is_empty() {
         interrupt::poll();
-        let node = heuristic.pick(region, &ready, now);
+        let node = heuristic.pick(region, ready, now);
         let Ok(at) = ready.binary_search(&node) else {
             return Err(match (node.index() < insts.len()).then(|| region.missing(node)).flatten() {
                 Some((first, kind)) => Broken::Dependence {

@@ -12,14 +12,13 @@
 //! A region holds at most [`Region::LIMIT`] instructions: what costs a look at every ready node in each step
 //! stays linear in the kernel.
 
-use crate::interrupt;
-use petgraph::Direction;
+use std::sync::OnceLock;
+
 use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::EdgeRef;
 use ptxc_sass::{Op, RegFile};
 use smallvec::SmallVec;
 
-use super::pressure::Tracker;
+use super::pressure::{ByFile, Tracker};
 
 /// An instruction of a region; its index is its place in the source order.
 pub type Node = NodeIndex<u32>;
@@ -75,60 +74,154 @@ pub struct NodeData {
     pub tail: u32,
 }
 
+/// No edge.
+const NONE: u32 = u32::MAX;
+
+/// An edge, in the list of those that reach its target; the list of those that leave its source is a chain.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    source: u32,
+    target: u32,
+    /// The next older one from the same source.
+    older: u32,
+    dep: Dep,
+}
+
+/// A node with its edges, and what has become of it.
+#[derive(Clone, Debug)]
+struct State {
+    data: NodeData,
+    /// Where the edges that reach it begin and end.
+    incoming: (u32, u32),
+    /// The newest edge that leaves it.
+    newest: u32,
+    /// Nodes on which it depends and which have not issued.
+    waiting_for: u32,
+    ready_at: Cycle,
+    issued_at: Option<Cycle>,
+}
+
 /// A straight-line part of a block with its dependence graph.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Region {
-    pub(super) graph: DiGraph<NodeData, Dep, u32>,
+    nodes: Vec<State>,
+    /// By target, and those of one target by source.
+    edges: Vec<Edge>,
     pub(super) pressure: Tracker,
-    ready_at: Vec<Cycle>,
-    issued_at: Vec<Option<Cycle>>,
-    waiting_for: Vec<u32>,
     frequency: u64,
     pressure_limit: u32,
+    /// The same as a graph of its own, for who asks for it.
+    graph: OnceLock<DiGraph<NodeData, Dep, u32>>,
 }
 
 impl Region {
     /// The greatest number of instructions.
     pub const LIMIT: usize = 1024;
 
-    /// A region in which nothing has issued.
-    pub(super) fn new(
-        mut graph: DiGraph<NodeData, Dep, u32>,
-        pressure: Tracker,
-        frequency: u64,
-        pressure_limit: u32,
-    ) -> Region {
-        for index in (0..graph.node_count()).rev() {
-            interrupt::poll();
-            let node = Node::new(index);
-            let height = graph.edges(node).map(|edge| edge.weight().latency + graph[edge.target()].height);
-            graph[node].height = height.max().unwrap_or(0).max(graph[node].tail);
+    /// Makes it a region without nodes.
+    pub(super) fn clear(&mut self, frequency: u64, pressure_limit: u32) {
+        let Region { nodes, edges, pressure, graph, .. } = self;
+        nodes.clear();
+        edges.clear();
+        pressure.clear();
+        graph.take();
+        (self.frequency, self.pressure_limit) = (frequency, pressure_limit);
+    }
+
+    /// Adds a node. The edges that reach it follow, before the next node.
+    pub(super) fn add_node(&mut self, op: Op) {
+        let at = self.edges.len() as u32;
+        self.nodes.push(State {
+            data: NodeData { op, height: 0, tail: 0 },
+            incoming: (at, at),
+            newest: NONE,
+            waiting_for: 0,
+            ready_at: 0,
+            issued_at: None,
+        });
+    }
+
+    /// Adds an edge from an earlier node to the last one. Of several between the two, the longest is kept.
+    pub(super) fn add_edge(&mut self, source: u32, dep: Dep) {
+        let Some((target, earlier)) = self.nodes.split_last_mut() else { return };
+        let Some(from) = earlier.get_mut(source as usize) else { return };
+        let (number, first) = (self.edges.len() as u32, target.incoming.0);
+        // An edge to this node is the newest of its source.
+        if from.newest != NONE && from.newest >= first {
+            let known = &mut self.edges[from.newest as usize].dep;
+            let is_longer =
+                (dep.latency, std::cmp::Reverse(dep.kind)) > (known.latency, std::cmp::Reverse(known.kind));
+            if is_longer {
+                *known = dep;
+            }
+            return;
         }
-        let count = graph.node_count();
-        let waiting_for = graph
-            .node_indices()
-            .map(|node| graph.edges_directed(node, Direction::Incoming).count() as u32)
-            .collect();
-        Region {
-            graph,
-            pressure,
-            ready_at: vec![0; count],
-            issued_at: vec![None; count],
-            waiting_for,
-            frequency,
-            pressure_limit,
+        let older = std::mem::replace(&mut from.newest, number);
+        self.edges.push(Edge { source, target: earlier.len() as u32, older, dep });
+    }
+
+    /// Ends the edges that reach the last node.
+    pub(super) fn end_node(&mut self) {
+        let Some(node) = self.nodes.last_mut() else { return };
+        let first = node.incoming.0;
+        node.incoming.1 = self.edges.len() as u32;
+        let edges = &mut self.edges[first as usize..];
+        if !edges.is_sorted_by_key(|edge| edge.source) {
+            edges.sort_unstable_by_key(|edge| edge.source);
+            for (number, edge) in (first..).zip(edges) {
+                self.nodes[edge.source as usize].newest = number;
+            }
         }
+        self.pressure.end_node();
+    }
+
+    /// Says that what comes after the region needs a node so long before.
+    pub(super) fn add_tail(&mut self, node: u32, cycles: u32) {
+        let tail = &mut self.nodes[node as usize].data.tail;
+        *tail = (*tail).max(cycles);
+    }
+
+    /// Computes the heights; the region is complete.
+    pub(super) fn finish(&mut self) {
+        for index in (0..self.nodes.len()).rev() {
+            let State { data, incoming: (first, end), .. } = &mut self.nodes[index];
+            data.height = data.height.max(data.tail);
+            let height = data.height;
+            for edge in &self.edges[*first as usize..*end as usize] {
+                let source = &mut self.nodes[edge.source as usize].data;
+                source.height = source.height.max(edge.dep.latency + height);
+            }
+        }
+    }
+
+    /// Nothing has issued; so many registers of each file hold a needed value.
+    pub(super) fn start(&mut self, live: ByFile) {
+        for node in &mut self.nodes {
+            node.waiting_for = node.incoming.1 - node.incoming.0;
+            (node.ready_at, node.issued_at) = (0, None);
+        }
+        self.pressure.start(live);
     }
 
     /// The dependence graph; its node indices are places in the source order, so that every edge goes from a
     /// lower to a higher one.
     pub fn graph(&self) -> &DiGraph<NodeData, Dep, u32> {
-        &self.graph
+        self.graph.get_or_init(|| {
+            let mut graph = DiGraph::with_capacity(self.nodes.len(), self.edges.len());
+            self.nodes.iter().for_each(|node| {
+                graph.add_node(node.data);
+            });
+            for edge in &self.edges {
+                graph.add_edge(Node::from(edge.source), Node::from(edge.target), edge.dep);
+            }
+            graph
+        })
     }
 
     /// The number of instructions.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.graph.node_count()
+        self.nodes.len()
     }
 
     /// Whether there are no instructions.
@@ -137,53 +230,72 @@ impl Region {
     }
 
     /// The operation of a node.
+    #[inline]
     pub fn op(&self, node: Node) -> Op {
-        self.graph[node].op
+        self.nodes[node.index()].data.op
     }
 
     /// Cycles from the issue of a node to the end of the region along the longest path.
+    #[inline]
     pub fn height(&self, node: Node) -> u32 {
-        self.graph[node].height
+        self.nodes[node.index()].data.height
     }
 
     /// The nodes that depend on a node, with the edges.
     pub fn successors(&self, node: Node) -> SmallVec<[(Node, Dep); 8]> {
-        self.graph.edges(node).map(|edge| (edge.target(), *edge.weight())).collect()
+        self.outgoing(node).map(|edge| (Node::from(edge.target), edge.dep)).collect()
     }
 
     /// The nodes on which a node depends, with the edges.
     pub fn predecessors(&self, node: Node) -> SmallVec<[(Node, Dep); 8]> {
-        let edges = self.graph.edges_directed(node, Direction::Incoming);
-        edges.map(|edge| (edge.source(), *edge.weight())).collect()
+        self.incoming(node).map(|edge| (Node::from(edge.source), edge.dep)).collect()
+    }
+
+    /// The edges that reach a node, the last source first.
+    fn incoming(&self, node: Node) -> impl Iterator<Item = &Edge> {
+        let (first, end) = self.nodes[node.index()].incoming;
+        self.edges[first as usize..end as usize].iter().rev()
+    }
+
+    /// The edges that leave a node, the last target first.
+    fn outgoing(&self, node: Node) -> impl Iterator<Item = &Edge> {
+        let edge = |number: u32| self.edges.get(number as usize);
+        std::iter::successors(edge(self.nodes[node.index()].newest), move |at| edge(at.older))
     }
 
     /// The cycle at which the operands of a node are there, as far as what has issued tells.
+    #[inline]
     pub fn ready_at(&self, node: Node) -> Cycle {
-        self.ready_at[node.index()]
+        self.nodes[node.index()].ready_at
     }
 
     /// The cycle at which a node has issued.
+    #[inline]
     pub fn issued_at(&self, node: Node) -> Option<Cycle> {
-        self.issued_at[node.index()]
+        self.nodes[node.index()].issued_at
     }
 
     /// How often the block runs for one run of the kernel's entry, in units of 1/1024.
+    #[inline]
     pub fn frequency(&self) -> u64 {
         self.frequency
     }
 
     /// Registers of a file that hold a value now which is still needed.
+    #[inline]
     pub fn pressure(&self, file: RegFile) -> u32 {
         self.pressure.now(file)
     }
 
-    /// By how much the pressure would change if the node were next.
+    /// By how much the pressure would change if the node, which has not issued, were next.
+    #[inline]
     pub fn pressure_change(&self, node: Node, file: RegFile) -> i32 {
         self.pressure.change(node.index(), file)
     }
 
     /// The registers of a file that may hold values before another one has a price: occupancy for general
     /// registers, spilling for the others.
+    #[inline]
     pub fn pressure_limit(&self, file: RegFile) -> u32 {
         match file {
             RegFile::Gpr => self.pressure_limit,
@@ -195,29 +307,30 @@ impl Region {
 
     /// The nodes that depend on nothing.
     pub(super) fn roots(&self) -> impl Iterator<Item = Node> {
-        self.graph.node_indices().filter(|node| self.waiting_for[node.index()] == 0)
+        let nodes = self.nodes.iter().enumerate();
+        nodes.filter(|(_, node)| node.waiting_for == 0).map(|(index, _)| Node::new(index))
     }
 
     /// A node on which this one depends and which has not issued.
     pub(super) fn missing(&self, node: Node) -> Option<(Node, DepKind)> {
-        let mut edges = self.graph.edges_directed(node, Direction::Incoming);
-        edges.find_map(|edge| {
-            let missing = self.issued_at[edge.source().index()].is_none();
-            missing.then_some((edge.source(), edge.weight().kind))
-        })
+        let missing = |edge: &&Edge| self.nodes[edge.source as usize].issued_at.is_none();
+        self.incoming(node).find(missing).map(|edge| (Node::from(edge.source), edge.dep.kind))
     }
 
     /// Issues a node; the nodes that become ready are passed to `ready`.
     pub(super) fn issue(&mut self, node: Node, at: Cycle, mut ready: impl FnMut(Node)) {
-        self.issued_at[node.index()] = Some(at);
+        let issued = &mut self.nodes[node.index()];
+        issued.issued_at = Some(at);
+        let mut next = issued.newest;
         self.pressure.issue(node.index());
-        for edge in self.graph.edges(node) {
-            let target = edge.target().index();
-            self.ready_at[target] = self.ready_at[target].max(at + Cycle::from(edge.weight().latency));
-            self.waiting_for[target] -= 1;
-            if self.waiting_for[target] == 0 {
-                ready(edge.target());
+        while let Some(edge) = self.edges.get(next as usize) {
+            let target = &mut self.nodes[edge.target as usize];
+            target.ready_at = target.ready_at.max(at + Cycle::from(edge.dep.latency));
+            target.waiting_for -= 1;
+            if target.waiting_for == 0 {
+                ready(Node::from(edge.target));
             }
+            next = edge.older;
         }
     }
 }

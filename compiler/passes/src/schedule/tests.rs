@@ -41,7 +41,7 @@ fn scheduled(insts: Vec<Inst<PReg>>, heuristic: &str) -> Vec<String> {
 
 fn broken(insts: &[Inst<PReg>], order: &[usize]) -> Option<DepKind> {
     let insts: Vec<_> = insts.iter().map(|inst| MInst::new(inst.clone(), SourceLoc::NONE)).collect();
-    match legal::check(&insts, order) {
+    match legal::Checker::new(PReg::COUNT).check(&insts, &Physical, order) {
         Ok(()) => None,
         Err(Broken::Dependence { kind, .. }) => Some(kind),
         Err(other) => panic!("{other:?}"),
@@ -126,8 +126,9 @@ fn illegal_orders_are_named() {
     let kept = fadd(0, 2, 2).guarded(PReg::p(0), false);
     assert_eq!(broken(&[fadd(0, 1, 1), kept], &[1, 0]), Some(DepKind::Waw));
     let insts: Vec<_> = [fadd(0, 1, 1)].map(|inst| MInst::new(inst, SourceLoc::NONE)).into();
-    assert_eq!(legal::check(&insts, &[]), Err(Broken::NotAnInstruction(0)));
-    assert_eq!(legal::check(&insts, &[0, 0]), Err(Broken::NotAnInstruction(0)));
+    let mut checker = legal::Checker::new(PReg::COUNT);
+    assert_eq!(checker.check(&insts, &Physical, &[]), Err(Broken::NotAnInstruction(0)));
+    assert_eq!(checker.check(&insts, &Physical, &[0, 0]), Err(Broken::NotAnInstruction(0)));
 }
 
 /// Always picks the last instruction of the region.
@@ -182,24 +183,30 @@ fn the_check_and_the_graph_agree_on_neighbours() {
     for seed in 0..200 {
         let mut writer = Writer(SplitMix::new(seed));
         let insts: Vec<_> = (0..20).map(|_| MInst::new(writer.inst(), SourceLoc::NONE)).collect();
-        let live_after: FxHashSet<PReg> = (0..8).map(PReg::r).collect();
-        let region = build::build(
+        let mut live_after = LiveSet::new(PReg::COUNT);
+        (0..8).for_each(|n| live_after.insert(Physical.number(PReg::r(n)), RegFile::Gpr));
+        let mut region = Region::default();
+        Tables::new(PReg::COUNT).build(
             &insts,
+            &Physical,
             &Surroundings {
                 arch: Arch::Sm90,
+                accesses: &Accesses::new(insts.iter(), insts.len(), &Physical),
+                first: 0,
                 live_after: &live_after,
-                live_before: [0; 4],
-                becomes: &FxHashMap::default(),
+                becomes: &[],
                 branch_guard: None,
                 frequency: 1024,
                 pressure_limit: 32,
             },
+            &mut region,
         );
+        let mut checker = legal::Checker::new(PReg::COUNT);
         for first in 0..insts.len() - 1 {
             let mut order: Vec<usize> = (0..insts.len()).collect();
             order.swap(first, first + 1);
             let tied = region.graph().contains_edge(Node::new(first), Node::new(first + 1));
-            if let Err(broken) = legal::check(&insts, &order) {
+            if let Err(broken) = checker.check(&insts, &Physical, &order) {
                 illegal += 1;
                 assert!(tied, "seed {seed}: {broken:?} is no edge");
             }

@@ -1,0 +1,69 @@
+//! The live registers at one point, during a walk from the end of a block to its start.
+
+use ptxc_sass::RegFile;
+
+use super::accesses::{Access, Role};
+
+/// A set of single registers by their dense numbers, with how many of each file are in it.
+#[derive(Clone, Debug)]
+pub(super) struct LiveSet {
+    words: Vec<u64>,
+    counts: [i32; RegFile::ALL.len()],
+}
+
+impl LiveSet {
+    /// A set for so many registers, with nothing in it.
+    pub(super) fn new(registers: usize) -> LiveSet {
+        LiveSet { words: vec![0; registers.div_ceil(64)], counts: [0; RegFile::ALL.len()] }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.words.fill(0);
+        self.counts = [0; RegFile::ALL.len()];
+    }
+
+    /// How many registers of each file are live.
+    pub(super) fn counts(&self) -> [i32; RegFile::ALL.len()] {
+        self.counts
+    }
+
+    pub(super) fn contains(&self, number: u32) -> bool {
+        self.words[number as usize / 64] >> (number % 64) & 1 != 0
+    }
+
+    pub(super) fn insert(&mut self, number: u32, file: RegFile) {
+        let (word, bit) = (&mut self.words[number as usize / 64], 1 << (number % 64));
+        self.counts[file as usize] += i32::from(*word & bit == 0);
+        *word |= bit;
+    }
+
+    /// Whether it was in the set.
+    pub(super) fn remove(&mut self, number: u32, file: RegFile) -> bool {
+        let (word, bit) = (&mut self.words[number as usize / 64], 1 << (number % 64));
+        let was_live = *word & bit != 0;
+        self.counts[file as usize] -= i32::from(was_live);
+        *word &= !bit;
+        was_live
+    }
+
+    /// Takes the set from after an instruction to before it. Returns how many general registers the instruction
+    /// defines that nobody reads.
+    pub(super) fn step_back(&mut self, accesses: &[Access]) -> i32 {
+        let mut unread = 0;
+        for access in accesses.iter().rev() {
+            match access.role {
+                Role::Def => {
+                    for number in access.numbers() {
+                        let was_live = self.remove(number, access.file);
+                        unread += i32::from(!was_live && access.file == RegFile::Gpr);
+                    }
+                }
+                Role::GuardedDef => {}
+                Role::Use | Role::Tied => {
+                    access.numbers().for_each(|number| self.insert(number, access.file));
+                }
+            }
+        }
+        unread
+    }
+}
