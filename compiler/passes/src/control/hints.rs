@@ -26,25 +26,36 @@ pub(super) fn reuse(inst: &Inst<PReg>, next: &Inst<PReg>, arch: Arch) -> u8 {
         return 0;
     }
     let mut flags = 0;
-    for (flag, reg) in cached(inst, arch) {
-        let overwritten = inst.defs().any(|def| {
-            def.reg.file() == RegFile::Gpr
-                && (def.reg.index()..def.reg.index().saturating_add(def.width)).contains(&reg.index())
-        });
-        if !overwritten && cached(next, arch).any(|other| other == (flag, reg)) {
+    for (flag, reg, slot) in flagged(inst) {
+        let is_cached = |inst: &Inst<PReg>, slot: usize| {
+            inst.row().slots[slot].reuse_on.contains(arch) && inst.slot_width(slot) == 1
+        };
+        let read_again =
+            |(other_flag, other, slot)| (other_flag, other) == (flag, reg) && is_cached(next, slot);
+        if flagged(next).any(read_again) && is_cached(inst, slot) && !overwrites(inst, reg) {
             flags |= 1 << flag;
         }
     }
     flags
 }
 
-/// The single general registers that an instruction reads in slots with a reuse flag, with that flag.
-fn cached(inst: &Inst<PReg>, arch: Arch) -> impl Iterator<Item = (u8, PReg)> {
-    inst.row().slots.iter().enumerate().filter_map(move |(index, slot)| {
-        let reg = inst.operands[index].as_reg()?;
-        let has_flag = slot.reuse_on.contains(arch) && inst.slot_width(index) == 1;
-        (reg.file() == RegFile::Gpr && has_flag).then_some((slot.reuse.filter(|&flag| flag < 3)?, reg))
+/// The general registers in slots that have a reuse flag on any architecture: the flag, the register, the slot.
+fn flagged(inst: &Inst<PReg>) -> impl Iterator<Item = (u8, PReg, usize)> {
+    inst.row().slots.iter().zip(&inst.operands).enumerate().filter_map(|(index, (slot, operand))| {
+        let flag = slot.reuse.filter(|&flag| flag < 3)?;
+        let reg = operand.as_reg().filter(|reg| reg.file() == RegFile::Gpr)?;
+        Some((flag, reg, index))
     })
+}
+
+/// Whether an instruction writes a general register.
+fn overwrites(inst: &Inst<PReg>, reg: PReg) -> bool {
+    let mut found = false;
+    inst.for_each_def(|def| {
+        let written = def.reg.index()..def.reg.index().saturating_add(def.width);
+        found |= def.reg.file() == RegFile::Gpr && written.contains(&reg.index());
+    });
+    found
 }
 
 #[cfg(test)]

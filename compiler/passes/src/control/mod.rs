@@ -127,7 +127,7 @@ fn assemble(
         accelerated: false,
         trap_handler: false,
         device_function: false,
-        resources: resources(code, &insts),
+        resources: resources(code, stream),
         insts,
         labels,
         functions: code.functions.iter().map(|name| unlinked(name)).collect(),
@@ -177,12 +177,16 @@ fn notes_of(
     index: usize,
     final_index: &[usize],
 ) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let sets = scoreboards.sets[index];
+    let cause = stalls.causes[index];
+    let is_there =
+        [scoreboards.masks[index] != 0, sets.write.is_some(), sets.read.is_some(), cause.is_some()];
+    let mut notes = Vec::with_capacity(is_there.into_iter().filter(|&is_there| is_there).count());
     if scoreboards.masks[index] != 0 {
         let mut awaited = Vec::new();
         for wait in &scoreboards.waits[index] {
-            let reg = stream.entries[index].touches.iter().find(|touch| touch.unit == wait.unit);
-            let what = match reg.and_then(|touch| touch.reg) {
+            let touch = stream.touches(index).iter().find(|touch| touch.unit == wait.unit);
+            let what = match touch.and_then(|touch| touch.reg()) {
                 Some(reg) => Awaited::Register(reg),
                 None if wait.unit == ARRIVAL => Awaited::Arrival,
                 None => Awaited::Fence,
@@ -194,10 +198,9 @@ fn notes_of(
         let scoreboards = scoreboards::bits(scoreboards.masks[index]).collect();
         notes.push(Note::Waits { scoreboards, awaited });
     }
-    let sets = scoreboards.sets[index];
     notes.extend(sets.write.map(Note::SetsResult));
     notes.extend(sets.read.map(Note::SetsRead));
-    notes.extend(stalls.causes[index].map(|cause| stall_note(stream, cause, index, final_index)));
+    notes.extend(cause.map(|cause| stall_note(stream, cause, index, final_index)));
     notes
 }
 
@@ -223,7 +226,7 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
     }
 }
 
-fn resources(code: &Code, insts: &[Coded]) -> Resources {
+fn resources(code: &Code, stream: &Stream<'_>) -> Resources {
     let bounds = &code.bounds;
     let [cluster_x, cluster_y, cluster_z] = bounds.cluster.unwrap_or_default();
     let [threads_x, threads_y, threads_z] = bounds.required_threads.unwrap_or_default();
@@ -246,15 +249,12 @@ fn resources(code: &Code, insts: &[Coded]) -> Resources {
         spills: code.spills,
         ..Resources::default()
     };
-    for coded in insts {
-        interrupt::poll();
-        for access in coded.inst.accesses() {
-            let end = u32::from(access.reg.index()) + u32::from(access.width);
-            match access.reg.file() {
-                RegFile::Gpr => resources.registers = resources.registers.max(end),
-                RegFile::Ugpr => resources.uniform_registers = resources.uniform_registers.max(end),
-                RegFile::Pred | RegFile::Upred => {}
-            }
+    for reg in stream.registers() {
+        let end = u32::from(reg.index()) + 1;
+        match reg.file() {
+            RegFile::Gpr => resources.registers = resources.registers.max(end),
+            RegFile::Ugpr => resources.uniform_registers = resources.uniform_registers.max(end),
+            RegFile::Pred | RegFile::Upred => {}
         }
     }
     resources

@@ -34,8 +34,11 @@ use ptxc_sass::{Control, PReg};
 use smallvec::SmallVec;
 
 use super::scoreboards::{Scoreboards, bits};
-use super::stream::{FENCE, Stream, Touch, UNITS};
+use super::stream::{FENCE, Stream, Touch};
 use super::units::Units;
+use issued::{Issued, IssuedAccesses};
+
+mod issued;
 
 /// No fixed latency is longer, in cycles.
 const HORIZON: u32 = Latency::UNKNOWN.safe as u32;
@@ -94,6 +97,10 @@ pub(super) fn assign(stream: &Stream<'_>, scoreboards: &Scoreboards, least: u32)
     while let Some(position) = work.pop_last() {
         let block = stream.order[position];
         pass.place(block);
+        // Nobody asks for that of a block that nothing leads to.
+        if stream.blocks[block].preds.is_empty() {
+            continue;
+        }
         let window = pass.window(block);
         if window != pass.windows[block] {
             pass.windows[block] = window;
@@ -106,16 +113,19 @@ pub(super) fn assign(stream: &Stream<'_>, scoreboards: &Scoreboards, least: u32)
 /// An access that comes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Upcoming {
-    inst: usize,
+    inst: u32,
     touch: Touch,
     /// Cycles from here.
     distance: u32,
 }
 
 impl Upcoming {
-    fn key(&self) -> (u16, usize, u8, u8, bool) {
+    /// Its unit, instruction, slot, component and direction in one number, the former ones in higher bits: accesses that
+    /// have these in common differ in the distance alone.
+    fn key(&self) -> u64 {
         let touch = &self.touch;
-        (touch.unit, self.inst, touch.slot, touch.component, touch.write)
+        let place = u64::from(touch.slot) << 9 | u64::from(touch.component) << 1 | u64::from(touch.write);
+        u64::from(touch.unit) << 49 | u64::from(self.inst) << 17 | place
     }
 }
 
@@ -149,21 +159,10 @@ impl Behind {
     }
 }
 
-/// An access that was issued in the block.
-#[derive(Clone, Copy, Debug)]
-struct Issued {
-    inst: usize,
-    touch: Touch,
-    /// Cycles from the start of the block.
-    time: u32,
-}
-
 /// What was issued in the block and may still be too young for someone.
 #[derive(Debug)]
 struct Board {
-    writers: Vec<Vec<Issued>>,
-    readers: Vec<Vec<Issued>>,
-    used: Vec<u16>,
+    accesses: IssuedAccesses,
     setters: [Option<(usize, u32)>; SCOREBOARDS],
     /// By the number of an [`Ahead`], when the last such instruction issued.
     ahead: [Option<u32>; Ahead::ALL.len()],
@@ -217,7 +216,7 @@ impl Pass<'_> {
 
             let row_stall = u32::from(self.stream.entries[index].inst.min_stall(self.stream.arch));
             let mut next = Earliest { time: time + row_stall.max(self.least), cause: None };
-            if self.stream.entries[index].leaves_function() {
+            if self.stream.entries[index].leaves_function {
                 self.board.demand_settled(self.stream, 0, &mut next);
             }
             let issued = index + 1 - range.start;
@@ -281,25 +280,27 @@ impl Pass<'_> {
                 break;
             }
             let entry = &self.stream.entries[index];
-            for &touch in entry.touches.iter().filter(|touch| touch.unit < FENCE) {
+            let touches = self.stream.touches(index);
+            for &touch in touches.iter().filter(|touch| touch.unit < FENCE) {
                 if !killed.contains(touch.unit) {
-                    window.accesses.push(Upcoming { inst: index, touch, distance: time });
+                    window.accesses.push(Upcoming { inst: index as u32, touch, distance: time });
                 }
             }
             for sb in bits(self.scoreboards.masks[index]) {
                 window.waits[usize::from(sb)].get_or_insert(time);
             }
-            if entry.leaves_function() {
+            if entry.leaves_function {
                 window.boundary.get_or_insert(time + self.stalls.cycles[index]);
             }
-            for (ahead, behind) in Ahead::ALL.into_iter().zip(&mut window.behind) {
+            let aheads = if self.stream.has_ahead { &Ahead::ALL[..] } else { &[] };
+            for (ahead, behind) in aheads.iter().zip(&mut window.behind) {
                 let cycles = u32::from(ahead.distance(self.stream.arch, entry.inst));
                 if cycles > time {
                     *behind = Some(Behind { cycles, distance: time }.farther(*behind));
                 }
             }
             if entry.kills() {
-                entry.touches.iter().filter(|touch| touch.write).for_each(|touch| killed.insert(touch.unit));
+                touches.iter().filter(|touch| touch.write).for_each(|touch| killed.insert(touch.unit));
             }
             time += self.stalls.cycles[index];
             while let Some((way, &arrival)) = ways.next_if(|(way, _)| way.issued == position + 1) {
@@ -312,7 +313,7 @@ impl Pass<'_> {
         for (arrival, target, killed) in from_ways {
             window.follow(&self.windows[target], arrival, &killed);
         }
-        window.accesses.sort_by_key(|access| (access.key(), access.distance));
+        window.accesses.sort_unstable_by_key(|access| (access.key(), access.distance));
         window.accesses.dedup_by_key(|access| access.key());
         window
     }
@@ -350,20 +351,11 @@ impl Window {
 
 impl Board {
     fn new() -> Board {
-        Board {
-            writers: vec![Vec::new(); UNITS],
-            readers: vec![Vec::new(); UNITS],
-            used: Vec::new(),
-            setters: [None; SCOREBOARDS],
-            ahead: Default::default(),
-        }
+        Board { accesses: IssuedAccesses::new(), setters: [None; SCOREBOARDS], ahead: Default::default() }
     }
 
     fn clear(&mut self) {
-        for unit in self.used.drain(..) {
-            self.writers[usize::from(unit)].clear();
-            self.readers[usize::from(unit)].clear();
-        }
+        self.accesses.clear();
         self.setters = [None; SCOREBOARDS];
         self.ahead = Default::default();
     }
@@ -377,17 +369,17 @@ impl Board {
         earliest: &mut Earliest,
     ) {
         let entry = &stream.entries[index];
-        for &touch in &entry.touches {
+        for &touch in stream.touches(index) {
             self.demand_access(stream, index, touch, 0, earliest);
         }
         for sb in bits(scoreboards.masks[index]) {
             self.demand_wait(sb, 0, earliest);
         }
-        for ahead in Ahead::ALL {
+        for ahead in Ahead::ALL.into_iter().filter(|&ahead| self.ahead[ahead as usize].is_some()) {
             let cycles = u32::from(ahead.distance(stream.arch, entry.inst));
             self.demand_behind(ahead, Behind { cycles, distance: 0 }, earliest);
         }
-        if entry.leaves_function() {
+        if entry.leaves_function {
             // Padding would lie on the way back.
             self.demand_settled(stream, u32::from(Control::MAX_STALL), earliest);
         }
@@ -396,7 +388,7 @@ impl Board {
     /// What the code after an entry must keep from the instructions of this block.
     fn demand_window(&self, stream: &Stream<'_>, window: &Window, earliest: &mut Earliest) {
         for access in &window.accesses {
-            self.demand_access(stream, access.inst, access.touch, access.distance, earliest);
+            self.demand_access(stream, access.inst as usize, access.touch, access.distance, earliest);
         }
         for (sb, distance) in window.waits.iter().enumerate() {
             if let Some(distance) = *distance {
@@ -422,9 +414,6 @@ impl Board {
         distance: u32,
         earliest: &mut Earliest,
     ) {
-        // What is no register has no fixed latency.
-        let Some(reg) = touch.reg else { return };
-        let unit = usize::from(touch.unit);
         let write_after = if touch.write { Dependence::Waw } else { Dependence::Raw };
         let mut demand = |issued: &Issued, dependence: Dependence| {
             if issued.time + HORIZON <= earliest.time + distance {
@@ -432,15 +421,18 @@ impl Board {
             }
             let cycles = distance_of(stream, dependence, issued, consumer, touch);
             let time = (issued.time + cycles).saturating_sub(distance);
-            let (producer, slot) = (issued.inst, touch.slot);
-            let reason = Reason::Dependence { dependence, producer, consumer, slot, reg };
-            earliest.demand(time, cycles, reason);
+            // What is no register has no fixed latency.
+            if let Some(reg) = touch.reg().filter(|_| time > earliest.time) {
+                let (producer, slot) = (issued.inst as usize, touch.slot);
+                let reason = Reason::Dependence { dependence, producer, consumer, slot, reg };
+                earliest.demand(time, cycles, reason);
+            }
         };
-        for issued in &self.writers[unit] {
+        for issued in self.accesses.writes(touch.unit) {
             demand(issued, write_after);
         }
         if touch.write {
-            for issued in &self.readers[unit] {
+            for issued in self.accesses.reads(touch.unit) {
                 demand(issued, Dependence::War);
             }
         }
@@ -448,20 +440,13 @@ impl Board {
 
     /// Another function is entered `distance` cycles after the point whose time is sought.
     fn demand_settled(&self, stream: &Stream<'_>, distance: u32, earliest: &mut Earliest) {
-        for &unit in &self.used {
-            let unit = usize::from(unit);
-            for (list, written) in [(&self.writers[unit], true), (&self.readers[unit], false)] {
-                for issued in list {
-                    let side = Side {
-                        inst: stream.entries[issued.inst].inst,
-                        slot: issued.touch.slot,
-                        component: issued.touch.component,
-                    };
-                    let cycles = u32::from(settled(stream.arch, side, written).safe);
-                    let time = (issued.time + cycles).saturating_sub(distance);
-                    earliest.demand(time, cycles, Reason::Boundary { producer: issued.inst });
-                }
+        for issued in self.accesses.all() {
+            if issued.time + HORIZON <= earliest.time + distance {
+                continue;
             }
+            let cycles = u32::from(settled(stream.arch, issued.side(stream), issued.touch.write).safe);
+            let time = (issued.time + cycles).saturating_sub(distance);
+            earliest.demand(time, cycles, Reason::Boundary { producer: issued.inst as usize });
         }
     }
 
@@ -483,37 +468,22 @@ impl Board {
     /// An instruction issues.
     fn issue(&mut self, stream: &Stream<'_>, scoreboards: &Scoreboards, index: usize, time: u32) {
         let entry = &stream.entries[index];
+        let touches = stream.touches(index);
         if entry.kills() {
-            for touch in entry.touches.iter().filter(|touch| touch.write) {
-                self.writers[usize::from(touch.unit)].clear();
-                self.readers[usize::from(touch.unit)].clear();
-            }
+            touches.iter().filter(|touch| touch.write).for_each(|touch| self.accesses.forget(touch.unit));
         }
-        for &touch in &entry.touches {
-            // What a scoreboard announces has no fixed time.
-            if touch.late || touch.reg.is_none() {
-                continue;
-            }
-            let list = if touch.write { &mut self.writers } else { &mut self.readers };
-            remember(&mut list[usize::from(touch.unit)], Issued { inst: index, touch, time });
-            self.used.push(touch.unit);
+        // What a scoreboard announces has no fixed time.
+        for &touch in touches.iter().filter(|touch| !touch.late && touch.unit < FENCE) {
+            self.accesses.add(Issued { inst: index as u32, touch, time });
         }
         let sets = scoreboards.sets[index];
         for sb in sets.write.into_iter().chain(sets.read) {
             self.setters[usize::from(sb)] = Some((index, time));
         }
-        if let Some(ahead) = Ahead::of(entry.inst) {
+        if let Some(ahead) = stream.has_ahead.then(|| Ahead::of(entry.inst)).flatten() {
             self.ahead[ahead as usize] = Some(time);
         }
     }
-}
-
-/// Appends an access and drops those that are too old for anyone.
-fn remember(list: &mut Vec<Issued>, issued: Issued) {
-    if list.first().is_some_and(|first| first.time + HORIZON <= issued.time) {
-        list.retain(|old| old.time + HORIZON > issued.time);
-    }
-    list.push(issued);
 }
 
 /// The cycles that a dependence demands.
@@ -524,11 +494,7 @@ fn distance_of(
     consumer: usize,
     touch: Touch,
 ) -> u32 {
-    let from = Side {
-        inst: stream.entries[producer.inst].inst,
-        slot: producer.touch.slot,
-        component: producer.touch.component,
-    };
+    let from = producer.side(stream);
     let to = Side { inst: stream.entries[consumer].inst, slot: touch.slot, component: touch.component };
     let found = latency(stream.arch, dependence, from, to);
     if found.source == Source::Scoreboard { 1 } else { u32::from(found.safe) }

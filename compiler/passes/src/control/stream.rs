@@ -13,10 +13,12 @@
 
 use std::ops::Range;
 
+use ptxc_sass::latency::Ahead;
 use ptxc_sass::latency::reads_at_issue;
 use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg, Register, Role};
 use smallvec::SmallVec;
 
+use super::units::Units;
 use crate::layout::{Code, Way};
 
 /// What a memory barrier has not finished yet.
@@ -41,14 +43,22 @@ pub(super) struct Touch {
     /// Whether a scoreboard announces the end of it: a result of variable latency, or an operand that is
     /// read at an unknown time.
     pub(super) late: bool,
-    /// The register; `None` for the units that are none.
-    pub(super) reg: Option<PReg>,
 }
 
 impl Touch {
     /// Whether it comes after what is under way at its unit. Reads of memory do not wait for one another's arrival.
     pub(super) fn comes_after(self) -> bool {
         !(self.unit == ARRIVAL && self.write)
+    }
+
+    /// The register; `None` for the units that are none.
+    pub(super) fn reg(self) -> Option<PReg> {
+        PReg::from_dense(usize::from(self.unit))
+    }
+
+    /// A bit for its unit, which some others share: where an instruction has none in common with another, neither have they a unit.
+    pub(super) fn mark(self) -> u64 {
+        1 << (self.unit % 64)
     }
 }
 
@@ -59,16 +69,15 @@ pub(super) struct Entry<'a> {
     pub(super) inst: &'a Inst<PReg>,
     /// Where it came from.
     pub(super) loc: ptxc_ir::SourceLoc,
-    /// Its accesses.
-    pub(super) touches: SmallVec<[Touch; 8]>,
+    /// Where its accesses are among those of the stream.
+    touches: Range<usize>,
+    /// The [marks](Touch::mark) of those that come after what is under way.
+    pub(super) marks: u64,
+    /// Whether it goes to another function, where nothing may be under way.
+    pub(super) leaves_function: bool,
 }
 
 impl Entry<'_> {
-    /// Whether it goes to another function, where nothing may be under way.
-    pub(super) fn leaves_function(&self) -> bool {
-        self.inst.row().effects.boundary
-    }
-
     /// Whether what it writes replaces the old content in every lane.
     pub(super) fn kills(&self) -> bool {
         self.inst.guard.is_none()
@@ -97,27 +106,37 @@ pub(super) struct Stream<'a> {
     pub(super) arch: Arch,
     /// The instructions of all blocks in order.
     pub(super) entries: Vec<Entry<'a>>,
+    /// The accesses of all instructions in order.
+    touches: Vec<Touch>,
     /// The blocks in order.
     pub(super) blocks: Vec<Block>,
     /// The blocks that the entry reaches, in reverse postorder.
     pub(super) order: Vec<usize>,
     /// Whether a scoreboard counts the groups of asynchronous copies.
     pub(super) counts_groups: bool,
+    /// Whether there are instructions that others must keep away from, whatever registers they touch.
+    pub(super) has_ahead: bool,
 }
 
 impl<'a> Stream<'a> {
     /// Flattens the code.
     pub(super) fn new(code: &'a Code, arch: Arch) -> Stream<'a> {
-        let mut entries = Vec::with_capacity(code.len());
+        let count = code.len();
+        let mut entries: Vec<Entry<'_>> = Vec::with_capacity(count);
+        let mut touches = Vec::with_capacity(4 * count);
         let mut blocks = Vec::with_capacity(code.blocks.len());
         let preds = code.predecessors();
         for ((index, block), preds) in code.blocks.iter().enumerate().zip(preds) {
             let start = entries.len();
-            entries.extend(block.insts.iter().map(|minst| Entry {
-                inst: &minst.inst,
-                loc: minst.loc,
-                touches: touches(&minst.inst, arch),
-            }));
+            for minst in &block.insts {
+                let first = touches.len();
+                push_touches(&minst.inst, arch, &mut touches);
+                let after = touches[first..].iter().filter(|touch| touch.comes_after());
+                let marks = after.fold(0, |marks, touch| marks | touch.mark());
+                let leaves_function = minst.inst.row().effects.boundary;
+                let touches = first..touches.len();
+                entries.push(Entry { inst: &minst.inst, loc: minst.loc, touches, marks, leaves_function });
+            }
             blocks.push(Block {
                 range: start..entries.len(),
                 body: block.body,
@@ -128,7 +147,21 @@ impl<'a> Stream<'a> {
         }
         let of_groups = |entry: &Entry<'_>| matches!(entry.inst.op, Op::LDGDEPBAR | Op::DEPBAR_LE);
         let counts_groups = entries.iter().any(of_groups);
-        Stream { arch, entries, blocks, order: code.reverse_postorder(), counts_groups }
+        let has_ahead = entries.iter().any(|entry| Ahead::of(entry.inst).is_some());
+        let order = code.reverse_postorder();
+        Stream { arch, entries, touches, blocks, order, counts_groups, has_ahead }
+    }
+
+    /// The accesses of an instruction.
+    pub(super) fn touches(&self, index: usize) -> &[Touch] {
+        &self.touches[self.entries[index].touches.clone()]
+    }
+
+    /// The registers that are accessed, each once.
+    pub(super) fn registers(&self) -> impl Iterator<Item = PReg> {
+        let mut units = Units::default();
+        self.touches.iter().for_each(|touch| units.insert(touch.unit));
+        (0..FENCE).filter(move |&unit| units.contains(unit)).filter_map(|unit| PReg::from_dense(unit.into()))
     }
 
     /// The block that control most often goes on to.
@@ -139,28 +172,28 @@ impl<'a> Stream<'a> {
     }
 }
 
-fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
+/// Adds the accesses of an instruction.
+fn push_touches(inst: &Inst<PReg>, arch: Arch, list: &mut Vec<Touch>) {
     let completion = inst.completion(arch);
-    let mut list = SmallVec::new();
-    for access in inst.accesses() {
+    inst.for_each_access(|access| {
         let write = access.role == AccessRole::Def;
         let late = match access.role {
             AccessRole::Def => completion == Completion::Variable,
-            AccessRole::Use => !reads_at_issue(arch, inst, access.reg.file()),
+            AccessRole::Use => {
+                completion != Completion::Fixed && !reads_at_issue(arch, inst, access.reg.file())
+            }
             AccessRole::Guard => false,
         };
         for component in 0..access.width {
-            let reg = access.reg.offset(component);
-            if let Some(unit) = reg.map(|reg| reg.dense() as u16) {
-                list.push(Touch { unit, slot: access.slot, component, write, late, reg });
+            if let Some(reg) = access.reg.offset(component) {
+                list.push(Touch { unit: reg.dense() as u16, slot: access.slot, component, write, late });
             }
         }
-    }
-    let slot = inst.row().slots.len() as u8;
-    let mut order = |unit, write, late| {
-        list.push(Touch { unit, slot, component: 0, write, late, reg: None });
-    };
-    let effects = inst.row().effects;
+    });
+    let row = inst.row();
+    let slot = row.slots.len() as u8;
+    let mut order = |unit, write, late| list.push(Touch { unit, slot, component: 0, write, late });
+    let effects = row.effects;
     match inst.op {
         Op::MEMBAR => order(FENCE, false, true),
         // NVIDIA's assembler gives it a write scoreboard, though it writes no register.
@@ -168,11 +201,10 @@ fn touches(inst: &Inst<PReg>, arch: Arch) -> SmallVec<[Touch; 8]> {
         _ if effects.reads_memory || effects.writes_memory => order(FENCE, true, false),
         _ => {}
     }
-    let has_result = inst.row().slots.iter().any(|slot| slot.role == Role::Def);
+    let has_result = || row.slots.iter().any(|slot| slot.role == Role::Def);
     if inst.op == Op::CCTL_IVALL {
         order(ARRIVAL, false, false);
-    } else if effects.reads_memory && has_result && completion == Completion::Variable {
+    } else if effects.reads_memory && completion == Completion::Variable && has_result() {
         order(ARRIVAL, true, true);
     }
-    list
 }

@@ -12,10 +12,6 @@ impl Units {
     /// All of them.
     pub(super) const ALL: Units = Units([u64::MAX; WORDS]);
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.iter().all(|&word| word == 0)
-    }
-
     pub(super) fn insert(&mut self, unit: u16) {
         self.0[usize::from(unit) / 64] |= 1 << (unit % 64);
     }

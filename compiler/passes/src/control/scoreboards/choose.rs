@@ -20,6 +20,7 @@ use ptxc_sass::{Control, Op};
 
 use super::super::COPY_GROUPS;
 use super::super::stream::Stream;
+use super::super::units::Units;
 use super::Need;
 use super::pending::{Sets, bits};
 use crate::schedule::estimate;
@@ -146,7 +147,11 @@ fn sharing_cost(a: &Group, b: &Group) -> u64 {
 
 /// Walks the likely path until an access of the instruction's results, at most [`HORIZON`] instructions.
 fn look_ahead(stream: &Stream<'_>, block: usize, index: usize) -> Ahead {
-    let of = &stream.entries[index];
+    let (mut results, mut operands, mut marks) = (Units::default(), Units::default(), 0);
+    for touch in stream.touches(index).iter().filter(|touch| touch.late) {
+        marks |= touch.mark();
+        if touch.write { results.insert(touch.unit) } else { operands.insert(touch.unit) }
+    }
     let mut ahead = Ahead::default();
     let (mut block, mut at) = (block, index + 1);
     for distance in 1..=HORIZON {
@@ -161,22 +166,20 @@ fn look_ahead(stream: &Stream<'_>, block: usize, index: usize) -> Ahead {
             }
         }
         let other = &stream.entries[at];
-        if other.leaves_function() {
+        if other.leaves_function {
             ahead.result = Some((distance, at));
             return ahead;
         }
-        let meets = |result: bool| {
-            of.touches.iter().filter(|touch| touch.late && touch.write == result).any(|touch| {
-                let mut others = other.touches.iter().filter(|touch| touch.comes_after());
-                others.any(|other| other.unit == touch.unit && (result || other.write))
-            })
-        };
-        if meets(true) {
-            ahead.result = Some((distance, at));
-            return ahead;
-        }
-        if ahead.operand.is_none() && meets(false) {
-            ahead.operand = Some((distance, at));
+        // Most have nothing to do with it.
+        if other.marks & marks != 0 {
+            let mut touches = stream.touches(at).iter().filter(|touch| touch.comes_after());
+            if touches.clone().any(|touch| results.contains(touch.unit)) {
+                ahead.result = Some((distance, at));
+                return ahead;
+            }
+            if ahead.operand.is_none() && touches.any(|touch| touch.write && operands.contains(touch.unit)) {
+                ahead.operand = Some((distance, at));
+            }
         }
         at += 1;
     }

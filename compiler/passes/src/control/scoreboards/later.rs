@@ -25,10 +25,10 @@ pub(super) struct Later {
 impl Later {
     /// Takes in one more instruction in front.
     pub(super) fn prepend(&mut self, stream: &Stream<'_>, index: usize) {
-        if stream.entries[index].leaves_function() {
+        if stream.entries[index].leaves_function {
             *self = Later { touched: Units::ALL, written: Units::ALL };
         }
-        for touch in stream.entries[index].touches.iter().filter(|touch| touch.comes_after()) {
+        for touch in stream.touches(index).iter().filter(|touch| touch.comes_after()) {
             self.touched.insert(touch.unit);
             if touch.write {
                 self.written.insert(touch.unit);

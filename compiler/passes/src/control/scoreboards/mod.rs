@@ -69,9 +69,16 @@ pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
     let needs = needs(stream);
     let mut sets = vec![Sets::default(); stream.entries.len()];
     let mut entry = vec![Pending::default(); stream.blocks.len()];
-    for _ in 0..2 {
+    let mut rank = vec![0; stream.blocks.len()];
+    for (position, &block) in stream.order.iter().enumerate() {
+        rank[block] = position;
+    }
+    choose_all(stream, &needs, &mut entry, &mut sets);
+    // Without back edges the first walk knew everything, and another would choose the same.
+    if has_back_edges(stream, &rank) {
+        entry = entry_states(stream, &sets, &rank);
         choose_all(stream, &needs, &mut entry, &mut sets);
-        entry = entry_states(stream, &sets);
+        entry = entry_states(stream, &sets, &rank);
     }
     let mut masks = vec![0; stream.entries.len()];
     let mut waits = vec![SmallVec::new(); stream.entries.len()];
@@ -80,13 +87,15 @@ pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
         for index in stream.blocks[block].range.clone() {
             interrupt::poll();
             let reasons: &mut SmallVec<[Wait; 2]> = &mut waits[index];
-            masks[index] = state.waits(&stream.entries[index], |unit, scoreboard| {
+            masks[index] = state.waits(stream, index, |unit, scoreboard| {
                 reasons.push(Wait { scoreboard, unit });
             });
-            reasons.sort();
-            reasons.dedup();
+            if reasons.len() > 1 {
+                reasons.sort_unstable();
+                reasons.dedup();
+            }
             state.release(masks[index]);
-            state.issue(&stream.entries[index], sets[index]);
+            state.issue(stream, index, sets[index]);
         }
     }
     Scoreboards { sets, masks, waits }
@@ -95,8 +104,9 @@ pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
 /// For `--sync=serial`: every setter uses the first two, everything waits for both.
 pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
     let count = stream.entries.len();
-    let sets = stream.entries.iter().map(|entry| {
-        let late = |write: bool| entry.touches.iter().any(|touch| touch.late && touch.write == write);
+    let sets = stream.entries.iter().enumerate().map(|(index, entry)| {
+        let touches = stream.touches(index);
+        let late = |write: bool| touches.iter().any(|touch| touch.late && touch.write == write);
         let is_group = entry.inst.op == Op::LDGDEPBAR;
         Sets { write: (is_group || late(true)).then_some(0), read: late(false).then_some(1) }
     });
@@ -108,7 +118,7 @@ fn needs(stream: &Stream<'_>) -> Vec<Need> {
     for (block, mut later) in stream.blocks.iter().zip(later::at_ends(stream)) {
         for index in block.range.clone().rev() {
             interrupt::poll();
-            for touch in stream.entries[index].touches.iter().filter(|touch| touch.late) {
+            for touch in stream.touches(index).iter().filter(|touch| touch.late) {
                 if touch.write {
                     needs[index].result |= later.touched.contains(touch.unit);
                 } else {
@@ -132,11 +142,11 @@ fn choose_all(stream: &Stream<'_>, needs: &[Need], entry: &mut [Pending], sets: 
         }
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             interrupt::poll();
-            let mask = state.waits(&stream.entries[index], |_, _| {});
+            let mask = state.waits(stream, index, |_, _| {});
             state.release(mask);
             chooser.release(mask);
             sets[index] = chooser.choose(stream, block, index, needs[index]);
-            state.issue(&stream.entries[index], sets[index]);
+            state.issue(stream, index, sets[index]);
             for target in ways_after(stream, block, issued) {
                 entry[target].join(&state);
             }
@@ -152,13 +162,18 @@ fn ways_after<'a>(stream: &'a Stream<'_>, block: usize, issued: usize) -> impl I
     ways.iter().filter(move |way| way.issued == issued).map(|way| way.target)
 }
 
-/// What is in flight at each block's entry, over every path.
-fn entry_states(stream: &Stream<'_>, sets: &[Sets]) -> Vec<Pending> {
+/// Whether control may go back to a block that comes no later in the order than the one that it leaves.
+fn has_back_edges(stream: &Stream<'_>, rank: &[usize]) -> bool {
+    let goes_back = |&block: &usize| {
+        let mut targets = stream.blocks[block].ways.iter().map(|way| way.target);
+        targets.any(|target| rank[target] <= rank[block])
+    };
+    stream.order.iter().any(goes_back)
+}
+
+/// What is in flight at each block's entry, over every path. `rank` is the place of each block in the order.
+fn entry_states(stream: &Stream<'_>, sets: &[Sets], rank: &[usize]) -> Vec<Pending> {
     let mut entry = vec![Pending::default(); stream.blocks.len()];
-    let mut rank = vec![0; stream.blocks.len()];
-    for (position, &block) in stream.order.iter().enumerate() {
-        rank[block] = position;
-    }
     let mut work: BTreeSet<usize> = (0..stream.order.len()).collect();
     while let Some(position) = work.pop_first() {
         let block = stream.order[position];
@@ -170,9 +185,9 @@ fn entry_states(stream: &Stream<'_>, sets: &[Sets]) -> Vec<Pending> {
         }
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             interrupt::poll();
-            let mask = state.waits(&stream.entries[index], |_, _| {});
+            let mask = state.waits(stream, index, |_, _| {});
             state.release(mask);
-            state.issue(&stream.entries[index], sets[index]);
+            state.issue(stream, index, sets[index]);
             for target in ways_after(stream, block, issued) {
                 if entry[target].join(&state) {
                     work.insert(rank[target]);

@@ -1,14 +1,11 @@
-//! What is in flight at a point: for each scoreboard the results and the operand reads that it protects.
+//! What is in flight at a point: for each unit the scoreboards that protect a result in it, or operand reads of it.
 //!
 //! The scoreboards of the hardware are counters: an instruction that sets one adds one, its completion takes
 //! one away, a wait is for zero. So several may share one, and a wait ends everything that it protects.
 
-use ptxc_sass::{Control, Op};
+use ptxc_sass::Op;
 
-use super::super::stream::{ARRIVAL, Entry};
-use super::super::units::Units;
-
-const COUNT: usize = Control::SCOREBOARDS as usize;
+use super::super::stream::{ARRIVAL, Stream, UNITS};
 
 /// The scoreboards that an instruction sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,13 +16,23 @@ pub(in super::super) struct Sets {
     pub(in super::super) read: Option<u8>,
 }
 
-/// The abstract state of the dataflow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The abstract state of the dataflow. Scoreboards are a bit each.
+#[derive(Clone, Debug)]
 pub(super) struct Pending {
-    results: [Units; COUNT],
-    reads: [Units; COUNT],
-    /// The scoreboards that protect anything, a bit each.
+    /// For each unit, those that protect its content.
+    results: [u8; UNITS],
+    /// For each unit, those that protect it from being overwritten.
+    reads: [u8; UNITS],
+    /// Those that protect anything.
     busy: u8,
+    /// Those that protect results.
+    with_results: u8,
+}
+
+impl Default for Pending {
+    fn default() -> Pending {
+        Pending { results: [0; UNITS], reads: [0; UNITS], busy: 0, with_results: 0 }
+    }
 }
 
 impl Pending {
@@ -37,67 +44,87 @@ impl Pending {
     /// The scoreboards that an instruction must wait for: those of results that it reads or overwrites, and
     /// of reads of what it overwrites; for `CCTL.IVALL` all those of results; for what leaves the function all.
     /// Calls `found` with each unit and its scoreboard.
-    pub(super) fn waits(&self, entry: &Entry<'_>, mut found: impl FnMut(u16, u8)) -> u8 {
+    pub(super) fn waits(&self, stream: &Stream<'_>, index: usize, mut found: impl FnMut(u16, u8)) -> u8 {
+        if self.busy == 0 {
+            return 0;
+        }
+        let entry = &stream.entries[index];
+        if entry.leaves_function {
+            return self.busy;
+        }
         let mut mask = 0;
-        for sb in bits(self.busy) {
-            if entry.leaves_function() {
-                mask |= 1 << sb;
-                continue;
-            }
-            for touch in entry.touches.iter().filter(|touch| touch.comes_after()) {
-                let unfinished = self.results[usize::from(sb)].contains(touch.unit)
-                    || (touch.write && self.reads[usize::from(sb)].contains(touch.unit));
-                if unfinished {
-                    mask |= 1 << sb;
-                    found(touch.unit, sb);
-                }
-            }
-            // What is read again after the cache was emptied must come after what was read before.
-            if entry.inst.op == Op::CCTL_IVALL && !self.results[usize::from(sb)].is_empty() {
-                mask |= 1 << sb;
-                found(ARRIVAL, sb);
-            }
+        let mut wait = |unit: u16, scoreboards: u8| {
+            mask |= scoreboards;
+            bits(scoreboards).for_each(|sb| found(unit, sb));
+        };
+        for touch in stream.touches(index).iter().filter(|touch| touch.comes_after()) {
+            let unit = usize::from(touch.unit);
+            let reads = if touch.write { self.reads[unit] } else { 0 };
+            wait(touch.unit, self.results[unit] | reads);
+        }
+        // What is read again after the cache was emptied must come after what was read before.
+        if entry.inst.op == Op::CCTL_IVALL {
+            wait(ARRIVAL, self.with_results);
         }
         mask
     }
 
     /// A wait for these scoreboards.
     pub(super) fn release(&mut self, mask: u8) {
-        for sb in bits(mask & self.busy) {
-            self.results[usize::from(sb)] = Units::default();
-            self.reads[usize::from(sb)] = Units::default();
+        if mask & self.busy == 0 {
+            return;
         }
+        self.results.iter_mut().for_each(|scoreboards| *scoreboards &= !mask);
+        self.reads.iter_mut().for_each(|scoreboards| *scoreboards &= !mask);
         self.busy &= !mask;
+        self.with_results &= !mask;
     }
 
     /// An instruction issues that sets scoreboards.
-    pub(super) fn issue(&mut self, entry: &Entry<'_>, sets: Sets) {
-        for touch in entry.touches.iter().filter(|touch| touch.late) {
-            let (sb, protected) = if touch.write {
-                (sets.write, &mut self.results)
+    pub(super) fn issue(&mut self, stream: &Stream<'_>, index: usize, sets: Sets) {
+        if sets == Sets::default() {
+            return;
+        }
+        for touch in stream.touches(index).iter().filter(|touch| touch.late) {
+            let unit = usize::from(touch.unit);
+            let sb = if touch.write { sets.write } else { sets.read.or(sets.write) };
+            let bit = sb.map_or(0, |sb| 1 << sb);
+            self.busy |= bit;
+            if touch.write {
+                self.results[unit] |= bit;
+                self.with_results |= bit;
             } else {
-                (sets.read.or(sets.write), &mut self.reads)
-            };
-            if let Some(sb) = sb {
-                protected[usize::from(sb)].insert(touch.unit);
-                self.busy |= 1 << sb;
+                self.reads[unit] |= bit;
             }
         }
     }
 
     /// Takes in what another path has in flight; whether that is anything new.
     pub(super) fn join(&mut self, other: &Pending) -> bool {
-        let mut grown = false;
-        for sb in bits(other.busy) {
-            grown |= self.results[usize::from(sb)].extend(&other.results[usize::from(sb)]);
-            grown |= self.reads[usize::from(sb)].extend(&other.reads[usize::from(sb)]);
+        if other.busy == 0 {
+            return false;
+        }
+        let mut new = 0;
+        for (mine, theirs) in [(&mut self.results, &other.results), (&mut self.reads, &other.reads)] {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                new |= theirs & !*mine;
+                *mine |= theirs;
+            }
         }
         self.busy |= other.busy;
-        grown
+        self.with_results |= other.with_results;
+        new != 0
     }
 }
 
 /// The scoreboards of a mask, in order.
 pub(in super::super) fn bits(mask: u8) -> impl Iterator<Item = u8> {
-    (0..Control::SCOREBOARDS).filter(move |sb| mask & (1 << sb) != 0)
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lowest = rest.trailing_zeros() as u8;
+        (rest != 0).then(|| {
+            rest &= rest - 1;
+            lowest
+        })
+    })
 }
