@@ -30,6 +30,7 @@ use std::cmp::Reverse;
 
 use cranelift_entity::EntityRef;
 use ptxc_sass::{RegFile, Register};
+use smallvec::SmallVec;
 
 use super::coalesce::{Affinity, Class, Classes};
 use super::live::{LiveRanges, Segment};
@@ -43,18 +44,15 @@ type Mask = [u64; 4];
 
 /// Which registers are taken at each point.
 pub(super) struct Occupancy {
-    files: [Vec<u64>; 4],
+    points: usize,
+    /// For each file and each 64 of its registers, a mask for each point; none while all of them are free.
+    files: [[Vec<u64>; 4]; 4],
     reserved: [Mask; 4],
-}
-
-fn words(file: RegFile) -> usize {
-    if file == RegFile::Gpr { 4 } else { 1 }
 }
 
 impl Occupancy {
     fn new(points: usize) -> Occupancy {
-        let files = RegFile::ALL.map(|file| vec![0; points * words(file)]);
-        Occupancy { files, reserved: [[0; 4]; 4] }
+        Occupancy { points, files: Default::default(), reserved: [[0; 4]; 4] }
     }
 
     /// The registers that are taken at a point.
@@ -64,23 +62,43 @@ impl Occupancy {
 
     fn busy(&self, file: RegFile, segment: Segment) -> Mask {
         let mut mask = self.reserved[file as usize];
-        let count = words(file);
-        let table = &self.files[file as usize];
-        for row in table[segment.start as usize * count..segment.end as usize * count].chunks_exact(count) {
-            for (word, &taken) in mask.iter_mut().zip(row) {
-                *word |= taken;
+        for (word, points) in mask.iter_mut().zip(&self.files[file as usize]) {
+            if !points.is_empty() {
+                let taken = &points[segment.start as usize..segment.end as usize];
+                *word |= taken.iter().fold(0, |all, taken| all | taken);
             }
         }
         mask
     }
 
     fn take(&mut self, file: RegFile, register: u8, segment: Segment) {
-        let count = words(file);
-        let (word, bit) = (register as usize / 64, 1 << (register % 64));
-        for point in segment.start as usize..segment.end as usize {
-            self.files[file as usize][point * count + word] |= bit;
+        let points = &mut self.files[file as usize][register as usize / 64];
+        if points.is_empty() {
+            points.resize(self.points, 0);
+        }
+        let bit = 1 << (register % 64);
+        points[segment.start as usize..segment.end as usize].iter_mut().for_each(|taken| *taken |= bit);
+    }
+}
+
+/// The lowest number from `lowest` to `highest` that is `residue` modulo `align`, which is 1, 2 or 4, and clear in the
+/// mask.
+fn lowest_clear(mask: &Mask, lowest: i16, highest: i16, align: u8, residue: u8) -> Option<i16> {
+    let aligned = match align {
+        1 => u64::MAX,
+        2 => 0x5555_5555_5555_5555,
+        _ => 0x1111_1111_1111_1111,
+    } << residue;
+    let first = lowest as usize / 64;
+    for (index, taken) in mask.iter().enumerate().skip(first) {
+        let from = if index == first { u64::MAX << (lowest % 64) } else { u64::MAX };
+        let free = !taken & aligned & from;
+        if free != 0 {
+            let number = 64 * index as i16 + free.trailing_zeros() as i16;
+            return (number <= highest).then_some(number);
         }
     }
+    None
 }
 
 /// Bit `b` of the result is bit `b + by` of the mask, or clear where there is no such bit.
@@ -243,7 +261,7 @@ impl Assignment {
         // What calls destroy while the class is alive, and how many registers of it they would.
         let mut destroyed: Mask = [0; 4];
         let mut weight = 0u64;
-        let mut alive = Vec::new();
+        let mut alive: SmallVec<[(i16, u32); 8]> = SmallVec::new();
         for &(vreg, offset) in &class.members {
             for (lane, component) in live.all(vreg as usize).enumerate() {
                 let range = &live.ranges[component as usize];
@@ -258,14 +276,16 @@ impl Assignment {
                 }
                 let busy = if lane == 0 { busy } else { shift_down(busy, lane) };
                 (0..4).for_each(|word| blocked[word] |= busy[word]);
-                let mut lost: Mask = [0; 4];
-                for call in range.iter().flat_map(|&segment| live.calls_in(segment)) {
-                    let mask = call.clobbers.mask(file);
-                    (0..4).for_each(|word| lost[word] |= mask[word]);
-                    weight = weight.saturating_add(call.frequency);
+                if !live.calls.is_empty() {
+                    let mut lost: Mask = [0; 4];
+                    for call in range.iter().flat_map(|&segment| live.calls_in(segment)) {
+                        let mask = call.clobbers.mask(file);
+                        (0..4).for_each(|word| lost[word] |= mask[word]);
+                        weight = weight.saturating_add(call.frequency);
+                    }
+                    let lost = if lane == 0 { lost } else { shift_down(lost, lane) };
+                    (0..4).for_each(|word| destroyed[word] |= lost[word]);
                 }
-                let lost = if lane == 0 { lost } else { shift_down(lost, lane) };
-                (0..4).for_each(|word| destroyed[word] |= lost[word]);
                 alive.push((lane, component));
             }
         }
@@ -282,7 +302,7 @@ impl Assignment {
             origin % class.align as i16 == class.residue as i16
                 && mask[origin as usize / 64] >> (origin % 64) & 1 == 0
         };
-        let first = |mask: &Mask| (lowest..=highest).find(|&origin| fits(origin, mask));
+        let first = |mask: &Mask| lowest_clear(mask, lowest, highest, class.align, class.residue);
         let clear = std::array::from_fn(|word| blocked[word] | destroyed[word]);
         // Where a copy would vanish, among the registers in use.
         let top = i16::from(self.top[file as usize]);

@@ -22,7 +22,7 @@ use super::save::{self, AtCall, Saves};
 use super::work::{Origin, Work};
 use super::{AllocError, hoist, moves};
 use crate::interrupt;
-use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
 
 /// The function with physical registers.
 pub(super) struct Rewritten {
@@ -76,7 +76,10 @@ pub(super) fn rewrite(
             divergent: block.divergent,
         });
     }
-    let cfg = Cfg::new(&work.mir);
+    let mut entered: SecondaryMap<MBlockId, u32> = SecondaryMap::with_default(0);
+    for &id in &work.mir.layout {
+        work.mir.blocks[id].term.edges().iter().for_each(|edge| entered[edge.block] += 1);
+    }
     let mut layout = Vec::with_capacity(work.mir.layout.len());
     for &id in &work.mir.layout {
         interrupt::poll();
@@ -89,7 +92,7 @@ pub(super) fn rewrite(
         }
         for (index, edge) in edges.iter().enumerate() {
             let target = &work.mir.blocks[edge.block];
-            let alone = cfg.preds(edge.block).len() == 1;
+            let alone = entered[edge.block] == 1;
             let selector = blocks[id].term.selector().map(|(&selector, _)| selector);
             let moves_up = edges.len() == 1
                 || !alone && hoist::moves_up((work, live, assignment), id, &edges, &codes, selector, index);
@@ -293,6 +296,9 @@ impl Rewriter<'_> {
         self.copies += copies.len() as u32;
         let mut insts = Vec::new();
         for file in RegFile::ALL {
+            if !copies.iter().any(|(to, _)| to.file() == file) {
+                continue;
+            }
             let moved: Vec<(PReg, PReg)> = copies
                 .iter()
                 .filter(|(to, _)| to.file() == file)

@@ -26,26 +26,33 @@
 //! few visits to each block. So that they stay that small, what is known of components that the input does
 //! not read any more is forgotten between blocks. To forget can only make the checker refuse more.
 
+mod crossing;
 mod decode;
+mod frozen;
+mod pending;
 mod renamed;
 mod state;
+mod structure;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::FunctionKind;
-use ptxc_sass::{AccessRole, Inst, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
+use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg};
 use smallvec::SmallVec;
 
 use super::{Allocation, Options, Origin};
 use crate::interrupt;
 use crate::mir::liveness::Liveness;
 use crate::mir::{Cfg, Edge, EdgeArg, Fixed, MBlockId, MInst, Mir, Term, Tuple, VReg};
+use crossing::{Content, Crossing};
 use decode::Frame;
-use renamed::{Renamed, match_accesses, same_but_registers};
-use state::{Content, Frozen, Place, State, Value, Values};
+use frozen::Frozen;
+use pending::Pending;
+use renamed::{Match, Renamed, same_but_registers};
+use state::{Place, State, Value, Values};
 
 /// Something wrong with an allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +77,13 @@ pub fn check(input: &Mir<VReg>, allocation: &Allocation, options: &Options) -> R
     checker.structure();
     if checker.violations.is_empty() {
         checker.match_instructions();
-        let (entries, found) = checker.fixpoint(&BTreeMap::new());
-        let writes = checker.uniform_writes(&entries);
-        let found = if writes.is_empty() { found } else { checker.fixpoint(&writes).1 };
+        let words = checker.frame.bytes.saturating_sub(checker.frame.own) / 4;
+        let mut state = State::new(checker.is_predicate.len(), words as usize);
+        let (entries, mut found) = checker.fixpoint(&BTreeMap::new(), &mut state);
+        let writes = checker.uniform_writes(&entries, &mut state);
+        if !writes.is_empty() {
+            found = checker.fixpoint(&writes, &mut state).1;
+        }
         checker.violations.extend(found);
     }
     checker.violations.sort_by_key(|violation| (violation.block, violation.inst));
@@ -116,8 +127,9 @@ struct Checker<'a> {
     live: Liveness,
     /// The accesses of all instructions of the result that are of the input.
     renamed: Vec<Renamed>,
-    /// For each instruction of the result, in the order of its layout, those that are its own, or in what it differs.
-    matches: Vec<Result<Range<u32>, String>>,
+    /// For each instruction of the result, in the order of its layout, what it has in common with that of the input,
+    /// or in what it differs.
+    matches: Vec<Result<Match, String>>,
     /// The number of each block's first instruction.
     first_match: SecondaryMap<MBlockId, u32>,
     /// The divergent region of each block of the result.
@@ -178,194 +190,64 @@ impl<'a> Checker<'a> {
         start..(start + width as u32).min(self.is_predicate.len() as u32)
     }
 
-    /// Numbers the sets of divergent blocks that edges connect or that are targets of one branch.
-    fn number_regions(&mut self) {
-        let result = self.result;
-        let mut neighbours: SecondaryMap<MBlockId, Vec<MBlockId>> = SecondaryMap::new();
-        for &block in &result.layout {
-            let mut link = |a: MBlockId, b: MBlockId| {
-                neighbours[a].push(b);
-                neighbours[b].push(a);
-            };
-            // Of the targets it is enough that each is linked with the next that counts: there may be thousands.
-            let mut last: Option<MBlockId> = None;
-            for edge in result.blocks[block].term.edges() {
-                link(block, edge.block);
-                if result.blocks[edge.block].divergent {
-                    last.inspect(|&last| link(last, edge.block));
-                    last = Some(edge.block);
-                }
-            }
-        }
-        let mut region: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
-        let mut count = 0;
-        for &root in &result.layout {
-            let mut stack = vec![root];
-            let mut any = false;
-            while let Some(block) = stack.pop() {
-                if result.blocks[block].divergent && region[block].is_none() {
-                    region[block] = Some(count);
-                    any = true;
-                    stack.extend(&neighbours[block]);
-                }
-            }
-            count += u32::from(any);
-        }
-        self.region = region;
-    }
-
-    fn structural(&mut self, block: MBlockId, what: String) {
-        let inst = self.result.blocks[block].insts.len();
-        self.violations.push(Violation { block, inst, what });
-    }
-
-    /// Blocks, edges and origins match; needs no dataflow.
-    fn structure(&mut self) {
-        let (input, result) = (self.input, self.result);
-        let inputs = input.blocks.len();
-        if result.layout.first() != input.layout.first() {
-            let block = result.layout.first().copied().unwrap_or(MBlockId::new(0));
-            self.violations.push(Violation { block, inst: 0, what: "another entry".into() });
-        }
-        for &id in &result.layout {
-            let block = &result.blocks[id];
-            if self.origins[id].len() != block.insts.len() {
-                self.structural(id, "origins do not match the instructions".into());
-            }
-            if !block.params.is_empty() {
-                self.structural(id, "it still has parameters".into());
-            }
-            if id.index() >= inputs {
-                if !matches!(block.term, Term::Jump(_)) {
-                    self.structural(id, "a block on an edge must jump".into());
-                }
-                continue;
-            }
-            let original = &input.blocks[id];
-            if block.divergent != original.divergent {
-                self.structural(id, "its divergence changed".into());
-            }
-            let same_kind = match (&original.term, &block.term) {
-                (Term::Jump(_), Term::Jump(_)) | (Term::Exit, Term::Exit) | (Term::Return, Term::Return) => {
-                    true
-                }
-                (
-                    Term::Branch { negated: a, pred: before, .. },
-                    Term::Branch { negated: b, pred: after, .. },
-                ) => a == b && before.file() == after.file(),
-                (Term::Together { mask: before, .. }, Term::Together { mask: after, .. }) => {
-                    before.map(|mask| mask.file()) == after.map(|mask| mask.file())
-                }
-                (
-                    Term::Table { offset: a, address: before, edges },
-                    Term::Table { offset: b, address: after, edges: kept },
-                ) => a == b && before.file() == after.file() && edges.len() == kept.len(),
-                _ => false,
-            };
-            if !same_kind {
-                self.structural(id, "it ends differently".into());
-                continue;
-            }
-            let diverges = original.divergent
-                || original.term.edges().iter().any(|edge| input.blocks[edge.block].divergent);
-            for (before, after) in original.term.edges().into_iter().zip(block.term.edges()) {
-                let mut target = after.block;
-                if target.index() >= inputs
-                    && let Term::Jump(edge) = &result.blocks[target].term
-                {
-                    if diverges && !result.blocks[target].divergent {
-                        self.structural(target, "it lies on an edge of a divergent branch".into());
-                    }
-                    target = edge.block;
-                }
-                if target != before.block {
-                    self.structural(id, format!("an edge leads to {target}, not {}", before.block));
-                }
-                if before.args.len() != input.blocks[before.block].params.len() {
-                    self.structural(id, "an edge has not as many arguments as its target parameters".into());
-                }
-            }
-        }
-    }
-
     /// The entry states, and whatever is wrong. `writes` says what uniform registers mean in divergent regions.
-    fn fixpoint(&self, writes: &UniformWrites) -> (SecondaryMap<MBlockId, Option<Frozen>>, Vec<Violation>) {
+    fn fixpoint(
+        &self,
+        writes: &UniformWrites,
+        state: &mut State,
+    ) -> (SecondaryMap<MBlockId, Option<Frozen>>, Vec<Violation>) {
         let cfg = Cfg::new(self.result);
         let mut entries: SecondaryMap<MBlockId, Option<Frozen>> = SecondaryMap::new();
         entries.resize(self.result.blocks.len());
         entries[self.result.entry()] = Some(Frozen::default());
         // What the last walk through a block found: that walk began with the final state.
         let mut found: SecondaryMap<MBlockId, Vec<Violation>> = SecondaryMap::new();
-        // In sweeps of reverse postorder: what a back edge brings waits for the next one, so that all loops of
-        // a nest take in what changed at once.
-        let mut work = BTreeSet::from([0]);
-        let mut later = BTreeSet::new();
-        // For each component the last edge behind which it is read.
-        let mut read_behind = vec![0u32; self.is_predicate.len()];
-        let mut edge_number = 0u32;
-        loop {
-            let Some(place) = work.pop_first() else {
-                if later.is_empty() {
-                    let found =
-                        self.result.layout.iter().flat_map(|&block| std::mem::take(&mut found[block]));
-                    return (entries, found.collect());
-                }
-                std::mem::swap(&mut work, &mut later);
-                continue;
-            };
-            let block = cfg.order()[place as usize];
+        let mut crossing = Crossing::new(&self.steady);
+        let mut pending = Pending::new(cfg.order().len());
+        while let Some(place) = pending.next() {
+            let block = cfg.order()[place];
             let Some(entry) = &entries[block] else { continue };
-            let mut state = self.start(block, entry);
+            self.start(block, entry, state);
             let mut wrong = Vec::new();
-            self.walk(block, &mut state, &mut Watch::Violations(&mut wrong, writes));
+            self.walk(block, state, &mut Watch::Violations(&mut wrong, writes));
             if !wrong.is_empty() || !found[block].is_empty() {
                 found[block] = wrong;
             }
-            self.leave_region(block, &mut state, writes);
-            let edges = self.result.blocks[block].term.edges();
-            let last = edges.len().saturating_sub(1);
+            self.leave_region(block, state, writes);
             let originals = match self.input.blocks.get(block) {
                 Some(original) => original.term.edges(),
                 None => SmallVec::new(),
             };
-            for (index, edge) in edges.into_iter().enumerate() {
-                let mut state = if index == last { std::mem::take(&mut state) } else { state.clone() };
+            for (index, edge) in self.result.blocks[block].term.edges().into_iter().enumerate() {
+                crossing.begin();
+                self.for_each_live(edge.block, |component| crossing.read(component));
                 if let Some(original) = originals.get(index) {
-                    state.assign(&self.arguments(original), |component| self.is_steady(component));
+                    self.for_each_argument(original, |to, content| crossing.receive(state, to, content));
                 }
-                state.spread_constants(|component| self.is_predicate[component as usize]);
-                edge_number += 1;
-                self.for_each_live(edge.block, |component| read_behind[component as usize] = edge_number);
-                let state = state.freeze(
-                    |component| read_behind[component as usize] == edge_number,
-                    |component| self.is_steady(component),
-                );
+                let behind = crossing.end(state);
                 let changed = match &mut entries[edge.block] {
-                    Some(entry) => state::meet(entry, &state),
+                    Some(entry) => entry.meet(behind, &self.is_predicate),
                     entry @ None => {
-                        *entry = Some(state);
+                        *entry = Some(std::mem::take(behind));
                         true
                     }
                 };
                 if changed && let Some(target) = cfg.rank(edge.block) {
-                    if target > place {
-                        work.insert(target)
-                    } else {
-                        later.insert(target)
-                    };
+                    pending.add(target as usize);
                 }
             }
         }
+        let found = self.result.layout.iter().flat_map(|&block| std::mem::take(&mut found[block]));
+        (entries, found.collect())
     }
 
-    /// What holds at the start of a block: what its entry says, and in a function that is called, the stack pointer
-    /// of its caller.
-    fn start(&self, block: MBlockId, entry: &Frozen) -> State {
-        let mut state = State::new(entry);
+    /// Makes the state what holds at the start of a block: what its entry says, and in a function that is called, the
+    /// stack pointer of its caller.
+    fn start(&self, block: MBlockId, entry: &Frozen, state: &mut State) {
+        state.thaw(entry);
         if self.input.kind == FunctionKind::Device && block == self.result.entry() {
             state.write(Place::register(PReg::r(1)), &[Value::Stack]);
         }
-        state
     }
 
     /// Calls `visit` for each component that the input reads behind the start of a block of the result. A
@@ -384,9 +266,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What the parameters of an edge's target receive.
-    fn arguments(&self, edge: &Edge<VReg>) -> Vec<(u32, Content)> {
-        let mut list = Vec::new();
+    /// Calls `visit` for each component of the parameters of an edge's target with what it receives.
+    fn for_each_argument(&self, edge: &Edge<VReg>, mut visit: impl FnMut(u32, Content)) {
         for (param, arg) in self.input.blocks[edge.block].params.iter().zip(&edge.args) {
             for (index, to) in self.components(param.reg, param.width).enumerate() {
                 let content = match *arg {
@@ -399,25 +280,26 @@ impl<'a> Checker<'a> {
                     }
                     EdgeArg::Undef => Content::Undefined,
                 };
-                list.push((to, content));
+                visit(to, content);
             }
         }
-        list
     }
 
     /// Other arms may have overwritten what this one, or the block before them, left in uniform registers.
     fn leave_region(&self, block: MBlockId, state: &mut State, writes: &UniformWrites) {
+        if writes.is_empty() {
+            return;
+        }
         let targets = self.result.blocks[block].term.edges();
         let mut regions: SmallVec<[u32; 3]> =
             targets.iter().filter_map(|edge| self.region[edge.block]).chain(self.region[block]).collect();
         regions.dedup();
-        if writes.is_empty() || regions.is_empty() {
-            return;
-        }
-        for place in state.places() {
+        let uniform: Vec<Place> =
+            state.held().map(|(place, _)| place).filter(|place| place.is_uniform()).collect();
+        for place in uniform {
             for &region in &regions {
                 if let Some(agreed) = writes.get(&(region, place)) {
-                    let mut values = state.get(place);
+                    let mut values = state.get_all(place, &self.is_predicate);
                     values.retain(|value| agreed.contains(value));
                     state.write(place, &values);
                 }
@@ -425,12 +307,17 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn uniform_writes(&self, entries: &SecondaryMap<MBlockId, Option<Frozen>>) -> UniformWrites {
+    fn uniform_writes(
+        &self,
+        entries: &SecondaryMap<MBlockId, Option<Frozen>>,
+        state: &mut State,
+    ) -> UniformWrites {
         let mut agreed: UniformWrites = BTreeMap::new();
         for &block in &self.result.layout {
             let (Some(region), Some(entry)) = (self.region[block], &entries[block]) else { continue };
             let mut list = Vec::new();
-            self.walk(block, &mut self.start(block, entry), &mut Watch::Writes(&mut list));
+            self.start(block, entry, state);
+            self.walk(block, state, &mut Watch::Writes(&mut list));
             for (place, values) in list {
                 agreed
                     .entry((region, place))
@@ -476,20 +363,17 @@ impl<'a> Checker<'a> {
             if let Err(what) = outcome {
                 watch.wrong(id, at, || what);
             }
-            let mut written: SmallVec<[PReg; 8]> = SmallVec::new();
-            inst.for_each_def(|reg, width| {
-                self.placed(id, at, reg, width, watch);
-                written.extend((0..width).filter_map(|n| reg.offset(n)));
-            });
-            if let Some(call) = &inst.call {
-                for reg in call.clobbers.iter() {
-                    self.placed(id, at, reg, 1, watch);
-                    written.push(reg);
-                }
-            }
             if let Watch::Writes(list) = watch {
-                let places = written.into_iter().map(Place::register);
-                list.extend(places.filter(|place| place.is_uniform()).map(|place| (place, state.get(place))));
+                let mut written = |reg: PReg| {
+                    let place = Place::register(reg);
+                    if place.is_uniform() {
+                        list.push((place, state.get_all(place, &self.is_predicate)));
+                    }
+                };
+                inst.for_each_def(|reg, width| {
+                    (0..width).filter_map(|n| reg.offset(n)).for_each(&mut written)
+                });
+                inst.call.iter().flat_map(|call| call.clobbers.iter()).for_each(&mut written);
             }
         }
         for dropped in &original[next.min(original.len())..] {
@@ -500,7 +384,6 @@ impl<'a> Checker<'a> {
             && let Some((&before, width)) = self.input.blocks[id].term.selector()
         {
             self.read(id, index, before, after, width, state, watch);
-            self.placed(id, index, after, width, watch);
         }
     }
 
@@ -527,50 +410,12 @@ impl<'a> Checker<'a> {
                 watch.wrong(block, inst, || format!("{reg} does not hold {}", before.component(n)));
             }
             if let (Watch::Violations(_, writes), Some(region)) = (&*watch, self.region[block])
+                && !writes.is_empty()
                 && writes
                     .get(&(region, place))
                     .is_some_and(|agreed| !agreed.contains(&Value::Component(component)))
             {
                 watch.wrong(block, inst, || format!("another arm may overwrite {reg}"));
-            }
-        }
-    }
-
-    /// A register operand is aligned and within its file.
-    fn placed(&self, block: MBlockId, inst: usize, reg: PReg, width: u8, watch: &mut Watch<'_>) {
-        let limit = match reg.file() {
-            RegFile::Gpr => self.max_regs,
-            file => u16::from(file.count()),
-        };
-        let aligned = match width {
-            1 => true,
-            2 => reg.index().is_multiple_of(2),
-            _ => reg.index().is_multiple_of(4),
-        };
-        if !aligned {
-            watch.wrong(block, inst, || format!("{reg} is not aligned for {width}"));
-        }
-        if u16::from(reg.index()) + u16::from(width) > limit {
-            watch.wrong(block, inst, || format!("{reg} with {width} registers is over the limit"));
-        }
-    }
-
-    /// Compares the instructions of the result with those of the input that they are, once for all walks.
-    fn match_instructions(&mut self) {
-        let (input, result) = (self.input, self.result);
-        for &id in &result.layout {
-            self.first_match[id] = self.matches.len() as u32;
-            let original: &[MInst<VReg>] =
-                if id.index() < input.blocks.len() { &input.blocks[id].insts } else { &[] };
-            for (inst, origin) in result.blocks[id].insts.iter().zip(&self.origins[id]) {
-                interrupt::poll();
-                let before = match origin {
-                    Origin::Inst(origin) => original.get(*origin as usize),
-                    _ => None,
-                };
-                let start = self.renamed.len() as u32;
-                let matched = before.map_or(Ok(()), |before| match_accesses(before, inst, &mut self.renamed));
-                self.matches.push(matched.map(|()| start..self.renamed.len() as u32));
             }
         }
     }
@@ -585,53 +430,35 @@ impl<'a> Checker<'a> {
         state: &mut State,
         watch: &mut Watch<'_>,
     ) -> Result<(), String> {
-        let matched = &self.matches[self.first_match[block] as usize + index];
-        let range = matched.as_ref().map_err(String::clone)?;
-        let renamed = &self.renamed[range.start as usize..range.end as usize];
-        for &Renamed { from, to, width, .. } in renamed.iter().filter(|access| access.role != AccessRole::Def)
-        {
+        let matched = self.matches[self.first_match[block] as usize + index].as_ref();
+        let Match { uses, defs, copied } = matched.map_err(String::clone)?;
+        for &Renamed { from, to, width } in self.renamed(uses) {
             self.read(block, index, from, to, width, state, watch);
-            self.placed(block, index, to, width, watch);
-        }
-        if before.tied.len() != after.tied.len() {
-            return Err("tied operands got lost".into());
-        }
-        for (&(slot, from), &(same_slot, tied)) in before.tied.iter().zip(&after.tied) {
-            let target = after.inst.operands[slot as usize].as_reg();
-            if slot != same_slot || target != Some(tied) {
-                return Err(format!("{tied} is not the register that is defined"));
-            }
-            let width = before.inst.slot_width(slot as usize);
-            self.read(block, index, from, tied, width, state, watch);
         }
         self.call(block, index, before, after, state, watch)?;
-        let copied = copy_operands(&before.inst).map(|(_, from)| self.components(from, 1).start);
-        let source = match (copied, copy_operands(&after.inst)) {
-            (Some(component), Some((_, from))) => {
-                let mut values = state.get(Place::register(from));
-                values.push(Value::Component(component));
-                values
-            }
-            _ => Values::new(),
-        };
-        let defs = || renamed.iter().filter(|access| access.role == AccessRole::Def);
-        let mut written: SmallVec<[PReg; 8]> = SmallVec::new();
-        for &Renamed { from, width, .. } in defs() {
+        // A copy is the same as whatever is where it comes from.
+        let mut source = Values::new();
+        if let Some((component, from)) = *copied {
+            source = state.get(Place::register(from));
+            source.push(Value::Component(self.components(component, 1).start));
+        }
+        for &Renamed { from, width, .. } in self.renamed(defs) {
             self.components(from, width).for_each(|component| state.forget(component));
         }
-        for &Renamed { from, to, width, .. } in defs() {
+        for &Renamed { from, to, width } in self.renamed(defs) {
             for (n, component) in self.components(from, width).enumerate() {
                 let reg = to.offset(n as u8).ok_or_else(|| format!("{to} has no neighbour {n}"))?;
-                if written.contains(&reg) {
-                    return Err(format!("{reg} is written twice"));
-                }
-                written.push(reg);
-                let mut values = Values::from_slice(&[Value::Component(component)]);
-                values.extend(source.iter().copied().filter(|value| *value != Value::Component(component)));
+                let value = Value::Component(component);
+                let mut values = Values::from_slice(&[value]);
+                values.extend(source.iter().copied().filter(|&other| other != value));
                 state.write(Place::register(reg), &values);
             }
         }
         Ok(())
+    }
+
+    fn renamed(&self, range: &Range<u32>) -> &[Renamed] {
+        &self.renamed[range.start as usize..range.end as usize]
     }
 
     /// What a call reads is in its place, and the registers that it destroys hold its results or nothing.
@@ -660,7 +487,6 @@ impl<'a> Checker<'a> {
         }
         for fixed in &old.args {
             self.read(block, index, fixed.value.reg, fixed.place, fixed.value.width, state, watch);
-            self.placed(block, index, fixed.place, fixed.value.width, watch);
         }
         let at_frame = state.has(Place::register(PReg::r(1)), Value::Frame)
             || self.frame.bytes == 0 && state.has(Place::register(PReg::r(1)), Value::Stack);
@@ -695,7 +521,7 @@ impl<'a> Checker<'a> {
     fn dropped(&self, inst: &MInst<VReg>, state: &mut State) -> Result<(), String> {
         if let Some((to, from)) = copy_operands(&inst.inst) {
             let (to, from) = (self.components(to, 1).start, self.components(from, 1).start);
-            state.assign(&[(to, Content::Component(from))], |component| self.is_steady(component));
+            state.assign(to, from, self.is_steady(from));
             return Ok(());
         }
         for def in inst.inst.defs() {

@@ -1,8 +1,13 @@
 //! Which places hold which values at one point: the checker's abstract state.
+//!
+//! Places and components are small numbers, so the state is tables by their numbers. One [`State`] serves all blocks
+//! of a function: a block's entry is kept as a list ([`Frozen`]), which is laid out in the tables before the block is
+//! walked, and what does not stand in the list costs nothing.
 
 use ptxc_sass::PReg;
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+
+use super::frozen::Frozen;
 
 /// A register, or a word of the stack frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,10 +29,15 @@ impl Place {
         let predicates = PReg::up(0).dense() as u32..PReg::COUNT as u32;
         uniform.contains(&self.0) || predicates.contains(&self.0)
     }
+
+    /// Whether the place is a predicate.
+    pub fn holds_truth(self) -> bool {
+        (PReg::p(0).dense() as u32..PReg::COUNT as u32).contains(&self.0)
+    }
 }
 
 /// What a place may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     /// The content of a component of the input's virtual registers.
     Component(u32),
@@ -41,220 +51,248 @@ pub(super) enum Value {
     Frame,
 }
 
+impl Value {
+    /// The component that it is the content or the truth of.
+    pub fn component(self) -> Option<u32> {
+        match self {
+            Value::Component(component) | Value::Truth(component) => Some(component),
+            Value::Imm(_) | Value::Stack | Value::Frame => None,
+        }
+    }
+}
+
 /// Several values that are known to be the same.
 pub(super) type Values = SmallVec<[Value; 2]>;
 
-/// A block's entry state in a form that compares and meets: ascending.
-pub(super) type Frozen = (Vec<(Place, Value)>, Vec<(u32, Value)>, Vec<u32>);
-
 /// The state at a point.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(super) struct State {
-    content: FxHashMap<Place, Values>,
-    holders: FxHashMap<Value, SmallVec<[Place; 2]>>,
-    /// Components that are known to be a constant, or the component of a definition that gives the same
+    /// By place, what it holds.
+    content: Vec<Values>,
+    /// A bit for each place: whether it holds anything.
+    held: Vec<u64>,
+    /// By component, the places that hold its content or its truth, once for each of the two.
+    holders: Vec<SmallVec<[Place; 2]>>,
+    /// By component, what constant it is known to be, or the component of which definition that gives the same
     /// whenever it runs.
-    constants: FxHashMap<u32, Value>,
-    /// Components that may be anything.
-    undefined: FxHashSet<u32>,
+    constant: Vec<Option<Value>>,
+    /// The components with a constant, among others that have lost theirs.
+    constants: Vec<u32>,
+    /// By component, whether it may be anything.
+    undefined: Vec<bool>,
+    /// The components that may be anything, among others that may not any more.
+    undefineds: Vec<u32>,
 }
 
 impl State {
-    pub fn new((content, constants, undefined): &Frozen) -> State {
-        let mut state = State::default();
-        state.content.reserve(content.len());
-        state.holders.reserve(content.len());
-        // Ascending, so that what one place holds stands together.
-        for values in content.chunk_by(|a, b| a.0 == b.0) {
-            let place = values[0].0;
-            state.content.insert(place, values.iter().map(|&(_, value)| value).collect());
-            for &(_, value) in values {
-                state.holders.entry(value).or_default().push(place);
-            }
-        }
-        state.constants = constants.iter().copied().collect();
-        state.undefined = undefined.iter().copied().collect();
+    /// The state in which nothing is known of so many components and words of the frame.
+    pub fn new(components: usize, words: usize) -> State {
+        let places = PReg::COUNT + words;
+        let mut state = State {
+            content: Vec::new(),
+            held: vec![0; places.div_ceil(64)],
+            holders: Vec::new(),
+            constant: vec![None; components],
+            constants: Vec::new(),
+            undefined: vec![false; components],
+            undefineds: Vec::new(),
+        };
+        state.content.resize_with(places, Values::new);
+        state.holders.resize_with(components, SmallVec::new);
         state
     }
 
-    /// What is known of components that are `live`, and which places hold constants or what may be computed
-    /// again (`steady`).
-    pub fn freeze(&self, live: impl Fn(u32) -> bool, steady: impl Fn(u32) -> bool) -> Frozen {
-        let mut content: Vec<(Place, Value)> = Vec::new();
-        let matters = |value: &Value| match *value {
-            Value::Component(component) => live(component) || steady(component),
-            Value::Truth(component) => live(component),
-            Value::Imm(_) | Value::Stack | Value::Frame => true,
-        };
-        for (&place, values) in &self.content {
-            content.extend(values.iter().filter(|value| matters(value)).map(|&value| (place, value)));
+    /// Makes it the state that a block begins with.
+    pub fn thaw(&mut self, entry: &Frozen) {
+        self.clear();
+        for &(place, value) in &entry.content {
+            self.content[place.0 as usize].push(value);
+            self.hold(place, value);
         }
-        content.sort_unstable();
-        let known = self.constants.iter().filter(|&(&component, _)| live(component));
-        let mut constants: Vec<(u32, Value)> = known.map(|(&component, &value)| (component, value)).collect();
-        constants.sort_unstable();
-        let mut undefined: Vec<u32> = self.undefined.iter().copied().filter(|&c| live(c)).collect();
-        undefined.sort_unstable();
-        (content, constants, undefined)
+        for &(component, value) in &entry.constants {
+            self.constant[component as usize] = Some(value);
+            self.constants.push(component);
+        }
+        for &component in &entry.undefined {
+            self.undefined[component as usize] = true;
+            self.undefineds.push(component);
+        }
+    }
+
+    fn clear(&mut self) {
+        for (index, word) in self.held.iter_mut().enumerate() {
+            for place in bits(index, std::mem::take(word)) {
+                let values = &mut self.content[place.0 as usize];
+                for component in values.iter().filter_map(|value| value.component()) {
+                    self.holders[component as usize].clear();
+                }
+                values.clear();
+            }
+        }
+        self.constants.drain(..).for_each(|component| self.constant[component as usize] = None);
+        self.undefineds.drain(..).for_each(|component| self.undefined[component as usize] = false);
+    }
+
+    /// The places that hold something, in order, with what they hold.
+    pub fn held(&self) -> impl Iterator<Item = (Place, &[Value])> {
+        let places = self.held.iter().enumerate().flat_map(|(index, &word)| bits(index, word));
+        places.map(|place| (place, self.content(place)))
     }
 
     /// What a place holds.
+    pub fn content(&self, place: Place) -> &[Value] {
+        &self.content[place.0 as usize]
+    }
+
+    /// A copy of what a place holds.
     pub fn get(&self, place: Place) -> Values {
-        self.content.get(&place).cloned().unwrap_or_default()
+        Values::from_slice(self.content(place))
+    }
+
+    /// What a place holds, with the components that are known to be one of that.
+    pub fn get_all(&self, place: Place, is_predicate: &[bool]) -> Values {
+        let mut values = self.get(place);
+        for (component, constant) in self.constants() {
+            let names = named_by_constant(place, component, constant, is_predicate);
+            for (_, name) in names.iter().filter(|&&(value, _)| self.has(place, value)) {
+                if !values.contains(name) {
+                    values.push(*name);
+                }
+            }
+        }
+        values
     }
 
     /// Whether a place holds the content of a component.
     pub fn holds(&self, place: Place, component: u32) -> bool {
-        let values = self.content.get(&place);
-        let has = |value: Value| values.is_some_and(|values| values.contains(&value));
-        self.undefined.contains(&component)
-            || has(Value::Component(component))
-            || self.constants.get(&component).is_some_and(|&value| has(value))
+        let values = self.content(place);
+        values.contains(&Value::Component(component))
+            || self.undefined[component as usize]
+            || self.constant[component as usize].is_some_and(|value| values.contains(&value))
     }
 
     /// Whether a place holds exactly this value.
     pub fn has(&self, place: Place, value: Value) -> bool {
-        self.content.get(&place).is_some_and(|values| values.contains(&value))
+        self.content(place).contains(&value)
+    }
+
+    /// Notes that a place holds a value.
+    fn hold(&mut self, place: Place, value: Value) {
+        self.held[place.0 as usize / 64] |= 1 << (place.0 % 64);
+        if let Some(component) = value.component() {
+            self.holders[component as usize].push(place);
+        }
     }
 
     /// Adds to what a place holds.
-    pub fn add(&mut self, place: Place, value: Value) {
-        let values = self.content.entry(place).or_default();
+    fn add(&mut self, place: Place, value: Value) {
+        let values = &mut self.content[place.0 as usize];
         if !values.contains(&value) {
             values.push(value);
-            self.holders.entry(value).or_default().push(place);
+            self.hold(place, value);
         }
     }
 
     /// Overwrites a place.
     pub fn write(&mut self, place: Place, values: &[Value]) {
-        for value in self.content.remove(&place).unwrap_or_default() {
-            if let Some(places) = self.holders.get_mut(&value) {
-                places.retain(|&mut other| other != place);
+        let old = &mut self.content[place.0 as usize];
+        for component in old.iter().filter_map(|value| value.component()) {
+            let holders = &mut self.holders[component as usize];
+            if let Some(index) = holders.iter().position(|&other| other == place) {
+                holders.swap_remove(index);
             }
         }
+        old.clear();
+        self.held[place.0 as usize / 64] &= !(1 << (place.0 % 64));
         values.iter().for_each(|&value| self.add(place, value));
     }
 
     /// Forgets a component: it is about to be defined anew.
     pub fn forget(&mut self, component: u32) {
-        for value in [Value::Component(component), Value::Truth(component)] {
-            for place in self.holders.remove(&value).unwrap_or_default() {
-                if let Some(values) = self.content.get_mut(&place) {
-                    values.retain(|&mut other| other != value);
+        for place in std::mem::take(&mut self.holders[component as usize]) {
+            let values = &mut self.content[place.0 as usize];
+            values.retain(|value| value.component() != Some(component));
+            if values.is_empty() {
+                self.held[place.0 as usize / 64] &= !(1 << (place.0 % 64));
+            }
+        }
+        self.constant[component as usize] = None;
+        self.undefined[component as usize] = false;
+    }
+
+    /// Gives a component the content of another one. `is_steady` tells whether the definition of that gives the
+    /// same whenever it runs.
+    pub fn assign(&mut self, to: u32, from: u32, is_steady: bool) {
+        let constant = self.constant(from, is_steady);
+        let undefined = self.is_undefined(from);
+        let places = self.holders[from as usize].clone();
+        if to != from {
+            self.forget(to);
+        }
+        for place in places {
+            for (held, renamed) in
+                [(Value::Component(from), Value::Component(to)), (Value::Truth(from), Value::Truth(to))]
+            {
+                if self.has(place, held) {
+                    self.add(place, renamed);
                 }
             }
         }
-        self.constants.remove(&component);
-        self.undefined.remove(&component);
-    }
-
-    fn sorted_constants(&self) -> Vec<(u32, Value)> {
-        let mut constants: Vec<(u32, Value)> = self.constants.iter().map(|(&c, &value)| (c, value)).collect();
-        constants.sort_unstable();
-        constants
-    }
-
-    /// Gives components new content at once: each that of another component, a constant, or anything.
-    /// `is_steady` tells of a component that its definition gives the same whenever it runs.
-    pub fn assign(&mut self, list: &[(u32, Content)], is_steady: impl Fn(u32) -> bool) {
-        let mut additions: Vec<(Place, Value)> = Vec::new();
-        let mut constants = Vec::new();
-        let mut undefined = Vec::new();
-        for &(to, content) in list {
-            match content {
-                Content::Component(from) => {
-                    for (held, renamed) in [
-                        (Value::Component(from), Value::Component(to)),
-                        (Value::Truth(from), Value::Truth(to)),
-                    ] {
-                        let places = self.holders.get(&held).into_iter().flatten();
-                        additions.extend(places.map(|&place| (place, renamed)));
-                    }
-                    let known = self.constants.get(&from).copied();
-                    let steady = is_steady(from).then_some(Value::Component(from));
-                    constants.extend(known.or(steady).map(|value| (to, value)));
-                    if self.undefined.contains(&from) {
-                        undefined.push(to);
-                    }
-                }
-                Content::Imm(bits) => constants.push((to, Value::Imm(bits))),
-                Content::Undefined => undefined.push(to),
-            }
+        if let Some(constant) = constant {
+            self.constant[to as usize] = Some(constant);
+            self.constants.push(to);
         }
-        list.iter().for_each(|&(to, _)| self.forget(to));
-        additions.into_iter().for_each(|(place, value)| self.add(place, value));
-        self.constants.extend(constants);
-        self.undefined.extend(undefined);
-    }
-
-    /// Notes, wherever a constant is held, the components that are known to be that constant, so that a
-    /// meet with a path on which they are not constant keeps them.
-    pub fn spread_constants(&mut self, is_predicate: impl Fn(u32) -> bool) {
-        for (component, constant) in self.sorted_constants() {
-            let mut additions: Vec<(Place, Value)> = Vec::new();
-            for &place in self.holders.get(&constant).into_iter().flatten() {
-                let as_number = is_predicate(component) && !place.holds_truth();
-                let value = if as_number { Value::Truth(component) } else { Value::Component(component) };
-                additions.push((place, value));
-            }
-            if let Value::Component(from) = constant {
-                let places = self.holders.get(&Value::Truth(from)).into_iter().flatten();
-                additions.extend(places.map(|&place| (place, Value::Truth(component))));
-            }
-            additions.into_iter().for_each(|(place, value)| self.add(place, value));
+        if undefined {
+            self.undefined[to as usize] = true;
+            self.undefineds.push(to);
         }
     }
 
-    /// The places that hold something, in order.
-    pub fn places(&self) -> Vec<Place> {
-        let mut list: Vec<Place> = self.content.keys().copied().collect();
-        list.sort_unstable();
-        list
+    /// What a component is known to be: a constant, or itself if its definition gives the same whenever it runs.
+    pub fn constant(&self, component: u32, is_steady: bool) -> Option<Value> {
+        self.constant[component as usize].or(is_steady.then_some(Value::Component(component)))
+    }
+
+    /// Whether a component may be anything.
+    pub fn is_undefined(&self, component: u32) -> bool {
+        self.undefined[component as usize]
+    }
+
+    /// The components that are known to be a constant, in no order and some of them repeatedly.
+    pub fn constants(&self) -> impl Iterator<Item = (u32, Value)> {
+        let all = self.constants.iter();
+        all.filter_map(|&component| Some((component, self.constant[component as usize]?)))
+    }
+
+    /// The components that may be anything, in no order and some of them repeatedly.
+    pub fn undefined(&self) -> impl Iterator<Item = u32> {
+        self.undefineds.iter().copied().filter(|&component| self.is_undefined(component))
     }
 }
 
-impl Place {
-    /// Whether the place is a predicate.
-    fn holds_truth(self) -> bool {
-        (PReg::p(0).dense() as u32..PReg::COUNT as u32).contains(&self.0)
+/// What a place that holds some values also holds, as a component is known to be a constant: `(value, name)`.
+pub(super) fn named_by_constant(
+    place: Place,
+    component: u32,
+    constant: Value,
+    is_predicate: &[bool],
+) -> SmallVec<[(Value, Value); 2]> {
+    let as_number = is_predicate[component as usize] && !place.holds_truth();
+    let name = if as_number { Value::Truth(component) } else { Value::Component(component) };
+    let mut names = SmallVec::from_slice(&[(constant, name)]);
+    if let Value::Component(from) = constant {
+        names.push((Value::Truth(from), Value::Truth(component)));
     }
+    names
 }
 
-/// What a component receives.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Content {
-    Component(u32),
-    Imm(u32),
-    Undefined,
-}
-
-/// Keeps of `into` what holds on the other path too; whether that took something away.
-pub(super) fn meet(into: &mut Frozen, other: &Frozen) -> bool {
-    if into == other {
-        return false;
-    }
-    let before = (into.0.len(), into.1.len(), into.2.len());
-    // A component that may be anything on one path is held wherever the other path holds it.
-    let anything = |set: &[u32], value: Value| match value {
-        Value::Component(c) | Value::Truth(c) => set.binary_search(&c).is_ok(),
-        _ => false,
-    };
-    let mut extra: Vec<(Place, Value)> = Vec::new();
-    if !into.2.is_empty() {
-        let gained = |&&(_, value): &&(Place, Value)| anything(&into.2, value) && !anything(&other.2, value);
-        extra.extend(other.0.iter().filter(gained));
-    }
-    into.0.retain(|&(place, value)| {
-        other.0.binary_search(&(place, value)).is_ok() || anything(&other.2, value)
-    });
-    let kept = into.0.len();
-    if !extra.is_empty() {
-        into.0.append(&mut extra);
-        into.0.sort_unstable();
-        into.0.dedup();
-    }
-    into.1.retain(|pair| other.1.binary_search(pair).is_ok());
-    into.2.retain(|component| other.2.binary_search(component).is_ok());
-    before != (kept, into.1.len(), into.2.len())
+/// The places of the bits that are set in the word of that number.
+fn bits(index: usize, mut word: u64) -> impl Iterator<Item = Place> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        (word != 0).then(|| {
+            word &= word - 1;
+            Place(64 * index as u32 + bit)
+        })
+    })
 }

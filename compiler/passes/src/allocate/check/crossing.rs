@@ -1,0 +1,122 @@
+//! What an edge makes of a state.
+//!
+//! In: the state at the end of a block, what the parameters of the target receive, and which components the input
+//! reads behind the edge. Out: the state at the start of the target as a list. The state itself stays as it is, so
+//! that the next edge can begin with it too.
+//!
+//! ```text
+//! R4: %r5    jump mb1(%r5) to mb1(%r9), where %r5 is read no more     =>     R4: %r9
+//! ```
+//!
+//! Of what a place holds only what is read behind the edge is kept, beside constants and what may be computed again.
+
+use super::frozen::Frozen;
+use super::state::{Place, State, Value};
+
+/// What a component receives.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content {
+    Component(u32),
+    Imm(u32),
+    Undefined,
+}
+
+/// Memory for crossing edges, which serves all edges of a function.
+pub(super) struct Crossing<'a> {
+    /// By component, whether its definition gives the same whenever it runs. No parameter is steady, and no copy.
+    steady: &'a [bool],
+    /// The number of the edge that is crossed.
+    edge: u32,
+    /// By component, the last edge behind which it is read and what it was before.
+    kept: Vec<u32>,
+    /// By component, the last edge on which a parameter received it, and the first of those in `received`.
+    received_from: Vec<(u32, u32)>,
+    /// Parameters, each with the next one that receives the same.
+    received: Vec<(u32, Option<u32>)>,
+    /// The state behind the edge.
+    behind: Frozen,
+}
+
+impl<'a> Crossing<'a> {
+    /// Memory for the edges of a function with these components.
+    pub fn new(steady: &'a [bool]) -> Crossing<'a> {
+        Crossing {
+            steady,
+            edge: 0,
+            kept: vec![0; steady.len()],
+            received_from: vec![(0, 0); steady.len()],
+            received: Vec::new(),
+            behind: Frozen::default(),
+        }
+    }
+
+    /// Begins an edge.
+    pub fn begin(&mut self) {
+        self.edge += 1;
+        self.received.clear();
+        self.behind.content.clear();
+        self.behind.constants.clear();
+        self.behind.undefined.clear();
+    }
+
+    /// A component that is read behind the edge.
+    pub fn read(&mut self, component: u32) {
+        self.kept[component as usize] = self.edge;
+    }
+
+    /// A component that is read behind the edge and receives new content on it. Comes after what is
+    /// [read](Self::read).
+    pub fn receive(&mut self, state: &State, to: u32, content: Content) {
+        self.kept[to as usize] = 0;
+        match content {
+            Content::Component(from) => {
+                let (edge, first) = self.received_from[from as usize];
+                let next = (edge == self.edge).then_some(first);
+                self.received_from[from as usize] = (self.edge, self.received.len() as u32);
+                self.received.push((to, next));
+                let constant = state.constant(from, self.steady[from as usize]);
+                self.behind.constants.extend(constant.map(|value| (to, value)));
+                self.behind.undefined.extend(state.is_undefined(from).then_some(to));
+            }
+            Content::Imm(bits) => self.behind.constants.push((to, Value::Imm(bits))),
+            Content::Undefined => self.behind.undefined.push(to),
+        }
+    }
+
+    /// Ends the edge: the state behind it.
+    pub fn end(&mut self, state: &State) -> &mut Frozen {
+        let Crossing { kept, edge, behind, .. } = self;
+        let is_kept = |component: u32| kept[component as usize] == *edge;
+        behind.constants.extend(state.constants().filter(|&(component, _)| is_kept(component)));
+        behind.constants.sort_unstable();
+        behind.constants.dedup();
+        behind.undefined.extend(state.undefined().filter(|&component| is_kept(component)));
+        behind.undefined.sort_unstable();
+        behind.undefined.dedup();
+        for (place, values) in state.held() {
+            let start = self.behind.content.len();
+            values.iter().for_each(|&value| self.carry(place, value));
+            if self.behind.content.len() > start + 1 {
+                self.behind.content[start..].sort_unstable();
+            }
+        }
+        &mut self.behind
+    }
+
+    /// Takes what a place holds to the other side.
+    fn carry(&mut self, place: Place, value: Value) {
+        let content = &mut self.behind.content;
+        let Some(component) = value.component() else { return content.push((place, value)) };
+        let as_number = matches!(value, Value::Truth(_));
+        if self.kept[component as usize] == self.edge || !as_number && self.steady[component as usize] {
+            content.push((place, value));
+        }
+        let (edge, first) = self.received_from[component as usize];
+        let mut next = (edge == self.edge).then_some(first);
+        while let Some(at) = next {
+            let (to, after) = self.received[at as usize];
+            content.push((place, if as_number { Value::Truth(to) } else { Value::Component(to) }));
+            next = after;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The blocks that a fixpoint has still to visit.
+
+/// A set of places in an order, visited in sweeps: what comes before the last visited place, or is that place, waits
+/// for the next sweep. So all loops of a nest take in what changed at once.
+pub(super) struct Pending {
+    /// A bit for each place.
+    words: Vec<u64>,
+    /// Where the sweep goes on.
+    at: usize,
+}
+
+impl Pending {
+    /// The first of so many places.
+    pub fn new(places: usize) -> Pending {
+        let mut words = vec![0; places.div_ceil(64)];
+        words.first_mut().into_iter().for_each(|word| *word = 1);
+        Pending { words, at: 0 }
+    }
+
+    /// Adds a place.
+    pub fn add(&mut self, place: usize) {
+        self.words[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Takes the next place: the first from where the sweep is, or the first of all.
+    pub fn next(&mut self) -> Option<usize> {
+        let place = self.first_from(self.at).or_else(|| self.first_from(0))?;
+        self.words[place / 64] &= !(1 << (place % 64));
+        self.at = place + 1;
+        Some(place)
+    }
+
+    fn first_from(&self, start: usize) -> Option<usize> {
+        let mut mask = u64::MAX << (start % 64);
+        for (index, word) in self.words.iter().enumerate().skip(start / 64) {
+            if word & mask != 0 {
+                return Some(64 * index + (word & mask).trailing_zeros() as usize);
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_behind_waits_for_the_next_sweep() {
+        let mut pending = Pending::new(130);
+        assert_eq!(pending.next(), Some(0));
+        for place in [0, 129, 3, 64] {
+            pending.add(place);
+        }
+        assert_eq!(pending.next(), Some(3));
+        pending.add(2);
+        pending.add(3);
+        assert_eq!([(); 6].map(|()| pending.next()), [Some(64), Some(129), Some(0), Some(2), Some(3), None]);
+    }
+}
