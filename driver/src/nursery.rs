@@ -112,6 +112,22 @@ impl Blocks {
         Some((block, true))
     }
 
+    /// Makes a block longer where it stands, if nothing was handed out behind it: a list that grows alone is not copied. Whether it did.
+    ///
+    /// # Safety
+    /// The block comes from [`take`](Self::take) of the same blocks with a layout of `old` bytes.
+    unsafe fn extend(&mut self, block: NonNull<u8>, old: usize, new: usize) -> bool {
+        if new > MAX_BLOCK || block.as_ptr().wrapping_add(block_bytes(class(old))) != self.next {
+            return false;
+        }
+        let bytes = block_bytes(class(new));
+        let has_room = self.end as usize - block.as_ptr() as usize >= bytes;
+        if has_room {
+            self.next = block.as_ptr().wrapping_add(bytes);
+        }
+        has_room
+    }
+
     /// Takes a block back.
     ///
     /// # Safety
@@ -234,8 +250,9 @@ impl Program {
 }
 
 // Safety: blocks come from one of two allocators and go back to the same one, which their address tells.
+// None of it is inlined: there are thousands of places that allocate, and a small kernel's time is that of fetching code.
 unsafe impl GlobalAlloc for Program {
-    #[inline]
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // Safety: the caller's.
         match unsafe { self.take(layout) } {
@@ -244,7 +261,7 @@ unsafe impl GlobalAlloc for Program {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // Safety: the caller's.
         match unsafe { self.take(layout) } {
@@ -258,7 +275,7 @@ unsafe impl GlobalAlloc for Program {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if !is_inside(block) {
             // Safety: the caller's; what is not in the nursery comes from there.
@@ -271,13 +288,21 @@ unsafe impl GlobalAlloc for Program {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !is_inside(block) {
             // Safety: the caller's.
             return unsafe { MiMalloc.realloc(block, layout, size) };
         }
         if size <= MAX_BLOCK && class(size) == class(layout.size()) {
+            return block;
+        }
+        if size > layout.size()
+            && is_owner()
+            && let Some(start) = NonNull::new(block)
+            // Safety: this thread is the owner; the block was taken with this layout.
+            && unsafe { (*BLOCKS.0.get()).extend(start, layout.size(), size) }
+        {
             return block;
         }
         // Safety: the caller's: the size does not overflow with that alignment, and is not zero. Two blocks do not overlap.
@@ -320,9 +345,20 @@ mod tests {
         blocks.end = unsafe { memory.as_mut_ptr().add(memory.len()).cast() };
         let mut random = fastrand::Rng::with_seed(7);
         let mut held: Vec<(NonNull<u8>, usize, u8)> = Vec::new();
-        let mut full = 0;
+        let (mut full, mut extended) = (0, 0);
         for step in 0..40_000u32 {
-            if random.u8(..) < 140 {
+            if random.u8(..) < 20
+                && let Some((block, size, value)) = held.pop()
+            {
+                let longer = size + random.usize(1..=2 * size);
+                let is_longer = unsafe { blocks.extend(block, size, longer) };
+                extended += u32::from(is_longer);
+                let kept = if is_longer { longer } else { size };
+                let bytes = unsafe { std::slice::from_raw_parts_mut(block.as_ptr(), kept) };
+                assert!(bytes[..size].iter().all(|&byte| byte == value));
+                bytes.fill(value);
+                held.push((block, kept, value));
+            } else if random.u8(..) < 140 {
                 let size = 1usize << random.u32(0..14);
                 let size = size + random.usize(..size);
                 let layout = Layout::from_size_align(size, 1 << random.u32(0..8)).unwrap();
@@ -343,7 +379,7 @@ mod tests {
                 unsafe { blocks.give(block, size) };
             }
         }
-        assert!(full > 0, "the test reaches the end of the memory");
+        assert!(full > 0 && extended > 0, "the test reaches the end of the memory, and makes blocks longer");
     }
 
     #[test]
