@@ -98,13 +98,15 @@ impl Demand {
         let fixed = inst.completion(arch) == Completion::Fixed;
         let mut reads = SmallVec::new();
         if fixed {
-            let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
-            for access in uses.filter(|access| access.reg.file() == RegFile::Gpr) {
+            inst.for_each_access(|access| {
+                if access.role != AccessRole::Use || access.reg.file() != RegFile::Gpr {
+                    return;
+                }
                 let slot = row.slots.get(usize::from(access.slot)).and_then(|slot| slot.reuse);
                 let keep = slot.is_some_and(|slot| coded.control.reuse >> slot & 1 != 0);
                 let registers = (0..access.width).filter_map(|n| access.reg.offset(n));
                 reads.extend(registers.map(|register| Read { register: register.index(), slot, keep }));
-            }
+            });
         }
         Demand {
             pipe: row.pipe,

@@ -128,20 +128,29 @@ impl fmt::Display for NotationError {
 impl std::error::Error for NotationError {}
 
 fn bracket(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
-    out.write_str("[B")?;
-    for index in 0..Control::SCOREBOARDS {
-        if control.wait_mask >> index & 1 != 0 { write!(out, "{index}")? } else { out.write_str("-")? }
+    // There is one for each instruction: the places of a text that is there are filled in.
+    let mut field = *b"[B------:R-:W-:-:S00";
+    for index in control.waits() {
+        field[2 + usize::from(index)] = digit(index);
     }
-    for (letter, barrier) in [('R', control.read_barrier), ('W', control.write_barrier)] {
-        match barrier {
-            Some(index) => write!(out, ":{letter}{index}")?,
-            None => write!(out, ":{letter}-")?,
+    for (place, barrier) in [(10, control.read_barrier), (13, control.write_barrier)] {
+        if let Some(index) = barrier {
+            field[place] = digit(index);
         }
     }
-    write!(out, ":{}:S{:02}", if control.yield_hint { 'Y' } else { '-' }, control.stall)?;
+    if control.yield_hint {
+        field[15] = b'Y';
+    }
+    field[18..].copy_from_slice(&[digit(control.stall / 10), digit(control.stall % 10)]);
+    out.write_str(std::str::from_utf8(&field).map_err(|_| fmt::Error)?)?;
     marked(out, BATCH, control.batch)?;
     marked(out, PM, control.pm)?;
     out.write_str("]")
+}
+
+/// The digit of a small number, and a question mark for what no field of the machine holds.
+fn digit(value: u8) -> u8 {
+    if value < 10 { b'0' + value } else { b'?' }
 }
 
 /// What a batch code and the PM bits stand behind inside brackets.

@@ -18,6 +18,7 @@ use std::fmt::{self, Write};
 
 use super::inst::write_loaded;
 use super::notation::Notation;
+use super::number::hex_digits;
 use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources};
 
 /// How a program is written.
@@ -78,7 +79,7 @@ pub fn write_program(
             out.write_str("        ")?;
         }
         if style.offsets {
-            write!(out, "/*{:04x}*/  ", index * 16)?;
+            offset(out, index as u32 * Program::INST_BYTES)?;
         }
         text.clear();
         let loaded = relocations.next_if(|one| one.inst as usize == index);
@@ -91,7 +92,10 @@ pub fn write_program(
         text.push(';');
         match explain.and_then(|comments| comments.get(index)).filter(|comment| !comment.is_empty()) {
             Some(comment) => writeln!(out, "{text:<COMMENT_COLUMN$}  // {comment}")?,
-            None => writeln!(out, "{text}")?,
+            None => {
+                text.push('\n');
+                out.write_str(&text)?;
+            }
         }
     }
     for function in functions {
@@ -101,6 +105,16 @@ pub fn write_program(
         writeln!(out, ".L_x_{number}:")?;
     }
     table_bank(program, out)
+}
+
+/// `/*01f0*/  `: at least four digits.
+fn offset(out: &mut impl fmt::Write, bytes: u32) -> fmt::Result {
+    if bytes >> 16 != 0 {
+        return write!(out, "/*{bytes:x}*/  ");
+    }
+    let mut text = *b"/*0000*/  ";
+    text[2..6].copy_from_slice(&hex_digits(bytes).to_be_bytes()[4..]);
+    out.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 
 /// Literals, a few to a line, and the jump tables: their words, and what those are.
