@@ -185,8 +185,9 @@ impl Plan {
 
     /// The plan of a row; made when first asked for.
     pub(super) fn of(op: Op, arch: Arch) -> &'static Plan {
-        static ALL: [[OnceLock<Plan>; Op::ALL.len()]; Arch::ALL.len()] =
+        // A plan of its own is boxed: a small kernel has few rows, whose places here lie on one page.
+        static ALL: [[OnceLock<Box<Plan>>; Op::ALL.len()]; Arch::ALL.len()] =
             [const { [const { OnceLock::new() }; Op::ALL.len()] }; Arch::ALL.len()];
-        ALL[arch as usize][op as usize].get_or_init(|| Plan::new(op, arch))
+        ALL[arch as usize][op as usize].get_or_init(|| Box::new(Plan::new(op, arch)))
     }
 }
