@@ -27,7 +27,7 @@ pub(super) struct Crossing<'a> {
     steady: &'a [bool],
     /// The number of the edge that is crossed.
     edge: u32,
-    /// By component, the last edge behind which it is read and what it was before.
+    /// By component, the last edge behind which it is read.
     kept: Vec<u32>,
     /// By component, the last edge on which a parameter received it, and the first of those in `received`.
     received_from: Vec<(u32, u32)>,
