@@ -297,9 +297,9 @@ impl State {
 
     fn check_ahead(&self, arch: Arch, coded: &Coded, index: u32, report: &mut dyn FnMut(Hazard)) {
         for ahead in Ahead::ALL {
+            let Some((producer, have)) = self.ahead[ahead as usize] else { continue };
             let need = ahead.least(arch, &coded.inst);
-            let last = self.ahead[ahead as usize];
-            if let Some((producer, have)) = last.filter(|&(_, have)| have < need) {
+            if have < need {
                 let (kind, lack) = (HazardKind::of_ahead(ahead), Lack::Cycles { need, have });
                 report(Hazard { consumer: index, producer, kind, reg: None, lack });
             }
@@ -570,7 +570,8 @@ impl State {
             f.age = f.age.saturating_add(cycles);
             f.age < HORIZON
         });
-        for pending in &mut self.pending {
+        // For those that no scoreboard is about to count, nothing changes.
+        for pending in self.pending.iter_mut().filter(|pending| pending.young != [0; VISIBLE as usize]) {
             for _ in 0..cycles.min(VISIBLE) {
                 pending.pass();
             }
