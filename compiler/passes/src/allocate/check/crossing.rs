@@ -108,7 +108,8 @@ impl<'a> Crossing<'a> {
         let content = &mut self.behind.content;
         let Some(component) = value.component() else { return content.push((place, value)) };
         let as_number = matches!(value, Value::Truth(_));
-        if self.kept[component as usize] == self.edge || !as_number && self.steady[component as usize] {
+        // As a number too what is steady stays, for a component that is known to be that may be read later.
+        if self.kept[component as usize] == self.edge || self.steady[component as usize] {
             content.push((place, value));
         }
         let (edge, first) = self.received_from[component as usize];
