@@ -57,7 +57,7 @@ pub struct Access<R> {
 }
 
 /// An instruction over registers of type `R`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Inst<R> {
     /// The row of the table.
     pub op: Op,
@@ -68,6 +68,15 @@ pub struct Inst<R> {
     /// One operand for each slot of the row, in its order; any number for a
     /// [repeated](crate::Slot::repeated) one.
     pub operands: SmallVec<[Operand<R>; 8]>,
+}
+
+impl<R: Copy> Clone for Inst<R> {
+    /// Copies the operands all at once, which the derived one does not.
+    #[inline]
+    fn clone(&self) -> Inst<R> {
+        let Inst { op, guard, mods, ref operands } = *self;
+        Inst { op, guard, mods, operands: SmallVec::from_slice(operands) }
+    }
 }
 
 impl<R: Register> Inst<R> {

@@ -130,12 +130,13 @@ pub struct MInst<R> {
     pub loc: SourceLoc,
 }
 
-impl<R: Clone> Clone for MInst<R> {
+impl<R: Copy> Clone for MInst<R> {
     /// As the derived one, but that whoever copies a large function stops when nobody wants it any more.
+    #[inline]
     fn clone(&self) -> MInst<R> {
         interrupt::poll();
         let MInst { inst, tied, call, loc } = self;
-        MInst { inst: inst.clone(), tied: tied.clone(), call: call.clone(), loc: *loc }
+        MInst { inst: inst.clone(), tied: SmallVec::from_slice(tied), call: call.clone(), loc: *loc }
     }
 }
 
@@ -315,7 +316,7 @@ impl<R> Term<R> {
 
 /// A block: parameters, instructions, an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MBlock<R> {
+pub struct MBlock<R: Copy> {
     /// The parameters; empty after allocation.
     pub params: Vec<Tuple<R>>,
     /// The instructions, none of which branches or exits. `BSSY` names the block that its lanes go on in
@@ -333,7 +334,7 @@ pub struct MBlock<R> {
 
 /// A function of machine IR.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mir<R> {
+pub struct Mir<R: Copy> {
     /// The kernel's name.
     pub name: String,
     /// Whether it is launched or called. A function that is called begins with a `NOP` whose call site has the
@@ -393,7 +394,7 @@ impl Mir<VReg> {
     }
 }
 
-impl<R> Mir<R> {
+impl<R: Copy> Mir<R> {
     /// The entry block. Panics on a function without blocks.
     pub fn entry(&self) -> MBlockId {
         self.layout[0]
