@@ -357,6 +357,14 @@ impl Function {
         inst
     }
 
+    /// Makes room for so many more instructions, of which most have one result.
+    pub fn reserve_insts(&mut self, count: usize) {
+        self.insts.reserve(count);
+        self.results.reserve(count);
+        self.result_lists.reserve(count);
+        self.values.reserve(count);
+    }
+
     /// An instruction that has no results yet.
     pub(crate) fn push_inst(&mut self, data: InstData) -> Inst {
         self.results.push(ResultList { start: self.result_lists.len() as u32, count: 0 });
