@@ -295,6 +295,12 @@ impl Slot {
         self.kinds.contains(kinds) && !self.lacks(kinds, arch)
     }
 
+    /// Whether it takes other kinds of operands on some architectures than on others.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        !self.limits.is_empty()
+    }
+
     /// Whether operands of that kind fill it on other architectures only.
     pub fn lacks(&self, kinds: Kinds, arch: Arch) -> bool {
         self.limits.iter().any(|&(limited, archs)| limited.meets(kinds) && !archs.contains(arch))
