@@ -144,7 +144,17 @@ impl<R: Register> Inst<R> {
 
     /// The places that it names: branch targets, where lanes go on.
     pub fn labels(&self) -> impl Iterator<Item = Label> + '_ {
-        self.operands.iter().filter_map(|operand| match operand.kind {
+        let operands = if self.op.facts().names_code { &self.operands[..] } else { &[] };
+        operands.iter().filter_map(|operand| match operand.kind {
+            OperandKind::Label(label) => Some(label),
+            _ => None,
+        })
+    }
+
+    /// The same, to be changed.
+    pub fn labels_mut(&mut self) -> impl Iterator<Item = &mut Label> + '_ {
+        let operands = if self.op.facts().names_code { &mut self.operands[..] } else { &mut [] };
+        operands.iter_mut().filter_map(|operand| match &mut operand.kind {
             OperandKind::Label(label) => Some(label),
             _ => None,
         })
@@ -326,11 +336,15 @@ impl<R: Register> Inst<R> {
 
     /// Renames the registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Inst<S> {
+        let mut operands = SmallVec::with_capacity(self.operands.len());
+        for operand in self.operands.iter() {
+            operands.push(operand.map(&mut rename));
+        }
         Inst {
             op: self.op,
             guard: self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated }),
             mods: self.mods,
-            operands: self.operands.iter().map(|operand| operand.map(&mut rename)).collect(),
+            operands,
         }
     }
 

@@ -4,6 +4,7 @@
 //! In: a row. Out: its [`Facts`]: where the modifier of each kind is, what is chosen and filled in to begin with, how many
 //! registers the operands cover.
 
+use super::Op;
 use super::kinds::{Kinds, Width};
 use super::modifier::{ModKind, Modifier};
 use super::row::{Role, Row};
@@ -32,6 +33,8 @@ pub(crate) struct Facts {
     results: u8,
     /// The number of all slots.
     slots: u8,
+    /// Whether an operand may name a place in the code or a function.
+    pub(crate) names_code: bool,
     /// Whether the row, a modifier of it or an operand does not exist everywhere.
     pub(crate) is_limited: bool,
     /// The registers that each slot covers; [`BY_MODIFIERS`] where the row alone does not tell.
@@ -45,12 +48,14 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Those of a row.
-    pub(super) const fn of(row: &Row) -> Facts {
+    /// Those of the row of an operation.
+    pub(super) const fn of(op: Op, row: &Row) -> Facts {
         let mut facts = Facts {
             defaults: Mods::FIRST,
             results: 0,
             slots: row.slots.len() as u8,
+            // Until code is linked, the return address of a call is a label, which no row takes.
+            names_code: matches!(op, Op::MOV),
             is_limited: false,
             widths: [BY_MODIFIERS; SLOTS],
             positions: [NONE; KINDS],
@@ -96,6 +101,7 @@ impl Facts {
                 assert!(!slot.kinds.meets(Kinds::ADDRESSES), "an address is read");
                 self.results += 1;
             }
+            self.names_code |= slot.kinds.meets(Kinds::LABEL.or(Kinds::FUNCTION));
             self.is_limited |= !slot.limits.is_empty();
             index += 1;
         }

@@ -75,7 +75,7 @@ macro_rules! opcodes {
             /// What follows from the row.
             #[inline]
             pub(crate) fn facts(self) -> &'static Facts {
-                static FACTS: [Facts; Op::ALL.len()] = [$($(Facts::of(&$family::$name),)*)*];
+                static FACTS: [Facts; Op::ALL.len()] = [$($(Facts::of(Op::$name, &$family::$name),)*)*];
                 &FACTS[self as usize]
             }
 

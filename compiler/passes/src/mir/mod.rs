@@ -184,9 +184,14 @@ impl<R: Register> MInst<R> {
 
     /// The same with other names for registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> MInst<S> {
+        let inst = self.inst.map(&mut rename);
+        let mut tied = SmallVec::new();
+        for &(slot, reg) in self.tied.iter() {
+            tied.push((slot, rename(reg)));
+        }
         MInst {
-            inst: self.inst.map(&mut rename),
-            tied: self.tied.iter().map(|&(slot, reg)| (slot, rename(reg))).collect(),
+            inst,
+            tied,
             call: self.call.as_ref().map(|call| Box::new(call.map(&mut rename))),
             loc: self.loc,
         }
