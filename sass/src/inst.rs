@@ -86,11 +86,11 @@ impl<R: Register> Inst<R> {
     /// An instruction with every modifier at its default and every slot at its
     /// [`default`](crate::Slot::default_operand).
     pub fn new(op: Op) -> Inst<R> {
-        let mut operands = SmallVec::new();
-        for slot in op.row().slots.iter().filter(|slot| !slot.repeated) {
-            operands.push(slot.default_operand());
-        }
-        Inst { op, guard: None, mods: op.facts().defaults, operands }
+        let facts = op.facts();
+        // It is filled where it is returned, and not copied there.
+        let mut inst = Inst { op, guard: None, mods: facts.defaults, operands: SmallVec::new() };
+        facts.fillers().for_each(|operand| inst.operands.push(operand));
+        inst
     }
 
     /// The row of the table.
@@ -336,16 +336,13 @@ impl<R: Register> Inst<R> {
 
     /// Renames the registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Inst<S> {
-        let mut operands = SmallVec::with_capacity(self.operands.len());
+        let guard = self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated });
+        let mut inst = Inst { op: self.op, guard, mods: self.mods, operands: SmallVec::new() };
+        inst.operands.reserve(self.operands.len());
         for operand in self.operands.iter() {
-            operands.push(operand.map(&mut rename));
+            inst.operands.push(operand.map(&mut rename));
         }
-        Inst {
-            op: self.op,
-            guard: self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated }),
-            mods: self.mods,
-            operands,
-        }
+        inst
     }
 
     /// Whether it can be in a slot of this row at all: file and kind fit, flags are allowed. The message

@@ -219,7 +219,11 @@ impl Linked {
                 }
             }
         }
-        self.program.insts.append(&mut insts);
+        if self.program.insts.is_empty() {
+            self.program.insts = insts;
+        } else {
+            self.program.insts.append(&mut insts);
+        }
         self.program.labels.extend(labels.into_iter().map(|label| label + start));
         self.program.frequency.extend(frequency);
     }

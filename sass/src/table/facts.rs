@@ -7,11 +7,14 @@
 use super::Op;
 use super::kinds::{Kinds, Width};
 use super::modifier::{ModKind, Modifier};
-use super::row::{Role, Row};
+use super::row::{LatencyClass, Role, Row};
+use super::slot::Slot;
 use crate::arch::Arch;
 use crate::inst::{Inst, Mods};
-use crate::operand::Operand;
-use crate::register::Register;
+use crate::latency::{self, Port};
+use crate::operand::{Operand, OperandFlags, OperandKind};
+use crate::register::{PReg, RegFile, Register};
+use crate::table::Completion;
 
 /// The number of kinds of modifiers.
 const KINDS: usize = ModKind::Hint as usize + 1;
@@ -23,6 +26,52 @@ const SLOTS: usize = 16;
 const NONE: u8 = u8::MAX;
 /// The width of what modifiers decide on.
 const BY_MODIFIERS: u8 = 0;
+
+/// What fills a slot until something else does.
+#[derive(Clone, Copy, Debug)]
+struct Filler {
+    kind: FillerKind,
+    flags: OperandFlags,
+}
+
+/// What operand that is; no register, so that it is the same for all kinds of them.
+#[derive(Clone, Copy, Debug)]
+enum FillerKind {
+    Zero(RegFile),
+    Imm,
+    Predicates,
+}
+
+impl Filler {
+    /// That of a slot: its [`default`](Slot::default_operand).
+    const fn of(slot: &Slot) -> Filler {
+        let Operand { kind, flags } = slot.default_operand::<PReg>();
+        let kind = match kind {
+            OperandKind::Zero(file) => FillerKind::Zero(file),
+            OperandKind::Predicates => FillerKind::Predicates,
+            OperandKind::Imm(0) => FillerKind::Imm,
+            _ => panic!("no other operand is a default"),
+        };
+        Filler { kind, flags }
+    }
+}
+
+/// A choice of a modifier.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    /// The position of the modifier; [`NONE`] where no modifier has such a value.
+    position: u8,
+    value: u8,
+}
+
+impl Choice {
+    const NONE: Choice = Choice { position: NONE, value: 0 };
+
+    #[inline]
+    fn is_made(self, mods: Mods) -> bool {
+        self.position != NONE && mods.get(usize::from(self.position)) == self.value
+    }
+}
 
 /// What follows from a row.
 #[derive(Debug)]
@@ -37,6 +86,20 @@ pub(crate) struct Facts {
     pub(crate) names_code: bool,
     /// Whether the row, a modifier of it or an operand does not exist everywhere.
     pub(crate) is_limited: bool,
+    /// How its completion is tracked, by architecture.
+    completions: [Completion; Arch::ALL.len()],
+    /// Where its results leave and its operands enter.
+    pub(crate) port: Port,
+    /// Whether some of them have other ports.
+    pub(crate) has_other_ports: bool,
+    /// Strong memory order.
+    strong: Choice,
+    /// The order of what nobody writes.
+    constant: Choice,
+    /// What fills each slot that is not repeated, to begin with.
+    fillers: [Filler; SLOTS],
+    /// How many of those there are.
+    filled: u8,
     /// The registers that each slot covers; [`BY_MODIFIERS`] where the row alone does not tell.
     widths: [u8; SLOTS],
     /// The position of the modifier of each kind.
@@ -57,6 +120,14 @@ impl Facts {
             // Until code is linked, the return address of a call is a label, which no row takes.
             names_code: matches!(op, Op::MOV),
             is_limited: false,
+            completions: [row.completion; Arch::ALL.len()],
+            port: Port::of_class(row.latency),
+            has_other_ports: matches!(row.latency, LatencyClass::ImadWide | LatencyClass::Mma)
+                || matches!(op, Op::ELECT),
+            strong: Choice::NONE,
+            constant: Choice::NONE,
+            fillers: [Filler { kind: FillerKind::Imm, flags: OperandFlags::NONE }; SLOTS],
+            filled: 0,
             widths: [BY_MODIFIERS; SLOTS],
             positions: [NONE; KINDS],
             of_size: [0; VALUES],
@@ -65,6 +136,7 @@ impl Facts {
         let mut arch = 0;
         while arch < Arch::ALL.len() {
             facts.is_limited |= !row.archs.contains(Arch::ALL[arch]);
+            facts.completions[arch] = latency::completion_on(row, Arch::ALL[arch]);
             arch += 1;
         }
         facts.add_modifiers(row);
@@ -81,6 +153,7 @@ impl Facts {
             match modifier.kind {
                 ModKind::Size => add_widths(modifier, &mut self.of_size),
                 ModKind::DataType => add_widths(modifier, &mut self.of_type),
+                ModKind::Order => self.add_orders(modifier, position as u8),
                 _ => {}
             }
             self.defaults.set(position, modifier.default);
@@ -89,10 +162,27 @@ impl Facts {
         }
     }
 
+    const fn add_orders(&mut self, modifier: &Modifier, position: u8) {
+        let mut value = 0;
+        while value < modifier.values.len() {
+            let choice = Choice { position, value: value as u8 };
+            match modifier.values[value].as_bytes() {
+                b".STRONG" => self.strong = choice,
+                b".CONSTANT" => self.constant = choice,
+                _ => {}
+            }
+            value += 1;
+        }
+    }
+
     const fn add_slots(&mut self, row: &Row) {
         let mut index = 0;
         while index < row.slots.len() {
             let slot = &row.slots[index];
+            if !slot.repeated {
+                self.fillers[self.filled as usize] = Filler::of(slot);
+                self.filled += 1;
+            }
             if let Width::Fixed(width) = slot.width {
                 self.widths[index] = width;
             }
@@ -107,12 +197,43 @@ impl Facts {
         }
     }
 
-    /// Parts operands in those in slots that are written and those in slots that are read, without the [many](super::Slot::repeated)
+    /// Parts operands in those in slots that are written and those in slots that are read, without the [many](Slot::repeated)
     /// behind them.
     #[inline]
     pub(crate) fn part<'a, R>(&self, operands: &'a [Operand<R>]) -> (&'a [Operand<R>], &'a [Operand<R>]) {
         let operands = &operands[..operands.len().min(usize::from(self.slots))];
         operands.split_at(operands.len().min(usize::from(self.results)))
+    }
+
+    /// What fills the slots to begin with.
+    #[inline]
+    pub(crate) fn fillers<R>(&self) -> impl Iterator<Item = Operand<R>> + '_ {
+        self.fillers[..usize::from(self.filled)].iter().map(|&Filler { kind, flags }| {
+            let kind = match kind {
+                FillerKind::Zero(file) => OperandKind::Zero(file),
+                FillerKind::Imm => OperandKind::Imm(0),
+                FillerKind::Predicates => OperandKind::Predicates,
+            };
+            Operand { kind, flags }
+        })
+    }
+
+    /// How the completion of an instruction is tracked.
+    #[inline]
+    pub(crate) fn completion(&self, arch: Arch) -> Completion {
+        self.completions[arch as usize]
+    }
+
+    /// Whether an access is strong by its modifiers.
+    #[inline]
+    pub(crate) fn is_strong(&self, mods: Mods) -> bool {
+        self.strong.is_made(mods)
+    }
+
+    /// Whether it is one of memory that nobody writes, by its modifiers.
+    #[inline]
+    pub(crate) fn is_constant(&self, mods: Mods) -> bool {
+        self.constant.is_made(mods)
     }
 
     /// The position of the modifier of a kind.

@@ -184,17 +184,12 @@ impl<R: Register> MInst<R> {
 
     /// The same with other names for registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> MInst<S> {
-        let inst = self.inst.map(&mut rename);
-        let mut tied = SmallVec::new();
+        let mut minst = MInst::new(self.inst.map(&mut rename), self.loc);
         for &(slot, reg) in self.tied.iter() {
-            tied.push((slot, rename(reg)));
+            minst.tied.push((slot, rename(reg)));
         }
-        MInst {
-            inst,
-            tied,
-            call: self.call.as_ref().map(|call| Box::new(call.map(&mut rename))),
-            loc: self.loc,
-        }
+        minst.call = self.call.as_ref().map(|call| Box::new(call.map(&mut rename)));
+        minst
     }
 }
 
