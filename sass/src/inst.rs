@@ -255,7 +255,9 @@ impl<R: Register> Inst<R> {
     /// The accesses to what stands in the slots that count.
     #[inline]
     fn visit_operands(&self, visit: &mut impl FnMut(Access<R>), counts: impl Fn(&Slot) -> bool) {
-        for (index, (slot, operand)) in self.row().slots.iter().zip(&self.operands).enumerate() {
+        let (slots, operands) = (self.row().slots, self.operands.as_slice());
+        for (index, slot) in slots.iter().enumerate() {
+            let Some(operand) = operands.get(index) else { break };
             if !counts(slot) {
                 continue;
             }
