@@ -38,7 +38,6 @@ mod walk;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::FunctionKind;
@@ -55,7 +54,7 @@ use crossing::{Content, Crossing};
 use decode::Frame;
 use frozen::Frozen;
 use pending::Pending;
-use renamed::{Match, Renamed};
+use renamed::{Match, Matcher};
 use state::{Place, State, Value, Values};
 use walk::{Walk, Watch};
 
@@ -112,8 +111,8 @@ struct Checker<'a> {
     steady: Vec<Option<&'a MInst<VReg>>>,
     /// What the input still reads behind the start of each block, block parameters apart.
     live: Liveness,
-    /// The accesses of all instructions of the result that are of the input.
-    renamed: Vec<Renamed>,
+    /// The registers of all instructions of the result that are of the input.
+    matcher: Matcher,
     /// For each instruction of the result, in the order of its layout, what it has in common with that of the input,
     /// or in what it differs.
     matches: Vec<Result<Match, String>>,
@@ -144,7 +143,7 @@ impl<'a> Checker<'a> {
             steady: vec![None; components.count() as usize],
             components,
             live: Liveness::new(input, &Cfg::new(input)),
-            renamed: Vec::new(),
+            matcher: Matcher::default(),
             matches: Vec::new(),
             first_match: SecondaryMap::new(),
             writes_uniform: SecondaryMap::new(),
@@ -164,10 +163,6 @@ impl<'a> Checker<'a> {
         }
         checker.number_regions();
         checker
-    }
-
-    fn renamed(&self, range: &Range<u32>) -> &[Renamed] {
-        &self.renamed[range.start as usize..range.end as usize]
     }
 
     /// Whether the definition of a component gives the same whenever it runs.

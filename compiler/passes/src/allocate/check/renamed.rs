@@ -3,98 +3,118 @@
 use std::ops::Range;
 
 use ptxc_sass::{AccessRole, Address, Inst, Operand, OperandKind, PReg, RegFile, Register};
-use smallvec::SmallVec;
 
 use super::state::Place;
 use super::{Components, copy_operands};
 use crate::mir::{MInst, VReg};
 
 /// A register operand of an instruction, before and after allocation.
-pub(super) struct Renamed {
-    pub(super) from: VReg,
-    pub(super) to: PReg,
-    pub(super) width: u8,
+pub struct Renamed {
+    pub from: VReg,
+    pub to: PReg,
+    pub width: u8,
     /// The number of the first component of `from`.
-    pub(super) component: u32,
+    pub component: u32,
     /// The place of `to`.
-    pub(super) place: Place,
+    pub place: Place,
 }
 
 impl Renamed {
     /// A register before and after allocation, with so many components.
-    pub(super) fn new(from: VReg, to: PReg, width: u8, components: &Components) -> Renamed {
+    pub fn new(from: VReg, to: PReg, width: u8, components: &Components) -> Renamed {
         let Range { start, end } = components.range(from, width);
         Renamed { from, to, width: (end - start) as u8, component: start, place: Place::register(to) }
     }
 
     /// Its components, each with the place where it is after allocation. There must be so many registers.
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, Place)> + use<> {
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, Place)> + use<> {
         let Renamed { width, component, place, .. } = *self;
         (0..u32::from(width)).map(move |n| (component + n, place.neighbour(n)))
     }
 }
 
-/// What became of the registers of an instruction: ranges of a list of [`Renamed`].
+/// What became of the registers of an instruction: ranges of the lists of [`Matcher`].
 #[derive(Default)]
-pub(super) struct Match {
+pub struct Match {
     /// What it reads: operands, guard and old values.
-    pub(super) uses: Range<u32>,
+    pub uses: Range<u32>,
     /// What it writes, but for the results of a call.
-    pub(super) defs: Range<u32>,
+    pub defs: Range<u32>,
     /// What a plain copy copies, before and after allocation.
-    pub(super) copied: Option<(VReg, PReg)>,
+    pub copied: Option<(VReg, PReg)>,
 }
 
-/// Finds the registers of an instruction before and after allocation.
-///
-/// # Errors
-/// If the two differ in more than their registers.
-pub(super) fn match_instructions(
-    before: &MInst<VReg>,
-    after: &MInst<PReg>,
-    components: &Components,
-    renamed: &mut Vec<Renamed>,
-) -> Result<Match, String> {
-    let start = renamed.len();
-    let shape = || format!("{} has another shape than {}", after.inst, before.inst);
-    // The registers of the one in the order in which the other is asked for its accesses.
-    let mut registers: SmallVec<[PReg; 8]> = SmallVec::new();
-    if !same_but_registers(&before.inst, &after.inst, |_, to| registers.push(to)) {
-        return Err(shape());
+/// Finds the registers of instructions before and after allocation.
+#[derive(Default)]
+pub struct Matcher {
+    uses: Vec<Renamed>,
+    defs: Vec<Renamed>,
+    /// The registers of the instruction at hand after allocation, in the order of its accesses.
+    registers: Vec<PReg>,
+}
+
+impl Matcher {
+    /// What an instruction reads.
+    pub fn uses(&self, matched: &Match) -> &[Renamed] {
+        &self.uses[matched.uses.start as usize..matched.uses.end as usize]
     }
-    let mut registers = registers.into_iter();
-    let pair = |from, to, width| Renamed::new(from, to, width, components);
-    let mut defs: SmallVec<[Renamed; 4]> = SmallVec::new();
-    let mut lacks_one = false;
-    before.inst.for_each_access(|access| match registers.next() {
-        Some(to) if access.role == AccessRole::Def => defs.push(pair(access.reg, to, access.width)),
-        Some(to) => renamed.push(pair(access.reg, to, access.width)),
-        None => lacks_one = true,
-    });
-    if lacks_one || registers.next().is_some() {
-        return Err(shape());
+
+    /// What an instruction writes.
+    pub fn defs(&self, matched: &Match) -> &[Renamed] {
+        &self.defs[matched.defs.start as usize..matched.defs.end as usize]
     }
-    if renamed[start..].iter().chain(&defs).any(|pair| pair.from.file() != pair.to.file()) {
-        takes_other_files(&renamed[start..], &defs).then_some(()).ok_or_else(shape)?;
-        after.inst.check_form()?;
-    }
-    if before.tied.len() != after.tied.len() {
-        return Err("tied operands got lost".into());
-    }
-    for (&(slot, from), &(same_slot, to)) in before.tied.iter().zip(&after.tied) {
-        if slot != same_slot || after.inst.operands[slot as usize].as_reg() != Some(to) {
-            return Err(format!("{to} is not the register that is defined"));
+
+    /// Finds those of an instruction.
+    ///
+    /// # Errors
+    /// If the two differ in more than their registers.
+    pub fn add(
+        &mut self,
+        before: &MInst<VReg>,
+        after: &MInst<PReg>,
+        components: &Components,
+    ) -> Result<Match, String> {
+        let Matcher { uses, defs, registers } = self;
+        let start = (uses.len(), defs.len());
+        let shape = || format!("{} has another shape than {}", after.inst, before.inst);
+        registers.clear();
+        if !same_but_registers(&before.inst, &after.inst, |_, to| registers.push(to)) {
+            return Err(shape());
         }
-        renamed.push(pair(from, to, before.inst.slot_width(slot as usize)));
+        let (mut count, mut same_files) = (0, true);
+        before.inst.for_each_access(|access| {
+            if let Some(&to) = registers.get(count) {
+                let pair = Renamed::new(access.reg, to, access.width, components);
+                let list = if access.role == AccessRole::Def { &mut *defs } else { &mut *uses };
+                list.push(pair);
+                same_files &= access.reg.file == to.file();
+            }
+            count += 1;
+        });
+        if count != registers.len() {
+            return Err(shape());
+        }
+        if !same_files {
+            takes_other_files(&uses[start.0..], &defs[start.1..]).then_some(()).ok_or_else(shape)?;
+            after.inst.check_form()?;
+        }
+        if before.tied.len() != after.tied.len() {
+            return Err("tied operands got lost".into());
+        }
+        for (&(slot, from), &(same_slot, to)) in before.tied.iter().zip(&after.tied) {
+            if slot != same_slot || after.inst.operands[slot as usize].as_reg() != Some(to) {
+                return Err(format!("{to} is not the register that is defined"));
+            }
+            uses.push(Renamed::new(from, to, before.inst.slot_width(slot as usize), components));
+        }
+        written_once(&defs[start.1..])?;
+        let copied = match (copy_operands(&before.inst), copy_operands(&after.inst)) {
+            (Some((_, from)), Some((_, to))) => Some((from, to)),
+            _ => None,
+        };
+        let (uses, defs) = (start.0 as u32..uses.len() as u32, start.1 as u32..defs.len() as u32);
+        Ok(Match { uses, defs, copied })
     }
-    written_once(&defs)?;
-    let copied = match (copy_operands(&before.inst), copy_operands(&after.inst)) {
-        (Some((_, from)), Some((_, to))) => Some((from, to)),
-        _ => None,
-    };
-    let middle = renamed.len() as u32;
-    renamed.extend(defs);
-    Ok(Match { uses: start as u32..middle, defs: middle..renamed.len() as u32, copied })
 }
 
 /// Whether registers are in other files as they may be: what the input reads in a uniform register the result may read in
@@ -130,7 +150,7 @@ fn written_once(defs: &[Renamed]) -> Result<(), String> {
 
 /// Whether two instructions are the same but for their registers. Calls `visit` for each register of the first with the
 /// one that stands in its place in the second: operands in the order of their slots, then the guard.
-pub(super) fn same_but_registers(
+pub fn same_but_registers(
     a: &Inst<VReg>,
     b: &Inst<PReg>,
     mut visit: impl FnMut(VReg, PReg),

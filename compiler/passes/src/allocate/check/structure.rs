@@ -1,13 +1,11 @@
 //! What can be said without following the contents of registers: blocks and edges are those of the input, and each
 //! instruction of the result is one of the input but for its registers, which are aligned and within their files.
 
-use std::ops::Range;
-
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{PReg, RegFile, Register};
 
 use super::super::Origin;
-use super::renamed::{Match, match_instructions};
+use super::renamed::Match;
 use super::{Checker, Violation};
 use crate::interrupt;
 use crate::mir::{MBlockId, MInst, Term, VReg};
@@ -151,14 +149,17 @@ impl Checker<'_> {
                     _ => None,
                 };
                 let matched = match before {
-                    Some(before) => match_instructions(before, inst, &self.components, &mut self.renamed),
+                    Some(before) => self.matcher.add(before, inst, &self.components),
                     None => Ok(Match::default()),
                 };
                 match (&matched, before) {
-                    (Ok(Match { uses, defs, .. }), Some(_)) => {
-                        let renamed = |range: &Range<u32>| &self.renamed[range.start as usize..range.end as usize];
-                        renamed(uses).iter().for_each(|pair| placed.check(pair.to, pair.width));
-                        renamed(defs).iter().for_each(|pair| written(&mut placed, pair.to, pair.width));
+                    (Ok(matched), Some(_)) => {
+                        for pair in self.matcher.uses(matched) {
+                            placed.check(pair.to, pair.width);
+                        }
+                        for pair in self.matcher.defs(matched) {
+                            written(&mut placed, pair.to, pair.width);
+                        }
                     }
                     _ => inst.inst.for_each_def(|def| written(&mut placed, def.reg, def.width)),
                 }

@@ -135,20 +135,20 @@ impl<'a> Walk<'a> {
         index: usize,
         before: &MInst<VReg>,
         after: &MInst<PReg>,
-        Match { uses, defs, copied }: &Match,
+        matched: &Match,
     ) -> Result<(), String> {
         let checker = self.checker;
-        checker.renamed(uses).iter().for_each(|read| self.read(index, read));
+        checker.matcher.uses(matched).iter().for_each(|read| self.read(index, read));
         if before.call.is_some() || after.call.is_some() {
             self.call(index, before, after)?;
         }
         // A copy is the same as whatever is where it comes from.
         let mut source = Values::new();
-        if let Some((component, from)) = *copied {
+        if let Some((component, from)) = matched.copied {
             source = self.state.get(Place::register(from));
             source.push(Value::Component(checker.components.number(component)));
         }
-        let defs = checker.renamed(defs);
+        let defs = checker.matcher.defs(matched);
         for (component, _) in defs.iter().flat_map(Renamed::pairs) {
             self.state.forget(component);
         }
