@@ -76,8 +76,16 @@ impl fmt::Display for Violation {
 }
 
 /// Checks an allocation of a function.
-pub fn check(input: &Mir<VReg>, allocation: &Allocation, options: &Options) -> Result<(), Vec<Violation>> {
-    let mut checker = Checker::new(input, allocation, options);
+///
+/// `live` says what the input still reads behind the start of each block. Nothing else is carried from block to block,
+/// so that a wrong set makes the checker refuse what is right, but never accept what is wrong.
+pub fn check(
+    input: &Mir<VReg>,
+    live: &Liveness,
+    allocation: &Allocation,
+    options: &Options,
+) -> Result<(), Vec<Violation>> {
+    let mut checker = Checker::new(input, live, allocation, options);
     checker.structure();
     if checker.violations.is_empty() {
         checker.match_instructions();
@@ -110,7 +118,7 @@ struct Checker<'a> {
     /// By component, the instruction of the input that defines it, if that gives the same whenever it runs.
     steady: Vec<Option<&'a MInst<VReg>>>,
     /// What the input still reads behind the start of each block, block parameters apart.
-    live: Liveness,
+    live: &'a Liveness,
     /// The registers of all instructions of the result that are of the input.
     matcher: Matcher,
     /// For each instruction of the result, in the order of its layout, what it has in common with that of the input,
@@ -126,7 +134,12 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(input: &'a Mir<VReg>, allocation: &'a Allocation, options: &Options) -> Checker<'a> {
+    fn new(
+        input: &'a Mir<VReg>,
+        live: &'a Liveness,
+        allocation: &'a Allocation,
+        options: &Options,
+    ) -> Checker<'a> {
         let result = &allocation.mir;
         let components = Components::new(input);
         let frame = Frame {
@@ -142,7 +155,7 @@ impl<'a> Checker<'a> {
             frame,
             steady: vec![None; components.count() as usize],
             components,
-            live: Liveness::new(input, &Cfg::new(input)),
+            live,
             matcher: Matcher::default(),
             matches: Vec::new(),
             first_match: SecondaryMap::new(),

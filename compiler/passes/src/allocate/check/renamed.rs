@@ -150,11 +150,7 @@ fn written_once(defs: &[Renamed]) -> Result<(), String> {
 
 /// Whether two instructions are the same but for their registers. Calls `visit` for each register of the first with the
 /// one that stands in its place in the second: operands in the order of their slots, then the guard.
-pub fn same_but_registers(
-    a: &Inst<VReg>,
-    b: &Inst<PReg>,
-    mut visit: impl FnMut(VReg, PReg),
-) -> bool {
+pub fn same_but_registers(a: &Inst<VReg>, b: &Inst<PReg>, mut visit: impl FnMut(VReg, PReg)) -> bool {
     if a.op != b.op || a.mods != b.mods || a.operands.len() != b.operands.len() {
         return false;
     }
@@ -186,7 +182,9 @@ fn same_operand(a: &Operand<VReg>, b: &Operand<PReg>, visit: &mut impl FnMut(VRe
             (Zero(a), Zero(b)) => a == b,
             (Imm(a), Imm(b)) => a == b,
             (Mem(a), Mem(b)) => same_address(a, b, visit),
-            (Const { bank, offset }, Const { bank: other, offset: place }) => (bank, offset) == (other, place),
+            (Const { bank, offset }, Const { bank: other, offset: place }) => {
+                (bank, offset) == (other, place)
+            }
             (
                 &IndexedConst { bank, index, offset },
                 &IndexedConst { bank: other, index: to, offset: place },

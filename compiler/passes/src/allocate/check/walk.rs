@@ -174,9 +174,8 @@ impl<'a> Walk<'a> {
             return Err("the values of a call are not in the registers where they belong".into());
         }
         let (components, frame) = (&self.checker.components, self.checker.frame);
-        let pair = |fixed: &Fixed<VReg>| {
-            Renamed::new(fixed.value.reg, fixed.place, fixed.value.width, components)
-        };
+        let pair =
+            |fixed: &Fixed<VReg>| Renamed::new(fixed.value.reg, fixed.place, fixed.value.width, components);
         old.args.iter().for_each(|fixed| self.read(index, &pair(fixed)));
         let state = &mut *self.state;
         let r1 = Place::register(PReg::r(1));
