@@ -152,12 +152,6 @@ impl Modifier {
         self
     }
 
-    /// Whether some architecture that has the row lacks a value.
-    #[inline]
-    pub fn is_limited(&self) -> bool {
-        !self.limits.is_empty()
-    }
-
     /// Whether the value exists on the architecture.
     pub fn exists(&self, value: &str, arch: Arch) -> bool {
         !self.limits.iter().any(|&(limited, archs)| limited == value && !archs.contains(arch))

@@ -295,12 +295,6 @@ impl Slot {
         self.kinds.contains(kinds) && !self.lacks(kinds, arch)
     }
 
-    /// Whether it takes other kinds of operands on some architectures than on others.
-    #[inline]
-    pub fn is_limited(&self) -> bool {
-        !self.limits.is_empty()
-    }
-
     /// Whether operands of that kind fill it on other architectures only.
     pub fn lacks(&self, kinds: Kinds, arch: Arch) -> bool {
         self.limits.iter().any(|&(limited, archs)| limited.meets(kinds) && !archs.contains(arch))
@@ -320,7 +314,7 @@ impl Slot {
 
     /// What fills the slot until something else does: the constant register of the first file that fits,
     /// else an immediate zero; that too where the text leaves it out and it may be an immediate.
-    pub fn default_operand<R: Register>(&self) -> Operand<R> {
+    pub const fn default_operand<R: Register>(&self) -> Operand<R> {
         let file = if self.kinds.contains(Kinds::P) {
             RegFile::Pred
         } else if self.kinds.contains(Kinds::UP) {

@@ -40,8 +40,8 @@ enum Source {
 }
 
 struct Rewriter<'a> {
-    work: &'a Work,
-    live: &'a LiveRanges,
+    work: &'a Work<'a>,
+    live: &'a LiveRanges<'a>,
     assignment: &'a Assignment,
     /// One more than the highest register in use, by file.
     used: [u8; 4],
@@ -54,8 +54,8 @@ struct Rewriter<'a> {
 /// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0. `None` if
 /// it needs a frame but has none.
 pub(super) fn rewrite(
-    work: &Work,
-    live: &LiveRanges,
+    work: &Work<'_>,
+    live: &LiveRanges<'_>,
     assignment: &Assignment,
     budget: &Budget,
     stack_top: u32,
@@ -183,7 +183,7 @@ pub(super) fn end_of_body<R: Register>(insts: &[MInst<R>]) -> usize {
     }
 }
 
-fn highest(work: &Work, assignment: &Assignment) -> [u8; 4] {
+fn highest(work: &Work<'_>, assignment: &Assignment) -> [u8; 4] {
     let mut used = [0; 4];
     for ((_, data), first) in work.mir.vregs.iter().zip(&assignment.first) {
         if let Some(first) = first {
@@ -205,7 +205,8 @@ impl Rewriter<'_> {
     }
 
     fn block(&mut self, id: MBlockId, block: &MBlock<VReg>) -> (Vec<MInst<PReg>>, Vec<Origin>) {
-        let mut insts: Vec<MInst<PReg>> = Vec::with_capacity(block.insts.len());
+        // With room for the branches that layout adds.
+        let mut insts: Vec<MInst<PReg>> = Vec::with_capacity(block.insts.len() + 2);
         let mut kept = Vec::with_capacity(block.insts.len());
         for (index, (inst, &origin)) in block.insts.iter().zip(&self.work.origins[id]).enumerate() {
             interrupt::poll();

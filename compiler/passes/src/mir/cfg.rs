@@ -42,7 +42,7 @@ struct Dominators {
 
 impl Cfg {
     /// Reads the graph off the terminators.
-    pub fn new<R: Copy>(mir: &Mir<R>) -> Cfg {
+    pub fn new<R>(mir: &Mir<R>) -> Cfg {
         let blocks = mir.blocks.len();
         let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = for_blocks(blocks, SmallVec::new());
         for &block in &mir.layout {
@@ -144,7 +144,7 @@ pub(super) fn for_blocks<V: Clone>(count: usize, default: V) -> SecondaryMap<MBl
     map
 }
 
-fn reverse_postorder<R: Copy>(mir: &Mir<R>) -> Vec<MBlockId> {
+fn reverse_postorder<R>(mir: &Mir<R>) -> Vec<MBlockId> {
     let mut seen = vec![false; mir.blocks.len()];
     let mut order = Vec::with_capacity(mir.layout.len());
     let Some(&entry) = mir.layout.first() else { return order };
