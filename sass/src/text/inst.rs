@@ -66,6 +66,16 @@ pub fn push_inst<R: Register>(
     let _ = write(out, inst, reuse, functions, arch, None);
 }
 
+/// Adds an instruction of a program to a line, with what a loader fills in.
+pub(super) fn add_loaded<W: Sink>(
+    line: &mut Line<'_, W>,
+    coded: &Coded,
+    program: &Program,
+    loaded: Option<&CodeRelocation>,
+) {
+    add(line, &coded.inst, coded.control.reuse, &program.functions, program.arch, loaded);
+}
+
 fn write<R: Register>(
     out: &mut impl Sink,
     inst: &Inst<R>,
@@ -75,31 +85,43 @@ fn write<R: Register>(
     loaded: Option<&CodeRelocation>,
 ) -> fmt::Result {
     let mut line = Line::new(out);
+    add(&mut line, inst, reuse, functions, arch, loaded);
+    line.finish()
+}
+
+fn add<W: Sink, R: Register>(
+    line: &mut Line<'_, W>,
+    inst: &Inst<R>,
+    reuse: u8,
+    functions: &[ProgramFunction],
+    arch: Arch,
+    loaded: Option<&CodeRelocation>,
+) {
     let plan = Plan::of(inst.op, arch);
     if inst.op.is_never_executed() {
         line.str(never(plan.row.guard));
     } else if let Some(guard) = inst.guard {
         line.str(if guard.negated { "@!" } else { "@" });
-        register(&mut line, guard.reg);
+        register(line, guard.reg);
         line.str(" ");
     }
     line.text(&plan.mnemonic);
     if inst.op == Op::IMAD {
         line.str(alias::suffix(inst));
     }
-    mods(&mut line, &plan.mods, inst.mods);
+    mods(line, &plan.mods, inst.mods);
     let mut is_first = true;
-    for (index, (slot, operand)) in plan.slots.iter().zip(&inst.operands).enumerate() {
+    for (index, (slot, operand)) in plan.slots.iter().zip(inst.operands.iter()).enumerate() {
         if let Some(one) = loaded.filter(|one| usize::from(one.slot) == index) {
             line.separator(is_first || slot.slot.spaced);
             is_first = false;
             // What fails is told at the end of the line.
             let _ = write!(line, "{}", SymbolText(&one.symbol));
             line.str(slot.slot.suffix);
-            self::mods(&mut line, &slot.behind, inst.mods);
+            self::mods(line, &slot.behind, inst.mods);
             continue;
         }
-        if is_hidden(plan, slot, inst, operand) {
+        if !slot.is_always_shown && is_hidden(plan, slot, inst, operand) {
             continue;
         }
         line.separator(is_first || slot.slot.spaced);
@@ -109,13 +131,13 @@ fn write<R: Register>(
         match operand.kind {
             // Most are such.
             OperandKind::Reg(reg) if is_bare => {
-                register(&mut line, reg);
+                register(line, reg);
                 if reused && reg.file() == RegFile::Gpr {
                     line.str(".reuse");
                 }
             }
             OperandKind::Zero(file) if is_bare && !reused => line.register(file, file.count()),
-            _ => operand_text(&mut line, inst, plan, slot, operand, reused, Names { functions, arch }),
+            _ => operand_text(line, inst, plan, slot, operand, reused, Names { functions, arch }),
         }
     }
     for modifier in &plan.last {
@@ -132,7 +154,6 @@ fn write<R: Register>(
         }
         line.str(TARGETS_END);
     }
-    line.finish()
 }
 
 /// Whether the text of an instruction leaves an operand out.
@@ -291,7 +312,8 @@ fn operand_text<W: Sink, R: Register>(
         OperandKind::Mem(address) => {
             let suffix = address_suffix(shown, &address, names.arch);
             let names_uniform = slot.names_uniform || plan.names_uniform.any(inst.mods);
-            address_text(line, &address, suffix, names_uniform, shown.unsigned_len);
+            let unsigned_len = || shown.unsigned_len(inst.op, names.arch);
+            address_text(line, &address, suffix, names_uniform, unsigned_len);
         }
         OperandKind::Label(label) => {
             line.str("`(.L_x_");
@@ -432,7 +454,7 @@ fn address_text<W: Sink, R: Register>(
     address: &Address<R>,
     (suffix, names_zero): (&str, bool),
     names_uniform: bool,
-    unsigned_len: Option<u8>,
+    unsigned_len: impl Fn() -> Option<u8>,
 ) {
     if let Some(descriptor) = address.descriptor {
         line.str("desc[");
@@ -473,7 +495,7 @@ fn address_text<W: Sink, R: Register>(
     }
     if address.offset == 0 && is_alone {
         line.register(RegFile::Gpr, RegFile::Gpr.count());
-    } else if let Some(len) = unsigned_len.filter(|_| is_alone) {
+    } else if is_alone && let Some(len) = unsigned_len() {
         // Where it is all there is of the address, it has no sign.
         line.prefixed_hex(address.offset as u32 & ((1u64 << len) - 1) as u32);
     } else if address.offset != 0 {

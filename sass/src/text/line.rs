@@ -142,6 +142,12 @@ impl<'o, W: Sink> Line<'o, W> {
         self.len = 0;
     }
 
+    /// Adds some bytes, no character in parts.
+    #[inline]
+    pub(super) fn bytes<const N: usize>(&mut self, bytes: &[u8; N]) {
+        self.padded(bytes, N);
+    }
+
     /// Takes `N` bytes, of which the first `len` count.
     #[inline]
     fn padded<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {

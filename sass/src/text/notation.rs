@@ -127,11 +127,14 @@ impl fmt::Display for NotationError {
 
 impl std::error::Error for NotationError {}
 
-fn bracket(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
+/// A control field in brackets, up to what hardly ever occurs.
+pub(super) fn bracket_head(control: &Control) -> [u8; 20] {
     // There is one for each instruction: the places of a text that is there are filled in.
     let mut field = *b"[B------:R-:W-:-:S00";
-    for index in control.waits() {
-        field[2 + usize::from(index)] = digit(index);
+    for index in 0..Control::SCOREBOARDS {
+        if control.wait_mask >> index & 1 != 0 {
+            field[2 + usize::from(index)] = b'0' + index;
+        }
     }
     for (place, barrier) in [(10, control.read_barrier), (13, control.write_barrier)] {
         if let Some(index) = barrier {
@@ -142,10 +145,19 @@ fn bracket(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
         field[15] = b'Y';
     }
     field[18..].copy_from_slice(&[digit(control.stall / 10), digit(control.stall % 10)]);
-    out.write_str(std::str::from_utf8(&field).map_err(|_| fmt::Error)?)?;
+    field
+}
+
+/// What stands behind that.
+pub(super) fn bracket_tail(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
     marked(out, BATCH, control.batch)?;
     marked(out, PM, control.pm)?;
     out.write_str("]")
+}
+
+fn bracket(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
+    out.write_str(std::str::from_utf8(&bracket_head(control)).map_err(|_| fmt::Error)?)?;
+    bracket_tail(out, control)
 }
 
 /// The digit of a small number, and a question mark for what no field of the machine holds.

@@ -44,6 +44,8 @@ pub(super) struct SlotText {
     pub(super) slot: &'static Slot,
     /// Whether a register in it is written by its name alone, signs apart.
     pub(super) is_plain: bool,
+    /// Whether an operand is written whatever it is.
+    pub(super) is_always_shown: bool,
     /// Whether its default is not written.
     hides_default: bool,
     default: Operand<PReg>,
@@ -55,8 +57,10 @@ pub(super) struct SlotText {
     rivals: Vec<u8>,
     /// The modifiers behind the operand.
     pub(super) behind: Vec<ModText>,
-    /// The bits of an offset that has no sign where it is all of an address.
-    pub(super) unsigned_len: Option<u8>,
+    /// Whether an offset has no sign where it is all of an address.
+    is_unsigned_alone: bool,
+    /// The bits that it has then, once somebody has asked.
+    offset_len: OnceLock<u8>,
     /// Whether an address may have 64 bits or 32.
     pub(super) may_extend: bool,
     /// Whether a part of the operand may be chosen.
@@ -121,16 +125,19 @@ impl SlotText {
         let addresses = Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED);
         let is_unsigned_alone = slot.kinds.meets(addresses) && !slot.signed_alone.contains(arch);
         let is_marked = slot.bracketed || !slot.prefix.is_empty() || !slot.suffix.is_empty();
+        let hides_default = slot.hidden && !slot.shown_on.contains(arch);
         SlotText {
             slot,
+            is_always_shown: !slot.repeated && !hides_default && slot.hidden_with.is_none(),
             is_plain: !is_marked && slot.halves == Halves::None && behind.is_empty(),
-            hides_default: slot.hidden && !slot.shown_on.contains(arch),
+            hides_default,
             default: slot.default_operand(),
             hidden_with: Choices::of(row, |_, value| slot.hidden_with == Some(value)),
             has_substitute: slot.hidden_with.is_some(),
             rivals: rivals.map(|(later, _)| later).collect(),
             behind,
-            unsigned_len: is_unsigned_alone.then(|| bits::offset_len(op, slot, arch)),
+            is_unsigned_alone,
+            offset_len: OnceLock::new(),
             may_extend: !slot.narrow && row.mods.iter().any(|modifier| modifier.kind == ModKind::Extended),
             may_be_part: slot.halves != Halves::None || slot.suffix == SIGN,
             parts: Choices::of(row, of_conversion),
@@ -142,6 +149,12 @@ impl SlotText {
     pub(super) fn is_left_out<R: Register>(&self, operand: &Operand<R>, mods: Mods) -> bool {
         (self.hides_default && self.is_default(operand))
             || (self.has_substitute && self.hidden_with.any(mods))
+    }
+
+    /// The bits of an offset that has no sign where it is all of an address. To know them takes the patterns of the row, and
+    /// few ask.
+    pub(super) fn unsigned_len(&self, op: Op, arch: Arch) -> Option<u8> {
+        self.is_unsigned_alone.then(|| *self.offset_len.get_or_init(|| bits::offset_len(op, self.slot, arch)))
     }
 
     /// Whether a default that is hidden elsewhere is written, lest reading takes the operand of a later hidden slot for

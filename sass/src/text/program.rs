@@ -16,8 +16,9 @@
 
 use std::fmt::{self, Write};
 
-use super::inst::write_loaded;
-use super::notation::Notation;
+use super::inst::{add_loaded, write_loaded};
+use super::line::{Line, Sink, Writer};
+use super::notation::{Notation, bracket_head, bracket_tail};
 use super::number::hex_digits;
 use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources};
 
@@ -72,17 +73,33 @@ pub fn write_program(
         while let Some((_, number)) = labels.next_if(|&(at, _)| at as usize <= index) {
             writeln!(out, ".L_x_{number}:")?;
         }
-        if style.control.is_in_front() {
-            style.control.write(out, &coded.control)?;
-            out.write_str("  ")?;
-        } else {
-            out.write_str("        ")?;
+        let loaded = relocations.next_if(|one| one.inst as usize == index);
+        let comment = explain.and_then(|comments| comments.get(index)).filter(|comment| !comment.is_empty());
+        let mut writer = Writer(out);
+        let mut line = Line::new(&mut writer);
+        match style.control {
+            Notation::Bracket => {
+                line.bytes(&bracket_head(&coded.control));
+                bracket_tail(&mut line, &coded.control)?;
+                line.str("  ");
+            }
+            control if control.is_in_front() => {
+                control.write(&mut line, &coded.control)?;
+                line.str("  ");
+            }
+            _ => line.str("        "),
         }
         if style.offsets {
-            offset(out, index as u32 * Program::INST_BYTES)?;
+            offset(&mut line, index as u32 * Program::INST_BYTES)?;
         }
+        if comment.is_none() && style.control != Notation::Nv {
+            add_loaded(&mut line, coded, program, loaded);
+            line.str(" ;\n");
+            line.finish()?;
+            continue;
+        }
+        line.finish()?;
         text.clear();
-        let loaded = relocations.next_if(|one| one.inst as usize == index);
         write_loaded(&mut text, coded, program, loaded)?;
         text.push(' ');
         if style.control == Notation::Nv {
@@ -90,7 +107,7 @@ pub fn write_program(
             text.push(' ');
         }
         text.push(';');
-        match explain.and_then(|comments| comments.get(index)).filter(|comment| !comment.is_empty()) {
+        match comment {
             Some(comment) => writeln!(out, "{text:<COMMENT_COLUMN$}  // {comment}")?,
             None => {
                 text.push('\n');
@@ -108,13 +125,14 @@ pub fn write_program(
 }
 
 /// `/*01f0*/  `: at least four digits.
-fn offset(out: &mut impl fmt::Write, bytes: u32) -> fmt::Result {
+fn offset<W: Sink>(line: &mut Line<'_, W>, bytes: u32) -> fmt::Result {
     if bytes >> 16 != 0 {
-        return write!(out, "/*{bytes:x}*/  ");
+        return write!(line, "/*{bytes:x}*/  ");
     }
     let mut text = *b"/*0000*/  ";
     text[2..6].copy_from_slice(&hex_digits(bytes).to_be_bytes()[4..]);
-    out.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+    line.bytes(&text);
+    Ok(())
 }
 
 /// Literals, a few to a line, and the jump tables: their words, and what those are.
