@@ -105,14 +105,18 @@ impl<R: Register> Inst<R> {
     /// # Panics
     /// If the number of operands differs from the number of such slots.
     pub fn ops(mut self, operands: impl IntoIterator<Item = Operand<R>>) -> Inst<R> {
-        let mut given = operands.into_iter();
-        for (slot, operand) in self.op.row().slots.iter().zip(&mut self.operands) {
-            if !slot.optional {
-                *operand =
-                    given.next().unwrap_or_else(|| panic!("{} lacks {}", self.op.row().mnemonic, slot.name));
+        let mut open = self.op.facts().demanded;
+        for operand in operands {
+            assert!(open != 0, "{} has too many operands", self.op.row().mnemonic);
+            if let Some(slot) = self.operands.get_mut(open.trailing_zeros() as usize) {
+                *slot = operand;
             }
+            open &= open - 1;
         }
-        assert!(given.next().is_none(), "{} has too many operands", self.op.row().mnemonic);
+        let missing = self.op.row().slots.get(open.trailing_zeros() as usize);
+        if let Some(slot) = missing {
+            panic!("{} lacks {}", self.op.row().mnemonic, slot.name);
+        }
         self
     }
 
@@ -334,7 +338,17 @@ impl<R: Register> Inst<R> {
         list.into_iter()
     }
 
-    /// Renames the registers.
+    /// Renames the registers where they stand.
+    pub fn rename(&mut self, mut rename: impl FnMut(R) -> R) {
+        if let Some(guard) = &mut self.guard {
+            guard.reg = rename(guard.reg);
+        }
+        for operand in self.operands.iter_mut() {
+            operand.rename(&mut rename);
+        }
+    }
+
+    /// The same with other registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Inst<S> {
         let guard = self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated });
         let mut inst = Inst { op: self.op, guard, mods: self.mods, operands: SmallVec::new() };
@@ -383,10 +397,12 @@ impl<R: Register> Inst<R> {
 
 impl<R: Register> Inst<R> {
     /// Whether the architecture has it: the row, the modifiers that are chosen, the kinds of its operands.
+    #[inline]
     pub fn exists_on(&self, arch: Arch) -> bool {
-        if !self.op.facts().is_limited {
-            return true;
-        }
+        !self.op.facts().lacking.contains(arch) || self.is_within_limits(arch)
+    }
+
+    fn is_within_limits(&self, arch: Arch) -> bool {
         let row = self.op.row();
         let mut mods = row.mods.iter().zip(self.mods.0).filter(|(modifier, _)| !modifier.limits.is_empty());
         let mut slots = row.slots.iter().zip(&self.operands).filter(|(slot, _)| !slot.limits.is_empty());
@@ -396,10 +412,13 @@ impl<R: Register> Inst<R> {
     }
 
     /// Whether it [exists](Self::exists_on) on the architecture. The message names what that lacks.
+    #[inline]
     pub fn check_arch(&self, arch: Arch) -> Result<(), String> {
-        if self.exists_on(arch) {
-            return Ok(());
-        }
+        if self.exists_on(arch) { Ok(()) } else { self.check_limits(arch) }
+    }
+
+    #[cold]
+    fn check_limits(&self, arch: Arch) -> Result<(), String> {
         let row = self.op.row();
         if !row.archs.contains(arch) {
             return Err(format!("{arch} has no {}", row.mnemonic));

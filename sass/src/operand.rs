@@ -255,6 +255,19 @@ impl<R: Register> Operand<R> {
     }
 
     /// Renames the registers in it.
+    pub fn rename(&mut self, mut rename: impl FnMut(R) -> R) {
+        match &mut self.kind {
+            OperandKind::Reg(reg) | OperandKind::IndexedConst { index: reg, .. } => *reg = rename(*reg),
+            OperandKind::Mem(Address { base, uniform, descriptor, .. }) => {
+                for reg in [base, uniform, descriptor].into_iter().flatten() {
+                    *reg = rename(*reg);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The same with other registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Operand<S> {
         let kind = match self.kind {
             OperandKind::Zero(file) => OperandKind::Zero(file),

@@ -98,7 +98,7 @@ impl Demand {
         let fixed = inst.completion(arch) == Completion::Fixed;
         let mut reads = SmallVec::new();
         if fixed {
-            inst.for_each_access(|access| {
+            inst.for_each_use(|access| {
                 if access.role != AccessRole::Use || access.reg.file() != RegFile::Gpr {
                     return;
                 }

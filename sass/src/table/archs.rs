@@ -38,6 +38,11 @@ impl Archs {
         Archs(self.0 & other.0)
     }
 
+    /// All others.
+    pub const fn complement(self) -> Archs {
+        Archs(!self.0)
+    }
+
     /// Whether the architecture is in it.
     pub const fn contains(self, arch: Arch) -> bool {
         self.0 >> arch as u8 & 1 != 0

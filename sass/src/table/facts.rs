@@ -5,6 +5,7 @@
 //! registers the operands cover.
 
 use super::Op;
+use super::archs::Archs;
 use super::kinds::{Kinds, Width};
 use super::modifier::{ModKind, Modifier};
 use super::row::{LatencyClass, Role, Row};
@@ -84,8 +85,8 @@ pub(crate) struct Facts {
     slots: u8,
     /// Whether an operand may name a place in the code or a function.
     pub(crate) names_code: bool,
-    /// Whether the row, a modifier of it or an operand does not exist everywhere.
-    pub(crate) is_limited: bool,
+    /// Where the row, a modifier of it or an operand does not exist.
+    pub(crate) lacking: Archs,
     /// How its completion is tracked, by architecture.
     completions: [Completion; Arch::ALL.len()],
     /// Where its results leave and its operands enter.
@@ -100,6 +101,8 @@ pub(crate) struct Facts {
     fillers: [Filler; SLOTS],
     /// How many of those there are.
     filled: u8,
+    /// The slots of those that have no default, a bit each.
+    pub(crate) demanded: u16,
     /// The registers that each slot covers; [`BY_MODIFIERS`] where the row alone does not tell.
     widths: [u8; SLOTS],
     /// The position of the modifier of each kind.
@@ -119,7 +122,7 @@ impl Facts {
             slots: row.slots.len() as u8,
             // Until code is linked, the return address of a call is a label, which no row takes.
             names_code: matches!(op, Op::MOV),
-            is_limited: false,
+            lacking: Archs::NONE,
             completions: [row.completion; Arch::ALL.len()],
             port: Port::of_class(row.latency),
             has_other_ports: matches!(row.latency, LatencyClass::ImadWide | LatencyClass::Mma)
@@ -128,6 +131,7 @@ impl Facts {
             constant: Choice::NONE,
             fillers: [Filler { kind: FillerKind::Imm, flags: OperandFlags::NONE }; SLOTS],
             filled: 0,
+            demanded: 0,
             widths: [BY_MODIFIERS; SLOTS],
             positions: [NONE; KINDS],
             of_size: [0; VALUES],
@@ -135,7 +139,9 @@ impl Facts {
         };
         let mut arch = 0;
         while arch < Arch::ALL.len() {
-            facts.is_limited |= !row.archs.contains(Arch::ALL[arch]);
+            if !row.archs.contains(Arch::ALL[arch]) {
+                facts.lacking = facts.lacking.or(Archs::only(Arch::ALL[arch]));
+            }
             facts.completions[arch] = latency::completion_on(row, Arch::ALL[arch]);
             arch += 1;
         }
@@ -157,7 +163,11 @@ impl Facts {
                 _ => {}
             }
             self.defaults.set(position, modifier.default);
-            self.is_limited |= !modifier.limits.is_empty();
+            let mut limit = 0;
+            while limit < modifier.limits.len() {
+                self.lacking = self.lacking.or(modifier.limits[limit].1.complement());
+                limit += 1;
+            }
             position += 1;
         }
     }
@@ -182,6 +192,9 @@ impl Facts {
             if !slot.repeated {
                 self.fillers[self.filled as usize] = Filler::of(slot);
                 self.filled += 1;
+                if !slot.optional {
+                    self.demanded |= 1 << index;
+                }
             }
             if let Width::Fixed(width) = slot.width {
                 self.widths[index] = width;
@@ -192,7 +205,11 @@ impl Facts {
                 self.results += 1;
             }
             self.names_code |= slot.kinds.meets(Kinds::LABEL.or(Kinds::FUNCTION));
-            self.is_limited |= !slot.limits.is_empty();
+            let mut limit = 0;
+            while limit < slot.limits.len() {
+                self.lacking = self.lacking.or(slot.limits[limit].1.complement());
+                limit += 1;
+            }
             index += 1;
         }
     }

@@ -316,6 +316,9 @@ pub fn for_each_term_use(mir: &Mir<VReg>, block: MBlockId, mut visit: impl FnMut
         visit(selector, width);
     }
     for edge in term.edges() {
+        if edge.args.is_empty() {
+            continue;
+        }
         for (arg, param) in edge.args.iter().zip(&mir.blocks[edge.block].params) {
             if let EdgeArg::Reg(reg) = arg {
                 visit(*reg, param.width);

@@ -182,6 +182,18 @@ impl<R: Register> MInst<R> {
         }
     }
 
+    /// Renames the registers where they stand.
+    pub fn rename(&mut self, mut rename: impl FnMut(R) -> R) {
+        self.inst.rename(&mut rename);
+        for (_, old) in self.tied.iter_mut() {
+            *old = rename(*old);
+        }
+        if let Some(call) = &mut self.call {
+            let values = call.args.iter_mut().chain(&mut call.results).map(|fixed| &mut fixed.value);
+            values.for_each(|value| value.reg = rename(value.reg));
+        }
+    }
+
     /// The same with other names for registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> MInst<S> {
         let mut minst = MInst::new(self.inst.map(&mut rename), self.loc);

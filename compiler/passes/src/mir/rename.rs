@@ -50,7 +50,7 @@ impl Renames {
             }
             for inst in &mut data.insts {
                 interrupt::poll();
-                *inst = inst.map(|reg| self.get(reg));
+                inst.rename(|reg| self.get(reg));
             }
             if let Some(selector) = data.term.selector_mut() {
                 *selector = self.get(*selector);

@@ -118,8 +118,10 @@ impl<'a> Lower<'a> {
         uses.resize(func.num_values());
         home.resize(func.insts.len());
         regs.resize(func.num_values());
+        let mut longest = 0;
         for (block, &mblock) in block_map.iter() {
             let Some(mblock) = mblock else { continue };
+            longest = longest.max(func.blocks[block].insts.len());
             for &inst in &func.blocks[block].insts {
                 home[inst] = Some(mblock);
                 let data = &func.insts[inst];
@@ -144,7 +146,7 @@ impl<'a> Lower<'a> {
             unsupported: Vec::new(),
             loc: SourceLoc::NONE,
             is_acquired: false,
-            seq: Vec::new(),
+            seq: Vec::with_capacity(longest),
             regs,
             uses,
             home,
@@ -181,7 +183,10 @@ impl<'a> Lower<'a> {
 
     /// The same for a user in a given block.
     pub(super) fn foldable_in(&self, value: Value, user: MBlockId) -> Option<&'a InstData> {
-        let below = self.resolve(value);
+        if self.uses[value] != 1 {
+            return None;
+        }
+        let (below, made) = self.resolved(value);
         // Names in between must have no other user either.
         let mut at = value;
         while at != below {
@@ -190,8 +195,7 @@ impl<'a> Lower<'a> {
             }
             at = self.def_data(at)?.args[0];
         }
-        let ValueDef::Result(inst, 0) = self.func.def(below) else { return None };
-        let data = &self.func.insts[inst];
+        let Some((inst, 0, data)) = made else { return None };
         let home = self.home[inst]?;
         let cheap = home == user || self.mir.blocks[user].frequency <= self.mir.blocks[home].frequency;
         (self.uses[below] == 1 && self.regs[below].is_none() && data.op.effects().is_pure() && cheap)
@@ -222,27 +226,32 @@ impl<'a> Lower<'a> {
     }
 
     /// Follows operations that change nothing but the name or the type of a value.
-    pub(super) fn resolve(&self, mut value: Value) -> Value {
-        while let Some(data) = self.def_data(value) {
+    pub(super) fn resolve(&self, value: Value) -> Value {
+        self.resolved(value).0
+    }
+
+    /// The same, with the result of which operation that is, by number; `None` for a parameter of a block.
+    fn resolved(&self, mut value: Value) -> (Value, Option<(IrInst, u8, &'a InstData)>) {
+        while let ValueDef::Result(inst, number) = self.func.def(value) {
+            let data = &self.func.insts[inst];
             let same = match data.op {
                 IrOp::Bitcast | IrOp::CacheHint => true,
                 IrOp::ToGeneric(space) | IrOp::FromGeneric(space) => space == ptxc_ir::Space::Global,
                 _ => false,
             };
             if !same {
-                break;
+                return (value, Some((inst, number, data)));
             }
             value = data.args[0];
         }
-        value
+        (value, None)
     }
 
     /// The source of a value of at most 32 bits.
     pub(super) fn src(&self, value: Value) -> Src {
-        let mut value = self.resolve(value);
+        let (mut value, mut made) = self.resolved(value);
         loop {
-            let ValueDef::Result(inst, number) = self.func.def(value) else { return Src::Word(value, 0) };
-            let data = &self.func.insts[inst];
+            let Some((_, number, data)) = made else { return Src::Word(value, 0) };
             match data.op {
                 IrOp::Undef => return Src::Undef,
                 IrOp::Const(bits) => return Src::Imm(bits as u32),
@@ -268,7 +277,7 @@ impl<'a> Lower<'a> {
                     };
                 }
                 IrOp::Trunc if self.func.ty(data.args[0]).bits() == 64 => return self.half(data.args[0], 0),
-                IrOp::Trunc => value = self.resolve(data.args[0]),
+                IrOp::Trunc => (value, made) = self.resolved(data.args[0]),
                 IrOp::Unpack if data.ty.bits() == 64 => return self.half(data.args[0], number),
                 _ => return Src::Word(value, 0),
             }
@@ -277,20 +286,17 @@ impl<'a> Lower<'a> {
 
     /// The source of the low (0) or high (1) word of a 64-bit value.
     pub(super) fn half(&self, value: Value, n: u8) -> Src {
-        let value = self.resolve(value);
+        let (value, made) = self.resolved(value);
         if let Some(at) = self.bank_place(value) {
             return Src::Bank(at.plus(4 * u32::from(n)));
         }
-        let Some(data) = self.def_data(value) else { return Src::Word(value, n) };
+        let Some((_, number, data)) = made else { return Src::Word(value, n) };
         match data.op {
             IrOp::Undef => Src::Undef,
             IrOp::Const(bits) => Src::Imm((bits >> (32 * n)) as u32),
             IrOp::Pack if data.ty.bits() == 64 => self.src(data.args[n as usize]),
             IrOp::Pack if data.ty.bits() == 128 => self.half(data.args[usize::from(n / 2)], n % 2),
-            IrOp::Unpack if data.ty.bits() == 128 => {
-                let is_high = matches!(self.func.def(value), ValueDef::Result(_, 1));
-                self.half(data.args[0], 2 * u8::from(is_high) + n)
-            }
+            IrOp::Unpack if data.ty.bits() == 128 => self.half(data.args[0], 2 * u8::from(number == 1) + n),
             IrOp::Zext if n == 1 => Src::Imm(0),
             IrOp::Zext if self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
             IrOp::Sext if n == 0 && self.func.ty(data.args[0]) == Type::B32 => self.src(data.args[0]),
