@@ -32,14 +32,26 @@ const KINDS: usize = 4;
 
 const CELLS: usize = KINDS * FILES * PORTS * PORTS;
 
-static SM_75: [Latency; CELLS] = cells(text(Arch::Sm75));
-static SM_80: [Latency; CELLS] = cells(text(Arch::Sm80));
-static SM_86: [Latency; CELLS] = cells(text(Arch::Sm86));
-static SM_89: [Latency; CELLS] = cells(text(Arch::Sm89));
-static SM_90: [Latency; CELLS] = cells(text(Arch::Sm90));
+/// By whether the access is a write, by file and by [`Port`] of the producer.
+type Settled = [[[Latency; PORTS]; FILES]; 2];
 
-/// The figures of an architecture by [`cell`].
-fn of_arch(arch: Arch) -> &'static [Latency; CELLS] {
+/// The figures of an architecture.
+struct Figures {
+    /// By [`cell`].
+    cells: [Latency; CELLS],
+    /// The greatest over all consumers that the file names.
+    settled: Settled,
+    /// The greatest legal figure of all [`Dependence::War`].
+    overwriting: u8,
+}
+
+static SM_75: Figures = Figures::new(text(Arch::Sm75));
+static SM_80: Figures = Figures::new(text(Arch::Sm80));
+static SM_86: Figures = Figures::new(text(Arch::Sm86));
+static SM_89: Figures = Figures::new(text(Arch::Sm89));
+static SM_90: Figures = Figures::new(text(Arch::Sm90));
+
+fn of_arch(arch: Arch) -> &'static Figures {
     match arch {
         Arch::Sm75 => &SM_75,
         Arch::Sm80 => &SM_80,
@@ -59,13 +71,65 @@ const fn text(arch: Arch) -> &'static [u8] {
     }
 }
 
-const fn cells(text: &'static [u8]) -> [Latency; CELLS] {
-    let mut cells = [Latency::UNKNOWN; CELLS];
-    let mut reader = Reader::new(text);
-    while let Some(e) = reader.entry() {
-        cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
+impl Figures {
+    const fn new(text: &'static [u8]) -> Figures {
+        let mut cells = [Latency::UNKNOWN; CELLS];
+        let mut overwriting = Latency::UNKNOWN.legal;
+        let mut reader = Reader::new(text);
+        while let Some(e) = reader.entry() {
+            cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
+            if matches!(e.dependence, Dependence::War) && e.latency.legal > overwriting {
+                overwriting = e.latency.legal;
+            }
+        }
+        let mut settled = [[[Latency::UNKNOWN; PORTS]; FILES]; 2];
+        let mut file = 0;
+        while file < FILES {
+            let mut port = 0;
+            while port < PORTS {
+                let (reg_file, producer) = (RegFile::ALL[file], Port::ALL[port]);
+                settled[false as usize][file][port] = greatest(&cells, OVERWRITING, reg_file, producer);
+                settled[true as usize][file][port] = greatest(&cells, USING, reg_file, producer);
+                port += 1;
+            }
+            file += 1;
+        }
+        Figures { cells, settled, overwriting }
     }
-    cells
+}
+
+/// What may follow a read.
+const OVERWRITING: &[(Dependence, bool)] = &[(Dependence::War, false)];
+/// What may follow a write.
+const USING: &[(Dependence, bool)] =
+    &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)];
+
+/// The greatest figures of a producer over all consumers that the cells know.
+const fn greatest(
+    cells: &[Latency; CELLS],
+    kinds: &[(Dependence, bool)],
+    file: RegFile,
+    producer: Port,
+) -> Latency {
+    let (mut safe, mut legal) = (0, 0);
+    let mut kind = 0;
+    while kind < kinds.len() {
+        let (dependence, guard) = kinds[kind];
+        let mut consumer = 0;
+        while consumer < PORTS {
+            let found = cells[cell(dependence, guard, file, producer, Port::ALL[consumer])];
+            let is_known = found.safe != Latency::UNKNOWN.safe || found.legal != Latency::UNKNOWN.legal;
+            if is_known && found.safe > safe {
+                safe = found.safe;
+            }
+            if is_known && found.legal > legal {
+                legal = found.legal;
+            }
+            consumer += 1;
+        }
+        kind += 1;
+    }
+    if safe == 0 { Latency::UNKNOWN } else { Latency { safe, legal, source: Source::Bound } }
 }
 
 /// Every line of an architecture's file.
@@ -82,27 +146,17 @@ pub(super) fn lookup(
     producer: Port,
     consumer: Port,
 ) -> Latency {
-    of_arch(arch)[cell(dependence, guard, file, producer, consumer)]
+    of_arch(arch).cells[cell(dependence, guard, file, producer, consumer)]
 }
 
 /// The greatest figures of a producer over all consumers that a file names.
 pub(super) fn settled(arch: Arch, written: bool, file: RegFile, producer: Port) -> Latency {
-    let kinds: &[(Dependence, bool)] = match written {
-        true => &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)],
-        false => &[(Dependence::War, false)],
-    };
-    let cells = of_arch(arch);
-    let consumers = Port::ALL.iter();
-    let found = kinds.iter().flat_map(|&(dependence, guard)| {
-        consumers.clone().map(move |&consumer| cells[cell(dependence, guard, file, producer, consumer)])
-    });
-    let known = found.filter(|latency| *latency != Latency::UNKNOWN);
-    let most = known.reduce(|a, b| Latency {
-        safe: a.safe.max(b.safe),
-        legal: a.legal.max(b.legal),
-        source: Source::Bound,
-    });
-    most.unwrap_or(Latency::UNKNOWN)
+    of_arch(arch).settled[usize::from(written)][file as usize][producer as usize]
+}
+
+/// The greatest legal figure of an overwriting.
+pub(super) fn overwriting(arch: Arch) -> u8 {
+    of_arch(arch).overwriting
 }
 
 const fn cell(dependence: Dependence, guard: bool, file: RegFile, producer: Port, consumer: Port) -> usize {
