@@ -153,6 +153,12 @@ pub fn settled<R: Register>(arch: Arch, producer: Side<'_, R>, written: bool) ->
     table::settled(arch, written, file, Port::of_producer(producer))
 }
 
+/// From the issue of any instruction until whatever it has read may be overwritten by any other: the greatest
+/// [`Latency::legal`] of a [`Dependence::War`].
+pub fn until_overwritten(arch: Arch) -> u8 {
+    table::overwriting(arch).max(Latency::SCOREBOARD.legal)
+}
+
 /// Whether an instruction reads the register operands in a slot when it issues, so that they may be
 /// overwritten without waiting for a read scoreboard. Variable-latency instructions fetch their general
 /// registers late, but predicates (the guard among them) and uniform registers at issue; those that copy in bulk fetch

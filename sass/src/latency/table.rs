@@ -30,24 +30,27 @@ const FILES: usize = RegFile::ALL.len();
 /// Read after write as an operand, the same as a guard, write after read, write after write.
 const KINDS: usize = 4;
 
-const CELLS: usize = KINDS * FILES * PORTS * PORTS;
+/// By the [`kind`] of the dependence, by file, and by the [`Port`] of producer and consumer.
+type Cells = [[[[Latency; PORTS]; PORTS]; FILES]; KINDS];
 
-/// The number of those of [`Figures::settled`].
-const SETTLED: usize = 2 * FILES * PORTS;
+/// By whether the access is a write, by file and by [`Port`] of the producer.
+type Settled = [[[Latency; PORTS]; FILES]; 2];
 
 /// The figures of an architecture.
 struct Figures {
-    /// Those of pairs, by [`cell`].
-    cells: [Latency; CELLS],
-    /// The greatest of a producer over all consumers that the file names, by [`settled_cell`].
-    settled: [Latency; SETTLED],
+    /// Those of pairs.
+    cells: Cells,
+    /// The greatest over all consumers that the file names.
+    settled: Settled,
+    /// The greatest legal figure of all [`Dependence::War`].
+    overwriting: u8,
 }
 
-static SM_75: Figures = figures(text(Arch::Sm75));
-static SM_80: Figures = figures(text(Arch::Sm80));
-static SM_86: Figures = figures(text(Arch::Sm86));
-static SM_89: Figures = figures(text(Arch::Sm89));
-static SM_90: Figures = figures(text(Arch::Sm90));
+static SM_75: Figures = Figures::new(text(Arch::Sm75));
+static SM_80: Figures = Figures::new(text(Arch::Sm80));
+static SM_86: Figures = Figures::new(text(Arch::Sm86));
+static SM_89: Figures = Figures::new(text(Arch::Sm89));
+static SM_90: Figures = Figures::new(text(Arch::Sm90));
 
 #[inline]
 fn of_arch(arch: Arch) -> &'static Figures {
@@ -70,37 +73,52 @@ const fn text(arch: Arch) -> &'static [u8] {
     }
 }
 
-const fn figures(text: &'static [u8]) -> Figures {
-    let mut figures = Figures { cells: [Latency::UNKNOWN; CELLS], settled: [Latency::UNKNOWN; SETTLED] };
-    let mut reader = Reader::new(text);
-    while let Some(e) = reader.entry() {
-        figures.cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
+impl Figures {
+    const fn new(text: &'static [u8]) -> Figures {
+        let mut cells = [[[[Latency::UNKNOWN; PORTS]; PORTS]; FILES]; KINDS];
+        let mut overwriting = Latency::UNKNOWN.legal;
+        let mut reader = Reader::new(text);
+        while let Some(e) = reader.entry() {
+            let kind = kind(e.dependence, e.guard);
+            let (producer, consumer) = match kind {
+                READS => (e.producer, e.consumer),
+                _ => (merge_halves(e.producer), merge_halves(e.consumer)),
+            };
+            cells[kind][e.file as usize][producer as usize][consumer as usize] = e.latency;
+            if matches!(e.dependence, Dependence::War) && e.latency.legal > overwriting {
+                overwriting = e.latency.legal;
+            }
+        }
+        spread_halves(&mut cells);
+        let mut settled = [[[Latency::UNKNOWN; PORTS]; FILES]; 2];
+        let mut file = 0;
+        while file < FILES {
+            let mut port = 0;
+            while port < PORTS {
+                let (reg_file, producer) = (RegFile::ALL[file], Port::ALL[port]);
+                settled[false as usize][file][port] = greatest(&cells, OVERWRITING, reg_file, producer);
+                settled[true as usize][file][port] = greatest(&cells, USING, reg_file, producer);
+                port += 1;
+            }
+            file += 1;
+        }
+        Figures { cells, settled, overwriting }
     }
-    let mut place = 0;
-    while place < FILES * PORTS {
-        let (file, producer) = (RegFile::ALL[place / PORTS], Port::ALL[place % PORTS]);
-        let read = greatest(&figures.cells, &[(Dependence::War, false)], file, producer);
-        let kinds = [(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)];
-        let written = greatest(&figures.cells, &kinds, file, producer);
-        figures.settled[settled_cell(false, file, producer)] = read;
-        figures.settled[settled_cell(true, file, producer)] = written;
-        place += 1;
-    }
-    figures
 }
 
-/// The greatest figures of a producer over all consumers that a file names for dependences of these kinds.
-const fn greatest(
-    cells: &[Latency; CELLS],
-    kinds: &[(Dependence, bool)],
-    file: RegFile,
-    producer: Port,
-) -> Latency {
+/// What may follow a read.
+const OVERWRITING: &[(Dependence, bool)] = &[(Dependence::War, false)];
+/// What may follow a write.
+const USING: &[(Dependence, bool)] =
+    &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)];
+
+/// The greatest figures of a producer over all consumers that the cells know.
+const fn greatest(cells: &Cells, kinds: &[(Dependence, bool)], file: RegFile, producer: Port) -> Latency {
     let mut most: Option<Latency> = None;
     let mut pair = 0;
     while pair < kinds.len() * PORTS {
         let (dependence, guard) = kinds[pair / PORTS];
-        let latency = cells[cell(dependence, guard, file, producer, Port::ALL[pair % PORTS])];
+        let latency = cells[kind(dependence, guard)][file as usize][producer as usize][pair % PORTS];
         most = match most {
             _ if latency.is_unknown() => most,
             None => Some(latency),
@@ -118,10 +136,6 @@ const fn greatest(
     }
 }
 
-const fn settled_cell(written: bool, file: RegFile, producer: Port) -> usize {
-    (written as usize * FILES + file as usize) * PORTS + producer as usize
-}
-
 /// Every line of an architecture's file.
 pub fn entries(arch: Arch) -> Vec<Entry> {
     let mut reader = Reader::new(text(arch));
@@ -137,28 +151,50 @@ pub(super) fn lookup(
     producer: Port,
     consumer: Port,
 ) -> Latency {
-    of_arch(arch).cells[cell(dependence, guard, file, producer, consumer)]
+    of_arch(arch).cells[kind(dependence, guard)][file as usize][producer as usize][consumer as usize]
 }
 
 /// The greatest figures of a producer over all consumers that a file names.
 pub(super) fn settled(arch: Arch, written: bool, file: RegFile, producer: Port) -> Latency {
-    of_arch(arch).settled[settled_cell(written, file, producer)]
+    of_arch(arch).settled[usize::from(written)][file as usize][producer as usize]
 }
 
+/// The greatest legal figure of an overwriting.
+pub(super) fn overwriting(arch: Arch) -> u8 {
+    of_arch(arch).overwriting
+}
+
+/// The kind of what a consumer reads as an operand.
+const READS: usize = 0;
+
 #[inline]
-const fn cell(dependence: Dependence, guard: bool, file: RegFile, producer: Port, consumer: Port) -> usize {
-    let kind = match dependence {
-        Dependence::Raw => guard as usize,
+const fn kind(dependence: Dependence, guard: bool) -> usize {
+    match dependence {
+        Dependence::Raw => READS + guard as usize,
         Dependence::War => 2,
         Dependence::Waw => 3,
-    };
-    // Only what a consumer reads knows the high half of c, and only a result the high half of d.
-    let (producer, consumer) = match dependence {
-        Dependence::Raw if !guard => (producer, consumer),
-        Dependence::Raw => (merge_halves(producer), merge_halves(consumer)),
-        Dependence::War | Dependence::Waw => (merge_halves(producer), merge_halves(consumer)),
-    };
-    ((kind * FILES + file as usize) * PORTS + producer as usize) * PORTS + consumer as usize
+    }
+}
+
+/// Only what a consumer reads knows the high half of c, and only a result the high half of d: elsewhere both halves have the
+/// same figures.
+const fn spread_halves(cells: &mut Cells) {
+    let (low, high) = (Port::ImadWide as usize, Port::ImadWideHigh as usize);
+    let mut kind = READS + 1;
+    while kind < KINDS {
+        let mut file = 0;
+        while file < FILES {
+            let of_file = &mut cells[kind][file];
+            let mut port = 0;
+            while port < PORTS {
+                of_file[port][high] = of_file[port][low];
+                port += 1;
+            }
+            of_file[high] = of_file[low];
+            file += 1;
+        }
+        kind += 1;
+    }
 }
 
 const fn merge_halves(port: Port) -> Port {

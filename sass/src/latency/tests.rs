@@ -198,6 +198,20 @@ fn files_are_well_formed() {
     }
 }
 
+#[test]
+fn what_is_settled_is_old_enough_for_every_consumer() {
+    for arch in Arch::ALL {
+        for e in entries(arch) {
+            let writes = e.dependence != Dependence::War;
+            assert!(
+                e.latency.legal <= table::settled(arch, writes, e.file, e.producer).legal,
+                "{arch}: {e:?}"
+            );
+            assert!(writes || e.latency.legal <= until_overwritten(arch), "{arch}: {e:?}");
+        }
+    }
+}
+
 /// The pairs of which nothing is known are listed in `data/latency_bounds.txt`: a pair that falls out
 /// of knowledge, or back into it, shows in review.
 #[test]

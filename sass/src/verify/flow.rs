@@ -1,10 +1,14 @@
 //! The dataflow: blocks, edges, and the iteration to a fixed point.
 
 use std::collections::BTreeSet;
+use std::mem;
+use std::ops::Range;
+use std::rc::Rc;
 
 use smallvec::SmallVec;
 
 use super::state::State;
+use super::walk::Walk;
 use super::{Hazard, HazardKind, Lack, Order};
 use crate::operand::Label;
 use crate::program::Program;
@@ -28,90 +32,122 @@ fn next(program: &Program, index: usize) -> Next {
     if inst.jumps() {
         let place = |label: Label| program.labels.get(label.0 as usize).copied().unwrap_or(u32::MAX);
         targets.extend(inst.labels().map(place));
-        targets.sort_unstable();
-        targets.dedup();
+        if targets.len() > 1 {
+            targets.sort_unstable();
+            targets.dedup();
+        }
     }
     Next { falls: inst.falls_through(), targets }
 }
 
-/// Runs the check; the hazards come in no particular order and possibly repeated.
-pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard> {
+/// A block: its instructions and where control goes from it.
+struct Block {
+    insts: Range<u32>,
+    successors: SmallVec<[u32; 2]>,
+    /// Whether control may run past the last instruction of the program.
+    falls_off: bool,
+}
+
+/// The blocks of a program, and those where it is entered.
+fn blocks(program: &Program) -> (Vec<Block>, Vec<u32>) {
     let count = program.insts.len();
-    let mut hazards = Vec::new();
-    // A block starts at the entry, at every branch target, and after every instruction that may branch.
-    let mut starts: BTreeSet<u32> = BTreeSet::new();
-    if count > 0 {
-        starts.insert(0);
-    }
-    // Functions are entered with nothing under way, from wherever they are called.
+    // Functions are entered from wherever they are called.
     let functions = program.functions.iter().skip(1).filter_map(|function| function.start);
-    starts.extend(functions.clone());
+    let entries = std::iter::once(0).chain(functions).filter(|&start| (start as usize) < count);
+    // A block starts at the entry, at every branch target, and after every instruction that may branch.
+    let mut is_start = vec![false; count];
+    entries.clone().for_each(|start| is_start[start as usize] = true);
+    // Those that do something else than to go on to the next.
+    let mut ends: Vec<(u32, Next)> = Vec::new();
     for index in 0..count {
         let next = next(program, index);
-        starts.extend(&next.targets);
-        if !next.targets.is_empty() || !next.falls {
-            starts.insert(index as u32 + 1);
+        if next.targets.is_empty() && next.falls {
+            continue;
         }
+        for start in next.targets.iter().copied().chain([index as u32 + 1]) {
+            if let Some(is_start) = is_start.get_mut(start as usize) {
+                *is_start = true;
+            }
+        }
+        ends.push((index as u32, next));
     }
-    let starts: Vec<u32> = starts.into_iter().filter(|&start| (start as usize) < count).collect();
-    let successors: Vec<SmallVec<[u32; 2]>> = (0..starts.len())
-        .map(|block| {
-            let end = starts.get(block + 1).copied().unwrap_or(count as u32);
-            let next = next(program, end as usize - 1);
-            let targets = next.targets.into_iter().chain(next.falls.then_some(end));
-            targets.filter_map(|target| starts.binary_search(&target).ok()).map(|at| at as u32).collect()
-        })
-        .collect();
-    let entries: Vec<u32> = std::iter::once(0)
-        .chain(functions)
-        .filter_map(|start| starts.binary_search(&start).ok())
-        .map(|block| block as u32)
-        .collect();
-    let order = reverse_postorder(&successors, &entries);
-    let mut rank = vec![0u32; starts.len()];
+    let starts: Vec<u32> = (0..count as u32).filter(|&index| is_start[index as usize]).collect();
+    let block_at = |start: u32| starts.binary_search(&start).ok().map(|block| block as u32);
+    let mut ends = ends.into_iter().peekable();
+    let blocks = starts.iter().enumerate().map(|(block, &start)| {
+        let end = starts.get(block + 1).copied().unwrap_or(count as u32);
+        let next = ends.next_if(|&(index, _)| index + 1 == end).map(|(_, next)| next);
+        let Next { falls, targets } = next.unwrap_or(Next { falls: true, targets: SmallVec::new() });
+        let targets = targets.into_iter().chain(falls.then_some(end));
+        let mut block = Block { insts: start..end, successors: SmallVec::new(), falls_off: false };
+        for target in targets {
+            match block_at(target) {
+                Some(successor) => block.successors.push(successor),
+                None => block.falls_off = true,
+            }
+        }
+        block
+    });
+    (blocks.collect(), entries.filter_map(block_at).collect())
+}
+
+/// Runs the check; the hazards come in no particular order and possibly repeated.
+pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard> {
+    let (blocks, entries) = blocks(program);
+    let order = reverse_postorder(&blocks, &entries);
+    let mut rank = vec![0u32; blocks.len()];
     for (position, &block) in order.iter().enumerate() {
         rank[block as usize] = position as u32;
     }
 
-    let mut entry: Vec<Option<State>> = vec![None; starts.len()];
+    let mut entry: Vec<Option<Rc<State>>> = vec![None; blocks.len()];
     // Of a block's last visit, when it is known what comes to it.
-    let mut found: Vec<Vec<Hazard>> = vec![Vec::new(); starts.len()];
+    let mut found: Vec<Vec<Hazard>> = vec![Vec::new(); blocks.len()];
     // What paths bring to a block waits until its turn comes, so that a block where thousands of paths meet
     // takes them in at once.
-    let mut arrived: Vec<Vec<State>> = vec![Vec::new(); starts.len()];
+    let mut arrived: Vec<Vec<Rc<State>>> = vec![Vec::new(); blocks.len()];
     let mut queue: BTreeSet<u32> = BTreeSet::new();
+    // Nothing is under way where a function is entered.
+    let nothing = Rc::new(State::default());
     for &block in &entries {
-        arrived[block as usize].push(State::default());
+        arrived[block as usize].push(Rc::clone(&nothing));
         queue.insert(rank[block as usize]);
     }
     // In sweeps of reverse postorder: what a back edge brings waits for the next one, so that all loops of a
     // nest take in what changed at once.
     let mut later: BTreeSet<u32> = BTreeSet::new();
+    let mut walk = Walk::new(program, rule);
     loop {
         let Some(position) = queue.pop_first() else {
             if later.is_empty() {
                 break;
             }
-            std::mem::swap(&mut queue, &mut later);
+            mem::swap(&mut queue, &mut later);
             continue;
         };
         let block = order[position as usize] as usize;
-        let paths = std::mem::take(&mut arrived[block]);
-        let joined = State::join(rule, entry[block].as_ref().into_iter().chain(&paths));
+        let paths = mem::take(&mut arrived[block]);
+        let joined = match (&entry[block], &paths[..]) {
+            (None, [path]) => Rc::clone(path),
+            (known, paths) => Rc::new(State::join(known.iter().chain(paths).map(|state| &**state))),
+        };
         if entry[block].as_ref() == Some(&joined) {
             continue;
         }
-        let mut state = joined.clone();
+        walk.enter(&joined);
         entry[block] = Some(joined);
-        let end = starts.get(block + 1).copied().unwrap_or(count as u32);
         let found = &mut found[block];
         found.clear();
-        for index in starts[block]..end {
+        for index in blocks[block].insts.clone() {
             poll();
-            state.issue(program, index, &mut |hazard| found.push(hazard));
+            walk.issue(index, found);
         }
-        for &successor in &successors[block] {
-            arrived[successor as usize].push(state.clone());
+        if blocks[block].successors.is_empty() {
+            continue;
+        }
+        let state = Rc::new(walk.state());
+        for &successor in &blocks[block].successors {
+            arrived[successor as usize].push(Rc::clone(&state));
             let rank = rank[successor as usize];
             if rank > position {
                 queue.insert(rank)
@@ -121,16 +157,14 @@ pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard
         }
     }
 
-    for (block, found) in found.into_iter().enumerate() {
-        if entry[block].is_none() {
+    let mut hazards = Vec::new();
+    for ((block, found), entry) in blocks.iter().zip(found).zip(entry) {
+        if entry.is_none() {
             continue;
         }
         hazards.extend(found);
-        let end = starts.get(block + 1).copied().unwrap_or(count as u32);
-        let next = next(program, end as usize - 1);
-        let lost = next.targets.iter().any(|&target| target as usize >= count);
-        if (next.falls && end as usize == count) || lost {
-            let (consumer, kind) = (end - 1, HazardKind::FallsOff);
+        if block.falls_off {
+            let (consumer, kind) = (block.insts.end - 1, HazardKind::FallsOff);
             hazards.push(Hazard { consumer, producer: consumer, kind, reg: None, lack: Lack::Rule });
         }
     }
@@ -139,9 +173,9 @@ pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard
 
 /// The blocks that the entries lead to, each before those it leads to but for back edges (Aho, Lam, Sethi
 /// and Ullman, "Compilers", 9.6).
-fn reverse_postorder(successors: &[SmallVec<[u32; 2]>], entries: &[u32]) -> Vec<u32> {
-    let mut order = Vec::with_capacity(successors.len());
-    let mut seen = vec![false; successors.len()];
+fn reverse_postorder(blocks: &[Block], entries: &[u32]) -> Vec<u32> {
+    let mut order = Vec::with_capacity(blocks.len());
+    let mut seen = vec![false; blocks.len()];
     // Blocks that are being visited, each with the number of its successors that have been.
     let mut stack: Vec<(u32, usize)> = Vec::new();
     for &entry in entries.iter().rev() {
@@ -149,7 +183,7 @@ fn reverse_postorder(successors: &[SmallVec<[u32; 2]>], entries: &[u32]) -> Vec<
             stack.push((entry, 0));
         }
         while let Some((block, visited)) = stack.last_mut() {
-            match successors[*block as usize].get(*visited) {
+            match blocks[*block as usize].successors.get(*visited) {
                 Some(&next) => {
                     *visited += 1;
                     if !std::mem::replace(&mut seen[next as usize], true) {

@@ -43,12 +43,18 @@
 //! A forward dataflow over basic blocks. The state is what is still under way: for each fixed-latency
 //! access its age in cycles, for each register the unreleased scoreboards that protect it. At joins the
 //! youngest age and the union of what is pending win, so that one state stands for all paths; ages fall
-//! and sets grow until nothing changes. Fixed-latency accesses are forgotten at the age of
-//! [`HORIZON`](state::HORIZON), which bounds the state, and the check is linear in the instructions for
+//! and sets grow until nothing changes. Fixed-latency accesses are forgotten at the age from which nobody can come too soon
+//! behind them, below [`HORIZON`](state::HORIZON), which bounds the state, and the check is linear in the instructions for
 //! bounded loop nesting.
+//!
+//! Inside a block nothing ages: accesses have the time of their issue, and those of a register are linked. Only between
+//! blocks are they a sorted list with ages, which can be joined and compared.
 
+mod fixed;
 mod flow;
+mod pending;
 mod state;
+mod walk;
 
 use std::fmt;
 

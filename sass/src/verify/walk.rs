@@ -1,0 +1,465 @@
+//! Walking a block: what each instruction comes too soon for, and what it starts.
+
+use super::fixed::{Fixed, FixedAccesses};
+use super::pending::{Pending, PendingAccesses};
+use super::state::{Groups, Others, ResultState, State, VISIBLE, View};
+use super::{Hazard, HazardKind, Lack, Order};
+use crate::inst::{AccessRole, Inst};
+use crate::issue::DRAIN;
+use crate::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled, until_overwritten};
+use crate::memory_order::{Space, space};
+use crate::operand::OperandKind;
+use crate::program::{Coded, Program};
+use crate::register::{PReg, RegFile, Register};
+use crate::return_order::{LEAST_BRANCH, reads_behind, returns_behind, tells_space_early};
+use crate::table::{BarrierResult, Completion, ModKind, Op, Pipe};
+
+/// A single register that an instruction accesses.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    /// [`PReg::dense`] of the register.
+    reg: u16,
+    writes: bool,
+    slot: u8,
+    component: u8,
+    /// Whether a scoreboard announces the end of it.
+    late: bool,
+}
+
+/// What is under way while instructions issue one after the other.
+pub(super) struct Walk<'a> {
+    program: &'a Program,
+    order: Order,
+    fixed: FixedAccesses,
+    pending: PendingAccesses,
+    others: Others,
+    /// Whether any of the others is as young as to matter.
+    is_any_other_young: bool,
+    /// The age from which any register may be overwritten that was read at issue.
+    until_overwritten: u8,
+    /// The accesses of the instruction that issues.
+    touches: Vec<Touch>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(program: &'a Program, order: Order) -> Walk<'a> {
+        Walk {
+            program,
+            order,
+            fixed: FixedAccesses::new(),
+            pending: PendingAccesses::default(),
+            others: Others::default(),
+            is_any_other_young: false,
+            until_overwritten: until_overwritten(program.arch),
+            touches: Vec::new(),
+        }
+    }
+
+    /// Begins a block, with what is under way at its entry.
+    pub(super) fn enter(&mut self, entry: &State) {
+        self.fixed.restart(entry.fixed());
+        self.pending.restart(entry.pending());
+        self.others.clone_from(entry.others());
+        self.is_any_other_young = true;
+    }
+
+    /// What is under way now.
+    pub(super) fn state(&self) -> State {
+        State::new(self.fixed.all().collect(), self.pending.all().to_vec(), self.others.clone())
+    }
+
+    /// Issues an instruction: reports what it comes too soon for, and adds what it starts.
+    pub(super) fn issue(&mut self, index: u32, report: &mut Vec<Hazard>) {
+        let coded = &self.program.insts[index as usize];
+        let control = &coded.control;
+        let effects = coded.inst.row().effects;
+        if control.wait_mask != 0 {
+            self.pending.release(control.wait_mask);
+            self.others.views.retain(|view| view.scoreboards & control.wait_mask == 0 || view.age < VISIBLE);
+        }
+        self.touch(&coded.inst);
+        for &touch in &self.touches {
+            self.check_access(&coded.inst, index, touch, report);
+        }
+        self.check_ahead(coded, index, report);
+        self.check_result(coded, index, report);
+        self.check_count(&coded.inst, index, report);
+        self.check_views(&coded.inst, index, report);
+        check_mode(self.program, index, report);
+        check_reuse(coded, index, report);
+        if control.check().is_err() {
+            let (kind, lack) = (HazardKind::Format, Lack::Rule);
+            report.push(Hazard { consumer: index, producer: index, kind, reg: None, lack });
+        }
+        self.start(coded, index);
+        // A stall of 0 drains the warp.
+        self.pass(match control.stall {
+            0 => DRAIN,
+            stall if self.order == Order::InOrder && effects.branch => stall.max(LEAST_BRANCH),
+            stall => stall,
+        });
+        if control.stall == 0 && self.order == Order::InOrder {
+            // Of what no scoreboard announces, too: unoptimised code of NVIDIA's assembler has none.
+            self.pending.retain(|pending| pending.scoreboards != 0);
+            self.others.views.retain(|view| view.scoreboards != 0);
+        }
+        if effects.boundary {
+            self.leave(index, report);
+        }
+    }
+
+    /// Fills in the accesses of an instruction.
+    fn touch(&mut self, inst: &Inst<PReg>) {
+        let arch = self.program.arch;
+        let completion = inst.completion(arch);
+        let touches = &mut self.touches;
+        touches.clear();
+        inst.for_each_access(|access| {
+            let role = access.role;
+            let late = match role {
+                AccessRole::Def => completion == Completion::Variable,
+                AccessRole::Use => {
+                    completion != Completion::Fixed && !reads_at_issue(arch, inst, access.reg.file())
+                }
+                AccessRole::Guard => false,
+            };
+            let (first, writes, slot) = (access.reg.dense() as u16, role == AccessRole::Def, access.slot);
+            // Neighbours have neighbouring numbers.
+            for component in 0..access.width.min(access.reg.file().count() - access.reg.index()) {
+                touches.push(Touch { reg: first + u16::from(component), writes, slot, component, late });
+            }
+        });
+    }
+
+    fn check_access(&self, inst: &Inst<PReg>, index: u32, touch: Touch, report: &mut Vec<Hazard>) {
+        let writes = touch.writes;
+        let reg = || PReg::from_dense(touch.reg.into());
+        for fixed in self.fixed.of(touch.reg) {
+            let (dependence, kind) = match (fixed.write, writes) {
+                (true, false) => (Dependence::Raw, HazardKind::Raw),
+                (true, true) => (Dependence::Waw, HazardKind::Waw),
+                (false, true) => (Dependence::War, HazardKind::War),
+                (false, false) => continue,
+            };
+            let producer = &self.program.insts[fixed.producer as usize].inst;
+            if fixed.is_guard_kept && are_complementary(producer, inst) {
+                continue;
+            }
+            let from = Side { inst: producer, slot: fixed.slot, component: fixed.component };
+            let to = Side { inst, slot: touch.slot, component: touch.component };
+            let need = latency(self.program.arch, dependence, from, to).legal;
+            if fixed.age < need {
+                let lack = Lack::Cycles { need, have: fixed.age };
+                report.push(Hazard { consumer: index, producer: fixed.producer, kind, reg: reg(), lack });
+            }
+        }
+        for pending in self.pending.before(touch.reg, writes) {
+            let kind = match (pending.write, writes) {
+                (true, false) => HazardKind::Raw,
+                (true, true) => HazardKind::Waw,
+                (false, _) => HazardKind::War,
+            };
+            let producer = &self.program.insts[pending.producer as usize].inst;
+            if pending.is_guard_kept && are_complementary(producer, inst) {
+                continue;
+            }
+            let is_behind = match kind {
+                HazardKind::War => reads_behind(producer.op, inst.op),
+                HazardKind::Waw => returns_behind(producer.op, inst.op),
+                _ => false,
+            };
+            if self.order == Order::InOrder && is_behind {
+                // The result comes later still than the reading of the instruction's own operands.
+                continue;
+            }
+            let (producer, lack) = (pending.producer, Lack::Wait(pending.scoreboards));
+            report.push(Hazard { consumer: index, producer, kind, reg: reg(), lack });
+        }
+    }
+
+    fn check_ahead(&self, coded: &Coded, index: u32, report: &mut Vec<Hazard>) {
+        for ahead in Ahead::ALL {
+            let Some((producer, have)) = self.others.ahead[ahead as usize] else { continue };
+            let need = ahead.least(self.program.arch, &coded.inst);
+            if have < need {
+                let (kind, lack) = (HazardKind::of_ahead(ahead), Lack::Cycles { need, have });
+                report.push(Hazard { consumer: index, producer, kind, reg: None, lack });
+            }
+        }
+    }
+
+    /// A wait until a scoreboard counts no more than so many: for groups of copies, whether the scoreboard counts all that
+    /// are under way; what it ends of other accesses, which come back in order.
+    fn check_count(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
+        if inst.op != Op::DEPBAR_LE {
+            return;
+        }
+        let imm = |name| match inst.get(name).map(|operand| operand.kind) {
+            Some(OperandKind::Imm(bits)) => bits,
+            _ => 0,
+        };
+        let (scoreboard, left) = (imm("scoreboard"), imm("n"));
+        let named = 1u8.checked_shl(scoreboard).unwrap_or(0);
+        // NVIDIA's assembler waits so for other accesses, too, while groups are under way.
+        let is_of_accesses = self.order == Order::InOrder
+            && self.others.groups.iter().all(|groups| groups.scoreboards & named == 0)
+            && self.pending.sets(named);
+        // A guard may keep it from waiting.
+        if inst.guard.is_none() {
+            let also = imm("scoreboards") as u8;
+            let order = self.order;
+            // That more than none may be left, and which, relies on their order.
+            let is_ended = |p: &Pending| match order {
+                Order::InOrder => p.is_ended_below(scoreboard, left),
+                Order::Own => left == 0 && p.is_ended_by(named),
+            };
+            self.pending.retain(|p| !is_ended(p) && !p.is_ended_by(also));
+        }
+        if is_of_accesses {
+            return;
+        }
+        for groups in self.others.groups.iter().filter(|groups| groups.scoreboards & named == 0) {
+            let (producer, kind, lack) = (groups.producer, HazardKind::LostGroup, Lack::Rule);
+            report.push(Hazard { consumer: index, producer, kind, reg: None, lack });
+        }
+        if left == 0 && inst.guard.is_none() {
+            self.others.groups.retain(|groups| groups.scoreboards & named == 0);
+        }
+    }
+
+    /// What relies on the asynchronous view of memory: whether fences of it are over, and stand where they must.
+    fn check_views(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
+        let effects = inst.row().effects;
+        if inst.op.awaits_view() || effects.boundary {
+            for view in &self.others.views {
+                let (kind, lack) = (HazardKind::UnawaitedFence, Lack::Wait(view.scoreboards));
+                report.push(Hazard { consumer: index, producer: view.producer, kind, reg: None, lack });
+            }
+        }
+        match inst.op {
+            Op::SYNCS_EXCH if self.order == Order::Own => {
+                if let Some(producer) = self.others.unfenced {
+                    let (kind, lack) = (HazardKind::UnfencedExchange, Lack::Rule);
+                    report.push(Hazard { consumer: index, producer, kind, reg: None, lack });
+                }
+            }
+            Op::FENCE_VIEW_ASYNC if inst.guard.is_none() && inst.modifier(ModKind::Mode) == ".S" => {
+                self.others.unfenced = None;
+            }
+            op if matches!(space(op), Some(Space::Shared | Space::Generic)) => {
+                self.others.unfenced = Some(index)
+            }
+            _ => {}
+        }
+    }
+
+    /// The warp's barrier result: whether what reads it finds it, and what becomes of it.
+    fn check_result(&mut self, coded: &Coded, index: u32, report: &mut Vec<Hazard>) {
+        let effects = coded.inst.row().effects;
+        match effects.barrier_result {
+            BarrierResult::Read => {
+                if let ResultState::Lost(producer) = self.others.result {
+                    let (kind, lack) = (HazardKind::LostResult, Lack::Rule);
+                    report.push(Hazard { consumer: index, producer, kind, reg: None, lack });
+                }
+            }
+            BarrierResult::Set => self.others.result = ResultState::There,
+            BarrierResult::Lost => self.others.result = ResultState::Lost(index),
+            // A function that is called may leave a result, too, for a caller that knows of it.
+            BarrierResult::Untouched if effects.boundary && self.others.result == ResultState::There => {
+                self.others.result = ResultState::Lost(index);
+            }
+            BarrierResult::Untouched => {}
+        }
+    }
+
+    /// Goes to another function, where nothing is known of what is under way, and in the case of a call comes back.
+    fn leave(&mut self, index: u32, report: &mut Vec<Hazard>) {
+        // Only our convention has functions settle; NVIDIA's assembler knows what its own leave under way.
+        if self.order == Order::Own {
+            self.check_settled(index, report);
+        }
+        // Where a guard keeps it here, all is as it was.
+        if self.program.insts[index as usize].inst.guard.is_none() {
+            self.fixed.restart(&[]);
+            self.pending.restart(&[]);
+            // What is called may access shared memory.
+            self.others = Others { result: self.others.result, unfenced: Some(index), ..Others::default() };
+        }
+    }
+
+    /// Whether nothing is under way any more.
+    fn check_settled(&self, index: u32, report: &mut Vec<Hazard>) {
+        let kind = HazardKind::Boundary;
+        for fixed in self.fixed.all() {
+            let need = self.settled(fixed.producer, fixed.slot, fixed.component, fixed.write);
+            if fixed.age < need {
+                let lack = Lack::Cycles { need, have: fixed.age };
+                let reg = PReg::from_dense(fixed.reg.into());
+                report.push(Hazard { consumer: index, producer: fixed.producer, kind, reg, lack });
+            }
+        }
+        for pending in self.pending.all() {
+            let lack = Lack::Wait(pending.scoreboards);
+            let reg = PReg::from_dense(pending.reg.into());
+            report.push(Hazard { consumer: index, producer: pending.producer, kind, reg, lack });
+        }
+    }
+
+    /// The age from which an access of fixed latency is old enough for any code.
+    fn settled(&self, producer: u32, slot: u8, component: u8, write: bool) -> u8 {
+        let inst = &self.program.insts[producer as usize].inst;
+        settled(self.program.arch, Side { inst, slot, component }, write).legal
+    }
+
+    /// Adds the accesses of an instruction at age 0. A write ends what was known of the register: whoever comes later
+    /// depends on the overwriting instruction, which has itself been checked against what was under way.
+    fn start(&mut self, coded: &Coded, index: u32) {
+        let (inst, control) = (&coded.inst, &coded.control);
+        let write = control.write_barrier.map_or(0, |sb| 1 << sb);
+        let read = control.read_barrier.map_or(0, |sb| 1 << sb);
+        if self.order == Order::InOrder {
+            if write | read != 0 {
+                self.follow(inst, write, read);
+            }
+            self.change_guards(inst);
+        }
+        if inst.guard.is_none() {
+            for written in self.touches.iter().filter(|touch| touch.writes) {
+                self.fixed.forget(written.reg);
+                self.pending.forget(written.reg);
+            }
+        }
+        let is_guard_kept = self.order == Order::InOrder && inst.guard.is_some();
+        for touch in &self.touches {
+            let &Touch { reg, writes, slot, component, late } = touch;
+            if late {
+                let by_read = self.order == Order::InOrder && is_told_by_reads(inst.op, reg);
+                let scoreboards = if writes && !by_read { write } else { write | read };
+                self.pending.add(Pending::new(reg, writes, scoreboards, index, is_guard_kept));
+            } else {
+                let settled = match writes {
+                    true => self.settled(index, slot, component, true),
+                    false => self.until_overwritten,
+                };
+                let (write, producer) = (writes, index);
+                let fixed = Fixed { reg, write, producer, slot, component, age: 0, settled, is_guard_kept };
+                self.fixed.add(fixed);
+            }
+        }
+        self.start_others(coded, index, write, read);
+    }
+
+    /// Adds what an instruction starts beside accesses of registers, and what it ends.
+    fn start_others(&mut self, coded: &Coded, index: u32, write: u8, read: u8) {
+        let inst = &coded.inst;
+        let waits = matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED);
+        if self.order == Order::InOrder && waits && inst.guard.is_none() {
+            // All before it has been done in shared memory, so that it has read its operands; so have earlier barriers.
+            let program = self.program;
+            self.pending.retain(|p| {
+                let op = program.insts[p.producer as usize].inst.op;
+                let is_earlier = op.row().pipe == Pipe::Lsu || (op.is_cta_barrier() && p.producer != index);
+                p.write || !is_earlier
+            });
+        }
+        let others = &mut self.others;
+        // `UTMACMDFLUSH` makes no group behind `UTMACCTL`, where ptxas gives it any scoreboard.
+        let is_counted = inst.op == Op::UTMACMDFLUSH && write | read != 0;
+        if inst.op.commits_copies() && !is_counted {
+            let new = Groups { scoreboards: write | read, producer: index };
+            others.groups.retain(|groups| groups.scoreboards != new.scoreboards);
+            others.groups.push(new);
+            others.groups.sort_unstable();
+        }
+        if inst.op == Op::FENCE_VIEW_ASYNC {
+            let new = View { scoreboards: write, age: 0, producer: index };
+            others.views.retain(|view| view.scoreboards != new.scoreboards);
+            others.views.push(new);
+            others.views.sort_unstable();
+            self.is_any_other_young = true;
+        }
+        if let Some(ahead) = Ahead::of(inst) {
+            others.ahead[ahead as usize] = Some((index, 0));
+            self.is_any_other_young = true;
+        }
+    }
+
+    /// An instruction sets scoreboards that announce, too, the end of what it can't overtake.
+    fn follow(&mut self, inst: &Inst<PReg>, write: u8, read: u8) {
+        let program = self.program;
+        self.pending.follow(|pending| {
+            let earlier = program.insts[pending.producer as usize].inst.op;
+            match pending.write {
+                true if returns_behind(earlier, inst.op) => write,
+                false if reads_behind(earlier, inst.op) => write | read,
+                _ => 0,
+            }
+        });
+    }
+
+    /// The predicates that an instruction writes are no longer those that guarded what is under way.
+    fn change_guards(&mut self, inst: &Inst<PReg>) {
+        let program = self.program;
+        inst.for_each_def(|written| {
+            if written.reg.file().is_predicate() {
+                let is_guarded = |producer: u32| {
+                    program.insts[producer as usize].inst.guard.is_some_and(|guard| guard.reg == written.reg)
+                };
+                self.fixed.change_guards(is_guarded);
+                self.pending.change_guards(is_guarded);
+            }
+        });
+    }
+
+    /// Lets cycles pass.
+    fn pass(&mut self, cycles: u8) {
+        self.fixed.pass(cycles);
+        self.pending.pass(cycles);
+        if self.is_any_other_young {
+            self.is_any_other_young = self.others.pass(cycles);
+        }
+    }
+}
+
+/// Whether the result in a register is there when operands have been read.
+fn is_told_by_reads(op: Op, reg: u16) -> bool {
+    let is_predicate = || PReg::from_dense(reg.into()).is_some_and(|reg| reg.file() == RegFile::Pred);
+    tells_space_early(op) && is_predicate()
+}
+
+/// Whether the guards of two instructions exclude each other, in each lane, as long as the predicate is not written
+/// between them. NVIDIA's assembler relies on it.
+fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
+    matches!((a.guard, b.guard), (Some(a), Some(b)) if a.reg == b.reg && a.negated != b.negated)
+}
+
+/// Trap handlers have a barrier of their own and no other.
+fn check_mode(program: &Program, index: u32, report: &mut Vec<Hazard>) {
+    let op = program.insts[index as usize].inst.op;
+    if op.is_cta_barrier() && (op == Op::BAR_SYNCALL) != program.trap_handler {
+        let (kind, lack) = (HazardKind::TrapMode, Lack::Rule);
+        report.push(Hazard { consumer: index, producer: index, kind, reg: None, lack });
+    }
+}
+
+fn check_reuse(coded: &Coded, index: u32, report: &mut Vec<Hazard>) {
+    if coded.control.reuse == 0 {
+        return;
+    }
+    for (position, slot) in coded.inst.row().slots.iter().enumerate() {
+        let kept = slot.reuse.is_some_and(|bit| coded.control.reuse & (1 << bit) != 0);
+        let Some(reg) = coded.inst.operands[position].as_reg().filter(|_| kept) else { continue };
+        let kept_width = coded.inst.slot_width(position);
+        let mut stale = false;
+        coded.inst.for_each_def(|def| {
+            stale |= def.reg.file() == reg.file()
+                && def.reg.index() < reg.index() + kept_width
+                && reg.index() < def.reg.index() + def.width;
+        });
+        if stale {
+            let (kind, lack) = (HazardKind::StaleReuse, Lack::Rule);
+            report.push(Hazard { consumer: index, producer: index, kind, reg: Some(reg), lack });
+        }
+    }
+}
