@@ -72,36 +72,79 @@ pub fn space(op: Op) -> Option<Space> {
     })
 }
 
+/// What the order of an instruction among others depends on: found once where it is compared with many.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryUse {
+    /// The spaces that it reads and that it writes, see [`spaces`].
+    read: u8,
+    written: u8,
+    /// Whether nobody writes what it reads.
+    invariant: bool,
+    strong: bool,
+    /// Whether fences and barriers order it: what other threads may see of it, or do to it. Local memory is the thread's own,
+    /// and nobody writes constant memory.
+    fenced: bool,
+    fence: bool,
+    release: bool,
+    convergent: bool,
+    /// Whether the thread may go elsewhere.
+    leaves: bool,
+    barrier_result: BarrierResult,
+}
+
+impl MemoryUse {
+    /// That of an instruction.
+    pub fn of<R: Register>(inst: &Inst<R>) -> MemoryUse {
+        let effects = &inst.row().effects;
+        let (read, written) = spaces(inst.op);
+        let touches_memory = effects.reads_memory || effects.writes_memory;
+        let invariant = touches_memory && is_invariant(inst);
+        let is_own = || matches!(space(inst.op), Some(Space::Local | Space::Constant)) || invariant;
+        MemoryUse {
+            read,
+            written,
+            invariant,
+            strong: is_strong(inst),
+            fenced: effects.fence || (touches_memory && !is_own()),
+            fence: effects.fence,
+            release: effects.release,
+            convergent: effects.convergent,
+            leaves: effects.branch || effects.exit,
+            barrier_result: effects.barrier_result,
+        }
+    }
+
+    /// Whether an instruction may change places with one that comes later in the program.
+    #[inline]
+    pub fn may_swap(self, later: MemoryUse) -> bool {
+        let conflict = self.written & (later.read | later.written) != 0 || self.read & later.written != 0;
+        // What a fence holds back is decided without: it has no address.
+        let is_free = !conflict || self.fence || later.fence || self.invariant || later.invariant;
+        is_free && self.may_swap_if_disjoint(later)
+    }
+
+    /// The same where the two are known to touch no byte in common: order that does not come from addresses.
+    #[inline]
+    pub fn may_swap_if_disjoint(self, later: MemoryUse) -> bool {
+        let is_released = self.release && !later.fence && !later.strong;
+        !((self.convergent && later.convergent)
+            || self.leaves
+            || later.leaves
+            || (self.strong && later.strong)
+            || (self.fence && later.fenced && !is_released)
+            || (later.fence && self.fenced)
+            || !may_leave_result(self.barrier_result, later.barrier_result))
+    }
+}
+
 /// Whether two instructions, `first` before `second` in the program, may be issued in the other order.
 pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
-    if !may_swap_if_disjoint(first, second) {
-        return false;
-    }
-    // What a fence holds back has been decided: it has no address.
-    if first.row().effects.fence || second.row().effects.fence {
-        return true;
-    }
-    let [(read, written), (later_read, later_written)] = [spaces(first.op), spaces(second.op)];
-    let conflict = written & (later_read | later_written) != 0 || read & later_written != 0;
-    !conflict || is_invariant(first) || is_invariant(second)
+    MemoryUse::of(first).may_swap(MemoryUse::of(second))
 }
 
 /// The same where the two are known to touch no byte in common: order that does not come from addresses.
 pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
-    let (a, b) = (&first.row().effects, &second.row().effects);
-    if (a.convergent && b.convergent) || a.branch || b.branch || a.exit || b.exit {
-        return false;
-    }
-    if !may_leave_result(a.barrier_result, b.barrier_result) {
-        return false;
-    }
-    if a.fence && is_fenced(second) && !(a.release && !b.fence && !is_strong(second)) {
-        return false;
-    }
-    if b.fence && is_fenced(first) {
-        return false;
-    }
-    !(is_strong(first) && is_strong(second))
+    MemoryUse::of(first).may_swap_if_disjoint(MemoryUse::of(second))
 }
 
 /// Whether two instructions may change places as far as the warp's barrier result is concerned: it is read before the
@@ -109,14 +152,6 @@ pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> b
 const fn may_leave_result(first: BarrierResult, second: BarrierResult) -> bool {
     use BarrierResult::{Lost, Read, Set};
     !matches!((first, second), (Read | Set | Lost, Set | Lost) | (Set | Lost, Read))
-}
-
-/// Whether fences and barriers order an instruction: what other threads may see of it, or do to it. Local memory is
-/// the thread's own, and nobody writes constant memory.
-fn is_fenced<R: Register>(inst: &Inst<R>) -> bool {
-    let effects = &inst.row().effects;
-    let is_own = matches!(space(inst.op), Some(Space::Local | Space::Constant)) || is_invariant(inst);
-    effects.fence || ((effects.reads_memory || effects.writes_memory) && !is_own)
 }
 
 /// Whether other threads may tell its place among the strong accesses of its thread.

@@ -16,7 +16,7 @@
 use std::fmt;
 
 use ptxc_sass::AccessRole;
-use ptxc_sass::memory_order::{may_swap, may_swap_if_disjoint};
+use ptxc_sass::memory_order::MemoryUse;
 
 use super::address::{Place, place};
 use super::region::DepKind;
@@ -267,7 +267,7 @@ impl<R: Unit> Checker<R> {
     /// Looks at every pair that touches memory, or depends on the lanes, and has changed places.
     fn check_memory(&self, insts: &[MInst<R>], place_of: &[usize]) -> Result<(), Broken> {
         // In the new order; the source order is that in which they are inserted.
-        let mut done: Vec<(usize, usize, Option<Place<R>>)> = Vec::new();
+        let mut done: Vec<(usize, usize, MemoryUse, Option<Place<R>>)> = Vec::new();
         for (index, minst) in insts.iter().enumerate() {
             interrupt::poll();
             if minst.inst.row().effects.is_none() {
@@ -278,19 +278,19 @@ impl<R: Unit> Checker<R> {
                 let &(_, found) = looks.find(|&&(look, _)| self.regs[look as usize] == reg)?;
                 Some(found).filter(|&content| content != BEFORE)
             };
-            let here = place(&minst.inst, content);
+            let (does, here) = (MemoryUse::of(&minst.inst), place(&minst.inst, content));
             let at = place_of[index];
             let after = done.partition_point(|&(other, ..)| other < at);
-            for (_, first, there) in &done[after..] {
-                let (a, b) = (&insts[*first].inst, &minst.inst);
-                let disjoint = matches!((there, &here), (Some(p), Some(q)) if p.is_disjoint(q));
-                if !(may_swap(a, b) || (disjoint && may_swap_if_disjoint(a, b))) {
+            for (_, first, did, there) in &done[after..] {
+                let is_disjoint = || matches!((there, &here), (Some(p), Some(q)) if p.is_disjoint(q));
+                if !(did.may_swap(does) || (did.may_swap_if_disjoint(does) && is_disjoint())) {
+                    let (a, b) = (&insts[*first].inst, &minst.inst);
                     let both = a.row().effects.convergent && b.row().effects.convergent;
                     let kind = if both { DepKind::Order } else { DepKind::Memory };
                     return Err(dependence(insts, *first, index, kind, None));
                 }
             }
-            done.insert(after, (at, index, here));
+            done.insert(after, (at, index, does, here));
         }
         Ok(())
     }
