@@ -72,68 +72,95 @@ pub fn space(op: Op) -> Option<Space> {
     })
 }
 
-/// What the order of an instruction among others depends on: found once where it is compared with many.
+/// What the order of an instruction among others depends on: found once where it is compared with many. Each bit is
+/// something that an instruction does, see [`does`].
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUse {
-    /// The spaces that it reads and that it writes, see [`spaces`].
-    read: u8,
-    written: u8,
-    /// Whether nobody writes what it reads.
-    invariant: bool,
-    strong: bool,
-    /// Whether fences and barriers order it: what other threads may see of it, or do to it. Local memory is the thread's own,
-    /// and nobody writes constant memory.
-    fenced: bool,
-    fence: bool,
-    release: bool,
-    convergent: bool,
-    /// Whether the thread may go elsewhere.
-    leaves: bool,
-    barrier_result: BarrierResult,
+    does: u16,
+    /// What a later instruction that comes before it must not do.
+    holds: u16,
+    /// The same where both may touch the same bytes.
+    holds_at_address: u16,
+}
+
+/// What instructions do.
+mod does {
+    /// All do.
+    pub(super) const ANYTHING: u16 = 1;
+    /// It depends on which lanes run together.
+    pub(super) const CONVERGE: u16 = 1 << 1;
+    /// The thread may go elsewhere.
+    pub(super) const LEAVE: u16 = 1 << 2;
+    /// Other threads may tell its place among the strong accesses of its thread.
+    pub(super) const STRONG: u16 = 1 << 3;
+    /// It orders others.
+    pub(super) const FENCE: u16 = 1 << 4;
+    /// Fences and barriers order it: other threads may see something of it, or do to it. Local memory is the thread's
+    /// own, and nobody writes constant memory.
+    pub(super) const FENCED: u16 = 1 << 5;
+    /// So does a fence that holds back what comes before it alone.
+    pub(super) const RELEASED: u16 = 1 << 6;
+    /// It reads the barrier result of the warp.
+    pub(super) const READ_RESULT: u16 = 1 << 7;
+    /// It leaves one, or one may be lost. A result is read before the next barrier, and behind the one that left it.
+    pub(super) const SET_RESULT: u16 = 1 << 8;
+    /// The places of the bits of the [spaces](super::spaces) that it reads, and of those that it writes.
+    pub(super) const READ: u32 = 9;
+    pub(super) const WRITE: u32 = 12;
 }
 
 impl MemoryUse {
     /// That of an instruction.
     pub fn of<R: Register>(inst: &Inst<R>) -> MemoryUse {
         let effects = &inst.row().effects;
-        let (read, written) = spaces(inst.op);
+        let (is_strong, leaves) = (is_strong(inst), effects.branch || effects.exit);
         let touches_memory = effects.reads_memory || effects.writes_memory;
-        let invariant = touches_memory && is_invariant(inst);
-        let is_own = || matches!(space(inst.op), Some(Space::Local | Space::Constant)) || invariant;
+        let is_invariant = touches_memory && is_invariant(inst);
+        let is_own = is_invariant || matches!(space(inst.op), Some(Space::Local | Space::Constant));
+        let is_fenced = effects.fence || (touches_memory && !is_own);
+        let by_fence = if effects.release { does::RELEASED } else { does::FENCED };
+        let (reads_result, sets_result) = match effects.barrier_result {
+            BarrierResult::Untouched => (false, false),
+            BarrierResult::Read => (true, false),
+            BarrierResult::Set | BarrierResult::Lost => (false, true),
+        };
+        let (mut does, mut holds) = (does::ANYTHING, does::LEAVE);
+        for (is_so, doing, held) in [
+            (effects.convergent, does::CONVERGE, does::CONVERGE),
+            (leaves, does::LEAVE, does::ANYTHING),
+            (is_strong, does::STRONG, does::STRONG),
+            (effects.fence, does::FENCE, by_fence),
+            (is_fenced, does::FENCED, does::FENCE),
+            (is_fenced && (effects.fence || is_strong), does::RELEASED, 0),
+            (reads_result, does::READ_RESULT, does::SET_RESULT),
+            (sets_result, does::SET_RESULT, does::SET_RESULT | does::READ_RESULT),
+        ] {
+            if is_so {
+                does |= doing;
+                holds |= held;
+            }
+        }
+        // What a fence holds back has no address.
+        let has_address = touches_memory && !effects.fence && !is_invariant;
+        let (read, written) = if has_address { spaces(inst.op) } else { (0, 0) };
+        let (read, written) = (u16::from(read), u16::from(written));
         MemoryUse {
-            read,
-            written,
-            invariant,
-            strong: is_strong(inst),
-            fenced: effects.fence || (touches_memory && !is_own()),
-            fence: effects.fence,
-            release: effects.release,
-            convergent: effects.convergent,
-            leaves: effects.branch || effects.exit,
-            barrier_result: effects.barrier_result,
+            does: does | read << does::READ | written << does::WRITE,
+            holds,
+            holds_at_address: written << does::READ | (read | written) << does::WRITE,
         }
     }
 
     /// Whether an instruction may change places with one that comes later in the program.
     #[inline]
     pub fn may_swap(self, later: MemoryUse) -> bool {
-        let conflict = self.written & (later.read | later.written) != 0 || self.read & later.written != 0;
-        // What a fence holds back is decided without: it has no address.
-        let is_free = !conflict || self.fence || later.fence || self.invariant || later.invariant;
-        is_free && self.may_swap_if_disjoint(later)
+        (self.holds | self.holds_at_address) & later.does == 0
     }
 
     /// The same where the two are known to touch no byte in common: order that does not come from addresses.
     #[inline]
     pub fn may_swap_if_disjoint(self, later: MemoryUse) -> bool {
-        let is_released = self.release && !later.fence && !later.strong;
-        !((self.convergent && later.convergent)
-            || self.leaves
-            || later.leaves
-            || (self.strong && later.strong)
-            || (self.fence && later.fenced && !is_released)
-            || (later.fence && self.fenced)
-            || !may_leave_result(self.barrier_result, later.barrier_result))
+        self.holds & later.does == 0
     }
 }
 
@@ -145,13 +172,6 @@ pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
 /// The same where the two are known to touch no byte in common: order that does not come from addresses.
 pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
     MemoryUse::of(first).may_swap_if_disjoint(MemoryUse::of(second))
-}
-
-/// Whether two instructions may change places as far as the warp's barrier result is concerned: it is read before the
-/// next barrier, and behind the one that left it.
-const fn may_leave_result(first: BarrierResult, second: BarrierResult) -> bool {
-    use BarrierResult::{Lost, Read, Set};
-    !matches!((first, second), (Read | Set | Lost, Set | Lost) | (Set | Lost, Read))
 }
 
 /// Whether other threads may tell its place among the strong accesses of its thread.

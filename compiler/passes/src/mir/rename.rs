@@ -50,7 +50,12 @@ impl Renames {
             }
             for inst in &mut data.insts {
                 interrupt::poll();
-                *inst = inst.map(|reg| self.get(reg));
+                // Few have another name, and it takes longer to make an instruction than to look.
+                let mut any = false;
+                inst.for_each_access(|reg, _, _| any |= self.0.contains_key(&reg));
+                if any {
+                    *inst = inst.map(|reg| self.get(reg));
+                }
             }
             if let Some(selector) = data.term.selector_mut() {
                 *selector = self.get(*selector);
