@@ -126,19 +126,37 @@ impl<R: Unit> Checker<R> {
         if let Some(missing) = place_of.iter().position(|&at| at == usize::MAX) {
             return Err(Broken::NotAnInstruction(missing));
         }
-        if order.is_sorted() {
-            return Ok(());
+        // What has moved, from the first instruction to the last; those before it and behind it run as in the source order.
+        let moved = |(at, &index): (usize, &usize)| at != index;
+        let Some(first) = order.iter().enumerate().position(moved) else { return Ok(()) };
+        let end = order.iter().enumerate().rposition(moved).map_or(first, |last| last + 1);
+        let within = |places: &[usize]| places[first..end].iter().map(|&at| at - first).collect::<Vec<_>>();
+        let found = self.compare(&insts[first..end], numbers, &within(order), &within(&place_of));
+        if found.is_err() && end - first < insts.len() {
+            // What stands behind may overwrite what differs.
+            return self.compare(insts, numbers, order, &place_of);
         }
+        found
+    }
+
+    /// Compares what instructions find in an order, in which each has its place, with what they find in the source order.
+    fn compare<N: Numbers<R>>(
+        &mut self,
+        insts: &[MInst<R>],
+        numbers: &N,
+        order: &[usize],
+        place_of: &[usize],
+    ) -> Result<(), Broken> {
         self.run_source(insts, numbers);
         let last = std::mem::take(&mut self.content);
         self.content.resize(last.len(), BEFORE);
         if !self.finds_the_same(order) {
-            self.find_wrong_content(insts, order, &place_of)?;
+            self.find_wrong_content(insts, order, place_of)?;
         }
         if self.content != last {
             self.compare_ends(insts, &last)?;
         }
-        self.check_memory(insts, &place_of)
+        self.check_memory(insts, place_of)
     }
 
     /// Notes what instructions look at and define, and what they find in the source order.
@@ -153,22 +171,25 @@ impl<R: Unit> Checker<R> {
         content.clear();
         for (index, minst) in insts.iter().enumerate() {
             interrupt::poll();
-            let mut place = |reg: R, content: &mut Vec<u32>| {
-                let place = &mut places[numbers.number(reg) as usize];
+            // The place of the neighbour of a register that has that number.
+            let mut place = |reg: R, n: u8, number: u32, content: &mut Vec<u32>| {
+                let place = &mut places[number as usize];
                 if *place == BEFORE {
-                    *place = regs.len() as u32;
-                    regs.push(reg);
+                    *place = content.len() as u32;
+                    regs.extend(reg.nth(n));
                     content.push(BEFORE);
                 }
                 *place
             };
+            let numbered = |reg: R, width: u8| (0..numbers.neighbours(reg, width)).zip(numbers.number(reg)..);
             let first = defs.len();
+            let guarded = minst.inst.guard.is_some();
             minst.inst.for_each_access(|access| {
                 let is_def = access.role == AccessRole::Def;
-                for reg in (0..access.width).filter_map(|n| access.reg.nth(n)) {
-                    let place = place(reg, content);
+                for (n, number) in numbered(access.reg, access.width) {
+                    let place = place(access.reg, n, number, content);
                     // Where its guard fails, it leaves what was there.
-                    if !is_def || minst.inst.guard.is_some() {
+                    if !is_def || guarded {
                         looks.push((place, content[place as usize]));
                     }
                     if is_def {
@@ -177,9 +198,8 @@ impl<R: Unit> Checker<R> {
                 }
             });
             for &(slot, old) in &minst.tied {
-                let width = minst.inst.slot_width(usize::from(slot));
-                for reg in (0..width).filter_map(|n| old.nth(n)) {
-                    let place = place(reg, content);
+                for (n, number) in numbered(old, minst.inst.slot_width(usize::from(slot))) {
+                    let place = place(old, n, number, content);
                     looks.push((place, content[place as usize]));
                 }
             }
