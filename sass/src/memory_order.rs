@@ -72,51 +72,106 @@ pub fn space(op: Op) -> Option<Space> {
     })
 }
 
+/// What the order of an instruction among others depends on: found once where it is compared with many. Each bit is
+/// something that an instruction does, see [`does`].
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryUse {
+    does: u16,
+    /// What a later instruction that comes before it must not do.
+    holds: u16,
+    /// The same where both may touch the same bytes.
+    holds_at_address: u16,
+}
+
+/// What instructions do.
+mod does {
+    /// All do.
+    pub(super) const ANYTHING: u16 = 1;
+    /// It depends on which lanes run together.
+    pub(super) const CONVERGE: u16 = 1 << 1;
+    /// The thread may go elsewhere.
+    pub(super) const LEAVE: u16 = 1 << 2;
+    /// Other threads may tell its place among the strong accesses of its thread.
+    pub(super) const STRONG: u16 = 1 << 3;
+    /// It orders others.
+    pub(super) const FENCE: u16 = 1 << 4;
+    /// Fences and barriers order it: other threads may see something of it, or do to it. Local memory is the thread's
+    /// own, and nobody writes constant memory.
+    pub(super) const FENCED: u16 = 1 << 5;
+    /// So does a fence that holds back what comes before it alone.
+    pub(super) const RELEASED: u16 = 1 << 6;
+    /// It reads the barrier result of the warp.
+    pub(super) const READ_RESULT: u16 = 1 << 7;
+    /// It leaves one, or one may be lost. A result is read before the next barrier, and behind the one that left it.
+    pub(super) const SET_RESULT: u16 = 1 << 8;
+    /// The places of the bits of the [spaces](super::spaces) that it reads, and of those that it writes.
+    pub(super) const READ: u32 = 9;
+    pub(super) const WRITE: u32 = 12;
+}
+
+impl MemoryUse {
+    /// That of an instruction.
+    pub fn of<R: Register>(inst: &Inst<R>) -> MemoryUse {
+        let effects = &inst.row().effects;
+        let (is_strong, leaves) = (is_strong(inst), effects.branch || effects.exit);
+        let touches_memory = effects.reads_memory || effects.writes_memory;
+        let is_invariant = touches_memory && is_invariant(inst);
+        let is_own = is_invariant || matches!(space(inst.op), Some(Space::Local | Space::Constant));
+        let is_fenced = effects.fence || (touches_memory && !is_own);
+        let by_fence = if effects.release { does::RELEASED } else { does::FENCED };
+        let (reads_result, sets_result) = match effects.barrier_result {
+            BarrierResult::Untouched => (false, false),
+            BarrierResult::Read => (true, false),
+            BarrierResult::Set | BarrierResult::Lost => (false, true),
+        };
+        let (mut does, mut holds) = (does::ANYTHING, does::LEAVE);
+        for (is_so, doing, held) in [
+            (effects.convergent, does::CONVERGE, does::CONVERGE),
+            (leaves, does::LEAVE, does::ANYTHING),
+            (is_strong, does::STRONG, does::STRONG),
+            (effects.fence, does::FENCE, by_fence),
+            (is_fenced, does::FENCED, does::FENCE),
+            (is_fenced && (effects.fence || is_strong), does::RELEASED, 0),
+            (reads_result, does::READ_RESULT, does::SET_RESULT),
+            (sets_result, does::SET_RESULT, does::SET_RESULT | does::READ_RESULT),
+        ] {
+            if is_so {
+                does |= doing;
+                holds |= held;
+            }
+        }
+        // What a fence holds back has no address.
+        let has_address = touches_memory && !effects.fence && !is_invariant;
+        let (read, written) = if has_address { spaces(inst.op) } else { (0, 0) };
+        let (read, written) = (u16::from(read), u16::from(written));
+        MemoryUse {
+            does: does | read << does::READ | written << does::WRITE,
+            holds,
+            holds_at_address: written << does::READ | (read | written) << does::WRITE,
+        }
+    }
+
+    /// Whether an instruction may change places with one that comes later in the program.
+    #[inline]
+    pub fn may_swap(self, later: MemoryUse) -> bool {
+        (self.holds | self.holds_at_address) & later.does == 0
+    }
+
+    /// The same where the two are known to touch no byte in common: order that does not come from addresses.
+    #[inline]
+    pub fn may_swap_if_disjoint(self, later: MemoryUse) -> bool {
+        self.holds & later.does == 0
+    }
+}
+
 /// Whether two instructions, `first` before `second` in the program, may be issued in the other order.
 pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
-    if !may_swap_if_disjoint(first, second) {
-        return false;
-    }
-    // What a fence holds back has been decided: it has no address.
-    if first.row().effects.fence || second.row().effects.fence {
-        return true;
-    }
-    let [(read, written), (later_read, later_written)] = [spaces(first.op), spaces(second.op)];
-    let conflict = written & (later_read | later_written) != 0 || read & later_written != 0;
-    !conflict || is_invariant(first) || is_invariant(second)
+    MemoryUse::of(first).may_swap(MemoryUse::of(second))
 }
 
 /// The same where the two are known to touch no byte in common: order that does not come from addresses.
 pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
-    let (a, b) = (&first.row().effects, &second.row().effects);
-    if (a.convergent && b.convergent) || a.branch || b.branch || a.exit || b.exit {
-        return false;
-    }
-    if !may_leave_result(a.barrier_result, b.barrier_result) {
-        return false;
-    }
-    if a.fence && is_fenced(second) && !(a.release && !b.fence && !is_strong(second)) {
-        return false;
-    }
-    if b.fence && is_fenced(first) {
-        return false;
-    }
-    !(is_strong(first) && is_strong(second))
-}
-
-/// Whether two instructions may change places as far as the warp's barrier result is concerned: it is read before the
-/// next barrier, and behind the one that left it.
-const fn may_leave_result(first: BarrierResult, second: BarrierResult) -> bool {
-    use BarrierResult::{Lost, Read, Set};
-    !matches!((first, second), (Read | Set | Lost, Set | Lost) | (Set | Lost, Read))
-}
-
-/// Whether fences and barriers order an instruction: what other threads may see of it, or do to it. Local memory is
-/// the thread's own, and nobody writes constant memory.
-fn is_fenced<R: Register>(inst: &Inst<R>) -> bool {
-    let effects = &inst.row().effects;
-    let is_own = matches!(space(inst.op), Some(Space::Local | Space::Constant)) || is_invariant(inst);
-    effects.fence || ((effects.reads_memory || effects.writes_memory) && !is_own)
+    MemoryUse::of(first).may_swap_if_disjoint(MemoryUse::of(second))
 }
 
 /// Whether other threads may tell its place among the strong accesses of its thread.

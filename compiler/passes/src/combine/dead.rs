@@ -11,7 +11,7 @@
 //! later iteration of a loop reads is put on a list and looked at when the walk is done. Cost: linear in the operands.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_sass::{AccessRole, Arch};
+use ptxc_sass::Arch;
 
 use crate::interrupt;
 use crate::mir::liveness::Components;
@@ -71,8 +71,6 @@ struct Needed<'a> {
     firsts: Vec<u32>,
     /// For each instruction whether it stays.
     kept: Vec<bool>,
-    /// What the instruction at which the walk is reads.
-    uses: Vec<(VReg, u8)>,
 }
 
 impl<'a> Needed<'a> {
@@ -94,7 +92,6 @@ impl<'a> Needed<'a> {
             newest: vec![NONE; mir.blocks.len()],
             firsts,
             kept: vec![false; count],
-            uses: Vec::new(),
         };
         needed.find_ways();
         for &block in mir.layout.iter().rev() {
@@ -145,27 +142,19 @@ impl<'a> Needed<'a> {
             inst.for_each_use(|reg, width| self.mark(reg, width));
             return true;
         }
-        let Needed { components, live, origins, uses, .. } = self;
-        uses.clear();
+        let Needed { components, live, origins, .. } = self;
         // What writes nothing has another purpose.
         let (mut writes, mut is_live) = (false, false);
-        inst.inst.for_each_access(|access| {
-            if access.role != AccessRole::Def {
-                return uses.push((access.reg, access.width));
-            }
+        inst.inst.for_each_def(|access| {
             writes = true;
             for index in components.range(access.reg, access.width) {
                 is_live |= live[index];
                 origins[index] = here;
             }
         });
-        uses.extend(inst.tied.iter().map(|&(slot, old)| (old, inst.inst.slot_width(slot.into()))));
         let is_needed = is_live || !writes;
         if is_needed {
-            for at in 0..self.uses.len() {
-                let (reg, width) = self.uses[at];
-                self.mark(reg, width);
-            }
+            inst.for_each_use(|reg, width| self.mark(reg, width));
         }
         is_needed
     }

@@ -7,7 +7,7 @@
 //! @P0 LDG.64 R4, [R2.64] tied(R6)      use R2:2, use P0, tied R6:2, definition R4:2
 //! ```
 
-use ptxc_sass::{AccessRole, RegFile};
+use ptxc_sass::RegFile;
 
 use super::unit::{Numbers, Unit};
 use crate::interrupt;
@@ -62,36 +62,34 @@ impl Accesses {
         numbers: &N,
     ) -> Accesses {
         let mut accesses = Accesses { list: Vec::with_capacity(4 * count), ends: Vec::with_capacity(count) };
-        let mut written = Vec::new();
         for minst in insts {
             interrupt::poll();
-            accesses.add(minst, numbers, &mut written);
+            accesses.add(minst, numbers);
         }
         accesses
     }
 
-    fn add<R: Unit, N: Numbers<R>>(&mut self, minst: &MInst<R>, numbers: &N, written: &mut Vec<Access>) {
+    fn add<R: Unit, N: Numbers<R>>(&mut self, minst: &MInst<R>, numbers: &N) {
         let list = &mut self.list;
         let access = |reg: R, width: u8, slot: u8, role: Role| {
             let (first, width) = (numbers.number(reg), numbers.neighbours(reg, width));
             Access { first, width, slot, file: reg.file(), role }
         };
-        let partly = minst.inst.guard.is_some() && !N::DEFINED_ONCE;
-        let definition = if partly { Role::GuardedDef } else { Role::Def };
-        minst.inst.for_each_access(|found| match found.role {
-            AccessRole::Def => written.push(access(found.reg, found.width, found.slot, definition)),
-            _ => list.push(access(found.reg, found.width, found.slot, Role::Use)),
-        });
+        minst.inst.for_each_use(|found| list.push(access(found.reg, found.width, found.slot, Role::Use)));
         for &(slot, old) in &minst.tied {
             list.push(access(old, minst.inst.slot_width(usize::from(slot)), slot, Role::Tied));
         }
         if let Some(call) = &minst.call {
             let args = call.args.iter().map(|arg| access(arg.value.reg, arg.value.width, 0, Role::Use));
             list.extend(args);
-            let results = call.results.iter();
-            written.extend(results.map(|to| access(to.value.reg, to.value.width, 0, Role::Def)));
         }
-        list.append(written);
+        let partly = minst.inst.guard.is_some() && !N::DEFINED_ONCE;
+        let definition = if partly { Role::GuardedDef } else { Role::Def };
+        minst.inst.for_each_def(|found| list.push(access(found.reg, found.width, found.slot, definition)));
+        if let Some(call) = &minst.call {
+            let results = call.results.iter();
+            list.extend(results.map(|to| access(to.value.reg, to.value.width, 0, Role::Def)));
+        }
         self.ends.push(list.len() as u32);
     }
 

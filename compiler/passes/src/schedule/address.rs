@@ -12,7 +12,6 @@
 use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::table::Width;
 use ptxc_sass::{Inst, ModKind, Op, OperandKind};
-use smallvec::SmallVec;
 
 use super::unit::Unit;
 
@@ -20,10 +19,11 @@ use super::unit::Unit;
 type Content<R> = (R, Option<u32>);
 
 /// The bytes of an access.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place<R> {
     space: Space,
-    base: SmallVec<[Content<R>; 3]>,
+    /// The general registers and the uniform one.
+    base: [Option<Content<R>>; 3],
     /// First byte and the one after the last, relative to the base.
     bytes: (i64, i64),
 }
@@ -44,12 +44,9 @@ pub(super) fn place<R: Unit>(inst: &Inst<R>, content: impl Fn(R) -> Option<u32>)
         OperandKind::Mem(address) => Some(address),
         _ => None,
     })?;
-    let mut base = SmallVec::new();
-    let width = if address.wide { 2 } else { 1 };
-    for reg in address.base.into_iter().flat_map(|reg| (0..width).filter_map(move |n| reg.nth(n))) {
-        base.push((reg, content(reg)));
-    }
-    base.extend(address.uniform.map(|reg| (reg, content(reg))));
+    let part = |reg: Option<R>| reg.map(|reg| (reg, content(reg)));
+    let high = address.base.filter(|_| address.wide).and_then(|reg| reg.nth(1));
+    let base = [part(address.base), part(high), part(address.uniform)];
     let first = i64::from(address.offset);
     Some(Place { space, base, bytes: (first, first + bytes(inst)) })
 }

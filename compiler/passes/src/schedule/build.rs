@@ -8,7 +8,7 @@
 //!   it names, so that it comes after all that read it;
 //! - **loops**: the definition of what a block hands to a parameter on an edge comes after all that reads the
 //!   parameter's present content in the block, so that both can share a register (`i` and `i + 1`);
-//! - **memory**: pairs that [`may_swap`] forbids, unless both addresses are a constant apart from one and the
+//! - **memory**: pairs that [`MemoryUse::may_swap`] forbids, unless both addresses are a constant apart from one and the
 //!   same base and the bytes don't overlap;
 //! - **order**: what depends on which lanes run together, and what reads the clock, stays in sequence.
 //!
@@ -17,8 +17,8 @@
 //! memory operations are compared with at most [`MEMORY_WINDOW`] others, after which the newest stands for all before it.
 
 use ptxc_sass::latency::{Dependence, Side, Source, latency, reads_at_issue};
-use ptxc_sass::memory_order::{may_swap, may_swap_if_disjoint};
-use ptxc_sass::{Arch, Completion, Inst, OperandKind, RegFile};
+use ptxc_sass::memory_order::MemoryUse;
+use ptxc_sass::{Arch, Completion, Inst, Op, OperandKind, RegFile};
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, Role};
@@ -80,6 +80,14 @@ struct Slot {
     component: u8,
 }
 
+/// A node that touches memory.
+#[derive(Clone, Copy)]
+struct MemoryNode<R> {
+    node: u32,
+    does: MemoryUse,
+    place: Option<Place<R>>,
+}
+
 /// Tables for building regions, one after the other.
 pub(super) struct Tables<R> {
     /// For the number of each register its place in `states`; [`NONE`] for those that the region does not touch.
@@ -88,7 +96,7 @@ pub(super) struct Tables<R> {
     links: Vec<Link>,
     /// For each node that announces its results, the cycles that these take.
     announced: Vec<Option<u32>>,
-    memory: Vec<(u32, Option<Place<R>>)>,
+    memory: Vec<MemoryNode<R>>,
 }
 
 impl<R: Unit> Tables<R> {
@@ -158,7 +166,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         self.tables.announced.push(is_variable.then(|| estimate::completion(inst)));
 
         // The address is looked at before the instruction overwrites its base.
-        let effects = inst.row().effects;
+        let effects = &inst.row().effects;
         let touches_memory = effects.reads_memory || effects.writes_memory || effects.fence;
         let place = touches_memory.then(|| place(inst, |reg| self.version(reg))).flatten();
 
@@ -297,26 +305,28 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         defs.into_iter().rev().fold(NONE, |older, (node, slot)| self.link(node, slot, older))
     }
 
-    fn order_memory(&mut self, index: u32, place: Option<Place<R>>) {
-        let second = &self.insts[index as usize].inst;
+    fn order_memory(&mut self, node: u32, place: Option<Place<R>>) {
+        let does = MemoryUse::of(&self.insts[node as usize].inst);
         let dep = Dep { kind: DepKind::Memory, latency: 1 };
         if let Some(before) = self.memory_before {
             self.region.add_edge(before, dep);
         }
         let full = self.tables.memory.len() >= MEMORY_WINDOW;
-        for (before, other) in &self.tables.memory {
-            let first = &self.insts[*before as usize].inst;
-            let disjoint = matches!((other, &place), (Some(a), Some(b)) if a.is_disjoint(b))
-                && may_swap_if_disjoint(first, second);
-            if full || !(disjoint || may_swap(first, second)) {
-                self.region.add_edge(*before, dep);
+        for other in &self.tables.memory {
+            let is_disjoint =
+                || matches!((&other.place, &place), (Some(there), Some(here)) if there.is_disjoint(here));
+            let is_free = || {
+                other.does.may_swap(does) || (other.does.may_swap_if_disjoint(does) && is_disjoint())
+            };
+            if full || !is_free() {
+                self.region.add_edge(other.node, dep);
             }
         }
         if full {
             self.tables.memory.clear();
-            self.memory_before = Some(index);
+            self.memory_before = Some(node);
         }
-        self.tables.memory.push((index, place));
+        self.tables.memory.push(MemoryNode { node, does, place });
     }
 
     fn finish(&mut self, around: &Surroundings<'_>) {
@@ -343,7 +353,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
 
     /// Cycles from a node to the branch whose guard it defines.
     fn until_branch(&self, node: u32, slot: Slot) -> u32 {
-        let branch = Inst::<R>::new(ptxc_sass::Op::BRA);
+        let branch = Inst::<R>::new(Op::BRA);
         let guard = branch.row().slots.len() as u8;
         let inst = &self.insts[node as usize].inst;
         let from = Side { inst, slot: slot.slot, component: slot.component };
@@ -390,6 +400,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
 }
 
 /// Whether it reads the clock, which must not move against other readings.
-pub(super) fn reads_clock<R: Unit>(inst: &Inst<R>) -> bool {
-    inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Special(sr) if sr.is_clock()))
+fn reads_clock<R: Unit>(inst: &Inst<R>) -> bool {
+    // Nothing else has a slot for special registers.
+    let reads_special = matches!(inst.op, Op::S2R | Op::S2UR | Op::CS2R | Op::CS2R_32);
+    reads_special && inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Special(sr) if sr.is_clock()))
 }

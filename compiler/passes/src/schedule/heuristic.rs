@@ -23,8 +23,6 @@
 //! }
 //! ```
 
-use std::cmp::Ordering;
-
 use ptxc_sass::RegFile;
 
 use super::random::SplitMix;
@@ -64,7 +62,7 @@ impl Heuristic for SourceOrder {
     }
 
     fn pick(&mut self, _: &Region, ready: &[Node], _: Cycle) -> Node {
-        first(ready, |node| node)
+        first(ready, |_| ())
     }
 }
 
@@ -79,18 +77,18 @@ impl Heuristic for CriticalPath {
     }
 
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
+        let Some((&first, others)) = ready.split_first() else { return Node::default() };
         let change = |node| region.pressure_change(node, RegFile::Gpr);
-        let mut best = ready.first().copied().unwrap_or_default();
+        let mut best = first;
         let (mut least, mut greatest) = (region.ready_at(best).max(now), region.height(best));
-        for &node in ready.iter().skip(1) {
-            let (at, height) = (region.ready_at(node).max(now), region.height(node));
-            let is_better = match (at.cmp(&least), height.cmp(&greatest)) {
-                (Ordering::Less, _) | (Ordering::Equal, Ordering::Greater) => true,
-                // Of equals, the first in source order.
-                (Ordering::Equal, Ordering::Equal) => change(node) < change(best),
-                _ => false,
-            };
-            if is_better {
+        for &node in others {
+            let at = region.ready_at(node).max(now);
+            if at > least {
+                continue;
+            }
+            let height = region.height(node);
+            // Of equals, the first in source order.
+            if at < least || height > greatest || (height == greatest && change(node) < change(best)) {
                 (best, least, greatest) = (node, at, height);
             }
         }
@@ -110,7 +108,7 @@ impl Heuristic for Pressure {
     fn pick(&mut self, region: &Region, ready: &[Node], _: Cycle) -> Node {
         first(ready, |node| {
             let change = |file| region.pressure_change(node, file);
-            (change(RegFile::Gpr), change(RegFile::Pred), change(RegFile::Ugpr), node)
+            (change(RegFile::Gpr), change(RegFile::Pred), change(RegFile::Ugpr))
         })
     }
 }
@@ -126,6 +124,9 @@ impl Heuristic for Balanced {
     }
 
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
+        if let &[only] = ready {
+            return only;
+        }
         let by_path = CriticalPath.pick(region, ready, now);
         let over = RegFile::ALL.into_iter().find(|&file| {
             let change = region.pressure_change(by_path, file);
@@ -134,7 +135,7 @@ impl Heuristic for Balanced {
         });
         match over {
             None => by_path,
-            Some(file) => first(ready, |node| (region.pressure_change(node, file), node)),
+            Some(file) => first(ready, |node| region.pressure_change(node, file)),
         }
     }
 }
@@ -163,7 +164,7 @@ impl Heuristic for Random {
     }
 }
 
-/// The node with the least key. `ready` is never empty.
+/// The node with the least key; of equals, the first in source order. `ready` is never empty.
 fn first<K: Ord>(ready: &[Node], key: impl Fn(Node) -> K) -> Node {
     ready.iter().copied().min_by_key(|&node| key(node)).unwrap_or_default()
 }

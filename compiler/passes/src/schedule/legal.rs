@@ -16,7 +16,7 @@
 use std::fmt;
 
 use ptxc_sass::AccessRole;
-use ptxc_sass::memory_order::{may_swap, may_swap_if_disjoint};
+use ptxc_sass::memory_order::MemoryUse;
 
 use super::address::{Place, place};
 use super::region::DepKind;
@@ -126,19 +126,37 @@ impl<R: Unit> Checker<R> {
         if let Some(missing) = place_of.iter().position(|&at| at == usize::MAX) {
             return Err(Broken::NotAnInstruction(missing));
         }
-        if order.is_sorted() {
-            return Ok(());
+        // What has moved, from the first instruction to the last; those before it and behind it run as in the source order.
+        let moved = |(at, &index): (usize, &usize)| at != index;
+        let Some(first) = order.iter().enumerate().position(moved) else { return Ok(()) };
+        let end = order.iter().enumerate().rposition(moved).map_or(first, |last| last + 1);
+        let within = |places: &[usize]| places[first..end].iter().map(|&at| at - first).collect::<Vec<_>>();
+        let found = self.compare(&insts[first..end], numbers, &within(order), &within(&place_of));
+        if found.is_err() && end - first < insts.len() {
+            // What stands behind may overwrite what differs.
+            return self.compare(insts, numbers, order, &place_of);
         }
+        found
+    }
+
+    /// Compares what instructions find in an order, in which each has its place, with what they find in the source order.
+    fn compare<N: Numbers<R>>(
+        &mut self,
+        insts: &[MInst<R>],
+        numbers: &N,
+        order: &[usize],
+        place_of: &[usize],
+    ) -> Result<(), Broken> {
         self.run_source(insts, numbers);
         let last = std::mem::take(&mut self.content);
         self.content.resize(last.len(), BEFORE);
         if !self.finds_the_same(order) {
-            self.find_wrong_content(insts, order, &place_of)?;
+            self.find_wrong_content(insts, order, place_of)?;
         }
         if self.content != last {
             self.compare_ends(insts, &last)?;
         }
-        self.check_memory(insts, &place_of)
+        self.check_memory(insts, place_of)
     }
 
     /// Notes what instructions look at and define, and what they find in the source order.
@@ -153,22 +171,25 @@ impl<R: Unit> Checker<R> {
         content.clear();
         for (index, minst) in insts.iter().enumerate() {
             interrupt::poll();
-            let mut place = |reg: R, content: &mut Vec<u32>| {
-                let place = &mut places[numbers.number(reg) as usize];
+            // The place of the neighbour of a register that has that number.
+            let mut place = |reg: R, n: u8, number: u32, content: &mut Vec<u32>| {
+                let place = &mut places[number as usize];
                 if *place == BEFORE {
-                    *place = regs.len() as u32;
-                    regs.push(reg);
+                    *place = content.len() as u32;
+                    regs.extend(reg.nth(n));
                     content.push(BEFORE);
                 }
                 *place
             };
+            let numbered = |reg: R, width: u8| (0..numbers.neighbours(reg, width)).zip(numbers.number(reg)..);
             let first = defs.len();
+            let guarded = minst.inst.guard.is_some();
             minst.inst.for_each_access(|access| {
                 let is_def = access.role == AccessRole::Def;
-                for reg in (0..access.width).filter_map(|n| access.reg.nth(n)) {
-                    let place = place(reg, content);
+                for (n, number) in numbered(access.reg, access.width) {
+                    let place = place(access.reg, n, number, content);
                     // Where its guard fails, it leaves what was there.
-                    if !is_def || minst.inst.guard.is_some() {
+                    if !is_def || guarded {
                         looks.push((place, content[place as usize]));
                     }
                     if is_def {
@@ -177,9 +198,8 @@ impl<R: Unit> Checker<R> {
                 }
             });
             for &(slot, old) in &minst.tied {
-                let width = minst.inst.slot_width(usize::from(slot));
-                for reg in (0..width).filter_map(|n| old.nth(n)) {
-                    let place = place(reg, content);
+                for (n, number) in numbered(old, minst.inst.slot_width(usize::from(slot))) {
+                    let place = place(old, n, number, content);
                     looks.push((place, content[place as usize]));
                 }
             }
@@ -267,7 +287,7 @@ impl<R: Unit> Checker<R> {
     /// Looks at every pair that touches memory, or depends on the lanes, and has changed places.
     fn check_memory(&self, insts: &[MInst<R>], place_of: &[usize]) -> Result<(), Broken> {
         // In the new order; the source order is that in which they are inserted.
-        let mut done: Vec<(usize, usize, Option<Place<R>>)> = Vec::new();
+        let mut done: Vec<(usize, usize, MemoryUse, Option<Place<R>>)> = Vec::new();
         for (index, minst) in insts.iter().enumerate() {
             interrupt::poll();
             if minst.inst.row().effects.is_none() {
@@ -278,19 +298,19 @@ impl<R: Unit> Checker<R> {
                 let &(_, found) = looks.find(|&&(look, _)| self.regs[look as usize] == reg)?;
                 Some(found).filter(|&content| content != BEFORE)
             };
-            let here = place(&minst.inst, content);
+            let (does, here) = (MemoryUse::of(&minst.inst), place(&minst.inst, content));
             let at = place_of[index];
             let after = done.partition_point(|&(other, ..)| other < at);
-            for (_, first, there) in &done[after..] {
-                let (a, b) = (&insts[*first].inst, &minst.inst);
-                let disjoint = matches!((there, &here), (Some(p), Some(q)) if p.is_disjoint(q));
-                if !(may_swap(a, b) || (disjoint && may_swap_if_disjoint(a, b))) {
+            for (_, first, did, there) in &done[after..] {
+                let is_disjoint = || matches!((there, &here), (Some(p), Some(q)) if p.is_disjoint(q));
+                if !(did.may_swap(does) || (did.may_swap_if_disjoint(does) && is_disjoint())) {
+                    let (a, b) = (&insts[*first].inst, &minst.inst);
                     let both = a.row().effects.convergent && b.row().effects.convergent;
                     let kind = if both { DepKind::Order } else { DepKind::Memory };
                     return Err(dependence(insts, *first, index, kind, None));
                 }
             }
-            done.insert(after, (at, index, here));
+            done.insert(after, (at, index, does, here));
         }
         Ok(())
     }

@@ -8,17 +8,19 @@ use super::accesses::{Access, Role};
 #[derive(Clone, Debug)]
 pub(super) struct LiveSet {
     words: Vec<u64>,
+    /// The words that may have bits: a block touches few of a large function's.
+    touched: Vec<u32>,
     counts: [i32; RegFile::ALL.len()],
 }
 
 impl LiveSet {
     /// A set for so many registers, with nothing in it.
     pub(super) fn new(registers: usize) -> LiveSet {
-        LiveSet { words: vec![0; registers.div_ceil(64)], counts: [0; RegFile::ALL.len()] }
+        LiveSet { words: vec![0; registers.div_ceil(64)], touched: Vec::new(), counts: [0; RegFile::ALL.len()] }
     }
 
     pub(super) fn clear(&mut self) {
-        self.words.fill(0);
+        self.touched.drain(..).for_each(|word| self.words[word as usize] = 0);
         self.counts = [0; RegFile::ALL.len()];
     }
 
@@ -33,6 +35,9 @@ impl LiveSet {
 
     pub(super) fn insert(&mut self, number: u32, file: RegFile) {
         let (word, bit) = (&mut self.words[number as usize / 64], 1 << (number % 64));
+        if *word == 0 {
+            self.touched.push(number / 64);
+        }
         self.counts[file as usize] += i32::from(*word & bit == 0);
         *word |= bit;
     }

@@ -40,6 +40,7 @@ pub use heuristic::{
 };
 pub use legal::{Broken, IllegalOrder};
 use live::LiveSet;
+use pressure::ByFile;
 use ptxc_sass::{Arch, Op, PReg, RegFile, Register};
 pub use region::{Cycle, Dep, DepKind, Node, NodeData, Region};
 pub use unit::Unit;
@@ -70,11 +71,13 @@ pub fn pre_ra(
     let accesses = Accesses::new(mir.insts(), mir.insts().count(), components);
     let mut scheduler = Scheduler::new(arch, components, &accesses, heuristic);
     let mut source_pressure = 0;
+    let mut live_in = Vec::with_capacity(mir.layout.len());
     let mut first = 0;
     for &block in &mir.layout {
         live_at_end(mir, block, liveness, &mut scheduler.live);
         let behind = first + mir.blocks[block].insts.len();
         source_pressure = source_pressure.max(scheduler.most_at_once(first..behind));
+        live_in.push(scheduler.live.counts());
         first = behind;
     }
     // Where something may be spilled the stack pointer takes a register too.
@@ -91,7 +94,8 @@ pub fn pre_ra(
             let data = &mut mir.blocks[block];
             let branch_guard = data.term.selector().map(|(&selector, _)| components.number(selector));
             let frequency = data.frequency;
-            let block = Block { number, first, frequency, becomes, branch_guard };
+            let live_in = Some(live_in[number]);
+            let block = Block { number, first, frequency, becomes, branch_guard, live_in };
             scheduler.schedule(block, &mut data.insts)?;
         }
         first += count;
@@ -121,7 +125,8 @@ pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Re
             let guard = branches.first().and_then(|minst| minst.inst.guard);
             let branch_guard = guard.map(|guard| Physical.number(guard.reg));
             let frequency = block.frequency;
-            let block = Block { number, first, frequency, becomes: Vec::new(), branch_guard };
+            let becomes = Vec::new();
+            let block = Block { number, first, frequency, becomes, branch_guard, live_in: None };
             scheduler.schedule(block, body)?;
         }
         first += count;
@@ -208,6 +213,8 @@ struct Block {
     /// What its edges hand on.
     becomes: Vec<(u32, u32)>,
     branch_guard: Option<u32>,
+    /// How many registers of each file are live at its start, where that is known.
+    live_in: Option<ByFile>,
 }
 
 /// Schedules blocks, one after the other.
@@ -315,15 +322,21 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
             pressure_limit: self.pressure_limit,
         };
         self.tables.build(insts, self.numbers, &around, &mut self.region);
-        for index in whole.rev() {
-            self.live.step_back(self.accesses.of(index));
-        }
+        let live_before = match block.live_in {
+            // No region is left that has to know which.
+            Some(counts) if start == 0 => counts,
+            _ => {
+                for index in whole.rev() {
+                    self.live.step_back(self.accesses.of(index));
+                }
+                self.live.counts()
+            }
+        };
         let illegal = |heuristic: &dyn Heuristic, broken| IllegalOrder {
             heuristic: heuristic.name().to_string(),
             block: block.number,
             broken,
         };
-        let live_before = self.live.counts();
         let Scheduler { region, ready, heuristic, .. } = self;
         region.start(live_before);
         let (mut order, mut peak) =

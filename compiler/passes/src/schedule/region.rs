@@ -105,7 +105,7 @@ struct State {
 #[derive(Debug, Default)]
 pub struct Region {
     nodes: Vec<State>,
-    /// By target, and those of one target by source.
+    /// By target.
     edges: Vec<Edge>,
     pub(super) pressure: Tracker,
     frequency: u64,
@@ -162,15 +162,9 @@ impl Region {
 
     /// Ends the edges that reach the last node.
     pub(super) fn end_node(&mut self) {
-        let Some(node) = self.nodes.last_mut() else { return };
-        let first = node.incoming.0;
-        node.incoming.1 = self.edges.len() as u32;
-        let edges = &mut self.edges[first as usize..];
-        if !edges.is_sorted_by_key(|edge| edge.source) {
-            edges.sort_unstable_by_key(|edge| edge.source);
-            for (number, edge) in (first..).zip(edges) {
-                self.nodes[edge.source as usize].newest = number;
-            }
+        let end = self.edges.len() as u32;
+        if let Some(node) = self.nodes.last_mut() {
+            node.incoming.1 = end;
         }
         self.pressure.end_node();
     }
@@ -211,8 +205,10 @@ impl Region {
             self.nodes.iter().for_each(|node| {
                 graph.add_node(node.data);
             });
-            for edge in &self.edges {
-                graph.add_edge(Node::from(edge.source), Node::from(edge.target), edge.dep);
+            for target in 0..self.nodes.len() {
+                for (source, dep) in self.predecessors(Node::new(target)).into_iter().rev() {
+                    graph.add_edge(source, Node::new(target), dep);
+                }
             }
             graph
         })
@@ -241,20 +237,23 @@ impl Region {
         self.nodes[node.index()].data.height
     }
 
-    /// The nodes that depend on a node, with the edges.
+    /// The nodes that depend on a node, with the edges, the last one first.
     pub fn successors(&self, node: Node) -> SmallVec<[(Node, Dep); 8]> {
         self.outgoing(node).map(|edge| (Node::from(edge.target), edge.dep)).collect()
     }
 
-    /// The nodes on which a node depends, with the edges.
+    /// The nodes on which a node depends, with the edges, the last one first.
     pub fn predecessors(&self, node: Node) -> SmallVec<[(Node, Dep); 8]> {
-        self.incoming(node).map(|edge| (Node::from(edge.source), edge.dep)).collect()
+        let edges = self.incoming(node).iter();
+        let mut found: SmallVec<_> = edges.map(|edge| (Node::from(edge.source), edge.dep)).collect();
+        found.sort_unstable_by_key(|&(source, _)| std::cmp::Reverse(source));
+        found
     }
 
-    /// The edges that reach a node, the last source first.
-    fn incoming(&self, node: Node) -> impl Iterator<Item = &Edge> {
+    /// The edges that reach a node, in any order.
+    fn incoming(&self, node: Node) -> &[Edge] {
         let (first, end) = self.nodes[node.index()].incoming;
-        self.edges[first as usize..end as usize].iter().rev()
+        &self.edges[first as usize..end as usize]
     }
 
     /// The edges that leave a node, the last target first.
@@ -314,7 +313,8 @@ impl Region {
     /// A node on which this one depends and which has not issued.
     pub(super) fn missing(&self, node: Node) -> Option<(Node, DepKind)> {
         let missing = |edge: &&Edge| self.nodes[edge.source as usize].issued_at.is_none();
-        self.incoming(node).find(missing).map(|edge| (Node::from(edge.source), edge.dep.kind))
+        let last = self.incoming(node).iter().filter(missing).max_by_key(|edge| edge.source);
+        last.map(|edge| (Node::from(edge.source), edge.dep.kind))
     }
 
     /// Issues a node; the nodes that become ready are passed to `ready`.
