@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::arch::Arch;
 use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
-use crate::table::{Kinds, ModKind, Op, Role, Row, Slot};
+use crate::table::{Kinds, ModKind, Op, Row};
 
 /// The predicate that decides whether an instruction has an effect: `@P0`, `@!UP1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,9 @@ pub struct Guard<R> {
 pub struct Mods([u8; 8]);
 
 impl Mods {
+    /// The first value of each.
+    pub(crate) const FIRST: Mods = Mods([0; 8]);
+
     /// The choice for the modifier at a position of the row.
     pub const fn get(&self, position: usize) -> u8 {
         self.0[position]
@@ -57,7 +60,7 @@ pub struct Access<R> {
 }
 
 /// An instruction over registers of type `R`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Inst<R> {
     /// The row of the table.
     pub op: Op,
@@ -70,18 +73,24 @@ pub struct Inst<R> {
     pub operands: SmallVec<[Operand<R>; 8]>,
 }
 
+impl<R: Copy> Clone for Inst<R> {
+    /// As the derived one, but that all operands are copied at once.
+    #[inline]
+    fn clone(&self) -> Inst<R> {
+        let operands = SmallVec::from_slice(&self.operands);
+        Inst { op: self.op, guard: self.guard, mods: self.mods, operands }
+    }
+}
+
 impl<R: Register> Inst<R> {
     /// An instruction with every modifier at its default and every slot at its
     /// [`default`](crate::Slot::default_operand).
     pub fn new(op: Op) -> Inst<R> {
-        let row = op.row();
-        let mut mods = Mods::default();
-        for (position, modifier) in row.mods.iter().enumerate() {
-            mods.0[position] = modifier.default;
-        }
-        let slots = row.slots.iter().filter(|slot| !slot.repeated);
-        let operands = slots.map(|slot| slot.default_operand()).collect();
-        Inst { op, guard: None, mods, operands }
+        let facts = op.facts();
+        // It is filled where it is returned, and not copied there.
+        let mut inst = Inst { op, guard: None, mods: facts.defaults, operands: SmallVec::new() };
+        facts.fillers().for_each(|operand| inst.operands.push(operand));
+        inst
     }
 
     /// The row of the table.
@@ -135,7 +144,17 @@ impl<R: Register> Inst<R> {
 
     /// The places that it names: branch targets, where lanes go on.
     pub fn labels(&self) -> impl Iterator<Item = Label> + '_ {
-        self.operands.iter().filter_map(|operand| match operand.kind {
+        let operands = if self.op.facts().names_code { &self.operands[..] } else { &[] };
+        operands.iter().filter_map(|operand| match operand.kind {
+            OperandKind::Label(label) => Some(label),
+            _ => None,
+        })
+    }
+
+    /// The same, to be changed.
+    pub fn labels_mut(&mut self) -> impl Iterator<Item = &mut Label> + '_ {
+        let operands = if self.op.facts().names_code { &mut self.operands[..] } else { &mut [] };
+        operands.iter_mut().filter_map(|operand| match &mut operand.kind {
             OperandKind::Label(label) => Some(label),
             _ => None,
         })
@@ -188,9 +207,8 @@ impl<R: Register> Inst<R> {
 
     /// The text of the modifier of that kind; empty where the row lacks it or the value prints nothing.
     pub fn modifier(&self, kind: ModKind) -> &'static str {
-        let row = self.op.row();
-        match row.mods.iter().position(|m| m.kind == kind) {
-            Some(position) => row.mods[position].values[self.mods.0[position] as usize],
+        match self.op.facts().position(kind) {
+            Some(position) => self.row().mods[position].values[usize::from(self.mods.0[position])],
             None => "",
         }
     }
@@ -209,7 +227,7 @@ impl<R: Register> Inst<R> {
 
     /// The number of registers that a slot covers: 1 for most, 2 for a 64-bit operand, and so on.
     pub fn slot_width(&self, slot: usize) -> u8 {
-        self.op.row().slots[slot].width.resolve(self)
+        self.op.facts().width(slot, self)
     }
 
     /// Every register operand: definitions and uses in slot order (an address or indexed constant gives its
@@ -224,65 +242,71 @@ impl<R: Register> Inst<R> {
     /// Calls `visit` for each of the [accesses](Self::accesses).
     #[inline]
     pub fn for_each_access(&self, mut visit: impl FnMut(Access<R>)) {
-        self.visit_operands(&mut visit, |_| true);
-        if let Some(guard) = self.guard {
-            let slot = self.row().slots.len() as u8;
-            visit(Access { reg: guard.reg, width: 1, role: AccessRole::Guard, slot });
-        }
+        self.visit_results(&mut visit);
+        self.visit_sources(&mut visit);
     }
 
     /// Calls `visit` for each of the registers that it writes, with the number of neighbours.
     #[inline]
     pub fn for_each_def(&self, mut visit: impl FnMut(Access<R>)) {
-        let mut visit = |access: Access<R>| {
-            if access.role == AccessRole::Def {
-                visit(access);
-            }
-        };
-        self.visit_operands(&mut visit, |slot| slot.role == Role::Def);
+        self.visit_results(&mut visit);
     }
 
     /// Calls `visit` for each of the registers that it reads, guard included, with the number of neighbours.
     #[inline]
     pub fn for_each_use(&self, mut visit: impl FnMut(Access<R>)) {
-        self.for_each_access(|access| {
-            if access.role != AccessRole::Def {
-                visit(access);
-            }
-        });
+        self.visit_sources(&mut visit);
     }
 
-    /// The accesses to what stands in the slots that count.
+    /// What stands in the slots that are written: registers, all of them.
     #[inline]
-    fn visit_operands(&self, visit: &mut impl FnMut(Access<R>), counts: impl Fn(&Slot) -> bool) {
-        for (index, (slot, operand)) in self.row().slots.iter().zip(&self.operands).enumerate() {
-            if !counts(slot) {
-                continue;
-            }
-            let role = match slot.role {
-                Role::Def => AccessRole::Def,
-                Role::Use => AccessRole::Use,
-            };
-            let index = index as u8;
-            let mut part = |reg: R, width, role| visit(Access { reg, width, role, slot: index });
+    fn visit_results(&self, visit: &mut impl FnMut(Access<R>)) {
+        let (facts, role) = (self.op.facts(), AccessRole::Def);
+        for (index, operand) in facts.part(&self.operands).0.iter().enumerate() {
+            let slot = index as u8;
             match operand.kind {
-                OperandKind::Reg(reg) => part(reg, slot.width.resolve(self), role),
+                OperandKind::Reg(reg) => {
+                    visit(Access { reg, width: facts.width(index, self), role, slot });
+                }
+                OperandKind::Predicates => {
+                    self.chosen_predicates().for_each(|reg| visit(Access { reg, width: 1, role, slot }));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What stands in all other slots, and the guard.
+    #[inline]
+    fn visit_sources(&self, visit: &mut impl FnMut(Access<R>)) {
+        let facts = self.op.facts();
+        let (results, sources) = facts.part(&self.operands);
+        for (index, operand) in sources.iter().enumerate() {
+            let index = results.len() + index;
+            let mut part =
+                |reg, width| visit(Access { reg, width, role: AccessRole::Use, slot: index as u8 });
+            match operand.kind {
+                OperandKind::Reg(reg) => part(reg, facts.width(index, self)),
                 OperandKind::Mem(address) => {
                     let wide = |is_wide| if is_wide { 2 } else { 1 };
                     if let Some(base) = address.base {
-                        part(base, wide(address.wide), AccessRole::Use);
+                        part(base, wide(address.wide));
                     }
                     if let Some(uniform) = address.uniform {
-                        part(uniform, wide(!self.modifier(ModKind::Extended).is_empty()), AccessRole::Use);
+                        part(uniform, wide(!self.modifier(ModKind::Extended).is_empty()));
                     }
                     if let Some(descriptor) = address.descriptor {
-                        part(descriptor, 2, AccessRole::Use);
+                        part(descriptor, 2);
                     }
                 }
-                OperandKind::IndexedConst { index, .. } => part(index, 1, AccessRole::Use),
-                OperandKind::Predicates => self.chosen_predicates().for_each(|reg| part(reg, 1, role)),
+                OperandKind::IndexedConst { index, .. } => part(index, 1),
+                OperandKind::Predicates => self.chosen_predicates().for_each(|reg| part(reg, 1)),
                 _ => {}
             }
+        }
+        if let Some(guard) = self.guard {
+            let slot = self.row().slots.len() as u8;
+            visit(Access { reg: guard.reg, width: 1, role: AccessRole::Guard, slot });
         }
     }
 
@@ -312,12 +336,13 @@ impl<R: Register> Inst<R> {
 
     /// Renames the registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Inst<S> {
-        Inst {
-            op: self.op,
-            guard: self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated }),
-            mods: self.mods,
-            operands: self.operands.iter().map(|operand| operand.map(&mut rename)).collect(),
+        let guard = self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated });
+        let mut inst = Inst { op: self.op, guard, mods: self.mods, operands: SmallVec::new() };
+        inst.operands.reserve(self.operands.len());
+        for operand in self.operands.iter() {
+            inst.operands.push(operand.map(&mut rename));
         }
+        inst
     }
 
     /// Whether it can be in a slot of this row at all: file and kind fit, flags are allowed. The message
@@ -360,18 +385,21 @@ impl<R: Register> Inst<R> {
     /// Whether the architecture has it: the row, the modifiers that are chosen, the kinds of its operands. The
     /// message names what it lacks.
     pub fn check_arch(&self, arch: Arch) -> Result<(), String> {
+        if !self.op.facts().is_limited {
+            return Ok(());
+        }
         let row = self.op.row();
         if !row.archs.contains(arch) {
             return Err(format!("{arch} has no {}", row.mnemonic));
         }
         for (position, modifier) in row.mods.iter().enumerate() {
             let value = modifier.values[usize::from(self.mods.0[position])];
-            if !modifier.exists(value, arch) {
+            if !modifier.limits.is_empty() && !modifier.exists(value, arch) {
                 return Err(format!("{arch} has no {value} of {}", row.mnemonic_on(arch)));
             }
         }
         for (slot, operand) in row.slots.iter().zip(&self.operands) {
-            if slot.lacks(Kinds::of(operand), arch) {
+            if !slot.limits.is_empty() && slot.lacks(Kinds::of(operand), arch) {
                 let (name, kind) = (row.mnemonic_on(arch), operand.kind);
                 return Err(format!("{arch} has no {name} whose {} is {kind:?}", slot.name));
             }

@@ -24,7 +24,7 @@
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
-use crate::table::{BarrierResult, ModKind, Op};
+use crate::table::{BarrierResult, Op};
 
 /// The memory that an instruction reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,29 +74,31 @@ pub fn space(op: Op) -> Option<Space> {
 
 /// Whether two instructions, `first` before `second` in the program, may be issued in the other order.
 pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
-    may_swap_if_disjoint(first, second) && {
-        let (a, b) = (first.row().effects, second.row().effects);
-        let overlap = |a, b| matches!((a, b), (Some(a), Some(b)) if Space::may_overlap(a, b));
-        let [(read, written), (later_read, later_written)] = [spaces(first.op), spaces(second.op)];
-        let conflict =
-            overlap(written, later_read) || overlap(written, later_written) || overlap(read, later_written);
-        // What a fence holds back has been decided: it has no address.
-        let is_fence = a.fence || b.fence;
-        !conflict || is_fence || is_invariant(first) || is_invariant(second)
+    if !may_swap_if_disjoint(first, second) {
+        return false;
     }
+    // What a fence holds back has been decided: it has no address.
+    if first.row().effects.fence || second.row().effects.fence {
+        return true;
+    }
+    let [(read, written), (later_read, later_written)] = [spaces(first.op), spaces(second.op)];
+    let conflict = written & (later_read | later_written) != 0 || read & later_written != 0;
+    !conflict || is_invariant(first) || is_invariant(second)
 }
 
 /// The same where the two are known to touch no byte in common: order that does not come from addresses.
 pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
-    let (a, b) = (first.row().effects, second.row().effects);
+    let (a, b) = (&first.row().effects, &second.row().effects);
     if (a.convergent && b.convergent) || a.branch || b.branch || a.exit || b.exit {
         return false;
     }
     if !may_leave_result(a.barrier_result, b.barrier_result) {
         return false;
     }
-    let released = a.release && !b.fence && !is_strong(second);
-    if (a.fence && is_fenced(second) && !released) || (b.fence && is_fenced(first)) {
+    if a.fence && is_fenced(second) && !(a.release && !b.fence && !is_strong(second)) {
+        return false;
+    }
+    if b.fence && is_fenced(first) {
         return false;
     }
     !(is_strong(first) && is_strong(second))
@@ -112,33 +114,45 @@ const fn may_leave_result(first: BarrierResult, second: BarrierResult) -> bool {
 /// Whether fences and barriers order an instruction: what other threads may see of it, or do to it. Local memory is
 /// the thread's own, and nobody writes constant memory.
 fn is_fenced<R: Register>(inst: &Inst<R>) -> bool {
-    let effects = inst.row().effects;
+    let effects = &inst.row().effects;
     let is_own = matches!(space(inst.op), Some(Space::Local | Space::Constant)) || is_invariant(inst);
     effects.fence || ((effects.reads_memory || effects.writes_memory) && !is_own)
 }
 
 /// Whether other threads may tell its place among the strong accesses of its thread.
 pub fn is_strong<R: Register>(inst: &Inst<R>) -> bool {
-    let effects = inst.row().effects;
+    let effects = &inst.row().effects;
     let atomic = effects.reads_memory && effects.writes_memory && !effects.fence && space(inst.op).is_some();
-    atomic || inst.modifier(ModKind::Order) == ".STRONG"
+    atomic || inst.op.facts().is_strong(inst.mods)
 }
 
 /// Whether it reads what no one writes while the kernel runs.
 fn is_invariant<R: Register>(inst: &Inst<R>) -> bool {
     let is_constant = |kind| matches!(kind, OperandKind::Const { .. } | OperandKind::IndexedConst { .. });
-    let constant = inst.operands.iter().any(|operand| is_constant(operand.kind));
-    let effects = inst.row().effects;
-    !effects.writes_memory && (constant || inst.modifier(ModKind::Order) == ".CONSTANT")
+    !inst.row().effects.writes_memory
+        && (inst.op.facts().is_constant(inst.mods)
+            || inst.operands.iter().any(|operand| is_constant(operand.kind)))
 }
 
-/// The spaces that an instruction reads and writes. One that is not known may be any.
-fn spaces(op: Op) -> (Option<Space>, Option<Space>) {
-    if op == Op::LDGSTS {
-        return (Some(Space::Global), Some(Space::Shared));
+/// The spaces that an instruction reads and writes, a bit for each that is written while a kernel runs. One that is not known
+/// may be any.
+fn spaces(op: Op) -> (u8, u8) {
+    const GLOBAL: u8 = 1;
+    const SHARED: u8 = 2;
+    const LOCAL: u8 = 4;
+    let effects = &op.row().effects;
+    if !(effects.reads_memory || effects.writes_memory) {
+        return (0, 0);
     }
-    let (effects, space) = (op.row().effects, space(op).unwrap_or(Space::Generic));
-    (effects.reads_memory.then_some(space), effects.writes_memory.then_some(space))
+    let space = match space(op) {
+        _ if op == Op::LDGSTS => return (GLOBAL, SHARED),
+        Some(Space::Global) => GLOBAL,
+        Some(Space::Shared) => SHARED,
+        Some(Space::Local) => LOCAL,
+        Some(Space::Constant) => 0,
+        Some(Space::Generic) | None => GLOBAL | SHARED | LOCAL,
+    };
+    (if effects.reads_memory { space } else { 0 }, if effects.writes_memory { space } else { 0 })
 }
 
 #[cfg(test)]

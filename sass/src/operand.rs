@@ -132,6 +132,12 @@ pub struct OperandFlags {
     pub half: HalfSelect,
 }
 
+impl OperandFlags {
+    /// None of them.
+    pub const NONE: OperandFlags =
+        OperandFlags { neg: false, abs: false, not: false, half: HalfSelect::Both };
+}
+
 /// An operand with its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand<R> {
@@ -143,8 +149,7 @@ pub struct Operand<R> {
 
 impl<R: Register> Operand<R> {
     const fn plain(kind: OperandKind<R>) -> Operand<R> {
-        let flags = OperandFlags { neg: false, abs: false, not: false, half: HalfSelect::Both };
-        Operand { kind, flags }
+        Operand { kind, flags: OperandFlags::NONE }
     }
 
     /// A register.

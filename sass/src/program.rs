@@ -4,7 +4,7 @@ use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::issue;
-use crate::operand::{Label, OperandKind};
+use crate::operand::Label;
 use crate::register::PReg;
 use crate::symbol::{Addend, CodeRelocation};
 use crate::variable::Variable;
@@ -272,11 +272,7 @@ impl Program {
             label.0 = places.partition_point(|&other| other < place) as u32;
         };
         for coded in &mut self.insts {
-            for operand in &mut coded.inst.operands {
-                if let OperandKind::Label(label) = &mut operand.kind {
-                    renumber(label);
-                }
-            }
+            coded.inst.labels_mut().for_each(renumber);
         }
         for relocation in &mut self.relocations {
             if let Addend::Label(label) = &mut relocation.symbol.addend {

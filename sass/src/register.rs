@@ -21,6 +21,7 @@ impl RegFile {
     pub const ALL: [RegFile; 4] = [RegFile::Gpr, RegFile::Pred, RegFile::Ugpr, RegFile::Upred];
 
     /// Number of registers that hold a value; the one after them is the constant.
+    #[inline]
     pub const fn count(self) -> u8 {
         match self {
             RegFile::Gpr => 255,
@@ -30,11 +31,13 @@ impl RegFile {
     }
 
     /// Whether it exists once a warp.
+    #[inline]
     pub const fn is_uniform(self) -> bool {
         matches!(self, RegFile::Ugpr | RegFile::Upred)
     }
 
     /// Whether its registers hold truth values.
+    #[inline]
     pub const fn is_predicate(self) -> bool {
         matches!(self, RegFile::Pred | RegFile::Upred)
     }
@@ -87,6 +90,7 @@ pub struct PReg {
 
 impl PReg {
     /// A register by file and number; the number is below [`RegFile::count`].
+    #[inline]
     pub fn new(file: RegFile, index: u8) -> PReg {
         assert!(index < file.count(), "{}{index} does not exist", file.prefix());
         PReg { file, index }
@@ -113,11 +117,13 @@ impl PReg {
     }
 
     /// Its number in the file.
+    #[inline]
     pub const fn index(self) -> u8 {
         self.index
     }
 
     /// A dense number over all files, below [`PReg::COUNT`].
+    #[inline]
     pub const fn dense(self) -> usize {
         let base = match self.file {
             RegFile::Gpr => 0,
@@ -145,6 +151,7 @@ impl PReg {
     pub const COUNT: usize = 336;
 
     /// The register `n` places on in the same file, if there is one.
+    #[inline]
     pub fn offset(self, n: u8) -> Option<PReg> {
         let index = self.index.checked_add(n)?;
         (index < self.file.count()).then_some(PReg { file: self.file, index })
@@ -152,10 +159,12 @@ impl PReg {
 }
 
 impl Register for PReg {
+    #[inline]
     fn file(self) -> RegFile {
         self.file
     }
 
+    #[inline]
     fn number(self) -> Option<u8> {
         Some(self.index)
     }

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ptxc_sass::{
-    FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile, Register,
+    Coded, FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile,
+    Register,
 };
 
 use crate::abi;
@@ -115,7 +116,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
     let names = std::mem::take(&mut linked.program.functions);
     linked.functions[0].start = Some(0);
     // The functions to come, in the order in which they are first named.
-    linked.append(own.into_iter(), labels, frequency, &names);
+    linked.append(own, labels, frequency, &names);
     let mut next = 1;
     let mut below = 0;
     loop {
@@ -128,7 +129,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         linked.functions[next].start = Some(linked.program.insts.len() as u32);
         let program = &code.program;
         linked.append(
-            program.insts.iter().cloned(),
+            program.insts.clone(),
             program.labels.clone(),
             program.frequency.clone(),
             &program.functions,
@@ -180,7 +181,7 @@ impl Linked {
     /// Adds the code of a function at the end, with new numbers for its labels and functions.
     fn append(
         &mut self,
-        insts: impl Iterator<Item = ptxc_sass::Coded>,
+        mut insts: Vec<Coded>,
         labels: Vec<u32>,
         frequency: Vec<u64>,
         names: &[ProgramFunction],
@@ -202,7 +203,7 @@ impl Linked {
                 }) as u32
             })
             .collect();
-        for mut coded in insts {
+        for coded in &mut insts {
             let takes_address = coded.inst.op == Op::MOV;
             let returns = coded.inst.op != Op::CALL;
             for operand in &mut coded.inst.operands {
@@ -217,7 +218,11 @@ impl Linked {
                     _ => {}
                 }
             }
-            self.program.insts.push(coded);
+        }
+        if self.program.insts.is_empty() {
+            self.program.insts = insts;
+        } else {
+            self.program.insts.append(&mut insts);
         }
         self.program.labels.extend(labels.into_iter().map(|label| label + start));
         self.program.frequency.extend(frequency);

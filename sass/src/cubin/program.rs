@@ -237,11 +237,7 @@ impl<'a> Targets<'a> {
         labels.sort_unstable();
         labels.dedup();
         let number = |place: &mut u32| *place = labels.partition_point(|other| other < place) as u32;
-        for operand in insts.iter_mut().flat_map(|coded| &mut coded.inst.operands) {
-            if let OperandKind::Label(Label(place)) = &mut operand.kind {
-                number(place);
-            }
-        }
+        insts.iter_mut().flat_map(|coded| coded.inst.labels_mut()).for_each(|label| number(&mut label.0));
         for relocation in relocations {
             if let Addend::Label(Label(place)) = &mut relocation.symbol.addend {
                 number(place);

@@ -104,8 +104,10 @@ impl Demand {
                 }
                 let slot = row.slots.get(usize::from(access.slot)).and_then(|slot| slot.reuse);
                 let keep = slot.is_some_and(|slot| coded.control.reuse >> slot & 1 != 0);
-                let registers = (0..access.width).filter_map(|n| access.reg.offset(n));
-                reads.extend(registers.map(|register| Read { register: register.index(), slot, keep }));
+                let first = access.reg.index();
+                for register in first..first.saturating_add(access.width).min(RegFile::Gpr.count()) {
+                    reads.push(Read { register, slot, keep });
+                }
             });
         }
         Demand {

@@ -39,7 +39,7 @@ use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
-use crate::table::{Completion, LatencyClass, Op, Role};
+use crate::table::{Completion, LatencyClass, Op, Role, Row};
 
 pub use ahead::Ahead;
 pub use port::Port;
@@ -106,6 +106,12 @@ impl Latency {
 
     /// For a pair of classes that no file names: the greatest fixed latency of any class.
     pub const UNKNOWN: Latency = Latency { safe: 26, legal: 1, source: Source::Bound };
+
+    /// Whether it is [that](Self::UNKNOWN).
+    const fn is_unknown(self) -> bool {
+        let Latency { safe, legal, source } = Latency::UNKNOWN;
+        self.safe == safe && self.legal == legal && self.source as u8 == source as u8
+    }
 }
 
 /// The least distance between the issues of two dependent instructions.
@@ -161,16 +167,21 @@ pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) ->
     }
 }
 
+/// The [completion](Inst::completion) of a row's instructions.
+pub(crate) const fn completion_on(row: &Row, arch: Arch) -> Completion {
+    match row.latency {
+        LatencyClass::Fp64 | LatencyClass::R2ur if (arch as u8) < Arch::Sm90 as u8 => Completion::Variable,
+        LatencyClass::Mma if (arch as u8) < Arch::Sm80 as u8 => Completion::Variable,
+        _ => row.completion,
+    }
+}
+
 impl<R: Register> Inst<R> {
     /// How the machine announces that the instruction is done. As the row says for sm_90; before it, double precision and
     /// moves from general to uniform registers announce their results by scoreboards, and on sm_75 products of matrices.
+    #[inline]
     pub fn completion(&self, arch: Arch) -> Completion {
-        let row = self.row();
-        match row.latency {
-            LatencyClass::Fp64 | LatencyClass::R2ur if arch < Arch::Sm90 => Completion::Variable,
-            LatencyClass::Mma if arch < Arch::Sm80 => Completion::Variable,
-            _ => row.completion,
-        }
+        self.op.facts().completion(arch)
     }
 
     /// The least stall count that follows it, in cycles. As the row says for sm_90; before it, NVIDIA's assembler lets
@@ -193,6 +204,7 @@ pub fn reads_as_guard<R: Register>(side: Side<'_, R>) -> bool {
     slot == slots.len() || side.inst.op == Op::VOTE && slots[slot].role != Role::Def
 }
 
+#[inline]
 fn file_of<R: Register>(side: Side<'_, R>) -> RegFile {
     match side.inst.operands.get(usize::from(side.slot)).map(|operand| operand.kind) {
         Some(OperandKind::Reg(reg)) => reg.file(),

@@ -107,46 +107,47 @@ impl Port {
 
     /// Where a result leaves; each of `ELECT`'s leaves elsewhere. `IMAD.HI` has the high word alone. Products of matrices take their time by the size of a,
     /// whatever its elements are.
+    #[inline]
     pub fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
-        let slot = usize::from(side.slot);
-        let port = Port::of_class(side.inst.row().latency);
-        // Few classes ask, and names are long to compare.
-        let is_result = || side.inst.row().slots.get(slot).is_some_and(|slot| slot.name == "d");
-        if port == Port::ImadWide && is_result() && (side.component == 1 || side.inst.slot_width(slot) == 1) {
-            return Port::ImadWideHigh;
+        let facts = side.inst.op.facts();
+        if !facts.has_other_ports || !is_named(side, "d") {
+            return facts.port;
         }
-        if is_elected_lane(side) {
-            return Port::Umov;
-        }
-        if port == Port::Mma && is_result() {
-            let a = side.inst.row().slots.iter().position(|slot| slot.name == "a");
-            return match a.map(|slot| side.inst.slot_width(slot)) {
+        match facts.port {
+            Port::ImadWide => {
+                let is_high = side.component == 1 || side.inst.slot_width(usize::from(side.slot)) == 1;
+                if is_high { Port::ImadWideHigh } else { Port::ImadWide }
+            }
+            Port::Mma => match side.inst.slot_index("a").map(|slot| side.inst.slot_width(slot)) {
                 Some(1) => Port::MmaOf1,
                 Some(2) => Port::MmaOf2,
                 _ => Port::Mma,
-            };
+            },
+            _ => of_other(side),
         }
-        port
     }
 
     /// Where an operand enters, or where the result is written that overwrites what another one reads or writes.
+    #[inline]
     pub fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
-        let port = Port::of_class(side.inst.row().latency);
-        let is_addend =
-            || side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == "c");
-        if port == Port::ImadWide && side.component == 1 && is_addend() {
-            return Port::ImadWideHigh;
+        let facts = side.inst.op.facts();
+        if !facts.has_other_ports {
+            return facts.port;
         }
-        if is_elected_lane(side) {
-            return Port::Umov;
+        match facts.port {
+            Port::ImadWide if side.component == 1 && is_named(side, "c") => Port::ImadWideHigh,
+            _ => of_other(side),
         }
-        port
     }
 }
 
-/// Whether this is the number of the lane that `ELECT` elects: it is there as soon as what `UMOV` makes, long before the
-/// predicate.
-fn is_elected_lane<R: Register>(side: Side<'_, R>) -> bool {
-    let slot = || side.inst.row().slots.get(usize::from(side.slot));
-    side.inst.op == Op::ELECT && slot().is_some_and(|slot| slot.name == "d")
+/// Whether the slot has that name.
+fn is_named<R: Register>(side: Side<'_, R>, name: &str) -> bool {
+    side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == name)
+}
+
+/// The port of what has but one, or of `ELECT`: the number of the lane that it elects is there as soon as what `UMOV` makes,
+/// long before the predicate.
+fn of_other<R: Register>(side: Side<'_, R>) -> Port {
+    if side.inst.op == Op::ELECT && is_named(side, "d") { Port::Umov } else { side.inst.op.facts().port }
 }

@@ -32,14 +32,25 @@ const KINDS: usize = 4;
 
 const CELLS: usize = KINDS * FILES * PORTS * PORTS;
 
-static SM_75: [Latency; CELLS] = cells(text(Arch::Sm75));
-static SM_80: [Latency; CELLS] = cells(text(Arch::Sm80));
-static SM_86: [Latency; CELLS] = cells(text(Arch::Sm86));
-static SM_89: [Latency; CELLS] = cells(text(Arch::Sm89));
-static SM_90: [Latency; CELLS] = cells(text(Arch::Sm90));
+/// The number of those of [`Figures::settled`].
+const SETTLED: usize = 2 * FILES * PORTS;
 
-/// The figures of an architecture by [`cell`].
-fn of_arch(arch: Arch) -> &'static [Latency; CELLS] {
+/// The figures of an architecture.
+struct Figures {
+    /// Those of pairs, by [`cell`].
+    cells: [Latency; CELLS],
+    /// The greatest of a producer over all consumers that the file names, by [`settled_cell`].
+    settled: [Latency; SETTLED],
+}
+
+static SM_75: Figures = figures(text(Arch::Sm75));
+static SM_80: Figures = figures(text(Arch::Sm80));
+static SM_86: Figures = figures(text(Arch::Sm86));
+static SM_89: Figures = figures(text(Arch::Sm89));
+static SM_90: Figures = figures(text(Arch::Sm90));
+
+#[inline]
+fn of_arch(arch: Arch) -> &'static Figures {
     match arch {
         Arch::Sm75 => &SM_75,
         Arch::Sm80 => &SM_80,
@@ -59,13 +70,56 @@ const fn text(arch: Arch) -> &'static [u8] {
     }
 }
 
-const fn cells(text: &'static [u8]) -> [Latency; CELLS] {
-    let mut cells = [Latency::UNKNOWN; CELLS];
+const fn figures(text: &'static [u8]) -> Figures {
+    let mut figures = Figures { cells: [Latency::UNKNOWN; CELLS], settled: [Latency::UNKNOWN; SETTLED] };
     let mut reader = Reader::new(text);
     while let Some(e) = reader.entry() {
-        cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
+        figures.cells[cell(e.dependence, e.guard, e.file, e.producer, e.consumer)] = e.latency;
     }
-    cells
+    let mut place = 0;
+    while place < FILES * PORTS {
+        let (file, producer) = (RegFile::ALL[place / PORTS], Port::ALL[place % PORTS]);
+        let read = greatest(&figures.cells, &[(Dependence::War, false)], file, producer);
+        let kinds = [(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)];
+        let written = greatest(&figures.cells, &kinds, file, producer);
+        figures.settled[settled_cell(false, file, producer)] = read;
+        figures.settled[settled_cell(true, file, producer)] = written;
+        place += 1;
+    }
+    figures
+}
+
+/// The greatest figures of a producer over all consumers that a file names for dependences of these kinds.
+const fn greatest(
+    cells: &[Latency; CELLS],
+    kinds: &[(Dependence, bool)],
+    file: RegFile,
+    producer: Port,
+) -> Latency {
+    let mut most: Option<Latency> = None;
+    let mut pair = 0;
+    while pair < kinds.len() * PORTS {
+        let (dependence, guard) = kinds[pair / PORTS];
+        let latency = cells[cell(dependence, guard, file, producer, Port::ALL[pair % PORTS])];
+        most = match most {
+            _ if latency.is_unknown() => most,
+            None => Some(latency),
+            Some(other) => Some(Latency {
+                safe: if latency.safe > other.safe { latency.safe } else { other.safe },
+                legal: if latency.legal > other.legal { latency.legal } else { other.legal },
+                source: Source::Bound,
+            }),
+        };
+        pair += 1;
+    }
+    match most {
+        Some(latency) => latency,
+        None => Latency::UNKNOWN,
+    }
+}
+
+const fn settled_cell(written: bool, file: RegFile, producer: Port) -> usize {
+    (written as usize * FILES + file as usize) * PORTS + producer as usize
 }
 
 /// Every line of an architecture's file.
@@ -74,6 +128,7 @@ pub fn entries(arch: Arch) -> Vec<Entry> {
     std::iter::from_fn(|| reader.entry()).collect()
 }
 
+#[inline]
 pub(super) fn lookup(
     arch: Arch,
     dependence: Dependence,
@@ -82,29 +137,15 @@ pub(super) fn lookup(
     producer: Port,
     consumer: Port,
 ) -> Latency {
-    of_arch(arch)[cell(dependence, guard, file, producer, consumer)]
+    of_arch(arch).cells[cell(dependence, guard, file, producer, consumer)]
 }
 
 /// The greatest figures of a producer over all consumers that a file names.
 pub(super) fn settled(arch: Arch, written: bool, file: RegFile, producer: Port) -> Latency {
-    let kinds: &[(Dependence, bool)] = match written {
-        true => &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)],
-        false => &[(Dependence::War, false)],
-    };
-    let cells = of_arch(arch);
-    let consumers = Port::ALL.iter();
-    let found = kinds.iter().flat_map(|&(dependence, guard)| {
-        consumers.clone().map(move |&consumer| cells[cell(dependence, guard, file, producer, consumer)])
-    });
-    let known = found.filter(|latency| *latency != Latency::UNKNOWN);
-    let most = known.reduce(|a, b| Latency {
-        safe: a.safe.max(b.safe),
-        legal: a.legal.max(b.legal),
-        source: Source::Bound,
-    });
-    most.unwrap_or(Latency::UNKNOWN)
+    of_arch(arch).settled[settled_cell(written, file, producer)]
 }
 
+#[inline]
 const fn cell(dependence: Dependence, guard: bool, file: RegFile, producer: Port, consumer: Port) -> usize {
     let kind = match dependence {
         Dependence::Raw => guard as usize,

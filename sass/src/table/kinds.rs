@@ -46,6 +46,10 @@ impl Kinds {
     /// All predicates together, `PR`, of which the slot `mask` chooses.
     pub const PREDICATES: Kinds = Kinds(32768);
 
+    /// What names registers that are read, whatever the slot.
+    pub(super) const ADDRESSES: Kinds =
+        Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED).or(Kinds::CONST_AT_R).or(Kinds::CONST_AT_UR);
+
     /// The union.
     pub const fn or(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
@@ -115,7 +119,6 @@ pub enum Width {
 
 impl Width {
     /// The width in this instruction.
-    #[inline]
     pub fn resolve<R: Register>(self, inst: &Inst<R>) -> u8 {
         match self {
             Width::Fixed(width) => width,
@@ -124,22 +127,13 @@ impl Width {
     }
 
     /// The width where modifiers decide on it.
-    fn of_modifiers<R: Register>(self, inst: &Inst<R>) -> u8 {
+    pub(super) fn of_modifiers<R: Register>(self, inst: &Inst<R>) -> u8 {
         match self {
             Width::Fixed(width) => width,
             Width::Share(matrix, bits) => matrix.share(inst, bits),
             Width::Image(operand) => operand.registers(inst),
             Width::Dimensions(more) => more + dimensions(inst.modifier(ModKind::Shape)),
-            Width::Size => match inst.modifier(ModKind::Size) {
-                ".64" | ".2" => 2,
-                ".128" | ".4" => 4,
-                _ => match inst.modifier(ModKind::DataType) {
-                    ".64" | ".S64" | ".U64" | ".SD64" | ".F64.RN" | ".F32x2.FTZ.RN" | ".F32x2.RN"
-                    | ".F16x4.RN" | ".BF16x4.RN" => 2,
-                    ".F32x4.FTZ.RN" | ".F32x4.RN" | ".F16x8.RN" | ".BF16x8.RN" => 4,
-                    _ => 1,
-                },
-            },
+            Width::Size => inst.op.facts().sized_width(inst.mods),
         }
     }
 }

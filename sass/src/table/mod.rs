@@ -11,6 +11,7 @@ mod control_flow;
 mod convert;
 mod copies;
 mod double;
+mod facts;
 mod fence;
 mod float;
 mod half;
@@ -40,6 +41,7 @@ mod warpgroup;
 
 pub(crate) use alu::SIGN;
 pub use archs::{Archs, Spelling};
+pub(crate) use facts::Facts;
 pub use image::ImageOperand;
 pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
 pub use row::{
@@ -68,6 +70,13 @@ macro_rules! opcodes {
             pub fn row(self) -> &'static Row {
                 static ROWS: [&Row; Op::ALL.len()] = [$($(&$family::$name,)*)*];
                 ROWS[self as usize]
+            }
+
+            /// What follows from the row.
+            #[inline]
+            pub(crate) fn facts(self) -> &'static Facts {
+                static FACTS: [Facts; Op::ALL.len()] = [$($(Facts::of(Op::$name, &$family::$name),)*)*];
+                &FACTS[self as usize]
             }
 
             /// The family, after which the file of its row is named.

@@ -314,7 +314,7 @@ impl Slot {
 
     /// What fills the slot until something else does: the constant register of the first file that fits,
     /// else an immediate zero; that too where the text leaves it out and it may be an immediate.
-    pub fn default_operand<R: Register>(&self) -> Operand<R> {
+    pub const fn default_operand<R: Register>(&self) -> Operand<R> {
         let file = if self.kinds.contains(Kinds::P) {
             RegFile::Pred
         } else if self.kinds.contains(Kinds::UP) {

@@ -12,7 +12,7 @@
 //! ```
 //! The upper half of an address within a program is zero, and for the callee to write. Linear.
 
-use ptxc_sass::{Inst, Label, Op, Operand, OperandKind};
+use ptxc_sass::{Inst, Label, Op, Operand};
 
 use super::code::{Code, CodeBlock};
 use crate::abi;
@@ -22,6 +22,9 @@ use crate::mir::MInst;
 /// Ends blocks at their calls and makes return addresses explicit.
 pub(super) fn split_at_calls(code: &mut Code) {
     let calls = |block: &CodeBlock| block.insts.iter().filter(|minst| is_call(minst.inst.op)).count();
+    if !code.blocks.iter().any(|block| calls(block) != 0) {
+        return;
+    }
     let mut first = Vec::with_capacity(code.blocks.len());
     let mut next = 0;
     for block in &code.blocks {
@@ -30,10 +33,8 @@ pub(super) fn split_at_calls(code: &mut Code) {
     }
     let mut blocks = Vec::with_capacity(next as usize);
     for mut block in std::mem::take(&mut code.blocks) {
-        for operand in block.insts.iter_mut().flat_map(|minst| &mut minst.inst.operands) {
-            if let OperandKind::Label(label) = &mut operand.kind {
-                label.0 = first[label.0 as usize];
-            }
+        for label in block.insts.iter_mut().flat_map(|minst| minst.inst.labels_mut()) {
+            label.0 = first[label.0 as usize];
         }
         if calls(&block) == 0 {
             blocks.push(block);

@@ -11,7 +11,7 @@
 //! ```
 //! Linear.
 
-use ptxc_sass::{Op, OperandKind, PReg};
+use ptxc_sass::{Op, PReg};
 
 use super::code::{Code, CodeBlock};
 use crate::mir::MInst;
@@ -22,6 +22,9 @@ fn is_fence(minst: &MInst<PReg>) -> bool {
 
 /// Ends blocks at fences, and removes these.
 pub(super) fn split_at_fences(code: &mut Code) {
+    if !code.blocks.iter().any(|block| block.insts.iter().any(is_fence)) {
+        return;
+    }
     let mut first = Vec::with_capacity(code.blocks.len());
     let mut parts: Vec<CodeBlock> = Vec::with_capacity(code.blocks.len());
     for mut block in std::mem::take(&mut code.blocks) {
@@ -46,11 +49,8 @@ pub(super) fn split_at_fences(code: &mut Code) {
         parts.push(block);
     }
     code.blocks = parts;
-    for operand in
-        code.blocks.iter_mut().flat_map(|block| &mut block.insts).flat_map(|minst| &mut minst.inst.operands)
-    {
-        if let OperandKind::Label(label) = &mut operand.kind {
-            label.0 = first[label.0 as usize];
-        }
+    let insts = code.blocks.iter_mut().flat_map(|block| &mut block.insts);
+    for label in insts.flat_map(|minst| minst.inst.labels_mut()) {
+        label.0 = first[label.0 as usize];
     }
 }

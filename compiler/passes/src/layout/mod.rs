@@ -79,10 +79,8 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
         let mut insts = std::mem::take(&mut data.insts);
         for minst in &mut insts {
             interrupt::poll();
-            for operand in &mut minst.inst.operands {
-                if let OperandKind::Label(label) = &mut operand.kind {
-                    label.0 = number[target(MBlockId::from_u32(label.0))];
-                }
+            for label in minst.inst.labels_mut() {
+                label.0 = number[target(MBlockId::from_u32(label.0))];
             }
         }
         let body = insts.len() - usize::from(ends[block] == End::Return);

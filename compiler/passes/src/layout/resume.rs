@@ -14,7 +14,7 @@
 //!
 //! NVIDIA's compiler always emits the one shape in which the two places are the same, so whether the
 //! hardware takes the address from the barrier or the next instruction is not known and must not matter.
-//! Which `BSSY` a `BSYNC` closes is found by a forward dataflow with at most sixteen sets. Linear.
+//! Which `BSSY` a `BSYNC` closes is found by a forward dataflow of sets. Linear.
 
 use std::collections::BTreeSet;
 
@@ -27,11 +27,15 @@ use crate::interrupt;
 /// An instruction: block and position in it.
 type Site = (usize, usize);
 
-/// For each convergence barrier the `BSSY` instructions that may have opened it.
-type Open = [BTreeSet<Site>; 16];
+/// The convergence barriers that may be open, each with the `BSSY` instructions that may have opened it.
+type Open = BTreeSet<(u8, Site)>;
 
 /// Lets every `BSSY` name what follows its `BSYNC`.
 pub(super) fn name_resumptions(code: &mut Code) {
+    let closes = |block: &CodeBlock| block.insts.iter().any(|minst| minst.inst.op == Op::BSYNC);
+    if !code.blocks.iter().any(closes) {
+        return;
+    }
     let closed = closed_barriers(code);
     // A block in which something follows a BSYNC, a branch or a move to a parameter of the join, is split there.
     let cuts: Vec<SmallVec<[usize; 1]>> = code.blocks.iter().map(cuts).collect();
@@ -79,24 +83,18 @@ struct NewLabel(u32);
 const NEW: u32 = 1 << 31;
 
 fn set_label(inst: &mut Inst<PReg>, to: NewLabel) {
-    for operand in &mut inst.operands {
-        if let OperandKind::Label(label) = &mut operand.kind {
-            label.0 = to.0 | NEW;
-        }
-    }
+    inst.labels_mut().for_each(|label| label.0 = to.0 | NEW);
 }
 
 fn relabel(inst: &mut Inst<PReg>, renumbered: &[u32]) {
-    for operand in &mut inst.operands {
-        if let OperandKind::Label(label) = &mut operand.kind {
-            label.0 = if label.0 & NEW != 0 { label.0 & !NEW } else { renumbered[label.0 as usize] };
-        }
+    for label in inst.labels_mut() {
+        label.0 = if label.0 & NEW != 0 { label.0 & !NEW } else { renumbered[label.0 as usize] };
     }
 }
 
-fn barrier(inst: &Inst<PReg>) -> Option<usize> {
+fn barrier(inst: &Inst<PReg>) -> Option<u8> {
     inst.operands.iter().find_map(|operand| match operand.kind {
-        OperandKind::Convergence(index) => Some(usize::from(index & 15)),
+        OperandKind::Convergence(index) => Some(index & 15),
         _ => None,
     })
 }
@@ -113,24 +111,26 @@ fn closed_barriers(code: &Code) -> Vec<(Site, Site)> {
     while let Some(block) = queue.pop_first() {
         let mut open = entry[block].clone().unwrap_or_default();
         for (position, minst) in code.blocks[block].insts.iter().enumerate() {
+            if !matches!(minst.inst.op, Op::BSSY | Op::BSYNC) {
+                continue;
+            }
             let Some(barrier) = barrier(&minst.inst) else { continue };
-            match minst.inst.op {
-                Op::BSSY => open[barrier] = BTreeSet::from([(block, position)]),
-                Op::BSYNC => {
-                    let sites = std::mem::take(&mut open[barrier]);
-                    closed.extend(sites.into_iter().map(|site| ((block, position), site)));
-                }
-                _ => {}
+            let here = (block, position);
+            if minst.inst.op == Op::BSYNC {
+                let sites = open.iter().filter(|(opened, _)| *opened == barrier);
+                closed.extend(sites.map(|&(_, site)| (here, site)));
+            }
+            open.retain(|(opened, _)| *opened != barrier);
+            if minst.inst.op == Op::BSSY {
+                open.insert((barrier, here));
             }
         }
         for way in code.ways(block) {
             let changed = match &mut entry[way.target] {
                 Some(known) => {
-                    let before: usize = known.iter().map(BTreeSet::len).sum();
-                    for (known, new) in known.iter_mut().zip(&open) {
-                        known.extend(new);
-                    }
-                    known.iter().map(BTreeSet::len).sum::<usize>() != before
+                    let before = known.len();
+                    known.extend(&open);
+                    known.len() != before
                 }
                 unknown => {
                     *unknown = Some(open.clone());

@@ -43,11 +43,14 @@ pub struct Components {
 impl Components {
     /// Numbers the components in the order of their registers.
     pub fn new(mir: &Mir<VReg>) -> Components {
+        let components = mir.vregs.values().map(|data| usize::from(data.width)).sum();
         let mut starts = Vec::with_capacity(mir.vregs.len());
-        let mut regs = Vec::with_capacity(mir.vregs.len());
+        let mut regs = Vec::with_capacity(components);
         for (id, data) in &mir.vregs {
             starts.push(regs.len() as u32);
-            regs.extend((0..data.width).map(|component| VReg { id, component, file: data.file }));
+            for component in 0..data.width {
+                regs.push(VReg { id, component, file: data.file });
+            }
         }
         Components { starts, regs }
     }
@@ -170,11 +173,11 @@ impl Liveness {
         // The component that last went through each region: it need not go through again.
         let mut through: Vec<Option<u32>> = Vec::new();
         for index in 0..liveness.components.len() as u32 {
-            let def = uses.defs[index as usize].expand();
-            stack.extend(uses.of(index as usize).filter(|&block| def != Some(block)));
-            if stack.is_empty() {
+            if uses.newest[index as usize] == NONE {
                 continue;
             }
+            let def = uses.defs[index as usize].expand();
+            stack.extend(uses.of(index as usize).filter(|&block| def != Some(block)));
             interrupt::poll();
             let uniform = liveness.components.reg(index as usize).file().is_uniform();
             while let Some(block) = stack.pop() {

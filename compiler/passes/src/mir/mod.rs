@@ -130,12 +130,12 @@ pub struct MInst<R> {
     pub loc: SourceLoc,
 }
 
-impl<R: Clone> Clone for MInst<R> {
+impl<R: Copy> Clone for MInst<R> {
     /// As the derived one, but that whoever copies a large function stops when nobody wants it any more.
     fn clone(&self) -> MInst<R> {
         interrupt::poll();
         let MInst { inst, tied, call, loc } = self;
-        MInst { inst: inst.clone(), tied: tied.clone(), call: call.clone(), loc: *loc }
+        MInst { inst: inst.clone(), tied: SmallVec::from_slice(tied), call: call.clone(), loc: *loc }
     }
 }
 
@@ -184,12 +184,12 @@ impl<R: Register> MInst<R> {
 
     /// The same with other names for registers.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> MInst<S> {
-        MInst {
-            inst: self.inst.map(&mut rename),
-            tied: self.tied.iter().map(|&(slot, reg)| (slot, rename(reg))).collect(),
-            call: self.call.as_ref().map(|call| Box::new(call.map(&mut rename))),
-            loc: self.loc,
+        let mut minst = MInst::new(self.inst.map(&mut rename), self.loc);
+        for &(slot, reg) in self.tied.iter() {
+            minst.tied.push((slot, rename(reg)));
         }
+        minst.call = self.call.as_ref().map(|call| Box::new(call.map(&mut rename)));
+        minst
     }
 }
 
@@ -314,7 +314,7 @@ impl<R> Term<R> {
 }
 
 /// A block: parameters, instructions, an end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct MBlock<R> {
     /// The parameters; empty after allocation.
     pub params: Vec<Tuple<R>>,
@@ -331,8 +331,22 @@ pub struct MBlock<R> {
     pub divergent: bool,
 }
 
+impl<R: Copy> Clone for MBlock<R> {
+    fn clone(&self) -> MBlock<R> {
+        let MBlock { params, insts, term, term_loc, frequency, divergent } = self;
+        MBlock {
+            params: params.clone(),
+            insts: insts.clone(),
+            term: term.clone(),
+            term_loc: *term_loc,
+            frequency: *frequency,
+            divergent: *divergent,
+        }
+    }
+}
+
 /// A function of machine IR.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Mir<R> {
     /// The kernel's name.
     pub name: String,
@@ -363,6 +377,29 @@ pub struct Mir<R> {
     pub table_bytes: u32,
     /// Registers that the allocator had to store to local memory.
     pub spills: u32,
+}
+
+impl<R: Copy> Clone for Mir<R> {
+    fn clone(&self) -> Mir<R> {
+        let Mir { name, kind, functions, blocks, layout, vregs, params, variables, .. } = self;
+        let Mir { shared_bytes, local_bytes, bounds, barriers, table_bytes, spills, .. } = self;
+        Mir {
+            name: name.clone(),
+            kind: *kind,
+            functions: functions.clone(),
+            blocks: blocks.clone(),
+            layout: layout.clone(),
+            vregs: vregs.clone(),
+            params: params.clone(),
+            variables: variables.clone(),
+            shared_bytes: *shared_bytes,
+            local_bytes: *local_bytes,
+            bounds: bounds.clone(),
+            barriers: *barriers,
+            table_bytes: *table_bytes,
+            spills: *spills,
+        }
+    }
 }
 
 impl Mir<VReg> {

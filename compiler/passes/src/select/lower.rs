@@ -88,7 +88,8 @@ pub(super) struct Lower<'a> {
     pub(super) loc: SourceLoc,
     /// Whether an acquire stands behind the instruction in hand, in its block.
     pub(super) is_acquired: bool,
-    /// Machine instructions of the IR instruction in hand, in order.
+    /// Machine instructions of the block in hand: those of the IR instruction in hand, in order, behind those of what
+    /// follows it, from the last to the first.
     pub(super) seq: Vec<MInst<VReg>>,
     /// The return address of a device function.
     pub(super) return_address: VReg,
@@ -113,6 +114,10 @@ impl<'a> Lower<'a> {
     ) -> Lower<'a> {
         let mut uses = SecondaryMap::new();
         let mut home = SecondaryMap::new();
+        let mut regs = SecondaryMap::new();
+        uses.resize(func.num_values());
+        home.resize(func.insts.len());
+        regs.resize(func.num_values());
         for (block, &mblock) in block_map.iter() {
             let Some(mblock) = mblock else { continue };
             for &inst in &func.blocks[block].insts {
@@ -140,7 +145,7 @@ impl<'a> Lower<'a> {
             loc: SourceLoc::NONE,
             is_acquired: false,
             seq: Vec::new(),
-            regs: SecondaryMap::new(),
+            regs,
             uses,
             home,
         }

@@ -209,12 +209,11 @@ impl Lower<'_> {
     fn lower_block(&mut self, block: Block, mblock: MBlockId) {
         self.block = mblock;
         let func = self.func;
-        let mut backwards = Vec::new();
         self.is_acquired = false;
         for &inst in func.blocks[block].insts.iter().rev() {
             interrupt::poll();
             self.loc = func.insts[inst].loc;
-            let known = self.unsupported.len();
+            let (known, start) = (self.unsupported.len(), self.seq.len());
             self.lower_inst(inst);
             if self.unsupported.len() > known {
                 // What it reads is selected all the same, so that all that can't be is reported in one run.
@@ -228,13 +227,12 @@ impl Lower<'_> {
                     self.reg_of(arg);
                 }
             }
-            backwards.extend(self.seq.drain(..).rev());
+            self.seq[start..].reverse();
             self.is_acquired |= matches!(func.insts[inst].op, Op::Fence(Order::Acquire, _));
         }
-        backwards.reverse();
         if func.kind == FunctionKind::Device && block == func.entry() {
-            backwards.splice(0..0, self.parameters());
-            self.mir.blocks[mblock].insts = backwards;
+            let parameters = self.parameters();
+            self.mir.blocks[mblock].insts = parameters.into_iter().chain(self.seq.drain(..).rev()).collect();
             return;
         }
         let params = func.blocks[block].params.iter();
@@ -242,7 +240,7 @@ impl Lower<'_> {
             .map(|&param| Tuple { reg: self.reg_of(param), width: lower::width_of(func.ty(param)) })
             .collect();
         let data = &mut self.mir.blocks[mblock];
-        data.insts = backwards;
+        data.insts = self.seq.drain(..).rev().collect();
         data.params = params;
     }
 

@@ -154,6 +154,7 @@ impl Pool {
     /// Inserts the instructions.
     pub(super) fn insert(mut self, mir: &mut Mir<VReg>, cfg: &Cfg, arch: Arch) {
         let mut pending: SecondaryMap<MBlockId, Vec<Group>> = SecondaryMap::new();
+        pending.resize(mir.blocks.len());
         // Making one value may request others, all of a later kind.
         while let Some(((what, _), entry)) = self.entries.pop_first() {
             let uniform = what.file().is_uniform();
@@ -161,10 +162,12 @@ impl Pool {
             let insts = self.make(what, entry.reg, block, mir, cfg, arch);
             pending[block].push((entry.reg, insts));
         }
-        for block in mir.layout.clone() {
+        let mut may_wait = SecondaryMap::new();
+        may_wait.resize(mir.vregs.len());
+        for &block in &mir.layout {
             let wanted = std::mem::take(&mut pending[block]);
             if !wanted.is_empty() {
-                insert_before_uses(&mut mir.blocks[block].insts, wanted);
+                insert_before_uses(&mut mir.blocks[block].insts, wanted, &mut may_wait);
             }
         }
     }
@@ -235,16 +238,27 @@ fn halves(op: Op, reg: VReg, bits: u64) -> Vec<Inst<VReg>> {
 /// Instructions that fill a register and wait for its first reader.
 type Group = (VReg, Vec<Inst<VReg>>);
 
-/// Puts each group of instructions before the first instruction that reads its register, or at the end.
-fn insert_before_uses(insts: &mut Vec<MInst<VReg>>, wanted: Vec<Group>) {
+/// Puts each group of instructions before the first instruction that reads its register, or at the end. `may_wait` tells of
+/// other registers that none waits for them.
+fn insert_before_uses(
+    insts: &mut Vec<MInst<VReg>>,
+    wanted: Vec<Group>,
+    may_wait: &mut SecondaryMap<VRegId, bool>,
+) {
+    let added: usize = wanted.iter().map(|(_, group)| group.len()).sum();
+    wanted.iter().for_each(|(reg, _)| may_wait[reg.id] = true);
     let mut waiting: BTreeMap<VRegId, Vec<Inst<VReg>>> =
         wanted.into_iter().map(|(reg, group)| (reg.id, group)).collect();
-    let mut out = Vec::with_capacity(insts.len() + waiting.len());
+    let mut out = Vec::with_capacity(insts.len() + added);
     let mut rest = std::mem::take(insts).into_iter();
     let mut uses = Vec::new();
     for inst in rest.by_ref() {
         interrupt::poll();
-        inst.for_each_use(|reg, _| uses.push(reg.id));
+        inst.for_each_use(|reg, _| {
+            if std::mem::replace(&mut may_wait[reg.id], false) {
+                uses.push(reg.id);
+            }
+        });
         for reg in uses.drain(..) {
             flush(reg, inst.loc, &mut waiting, &mut out);
         }
@@ -286,6 +300,7 @@ fn flush(
 fn cheapest_dominators(mir: &Mir<VReg>, cfg: &Cfg, converged: bool) -> SecondaryMap<MBlockId, MBlockId> {
     // The entry is converged, so that every block has one.
     let mut cheapest = SecondaryMap::with_default(mir.entry());
+    cheapest.resize(mir.blocks.len());
     for &block in cfg.order() {
         let above = cfg.idom(block).map(|up| cheapest[up]);
         let data = &mir.blocks[block];
