@@ -27,7 +27,7 @@ use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
 use crate::link::{self, Callees, Summary};
-use crate::mir::{Mir, VReg};
+use crate::mir::{Cfg, Liveness, Mir, VReg};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify};
 use crate::uniformity::Uniformity;
@@ -371,8 +371,10 @@ pub fn code_with(
     let is_kernel = mir.kind == FunctionKind::Entry;
     link::fill_clobbers(&mut mir, callees, settings.max_regs);
     observer.before("schedule-pre-ra", &mir);
+    // An order changes nothing at the borders of blocks.
+    let live = Liveness::new(&mir, &Cfg::new(&mir));
     if settings.opt > 1 {
-        schedule::pre_ra(&mut mir, arch, settings.max_regs, heuristic)
+        schedule::pre_ra(&mut mir, &live, arch, settings.max_regs, heuristic)
             .map_err(|error| illegal_order("schedule-pre-ra", &error))?;
     }
     verified_mir("schedule-pre-ra", &mir, arch)?;
@@ -380,8 +382,8 @@ pub fn code_with(
 
     observer.before("allocate", &mir);
     let options = allocate::Options { max_regs: settings.max_regs as u16, arch };
-    let allocation = allocate::allocate(mir.clone(), &options).map_err(|error| too_few(&error))?;
-    allocate::check(&mir, &allocation, &options)
+    let allocation = allocate::allocate(&mir, &live, &options).map_err(|error| too_few(&error))?;
+    allocate::check(&mir, &live, &allocation, &options)
         .map_err(|violations| contradiction(WRONG_ALLOCATION, "allocate", violations))?;
     let allocated = allocation.mir;
     go_on(observer, "allocate", &allocated)?;

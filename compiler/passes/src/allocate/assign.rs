@@ -173,8 +173,8 @@ impl Wishes {
 /// Places every class, or returns the virtual registers that found no place. `cores` has the classes
 /// without optional merges. R1 stays free where it is the stack pointer.
 pub(super) fn assign(
-    work: &Work,
-    live: &LiveRanges,
+    work: &Work<'_>,
+    live: &LiveRanges<'_>,
     cores: &Classes,
     classes: &Classes,
     priority: Priority<'_>,
@@ -185,7 +185,7 @@ pub(super) fn assign(
         first: vec![None; work.mir.vregs.len()],
         occupancy: Occupancy::new(live.points.total()),
         top: [0; 4],
-        floor: floor(work, live),
+        floor: floor(live),
         entry_frequency: work.mir.blocks[work.mir.entry()].frequency,
     };
     if work.is_framed() {
@@ -215,18 +215,18 @@ pub(super) fn assign(
 
 /// The general registers that the function needs however they are assigned, in units of the 8 in which a thread
 /// gets them.
-fn floor(work: &Work, live: &LiveRanges) -> i16 {
+fn floor(live: &LiveRanges<'_>) -> i16 {
     if live.calls.is_empty() {
         return 0;
     }
     let called = live.calls.iter().flat_map(|call| call.clobbers.iter());
     let called = called.filter(|reg| reg.file() == RegFile::Gpr).map(|reg| u32::from(reg.index()) + 1).max();
-    let floor = called.unwrap_or(0).max(super::pressure::maximum(work, live, RegFile::Gpr));
+    let floor = called.unwrap_or(0).max(live.most(RegFile::Gpr));
     floor.next_multiple_of(8) as i16
 }
 
 /// The classes that are ever live, in the order in which they choose.
-fn in_order(live: &LiveRanges, classes: &Classes, priority: Priority<'_>) -> Vec<usize> {
+fn in_order(live: &LiveRanges<'_>, classes: &Classes, priority: Priority<'_>) -> Vec<usize> {
     let mut keyed = Vec::new();
     for (index, class) in classes.list.iter().enumerate() {
         interrupt::poll();
@@ -255,7 +255,7 @@ fn in_order(live: &LiveRanges, classes: &Classes, priority: Priority<'_>) -> Vec
 
 impl Assignment {
     /// Gives a class the lowest place that is free throughout; whether there is one.
-    fn place(&mut self, live: &LiveRanges, class: &Class, wishes: &Wishes, budget: &Budget) -> bool {
+    fn place(&mut self, live: &LiveRanges<'_>, class: &Class, wishes: &Wishes, budget: &Budget) -> bool {
         let file = class.file;
         let mut blocked: Mask = [0; 4];
         // What calls destroy while the class is alive, and how many registers of it they would.

@@ -63,7 +63,7 @@ pub(super) struct Classes {
 impl Classes {
     /// Each virtual register in a class of its own, but those that must be in certain registers: they are one
     /// class for each file, whose origin is register 0.
-    pub fn new(work: &Work, live: &LiveRanges, limits: &Budget) -> Result<Classes, AllocError> {
+    pub fn new(work: &Work<'_>, live: &LiveRanges<'_>, limits: &Budget) -> Result<Classes, AllocError> {
         let mut classes = Classes::separate(work, limits);
         for file in RegFile::ALL {
             classes.join_fixed(work, live, file)?;
@@ -71,7 +71,12 @@ impl Classes {
         Ok(classes)
     }
 
-    fn join_fixed(&mut self, work: &Work, live: &LiveRanges, file: RegFile) -> Result<(), AllocError> {
+    fn join_fixed(
+        &mut self,
+        work: &Work<'_>,
+        live: &LiveRanges<'_>,
+        file: RegFile,
+    ) -> Result<(), AllocError> {
         let mut all = work.fixed.iter().filter_map(|(id, place)| {
             place.filter(|place| place.file() == file).map(|place| (id.index(), i16::from(place.index())))
         });
@@ -119,7 +124,7 @@ impl Classes {
     }
 
     /// Each virtual register in a class of its own, whatever register it must be in.
-    pub fn separate(work: &Work, limits: &Budget) -> Classes {
+    pub fn separate(work: &Work<'_>, limits: &Budget) -> Classes {
         let vregs = &work.mir.vregs;
         let list = vregs
             .iter()
@@ -150,7 +155,7 @@ impl Classes {
     }
 
     /// Puts two components into one register; whether that is possible. If not, nothing changes.
-    pub fn merge(&mut self, live: &LiveRanges, a: VReg, b: VReg) -> bool {
+    pub fn merge(&mut self, live: &LiveRanges<'_>, a: VReg, b: VReg) -> bool {
         let place = |reg: VReg| self.offset[reg.id.index()] + reg.component as i16;
         let (mut into, mut from) = (self.of(a.id.index()), self.of(b.id.index()));
         let mut shift = place(a) - place(b);
@@ -212,7 +217,7 @@ impl Classes {
         true
     }
 
-    fn build_lanes(&mut self, live: &LiveRanges, class: usize) {
+    fn build_lanes(&mut self, live: &LiveRanges<'_>, class: usize) {
         let class = &mut self.list[class];
         if class.lanes.is_some() {
             return;
@@ -248,7 +253,7 @@ fn overlaps(segments: &BTreeMap<u32, u32>, segment: Segment) -> bool {
 pub(super) type Affinity = (u64, VReg, VReg);
 
 /// What edges and copies connect, the most frequent first.
-pub(super) fn affinities(work: &Work) -> Vec<Affinity> {
+pub(super) fn affinities(work: &Work<'_>) -> Vec<Affinity> {
     let mut affinities: Vec<Affinity> = Vec::new();
     for &block in &work.mir.layout {
         let data = &work.mir.blocks[block];
@@ -273,7 +278,7 @@ pub(super) fn affinities(work: &Work) -> Vec<Affinity> {
 }
 
 /// Merges along affinities.
-pub(super) fn coalesce(affinities: &[Affinity], live: &LiveRanges, classes: &mut Classes) {
+pub(super) fn coalesce(affinities: &[Affinity], live: &LiveRanges<'_>, classes: &mut Classes) {
     for &(_, a, b) in affinities {
         interrupt::poll();
         classes.merge(live, a, b);
@@ -282,8 +287,8 @@ pub(super) fn coalesce(affinities: &[Affinity], live: &LiveRanges, classes: &mut
 
 /// Merges what must share a register: each guarded definition with its old value.
 pub(super) fn join_ties(
-    work: &Work,
-    live: &live::LiveRanges,
+    work: &Work<'_>,
+    live: &live::LiveRanges<'_>,
     classes: &mut Classes,
 ) -> Result<(), AllocError> {
     for ((old, def), loc) in isolate::ties(work) {

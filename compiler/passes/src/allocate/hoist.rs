@@ -28,7 +28,7 @@ pub const BRANCH: u64 = 4;
 /// Whether the code of the edge of that number may and should run before the branch that ends `source`.
 /// `codes` has what each edge runs.
 pub(super) fn moves_up(
-    (work, live, assignment): (&Work, &LiveRanges, &Assignment),
+    (work, live, assignment): (&Work<'_>, &LiveRanges<'_>, &Assignment),
     source: MBlockId,
     edges: &[&Edge<VReg>],
     codes: &[Vec<Inst<PReg>>],

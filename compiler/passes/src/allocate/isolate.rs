@@ -37,15 +37,14 @@ use crate::mir::{Tuple, VReg};
 pub(super) type Tie = (VReg, VReg);
 
 /// Puts a copy in front of each guarded definition, and copies around each call.
-pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
+pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
     for position in 0..work.mir.layout.len() {
         let block = work.mir.layout[position];
         interrupt::poll();
         if work.mir.blocks[block].insts.iter().all(|inst| inst.tied.is_empty() && inst.call.is_none()) {
             continue;
         }
-        let insts = std::mem::take(&mut work.mir.blocks[block].insts);
-        let origins = std::mem::take(&mut work.origins[block]);
+        let Rebuilt { insts, origins } = work.take_body(block);
         let mut rebuilt = Rebuilt::with_capacity(insts.len() * 2);
         for (mut inst, origin) in insts.into_iter().zip(origins) {
             interrupt::poll();
@@ -104,8 +103,7 @@ pub(super) fn isolate(work: &mut Work) -> Result<(), AllocError> {
                 rebuilt.insert(own_copy(to, from, loc)?, loc);
             }
         }
-        work.mir.blocks[block].insts = rebuilt.insts;
-        work.origins[block] = rebuilt.origins;
+        work.put_body(block, rebuilt);
     }
     Ok(())
 }
@@ -116,7 +114,7 @@ fn own_copy(to: VReg, from: VReg, loc: SourceLoc) -> Result<Inst<VReg>, AllocErr
 }
 
 /// Every tied operand with its definition, in layout order.
-pub(super) fn ties(work: &Work) -> Vec<(Tie, ptxc_ir::SourceLoc)> {
+pub(super) fn ties(work: &Work<'_>) -> Vec<(Tie, ptxc_ir::SourceLoc)> {
     let mut list = Vec::new();
     for &block in &work.mir.layout {
         for (inst, origin) in work.mir.blocks[block].insts.iter().zip(&work.origins[block]) {

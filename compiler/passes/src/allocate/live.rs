@@ -25,13 +25,16 @@
 //! outside of the region runs while lanes are in it; what a converged target of the branch needs is live
 //! through the region as well, which the liveness sets already say.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::RegFile;
 use smallvec::SmallVec;
 
-use super::work::{self, Operand};
+use super::work::Operand;
 use crate::interrupt;
-use crate::mir::liveness::{Components, Liveness, for_each_term_use};
+use crate::mir::liveness::{Components, LivePoint, Liveness, for_each_term_use};
 use crate::mir::{Cfg, MBlockId, Mir, RegSet, VReg, VRegId};
 
 /// Points from `start` up to but not including `end`.
@@ -85,11 +88,13 @@ impl Points {
 
 /// The live ranges of a function.
 #[derive(Clone, Debug)]
-pub(super) struct LiveRanges {
+pub(super) struct LiveRanges<'a> {
     pub points: Points,
     /// For each component, where it is live.
     pub ranges: Vec<LiveRange>,
-    sets: Liveness,
+    /// What is live across the borders of blocks.
+    sets: Cow<'a, Liveness>,
+    components: Components,
     /// The number of components by virtual register.
     widths: Vec<u8>,
     /// The stack pointer, which has no range.
@@ -100,6 +105,8 @@ pub(super) struct LiveRanges {
     region_uniform: Vec<Vec<u32>>,
     /// The calls, in the order of their points.
     pub calls: Vec<Call>,
+    /// The greatest number of components of each file that are live at one point.
+    most: [u32; 4],
 }
 
 /// A call among the program points.
@@ -113,27 +120,38 @@ pub(super) struct Call {
     pub frequency: u64,
 }
 
-impl LiveRanges {
+impl<'a> LiveRanges<'a> {
     /// Analyses a function. The virtual register `frame` is left out.
-    pub fn new(mir: &Mir<VReg>, frame: Option<VReg>) -> LiveRanges {
-        let sets = Liveness::new(mir, &Cfg::new(mir));
+    pub fn new(mir: &Mir<VReg>, frame: Option<VReg>) -> LiveRanges<'a> {
+        LiveRanges::with(mir, frame, Cow::Owned(Liveness::new(mir, &Cfg::new(mir))))
+    }
+
+    /// Analyses a function of which it is known what is live across the borders of blocks. Virtual registers that the
+    /// sets do not know live within blocks.
+    pub fn with(mir: &Mir<VReg>, frame: Option<VReg>, sets: Cow<'a, Liveness>) -> LiveRanges<'a> {
+        let mut components = sets.components().clone();
+        components.extend(mir);
+        let mut ranges = Vec::new();
+        ranges.resize_with(components.len(), LiveRange::new);
         let mut live = LiveRanges {
             points: Points::new(mir),
-            ranges: vec![LiveRange::new(); sets.components().len()],
+            ranges,
             sets,
+            components,
             widths: mir.vregs.values().map(|data| data.width).collect(),
             frame: frame.map(|frame| frame.id),
             region: divergent_regions(mir),
             region_uniform: Vec::new(),
             calls: Vec::new(),
+            most: [0; 4],
         };
-        live.collect_uniform(mir);
         live.build(mir);
+        live.most = live.count();
         live
     }
 
     fn components(&self) -> &Components {
-        self.sets.components()
+        &self.components
     }
 
     /// The numbers of an operand's components.
@@ -188,87 +206,159 @@ impl LiveRanges {
         self.frame.is_some_and(|frame| self.components().start(frame) == component as usize)
     }
 
-    fn collect_uniform(&mut self, mir: &Mir<VReg>) {
+    fn build(&mut self, mir: &Mir<VReg>) {
         let regions = self.region.values().flatten().max().map_or(0, |&region| region as usize + 1);
-        let mut sets = vec![Vec::new(); regions];
+        let mut uniform: Vec<Vec<u32>> = vec![Vec::new(); regions];
+        let LiveRanges { points, ranges, sets, components, frame, region, calls, .. } = self;
+        let frame = frame.map(|frame| components.start(frame));
+        // Where what is live just now is live up to; 0 for what is not.
+        let mut ends: Vec<u32> = vec![0; ranges.len()];
+        let mut begin = |ends: &mut [u32], component: usize, start: u32| {
+            let end = match std::mem::take(&mut ends[component]) {
+                0 => start + 1,
+                end => end,
+            };
+            match ranges[component].last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges[component].push(Segment { start, end }),
+            }
+        };
+        let mut reads: Vec<Range<usize>> = Vec::new();
         for &block in &mir.layout {
-            let Some(region) = self.region[block] else { continue };
-            let set = &mut sets[region as usize];
-            let mut add = |operand: Operand| {
-                if operand.0.file.is_uniform() {
-                    set.extend(self.of(operand));
+            let data = &mir.blocks[block];
+            let entry = points.entry(block);
+            let block_end = points.exit(block, data.insts.len()) + 1;
+            // In a divergent region uniform components have the whole region for a range.
+            let region = region[block];
+            let is_apart = |reg: VReg| region.is_some() && reg.file.is_uniform();
+            let mut apart = region.map(|region| &mut uniform[region as usize]);
+            let mut set_apart = |components: Range<usize>| {
+                if let Some(apart) = &mut apart {
+                    apart.extend(components.map(|component| component as u32));
                 }
             };
-            let data = &mir.blocks[block];
-            data.params.iter().for_each(|param| add((param.reg, param.width)));
-            for inst in &data.insts {
-                interrupt::poll();
-                work::uses(inst).into_iter().for_each(&mut add);
-                work::defs(inst).into_iter().for_each(&mut add);
+            for &component in sets.live_out(block) {
+                let component = component as usize;
+                if is_apart(components.reg(component)) {
+                    set_apart(component..component + 1);
+                } else if Some(component) != frame {
+                    ends[component] = block_end;
+                }
             }
-            for_each_term_use(mir, block, |reg, width| add((reg, width)));
-            let live = self.sets.live_in(block).iter().chain(self.sets.live_out(block));
-            set.extend(live.filter(|&&component| self.file(component).is_uniform()));
+            for_each_term_use(mir, block, |reg, width| {
+                let range = components.range(reg, width);
+                if is_apart(reg) { set_apart(range) } else { ends[range].fill(block_end) }
+            });
+            for (index, inst) in data.insts.iter().enumerate().rev() {
+                interrupt::poll();
+                let late = points.late(block, index);
+                if let Some(call) = &inst.call {
+                    let clobbers = call.clobbers.without(call.result_places());
+                    calls.push(Call { point: late, clobbers, frequency: data.frequency });
+                }
+                inst.for_each_access(|reg, width, is_def| {
+                    let range = components.range(reg, width);
+                    if is_apart(reg) {
+                        set_apart(range);
+                    } else if is_def {
+                        range.for_each(|component| begin(&mut ends, component, late));
+                    } else {
+                        reads.push(range);
+                    }
+                });
+                for component in reads.drain(..).flatten() {
+                    let end = &mut ends[component];
+                    *end = if *end == 0 { late } else { *end };
+                }
+            }
+            for param in &data.params {
+                let range = components.range(param.reg, param.width);
+                if is_apart(param.reg) {
+                    set_apart(range);
+                } else {
+                    range.for_each(|component| begin(&mut ends, component, entry));
+                }
+            }
+            for &component in sets.live_in(block) {
+                let component = component as usize;
+                if is_apart(components.reg(component)) {
+                    set_apart(component..component + 1);
+                } else if Some(component) != frame {
+                    begin(&mut ends, component, entry);
+                }
+            }
+            if let Some(frame) = frame {
+                ends[frame] = 0;
+            }
         }
-        for set in &mut sets {
+        calls.sort_unstable_by_key(|call| call.point);
+        for set in &mut uniform {
             set.sort_unstable();
             set.dedup();
         }
-        self.region_uniform = sets;
+        self.region_uniform = uniform;
+        self.add_regions(mir);
     }
 
-    fn build(&mut self, mir: &Mir<VReg>) {
-        let mut end: Vec<Option<u32>> = vec![None; self.ranges.len()];
-        let mut segments: Vec<(u32, Segment)> = Vec::new();
+    /// Adds the blocks of divergent regions to the ranges of what is live throughout them.
+    fn add_regions(&mut self, mir: &Mir<VReg>) {
+        if self.region_uniform.iter().all(Vec::is_empty) {
+            return;
+        }
+        let mut blocks: Vec<Vec<Segment>> = vec![Vec::new(); self.region_uniform.len()];
         for &block in &mir.layout {
-            let data = &mir.blocks[block];
-            let entry = self.points.entry(block);
-            let block_end = self.points.exit(block, data.insts.len()) + 1;
-            segments.clear();
-            for component in self.live_out(mir, block) {
-                end[component as usize] = Some(block_end);
-            }
-            let mut begin = |end: &mut Vec<Option<u32>>, component: u32, start: u32| {
-                let end = end[component as usize].take().unwrap_or(start + 1);
-                segments.push((component, Segment { start, end }));
-            };
-            for (index, inst) in data.insts.iter().enumerate().rev() {
-                interrupt::poll();
-                let late = self.points.late(block, index);
-                if let Some(call) = &inst.call {
-                    let clobbers = call.clobbers.without(call.result_places());
-                    self.calls.push(Call { point: late, clobbers, frequency: data.frequency });
-                }
-                for component in work::defs(inst).into_iter().flat_map(|operand| self.of(operand)) {
-                    begin(&mut end, component, late);
-                }
-                for component in work::uses(inst).into_iter().flat_map(|operand| self.of(operand)) {
-                    end[component as usize].get_or_insert(late);
-                }
-            }
-            for component in data.params.iter().flat_map(|param| self.of((param.reg, param.width))) {
-                begin(&mut end, component, entry);
-            }
-            for component in self.live_in(block) {
-                begin(&mut end, component, entry);
-            }
-            if let Some(frame) = self.frame {
-                end[self.components().start(frame)] = None;
-            }
-            if self.region[block].is_some() {
-                segments.retain(|&(component, _)| !self.file(component).is_uniform());
-                let whole = Segment { start: entry, end: block_end };
-                segments.extend(self.throughout(block).iter().map(|&component| (component, whole)));
-            }
-            for &(component, segment) in &segments {
-                let range = &mut self.ranges[component as usize];
-                match range.last_mut() {
-                    Some(last) if last.end == segment.start => last.end = segment.end,
-                    _ => range.push(segment),
+            if let Some(region) = self.region[block] {
+                let (start, exit) = (self.points.entry(block), mir.blocks[block].insts.len());
+                let end = self.points.exit(block, exit) + 1;
+                match blocks[region as usize].last_mut() {
+                    Some(last) if last.end == start => last.end = end,
+                    _ => blocks[region as usize].push(Segment { start, end }),
                 }
             }
         }
-        self.calls.sort_unstable_by_key(|call| call.point);
+        for (set, blocks) in self.region_uniform.iter().zip(&blocks) {
+            for &component in set {
+                self.ranges[component as usize].extend_from_slice(blocks);
+            }
+        }
+        let mut touched: Vec<u32> = self.region_uniform.concat();
+        touched.sort_unstable();
+        touched.dedup();
+        for component in touched {
+            let range = &mut self.ranges[component as usize];
+            range.sort_unstable_by_key(|segment| segment.start);
+            range.dedup_by(|next, last| {
+                let touches = last.end == next.start;
+                if touches {
+                    last.end = next.end;
+                }
+                touches
+            });
+        }
+    }
+
+    fn count(&self) -> [u32; 4] {
+        let mut change = vec![[0i32; 4]; self.points.total() + 1];
+        for (component, range) in self.ranges.iter().enumerate() {
+            let file = self.components.reg(component).file as usize;
+            for segment in range {
+                change[segment.start as usize][file] += 1;
+                change[segment.end as usize][file] -= 1;
+            }
+        }
+        let (mut now, mut most) = ([0; 4], [0; 4]);
+        for step in change {
+            for file in 0..4 {
+                now[file] += step[file];
+                most[file] = most[file].max(now[file]);
+            }
+        }
+        most.map(|most| most as u32)
+    }
+
+    /// The greatest number of components of a file that are live at one point.
+    pub fn most(&self, file: RegFile) -> u32 {
+        self.most[file as usize]
     }
 
     /// Whether a component is live at a point.
@@ -287,7 +377,7 @@ impl LiveRanges {
 
     /// The greatest number of registers of a file that are live at once in each block.
     pub fn block_pressures(&self, mir: &Mir<VReg>, file: RegFile) -> Vec<(MBlockId, u32)> {
-        let mut point = self.sets.point();
+        let mut point = LivePoint::new(&self.components);
         mir.layout.iter().map(|&block| (block, self.sets.pressure(mir, block, &mut point).of(file))).collect()
     }
 
@@ -314,6 +404,9 @@ pub(super) fn diverges_behind<R>(mir: &Mir<R>, block: MBlockId) -> bool {
 
 /// Numbers the sets of divergent blocks that edges connect or that are targets of one branch.
 fn divergent_regions(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, Option<u32>> {
+    if !mir.layout.iter().any(|&block| mir.blocks[block].divergent) {
+        return SecondaryMap::new();
+    }
     let mut neighbours: SecondaryMap<MBlockId, SmallVec<[MBlockId; 4]>> = SecondaryMap::new();
     for &block in &mir.layout {
         let mut group: SmallVec<[MBlockId; 4]> = SmallVec::from_slice(&[block]);

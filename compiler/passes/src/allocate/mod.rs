@@ -64,7 +64,7 @@ pub use check::{Violation, check};
 pub use work::Origin;
 
 use crate::interrupt;
-use crate::mir::{MBlockId, Mir, VReg, VRegId};
+use crate::mir::{Liveness, MBlockId, Mir, VReg, VRegId};
 use assign::Priority;
 use coalesce::Classes;
 use live::LiveRanges;
@@ -173,8 +173,8 @@ impl fmt::Display for AllocError {
 
 impl std::error::Error for AllocError {}
 
-/// Allocates registers.
-pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocError> {
+/// Allocates registers of a function of which it is known what is live across the borders of blocks.
+pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<Allocation, AllocError> {
     if !(16..=255).contains(&options.max_regs) {
         return Err(AllocError::MaxRegs(options.max_regs));
     }
@@ -192,7 +192,9 @@ pub fn allocate(mir: Mir<VReg>, options: &Options) -> Result<Allocation, AllocEr
         let mut work = Cow::Borrowed(&isolated);
         // In the end what fails is put away everywhere, which always succeeds.
         let splits = (retries < 3).then_some(retries);
-        let Spilling { spilled, live, is_split } = spill_all(&mut work, &budget, &forced, splits)?;
+        // What was isolated is live within blocks.
+        let live = LiveRanges::with(&work.mir, work.frame, Cow::Borrowed(live));
+        let Spilling { spilled, live, is_split } = spill_all(&mut work, live, &budget, &forced, splits)?;
         let mut cores = Classes::new(&work, &live, &budget)?;
         interrupt::poll();
         coalesce::join_ties(&work, &live, &mut cores)?;
@@ -259,7 +261,7 @@ struct Forced {
 impl Forced {
     /// Adds what failed; whether that is anything new. The numbers of the input's virtual registers are the
     /// same in every attempt, those of others are not.
-    fn add(&mut self, isolated: &Work, work: &Work, failed: &[VRegId]) -> bool {
+    fn add(&mut self, isolated: &Work<'_>, work: &Work<'_>, failed: &[VRegId]) -> bool {
         let before = self.values.len() + self.homes.len();
         let count = isolated.mir.vregs.len();
         for &id in failed.iter().filter(|&&id| id.index() < count && !work.short[id]) {
@@ -275,14 +277,14 @@ impl Forced {
     }
 
     /// Those of a file, in the numbers of this attempt.
-    fn of(&self, work: &Work, file: RegFile) -> BTreeSet<VRegId> {
+    fn of(&self, work: &Work<'_>, file: RegFile) -> BTreeSet<VRegId> {
         let homes = self.homes.iter().filter_map(|&id| work.general[id]);
         let all = self.values.iter().copied().chain(homes);
         all.filter(|&id| work.mir.vregs[id].file == file).collect()
     }
 }
 
-fn all_costs(work: &Work, live: &LiveRanges) -> Vec<u128> {
+fn all_costs(work: &Work<'_>, live: &LiveRanges<'_>) -> Vec<u128> {
     let mut costs = vec![u128::MAX; work.mir.vregs.len()];
     for file in RegFile::ALL {
         let of_file = pressure::costs(work, live, &pressure::plans(work, file));
@@ -292,11 +294,11 @@ fn all_costs(work: &Work, live: &LiveRanges) -> Vec<u128> {
 }
 
 /// What was spilled.
-struct Spilling {
+struct Spilling<'a> {
     /// Everywhere.
     spilled: Vec<VRegId>,
     /// The live ranges that remain.
-    live: LiveRanges,
+    live: LiveRanges<'a>,
     /// Whether live ranges of general registers were split.
     is_split: bool,
 }
@@ -304,15 +306,15 @@ struct Spilling {
 /// Spills until every point needs at most so many registers of each file. General registers have their live
 /// ranges split if `splits` says which attempt that is (each leaves more room for tuples) and that is cheaper than
 /// putting the cheapest away everywhere.
-fn spill_all(
-    work: &mut Cow<'_, Work>,
+fn spill_all<'a>(
+    work: &mut Cow<'_, Work<'_>>,
+    mut live: LiveRanges<'a>,
     limits: &assign::Budget,
     forced: &Forced,
     splits: Option<u32>,
-) -> Result<Spilling, AllocError> {
+) -> Result<Spilling<'a>, AllocError> {
     let mut all = Vec::new();
     let mut split = None;
-    let mut live = LiveRanges::new(&work.mir, work.frame);
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
         let limit = u32::from(limits[file as usize]);
         let framed = work.is_framed() && file == RegFile::Gpr;
@@ -324,17 +326,16 @@ fn spill_all(
         let forced = forced.of(work, file);
         let called =
             pressure::destroys_for_good(file) && live.calls.iter().any(|call| call.clobbers.count(file) > 0);
-        let fits = |work: &Work, live: &LiveRanges, limit: u32| {
-            forced.is_empty() && !called && pressure::maximum(work, live, file) <= limit
-        };
-        if fits(work, &live, limit) {
+        let fits =
+            |live: &LiveRanges<'_>, limit: u32| forced.is_empty() && !called && live.most(file) <= limit;
+        if fits(&live, limit) {
             continue;
         }
         let work = work.to_mut();
         let everywhere = work.clone();
         if let Some(attempt) = splits.filter(|_| file == RegFile::Gpr && forced.is_empty())
             && let Some(now) = split_ranges(work, &live, limit, attempt)
-            && fits(work, &now, u32::from(limits[file as usize]) - u32::from(work.is_framed()))
+            && fits(&now, u32::from(limits[file as usize]) - u32::from(work.is_framed()))
         {
             split = Some((work.clone(), now));
         }
@@ -346,7 +347,7 @@ fn spill_all(
             spilled = pressure::choose(work, &live, file, limit.saturating_sub(1), &forced)?;
         }
         let stored = spill::spill(work, &live, file, &spilled);
-        work.mir.spills += stored;
+        work.mir.to_mut().spills += stored;
         let ids = spilled.iter().enumerate().filter(|(_, plan)| plan.is_some());
         all.extend(ids.map(|(vreg, _)| VRegId::new(vreg)));
         live = LiveRanges::new(&work.mir, work.frame);
@@ -361,7 +362,7 @@ fn spill_all(
 }
 
 /// What the instructions that were added cost, by frequency: an access to memory counts as four others.
-fn added_cost(work: &Work) -> u128 {
+fn added_cost(work: &Work<'_>) -> u128 {
     let block = |&block: &MBlockId| {
         let data = &work.mir.blocks[block];
         let added = data.insts.iter().zip(&work.origins[block]);
@@ -374,7 +375,12 @@ fn added_cost(work: &Work) -> u128 {
 
 /// Splits the live ranges of general registers so that at most `limit` are needed, or fewer in later attempts;
 /// `None` if that is too tight.
-fn split_ranges(work: &mut Work, live: &LiveRanges, limit: u32, attempt: u32) -> Option<LiveRanges> {
+fn split_ranges<'a>(
+    work: &mut Work<'_>,
+    live: &LiveRanges<'_>,
+    limit: u32,
+    attempt: u32,
+) -> Option<LiveRanges<'a>> {
     let cfg = crate::mir::Cfg::new(&work.mir);
     if cfg.order().len() != work.mir.layout.len() {
         return None;
@@ -385,6 +391,6 @@ fn split_ranges(work: &mut Work, live: &LiveRanges, limit: u32, attempt: u32) ->
         // The stack pointer takes R1.
         residence = residence::reside(work, live, &cfg, limit - 1).ok()?;
     }
-    work.mir.spills += split::split(work, live, &cfg, &residence);
+    work.mir.to_mut().spills += split::split(work, live, &cfg, &residence);
     Some(LiveRanges::new(&work.mir, work.frame))
 }

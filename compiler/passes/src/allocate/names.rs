@@ -36,7 +36,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Gives reloads their names, and blocks those that reach them.
-    pub fn new(work: &mut Work, cfg: &Cfg, residence: &Residence) -> Names {
+    pub fn new(work: &mut Work<'_>, cfg: &Cfg, residence: &Residence) -> Names {
         let mut names = Names::default();
         let mut several: FxHashSet<u32> = FxHashSet::default();
         let mut last: FxHashMap<(MBlockId, u32), VReg> = FxHashMap::default();
@@ -120,14 +120,14 @@ impl Names {
 }
 
 /// A new name of a virtual register.
-fn rename(work: &mut Work, vreg: u32) -> VReg {
+fn rename(work: &mut Work<'_>, vreg: u32) -> VReg {
     let data = work.mir.vregs[VRegId::from_u32(vreg)];
-    work.mir.new_vreg(data.file, data.width)
+    work.mir.to_mut().new_vreg(data.file, data.width)
 }
 
 /// The values, not arguments, that must come back on an edge.
 pub(super) fn missing_values(
-    work: &Work,
+    work: &Work<'_>,
     residence: &Residence,
     block: MBlockId,
     target: MBlockId,

@@ -51,7 +51,7 @@ pub(super) fn distance(list: &Distances, vreg: u32) -> u32 {
 }
 
 impl NextUses {
-    pub fn new(work: &Work, live: &LiveRanges, cfg: &Cfg) -> NextUses {
+    pub fn new(work: &Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg) -> NextUses {
         let mut uses = NextUses {
             at_start: SecondaryMap::new(),
             at_end: SecondaryMap::new(),
@@ -107,7 +107,7 @@ impl NextUses {
         std::iter::successors(self.innermost[block], |&header| self.around[header])
     }
 
-    fn sweep(&mut self, work: &Work, live: &LiveRanges, block: MBlockId, first: &Distances) -> bool {
+    fn sweep(&mut self, work: &Work<'_>, live: &LiveRanges<'_>, block: MBlockId, first: &Distances) -> bool {
         let data = &work.mir.blocks[block];
         let length = data.insts.len() as u32;
         let mut behind = Distances::new();

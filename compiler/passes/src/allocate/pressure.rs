@@ -50,29 +50,6 @@ pub(super) fn is_rematerialisable(inst: &MInst<VReg>) -> bool {
         && work::uses(inst).is_empty()
 }
 
-/// The greatest number of components of a file that are live at one point.
-pub(super) fn maximum(work: &Work, live: &LiveRanges, file: RegFile) -> u32 {
-    let mut change = vec![0i32; live.points.total() + 1];
-    for (id, data) in work.mir.vregs.iter() {
-        if data.file != file {
-            continue;
-        }
-        for component in live.all(id.index()) {
-            for segment in &live.ranges[component as usize] {
-                change[segment.start as usize] += 1;
-                change[segment.end as usize] -= 1;
-            }
-        }
-    }
-    let mut now = 0;
-    let mut most = 0;
-    for step in change {
-        now += step;
-        most = most.max(now);
-    }
-    most as u32
-}
-
 /// Whether nothing of a file stays across a call in a register that the call destroys. General registers are
 /// saved around the call instead.
 pub(super) fn destroys_for_good(file: RegFile) -> bool {
@@ -82,8 +59,8 @@ pub(super) fn destroys_for_good(file: RegFile) -> bool {
 /// Chooses what to spill of a file so that at most `limit` registers are needed; what is `forced` goes
 /// in any case.
 pub(super) fn choose(
-    work: &Work,
-    live: &LiveRanges,
+    work: &Work<'_>,
+    live: &LiveRanges<'_>,
     file: RegFile,
     limit: u32,
     forced: &BTreeSet<VRegId>,
@@ -106,7 +83,7 @@ pub(super) fn choose(
 }
 
 /// What the virtual registers of a file may become: those that have a plan may be spilled.
-pub(super) fn plans(work: &Work, file: RegFile) -> Spilled {
+pub(super) fn plans(work: &Work<'_>, file: RegFile) -> Spilled {
     let mut plans = vec![None; work.mir.vregs.len()];
     for (id, data) in work.mir.vregs.iter() {
         if data.file == file && file != RegFile::Upred && !work.short[id] && Some(id) != work.frame_id() {
@@ -131,7 +108,7 @@ pub(super) fn plans(work: &Work, file: RegFile) -> Spilled {
 
 /// By virtual register, what it costs to spill it, for each point that this sets free. What has no plan
 /// costs more than anything.
-pub(super) fn costs(work: &Work, live: &LiveRanges, plans: &Spilled) -> Vec<u128> {
+pub(super) fn costs(work: &Work<'_>, live: &LiveRanges<'_>, plans: &Spilled) -> Vec<u128> {
     let mut traffic = vec![0u64; plans.len()];
     for &block in &work.mir.layout {
         let data = &work.mir.blocks[block];
@@ -161,8 +138,8 @@ pub(super) fn costs(work: &Work, live: &LiveRanges, plans: &Spilled) -> Vec<u128
 }
 
 struct Chooser<'a> {
-    work: &'a Work,
-    live: &'a LiveRanges,
+    work: &'a Work<'a>,
+    live: &'a LiveRanges<'a>,
     file: RegFile,
     limit: u32,
     spilled: Spilled,
@@ -181,7 +158,7 @@ struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    fn new(work: &'a Work, live: &'a LiveRanges, file: RegFile, limit: u32) -> Chooser<'a> {
+    fn new(work: &'a Work<'a>, live: &'a LiveRanges<'a>, file: RegFile, limit: u32) -> Chooser<'a> {
         let count = work.mir.vregs.len();
         let plans = plans(work, file);
         let cost = costs(work, live, &plans);

@@ -51,8 +51,8 @@ pub(super) struct Residence {
 pub(super) struct TooTight;
 
 struct Resident<'a> {
-    work: &'a Work,
-    live: &'a LiveRanges,
+    work: &'a Work<'a>,
+    live: &'a LiveRanges<'a>,
     uses: NextUses,
     limit: u32,
     plans: Spilled,
@@ -74,7 +74,12 @@ struct Resident<'a> {
 }
 
 /// Finds out where to keep what, for so many registers.
-pub(super) fn reside(work: &Work, live: &LiveRanges, cfg: &Cfg, limit: u32) -> Result<Residence, TooTight> {
+pub(super) fn reside(
+    work: &Work<'_>,
+    live: &LiveRanges<'_>,
+    cfg: &Cfg,
+    limit: u32,
+) -> Result<Residence, TooTight> {
     let count = work.mir.vregs.len();
     let uses = NextUses::new(work, live, cfg);
     let mut loop_pressure: SecondaryMap<MBlockId, u32> = SecondaryMap::new();

@@ -40,8 +40,8 @@ enum Source {
 }
 
 struct Rewriter<'a> {
-    work: &'a Work,
-    live: &'a LiveRanges,
+    work: &'a Work<'a>,
+    live: &'a LiveRanges<'a>,
     assignment: &'a Assignment,
     /// One more than the highest register in use, by file.
     used: [u8; 4],
@@ -54,8 +54,8 @@ struct Rewriter<'a> {
 /// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0. `None` if
 /// it needs a frame but has none.
 pub(super) fn rewrite(
-    work: &Work,
-    live: &LiveRanges,
+    work: &Work<'_>,
+    live: &LiveRanges<'_>,
     assignment: &Assignment,
     budget: &Budget,
     stack_top: u32,
@@ -183,7 +183,7 @@ pub(super) fn end_of_body<R: Register>(insts: &[MInst<R>]) -> usize {
     }
 }
 
-fn highest(work: &Work, assignment: &Assignment) -> [u8; 4] {
+fn highest(work: &Work<'_>, assignment: &Assignment) -> [u8; 4] {
     let mut used = [0; 4];
     for ((_, data), first) in work.mir.vregs.iter().zip(&assignment.first) {
         if let Some(first) = first {

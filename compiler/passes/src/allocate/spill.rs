@@ -48,7 +48,7 @@ pub(super) enum Home {
 }
 
 /// Rewrites the function; returns how many virtual registers went to local memory.
-pub(super) fn spill(work: &mut Work, live: &LiveRanges, file: RegFile, spilled: &Spilled) -> u32 {
+pub(super) fn spill(work: &mut Work<'_>, live: &LiveRanges<'_>, file: RegFile, spilled: &Spilled) -> u32 {
     let mut homes = vec![None; spilled.len()];
     let mut stored = 0;
     for (vreg, plan) in spilled.iter().enumerate() {
@@ -63,7 +63,8 @@ pub(super) fn spill(work: &mut Work, live: &LiveRanges, file: RegFile, spilled: 
                 Some(Home::Slot(0))
             }
             Some(Plan::Store) => {
-                let general = work.mir.new_vreg(RegFile::Gpr, work.mir.vregs[id].width);
+                let width = work.mir.vregs[id].width;
+                let general = work.mir.to_mut().new_vreg(RegFile::Gpr, width);
                 work.general[id] = Some(general.id);
                 Some(Home::General(general))
             }
@@ -86,12 +87,12 @@ pub(super) fn spill(work: &mut Work, live: &LiveRanges, file: RegFile, spilled: 
     for &block in &blocks {
         rewriter.params(block);
     }
-    work.mir.layout = layout;
+    work.mir.to_mut().layout = layout;
     stored
 }
 
 /// Gives each stored virtual register its slot: one slot for parameters and arguments that do not interfere.
-pub(super) fn place_slots(work: &mut Work, live: &LiveRanges, homes: &mut [Option<Home>]) {
+pub(super) fn place_slots(work: &mut Work<'_>, live: &LiveRanges<'_>, homes: &mut [Option<Home>]) {
     let in_memory = |homes: &[Option<Home>], reg: VReg| matches!(homes[reg.id.index()], Some(Home::Slot(_)));
     let mut classes = Classes::separate(work, &RegFile::ALL.map(|file| u16::from(file.count())));
     for &block in &work.mir.layout {
@@ -127,15 +128,15 @@ pub(super) fn place_slots(work: &mut Work, live: &LiveRanges, homes: &mut [Optio
     work.spill_bytes = work.spill_bytes.next_multiple_of(16);
 }
 
-struct Rewriter<'a> {
-    work: &'a mut Work,
+struct Rewriter<'a, 'm> {
+    work: &'a mut Work<'m>,
     homes: Vec<Option<Home>>,
 }
 
 /// What a reload of an operand is called while it is in a register.
 type Reloaded = SmallVec<[(VReg, VReg); 4]>;
 
-impl Rewriter<'_> {
+impl Rewriter<'_, '_> {
     fn home(&self, reg: VReg) -> Option<&Home> {
         self.homes.get(reg.id.index()).and_then(Option::as_ref)
     }
@@ -215,8 +216,7 @@ impl Rewriter<'_> {
     }
 
     fn body(&mut self, block: MBlockId) {
-        let insts = std::mem::take(&mut self.work.mir.blocks[block].insts);
-        let origins = std::mem::take(&mut self.work.origins[block]);
+        let Rebuilt { insts, origins } = self.work.take_body(block);
         let mut out = Rebuilt::with_capacity(insts.len());
         for (mut inst, origin) in insts.into_iter().zip(origins) {
             let (uses, defs) = (work::uses(&inst), work::defs(&inst));
@@ -255,8 +255,7 @@ impl Rewriter<'_> {
                 self.store(reg, width, temp, loc, &mut out);
             }
         }
-        self.work.mir.blocks[block].insts = out.insts;
-        self.work.origins[block] = out.origins;
+        self.work.put_body(block, out);
     }
 
     /// The terminator and the edges of a block; blocks on edges join the layout.
@@ -284,7 +283,7 @@ impl Rewriter<'_> {
                 layout.push(self.work.split_edge(block, edge, args, code));
             }
         }
-        let data = &mut self.work.mir.blocks[block];
+        let data = &mut self.work.mir.to_mut().blocks[block];
         data.term = term;
         let at = end_of_body(&data.insts);
         data.insts.splice(at..at, at_end.insts);
@@ -356,7 +355,7 @@ impl Rewriter<'_> {
 
     fn params(&mut self, block: MBlockId) {
         let homes = &self.homes;
-        self.work.mir.blocks[block].params.retain_mut(|param| {
+        self.work.mir.to_mut().blocks[block].params.retain_mut(|param| {
             match homes.get(param.reg.id.index()).and_then(Option::as_ref) {
                 Some(Home::Slot(_)) => false,
                 Some(Home::General(general)) => {
@@ -370,7 +369,7 @@ impl Rewriter<'_> {
 }
 
 /// Copies words between slots, all at once.
-pub(super) fn copy_slots(work: &mut Work, copies: &[(u32, u32)], loc: SourceLoc, code: &mut Rebuilt) {
+pub(super) fn copy_slots(work: &mut Work<'_>, copies: &[(u32, u32)], loc: SourceLoc, code: &mut Rebuilt) {
     let order = order(copies);
     if copies.is_empty() {
         return;
@@ -395,7 +394,7 @@ pub(super) fn copy_slots(work: &mut Work, copies: &[(u32, u32)], loc: SourceLoc,
 
 /// Stores a register into the slot of a parameter.
 pub(super) fn fill_slot_with(
-    work: &mut Work,
+    work: &mut Work<'_>,
     to: u32,
     width: u8,
     from: VReg,
@@ -415,7 +414,14 @@ pub(super) fn fill_slot_with(
 }
 
 /// Stores a constant into the slot of a parameter.
-pub(super) fn fill_slot(work: &mut Work, to: u32, width: u8, bits: u64, loc: SourceLoc, code: &mut Rebuilt) {
+pub(super) fn fill_slot(
+    work: &mut Work<'_>,
+    to: u32,
+    width: u8,
+    bits: u64,
+    loc: SourceLoc,
+    code: &mut Rebuilt,
+) {
     let frame = work.frame();
     for word in 0..width {
         let value = if word < 2 { (bits >> (32 * word)) as u32 } else { 0 };

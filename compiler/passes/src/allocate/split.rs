@@ -53,9 +53,9 @@ enum StoreAt {
 /// A block whose edge hands an argument in a register to a parameter in memory: block, parameter, argument.
 type SharedEdge = (MBlockId, VReg, VReg);
 
-struct Splitter<'a> {
-    work: &'a mut Work,
-    live: &'a LiveRanges,
+struct Splitter<'a, 'm> {
+    work: &'a mut Work<'m>,
+    live: &'a LiveRanges<'a>,
     cfg: &'a Cfg,
     residence: &'a Residence,
     homes: Vec<Option<Home>>,
@@ -64,7 +64,7 @@ struct Splitter<'a> {
 }
 
 /// What a function would have in memory: whether it needs a frame.
-pub(super) fn stores(residence: &Residence, work: &Work, cfg: &Cfg) -> bool {
+pub(super) fn stores(residence: &Residence, work: &Work<'_>, cfg: &Cfg) -> bool {
     let kept = |plan: Option<Plan>| plan == Some(Plan::Store);
     cfg.order().iter().any(|&block| {
         residence.reloads[block].iter().any(|(_, (vreg, _))| kept(residence.plans[*vreg as usize]))
@@ -78,7 +78,7 @@ pub(super) fn stores(residence: &Residence, work: &Work, cfg: &Cfg) -> bool {
 /// The parameters of a block that are in memory, by their number.
 fn evicted_params(
     residence: &Residence,
-    work: &Work,
+    work: &Work<'_>,
     block: MBlockId,
 ) -> impl Iterator<Item = (usize, Tuple<VReg>)> {
     let entry = &residence.entry[block];
@@ -92,7 +92,7 @@ fn evicted_params(
 /// parameters in registers.
 fn missing(
     residence: &Residence,
-    work: &Work,
+    work: &Work<'_>,
     block: MBlockId,
     edge: &Edge<VReg>,
 ) -> impl Iterator<Item = u32> {
@@ -108,7 +108,7 @@ fn missing(
 }
 
 /// Rewrites the function; returns how many virtual registers went to local memory.
-pub(super) fn split(work: &mut Work, live: &LiveRanges, cfg: &Cfg, residence: &Residence) -> u32 {
+pub(super) fn split(work: &mut Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg, residence: &Residence) -> u32 {
     let homes = vec![None; work.mir.vregs.len()];
     let mut splitter = Splitter {
         store_at: vec![StoreAt::Never; homes.len()],
@@ -134,12 +134,12 @@ pub(super) fn split(work: &mut Work, live: &LiveRanges, cfg: &Cfg, residence: &R
     for &block in &blocks {
         splitter.replace_params(block);
     }
-    splitter.work.mir.layout = layout;
+    splitter.work.mir.to_mut().layout = layout;
     splitter.drop_unread();
     stored
 }
 
-impl Splitter<'_> {
+impl Splitter<'_, '_> {
     /// Decides what has a slot, or is computed again, and where it is stored.
     fn find_homes(&mut self) -> u32 {
         let (work, residence) = (&*self.work, self.residence);
@@ -294,8 +294,7 @@ impl Splitter<'_> {
     }
 
     fn body(&mut self, block: MBlockId) {
-        let insts = std::mem::take(&mut self.work.mir.blocks[block].insts);
-        let origins = std::mem::take(&mut self.work.origins[block]);
+        let Rebuilt { insts, origins } = self.work.take_body(block);
         let residence = self.residence;
         let mut current: FxHashMap<u32, VReg> = FxHashMap::default();
         let mut out = Rebuilt::with_capacity(insts.len());
@@ -335,8 +334,7 @@ impl Splitter<'_> {
                 }
             }
         }
-        self.work.mir.blocks[block].insts = out.insts;
-        self.work.origins[block] = out.origins;
+        self.work.put_body(block, out);
         for (vreg, name) in current {
             self.names.present.insert((block, vreg), name);
         }
@@ -376,7 +374,7 @@ impl Splitter<'_> {
                 edge.args = args;
             } else if single {
                 edge.args = args;
-                let data = &mut self.work.mir.blocks[block];
+                let data = &mut self.work.mir.to_mut().blocks[block];
                 let at = end_of_body(&data.insts);
                 data.insts.splice(at..at, code.insts);
                 self.work.origins[block].splice(at..at, code.origins);
@@ -384,7 +382,7 @@ impl Splitter<'_> {
                 layout.push(self.work.split_edge(block, edge, args, code));
             }
         }
-        self.work.mir.blocks[block].term = term;
+        self.work.mir.to_mut().blocks[block].term = term;
     }
 
     /// The code of an edge, and its arguments: those of parameters that stay, then those of new ones.
@@ -476,7 +474,7 @@ impl Splitter<'_> {
 
     fn replace_params(&mut self, block: MBlockId) {
         let entry = &self.residence.entry[block];
-        let mut params = std::mem::take(&mut self.work.mir.blocks[block].params);
+        let mut params = std::mem::take(&mut self.work.mir.to_mut().blocks[block].params);
         params.retain(|param| {
             param.reg.file != RegFile::Gpr || entry.binary_search(&param.reg.id.as_u32()).is_ok()
         });
@@ -485,7 +483,7 @@ impl Splitter<'_> {
                 params.push(Tuple { reg: name.component(component), width });
             }
         }
-        self.work.mir.blocks[block].params = params;
+        self.work.mir.to_mut().blocks[block].params = params;
     }
 
     /// Removes definitions that are computed again wherever they are needed.
@@ -504,8 +502,7 @@ impl Splitter<'_> {
         }
         for position in 0..self.work.mir.layout.len() {
             let block = self.work.mir.layout[position];
-            let insts = std::mem::take(&mut self.work.mir.blocks[block].insts);
-            let origins = std::mem::take(&mut self.work.origins[block]);
+            let Rebuilt { insts, origins } = self.work.take_body(block);
             let mut out = Rebuilt::with_capacity(insts.len());
             for (inst, origin) in insts.into_iter().zip(origins) {
                 let gone = work::defs(&inst).first().is_some_and(|(reg, _)| {
@@ -516,8 +513,7 @@ impl Splitter<'_> {
                     out.push(inst, origin);
                 }
             }
-            self.work.mir.blocks[block].insts = out.insts;
-            self.work.origins[block] = out.origins;
+            self.work.put_body(block, out);
         }
     }
 }

@@ -3,6 +3,8 @@
 //! The passes of the allocator add copies, stores and loads. Each instruction carries its [`Origin`], so
 //! that the checker can match the result with the function that went in.
 
+use std::borrow::Cow;
+
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
@@ -28,8 +30,9 @@ pub enum Origin {
 
 /// The function under allocation.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
-    pub mir: Mir<VReg>,
+pub(super) struct Work<'a> {
+    /// The function: as it was handed in as long as nothing had to be changed.
+    pub mir: Cow<'a, Mir<VReg>>,
     /// One origin for each instruction of a block.
     pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
     /// Stands for the stack pointer R1 where local memory is used; takes no part in allocation.
@@ -48,7 +51,7 @@ pub(super) struct Work {
     pub kept_uniform: RegSet,
 }
 
-impl Work {
+impl<'a> Work<'a> {
     /// Makes a block on an edge out of `block`, with code, that goes on where the edge went; the edge goes to it.
     pub fn split_edge(
         &mut self,
@@ -66,23 +69,23 @@ impl Work {
             term_loc: from.term_loc,
             term: Term::Jump(Edge { block: edge.block, args }),
         };
-        let between = self.mir.blocks.push(between);
+        let between = self.mir.to_mut().blocks.push(between);
         self.origins[between] = code.origins;
         *edge = Edge { block: between, args: SmallVec::new() };
         between
     }
 
-    pub fn new(mir: Mir<VReg>) -> Work {
+    pub fn new(mir: &'a Mir<VReg>) -> Work<'a> {
         let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::new();
         for (id, block) in mir.blocks.iter() {
             origins[id] = (0..block.insts.len()).map(|index| Origin::Inst(index as u32)).collect();
         }
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
-        let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(&mir), &mir.name);
-        let fixed = descriptor_of_device_function(&mir);
+        let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(mir), &mir.name);
+        let fixed = descriptor_of_device_function(mir);
         Work {
-            mir,
+            mir: Cow::Borrowed(mir),
             kept_uniform,
             origins,
             frame: None,
@@ -94,9 +97,21 @@ impl Work {
         }
     }
 
+    /// Takes the instructions of a block, for [`put_body`](Self::put_body) to put others there.
+    pub fn take_body(&mut self, block: MBlockId) -> Rebuilt {
+        let insts = std::mem::take(&mut self.mir.to_mut().blocks[block].insts);
+        Rebuilt { insts, origins: std::mem::take(&mut self.origins[block]) }
+    }
+
+    /// Gives a block its instructions.
+    pub fn put_body(&mut self, block: MBlockId, body: Rebuilt) {
+        self.mir.to_mut().blocks[block].insts = body.insts;
+        self.origins[block] = body.origins;
+    }
+
     /// A new virtual register whose live range cannot get shorter: between a reload and its use.
     pub fn new_short(&mut self, file: RegFile, width: u8) -> VReg {
-        let reg = self.mir.new_vreg(file, width);
+        let reg = self.mir.to_mut().new_vreg(file, width);
         self.short[reg.id] = true;
         reg
     }
@@ -136,7 +151,7 @@ impl Work {
         match self.frame {
             Some(frame) => frame,
             None => {
-                let frame = self.mir.new_vreg(RegFile::Gpr, 1);
+                let frame = self.mir.to_mut().new_vreg(RegFile::Gpr, 1);
                 self.frame = Some(frame);
                 frame
             }

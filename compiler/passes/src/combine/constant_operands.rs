@@ -16,13 +16,15 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_sass::{Arch, Halves, Inst, Kinds, Op, Operand, OperandKind, Role};
-use smallvec::SmallVec;
 
 use crate::interrupt;
-use crate::mir::{MInst, Mir, VReg, VRegId, takes_operands};
+use crate::mir::{MBlockId, MInst, Mir, VReg, VRegId, takes_operands};
 
 /// A place in a constant bank: the bank and the byte offset.
 type Place = (u8, u32);
+
+/// For each register that a load fills, the place of its first word.
+type Places = SecondaryMap<VRegId, Option<Place>>;
 
 /// Whether arithmetic on the architecture reads constant banks in NVIDIA's own code.
 const fn reads_banks(arch: Arch) -> bool {
@@ -34,26 +36,32 @@ pub fn constant_operands(mir: &mut Mir<VReg>, arch: Arch) -> bool {
     if !reads_banks(arch) {
         return false;
     }
-    let mut places: SecondaryMap<VRegId, Option<Place>> = SecondaryMap::new();
-    for inst in mir.insts() {
-        interrupt::poll();
-        if let Some((reg, place)) = loaded(mir, &inst.inst) {
-            places[reg.id] = Some(place);
-        }
-    }
-    let mut any = false;
-    for block in mir.layout.clone() {
-        let insts = std::mem::take(&mut mir.blocks[block].insts);
-        let mut out = Vec::with_capacity(insts.len());
-        for mut inst in insts {
-            interrupt::poll();
-            any |= read_banks(&mut inst, &places, arch);
-            match moves(mir, &inst) {
-                Some(moves) => out.extend(moves),
-                None => out.push(inst),
+    let mut places: Places = SecondaryMap::new();
+    // The blocks with loads into general registers.
+    let mut loading = Vec::new();
+    for &block in &mir.layout {
+        for part in interrupt::parts(&mir.blocks[block].insts) {
+            for inst in part {
+                let Some((reg, place)) = loaded(mir, &inst.inst) else { continue };
+                places[reg.id] = Some(place);
+                if inst.inst.op == Op::LDC && loading.last() != Some(&block) {
+                    loading.push(block);
+                }
             }
         }
-        mir.blocks[block].insts = out;
+    }
+    if places.is_empty() {
+        return false;
+    }
+    let mut any = false;
+    for &block in &mir.layout {
+        for inst in &mut mir.blocks[block].insts {
+            interrupt::poll();
+            any |= read_banks(inst, &places, arch);
+        }
+    }
+    for block in loading {
+        put_moves(mir, block);
     }
     any
 }
@@ -74,16 +82,15 @@ fn is_narrow(inst: &Inst<VReg>) -> bool {
 }
 
 /// Lets an instruction read what it can from the banks.
-fn read_banks(inst: &mut MInst<VReg>, places: &SecondaryMap<VRegId, Option<Place>>, arch: Arch) -> bool {
-    let row = inst.inst.row();
+fn read_banks(inst: &mut MInst<VReg>, places: &Places, arch: Arch) -> bool {
     let mut any = false;
-    for (index, slot) in row.slots.iter().enumerate().filter(|(_, slot)| slot.role == Role::Use) {
-        if !slot.accepts(Kinds::CONST, arch) || slot.halves != Halves::None {
-            continue;
-        }
+    for (index, slot) in inst.inst.row().slots.iter().enumerate().take(inst.inst.operands.len()) {
         let old = inst.inst.operands[index];
         let OperandKind::Reg(reg) = old.kind else { continue };
         let Some((bank, first)) = places[reg.id] else { continue };
+        if slot.role != Role::Use || !slot.accepts(Kinds::CONST, arch) || slot.halves != Halves::None {
+            continue;
+        }
         let offset = first + 4 * u32::from(reg.component);
         if inst.inst.slot_width(index) == 2 && !offset.is_multiple_of(8) {
             continue;
@@ -98,14 +105,31 @@ fn read_banks(inst: &mut MInst<VReg>, places: &SecondaryMap<VRegId, Option<Place
     any
 }
 
+/// Puts moves in place of the loads of a block that fill general registers. Most are at its start: what stands behind
+/// the last of them stays in its memory.
+fn put_moves(mir: &mut Mir<VReg>, block: MBlockId) {
+    let is_load = |inst: &MInst<VReg>| inst.inst.op == Op::LDC && loaded(mir, &inst.inst).is_some();
+    let Some(last) = mir.blocks[block].insts.iter().rposition(is_load) else { return };
+    let mut insts = std::mem::take(&mut mir.blocks[block].insts);
+    let mut made = Vec::with_capacity(2 * last + 2);
+    for inst in insts.drain(..=last) {
+        interrupt::poll();
+        match loaded(mir, &inst.inst).filter(|_| inst.inst.op == Op::LDC) {
+            Some((to, place)) => made.extend(moves(&inst, to, place)),
+            None => made.push(inst),
+        }
+    }
+    insts.splice(..0, made);
+    mir.blocks[block].insts = insts;
+}
+
 /// The moves in place of an unguarded load of words into general registers.
-fn moves(mir: &Mir<VReg>, inst: &MInst<VReg>) -> Option<SmallVec<[MInst<VReg>; 2]>> {
-    let (to, (bank, offset)) = loaded(mir, &inst.inst).filter(|_| inst.inst.op == Op::LDC)?;
-    let word = |n: u8| {
+fn moves(inst: &MInst<VReg>, to: VReg, (bank, offset): Place) -> impl Iterator<Item = MInst<VReg>> {
+    let loc = inst.loc;
+    (0..inst.inst.slot_width(0)).map(move |n| {
         let from = Operand::constant(bank, offset + 4 * u32::from(n));
-        MInst::new(Inst::new(Op::MOV).ops([Operand::reg(to.component(n)), from]), inst.loc)
-    };
-    Some((0..inst.inst.slot_width(0)).map(word).collect())
+        MInst::new(Inst::new(Op::MOV).ops([Operand::reg(to.component(n)), from]), loc)
+    })
 }
 
 #[cfg(test)]

@@ -62,6 +62,10 @@ impl Candidate {
 pub fn uniform_datapath(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let cfg = Cfg::new(mir);
     let (mut list, of_reg) = candidates(mir, &cfg);
+    // Constants alone are no reason.
+    if !list.iter().any(Candidate::joins) {
+        return false;
+    }
     visit_readers(mir, &mut list, &of_reg);
     settle(mir, &mut list, &of_reg);
     let moving = choose(&list);
@@ -134,15 +138,9 @@ fn uniform_form(
 ) -> Option<(VReg, Inst<VReg>)> {
     let from = &inst.inst;
     let op = counterpart(from.op)?;
-    let mut defs = from.defs();
-    let to = defs.next()?.reg;
-    if from.guard.is_some() || defs.next().is_some() || mir.vregs[to.id].width != 1 {
-        return None;
-    }
-    let mut made = Inst::new(op);
-    for (slot, operand) in from.row().slots.iter().zip(&from.operands) {
-        let place = made.slot_index(slot.name)?;
-        let kind = match operand.kind {
+    let to = only_def(from).filter(|to| from.guard.is_none() && mir.vregs[to.id].width == 1)?;
+    let kind = |kind: OperandKind<VReg>| {
+        Some(match kind {
             OperandKind::Zero(RegFile::Gpr) => OperandKind::Zero(RegFile::Ugpr),
             OperandKind::Zero(RegFile::Pred) => OperandKind::Zero(RegFile::Upred),
             OperandKind::Reg(reg) if reg == to || of_reg[reg.id].is_some() => OperandKind::Reg(uniform(reg)),
@@ -153,8 +151,16 @@ fn uniform_form(
                 OperandKind::Special(reg)
             }
             _ => return None,
-        };
-        made.operands[place] = Operand { kind, ..*operand };
+        })
+    };
+    // Most instructions read something that is one a lane.
+    if from.operands.iter().any(|operand| kind(operand.kind).is_none()) {
+        return None;
+    }
+    let mut made = Inst::new(op);
+    for (slot, operand) in from.row().slots.iter().zip(&from.operands) {
+        let place = made.slot_index(slot.name)?;
+        made.operands[place] = Operand { kind: kind(operand.kind)?, ..*operand };
     }
     for modifier in from.row().mods {
         let text = from.modifier(modifier.kind);
@@ -171,6 +177,16 @@ fn uniform_form(
     (whole && made.check_form().is_ok()).then_some((to, made))
 }
 
+/// The register that an instruction writes, if it is one alone.
+fn only_def(inst: &Inst<VReg>) -> Option<VReg> {
+    let (mut count, mut first) = (0, None);
+    inst.for_each_def(|access| {
+        count += 1;
+        first = first.or(Some(access.reg));
+    });
+    first.filter(|_| count == 1)
+}
+
 /// The same register as one of the uniform file, for asking whether a form exists.
 fn uniform(reg: VReg) -> VReg {
     VReg { file: RegFile::Ugpr, ..reg }
@@ -181,7 +197,8 @@ fn visit_readers(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<
     for &block in &mir.layout {
         for inst in &mir.blocks[block].insts {
             interrupt::poll();
-            let is_candidate = inst.inst.defs().any(|access| of_reg[access.reg.id].is_some());
+            let mut is_candidate = false;
+            inst.inst.for_each_def(|access| is_candidate |= of_reg[access.reg.id].is_some());
             if !is_candidate {
                 visit_reader(mir, block, inst, list, of_reg);
             }
@@ -207,14 +224,16 @@ fn visit_reader(
     list: &mut [Candidate],
     of_reg: &SecondaryMap<VRegId, Option<Index>>,
 ) {
-    let read: SmallVec<[Index; 3]> = inst.inst.uses().filter_map(|access| of_reg[access.reg.id]).collect();
-    let wanted = |list: &[Candidate], index: Index| list[index].joins();
-    if !read.iter().any(|&index| wanted(list, index)) {
+    let mut read: SmallVec<[Index; 3]> = SmallVec::new();
+    inst.inst.for_each_use(|access| {
+        read.extend(of_reg[access.reg.id].filter(|&index| !list[index].constant));
+    });
+    if !read.iter().any(|&index| list[index].moves) {
         return;
     }
-    let moved = |reg: VReg| of_reg[reg.id].filter(|&index| wanted(list, index)).map(|_| uniform(reg));
+    let moved = |reg: VReg| of_reg[reg.id].filter(|&index| list[index].joins()).map(|_| uniform(reg));
     let takes = reading_uniform(inst, moved).is_some();
-    for index in read.into_iter().filter(|&index| !list[index].constant).collect::<SmallVec<[Index; 3]>>() {
+    for index in read {
         if takes {
             let home = list[index].block;
             list[index].pays |= mir.blocks[block].frequency > mir.blocks[home].frequency;

@@ -34,7 +34,7 @@ use super::{Cfg, EdgeArg, MBlockId, Mir, VReg, VRegId};
 use crate::interrupt;
 
 /// The dense numbering of the components of all virtual registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Components {
     starts: Vec<u32>,
     regs: Vec<VReg>,
@@ -43,16 +43,22 @@ pub struct Components {
 impl Components {
     /// Numbers the components in the order of their registers.
     pub fn new(mir: &Mir<VReg>) -> Components {
-        let components = mir.vregs.values().map(|data| usize::from(data.width)).sum();
-        let mut starts = Vec::with_capacity(mir.vregs.len());
-        let mut regs = Vec::with_capacity(components);
-        for (id, data) in &mir.vregs {
-            starts.push(regs.len() as u32);
+        let count = mir.vregs.values().map(|data| usize::from(data.width)).sum();
+        let mut components =
+            Components { starts: Vec::with_capacity(mir.vregs.len()), regs: Vec::with_capacity(count) };
+        components.extend(mir);
+        components
+    }
+
+    /// Numbers those of the virtual registers that a function has got since.
+    pub fn extend(&mut self, mir: &Mir<VReg>) {
+        for (number, data) in mir.vregs.as_values_slice().iter().enumerate().skip(self.starts.len()) {
+            let id = VRegId::new(number);
+            self.starts.push(self.regs.len() as u32);
             for component in 0..data.width {
-                regs.push(VReg { id, component, file: data.file });
+                self.regs.push(VReg { id, component, file: data.file });
             }
         }
-        Components { starts, regs }
     }
 
     /// The number of components.
@@ -112,7 +118,8 @@ pub struct LivePoint<'a> {
 }
 
 impl<'a> LivePoint<'a> {
-    fn new(components: &'a Components) -> LivePoint<'a> {
+    /// A point for [`Liveness::walk_block`] in a function with these components.
+    pub fn new(components: &'a Components) -> LivePoint<'a> {
         LivePoint { components, live: vec![0; components.len().div_ceil(64)], counts: Pressure::default() }
     }
 
@@ -160,14 +167,19 @@ pub struct Liveness {
 impl Liveness {
     /// Computes the liveness of a function in SSA form.
     pub fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Liveness {
-        let components = Components::new(mir);
-        let uses = Uses::new(mir, &components);
         let blocks = mir.blocks.len();
         let mut liveness = Liveness {
-            components,
+            components: Components::new(mir),
             live_in: for_blocks(blocks, Vec::new()),
             live_out: for_blocks(blocks, Vec::new()),
         };
+        // Nothing crosses the borders of a block that has no others around it.
+        if let [block] = mir.layout[..]
+            && cfg.preds(block).is_empty()
+        {
+            return liveness;
+        }
+        let uses = Uses::new(mir, &liveness.components);
         let mut regions = None;
         let mut stack = Vec::new();
         // The component that last went through each region: it need not go through again.
@@ -249,7 +261,8 @@ impl Liveness {
     /// (results that are read later, not those that nobody reads) and its number; at the end it sees the
     /// start of the block, where the parameters are live if they are read, with the number `None`.
     ///
-    /// The point is cleared first; clearing costs one word for each 64 components.
+    /// The point is cleared first; clearing costs one word for each 64 components. It may be one of more components than
+    /// were numbered here: those that are live within blocks alone.
     pub fn walk_block<'a>(
         &'a self,
         mir: &Mir<VReg>,
@@ -258,20 +271,21 @@ impl Liveness {
         mut visit: impl FnMut(Option<usize>, &LivePoint<'a>),
     ) {
         point.clear();
+        let components = point.components;
         for &index in &self.live_out[block] {
             point.insert(index as usize);
         }
         for_each_term_use(mir, block, |reg, width| {
-            self.components.range(reg, width).for_each(|index| point.insert(index));
+            components.range(reg, width).for_each(|index| point.insert(index));
         });
         for (number, inst) in mir.blocks[block].insts.iter().enumerate().rev() {
             interrupt::poll();
             visit(Some(number), point);
             inst.for_each_def(|reg, width| {
-                self.components.range(reg, width).for_each(|index| point.remove(index));
+                components.range(reg, width).for_each(|index| point.remove(index));
             });
             inst.for_each_use(|reg, width| {
-                self.components.range(reg, width).for_each(|index| point.insert(index));
+                components.range(reg, width).for_each(|index| point.insert(index));
             });
         }
         visit(None, point);

@@ -48,9 +48,10 @@ use unit::{Numbers, Physical};
 use crate::interrupt;
 use crate::layout::Code;
 use crate::mir::liveness::{Components, for_each_term_use};
-use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, RegSet, VReg};
+use crate::mir::{EdgeArg, Liveness, MBlockId, MInst, Mir, RegSet, VReg};
 
-/// Orders the blocks of a function before allocation, for at most `max_regs` general registers.
+/// Orders the blocks of a function before allocation, for at most `max_regs` general registers. What is live at the
+/// borders of its blocks stays the same.
 ///
 /// Where the heuristic's order of a region needs more than those, the source order or that of [`Pressure`]
 /// takes its place if it needs fewer: to spill costs more than any latency.
@@ -59,21 +60,19 @@ use crate::mir::{Cfg, EdgeArg, Liveness, MBlockId, MInst, Mir, RegSet, VReg};
 /// If the heuristic returns an illegal order; the function is then partly reordered.
 pub fn pre_ra(
     mir: &mut Mir<VReg>,
+    liveness: &Liveness,
     arch: Arch,
     max_regs: u32,
     heuristic: &mut dyn Heuristic,
 ) -> Result<(), IllegalOrder> {
     interrupt::poll();
-    let cfg = Cfg::new(mir);
-    interrupt::poll();
-    let liveness = Liveness::new(mir, &cfg);
     let components = liveness.components();
     let accesses = Accesses::new(mir.insts(), mir.insts().count(), components);
     let mut scheduler = Scheduler::new(arch, components, &accesses, heuristic);
     let mut source_pressure = 0;
     let mut first = 0;
     for &block in &mir.layout {
-        live_at_end(mir, block, &liveness, &mut scheduler.live);
+        live_at_end(mir, block, liveness, &mut scheduler.live);
         let behind = first + mir.blocks[block].insts.len();
         source_pressure = source_pressure.max(scheduler.most_at_once(first..behind));
         first = behind;
@@ -87,7 +86,7 @@ pub fn pre_ra(
         let count = mir.blocks[block].insts.len();
         // One instruction has one order.
         if count > 1 {
-            live_at_end(mir, block, &liveness, &mut scheduler.live);
+            live_at_end(mir, block, liveness, &mut scheduler.live);
             let becomes = handed_on(mir, block, components);
             let data = &mut mir.blocks[block];
             let branch_guard = data.term.selector().map(|(&selector, _)| components.number(selector));

@@ -243,7 +243,8 @@ fn virtual_registers_keep_what_a_guarded_definition_leaves() {
     mir.layout.push(block);
     for seed in 0..20 {
         let mut mir = mir.clone();
-        pre_ra(&mut mir, Arch::Sm90, 255, &mut Random::new(seed)).unwrap();
+        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        pre_ra(&mut mir, &live, Arch::Sm90, 255, &mut Random::new(seed)).unwrap();
         let texts: SmallVec<[String; 8]> =
             mir.blocks[block].insts.iter().map(|minst| minst.inst.to_string()).collect();
         let place = |start: &str| texts.iter().position(|text| text.contains(start)).unwrap();
@@ -295,7 +296,8 @@ fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one()
     mir.layout.extend(mir.blocks.keys());
     for name in ["critical-path", "random:1", "random:2", "random:3"] {
         let mut mir = mir.clone();
-        pre_ra(&mut mir, Arch::Sm90, 255, heuristic_by_name(name).unwrap().as_mut()).unwrap();
+        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        pre_ra(&mut mir, &live, Arch::Sm90, 255, heuristic_by_name(name).unwrap().as_mut()).unwrap();
         let last = &mir.blocks[body].insts[2].inst;
         assert_eq!(last.op, Op::IADD3, "{name}: {last}");
     }
@@ -330,7 +332,8 @@ fn no_order_needs_more_registers_than_there_are_if_another_needs_fewer() {
     mir.layout.push(block);
     let needed = |name: &str, max_regs: u32| {
         let mut mir = mir.clone();
-        pre_ra(&mut mir, Arch::Sm90, max_regs, heuristic_by_name(name).unwrap().as_mut()).unwrap();
+        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        pre_ra(&mut mir, &live, Arch::Sm90, max_regs, heuristic_by_name(name).unwrap().as_mut()).unwrap();
         let liveness = Liveness::new(&mir, &Cfg::new(&mir));
         liveness.pressure(&mir, block, &mut liveness.point()).of(RegFile::Gpr)
     };

@@ -12,6 +12,7 @@
 
 use super::frozen::Frozen;
 use super::state::{Place, State, Value};
+use crate::mir::{MInst, VReg};
 
 /// What a component receives.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +24,8 @@ pub(super) enum Content {
 
 /// Memory for crossing edges, which serves all edges of a function.
 pub(super) struct Crossing<'a> {
-    /// By component, whether its definition gives the same whenever it runs. No parameter is steady, and no copy.
-    steady: &'a [bool],
+    /// By component, the definition that gives the same whenever it runs. No parameter has one, and no copy.
+    steady: &'a [Option<&'a MInst<VReg>>],
     /// The number of the edge that is crossed.
     edge: u32,
     /// By component, the last edge behind which it is read.
@@ -39,7 +40,7 @@ pub(super) struct Crossing<'a> {
 
 impl<'a> Crossing<'a> {
     /// Memory for the edges of a function with these components.
-    pub fn new(steady: &'a [bool]) -> Crossing<'a> {
+    pub fn new(steady: &'a [Option<&'a MInst<VReg>>]) -> Crossing<'a> {
         Crossing {
             steady,
             edge: 0,
@@ -74,7 +75,7 @@ impl<'a> Crossing<'a> {
                 let next = (edge == self.edge).then_some(first);
                 self.received_from[from as usize] = (self.edge, self.received.len() as u32);
                 self.received.push((to, next));
-                let constant = state.constant(from, self.steady[from as usize]);
+                let constant = state.constant(from, self.steady[from as usize].is_some());
                 self.behind.constants.extend(constant.map(|value| (to, value)));
                 self.behind.undefined.extend(state.is_undefined(from).then_some(to));
             }
@@ -109,7 +110,7 @@ impl<'a> Crossing<'a> {
         let Some(component) = value.component() else { return content.push((place, value)) };
         let as_number = matches!(value, Value::Truth(_));
         // As a number too what is steady stays, for a component that is known to be that may be read later.
-        if self.kept[component as usize] == self.edge || self.steady[component as usize] {
+        if self.kept[component as usize] == self.edge || self.steady[component as usize].is_some() {
             content.push((place, value));
         }
         let (edge, first) = self.received_from[component as usize];

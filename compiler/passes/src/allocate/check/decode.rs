@@ -4,6 +4,7 @@ use ptxc_sass::{Inst, ModKind, Op, Operand, OperandKind, PReg, RegFile, Register
 use smallvec::SmallVec;
 
 use super::state::{Place, State, Value, Values};
+use crate::mir::MInst;
 
 /// The frame of a function.
 #[derive(Clone, Copy)]
@@ -87,7 +88,7 @@ fn plop3(inst: &Inst<PReg>, lut: &str, state: &State) -> Option<Values> {
 /// with it comes back.
 pub(super) fn apply(
     inst: &Inst<PReg>,
-    rest: &[&Inst<PReg>],
+    rest: &[MInst<PReg>],
     state: &mut State,
     frame: Frame,
 ) -> Result<usize, String> {
@@ -222,7 +223,7 @@ pub(super) fn apply(
 }
 
 /// Three exclusive ors that exchange two registers.
-fn exchange(inst: &Inst<PReg>, rest: &[&Inst<PReg>], state: &mut State) -> Result<usize, String> {
+fn exchange(inst: &Inst<PReg>, rest: &[MInst<PReg>], state: &mut State) -> Result<usize, String> {
     let (Some(a), Some(b)) = (register(inst, "a"), register(inst, "b")) else {
         return Err(format!("{inst} does not exchange registers"));
     };
@@ -231,7 +232,7 @@ fn exchange(inst: &Inst<PReg>, rest: &[&Inst<PReg>], state: &mut State) -> Resul
         let operands = [Operand::reg(dst), Operand::reg(a), Operand::reg(b), zero, Operand::imm(0x3c)];
         Inst::new(inst.op).ops(operands)
     };
-    if a == b || *inst != xor(a) || rest.len() < 2 || *rest[0] != xor(b) || *rest[1] != xor(a) {
+    if a == b || *inst != xor(a) || rest.len() < 2 || rest[0].inst != xor(b) || rest[1].inst != xor(a) {
         return Err(format!("{inst} does not begin an exchange"));
     }
     let (a, b) = (Place::register(a), Place::register(b));

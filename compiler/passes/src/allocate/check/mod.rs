@@ -26,6 +26,7 @@
 //! few visits to each block. So that they stay that small, what is known of components that the input does
 //! not read any more is forgotten between blocks. To forget can only make the checker refuse more.
 
+mod components;
 mod crossing;
 mod decode;
 mod frozen;
@@ -33,26 +34,29 @@ mod pending;
 mod renamed;
 mod state;
 mod structure;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::FunctionKind;
+use ptxc_sass::table::Role;
 use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg};
 use smallvec::SmallVec;
 
 use super::{Allocation, Options, Origin};
 use crate::interrupt;
 use crate::mir::liveness::Liveness;
-use crate::mir::{Cfg, Edge, EdgeArg, Fixed, MBlockId, MInst, Mir, Term, Tuple, VReg};
+use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
+use components::Components;
 use crossing::{Content, Crossing};
 use decode::Frame;
 use frozen::Frozen;
 use pending::Pending;
-use renamed::{Match, Renamed, same_but_registers};
+use renamed::{Match, Matcher};
 use state::{Place, State, Value, Values};
+use walk::{Walk, Watch};
 
 /// Something wrong with an allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,13 +76,23 @@ impl fmt::Display for Violation {
 }
 
 /// Checks an allocation of a function.
-pub fn check(input: &Mir<VReg>, allocation: &Allocation, options: &Options) -> Result<(), Vec<Violation>> {
-    let mut checker = Checker::new(input, allocation, options);
+///
+/// `live` says what the input still reads behind the start of each block. Nothing else is carried from block to block,
+/// so that a wrong set makes the checker refuse what is right, but never accept what is wrong.
+pub fn check(
+    input: &Mir<VReg>,
+    live: &Liveness,
+    allocation: &Allocation,
+    options: &Options,
+) -> Result<(), Vec<Violation>> {
+    let mut checker = Checker::new(input, live, allocation, options);
     checker.structure();
     if checker.violations.is_empty() {
         checker.match_instructions();
+    }
+    if checker.violations.is_empty() {
         let words = checker.frame.bytes.saturating_sub(checker.frame.own) / 4;
-        let mut state = State::new(checker.is_predicate.len(), words as usize);
+        let mut state = State::new(checker.components.count() as usize, words as usize);
         let (entries, mut found) = checker.fixpoint(&BTreeMap::new(), &mut state);
         let writes = checker.uniform_writes(&entries, &mut state);
         if !writes.is_empty() {
@@ -94,59 +108,40 @@ pub fn check(input: &Mir<VReg>, allocation: &Allocation, options: &Options) -> R
 /// For each region and uniform register that it writes, what every such write agrees on.
 type UniformWrites = BTreeMap<(u32, Place), Values>;
 
-/// What a walk through a block looks for.
-enum Watch<'a> {
-    /// Uniform registers that are written, with what they hold then.
-    Writes(&'a mut Vec<(Place, Values)>),
-    /// Whatever is wrong.
-    Violations(&'a mut Vec<Violation>, &'a UniformWrites),
-}
-
-impl Watch<'_> {
-    fn wrong(&mut self, block: MBlockId, inst: usize, what: impl FnOnce() -> String) {
-        if let Watch::Violations(list, _) = self {
-            list.push(Violation { block, inst, what: what() });
-        }
-    }
-}
-
 struct Checker<'a> {
     input: &'a Mir<VReg>,
     result: &'a Mir<PReg>,
     origins: &'a SecondaryMap<MBlockId, Vec<Origin>>,
     max_regs: u16,
     frame: Frame,
-    /// The number of the first component of each virtual register.
-    first: Vec<u32>,
-    is_predicate: Vec<bool>,
-    /// The instruction of the input that defines a component.
-    definition: Vec<Option<&'a MInst<VReg>>>,
-    /// By component, whether its definition gives the same whenever it runs.
-    steady: Vec<bool>,
+    components: Components,
+    /// By component, the instruction of the input that defines it, if that gives the same whenever it runs.
+    steady: Vec<Option<&'a MInst<VReg>>>,
     /// What the input still reads behind the start of each block, block parameters apart.
-    live: Liveness,
-    /// The accesses of all instructions of the result that are of the input.
-    renamed: Vec<Renamed>,
+    live: &'a Liveness,
+    /// The registers of all instructions of the result that are of the input.
+    matcher: Matcher,
     /// For each instruction of the result, in the order of its layout, what it has in common with that of the input,
     /// or in what it differs.
     matches: Vec<Result<Match, String>>,
     /// The number of each block's first instruction.
     first_match: SecondaryMap<MBlockId, u32>,
+    /// Whether a block of the result writes uniform registers.
+    writes_uniform: SecondaryMap<MBlockId, bool>,
     /// The divergent region of each block of the result.
     region: SecondaryMap<MBlockId, Option<u32>>,
     violations: Vec<Violation>,
 }
 
 impl<'a> Checker<'a> {
-    fn new(input: &'a Mir<VReg>, allocation: &'a Allocation, options: &Options) -> Checker<'a> {
+    fn new(
+        input: &'a Mir<VReg>,
+        live: &'a Liveness,
+        allocation: &'a Allocation,
+        options: &Options,
+    ) -> Checker<'a> {
         let result = &allocation.mir;
-        let mut first = Vec::new();
-        let mut is_predicate = Vec::new();
-        for data in input.vregs.values() {
-            first.push(is_predicate.len() as u32);
-            let count = data.width.max(1) as usize;
-            is_predicate.extend(std::iter::repeat_n(data.file.is_predicate(), count));
-        }
+        let components = Components::new(input);
         let frame = Frame {
             stack_top: options.arch.stack_top(),
             bytes: result.local_bytes,
@@ -158,36 +153,34 @@ impl<'a> Checker<'a> {
             origins: &allocation.origins,
             max_regs: options.max_regs,
             frame,
-            first,
-            definition: vec![None; is_predicate.len()],
-            steady: vec![false; is_predicate.len()],
-            live: Liveness::new(input, &Cfg::new(input)),
-            is_predicate,
-            renamed: Vec::new(),
+            steady: vec![None; components.count() as usize],
+            components,
+            live,
+            matcher: Matcher::default(),
             matches: Vec::new(),
             first_match: SecondaryMap::new(),
+            writes_uniform: SecondaryMap::new(),
             region: SecondaryMap::new(),
             violations: Vec::new(),
         };
         for &block in &input.layout {
             for inst in &input.blocks[block].insts {
                 interrupt::poll();
-                let steady = gives_the_same(inst);
-                inst.for_each_def(|reg, width| {
-                    for component in checker.components(reg, width) {
-                        checker.definition[component as usize] = Some(inst);
-                        checker.steady[component as usize] = steady;
-                    }
-                });
+                if gives_the_same(inst) {
+                    inst.for_each_def(|reg, width| {
+                        let components = checker.components.range(reg, width);
+                        checker.steady[components.start as usize..components.end as usize].fill(Some(inst));
+                    });
+                }
             }
         }
         checker.number_regions();
         checker
     }
 
-    fn components(&self, reg: VReg, width: u8) -> Range<u32> {
-        let start = self.first[reg.id.index()] + reg.component as u32;
-        start..(start + width as u32).min(self.is_predicate.len() as u32)
+    /// Whether the definition of a component gives the same whenever it runs.
+    fn is_steady(&self, component: u32) -> bool {
+        self.steady[component as usize].is_some()
     }
 
     /// The entry states, and whatever is wrong. `writes` says what uniform registers mean in divergent regions.
@@ -209,7 +202,7 @@ impl<'a> Checker<'a> {
             let Some(entry) = &entries[block] else { continue };
             self.start(block, entry, state);
             let mut wrong = Vec::new();
-            self.walk(block, state, &mut Watch::Violations(&mut wrong, writes));
+            Walk::new(self, block, state, Watch::Violations(&mut wrong, writes)).run();
             if !wrong.is_empty() || !found[block].is_empty() {
                 found[block] = wrong;
             }
@@ -226,7 +219,7 @@ impl<'a> Checker<'a> {
                 }
                 let behind = crossing.end(state);
                 let changed = match &mut entries[edge.block] {
-                    Some(entry) => entry.meet(behind, &self.is_predicate),
+                    Some(entry) => entry.meet(behind, &self.components.is_predicate),
                     entry @ None => {
                         *entry = Some(std::mem::take(behind));
                         true
@@ -259,20 +252,20 @@ impl<'a> Checker<'a> {
             block = edge.block;
         }
         for &index in self.live.live_in(block) {
-            self.components(self.live.components().reg(index as usize), 1).for_each(&mut visit);
+            self.components.range(self.live.components().reg(index as usize), 1).for_each(&mut visit);
         }
         for param in &self.input.blocks[block].params {
-            self.components(param.reg, param.width).for_each(&mut visit);
+            self.components.range(param.reg, param.width).for_each(&mut visit);
         }
     }
 
     /// Calls `visit` for each component of the parameters of an edge's target with what it receives.
     fn for_each_argument(&self, edge: &Edge<VReg>, mut visit: impl FnMut(u32, Content)) {
         for (param, arg) in self.input.blocks[edge.block].params.iter().zip(&edge.args) {
-            for (index, to) in self.components(param.reg, param.width).enumerate() {
+            for (index, to) in self.components.range(param.reg, param.width).enumerate() {
                 let content = match *arg {
                     EdgeArg::Reg(reg) => {
-                        Content::Component(self.components(reg, param.width).start + index as u32)
+                        Content::Component(self.components.range(reg, param.width).start + index as u32)
                     }
                     EdgeArg::Imm(bits) if param.reg.file.is_predicate() => Content::Imm(u32::from(bits != 0)),
                     EdgeArg::Imm(bits) => {
@@ -299,7 +292,7 @@ impl<'a> Checker<'a> {
         for place in uniform {
             for &region in &regions {
                 if let Some(agreed) = writes.get(&(region, place)) {
-                    let mut values = state.get_all(place, &self.is_predicate);
+                    let mut values = state.get_all(place, &self.components.is_predicate);
                     values.retain(|value| agreed.contains(value));
                     state.write(place, &values);
                 }
@@ -315,9 +308,12 @@ impl<'a> Checker<'a> {
         let mut agreed: UniformWrites = BTreeMap::new();
         for &block in &self.result.layout {
             let (Some(region), Some(entry)) = (self.region[block], &entries[block]) else { continue };
+            if !self.writes_uniform[block] {
+                continue;
+            }
             let mut list = Vec::new();
             self.start(block, entry, state);
-            self.walk(block, state, &mut Watch::Writes(&mut list));
+            Walk::new(self, block, state, Watch::Writes(&mut list)).run();
             for (place, values) in list {
                 agreed
                     .entry((region, place))
@@ -327,249 +323,24 @@ impl<'a> Checker<'a> {
         }
         agreed
     }
-
-    /// Runs a block.
-    fn walk(&self, id: MBlockId, state: &mut State, watch: &mut Watch<'_>) {
-        let block = &self.result.blocks[id];
-        let original: &[MInst<VReg>] =
-            if id.index() < self.input.blocks.len() { &self.input.blocks[id].insts } else { &[] };
-        let mut next = 0;
-        let mut index = 0;
-        while index < block.insts.len() {
-            interrupt::poll();
-            let inst = &block.insts[index];
-            let at = index;
-            index += 1;
-            let outcome = match self.origins[id][at] {
-                Origin::Inst(origin) => {
-                    let origin = origin as usize;
-                    if origin < next || origin >= original.len() {
-                        watch.wrong(id, at, || format!("{} is out of order", inst.inst));
-                        continue;
-                    }
-                    for dropped in &original[next..origin] {
-                        self.dropped(dropped, state).unwrap_or_else(|what| watch.wrong(id, at, || what));
-                    }
-                    next = origin + 1;
-                    self.kept(id, at, &original[origin], inst, state, watch)
-                }
-                Origin::Remat(reg) => self.recomputed(reg, &inst.inst, state),
-                Origin::Inserted => {
-                    let rest: SmallVec<[&Inst<PReg>; 2]> =
-                        block.insts[index..].iter().take(2).map(|inst| &inst.inst).collect();
-                    decode::apply(&inst.inst, &rest, state, self.frame).map(|more| index += more)
-                }
-            };
-            if let Err(what) = outcome {
-                watch.wrong(id, at, || what);
-            }
-            if let Watch::Writes(list) = watch {
-                let mut written = |reg: PReg| {
-                    let place = Place::register(reg);
-                    if place.is_uniform() {
-                        list.push((place, state.get_all(place, &self.is_predicate)));
-                    }
-                };
-                inst.for_each_def(|reg, width| {
-                    (0..width).filter_map(|n| reg.offset(n)).for_each(&mut written)
-                });
-                inst.call.iter().flat_map(|call| call.clobbers.iter()).for_each(&mut written);
-            }
-        }
-        for dropped in &original[next.min(original.len())..] {
-            self.dropped(dropped, state).unwrap_or_else(|what| watch.wrong(id, index, || what));
-        }
-        if let Some((&after, _)) = block.term.selector()
-            && id.index() < self.input.blocks.len()
-            && let Some((&before, width)) = self.input.blocks[id].term.selector()
-        {
-            self.read(id, index, before, after, width, state, watch);
-        }
-    }
-
-    /// The result reads `after` where the input reads `before`.
-    #[expect(clippy::too_many_arguments, reason = "a place, a pair of operands, and what to do")]
-    fn read(
-        &self,
-        block: MBlockId,
-        inst: usize,
-        before: VReg,
-        after: PReg,
-        width: u8,
-        state: &State,
-        watch: &mut Watch<'_>,
-    ) {
-        for (n, component) in self.components(before, width).enumerate() {
-            let n = n as u8;
-            let Some(reg) = after.offset(n) else {
-                watch.wrong(block, inst, || format!("{after} has no neighbour {n}"));
-                continue;
-            };
-            let place = Place::register(reg);
-            if !state.holds(place, component) {
-                watch.wrong(block, inst, || format!("{reg} does not hold {}", before.component(n)));
-            }
-            if let (Watch::Violations(_, writes), Some(region)) = (&*watch, self.region[block])
-                && !writes.is_empty()
-                && writes
-                    .get(&(region, place))
-                    .is_some_and(|agreed| !agreed.contains(&Value::Component(component)))
-            {
-                watch.wrong(block, inst, || format!("another arm may overwrite {reg}"));
-            }
-        }
-    }
-
-    /// An instruction of the input in the result.
-    fn kept(
-        &self,
-        block: MBlockId,
-        index: usize,
-        before: &MInst<VReg>,
-        after: &MInst<PReg>,
-        state: &mut State,
-        watch: &mut Watch<'_>,
-    ) -> Result<(), String> {
-        let matched = self.matches[self.first_match[block] as usize + index].as_ref();
-        let Match { uses, defs, copied } = matched.map_err(String::clone)?;
-        for &Renamed { from, to, width } in self.renamed(uses) {
-            self.read(block, index, from, to, width, state, watch);
-        }
-        self.call(block, index, before, after, state, watch)?;
-        // A copy is the same as whatever is where it comes from.
-        let mut source = Values::new();
-        if let Some((component, from)) = *copied {
-            source = state.get(Place::register(from));
-            source.push(Value::Component(self.components(component, 1).start));
-        }
-        for &Renamed { from, width, .. } in self.renamed(defs) {
-            self.components(from, width).for_each(|component| state.forget(component));
-        }
-        for &Renamed { from, to, width } in self.renamed(defs) {
-            for (n, component) in self.components(from, width).enumerate() {
-                let reg = to.offset(n as u8).ok_or_else(|| format!("{to} has no neighbour {n}"))?;
-                let value = Value::Component(component);
-                let mut values = Values::from_slice(&[value]);
-                values.extend(source.iter().copied().filter(|&other| other != value));
-                state.write(Place::register(reg), &values);
-            }
-        }
-        Ok(())
-    }
-
-    fn renamed(&self, range: &Range<u32>) -> &[Renamed] {
-        &self.renamed[range.start as usize..range.end as usize]
-    }
-
-    /// What a call reads is in its place, and the registers that it destroys hold its results or nothing.
-    fn call(
-        &self,
-        block: MBlockId,
-        index: usize,
-        before: &MInst<VReg>,
-        after: &MInst<PReg>,
-        state: &mut State,
-        watch: &mut Watch<'_>,
-    ) -> Result<(), String> {
-        let (Some(old), Some(new)) = (&before.call, &after.call) else {
-            let lost = before.call.is_some() != after.call.is_some();
-            return if lost { Err("what a call reads and destroys got lost".into()) } else { Ok(()) };
-        };
-        let in_place = |fixed: &Fixed<VReg>| Fixed {
-            value: Tuple { reg: fixed.place, width: fixed.value.width },
-            place: fixed.place,
-        };
-        let same = new.args.iter().copied().eq(old.args.iter().map(in_place))
-            && new.results.iter().copied().eq(old.results.iter().map(in_place))
-            && (old.clobbers, old.uses_stack) == (new.clobbers, new.uses_stack);
-        if !same {
-            return Err("the values of a call are not in the registers where they belong".into());
-        }
-        for fixed in &old.args {
-            self.read(block, index, fixed.value.reg, fixed.place, fixed.value.width, state, watch);
-        }
-        let at_frame = state.has(Place::register(PReg::r(1)), Value::Frame)
-            || self.frame.bytes == 0 && state.has(Place::register(PReg::r(1)), Value::Stack);
-        let at_top = || state.has(Place::register(PReg::r(1)), Value::Stack);
-        if after.inst.op == Op::RET && !at_top() {
-            return Err("R1 is not as the caller left it".into());
-        }
-        if old.uses_stack && !at_frame {
-            return Err("R1 is not the stack pointer of a call".into());
-        }
-        // A function that is called may take the stack pointer for a value, which stays in R1.
-        let stack = state.get(Place::register(PReg::r(1)));
-        old.destroyed().iter().for_each(|reg| state.write(Place::register(reg), &[]));
-        for fixed in &old.results {
-            self.components(fixed.value.reg, fixed.value.width).for_each(|component| state.forget(component));
-        }
-        for fixed in &old.results {
-            for (n, component) in self.components(fixed.value.reg, fixed.value.width).enumerate() {
-                let reg = fixed.place.offset(n as u8);
-                let reg = reg.ok_or_else(|| format!("{} has no neighbour {n}", fixed.place))?;
-                let mut values = vec![Value::Component(component)];
-                if reg == PReg::r(1) && after.inst.op == Op::NOP {
-                    values.extend(stack.iter().copied());
-                }
-                state.write(Place::register(reg), &values);
-            }
-        }
-        Ok(())
-    }
-
-    /// An instruction of the input that the result lacks.
-    fn dropped(&self, inst: &MInst<VReg>, state: &mut State) -> Result<(), String> {
-        if let Some((to, from)) = copy_operands(&inst.inst) {
-            let (to, from) = (self.components(to, 1).start, self.components(from, 1).start);
-            state.assign(to, from, self.is_steady(from));
-            return Ok(());
-        }
-        for def in inst.inst.defs() {
-            // A steady value may have been recomputed just before.
-            let gone = self.components(def.reg, def.width).filter(|&component| !self.is_steady(component));
-            gone.for_each(|component| state.forget(component));
-        }
-        if inst.inst.row().effects.is_none() && inst.call.is_none() {
-            Ok(())
-        } else {
-            Err(format!("{} is missing", inst.inst))
-        }
-    }
-
-    /// Whether the definition of a component gives the same whenever it runs.
-    fn is_steady(&self, component: u32) -> bool {
-        self.steady[component as usize]
-    }
-
-    /// A definition of the input performed once more.
-    fn recomputed(&self, reg: VReg, inst: &Inst<PReg>, state: &mut State) -> Result<(), String> {
-        let components = self.components(reg, 1);
-        let definition = self.definition.get(components.start as usize).copied().flatten();
-        let Some(definition) = definition else { return Err(format!("{reg} has no definition")) };
-        if !self.is_steady(components.start) || !same_but_registers(&definition.inst, inst, |reg| reg.file())
-        {
-            return Err(format!("{inst} does not compute {reg} again"));
-        }
-        for (before, after) in definition.inst.defs().zip(inst.defs()) {
-            for (n, component) in self.components(before.reg, before.width).enumerate() {
-                let place = after.reg.offset(n as u8).ok_or("a register too far")?;
-                state.write(Place::register(place), &[Value::Component(component)]);
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Whether an instruction gives the same whenever it runs: it reads no register and nothing that changes.
 fn gives_the_same(inst: &MInst<VReg>) -> bool {
-    inst.inst.row().effects.is_none()
-        && inst.call.is_none()
-        && inst.inst.uses().next().is_none()
-        && inst.tied.is_empty()
-        && inst.inst.operands.iter().all(|operand| match operand.kind {
-            OperandKind::Special(sr) => !(sr.is_clock() || sr == SpecialReg::WarpId),
-            _ => true,
-        })
+    let MInst { inst, tied, call, .. } = inst;
+    let row = inst.row();
+    let reads_nothing_that_changes = |operand: &Operand<VReg>| match operand.kind {
+        OperandKind::Reg(_) | OperandKind::Mem(_) | OperandKind::IndexedConst { .. } => false,
+        OperandKind::Predicates => false,
+        OperandKind::Special(sr) => !(sr.is_clock() || sr == SpecialReg::WarpId),
+        _ => true,
+    };
+    let mut filled = row.slots.iter().zip(inst.operands.as_slice());
+    inst.guard.is_none()
+        && tied.is_empty()
+        && call.is_none()
+        && filled.all(|(slot, operand)| slot.role == Role::Def || reads_nothing_that_changes(operand))
+        && row.effects.is_none()
 }
 
 /// The operands of a plain copy, `(to, from)`, in one file.

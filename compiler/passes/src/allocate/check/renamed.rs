@@ -2,88 +2,132 @@
 
 use std::ops::Range;
 
-use ptxc_sass::{Access, AccessRole, Inst, PReg, RegFile, Register};
-use smallvec::SmallVec;
+use ptxc_sass::{AccessRole, Address, Inst, Operand, OperandKind, PReg, RegFile, Register};
 
-use super::copy_operands;
+use super::state::Place;
+use super::{Components, copy_operands};
 use crate::mir::{MInst, VReg};
 
 /// A register operand of an instruction, before and after allocation.
-pub(super) struct Renamed {
-    pub(super) from: VReg,
-    pub(super) to: PReg,
-    pub(super) width: u8,
+pub struct Renamed {
+    pub from: VReg,
+    pub to: PReg,
+    pub width: u8,
+    /// The number of the first component of `from`.
+    pub component: u32,
+    /// The place of `to`.
+    pub place: Place,
 }
 
-/// What became of the registers of an instruction: ranges of a list of [`Renamed`].
+impl Renamed {
+    /// A register before and after allocation, with so many components.
+    pub fn new(from: VReg, to: PReg, width: u8, components: &Components) -> Renamed {
+        let Range { start, end } = components.range(from, width);
+        Renamed { from, to, width: (end - start) as u8, component: start, place: Place::register(to) }
+    }
+
+    /// Its components, each with the place where it is after allocation. There must be so many registers.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, Place)> + use<> {
+        let Renamed { width, component, place, .. } = *self;
+        (0..u32::from(width)).map(move |n| (component + n, place.neighbour(n)))
+    }
+}
+
+/// What became of the registers of an instruction: ranges of the lists of [`Matcher`].
 #[derive(Default)]
-pub(super) struct Match {
+pub struct Match {
     /// What it reads: operands, guard and old values.
-    pub(super) uses: Range<u32>,
+    pub uses: Range<u32>,
     /// What it writes, but for the results of a call.
-    pub(super) defs: Range<u32>,
+    pub defs: Range<u32>,
     /// What a plain copy copies, before and after allocation.
-    pub(super) copied: Option<(VReg, PReg)>,
+    pub copied: Option<(VReg, PReg)>,
 }
 
-/// Finds the registers of an instruction before and after allocation.
-///
-/// # Errors
-/// If the two differ in more than their registers.
-pub(super) fn match_instructions(
-    before: &MInst<VReg>,
-    after: &MInst<PReg>,
-    renamed: &mut Vec<Renamed>,
-) -> Result<Match, String> {
-    let start = renamed.len() as u32;
-    let (old, new) = (before.inst.accesses(), after.inst.accesses());
-    let shape = |count| format!("{} has another shape than {}: {count}", after.inst, before.inst);
-    if old.len() != new.len() {
-        return Err(shape(new.len()));
+/// Finds the registers of instructions before and after allocation.
+#[derive(Default)]
+pub struct Matcher {
+    uses: Vec<Renamed>,
+    defs: Vec<Renamed>,
+    /// The registers of the instruction at hand after allocation, in the order of its accesses.
+    registers: Vec<PReg>,
+}
+
+impl Matcher {
+    /// What an instruction reads.
+    pub fn uses(&self, matched: &Match) -> &[Renamed] {
+        &self.uses[matched.uses.start as usize..matched.uses.end as usize]
     }
-    let mut defs: SmallVec<[Renamed; 4]> = SmallVec::new();
-    for (old, new) in old.iter().zip(&new) {
-        if (old.slot, old.role, old.width) != (new.slot, new.role, new.width) {
-            return Err(shape(new.slot as usize));
-        }
-        let operand = Renamed { from: old.reg, to: new.reg, width: old.width };
-        if old.role == AccessRole::Def {
-            defs.push(operand);
-        } else {
-            renamed.push(operand);
-        }
+
+    /// What an instruction writes.
+    pub fn defs(&self, matched: &Match) -> &[Renamed] {
+        &self.defs[matched.defs.start as usize..matched.defs.end as usize]
     }
-    // One register of the input may be in two; so compare with each operand blanked. What the input reads in a
-    // uniform register the result may read in a general one, where the instruction takes it.
+
+    /// Finds those of an instruction.
+    ///
+    /// # Errors
+    /// If the two differ in more than their registers.
+    pub fn add(
+        &mut self,
+        before: &MInst<VReg>,
+        after: &MInst<PReg>,
+        components: &Components,
+    ) -> Result<Match, String> {
+        let Matcher { uses, defs, registers } = self;
+        let start = (uses.len(), defs.len());
+        let shape = || format!("{} has another shape than {}", after.inst, before.inst);
+        registers.clear();
+        if !same_but_registers(&before.inst, &after.inst, |_, to| registers.push(to)) {
+            return Err(shape());
+        }
+        let (mut count, mut same_files) = (0, true);
+        before.inst.for_each_access(|access| {
+            if let Some(&to) = registers.get(count) {
+                let pair = Renamed::new(access.reg, to, access.width, components);
+                let list = if access.role == AccessRole::Def { &mut *defs } else { &mut *uses };
+                list.push(pair);
+                same_files &= access.reg.file == to.file();
+            }
+            count += 1;
+        });
+        if count != registers.len() {
+            return Err(shape());
+        }
+        if !same_files {
+            takes_other_files(&uses[start.0..], &defs[start.1..]).then_some(()).ok_or_else(shape)?;
+            after.inst.check_form()?;
+        }
+        if before.tied.len() != after.tied.len() {
+            return Err("tied operands got lost".into());
+        }
+        for (&(slot, from), &(same_slot, to)) in before.tied.iter().zip(&after.tied) {
+            if slot != same_slot || after.inst.operands[slot as usize].as_reg() != Some(to) {
+                return Err(format!("{to} is not the register that is defined"));
+            }
+            uses.push(Renamed::new(from, to, before.inst.slot_width(slot as usize), components));
+        }
+        written_once(&defs[start.1..])?;
+        let copied = match (copy_operands(&before.inst), copy_operands(&after.inst)) {
+            (Some((_, from)), Some((_, to))) => Some((from, to)),
+            _ => None,
+        };
+        let (uses, defs) = (start.0 as u32..uses.len() as u32, start.1 as u32..defs.len() as u32);
+        Ok(Match { uses, defs, copied })
+    }
+}
+
+/// Whether registers are in other files as they may be: what the input reads in a uniform register the result may read in
+/// a general one, wherever it reads it, if the instruction takes it.
+fn takes_other_files(uses: &[Renamed], defs: &[Renamed]) -> bool {
     let is_general = |reg: VReg| {
-        let of_use = |access: &Access<VReg>| access.role == AccessRole::Use && access.reg == reg;
-        let place = old.iter().position(of_use);
-        reg.file() == RegFile::Ugpr && place.is_some_and(|n| new[n].reg.file() == RegFile::Gpr)
+        let first = uses.iter().find(|pair| pair.from == reg);
+        reg.file() == RegFile::Ugpr && first.is_some_and(|pair| pair.to.file() == RegFile::Gpr)
     };
-    let file = |reg: VReg| if is_general(reg) { RegFile::Gpr } else { reg.file() };
-    if !same_but_registers(&before.inst, &after.inst, file) {
-        return Err(shape(new.len()));
-    }
-    if old.iter().any(|access| is_general(access.reg)) {
-        after.inst.check_form()?;
-    }
-    if before.tied.len() != after.tied.len() {
-        return Err("tied operands got lost".into());
-    }
-    for (&(slot, from), &(same_slot, to)) in before.tied.iter().zip(&after.tied) {
-        if slot != same_slot || after.inst.operands[slot as usize].as_reg() != Some(to) {
-            return Err(format!("{to} is not the register that is defined"));
-        }
-        renamed.push(Renamed { from, to, width: before.inst.slot_width(slot as usize) });
-    }
-    written_once(&defs)?;
-    let copied = match (copy_operands(&before.inst), copy_operands(&after.inst)) {
-        (Some((_, from)), Some((_, to))) => Some((from, to)),
-        _ => None,
-    };
-    let middle = renamed.len() as u32;
-    renamed.extend(defs);
-    Ok(Match { uses: start..middle, defs: middle..renamed.len() as u32, copied })
+    uses.iter().chain(defs).all(|pair| {
+        let file = if is_general(pair.from) { RegFile::Gpr } else { pair.from.file() };
+        pair.to.file() == file
+    })
 }
 
 /// Whether what is written does not overlap.
@@ -104,23 +148,70 @@ fn written_once(defs: &[Renamed]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether two instructions are the same but for the numbers of their registers, those of the first taken to be in the
-/// files that `file` says.
-pub(super) fn same_but_registers<R: Register>(
-    a: &Inst<R>,
-    b: &Inst<PReg>,
-    file: impl Fn(R) -> RegFile,
-) -> bool {
-    let blank_a = |reg: R| PReg::new(file(reg), 0);
-    let blank_b = |reg: PReg| PReg::new(reg.file(), 0);
-    let same_guard = match (a.guard, b.guard) {
-        (Some(a), Some(b)) => a.negated == b.negated && file(a.reg) == b.reg.file(),
+/// Whether two instructions are the same but for their registers. Calls `visit` for each register of the first with the
+/// one that stands in its place in the second: operands in the order of their slots, then the guard.
+pub fn same_but_registers(a: &Inst<VReg>, b: &Inst<PReg>, mut visit: impl FnMut(VReg, PReg)) -> bool {
+    if a.op != b.op || a.mods != b.mods || a.operands.len() != b.operands.len() {
+        return false;
+    }
+    let mut operands = a.operands.as_slice().iter().zip(b.operands.as_slice());
+    if !operands.all(|(a, b)| same_operand(a, b, &mut visit)) {
+        return false;
+    }
+    match (a.guard, b.guard) {
+        (Some(a), Some(b)) => {
+            visit(a.reg, b.reg);
+            a.negated == b.negated
+        }
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+/// The same of an operand. What may be no register of the input, all predicates together, is never the same.
+#[inline]
+fn same_operand(a: &Operand<VReg>, b: &Operand<PReg>, visit: &mut impl FnMut(VReg, PReg)) -> bool {
+    use OperandKind::{
+        Code, Const, Convergence, Function, Imm, IndexedConst, Label, Mem, Reg, Special, Zero,
+    };
+    a.flags == b.flags
+        && match (&a.kind, &b.kind) {
+            (&Reg(a), &Reg(b)) => {
+                visit(a, b);
+                true
+            }
+            (Zero(a), Zero(b)) => a == b,
+            (Imm(a), Imm(b)) => a == b,
+            (Mem(a), Mem(b)) => same_address(a, b, visit),
+            (Const { bank, offset }, Const { bank: other, offset: place }) => {
+                (bank, offset) == (other, place)
+            }
+            (
+                &IndexedConst { bank, index, offset },
+                &IndexedConst { bank: other, index: to, offset: place },
+            ) => {
+                visit(index, to);
+                (bank, offset) == (other, place)
+            }
+            (Label(a), Label(b)) => a == b,
+            (Code(a), Code(b)) => a == b,
+            (Function(a), Function(b)) => a == b,
+            (Special(a), Special(b)) => a == b,
+            (Convergence(a), Convergence(b)) => a == b,
+            _ => false,
+        }
+}
+
+/// The same of an address.
+fn same_address(a: &Address<VReg>, b: &Address<PReg>, visit: &mut impl FnMut(VReg, PReg)) -> bool {
+    let mut same = |a: Option<VReg>, b: Option<PReg>| match (a, b) {
+        (Some(a), Some(b)) => {
+            visit(a, b);
+            true
+        }
         (a, b) => a.is_none() && b.is_none(),
     };
-    let mut operands = a.operands.iter().zip(&b.operands);
-    same_guard
-        && a.op == b.op
-        && a.mods == b.mods
-        && a.operands.len() == b.operands.len()
-        && operands.all(|(a, b)| a.map(blank_a) == b.map(blank_b))
+    (a.wide, a.scale, a.offset) == (b.wide, b.scale, b.offset)
+        && same(a.base, b.base)
+        && same(a.uniform, b.uniform)
+        && same(a.descriptor, b.descriptor)
 }

@@ -18,6 +18,11 @@ impl Place {
         Place(reg.dense() as u32)
     }
 
+    /// The place of the register `n` places on in the same file, which there must be.
+    pub fn neighbour(self, n: u32) -> Place {
+        Place(self.0 + n)
+    }
+
     /// A word of the frame by its byte offset, which is a multiple of 4.
     pub fn word(offset: u32) -> Place {
         Place(PReg::COUNT as u32 + offset / 4)
@@ -195,6 +200,19 @@ impl State {
 
     /// Overwrites a place.
     pub fn write(&mut self, place: Place, values: &[Value]) {
+        self.empty(place);
+        values.iter().for_each(|&value| self.add(place, value));
+    }
+
+    /// Overwrites a place with a component, and with other values that are known to be the same.
+    pub fn put(&mut self, place: Place, component: u32, same: &[Value]) {
+        self.empty(place);
+        self.add(place, Value::Component(component));
+        same.iter().for_each(|&value| self.add(place, value));
+    }
+
+    /// Makes a place hold nothing.
+    fn empty(&mut self, place: Place) {
         let old = &mut self.content[place.0 as usize];
         for component in old.iter().filter_map(|value| value.component()) {
             let holders = &mut self.holders[component as usize];
@@ -204,7 +222,6 @@ impl State {
         }
         old.clear();
         self.held[place.0 as usize / 64] &= !(1 << (place.0 % 64));
-        values.iter().for_each(|&value| self.add(place, value));
     }
 
     /// Forgets a component: it is about to be defined anew.

@@ -5,7 +5,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{PReg, RegFile, Register};
 
 use super::super::Origin;
-use super::renamed::{Match, match_instructions};
+use super::renamed::Match;
 use super::{Checker, Violation};
 use crate::interrupt;
 use crate::mir::{MBlockId, MInst, Term, VReg};
@@ -125,6 +125,12 @@ impl Checker<'_> {
     /// registers: once for all walks.
     pub(super) fn match_instructions(&mut self) {
         let (input, result) = (self.input, self.result);
+        let limits = RegFile::ALL.map(|file| match file {
+            RegFile::Gpr => self.max_regs,
+            file => u16::from(file.count()),
+        });
+        let insts = || result.layout.iter().map(|&id| result.blocks[id].insts.len());
+        self.matches.reserve(insts().sum());
         for &id in &result.layout {
             self.first_match[id] = self.matches.len() as u32;
             let block = &result.blocks[id];
@@ -132,35 +138,44 @@ impl Checker<'_> {
             let insts: &[MInst<VReg>] = original.map_or(&[], |original| &original.insts);
             for (index, (inst, origin)) in block.insts.iter().zip(&self.origins[id]).enumerate() {
                 interrupt::poll();
-                let mut placed = Placed {
-                    max_regs: self.max_regs,
-                    block: id,
-                    inst: index,
-                    violations: &mut self.violations,
+                let mut writes_uniform = false;
+                let mut placed = Placed { limits, block: id, inst: index, violations: &mut self.violations };
+                let mut written = |placed: &mut Placed<'_>, reg: PReg, width: u8| {
+                    placed.check(reg, width);
+                    writes_uniform |= reg.file().is_uniform();
                 };
                 let before = match origin {
                     Origin::Inst(origin) => insts.get(*origin as usize),
                     _ => None,
                 };
-                let nothing = Ok(Match::default());
-                let matched =
-                    before.map_or(nothing, |before| match_instructions(before, inst, &mut self.renamed));
-                if let Ok(matched) = &matched {
-                    let uses = &self.renamed[matched.uses.start as usize..matched.uses.end as usize];
-                    uses.iter().for_each(|renamed| placed.check(renamed.to, renamed.width));
+                let matched = match before {
+                    Some(before) => self.matcher.add(before, inst, &self.components),
+                    None => Ok(Match::default()),
+                };
+                match (&matched, before) {
+                    (Ok(matched), Some(_)) => {
+                        for pair in self.matcher.uses(matched) {
+                            placed.check(pair.to, pair.width);
+                        }
+                        for pair in self.matcher.defs(matched) {
+                            written(&mut placed, pair.to, pair.width);
+                        }
+                    }
+                    _ => inst.inst.for_each_def(|def| written(&mut placed, def.reg, def.width)),
                 }
-                inst.for_each_def(|reg, width| placed.check(reg, width));
                 if let Some(call) = &inst.call {
                     call.args.iter().for_each(|fixed| placed.check(fixed.place, fixed.value.width));
-                    call.clobbers.iter().for_each(|reg| placed.check(reg, 1));
+                    let results = call.results.iter().map(|fixed| (fixed.value.reg, fixed.value.width));
+                    let destroyed = call.clobbers.iter().map(|reg| (reg, 1));
+                    results.chain(destroyed).for_each(|(reg, width)| written(&mut placed, reg, width));
                 }
+                self.writes_uniform[id] |= writes_uniform;
                 self.matches.push(matched);
             }
             let before = original.and_then(|original| original.term.selector());
             if let (Some((&selector, _)), Some((_, width))) = (block.term.selector(), before) {
                 let inst = block.insts.len();
-                Placed { max_regs: self.max_regs, block: id, inst, violations: &mut self.violations }
-                    .check(selector, width);
+                Placed { limits, block: id, inst, violations: &mut self.violations }.check(selector, width);
             }
         }
     }
@@ -168,7 +183,8 @@ impl Checker<'_> {
 
 /// Whether the register operands of an instruction are aligned and within their files.
 struct Placed<'a> {
-    max_regs: u16,
+    /// The number of registers of each file.
+    limits: [u16; 4],
     block: MBlockId,
     inst: usize,
     violations: &'a mut Vec<Violation>,
@@ -176,10 +192,7 @@ struct Placed<'a> {
 
 impl Placed<'_> {
     fn check(&mut self, reg: PReg, width: u8) {
-        let limit = match reg.file() {
-            RegFile::Gpr => self.max_regs,
-            file => u16::from(file.count()),
-        };
+        let limit = self.limits[reg.file() as usize];
         let aligned = match width {
             1 => true,
             2 => reg.index().is_multiple_of(2),

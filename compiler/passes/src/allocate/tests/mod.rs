@@ -7,19 +7,25 @@ mod random;
 use proptest::prelude::*;
 
 use super::*;
+use crate::mir::Cfg;
 
 const LIMITS: [u16; 6] = [16, 17, 20, 32, 64, 255];
 
 fn allocate_checked(mir: &Mir<VReg>, max_regs: u16) -> Allocation {
     let options = Options { max_regs, ..Options::default() };
+    let live = liveness(mir);
     let allocation =
-        allocate(mir.clone(), &options).unwrap_or_else(|error| panic!("{max_regs}: {error}\n{mir}"));
-    if let Err(violations) = check(mir, &allocation, &options) {
+        allocate(mir, &live, &options).unwrap_or_else(|error| panic!("{max_regs}: {error}\n{mir}"));
+    if let Err(violations) = check(mir, &live, &allocation, &options) {
         let list: Vec<String> = violations.iter().map(Violation::to_string).collect();
         panic!("max_regs {max_regs}\n{mir}\n{}\n{}", allocation.mir, list.join("\n"));
     }
     assert!(u16::from(allocation.statistics.registers[0]) <= max_regs);
     allocation
+}
+
+fn liveness(mir: &Mir<VReg>) -> Liveness {
+    Liveness::new(mir, &Cfg::new(mir))
 }
 
 fn before(mir: &Mir<VReg>) -> u64 {
@@ -62,10 +68,10 @@ fn the_checker_reports_whatever_changes_the_result() {
         let mir = random::function(seed, 40, false);
         let max_regs = [16, 20, 255][seed as usize % 3];
         let allocation = allocate_checked(&mir, max_regs);
-        let expected = before(&mir);
+        let (live, expected) = (liveness(&mir), before(&mir));
         for _ in 0..30 {
             let Some((damaged, what)) = mutate::mutate(&allocation, &mut random) else { continue };
-            let found = check(&mir, &damaged, &Options { max_regs, ..Options::default() }).is_err();
+            let found = check(&mir, &live, &damaged, &Options { max_regs, ..Options::default() }).is_err();
             reported += usize::from(found);
             if after(&damaged.mir) != expected {
                 harmful += 1;
@@ -80,7 +86,7 @@ fn the_checker_reports_whatever_changes_the_result() {
 fn max_regs_outside_of_its_range_is_refused() {
     let mir = random::function(1, 5, false);
     for max_regs in [0, 15, 256] {
-        let error = allocate(mir.clone(), &Options { max_regs, ..Options::default() }).err();
+        let error = allocate(&mir, &liveness(&mir), &Options { max_regs, ..Options::default() }).err();
         assert_eq!(error, Some(AllocError::MaxRegs(max_regs)));
     }
 }
