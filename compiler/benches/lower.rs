@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ptxc_compiler::output::program_text;
-use ptxc_compiler::{Database, Options, SourceFile, items, lower, module};
+use ptxc_compiler::{Database, Options, SourceFile, items, lower, module, stages};
 use ptxc_ir::Function;
 use ptxc_passes::link::Callees;
 use ptxc_passes::mir::{Mir, VReg};
@@ -98,7 +98,9 @@ fn built(text: &str) -> Function {
     let db = Database::default();
     let file = SourceFile::new(&db, "k.ptx".into(), text.into());
     let func = items::items(&db, file).functions[0];
-    pipeline::build(module::ast(&db, func), module::environment(&db, func)).expect("the kernel is valid")
+    let checked = stages::checked(&db, func);
+    pipeline::build(module::ast(&db, func), module::environment(&db, func), &checked.registers)
+        .expect("the kernel is valid")
 }
 
 fn simplified(func: Function) -> Function {

@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use ptxc_passes::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
-use ptxc_syntax::ast::{Function, Item, Linkage, Operand, OperandKind, Space, StatementKind};
+use ptxc_passes::check::scope::misplaces_predicate;
+use ptxc_syntax::ast::{
+    Function, Item, Linkage, Operand, OperandKind, Parameter, Space, StatementKind, SymbolOffset,
+};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, Parsed, parse_function, parse_item, parse_signature};
 use rustc_hash::FxHashSet;
@@ -166,10 +169,12 @@ pub fn is_damaged(db: &dyn Db, func: Func) -> bool {
     !tree(db, func).errors.is_empty()
 }
 
-/// The names that a function mentions and that its own declarations may not explain, sorted.
+/// The names that a function mentions and that its own declarations may not explain, sorted. A name that calls a function is among
+/// them in any case.
 #[salsa::tracked(returns(ref))]
 fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
-    let body = ast(db, func).body.as_deref().unwrap_or(&[]);
+    let function = ast(db, func);
+    let body = function.body.as_deref().unwrap_or(&[]);
     // A large function has tens of thousands of labels, each of which would be a query.
     let labels: FxHashSet<&Name> = body
         .iter()
@@ -178,11 +183,17 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
             _ => None,
         })
         .collect();
+    // So would each parameter be.
+    let is_declared = |parameter: &&Parameter| {
+        env::parameter_layout(parameter).is_some() && !misplaces_predicate(&parameter.specifiers)
+    };
+    let own = function.parameters.iter().chain(&function.returns).filter(is_declared);
+    let own: FxHashSet<&Name> = own.map(|parameter| &parameter.name).collect();
     let mut names = Vec::new();
     // Operands nest as deep as a vector in an address; a list replaces recursion.
     let mut rest: Vec<&Operand> = Vec::new();
-    let mut add = |name: &Name| {
-        if !name.starts_with('%') {
+    let mut add = |name: &Name, is_call: bool| {
+        if name.as_bytes().first() != Some(&b'%') && (is_call || !own.contains(name)) {
             names.push(name.clone());
         }
     };
@@ -193,31 +204,40 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
                     OperandKind::Symbol(name) => labels.contains(name),
                     _ => false,
                 };
-                if instruction.operands.iter().all(goes_to_label) && instruction.opcode.mnemonic() == "bra" {
+                let mnemonic = instruction.opcode.mnemonic();
+                if mnemonic == "bra" && instruction.operands.iter().all(goes_to_label) {
                     continue;
                 }
-                rest.extend(&instruction.operands);
-                while let Some(operand) = rest.pop() {
-                    match &operand.kind {
-                        OperandKind::Symbol(name) => add(name),
-                        OperandKind::Selected(selected) => add(&selected.0),
-                        OperandKind::SymbolOffset(sum) => sum.base.iter().for_each(&mut add),
-                        OperandKind::Element(element) => {
-                            add(&element.0);
-                            element.1.base.iter().for_each(&mut add);
+                // A parameter does not hide the function that is called.
+                let is_call = mnemonic == "call";
+                for first in &instruction.operands {
+                    let mut next = Some(first);
+                    while let Some(operand) = next {
+                        let mut base = |place: &SymbolOffset| {
+                            place.base.iter().for_each(|name| add(name, is_call));
+                        };
+                        match &operand.kind {
+                            OperandKind::Symbol(name) => add(name, is_call),
+                            OperandKind::Selected(selected) => add(&selected.0, is_call),
+                            OperandKind::SymbolOffset(sum) => base(sum),
+                            OperandKind::Element(element) => {
+                                base(&element.1);
+                                add(&element.0, is_call);
+                            }
+                            OperandKind::Address(address) => {
+                                base(&address.place);
+                                rest.extend(&address.rest);
+                            }
+                            OperandKind::Vector(list) | OperandKind::Arguments(list) => rest.extend(list),
+                            OperandKind::Pair(pair) => rest.extend([&pair.0, &pair.1]),
+                            OperandKind::Not(inner) | OperandKind::Minus(inner) => rest.push(inner),
+                            OperandKind::Sink | OperandKind::Immediate(_) | OperandKind::String(_) => {}
                         }
-                        OperandKind::Address(address) => {
-                            address.place.base.iter().for_each(&mut add);
-                            rest.extend(&address.rest);
-                        }
-                        OperandKind::Vector(list) | OperandKind::Arguments(list) => rest.extend(list),
-                        OperandKind::Pair(pair) => rest.extend([&pair.0, &pair.1]),
-                        OperandKind::Not(inner) | OperandKind::Minus(inner) => rest.push(inner),
-                        OperandKind::Sink | OperandKind::Immediate(_) | OperandKind::String(_) => {}
+                        next = rest.pop();
                     }
                 }
             }
-            StatementKind::CallTargets(list) => list.targets.iter().for_each(|target| add(&target.name)),
+            StatementKind::CallTargets(list) => list.targets.iter().for_each(|target| add(&target.name, true)),
             _ => {}
         }
     }

@@ -4,7 +4,9 @@
 //! instructions; the last instruction is the terminator and carries the edges, each with the arguments
 //! for the parameters of its target. Passes that insert into the middle of a block rebuild its list.
 
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use std::ops::Range;
+
+use cranelift_entity::{EntityRef, PrimaryMap};
 use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
@@ -69,11 +71,12 @@ pub struct InstData {
 }
 
 impl Clone for InstData {
-    /// Copies the arguments all at once, which the derived one does not.
+    /// Copies the arguments all at once, which the derived one does not, and no list of edges where there are none.
     #[inline]
     fn clone(&self) -> InstData {
         let InstData { op, ty, ref args, ref targets, loc } = *self;
-        InstData { op, ty, args: SmallVec::from_slice(args), targets: targets.clone(), loc }
+        let targets = if targets.is_empty() { Vec::new() } else { targets.clone() };
+        InstData { op, ty, args: SmallVec::from_slice(args), targets, loc }
     }
 }
 
@@ -202,8 +205,24 @@ pub struct Function {
     pub layout: Vec<Block>,
     /// The instructions; those listed in a block are part of the function.
     pub insts: PrimaryMap<Inst, InstData>,
-    results: SecondaryMap<Inst, SmallVec<[Value; 1]>>,
+    /// Where the results of each instruction stand in `result_lists`.
+    results: PrimaryMap<Inst, ResultList>,
+    /// The results of all instructions, one list after another.
+    result_lists: Vec<Value>,
     values: PrimaryMap<Value, ValueData>,
+}
+
+/// The results of an instruction: so many from a place of the lists of the function on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ResultList {
+    start: u32,
+    count: u32,
+}
+
+impl ResultList {
+    fn range(self) -> Range<usize> {
+        self.start as usize..(self.start + self.count) as usize
+    }
 }
 
 impl Function {
@@ -220,7 +239,8 @@ impl Function {
             blocks: PrimaryMap::new(),
             layout: Vec::new(),
             insts: PrimaryMap::new(),
-            results: SecondaryMap::new(),
+            results: PrimaryMap::new(),
+            result_lists: Vec::new(),
             values: PrimaryMap::new(),
         }
     }
@@ -325,18 +345,38 @@ impl Function {
         let results = data.op.results(data.ty);
         // Most have one result; only others need a list of types.
         if let Results::One(ty) = results {
-            let inst = self.insts.push(data);
-            let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, 0) });
-            self.results[inst] = SmallVec::from_buf([value]);
+            let inst = self.push_inst(data);
+            self.push_result(inst, ty);
             return inst;
         }
         let types = self.result_types(&data.op, data.ty);
-        let inst = self.insts.push(data);
-        for (n, ty) in types.into_iter().enumerate() {
-            let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, n as u8) });
-            self.results[inst].push(value);
+        let inst = self.push_inst(data);
+        for ty in types {
+            self.push_result(inst, ty);
         }
         inst
+    }
+
+    /// Makes room for so many more instructions, of which most have one result.
+    pub fn reserve_insts(&mut self, count: usize) {
+        self.insts.reserve(count);
+        self.results.reserve(count);
+        self.result_lists.reserve(count);
+        self.values.reserve(count);
+    }
+
+    /// An instruction that has no results yet.
+    pub(crate) fn push_inst(&mut self, data: InstData) -> Inst {
+        self.results.push(ResultList { start: self.result_lists.len() as u32, count: 0 });
+        self.insts.push(data)
+    }
+
+    /// One result more for the instruction made last.
+    fn push_result(&mut self, inst: Inst, ty: Type) {
+        let list = &mut self.results[inst];
+        let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, list.count as u8) });
+        list.count += 1;
+        self.result_lists.push(value);
     }
 
     /// Makes an instruction and puts it at the end of a block.
@@ -350,7 +390,7 @@ impl Function {
     /// definition takes belong to `undef` instructions outside of all blocks.
     pub(crate) fn define(&mut self, value: Value, ty: Type, def: ValueDef) {
         if value.index() > self.values.len() {
-            let gap = self.insts.push(InstData::new(Op::Undef, Type::B32, &[]));
+            let gap = self.push_inst(InstData::new(Op::Undef, Type::B32, &[]));
             let data = ValueData { ty: Type::B32, def: ValueDef::Result(gap, 0) };
             while self.values.len() < value.index() {
                 self.values.push(data);
@@ -364,7 +404,15 @@ impl Function {
             }
         }
         if let ValueDef::Result(inst, _) = def {
-            self.results[inst].push(value);
+            let list = &mut self.results[inst];
+            if list.range().end != self.result_lists.len() {
+                // Another instruction's results stand behind it: it moves to the end.
+                let start = self.result_lists.len() as u32;
+                self.result_lists.extend_from_within(list.range());
+                list.start = start;
+            }
+            list.count += 1;
+            self.result_lists.push(value);
         }
     }
 
@@ -388,12 +436,12 @@ impl Function {
 
     /// The results of an instruction.
     pub fn results(&self, inst: Inst) -> &[Value] {
-        &self.results[inst]
+        &self.result_lists[self.results[inst].range()]
     }
 
     /// The only result of an instruction that has one or more: the first.
     pub fn result(&self, inst: Inst) -> Value {
-        self.results[inst][0]
+        self.results(inst)[0]
     }
 
     /// A value's type.

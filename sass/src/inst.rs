@@ -382,10 +382,22 @@ impl<R: Register> Inst<R> {
 }
 
 impl<R: Register> Inst<R> {
-    /// Whether the architecture has it: the row, the modifiers that are chosen, the kinds of its operands. The
-    /// message names what it lacks.
-    pub fn check_arch(&self, arch: Arch) -> Result<(), String> {
+    /// Whether the architecture has it: the row, the modifiers that are chosen, the kinds of its operands.
+    pub fn exists_on(&self, arch: Arch) -> bool {
         if !self.op.facts().is_limited {
+            return true;
+        }
+        let row = self.op.row();
+        let mut mods = row.mods.iter().zip(self.mods.0).filter(|(modifier, _)| !modifier.limits.is_empty());
+        let mut slots = row.slots.iter().zip(&self.operands).filter(|(slot, _)| !slot.limits.is_empty());
+        row.archs.contains(arch)
+            && mods.all(|(modifier, chosen)| modifier.exists(modifier.values[usize::from(chosen)], arch))
+            && slots.all(|(slot, operand)| !slot.lacks(Kinds::of(operand), arch))
+    }
+
+    /// Whether it [exists](Self::exists_on) on the architecture. The message names what that lacks.
+    pub fn check_arch(&self, arch: Arch) -> Result<(), String> {
+        if self.exists_on(arch) {
             return Ok(());
         }
         let row = self.op.row();

@@ -70,6 +70,11 @@ impl SpanMap {
         self.spans.is_empty()
     }
 
+    /// Makes room for so many more nodes.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.spans.reserve(count);
+    }
+
     /// Gives the next node the span `span`.
     pub(crate) fn push(&mut self, span: Span) -> NodeId {
         let id = NodeId(self.spans.len() as u32);

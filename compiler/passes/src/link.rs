@@ -18,8 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ptxc_sass::{
-    Coded, FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile,
-    Register,
+    FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile, Register,
 };
 
 use crate::abi;
@@ -110,13 +109,13 @@ pub(crate) fn is_call(op: Op) -> bool {
 pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Program, Explain), String> {
     let mut linked = Linked { functions: kernel.functions.clone(), program: kernel, notes: explain.notes };
     linked.functions.truncate(1);
-    let own = std::mem::take(&mut linked.program.insts);
-    let labels = std::mem::take(&mut linked.program.labels);
-    let frequency = std::mem::take(&mut linked.program.frequency);
     let names = std::mem::take(&mut linked.program.functions);
     linked.functions[0].start = Some(0);
-    // The functions to come, in the order in which they are first named.
-    linked.append(own, labels, frequency, &names);
+    // The functions to come, in the order in which they are first named. The kernel's labels stay, and its function, the first.
+    let numbers = linked.numbers(0, &names);
+    if names.len() > 1 {
+        linked.program.insts.iter_mut().for_each(|coded| renumber(&mut coded.inst, 0, &numbers));
+    }
     let mut next = 1;
     let mut below = 0;
     loop {
@@ -128,12 +127,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         let code = callees.get(&symbol).ok_or(symbol)?;
         linked.functions[next].start = Some(linked.program.insts.len() as u32);
         let program = &code.program;
-        linked.append(
-            program.insts.clone(),
-            program.labels.clone(),
-            program.frequency.clone(),
-            &program.functions,
-        );
+        linked.append(next, program);
         let start = linked.functions[next].start.unwrap_or(0) as usize;
         let notes = code.explain.notes.iter();
         linked.notes.extend(notes.map(|notes| notes.iter().map(|note| note.shifted(start)).collect()));
@@ -178,54 +172,50 @@ impl Linked {
         }
     }
 
+    /// The numbers of the functions that a function names, of which the first is its own. Those that are new are added.
+    fn numbers(&mut self, own: usize, names: &[ProgramFunction]) -> Vec<u32> {
+        let numbers = names.iter().enumerate().map(|(index, function)| {
+            let known = match index {
+                0 => Some(own),
+                _ => self.functions.iter().position(|known| known.name == function.name),
+            };
+            known.unwrap_or_else(|| {
+                self.functions.push(ProgramFunction { name: function.name.clone(), start: None });
+                self.functions.len() - 1
+            }) as u32
+        });
+        numbers.collect()
+    }
+
     /// Adds the code of a function at the end, with new numbers for its labels and functions.
-    fn append(
-        &mut self,
-        mut insts: Vec<Coded>,
-        labels: Vec<u32>,
-        frequency: Vec<u64>,
-        names: &[ProgramFunction],
-    ) {
+    fn append(&mut self, number: usize, function: &Program) {
+        let numbers = self.numbers(number, &function.functions);
         let start = self.program.insts.len() as u32;
         let first_label = self.program.labels.len() as u32;
-        let own = self.functions.iter().position(|function| function.start == Some(start)).unwrap_or(0);
-        let numbers: Vec<u32> = names
-            .iter()
-            .enumerate()
-            .map(|(index, function)| {
-                let known = match index {
-                    0 => Some(own),
-                    _ => self.functions.iter().position(|known| known.name == function.name),
-                };
-                known.unwrap_or_else(|| {
-                    self.functions.push(ProgramFunction { name: function.name.clone(), start: None });
-                    self.functions.len() - 1
-                }) as u32
-            })
-            .collect();
-        for coded in &mut insts {
-            let takes_address = coded.inst.op == Op::MOV;
-            let returns = coded.inst.op != Op::CALL;
-            for operand in &mut coded.inst.operands {
-                match &mut operand.kind {
-                    OperandKind::Label(label) => label.0 += first_label,
-                    // Addresses count from the start of the program.
-                    OperandKind::Function(function) if takes_address => {
-                        function.0 = numbers[function.0 as usize];
-                    }
-                    OperandKind::Function(function) if returns => function.0 = 0,
-                    OperandKind::Function(function) => function.0 = numbers[function.0 as usize],
-                    _ => {}
-                }
+        self.program.insts.extend(function.insts.iter().cloned().map(|mut coded| {
+            renumber(&mut coded.inst, first_label, &numbers);
+            coded
+        }));
+        self.program.labels.extend(function.labels.iter().map(|label| label + start));
+        self.program.frequency.extend(&function.frequency);
+    }
+}
+
+/// Gives the labels of an instruction the numbers from one on, and the functions that it names theirs.
+fn renumber(inst: &mut Inst<PReg>, first_label: u32, numbers: &[u32]) {
+    let takes_address = inst.op == Op::MOV;
+    let returns = inst.op != Op::CALL;
+    for operand in &mut inst.operands {
+        match &mut operand.kind {
+            OperandKind::Label(label) => label.0 += first_label,
+            // Addresses count from the start of the program.
+            OperandKind::Function(function) if takes_address => {
+                function.0 = numbers[function.0 as usize];
             }
+            OperandKind::Function(function) if returns => function.0 = 0,
+            OperandKind::Function(function) => function.0 = numbers[function.0 as usize],
+            _ => {}
         }
-        if self.program.insts.is_empty() {
-            self.program.insts = insts;
-        } else {
-            self.program.insts.append(&mut insts);
-        }
-        self.program.labels.extend(labels.into_iter().map(|label| label + start));
-        self.program.frequency.extend(frequency);
     }
 }
 

@@ -13,6 +13,10 @@ use crate::span::NodeId;
 /// The most statements of a body. Larger ones take tens of seconds to compile and gigabytes, and nobody has written any.
 const MOST_STATEMENTS: usize = 500_000;
 
+/// So much text a statement and a node of the tree have where compilers write it. Of code that is denser, the lists grow.
+const STATEMENT_BYTES: usize = 32;
+const NODE_BYTES: usize = 7;
+
 /// Whether `.word` can start a statement.
 pub(super) fn is_statement_directive(word: &str) -> bool {
     matches!(word, "loc" | "pragma" | "branchtargets" | "calltargets" | "callprototype" | "file" | "section")
@@ -26,6 +30,11 @@ impl Parser<'_> {
     /// Blocks are not nested calls: `open` holds the braces still to be closed.
     pub(super) fn body(&mut self) -> Vec<Statement> {
         let mut statements = Vec::new();
+        if self.keeps_tree {
+            let left = self.lexer.text().len() - self.lexer.position() as usize;
+            statements.reserve(left / STATEMENT_BYTES);
+            self.spans.reserve(left / NODE_BYTES);
+        }
         let mut open = vec![self.token.span];
         // How many statements have been read and dropped, where only the errors are wanted.
         let mut dropped = 0;

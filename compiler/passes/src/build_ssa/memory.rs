@@ -137,7 +137,7 @@ pub(super) fn address(t: &mut Translator, operand: &Operand, access: &mut Access
     let Some(base) = &address.place.base else {
         return Ok(t.constant(ty, offset as u64));
     };
-    let base = t.any(&Operand { id: operand.id, kind: OperandKind::Symbol(base.clone()) })?;
+    let base = t.named(operand.id, base)?;
     let base = t.extend(base, ty, false)?;
     match i32::try_from(offset) {
         // The accesses of every target hold 24 bits.

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
-//! registers become numbers at once. `ssa` turns their reads and writes into values and block parameters;
+//! registers become numbers at once, most of them by what the check has noted. `ssa` turns their reads and writes into values and block parameters;
 //! `translator` gives the families of instructions (one file each) operands as values of a type.
 //!
 //! A guarded instruction without side effects computes its result anyway and selects between it and the
@@ -50,24 +50,30 @@ use ptxc_ir::{Function, Param};
 use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};
 
 use crate::check::env::{ModuleEnv, constant_u32};
+use crate::check::registers::Registers;
 use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
 use crate::interrupt;
 use translator::Translator;
 
-/// Builds the SSA form of a kernel or device function.
+/// Builds the SSA form of a kernel or device function, of which the check of the same tree in the same module has found
+/// which registers it names.
 ///
 /// # Errors
 ///
 /// A diagnostic for everything in the function that can't be lowered yet, in order of appearance.
-pub fn build(ast: &ast::Function, env: &ModuleEnv) -> Result<Function, Vec<Diagnostic>> {
+pub fn build(
+    ast: &ast::Function,
+    env: &ModuleEnv,
+    registers: &Registers,
+) -> Result<Function, Vec<Diagnostic>> {
     let Some(body) = &ast.body else {
         return Err(vec![Diagnostic::unsupported(
             ast.id,
             format_args!("a function without a body, `{}`,", ast.name.name),
         )]);
     };
-    let mut translator = Translator::new(ast, env);
+    let mut translator = Translator::new(ast, env, registers);
     translator.function.bounds = bounds(ast, &mut translator.diagnostics);
     match ast.kind {
         ast::FunctionKind::Entry => {

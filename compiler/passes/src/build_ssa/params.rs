@@ -95,7 +95,7 @@ impl Translator<'_> {
     /// Variables for the pieces of a parameter.
     pub fn new_image(&mut self, formal: Formal) -> Translated<Image> {
         let pieces = pieces(formal)?;
-        Ok(Image { first: self.scopes.reserve(pieces.len() as u32), size: formal.size, pieces })
+        Ok(Image { first: self.new_variables(pieces.len() as u32), size: formal.size, pieces })
     }
 
     /// What a piece of a parameter with that shape holds.

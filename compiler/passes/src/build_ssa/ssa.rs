@@ -47,14 +47,26 @@ struct Edge {
     index: usize,
 }
 
+/// A register.
+#[derive(Clone, Copy)]
+struct Variable {
+    /// The block that wrote it last, if one did, and what.
+    block: PackedOption<Block>,
+    value: Value,
+    /// The type of a read.
+    ty: Type,
+}
+
 /// The state of the construction.
 pub(super) struct Ssa {
-    writes: FxHashMap<(Block, Register), Value>,
+    /// By register, with the last write: nearly all that is read was written in the same block just before.
+    variables: Vec<Variable>,
+    /// The last writes of blocks, but for those that `variables` has.
+    others: FxHashMap<(Block, Register), Value>,
     above: SecondaryMap<Block, Above>,
     /// Parameters in the order of their making.
     params: Vec<(Value, Block, Register)>,
     undefs: FxHashMap<Type, Value>,
-    types: Vec<Type>,
 }
 
 /// The other names of values: of those that turned out to be the same as another one, that one, which may have another name
@@ -62,15 +74,14 @@ pub(super) struct Ssa {
 type Names = SecondaryMap<Value, PackedOption<Value>>;
 
 impl Ssa {
-    /// For a body of so many statements.
-    pub fn new(statements: usize) -> Ssa {
+    /// Of an empty function.
+    pub fn new() -> Ssa {
         Ssa {
-            // Nearly every statement writes a register.
-            writes: FxHashMap::with_capacity_and_hasher(statements, Default::default()),
+            variables: Vec::new(),
+            others: FxHashMap::default(),
             above: SecondaryMap::new(),
             params: Vec::new(),
             undefs: FxHashMap::default(),
-            types: Vec::new(),
         }
     }
 
@@ -79,19 +90,41 @@ impl Ssa {
         self.above[block] = above;
     }
 
+    /// The place of a register.
+    fn variable(&mut self, register: Register) -> &mut Variable {
+        let index = register.0 as usize;
+        if self.variables.len() <= index {
+            let none = Variable { block: None.into(), value: Value::from_u32(0), ty: Type::B32 };
+            self.variables.resize(index + 1, none);
+        }
+        &mut self.variables[index]
+    }
+
     /// The value of a register from here to the next write in the block.
     pub fn write(&mut self, block: Block, register: Register, value: Value) {
-        self.writes.insert((block, register), value);
+        let variable = self.variable(register);
+        let before = std::mem::replace(&mut variable.block, block.into()).expand();
+        let old = std::mem::replace(&mut variable.value, value);
+        if let Some(before) = before.filter(|&before| before != block) {
+            self.others.insert((before, register), old);
+        }
+    }
+
+    /// What a block wrote to a register that has a place.
+    fn written(&self, block: Block, register: Register) -> Option<Value> {
+        let variable = &self.variables[register.0 as usize];
+        match variable.block.expand()? {
+            last if last == block => Some(variable.value),
+            // Whatever is there was written before.
+            _ if self.others.is_empty() => None,
+            _ => self.others.get(&(block, register)).copied(),
+        }
     }
 
     /// The value of a register at the end of what the block has so far; `ty` is the register's type.
     pub fn read(&mut self, func: &mut Function, block: Block, register: Register, ty: Type) -> Value {
-        let index = register.0 as usize;
-        if self.types.len() <= index {
-            self.types.resize(index + 1, Type::B32);
-        }
-        self.types[index] = ty;
-        if let Some(&value) = self.writes.get(&(block, register)) {
+        self.variable(register).ty = ty;
+        if let Some(value) = self.written(block, register) {
             return value;
         }
         let mut passed: SmallVec<[Block; 8]> = SmallVec::new();
@@ -100,7 +133,7 @@ impl Ssa {
             passed.push(at);
             match self.above[at] {
                 Above::Single(above) => at = above,
-                Above::Around(above, short) if !self.writes.contains_key(&(short, register)) => at = above,
+                Above::Around(above, short) if self.written(short, register).is_none() => at = above,
                 Above::Nothing => break self.undef(func, ty),
                 Above::Join | Above::Around(..) => {
                     let value = func.add_block_param(at, ty);
@@ -108,15 +141,17 @@ impl Ssa {
                     break value;
                 }
             }
-            if let Some(&value) = self.writes.get(&(at, register)) {
+            if let Some(value) = self.written(at, register) {
                 break value;
             }
         };
         // Noting it in each block would take the product of blocks and registers, where a few steps more take little.
         let last = passed.len().saturating_sub(1);
         for (step, block) in passed.into_iter().enumerate() {
-            if step.is_multiple_of(NOTED_APART) || step == last {
-                self.writes.insert((block, register), value);
+            if step == 0 {
+                self.write(block, register, value);
+            } else if step.is_multiple_of(NOTED_APART) || step == last {
+                self.others.insert((block, register), value);
             }
         }
         value
@@ -149,7 +184,7 @@ impl Ssa {
         while args.len() < self.params.len() {
             interrupt::poll();
             let (_, block, register) = self.params[args.len()];
-            let ty = self.types[register.0 as usize];
+            let ty = self.variables[register.0 as usize].ty;
             let mut values = SmallVec::new();
             for edge in &edges[block] {
                 values.push(self.read(func, edge.from, register, ty));
@@ -231,7 +266,7 @@ impl Ssa {
                 }
                 continue;
             }
-            let ty = self.types[register.0 as usize];
+            let ty = self.variables[register.0 as usize].ty;
             let value = only.unwrap_or_else(|| self.undef(func, ty));
             names[param] = value.into();
             work.append(&mut watchers[index]);

@@ -6,6 +6,7 @@ use ptxc_ir::{Function, Level, Op, Type, verify};
 use ptxc_syntax::ast::{Item, Module};
 
 use crate::check::env::{ModuleEnv, variables};
+use crate::check::examine;
 use crate::diagnostic::Diagnostic;
 
 use super::build;
@@ -24,7 +25,7 @@ fn build_all(module: &Module) -> Vec<Result<Function, Vec<Diagnostic>>> {
             _ => {}
         }
     }
-    functions.into_iter().map(|function| build(function, &env)).collect()
+    functions.into_iter().map(|function| build(function, &env, &examine(function, &env).registers)).collect()
 }
 
 fn one(text: &str) -> Result<Function, Vec<Diagnostic>> {
@@ -351,7 +352,9 @@ mod any_instruction {
                 }}"
             );
             let parsed = ptxc_syntax::parse_function(&text);
-            if let Ok(function) = build(&parsed.value, &ModuleEnv::empty()) {
+            let env = ModuleEnv::empty();
+            let registers = examine(&parsed.value, &env).registers;
+            if let Ok(function) = build(&parsed.value, &env, &registers) {
                 let verified = verify(&function, Level::Built);
                 prop_assert!(verified.is_ok(), "{verified:?}\n{function}");
             }

@@ -10,7 +10,7 @@ use ptxc_ir::{
     Type, Value,
 };
 use ptxc_syntax::NodeId;
-use ptxc_syntax::ast::{self, Expr, Instruction, Operand, OperandKind, StatementKind, SymbolOffset};
+use ptxc_syntax::ast::{self, Expr, Guard, Instruction, Operand, OperandKind, StatementKind, SymbolOffset};
 use ptxc_syntax::const_eval::Constant;
 use rustc_hash::FxHashMap;
 
@@ -24,6 +24,7 @@ use super::{
     memory, moves, sync,
 };
 use crate::check::env::{Formal, ModuleEnv, Signature};
+use crate::check::registers::Registers;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
 use crate::interrupt;
@@ -59,6 +60,10 @@ pub(super) struct Translator<'a> {
     pub diagnostics: Vec<Diagnostic>,
     ast: &'a ast::Function,
     env: &'a ModuleEnv,
+    /// The registers that operands name, as far as the check knows.
+    registers: &'a Registers,
+    /// How many variables of the construction there are: registers, and what has no register's name.
+    variables: u32,
     ssa: Ssa,
     symbols: Symbols,
     /// Blocks of labels, by the number of the statement.
@@ -91,14 +96,17 @@ pub(super) struct Translator<'a> {
 }
 
 impl<'a> Translator<'a> {
-    pub fn new(ast: &'a ast::Function, env: &'a ModuleEnv) -> Translator<'a> {
+    pub fn new(ast: &'a ast::Function, env: &'a ModuleEnv, registers: &'a Registers) -> Translator<'a> {
         let kind = match ast.kind {
             ast::FunctionKind::Entry => FunctionKind::Entry,
             ast::FunctionKind::Func => FunctionKind::Device,
         };
         let mut function = Function::new(ast.name.name.as_str(), kind);
+        // A statement becomes one instruction, or two where it has a constant.
+        let statements = ast.body.as_ref().map_or(0, Vec::len);
+        function.reserve_insts(statements + statements / 2);
         let block = function.add_block();
-        let mut ssa = Ssa::new(ast.body.as_ref().map_or(0, Vec::len));
+        let mut ssa = Ssa::new();
         ssa.enter(block, Above::Nothing);
         let mut labels = FxHashMap::default();
         let mut target_lists = FxHashMap::default();
@@ -127,6 +135,8 @@ impl<'a> Translator<'a> {
             diagnostics: Vec::new(),
             ast,
             env,
+            registers,
+            variables: registers.count(),
             ssa,
             symbols: Symbols::default(),
             labels,
@@ -214,7 +224,7 @@ impl<'a> Translator<'a> {
     fn guarded(&mut self, instruction: &Instruction) -> Translated {
         let mut form = Form::new(instruction);
         let condition = match &instruction.guard {
-            Some(guard) => Some(self.predicate(&guard.register, guard.negated)?),
+            Some(guard) => Some(self.predicate(guard)?),
             None => None,
         };
         match condition {
@@ -353,6 +363,13 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// So many variables of the construction that no name stands for; the first one.
+    pub fn new_variables(&mut self, count: u32) -> Register {
+        let first = Register(self.variables);
+        self.variables += count;
+        first
+    }
+
     /// The value of a variable of the construction: a register, a piece of a parameter.
     pub fn read_variable(&mut self, variable: Register, ty: Type) -> Value {
         self.ssa.read(&mut self.function, self.block, variable, ty)
@@ -471,7 +488,7 @@ impl<'a> Translator<'a> {
     /// A register, special register or address of a variable, in its own type.
     pub fn any(&mut self, operand: &Operand) -> Translated<Value> {
         match &operand.kind {
-            OperandKind::Symbol(name) => self.named(name),
+            OperandKind::Symbol(name) => self.named(operand.id, name),
             OperandKind::Selected(selected) => {
                 let (name, part) = &**selected;
                 let Some(Meaning::Register { register, ty, vector: Some(vector) }) = self.scopes.lookup(name)
@@ -481,21 +498,25 @@ impl<'a> Translator<'a> {
                 let lane = lane(part).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
                 self.register(Register(register.0 + lane), ty)
             }
-            OperandKind::SymbolOffset(place) => self.place(place),
+            OperandKind::SymbolOffset(place) => self.place(operand.id, place),
             _ => Err(Unsupported),
         }
     }
 
-    /// A predicate register, negated or not.
-    fn predicate(&mut self, name: &str, negated: bool) -> Translated<Value> {
-        let value = self.named(name)?;
+    /// The predicate of a guard.
+    fn predicate(&mut self, guard: &Guard) -> Translated<Value> {
+        let value = self.named(guard.id, &guard.register)?;
         if self.ty(value) != Type::Pred {
             return Err(Unsupported);
         }
-        Ok(if negated { self.emit(Op::Not, Type::Pred, &[value]) } else { value })
+        Ok(if guard.negated { self.emit(Op::Not, Type::Pred, &[value]) } else { value })
     }
 
-    fn named(&mut self, name: &str) -> Translated<Value> {
+    /// What a name stands for, at that node.
+    pub fn named(&mut self, node: NodeId, name: &str) -> Translated<Value> {
+        if let Some((register, ty)) = self.registers.get(node) {
+            return self.register(register, ty);
+        }
         match self.scopes.lookup(name) {
             Some(Meaning::Register { register, ty, vector: None }) => self.register(register, ty),
             Some(Meaning::Variable(_)) => self.address_of(name),
@@ -551,9 +572,9 @@ impl<'a> Translator<'a> {
     }
 
     /// `base + offset` in the type of the base.
-    fn place(&mut self, place: &SymbolOffset) -> Translated<Value> {
+    fn place(&mut self, node: NodeId, place: &SymbolOffset) -> Translated<Value> {
         let base = place.base.as_ref().ok_or(Unsupported)?;
-        let base = self.named(base)?;
+        let base = self.named(node, base)?;
         let offset = self.offset(place)?;
         if offset == 0 {
             return Ok(base);
@@ -603,10 +624,14 @@ impl<'a> Translator<'a> {
     pub fn write_extended(&mut self, operand: &Operand, value: Value, signed: bool) -> Translated {
         let (register, ty) = match &operand.kind {
             OperandKind::Sink => return Ok(()),
-            OperandKind::Symbol(name) => match self.scopes.lookup(name) {
-                Some(Meaning::Register { register, ty, vector: None }) => (register, register_type(ty)?),
-                _ => return Err(Unsupported),
-            },
+            OperandKind::Symbol(name) => {
+                let known = self.registers.get(operand.id).or_else(|| match self.scopes.lookup(name)? {
+                    Meaning::Register { register, ty, vector: None } => Some((register, ty)),
+                    _ => None,
+                });
+                let (register, ty) = known.ok_or(Unsupported)?;
+                (register, register_type(ty)?)
+            }
             OperandKind::Selected(selected) => match self.scopes.lookup(&selected.0) {
                 Some(Meaning::Register { register, ty, vector: Some(vector) }) => {
                     let lane = lane(&selected.1).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
@@ -650,6 +675,9 @@ impl<'a> Translator<'a> {
             OperandKind::Selected(selected) => &selected.0,
             _ => return Err(Unsupported),
         };
+        if let Some((_, ty)) = self.registers.get(operand.id) {
+            return register_type(ty).map(Some);
+        }
         match self.scopes.lookup(name) {
             Some(Meaning::Register { ty, .. }) => register_type(ty).map(Some),
             _ => Err(Unsupported),

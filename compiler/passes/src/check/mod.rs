@@ -19,7 +19,7 @@
 //! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
 //! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
 //! | [`usual`] | instructions that look like one of which there was nothing to say |
-//! | [`accesses`] | which registers each instruction reads and writes |
+//! | [`accesses`], [`registers`] | which registers each instruction reads and writes, and which operand names which |
 //! | [`operands`] | number, kind, type, range of the operands |
 //! | [`signature`] | what a form takes, beside what is written and in words |
 //! | [`whole_type`] | instructions whose own type is the wrong one |
@@ -59,6 +59,7 @@ pub mod operands;
 mod parameter_space;
 mod ranges;
 mod register_counts;
+pub mod registers;
 pub mod requirements;
 pub mod scalar;
 pub mod scope;
@@ -81,6 +82,7 @@ use env::{ModuleEnv, PtxTarget};
 use forms::Form;
 use names::{Names, Thing, Wanted};
 use operands::Operands;
+use registers::Registers;
 use requirements::Strictness;
 use scope::Meaning;
 use suggest::Suggestions;
@@ -105,6 +107,8 @@ pub struct Checked {
     pub findings: Vec<Diagnostic>,
     /// The registers that each instruction reads and writes; of all instructions, where the findings have no errors.
     pub accesses: Accesses,
+    /// The registers that operands name.
+    pub registers: Registers,
 }
 
 /// [Checks a function](check_function), and keeps what else that finds out.
@@ -134,6 +138,7 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
         opcodes: Opcodes::default(),
         suggestions: Suggestions::default(),
         accesses: Accesses::default(),
+        registers: Registers::of(function.body.as_deref().unwrap_or(&[])),
         out: Vec::new(),
     };
     checker.names.take_errors(&mut checker.out);
@@ -161,7 +166,8 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
             _ => {}
         }
     }
-    Checked { findings: checker.out, accesses: checker.accesses }
+    checker.registers.set_count(checker.names.scopes().register_count());
+    Checked { findings: checker.out, accesses: checker.accesses, registers: checker.registers }
 }
 
 /// What a function needs that an older target than its module's does not have: the code is to run there.
@@ -191,6 +197,7 @@ struct Checker<'a> {
     opcodes: Opcodes<'a>,
     suggestions: Suggestions,
     accesses: Accesses,
+    registers: Registers,
     out: Vec<Diagnostic>,
 }
 
@@ -209,6 +216,9 @@ impl<'a> Checker<'a> {
         let known = self.opcodes.get(&instruction.opcode);
         let mut places = Places::new();
         let shape = known.shape(operands, self.names.scopes(), &mut places);
+        for place in &places {
+            self.registers.set(place.node, place.register, place.ty);
+        }
         match shape {
             Some(shape) => {
                 let (written, clears) = (known.written(operands), accesses::clears(instruction));
@@ -291,8 +301,11 @@ impl<'a> Checker<'a> {
     fn guard(&mut self, guard: &Guard) {
         self.names.need(&guard.register, guard.id, Wanted::Operand, &mut self.suggestions, &mut self.out);
         let register = &guard.register;
-        if let Some(Meaning::Register { register, .. }) = self.names.scopes().lookup(register) {
+        if let Some(Meaning::Register { register, ty, vector }) = self.names.scopes().lookup(register) {
             self.accesses.add(register, guard.id, false);
+            if vector.is_none() {
+                self.registers.set(guard.id, register, ty);
+            }
         }
         match self.names.find(register) {
             None => {}

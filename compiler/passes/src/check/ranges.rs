@@ -32,43 +32,74 @@ pub(super) struct Range {
 /// What stands in front of the number, `%r`.
 #[derive(Clone, Copy)]
 pub(super) struct Prefix<'a> {
-    text: &'a str,
+    /// The name that begins with it, and its length.
+    name: &'a str,
+    length: usize,
     /// Its bytes, if they fit; names have no zero bytes, so that two of them differ if they do.
     bytes: Option<u64>,
 }
 
-impl Prefix<'_> {
+impl<'a> Prefix<'a> {
     /// The prefix that is written so.
     #[inline]
-    pub fn of(text: &str) -> Prefix<'_> {
-        let fits = text.len() <= size_of::<u64>();
-        let bytes = fits.then(|| text.bytes().fold(0, |all, byte| all << 8 | u64::from(byte)));
-        Prefix { text, bytes }
+    pub fn of(text: &'a str) -> Prefix<'a> {
+        Prefix { name: text, length: text.len(), bytes: packed(text.as_bytes()) }
     }
+
+    fn text(&self) -> &'a str {
+        &self.name[..self.length]
+    }
+}
+
+/// Up to eight bytes as a number, the first one lowest.
+#[inline]
+fn packed(bytes: &[u8]) -> Option<u64> {
+    // From both ends, which may overlap, so that nothing is done byte by byte.
+    if let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(first), u32::from_le_bytes(last));
+        let behind = bytes.len() - size_of::<u32>();
+        return (behind <= size_of::<u32>()).then(|| u64::from(first) | u64::from(last) << (8 * behind));
+    }
+    Some(bytes.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)))
 }
 
 /// The prefix and the number of a name that may be one of a range: `%r<9>` declares `%r0` to `%r8`, and nothing with leading
 /// zeros.
 #[inline]
 pub(super) fn member(name: &str) -> Option<(Prefix<'_>, u32)> {
-    let (mut start, mut number, mut scale, mut last) = (name.len(), 0u64, 1u64, b'0');
-    for &byte in name.as_bytes().iter().rev() {
-        let digit = byte.wrapping_sub(b'0');
-        // Ten digits do not overflow 64 bits.
-        if digit > 9 || scale > 1_000_000_000 {
-            break;
-        }
-        number += u64::from(digit) * scale;
-        (start, scale, last) = (start - 1, scale * 10, byte);
-    }
-    let digits = name.len() - start;
-    if digits == 0
-        || (last == b'0' && digits > 1)
-        || name.as_bytes().get(start.wrapping_sub(1)).is_some_and(u8::is_ascii_digit)
-    {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let Some(bytes) = packed(name.as_bytes()).filter(|_| !name.is_empty()) else { return long_member(name) };
+    // What is no digit here, from 10 on, has the highest bit of its byte behind the sum.
+    let values = bytes ^ u64::from(b'0') * EACH;
+    let others = ((values & 0x7f * EACH) + 0x76 * EACH | values) & 0x80 * EACH;
+    let unused = 64 - 8 * name.len() as u32;
+    let length = (64 - unused - (others << unused).leading_zeros().min(64 - unused)) as usize / 8;
+    let digits = name.len() - length;
+    if digits == 0 {
         return None;
     }
-    Some((Prefix::of(&name[..start]), u32::try_from(number).ok()?))
+    let values = values >> (8 * length);
+    if digits > 1 && values & 0xff == 0 {
+        return None;
+    }
+    // Eight digits, of which the first are zero, become four numbers of two digits, two of four, and one.
+    let mut number = values << (64 - 8 * digits);
+    number = number.wrapping_mul(10 << 8 | 1) >> 8 & 0xff * 0x0001_0001_0001_0001;
+    number = number.wrapping_mul(100 << 16 | 1) >> 16 & 0xffff * 0x0000_0001_0000_0001;
+    number = number.wrapping_mul(10_000 << 32 | 1) >> 32;
+    let prefix = bytes & (1 << (8 * length)) - 1;
+    Some((Prefix { name, length, bytes: Some(prefix) }, number as u32))
+}
+
+/// The same for all names, however long.
+#[cold]
+fn long_member(name: &str) -> Option<(Prefix<'_>, u32)> {
+    let length = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    let digits = &name[length..];
+    if digits.starts_with('0') && digits != "0" {
+        return None;
+    }
+    Some((Prefix::of(&name[..length]), digits.parse().ok()?))
 }
 
 /// The ranges of a scope.
@@ -80,13 +111,14 @@ pub(super) struct Ranges {
 
 impl Ranges {
     /// The range of a prefix.
+    #[inline]
     pub fn get(&self, prefix: &Prefix) -> Option<&Range> {
         if let Some(bytes) = prefix.bytes
             && let Some((_, range)) = self.listed.iter().find(|(listed, _)| *listed == bytes)
         {
             return Some(range);
         }
-        if self.others.is_empty() { None } else { self.others.get(prefix.text) }
+        if self.others.is_empty() { None } else { self.others.get(prefix.text()) }
     }
 
     /// Enters a range; the one that had its prefix before.
@@ -110,12 +142,28 @@ mod tests {
 
     #[test]
     fn numbers_have_no_leading_zeros_and_fit() {
-        let number = |name| member(name).map(|(prefix, number)| (prefix.text, number));
+        let number = |name| member(name).map(|(prefix, number)| (prefix.text(), number));
         assert_eq!(number("%r0"), Some(("%r", 0)));
         assert_eq!(number("%rd4294967295"), Some(("%rd", u32::MAX)));
         assert_eq!(number("%x1y20"), Some(("%x1y", 20)));
+        assert_eq!(number("a_long_name1234567890"), Some(("a_long_name", 1234567890)));
         for name in ["%r", "%r00", "%r01", "%r4294967296", "%r99999999999", "", "%tid.x"] {
             assert_eq!(number(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn short_names_are_read_as_long_ones_are() {
+        let alphabet = ['0', '1', '5', '9', '/', ':', '%', 'r', '\u{7f}', 'é'];
+        let mut random = 1u64;
+        for _ in 0..200_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let letters = (0..random >> 60).map(|at| alphabet[(random >> (3 * at) & 0xff) as usize % alphabet.len()]);
+            let name: String = letters.collect();
+            let seen = |found: Option<(Prefix, u32)>| {
+                found.map(|(prefix, number)| (prefix.text().to_string(), prefix.bytes, number))
+            };
+            assert_eq!(seen(member(&name)), seen(long_member(&name)), "{name}");
         }
     }
 

@@ -85,6 +85,14 @@ struct Scope {
     ranges: Ranges,
 }
 
+impl Scope {
+    /// What a name by itself means.
+    #[inline(never)] // Most names are found without.
+    fn named(&self, name: &str) -> Option<Meaning> {
+        if self.names.is_empty() { None } else { self.names.get(name).map(|&(meaning, _)| meaning) }
+    }
+}
+
 /// The scopes around a point of the body.
 #[derive(Debug)]
 pub struct Scopes {
@@ -148,20 +156,15 @@ impl Scopes {
     fn enter_parameter(&mut self, parameter: &Parameter, index: usize, in_memory: Meaning, side: usize) {
         let Specifiers { space, ty, vector, .. } = parameter.specifiers;
         let meaning = if space == Space::Reg {
-            let meaning = Meaning::Register { register: self.reserve(lanes(vector)), ty, vector };
+            let register = Register(self.registers);
+            self.registers += lanes(vector);
+            let meaning = Meaning::Register { register, ty, vector };
             self.in_registers[side].push((index, meaning));
             meaning
         } else {
             in_memory
         };
         self.enter_name(parameter.id, parameter.name.clone(), meaning);
-    }
-
-    /// Takes so many numbers of registers for what has no register's name; the first one.
-    pub fn reserve(&mut self, count: u32) -> Register {
-        let first = Register(self.registers);
-        self.registers += count;
-        first
     }
 
     /// Takes in a statement, the `index`-th of the body: opens and closes blocks, enters declarations.
@@ -194,10 +197,8 @@ impl Scopes {
                     vector,
                 });
             }
-            if !scope.names.is_empty()
-                && let Some((meaning, _)) = scope.names.get(name)
-            {
-                return Some(*meaning);
+            if let Some(meaning) = scope.named(name) {
+                return Some(meaning);
             }
         }
         None

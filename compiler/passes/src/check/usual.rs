@@ -49,6 +49,8 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub register: Register,
+    /// The type that it is declared with.
+    pub ty: Type,
     pub node: NodeId,
     /// The number of the operand.
     pub operand: u8,
@@ -115,7 +117,7 @@ impl Known {
                 }
                 OperandKind::Address(address) if address.rest.is_empty() && address.property.is_none() => {
                     let (register, ty) = register(scopes, address.place.base.as_ref()?)?;
-                    places.push(Place { register, node: operand.id, operand: index, is_address: true });
+                    places.push(Place { register, ty, node: operand.id, operand: index, is_address: true });
                     shape.add(Shape::ADDRESS | ty as u8)?;
                 }
                 _ => self.element(operand, index, scopes, &mut shape, places)?,
@@ -136,7 +138,7 @@ impl Known {
         let item = match &element.kind {
             OperandKind::Symbol(name) => match scopes.lookup(name)? {
                 Meaning::Register { register, ty, vector: None } => {
-                    places.push(Place { register, node: element.id, operand, is_address: false });
+                    places.push(Place { register, ty, node: element.id, operand, is_address: false });
                     Shape::REGISTER | ty as u8
                 }
                 Meaning::Label(_) => Shape::LABEL,

@@ -43,7 +43,7 @@ impl Lower<'_> {
             let what = format!("no instruction for it at {} elements of type {}", access.lanes, data.ty);
             return self.unsupported(&data.op, what);
         };
-        let counts = Inst::<VReg>::new(Op::ATOMS).with(".POPC.INC.32").check_arch(self.arch).is_ok();
+        let counts = Inst::<VReg>::new(Op::ATOMS).with(".POPC.INC.32").exists_on(self.arch);
         let is_plain = counts && access.space == Space::Shared && data.ty == Type::B32;
         if is_plain && result.is_none() && atomic == AtomicOp::Add && self.src(data.args[1]) == Src::Imm(1) {
             let address = Operand::mem(self.address(access, data.args[0]));

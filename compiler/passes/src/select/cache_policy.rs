@@ -33,7 +33,7 @@ impl Lower<'_> {
     /// An access that says that its descriptor is that of a policy, where instructions say so: from sm_80 to sm_89.
     pub(super) fn with_policy(&mut self, inst: Inst<VReg>, address: Value) -> Inst<VReg> {
         let marked = inst.clone().with(".POLICY");
-        if marked.check_arch(self.arch).is_err() {
+        if !marked.exists_on(self.arch) {
             return inst;
         }
         let policy = self.policy_of(address).and_then(|policy| self.policy_pair(policy));
