@@ -4,8 +4,6 @@
 //! instructions; the last instruction is the terminator and carries the edges, each with the arguments
 //! for the parameters of its target. Passes that insert into the middle of a block rebuild its list.
 
-use std::ops::Range;
-
 use cranelift_entity::{EntityRef, PrimaryMap};
 use smallvec::SmallVec;
 
@@ -50,8 +48,9 @@ impl Clone for BlockCall {
 
 impl BlockCall {
     /// An edge with arguments.
+    #[inline]
     pub fn new(block: Block, args: &[Value]) -> BlockCall {
-        BlockCall { block, args: SmallVec::from_slice(args) }
+        BlockCall { block, args: arguments(args) }
     }
 }
 
@@ -71,25 +70,40 @@ pub struct InstData {
 }
 
 impl Clone for InstData {
-    /// Copies the arguments all at once, which the derived one does not, and no list of edges where there are none.
+    /// Copies the few arguments that nearly all have one by one, and no list of edges where there are none, which the
+    /// derived one does not.
     #[inline]
     fn clone(&self) -> InstData {
         let InstData { op, ty, ref args, ref targets, loc } = *self;
         let targets = if targets.is_empty() { Vec::new() } else { targets.clone() };
-        InstData { op, ty, args: SmallVec::from_slice(args), targets, loc }
+        InstData { op, ty, args: arguments(args), targets, loc }
     }
 }
 
 impl InstData {
     /// An instruction that is no terminator.
+    #[inline]
     pub fn new(op: Op, ty: Type, args: &[Value]) -> InstData {
-        InstData { op, ty, args: SmallVec::from_slice(args), targets: Vec::new(), loc: SourceLoc::NONE }
+        InstData { op, ty, args: arguments(args), targets: Vec::new(), loc: SourceLoc::NONE }
     }
 
     /// The same at a source location.
     pub fn at(mut self, loc: SourceLoc) -> InstData {
         self.loc = loc;
         self
+    }
+}
+
+/// A list of arguments. Up to three are put in place one by one, which takes less than to copy a slice of any length.
+#[inline]
+fn arguments(args: &[Value]) -> SmallVec<[Value; 4]> {
+    let none = Value::from_u32(0);
+    match *args {
+        [] => SmallVec::new(),
+        [a] => SmallVec::from_buf_and_len([a, none, none, none], 1),
+        [a, b] => SmallVec::from_buf_and_len([a, b, none, none], 2),
+        [a, b, c] => SmallVec::from_buf_and_len([a, b, c, none], 3),
+        _ => SmallVec::from_slice(args),
     }
 }
 
@@ -205,24 +219,18 @@ pub struct Function {
     pub layout: Vec<Block>,
     /// The instructions; those listed in a block are part of the function.
     pub insts: PrimaryMap<Inst, InstData>,
-    /// Where the results of each instruction stand in `result_lists`.
-    results: PrimaryMap<Inst, ResultList>,
-    /// The results of all instructions, one list after another.
-    result_lists: Vec<Value>,
+    /// Where the results of each instruction are among all; shorter than the list of instructions where the last have none.
+    results: Vec<ResultList>,
+    /// The results of all instructions, those of one behind each other.
+    all_results: Vec<Value>,
     values: PrimaryMap<Value, ValueData>,
 }
 
-/// The results of an instruction: so many from a place of the lists of the function on.
+/// Where the results of an instruction are in the list of all results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ResultList {
     start: u32,
-    count: u32,
-}
-
-impl ResultList {
-    fn range(self) -> Range<usize> {
-        self.start as usize..(self.start + self.count) as usize
-    }
+    len: u32,
 }
 
 impl Function {
@@ -239,8 +247,8 @@ impl Function {
             blocks: PrimaryMap::new(),
             layout: Vec::new(),
             insts: PrimaryMap::new(),
-            results: PrimaryMap::new(),
-            result_lists: Vec::new(),
+            results: Vec::new(),
+            all_results: Vec::new(),
             values: PrimaryMap::new(),
         }
     }
@@ -252,6 +260,7 @@ impl Function {
     }
 
     /// The entry block. Panics on a function without blocks, which the verifier rejects.
+    #[inline]
     pub fn entry(&self) -> Block {
         self.layout[0]
     }
@@ -341,18 +350,19 @@ impl Function {
     }
 
     /// Makes an instruction and its results without putting it into a block.
+    #[inline]
     pub fn make_inst(&mut self, data: InstData) -> Inst {
         let results = data.op.results(data.ty);
         // Most have one result; only others need a list of types.
         if let Results::One(ty) = results {
-            let inst = self.push_inst(data);
-            self.push_result(inst, ty);
+            let inst = self.insts.push(data);
+            self.add_result(inst, ty);
             return inst;
         }
         let types = self.result_types(&data.op, data.ty);
-        let inst = self.push_inst(data);
+        let inst = self.insts.push(data);
         for ty in types {
-            self.push_result(inst, ty);
+            self.add_result(inst, ty);
         }
         inst
     }
@@ -361,25 +371,38 @@ impl Function {
     pub fn reserve_insts(&mut self, count: usize) {
         self.insts.reserve(count);
         self.results.reserve(count);
-        self.result_lists.reserve(count);
+        self.all_results.reserve(count);
         self.values.reserve(count);
     }
 
-    /// An instruction that has no results yet.
-    pub(crate) fn push_inst(&mut self, data: InstData) -> Inst {
-        self.results.push(ResultList { start: self.result_lists.len() as u32, count: 0 });
-        self.insts.push(data)
+    /// Makes another result of the last instruction.
+    #[inline]
+    fn add_result(&mut self, inst: Inst, ty: Type) {
+        let list = self.result_list(inst);
+        let number = list.len as u8;
+        list.len += 1;
+        let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, number) });
+        self.all_results.push(value);
     }
 
-    /// One result more for the instruction made last.
-    fn push_result(&mut self, inst: Inst, ty: Type) {
-        let list = &mut self.results[inst];
-        let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, list.count as u8) });
-        list.count += 1;
-        self.result_lists.push(value);
+    /// The list of results of an instruction, for the next one to be put at the end of all results.
+    #[inline]
+    fn result_list(&mut self, inst: Inst) -> &mut ResultList {
+        let start = self.all_results.len() as u32;
+        if self.results.len() <= inst.index() {
+            self.results.resize(inst.index(), ResultList::default());
+            self.results.push(ResultList { start, len: 0 });
+        }
+        let list = &mut self.results[inst.index()];
+        if list.len == 0 {
+            list.start = start;
+        }
+        debug_assert_eq!(list.start + list.len, start, "the results of {inst} are behind each other");
+        list
     }
 
     /// Makes an instruction and puts it at the end of a block.
+    #[inline]
     pub fn append(&mut self, block: Block, data: InstData) -> Inst {
         let inst = self.make_inst(data);
         self.blocks[block].insts.push(inst);
@@ -390,7 +413,7 @@ impl Function {
     /// definition takes belong to `undef` instructions outside of all blocks.
     pub(crate) fn define(&mut self, value: Value, ty: Type, def: ValueDef) {
         if value.index() > self.values.len() {
-            let gap = self.push_inst(InstData::new(Op::Undef, Type::B32, &[]));
+            let gap = self.insts.push(InstData::new(Op::Undef, Type::B32, &[]));
             let data = ValueData { ty: Type::B32, def: ValueDef::Result(gap, 0) };
             while self.values.len() < value.index() {
                 self.values.push(data);
@@ -404,25 +427,19 @@ impl Function {
             }
         }
         if let ValueDef::Result(inst, _) = def {
-            let list = &mut self.results[inst];
-            if list.range().end != self.result_lists.len() {
-                // Another instruction's results stand behind it: it moves to the end.
-                let start = self.result_lists.len() as u32;
-                self.result_lists.extend_from_within(list.range());
-                list.start = start;
-            }
-            list.count += 1;
-            self.result_lists.push(value);
+            self.result_list(inst).len += 1;
+            self.all_results.push(value);
         }
     }
 
     /// Gives an instruction another operation and arguments. The results keep their names, so the new
     /// operation must have results of the same types.
+    #[inline]
     pub fn replace(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {
         let data = &mut self.insts[inst];
         data.op = op;
         data.ty = ty;
-        data.args = SmallVec::from_slice(args);
+        data.args = arguments(args);
     }
 
     /// The same where the only result gets another type. Whoever uses it has to be changed, too.
@@ -435,26 +452,32 @@ impl Function {
     }
 
     /// The results of an instruction.
+    #[inline]
     pub fn results(&self, inst: Inst) -> &[Value] {
-        &self.result_lists[self.results[inst].range()]
+        let ResultList { start, len } = self.results.get(inst.index()).copied().unwrap_or_default();
+        &self.all_results[start as usize..(start + len) as usize]
     }
 
     /// The only result of an instruction that has one or more: the first.
+    #[inline]
     pub fn result(&self, inst: Inst) -> Value {
         self.results(inst)[0]
     }
 
     /// A value's type.
+    #[inline]
     pub fn ty(&self, value: Value) -> Type {
         self.values[value].ty
     }
 
     /// A value's definition.
+    #[inline]
     pub fn def(&self, value: Value) -> ValueDef {
         self.values[value].def
     }
 
     /// The instruction that defines a value, unless it is a block parameter.
+    #[inline]
     pub fn def_inst(&self, value: Value) -> Option<&InstData> {
         match self.def(value) {
             ValueDef::Result(inst, _) => Some(&self.insts[inst]),
@@ -463,6 +486,7 @@ impl Function {
     }
 
     /// The bits of a value that a `const` defines.
+    #[inline]
     pub fn constant(&self, value: Value) -> Option<u64> {
         match self.def_inst(value)?.op {
             Op::Const(bits) => Some(bits),
@@ -471,22 +495,26 @@ impl Function {
     }
 
     /// The number of values ever made: one more than the greatest index.
+    #[inline]
     pub fn num_values(&self) -> usize {
         self.values.len()
     }
 
     /// Whether an index names a value.
+    #[inline]
     pub fn is_value(&self, value: Value) -> bool {
         value.index() < self.values.len()
     }
 
     /// The terminator of a block, if it has one.
+    #[inline]
     pub fn terminator(&self, block: Block) -> Option<Inst> {
         let last = *self.blocks[block].insts.last()?;
         self.insts[last].op.is_terminator().then_some(last)
     }
 
     /// The edges out of a block, in the order of its terminator.
+    #[inline]
     pub fn edges(&self, block: Block) -> &[BlockCall] {
         match self.terminator(block) {
             Some(inst) => &self.insts[inst].targets,

@@ -707,7 +707,7 @@ impl<'t> FunctionParser<'t> {
                     *continuation = block(*continuation);
                 }
                 let types = func.result_types(&data.op, data.ty);
-                let inst: Inst = func.push_inst(data);
+                let inst: Inst = func.insts.push(data);
                 for (index, (&number, ty)) in results.iter().zip(types).enumerate() {
                     func.define(Value::new(values[number]), ty, ValueDef::Result(inst, index as u8));
                 }
