@@ -158,7 +158,8 @@ mod tests {
         let mut random = 1u64;
         for _ in 0..200_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let letters = (0..random >> 60).map(|at| alphabet[(random >> (3 * at) & 0xff) as usize % alphabet.len()]);
+            let letters =
+                (0..random >> 60).map(|at| alphabet[(random >> (3 * at) & 0xff) as usize % alphabet.len()]);
             let name: String = letters.collect();
             let seen = |found: Option<(Prefix, u32)>| {
                 found.map(|(prefix, number)| (prefix.text().to_string(), prefix.bytes, number))

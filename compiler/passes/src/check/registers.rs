@@ -30,7 +30,9 @@ impl Registers {
 
     /// Enters what a node names.
     pub(super) fn set(&mut self, node: NodeId, register: Register, ty: Type) {
-        if let Some(place) = self.named.get_mut(node.0 as usize).filter(|_| register.0 >> (32 - TYPE_BITS) == 0) {
+        if let Some(place) =
+            self.named.get_mut(node.0 as usize).filter(|_| register.0 >> (32 - TYPE_BITS) == 0)
+        {
             *place = register.0 << TYPE_BITS | ty as u32;
         }
     }
