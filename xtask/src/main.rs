@@ -1,5 +1,5 @@
 //! Chores of the project: `cargo xtask bench`, `beside`, `bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`,
-//! `mutate`, `shapes`, `verify`.
+//! `mutate`, `order`, `shapes`, `verify`.
 
 mod bench;
 mod beside;
@@ -16,6 +16,7 @@ mod lowering;
 mod mine;
 mod mutate;
 mod oracle;
+mod order;
 mod settings;
 mod shapes;
 mod table;
@@ -99,6 +100,8 @@ enum Command {
     Mine(Mine),
     /// Put mutated kernels, and inputs of extreme sizes, through `ptxc`. For many of them build it with `--release`.
     Mutate(Mutate),
+    /// List the functions that run when a kernel is lowered, for the linker, which puts them side by side. Needs valgrind.
+    Order,
     /// Every instruction that NVIDIA's assembler makes, to text and back, and beside its disassembler.
     Bits(Bits),
     /// Every shape of instruction in our code has a witness that the architecture has it.
@@ -183,6 +186,7 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(message) => Err(message),
         },
+        Command::Order => order::run(),
         Command::Shapes(shapes) => shapes.run(),
         Command::Bits(bits) => bits.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),

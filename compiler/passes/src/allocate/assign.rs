@@ -3,7 +3,7 @@
 //! In: classes with their live ranges, and the number of registers of each file. Out: the first register
 //! of each virtual register, or the file in which a class found no place.
 //!
-//! For each program point a bit mask says which registers of a file are taken. A class that looks for a
+//! For each program point a bit mask says which registers of a file are taken ([`Occupancy`]). A class that looks for a
 //! place joins the masks over its live range, each lane shifted by its distance from the origin; what
 //! stays clear and is aligned is free for the whole class, and it takes the lowest. So neither an
 //! interference graph nor a search through registers is needed, and the cost is the sum of the live ranges:
@@ -30,56 +30,14 @@ use std::cmp::Reverse;
 
 use cranelift_entity::EntityRef;
 use ptxc_sass::{RegFile, Register};
-use smallvec::SmallVec;
 
-use super::coalesce::{Affinity, Class, Classes};
-use super::live::{LiveRanges, Segment};
+use super::coalesce::{Affinity, Classes};
+use super::live::LiveRanges;
+use super::occupancy::{Mask, Occupancy};
 use super::pressure::destroys_for_good;
 use super::work::Work;
 use crate::interrupt;
 use crate::mir::{VReg, VRegId};
-
-/// The registers of a file, a bit each.
-type Mask = [u64; 4];
-
-/// Which registers are taken at each point.
-pub(super) struct Occupancy {
-    points: usize,
-    /// For each file and each 64 of its registers, a mask for each point; none while all of them are free.
-    files: [[Vec<u64>; 4]; 4],
-    reserved: [Mask; 4],
-}
-
-impl Occupancy {
-    fn new(points: usize) -> Occupancy {
-        Occupancy { points, files: Default::default(), reserved: [[0; 4]; 4] }
-    }
-
-    /// The registers that are taken at a point.
-    pub fn at(&self, file: RegFile, point: u32) -> Mask {
-        self.busy(file, Segment { start: point, end: point + 1 })
-    }
-
-    fn busy(&self, file: RegFile, segment: Segment) -> Mask {
-        let mut mask = self.reserved[file as usize];
-        for (word, points) in mask.iter_mut().zip(&self.files[file as usize]) {
-            if !points.is_empty() {
-                let taken = &points[segment.start as usize..segment.end as usize];
-                *word |= taken.iter().fold(0, |all, taken| all | taken);
-            }
-        }
-        mask
-    }
-
-    fn take(&mut self, file: RegFile, register: u8, segment: Segment) {
-        let points = &mut self.files[file as usize][register as usize / 64];
-        if points.is_empty() {
-            points.resize(self.points, 0);
-        }
-        let bit = 1 << (register % 64);
-        points[segment.start as usize..segment.end as usize].iter_mut().for_each(|taken| *taken |= bit);
-    }
-}
 
 /// The lowest number from `lowest` to `highest` that is `residue` modulo `align`, which is 1, 2 or 4, and clear in the
 /// mask.
@@ -103,6 +61,9 @@ fn lowest_clear(mask: &Mask, lowest: i16, highest: i16, align: u8, residue: u8) 
 
 /// Bit `b` of the result is bit `b + by` of the mask, or clear where there is no such bit.
 fn shift_down(mask: Mask, by: i16) -> Mask {
+    if by == 0 {
+        return mask;
+    }
     let (words, bits) = (by.div_euclid(64), by.rem_euclid(64));
     let word = |index: i16| if (0..4).contains(&index) { mask[index as usize] } else { 0 };
     std::array::from_fn(|index| {
@@ -196,17 +157,16 @@ pub(super) fn assign(
     let mut failed = Vec::new();
     for class in in_order(live, classes, priority) {
         interrupt::poll();
-        if assignment.place(live, &classes.list[class], &wishes, budget) {
+        if assignment.place(live, classes, class, &wishes, budget) {
             continue;
         }
-        let mut parts: Vec<usize> =
-            classes.list[class].members.iter().map(|&(vreg, _)| cores.of(vreg as usize)).collect();
+        let mut parts: Vec<usize> = classes.members(class).map(|(vreg, _)| cores.of(vreg as usize)).collect();
         parts.sort_unstable();
         parts.dedup();
         parts.sort_by_key(|&part| Reverse(cores.list[part].high - cores.list[part].low));
         for part in parts {
-            if !assignment.place(live, &cores.list[part], &wishes, budget) {
-                failed.extend(cores.list[part].members.iter().map(|&(vreg, _)| VRegId::new(vreg as usize)));
+            if !assignment.place(live, cores, part, &wishes, budget) {
+                failed.extend(cores.members(part).map(|(vreg, _)| VRegId::new(vreg as usize)));
             }
         }
     }
@@ -227,69 +187,79 @@ fn floor(live: &LiveRanges<'_>) -> i16 {
 
 /// The classes that are ever live, in the order in which they choose.
 fn in_order(live: &LiveRanges<'_>, classes: &Classes, priority: Priority<'_>) -> Vec<usize> {
-    let mut keyed = Vec::new();
+    // What has to be in certain registers, the widest, the longest, the first; each in the bits of one number.
+    let mut keys: Vec<u128> = Vec::with_capacity(classes.list.len());
     for (index, class) in classes.list.iter().enumerate() {
         interrupt::poll();
-        let (mut start, mut length, mut cost) = (u32::MAX, 0u64, u128::MAX);
-        for &(vreg, _) in &class.members {
-            for component in live.all(vreg as usize) {
-                for segment in &live.ranges[component as usize] {
-                    start = start.min(segment.start);
-                    length += u64::from(segment.end - segment.start);
-                }
-            }
-            if let Priority::Cost(costs) = priority {
-                cost = cost.min(costs[vreg as usize]);
+        let (mut start, mut length) = (u32::MAX, 0u64);
+        for (vreg, _) in classes.members(index) {
+            for segment in live.ranges_of(vreg as usize).iter().flatten() {
+                start = start.min(segment.start);
+                length += u64::from(segment.end - segment.start);
             }
         }
         if length == 0 {
             continue;
         }
         let width = class.high - class.low;
-        let length = if width > 1 || class.members.len() > 1 { length } else { 0 };
-        keyed.push(((!class.fixed, Reverse(cost), Reverse(width), Reverse(length), start), index));
+        let length = if width > 1 || class.count > 1 { length } else { 0 };
+        let narrow = (i16::MAX - width) as u64;
+        let first = u64::from(!class.fixed) << 63 | narrow << 48;
+        let brevity = !length << 16 >> 16;
+        let second = u64::from(start) << 32 | index as u64;
+        keys.push(u128::from(first | brevity) << 64 | u128::from(second));
     }
-    keyed.sort_unstable();
-    keyed.into_iter().map(|(_, index)| index).collect()
+    keys.sort_unstable();
+    let mut order: Vec<usize> = keys.into_iter().map(|key| key as u32 as usize).collect();
+    if let Priority::Cost(costs) = priority {
+        let cost = |index: usize| classes.members(index).map(|(vreg, _)| costs[vreg as usize]).min();
+        order.sort_by_cached_key(|&index| (!classes.list[index].fixed, Reverse(cost(index))));
+    }
+    order
+}
+
+/// Adds the registers of the one to the other.
+fn join(all: &mut Mask, more: Mask) {
+    for (all, more) in all.iter_mut().zip(more) {
+        *all |= more;
+    }
 }
 
 impl Assignment {
     /// Gives a class the lowest place that is free throughout; whether there is one.
-    fn place(&mut self, live: &LiveRanges<'_>, class: &Class, wishes: &Wishes, budget: &Budget) -> bool {
+    fn place(
+        &mut self,
+        live: &LiveRanges<'_>,
+        classes: &Classes,
+        index: usize,
+        wishes: &Wishes,
+        budget: &Budget,
+    ) -> bool {
+        let class = &classes.list[index];
         let file = class.file;
         let mut blocked: Mask = [0; 4];
         // What calls destroy while the class is alive, and how many registers of it they would.
         let mut destroyed: Mask = [0; 4];
         let mut weight = 0u64;
-        let mut alive: SmallVec<[(i16, u32); 8]> = SmallVec::new();
-        for &(vreg, offset) in &class.members {
-            for (lane, component) in live.all(vreg as usize).enumerate() {
-                let range = &live.ranges[component as usize];
+        let mut is_alive = false;
+        for (vreg, offset) in classes.members(index) {
+            for (range, lane) in live.ranges_of(vreg as usize).iter().zip(offset..) {
                 if range.is_empty() {
                     continue;
                 }
-                let lane = offset + lane as i16;
-                let mut busy: Mask = [0; 4];
-                for &segment in range {
-                    let part = self.occupancy.busy(file, segment);
-                    (0..4).for_each(|word| busy[word] |= part[word]);
-                }
-                let busy = if lane == 0 { busy } else { shift_down(busy, lane) };
-                (0..4).for_each(|word| blocked[word] |= busy[word]);
+                is_alive = true;
+                join(&mut blocked, shift_down(self.occupancy.busy(file, range), lane));
                 if !live.calls.is_empty() {
                     let mut lost: Mask = [0; 4];
                     for call in range.iter().flat_map(|&segment| live.calls_in(segment)) {
-                        let mask = call.clobbers.mask(file);
-                        (0..4).for_each(|word| lost[word] |= mask[word]);
+                        join(&mut lost, call.clobbers.mask(file));
                         weight = weight.saturating_add(call.frequency);
                     }
-                    let lost = if lane == 0 { lost } else { shift_down(lost, lane) };
-                    (0..4).for_each(|word| destroyed[word] |= lost[word]);
+                    join(&mut destroyed, shift_down(lost, lane));
                 }
-                alive.push((lane, component));
             }
         }
-        if alive.is_empty() {
+        if !is_alive {
             return true;
         }
         let limit = budget[file as usize] as i16;
@@ -303,10 +273,12 @@ impl Assignment {
                 && mask[origin as usize / 64] >> (origin % 64) & 1 == 0
         };
         let first = |mask: &Mask| lowest_clear(mask, lowest, highest, class.align, class.residue);
-        let clear = std::array::from_fn(|word| blocked[word] | destroyed[word]);
+        let mut clear = blocked;
+        join(&mut clear, destroyed);
         // Where a copy would vanish, among the registers in use.
         let top = i16::from(self.top[file as usize]);
-        let wished = class.members.iter().flat_map(|&(vreg, offset)| {
+        let wishing = (!wishes.entries.is_empty()).then(|| classes.members(index));
+        let wished = wishing.into_iter().flatten().flat_map(|(vreg, offset)| {
             wishes.of(vreg).iter().map(move |&(other, distance)| (other, distance - offset))
         });
         let wished = wished
@@ -326,12 +298,12 @@ impl Assignment {
             Some(_) => first(&blocked),
         };
         let Some(origin) = origin else { return false };
-        for (lane, component) in alive {
-            for &segment in &live.ranges[component as usize] {
-                self.occupancy.take(file, (origin + lane) as u8, segment);
+        for (vreg, offset) in classes.members(index) {
+            for (range, lane) in live.ranges_of(vreg as usize).iter().zip(offset..) {
+                if !range.is_empty() {
+                    self.occupancy.take(file, (origin + lane) as u8, range);
+                }
             }
-        }
-        for &(vreg, offset) in &class.members {
             self.first[vreg as usize] = Some((origin + offset) as u8);
         }
         self.top[file as usize] = self.top[file as usize].max((origin + class.high) as u8);

@@ -30,11 +30,19 @@ pub(super) fn alignment(width: u8) -> u8 {
     width.max(1).next_power_of_two().min(4)
 }
 
+/// The segments of each lane by their start.
+type Lanes = BTreeMap<i16, BTreeMap<u32, u32>>;
+
+/// No virtual register, and no lanes.
+const NONE: u32 = u32::MAX;
+
 /// Virtual registers at fixed distances from an origin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Class {
-    /// Virtual registers with their distance from the origin.
-    pub members: Vec<(u32, i16)>,
+    /// The first and the last virtual register of its list.
+    ends: (u32, u32),
+    /// How many virtual registers are in it.
+    pub count: u32,
     pub file: RegFile,
     /// Whether the origin is register 0: the class of what must be in certain registers.
     pub fixed: bool,
@@ -44,8 +52,8 @@ pub(super) struct Class {
     /// Lanes from `low` up to but not including `high` are members' components.
     pub low: i16,
     pub high: i16,
-    /// The segments of each lane by their start; built when a merge is first tried.
-    lanes: Option<BTreeMap<i16, BTreeMap<u32, u32>>>,
+    /// Which lanes are its own; built when a merge is first tried.
+    lanes: u32,
     segments: usize,
 }
 
@@ -56,6 +64,9 @@ pub(super) struct Classes {
     pub list: Vec<Class>,
     of: Vec<u32>,
     offset: Vec<i16>,
+    /// By virtual register, the next one in its class.
+    next: Vec<u32>,
+    lanes: Vec<Lanes>,
     /// The number of registers of each file.
     limits: Budget,
 }
@@ -81,23 +92,18 @@ impl Classes {
             place.filter(|place| place.file() == file).map(|place| (id.index(), i16::from(place.index())))
         });
         let Some((into, offset)) = all.next() else { return Ok(()) };
-        let mut members = vec![(into as u32, offset)];
         self.offset[into] = offset;
         for (vreg, offset) in all {
-            self.list[vreg].members.clear();
-            members.push((vreg as u32, offset));
-            (self.of[vreg], self.offset[vreg]) = (into as u32, offset);
+            self.append(into, vreg);
+            self.offset[vreg] = offset;
         }
-        let class = &mut self.list[into];
-        class.high = members
-            .iter()
-            .map(|&(vreg, offset)| offset + work.mir.vregs[VRegId::new(vreg as usize)].width.max(1) as i16)
-            .max()
-            .unwrap_or(0);
-        class.align = if file.is_predicate() { 1 } else { 4 };
-        (class.members, class.fixed) = (members, true);
-        let mut lanes: BTreeMap<i16, BTreeMap<u32, u32>> = BTreeMap::new();
-        for &(vreg, offset) in &class.members {
+        let end = |(vreg, offset)| offset + work.mir.vregs[VRegId::from_u32(vreg)].width.max(1) as i16;
+        self.list[into].high = self.members(into).map(end).max().unwrap_or(0);
+        self.list[into].align = if file.is_predicate() { 1 } else { 4 };
+        self.list[into].fixed = true;
+        let mut segments = 0;
+        let mut lanes = Lanes::new();
+        for (vreg, offset) in self.members(into) {
             for (lane, component) in live.all(vreg as usize).enumerate() {
                 let lane = lanes.entry(offset + lane as i16).or_default();
                 for &segment in &live.ranges[component as usize] {
@@ -105,7 +111,7 @@ impl Classes {
                         return Err(AllocError::SharedPlace { file, index: (offset as u8) });
                     }
                     lane.insert(segment.start, segment.end);
-                    class.segments += 1;
+                    segments += 1;
                 }
             }
         }
@@ -119,7 +125,9 @@ impl Classes {
         if file == RegFile::Gpr && work.is_framed() {
             lanes.entry(1).or_default().insert(0, u32::MAX);
         }
-        class.lanes = Some(lanes);
+        self.list[into].segments = segments;
+        self.list[into].lanes = self.lanes.len() as u32;
+        self.lanes.push(lanes);
         Ok(())
     }
 
@@ -130,18 +138,53 @@ impl Classes {
             .iter()
             .enumerate()
             .map(|(index, (_, data))| Class {
-                members: vec![(index as u32, 0)],
+                ends: (index as u32, index as u32),
+                count: 1,
                 file: data.file,
                 fixed: false,
                 align: alignment(data.width),
                 residue: 0,
                 low: 0,
                 high: data.width.max(1) as i16,
-                lanes: None,
+                lanes: NONE,
                 segments: 0,
             })
             .collect();
-        Classes { list, of: (0..vregs.len() as u32).collect(), offset: vec![0; vregs.len()], limits: *limits }
+        Classes {
+            list,
+            of: (0..vregs.len() as u32).collect(),
+            offset: vec![0; vregs.len()],
+            next: vec![NONE; vregs.len()],
+            lanes: Vec::new(),
+            limits: *limits,
+        }
+    }
+
+    /// The virtual registers of a class with their distances from its origin.
+    pub fn members(&self, class: usize) -> impl Iterator<Item = (u32, i16)> {
+        let mut at = self.list[class].ends.0;
+        std::iter::from_fn(move || {
+            let vreg = at;
+            let offset = *self.offset.get(vreg as usize)?;
+            at = self.next[vreg as usize];
+            Some((vreg, offset))
+        })
+    }
+
+    /// Moves the virtual registers of one class behind those of another one.
+    fn append(&mut self, into: usize, from: usize) {
+        let mut at = self.list[from].ends.0;
+        while let Some(of) = self.of.get_mut(at as usize) {
+            *of = into as u32;
+            at = self.next[at as usize];
+        }
+        let moved = &mut self.list[from];
+        let (ends, count) = (moved.ends, moved.count);
+        (moved.ends, moved.count, moved.lanes) = ((NONE, NONE), 0, NONE);
+        let grown = &mut self.list[into];
+        self.next[grown.ends.1 as usize] = ends.0;
+        grown.ends.1 = ends.1;
+        grown.count += count;
     }
 
     /// The class of a virtual register.
@@ -187,58 +230,49 @@ impl Classes {
         if residue % weaker != large.residue % weaker || residue % weaker != small_residue % weaker {
             return false;
         }
-        if interfere(large, small, shift) {
+        let (large_lanes, small_lanes) = (large.lanes as usize, small.lanes as usize);
+        if interfere(&self.lanes[large_lanes], &self.lanes[small_lanes], shift) {
             return false;
         }
-        let emptied = Class {
-            members: Vec::new(),
-            file: small.file,
-            fixed: false,
-            align: 1,
-            residue: 0,
-            low: 0,
-            high: 0,
-            lanes: None,
-            segments: 0,
-        };
-        let small = std::mem::replace(&mut self.list[from], emptied);
+        let segments = small.segments;
         let large = &mut self.list[into];
         (large.low, large.high, large.align, large.residue) = (low, high, align, residue);
-        large.segments += small.segments;
-        let lanes = large.lanes.get_or_insert_default();
-        for (lane, segments) in small.lanes.into_iter().flatten() {
-            lanes.entry(lane + shift).or_default().extend(segments);
+        large.segments += segments;
+        for (lane, segments) in std::mem::take(&mut self.lanes[small_lanes]) {
+            self.lanes[large_lanes].entry(lane + shift).or_default().extend(segments);
         }
-        for (vreg, offset) in small.members {
-            large.members.push((vreg, offset + shift));
-            self.of[vreg as usize] = into as u32;
-            self.offset[vreg as usize] = offset + shift;
+        let mut at = self.list[from].ends.0;
+        while let Some(offset) = self.offset.get_mut(at as usize) {
+            *offset += shift;
+            at = self.next[at as usize];
         }
+        self.append(into, from);
         true
     }
 
     fn build_lanes(&mut self, live: &LiveRanges<'_>, class: usize) {
-        let class = &mut self.list[class];
-        if class.lanes.is_some() {
+        if self.list[class].lanes != NONE {
             return;
         }
-        let mut lanes: BTreeMap<i16, BTreeMap<u32, u32>> = BTreeMap::new();
-        for &(vreg, offset) in &class.members {
+        let mut lanes = Lanes::new();
+        let mut segments = 0;
+        for (vreg, offset) in self.members(class) {
             for (lane, component) in live.all(vreg as usize).enumerate() {
                 let range = &live.ranges[component as usize];
                 if !range.is_empty() {
-                    class.segments += range.len();
+                    segments += range.len();
                     let lane = lanes.entry(offset + lane as i16).or_default();
                     lane.extend(range.iter().map(|segment| (segment.start, segment.end)));
                 }
             }
         }
-        class.lanes = Some(lanes);
+        self.list[class].segments += segments;
+        self.list[class].lanes = self.lanes.len() as u32;
+        self.lanes.push(lanes);
     }
 }
 
-fn interfere(large: &Class, small: &Class, shift: i16) -> bool {
-    let (Some(large), Some(small)) = (&large.lanes, &small.lanes) else { return true };
+fn interfere(large: &Lanes, small: &Lanes, shift: i16) -> bool {
     small.iter().any(|(lane, segments)| {
         let Some(other) = large.get(&(lane + shift)) else { return false };
         segments.iter().any(|(&start, &end)| overlaps(other, Segment { start, end }))

@@ -166,6 +166,12 @@ impl<'a> LiveRanges<'a> {
         start..start + u32::from(self.widths[vreg])
     }
 
+    /// Where each component of a virtual register is live.
+    pub fn ranges_of(&self, vreg: usize) -> &[LiveRange] {
+        let Range { start, end } = self.all(vreg);
+        &self.ranges[start as usize..end as usize]
+    }
+
     /// The virtual register of a component.
     pub fn owner(&self, component: u32) -> usize {
         self.components().reg(component as usize).id.index()

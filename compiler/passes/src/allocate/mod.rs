@@ -20,7 +20,7 @@
 //!    predicates go first, since they are put away in general registers. Those have their live ranges split
 //!    ([`next_use`], [`residence`], [`names`], [`split`]), or are put away everywhere, whichever costs less.
 //! 4. [`coalesce`]: what edges and copies connect shares a register where it can.
-//! 5. [`assign`]: aligned places for tuples and values, out of the way of calls where that costs no register.
+//! 5. [`assign`], [`occupancy`]: aligned places for tuples and values, out of the way of calls where that costs no register.
 //! 6. [`rewrite`], [`parallel_copy`], [`save`]: physical registers, copies on edges, what calls would destroy
 //!    saved around them.
 //!
@@ -41,6 +41,7 @@ mod live;
 mod moves;
 mod names;
 mod next_use;
+mod occupancy;
 mod parallel_copy;
 mod pressure;
 mod residence;
@@ -222,7 +223,7 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
                 let origins = rewritten.mir.layout.iter().flat_map(|&block| &rewritten.origins[block]);
                 let kept = origins.clone().filter(|origin| matches!(origin, Origin::Inst(_))).count();
                 let statistics = Statistics {
-                    registers: rewrite::registers_used(&rewritten.mir),
+                    registers: rewritten.registers,
                     spills: rewritten.mir.spills,
                     edge_copies: rewritten.copies,
                     inserted: (origins.count() - kept) as u32,

@@ -10,7 +10,7 @@
 //! it does not cost a register; if there is none, registers are exchanged pairwise. An aligned pair that
 //! becomes zero takes one `CS2R`.
 
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
@@ -30,6 +30,8 @@ pub(super) struct Rewritten {
     pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
     /// Copies on edges.
     pub copies: u32,
+    /// The highest register that it names plus one, by file.
+    pub registers: [u8; 4],
 }
 
 /// What a register receives on an edge.
@@ -49,6 +51,8 @@ struct Rewriter<'a> {
     copies: u32,
     /// Words of the frame in which calls save registers.
     saved_words: u32,
+    /// What instructions of the input name.
+    named: Named,
 }
 
 /// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0. `None` if
@@ -61,11 +65,17 @@ pub(super) fn rewrite(
     stack_top: u32,
 ) -> Result<Option<Rewritten>, AllocError> {
     let used = highest(work, assignment);
-    let mut rewriter = Rewriter { work, live, assignment, used, budget, copies: 0, saved_words: 0 };
+    let named = Named::default();
+    let mut rewriter = Rewriter { work, live, assignment, used, budget, copies: 0, saved_words: 0, named };
     let mut blocks: PrimaryMap<MBlockId, MBlock<PReg>> = PrimaryMap::with_capacity(work.mir.blocks.len());
-    let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::new();
+    let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::with_capacity(work.mir.blocks.len());
+    let mut is_laid_out = vec![false; work.mir.blocks.len()];
+    work.mir.layout.iter().for_each(|&block| is_laid_out[block.index()] = true);
     for (id, block) in work.mir.blocks.iter() {
-        let (insts, origin) = rewriter.block(id, block);
+        let (insts, origin) = match is_laid_out[id.index()] {
+            true => rewriter.block(id, block),
+            false => Default::default(),
+        };
         origins[id] = origin;
         blocks.push(MBlock {
             params: Vec::new(),
@@ -172,7 +182,10 @@ pub(super) fn rewrite(
         table_bytes: work.mir.table_bytes,
         spills: work.mir.spills + rewriter.saved_words,
     };
-    Ok(Some(Rewritten { mir, origins, copies: rewriter.copies }))
+    let mut named = rewriter.named;
+    named.add_inserted(&mir, &origins);
+    let registers = named.behind.map(|behind| behind.min(255) as u8);
+    Ok(Some(Rewritten { mir, origins, copies: rewriter.copies, registers }))
 }
 
 /// Where code that must run at the end of a block goes: lanes leave through a `BSYNC` at its end.
@@ -197,7 +210,6 @@ fn highest(work: &Work<'_>, assignment: &Assignment) -> [u8; 4] {
 impl Rewriter<'_> {
     /// The physical register, if the virtual one is ever live.
     fn register(&self, reg: VReg) -> Option<PReg> {
-        use cranelift_entity::EntityRef;
         if Some(reg) == self.work.frame {
             return Some(PReg::r(1));
         }
@@ -211,22 +223,47 @@ impl Rewriter<'_> {
         for (index, (inst, &origin)) in block.insts.iter().zip(&self.work.origins[id]).enumerate() {
             interrupt::poll();
             // Every operand of an instruction is live there, so the register exists.
-            let renamed = inst.map(|reg| self.register(reg).unwrap_or(PReg::new(reg.file, 0)));
+            let mut is_higher = false;
+            let renamed = inst.map(|reg| {
+                let place = self.register(reg).unwrap_or(PReg::new(reg.file, 0));
+                let behind = u16::from(place.index()) + u16::from(self.work.mir.vregs[reg.id].width);
+                is_higher |= behind > self.named.behind[place.file() as usize];
+                place
+            });
             if moves::as_copy(&renamed.inst).is_some_and(|(to, from)| to == from) {
                 continue;
             }
-            let saves =
-                if renamed.call.is_some() { self.saves(id, index, &renamed) } else { Saves::default() };
-            self.saved_words = self.saved_words.max(saves.words.next_multiple_of(4));
-            let loc = renamed.loc;
-            kept.extend(std::iter::repeat_n(Origin::Inserted, saves.before.len()));
-            insts.extend(saves.before.into_iter().map(|inst| MInst::new(inst, loc)));
-            insts.push(renamed);
-            kept.push(origin);
-            kept.extend(std::iter::repeat_n(Origin::Inserted, saves.behind.len()));
-            insts.extend(saves.behind.into_iter().map(|inst| MInst::new(inst, loc)));
+            if is_higher {
+                self.named.add(&renamed);
+            }
+            if renamed.call.is_some() {
+                self.around_call(id, index, (renamed, origin), &mut insts, &mut kept);
+            } else {
+                insts.push(renamed);
+                kept.push(origin);
+            }
         }
         (insts, kept)
+    }
+
+    /// A call with what saves registers around it.
+    fn around_call(
+        &mut self,
+        block: MBlockId,
+        index: usize,
+        (call, origin): (MInst<PReg>, Origin),
+        insts: &mut Vec<MInst<PReg>>,
+        origins: &mut Vec<Origin>,
+    ) {
+        let saves = self.saves(block, index, &call);
+        self.saved_words = self.saved_words.max(saves.words.next_multiple_of(4));
+        let loc = call.loc;
+        origins.extend(std::iter::repeat_n(Origin::Inserted, saves.before.len()));
+        insts.extend(saves.before.into_iter().map(|inst| MInst::new(inst, loc)));
+        insts.push(call);
+        origins.push(origin);
+        origins.extend(std::iter::repeat_n(Origin::Inserted, saves.behind.len()));
+        insts.extend(saves.behind.into_iter().map(|inst| MInst::new(inst, loc)));
     }
 
     fn saves(&self, block: MBlockId, index: usize, inst: &MInst<PReg>) -> Saves {
@@ -365,23 +402,38 @@ fn rotate(cycle: &[PReg], scratch: Option<PReg>, insts: &mut Vec<Inst<PReg>>) {
     }
 }
 
-/// The highest register that a function names plus one, by file.
-pub(super) fn registers_used(mir: &Mir<PReg>) -> [u8; 4] {
-    let mut used = [0u8; 4];
-    let mut name = |reg: PReg, width: u8| {
-        let used = &mut used[reg.file() as usize];
-        *used = (*used).max((reg.index() as u16 + width as u16).min(255) as u8);
-    };
-    for &block in &mir.layout {
-        for inst in &mir.blocks[block].insts {
-            interrupt::poll();
-            inst.for_each_use(&mut name);
-            inst.for_each_def(&mut name);
-            inst.call.iter().flat_map(|call| call.clobbers.iter()).for_each(|reg| name(reg, 1));
-        }
-        if let Some((&selector, width)) = mir.blocks[block].term.selector() {
-            name(selector, width);
+/// The highest register that is named plus one, by file.
+#[derive(Default)]
+struct Named {
+    behind: [u16; 4],
+}
+
+impl Named {
+    fn name(&mut self, reg: PReg, width: u8) {
+        let behind = &mut self.behind[reg.file() as usize];
+        *behind = (*behind).max(u16::from(reg.index()) + u16::from(width));
+    }
+
+    /// What an instruction reads and writes.
+    fn add(&mut self, inst: &MInst<PReg>) {
+        inst.for_each_access(|reg, width, _| self.name(reg, width));
+    }
+
+    /// What the allocator added to a function, what calls destroy in it, and what decides where blocks go.
+    fn add_inserted(&mut self, mir: &Mir<PReg>, origins: &SecondaryMap<MBlockId, Vec<Origin>>) {
+        for &block in &mir.layout {
+            let data = &mir.blocks[block];
+            for (inst, origin) in data.insts.iter().zip(&origins[block]) {
+                if !matches!(origin, Origin::Inst(_)) {
+                    self.add(inst);
+                }
+                if let Some(call) = &inst.call {
+                    call.clobbers.iter().for_each(|reg| self.name(reg, 1));
+                }
+            }
+            if let Some((&selector, width)) = data.term.selector() {
+                self.name(selector, width);
+            }
         }
     }
-    used
 }

@@ -93,6 +93,9 @@ pub(super) fn spill(work: &mut Work<'_>, live: &LiveRanges<'_>, file: RegFile, s
 
 /// Gives each stored virtual register its slot: one slot for parameters and arguments that do not interfere.
 pub(super) fn place_slots(work: &mut Work<'_>, live: &LiveRanges<'_>, homes: &mut [Option<Home>]) {
+    if !homes.iter().any(|home| matches!(home, Some(Home::Slot(_)))) {
+        return;
+    }
     let in_memory = |homes: &[Option<Home>], reg: VReg| matches!(homes[reg.id.index()], Some(Home::Slot(_)));
     let mut classes = Classes::separate(work, &RegFile::ALL.map(|file| u16::from(file.count())));
     for &block in &work.mir.layout {

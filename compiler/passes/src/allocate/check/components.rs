@@ -23,7 +23,7 @@ impl Components {
         };
         for data in input.vregs.values() {
             components.first.push(components.count());
-            for _ in 0..data.width.max(1) {
+            for _ in 0..data.width {
                 components.is_predicate.push(data.file.is_predicate());
             }
         }

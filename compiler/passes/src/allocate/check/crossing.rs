@@ -28,14 +28,22 @@ pub(super) struct Crossing<'a> {
     steady: &'a [Option<&'a MInst<VReg>>],
     /// The number of the edge that is crossed.
     edge: u32,
-    /// By component, the last edge behind which it is read.
-    kept: Vec<u32>,
-    /// By component, the last edge on which a parameter received it, and the first of those in `received`.
-    received_from: Vec<(u32, u32)>,
+    /// By component, what becomes of it.
+    fates: Vec<Fate>,
     /// Parameters, each with the next one that receives the same.
     received: Vec<(u32, Option<u32>)>,
     /// The state behind the edge.
     behind: Frozen,
+}
+
+/// What becomes of a component on edges.
+#[derive(Clone, Copy, Default)]
+struct Fate {
+    /// The last edge behind which it is read.
+    kept: u32,
+    /// The last edge on which a parameter received it, and the first of those in the list.
+    received: u32,
+    first: u32,
 }
 
 impl<'a> Crossing<'a> {
@@ -44,8 +52,7 @@ impl<'a> Crossing<'a> {
         Crossing {
             steady,
             edge: 0,
-            kept: vec![0; steady.len()],
-            received_from: vec![(0, 0); steady.len()],
+            fates: vec![Fate::default(); steady.len()],
             received: Vec::new(),
             behind: Frozen::default(),
         }
@@ -62,18 +69,18 @@ impl<'a> Crossing<'a> {
 
     /// A component that is read behind the edge.
     pub fn read(&mut self, component: u32) {
-        self.kept[component as usize] = self.edge;
+        self.fates[component as usize].kept = self.edge;
     }
 
     /// A component that is read behind the edge and receives new content on it. Comes after what is
     /// [read](Self::read).
     pub fn receive(&mut self, state: &State, to: u32, content: Content) {
-        self.kept[to as usize] = 0;
+        self.fates[to as usize].kept = 0;
         match content {
             Content::Component(from) => {
-                let (edge, first) = self.received_from[from as usize];
-                let next = (edge == self.edge).then_some(first);
-                self.received_from[from as usize] = (self.edge, self.received.len() as u32);
+                let fate = &mut self.fates[from as usize];
+                let next = (fate.received == self.edge).then_some(fate.first);
+                (fate.received, fate.first) = (self.edge, self.received.len() as u32);
                 self.received.push((to, next));
                 let constant = state.constant(from, self.steady[from as usize].is_some());
                 self.behind.constants.extend(constant.map(|value| (to, value)));
@@ -86,21 +93,21 @@ impl<'a> Crossing<'a> {
 
     /// Ends the edge: the state behind it.
     pub fn end(&mut self, state: &State) -> &mut Frozen {
-        let Crossing { kept, edge, behind, .. } = self;
-        let is_kept = |component: u32| kept[component as usize] == *edge;
+        let Crossing { fates, edge, behind, .. } = self;
+        let is_kept = |component: u32| fates[component as usize].kept == *edge;
         behind.constants.extend(state.constants().filter(|&(component, _)| is_kept(component)));
         behind.constants.sort_unstable();
         behind.constants.dedup();
         behind.undefined.extend(state.undefined().filter(|&component| is_kept(component)));
         behind.undefined.sort_unstable();
         behind.undefined.dedup();
-        for (place, values) in state.held() {
+        state.for_each_held(|place, values| {
             let start = self.behind.content.len();
             values.iter().for_each(|&value| self.carry(place, value));
             if self.behind.content.len() > start + 1 {
                 self.behind.content[start..].sort_unstable();
             }
-        }
+        });
         &mut self.behind
     }
 
@@ -108,15 +115,18 @@ impl<'a> Crossing<'a> {
     fn carry(&mut self, place: Place, value: Value) {
         let content = &mut self.behind.content;
         let Some(component) = value.component() else { return content.push((place, value)) };
-        let as_number = matches!(value, Value::Truth(_));
+        let fate = self.fates[component as usize];
         // As a number too what is steady stays, for a component that is known to be that may be read later.
-        if self.kept[component as usize] == self.edge || self.steady[component as usize].is_some() {
+        if fate.kept == self.edge || self.steady[component as usize].is_some() {
             content.push((place, value));
         }
-        let (edge, first) = self.received_from[component as usize];
-        let mut next = (edge == self.edge).then_some(first);
+        if fate.received != self.edge {
+            return;
+        }
+        let mut next = Some(fate.first);
         while let Some(at) = next {
             let (to, after) = self.received[at as usize];
+            let as_number = matches!(value, Value::Truth(_));
             content.push((place, if as_number { Value::Truth(to) } else { Value::Component(to) }));
             next = after;
         }

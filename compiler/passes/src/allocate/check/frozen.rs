@@ -22,42 +22,68 @@ pub(super) struct Frozen {
     pub undefined: Vec<u32>,
 }
 
-impl Frozen {
-    /// Keeps what holds on the other path too; whether that took something away.
-    pub fn meet(&mut self, other: &Frozen, is_predicate: &[bool]) -> bool {
-        if self == other {
-            return false;
-        }
-        let before = (self.content.len(), self.constants.len(), self.undefined.len());
-        let mut gained = self.gained(other, is_predicate);
-        retain_common(&mut self.content, &other.content, |&(place, value)| {
-            other.implies(place, value, is_predicate)
-        });
-        let kept = self.content.len();
-        if !gained.is_empty() {
-            self.content.append(&mut gained);
-            self.content.sort_unstable();
-            self.content.dedup();
-        }
-        retain_common(&mut self.constants, &other.constants, |_| false);
-        retain_common(&mut self.undefined, &other.undefined, |_| false);
-        before != (kept, self.constants.len(), self.undefined.len())
+/// Memory for meetings of states, which serves all blocks of a function.
+pub(super) struct Meeting<'a> {
+    /// By component, whether it is a predicate.
+    is_predicate: &'a [bool],
+    /// The number of the meeting.
+    number: u32,
+    /// By component, the last meeting in which it was known to be a constant, or to be anything, on the path that was
+    /// there first.
+    known: Vec<u32>,
+}
+
+impl<'a> Meeting<'a> {
+    /// Memory for the states of a function with these components.
+    pub fn new(is_predicate: &'a [bool]) -> Meeting<'a> {
+        Meeting { is_predicate, number: 0, known: vec![0; is_predicate.len()] }
     }
 
-    /// What holds on both paths without being written down here: it follows from what a component is known to be, or
-    /// the component may be anything.
-    fn gained(&self, other: &Frozen, is_predicate: &[bool]) -> Vec<(Place, Value)> {
+    /// Keeps what holds on the other path too; whether that took something away.
+    pub fn meet(&mut self, entry: &mut Frozen, other: &Frozen) -> bool {
+        if entry == other {
+            return false;
+        }
+        let before = (entry.content.len(), entry.constants.len(), entry.undefined.len());
+        let mut gained = self.gained(entry, other);
+        retain_common(&mut entry.content, &other.content, |&(place, value)| {
+            other.implies(place, value, self.is_predicate)
+        });
+        let kept = entry.content.len();
+        if !gained.is_empty() {
+            entry.content.append(&mut gained);
+            entry.content.sort_unstable();
+            entry.content.dedup();
+        }
+        retain_common(&mut entry.constants, &other.constants, |_| false);
+        retain_common(&mut entry.undefined, &other.undefined, |_| false);
+        before != (kept, entry.constants.len(), entry.undefined.len())
+    }
+
+    /// What holds on both paths without being written down on the one: it follows from what a component is known to be,
+    /// or the component may be anything.
+    fn gained(&mut self, entry: &Frozen, other: &Frozen) -> Vec<(Place, Value)> {
+        let is_predicate = self.is_predicate;
         let mut gained = Vec::new();
-        if self.constants.is_empty() && self.undefined.is_empty() {
+        if entry.constants.is_empty() && entry.undefined.is_empty() {
             return gained;
         }
-        let implied = |&&(place, value): &&(Place, Value)| self.implies(place, value, is_predicate);
-        gained.extend(other.content.iter().filter(implied));
+        self.number += 1;
+        let constants = entry.constants.iter().map(|&(component, _)| component);
+        for component in constants.chain(entry.undefined.iter().copied()) {
+            self.known[component as usize] = self.number;
+        }
+        for &(place, value) in &other.content {
+            let Some(component) = value.component() else { continue };
+            if self.known[component as usize] == self.number && entry.implies(place, value, is_predicate) {
+                gained.push((place, value));
+            }
+        }
         // What follows on either path, for another reason on each.
-        for &(component, constant) in &self.constants {
+        for &(component, constant) in &entry.constants {
             let (theirs, anything) = (other.constant(component), other.is_undefined(component));
             if theirs != Some(constant) && (theirs.is_some() || anything) {
-                self.name(component, constant, is_predicate, |place, value| {
+                entry.name(component, constant, is_predicate, |place, value| {
                     if anything || other.implies(place, value, is_predicate) {
                         gained.push((place, value));
                     }
@@ -65,13 +91,15 @@ impl Frozen {
             }
         }
         for &(component, constant) in &other.constants {
-            if self.is_undefined(component) && self.constant(component) != Some(constant) {
+            if entry.is_undefined(component) && entry.constant(component) != Some(constant) {
                 other.name(component, constant, is_predicate, |place, value| gained.push((place, value)));
             }
         }
         gained
     }
+}
 
+impl Frozen {
     /// Calls `visit` for each place that holds a component because that is known to be a constant.
     fn name(
         &self,
@@ -110,10 +138,16 @@ impl Frozen {
 }
 
 /// Keeps what another list has too, and what is kept `anyway`. Both lists ascend.
-fn retain_common<T: Ord>(list: &mut Vec<T>, other: &[T], anyway: impl Fn(&T) -> bool) {
-    let mut rest = other.iter().peekable();
-    list.retain(|item| {
-        while rest.next_if(|&other| other < item).is_some() {}
-        rest.peek() == Some(&item) || anyway(item)
-    });
+fn retain_common<T: Ord + Copy>(list: &mut Vec<T>, other: &[T], anyway: impl Fn(&T) -> bool) {
+    let mut kept = list.iter().zip(other).take_while(|(item, other)| item == other).count();
+    let mut rest = other[kept..].iter().peekable();
+    for at in kept..list.len() {
+        let item = list[at];
+        while rest.next_if(|&&other| other < item).is_some() {}
+        if rest.peek() == Some(&&item) || anyway(&item) {
+            list[kept] = item;
+            kept += 1;
+        }
+    }
+    list.truncate(kept);
 }

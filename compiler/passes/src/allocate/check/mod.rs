@@ -29,6 +29,7 @@
 mod components;
 mod crossing;
 mod decode;
+mod fixpoint;
 mod frozen;
 mod pending;
 mod renamed;
@@ -39,24 +40,19 @@ mod walk;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_ir::FunctionKind;
+use cranelift_entity::SecondaryMap;
 use ptxc_sass::table::Role;
 use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg};
-use smallvec::SmallVec;
 
 use super::{Allocation, Options, Origin};
 use crate::interrupt;
 use crate::mir::liveness::Liveness;
-use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::{MBlockId, MInst, Mir, VReg};
 use components::Components;
-use crossing::{Content, Crossing};
 use decode::Frame;
-use frozen::Frozen;
-use pending::Pending;
+use fixpoint::Fixpoint;
 use renamed::{Match, Matcher};
-use state::{Place, State, Value, Values};
-use walk::{Walk, Watch};
+use state::{Place, Values};
 
 /// Something wrong with an allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,13 +87,14 @@ pub fn check(
         checker.match_instructions();
     }
     if checker.violations.is_empty() {
-        let words = checker.frame.bytes.saturating_sub(checker.frame.own) / 4;
-        let mut state = State::new(checker.components.count() as usize, words as usize);
-        let (entries, mut found) = checker.fixpoint(&BTreeMap::new(), &mut state);
-        let writes = checker.uniform_writes(&entries, &mut state);
+        let mut fixpoint = Fixpoint::new(&checker);
+        fixpoint.run(&BTreeMap::new());
+        let writes = fixpoint.uniform_writes();
         if !writes.is_empty() {
-            found = checker.fixpoint(&writes, &mut state).1;
+            fixpoint.reopen_regions();
+            fixpoint.run(&writes);
         }
+        let found = fixpoint.found();
         checker.violations.extend(found);
     }
     checker.violations.sort_by_key(|violation| (violation.block, violation.inst));
@@ -181,147 +178,6 @@ impl<'a> Checker<'a> {
     /// Whether the definition of a component gives the same whenever it runs.
     fn is_steady(&self, component: u32) -> bool {
         self.steady[component as usize].is_some()
-    }
-
-    /// The entry states, and whatever is wrong. `writes` says what uniform registers mean in divergent regions.
-    fn fixpoint(
-        &self,
-        writes: &UniformWrites,
-        state: &mut State,
-    ) -> (SecondaryMap<MBlockId, Option<Frozen>>, Vec<Violation>) {
-        let cfg = Cfg::new(self.result);
-        let mut entries: SecondaryMap<MBlockId, Option<Frozen>> = SecondaryMap::new();
-        entries.resize(self.result.blocks.len());
-        entries[self.result.entry()] = Some(Frozen::default());
-        // What the last walk through a block found: that walk began with the final state.
-        let mut found: SecondaryMap<MBlockId, Vec<Violation>> = SecondaryMap::new();
-        let mut crossing = Crossing::new(&self.steady);
-        let mut pending = Pending::new(cfg.order().len());
-        while let Some(place) = pending.next() {
-            let block = cfg.order()[place];
-            let Some(entry) = &entries[block] else { continue };
-            self.start(block, entry, state);
-            let mut wrong = Vec::new();
-            Walk::new(self, block, state, Watch::Violations(&mut wrong, writes)).run();
-            if !wrong.is_empty() || !found[block].is_empty() {
-                found[block] = wrong;
-            }
-            self.leave_region(block, state, writes);
-            let originals = match self.input.blocks.get(block) {
-                Some(original) => original.term.edges(),
-                None => SmallVec::new(),
-            };
-            for (index, edge) in self.result.blocks[block].term.edges().into_iter().enumerate() {
-                crossing.begin();
-                self.for_each_live(edge.block, |component| crossing.read(component));
-                if let Some(original) = originals.get(index) {
-                    self.for_each_argument(original, |to, content| crossing.receive(state, to, content));
-                }
-                let behind = crossing.end(state);
-                let changed = match &mut entries[edge.block] {
-                    Some(entry) => entry.meet(behind, &self.components.is_predicate),
-                    entry @ None => {
-                        *entry = Some(std::mem::take(behind));
-                        true
-                    }
-                };
-                if changed && let Some(target) = cfg.rank(edge.block) {
-                    pending.add(target as usize);
-                }
-            }
-        }
-        let found = self.result.layout.iter().flat_map(|&block| std::mem::take(&mut found[block]));
-        (entries, found.collect())
-    }
-
-    /// Makes the state what holds at the start of a block: what its entry says, and in a function that is called, the
-    /// stack pointer of its caller.
-    fn start(&self, block: MBlockId, entry: &Frozen, state: &mut State) {
-        state.thaw(entry);
-        if self.input.kind == FunctionKind::Device && block == self.result.entry() {
-            state.write(Place::register(PReg::r(1)), &[Value::Stack]);
-        }
-    }
-
-    /// Calls `visit` for each component that the input reads behind the start of a block of the result. A
-    /// block on an edge is as good as the edge's target.
-    fn for_each_live(&self, mut block: MBlockId, mut visit: impl FnMut(u32)) {
-        if block.index() >= self.input.blocks.len()
-            && let Term::Jump(edge) = &self.result.blocks[block].term
-        {
-            block = edge.block;
-        }
-        for &index in self.live.live_in(block) {
-            self.components.range(self.live.components().reg(index as usize), 1).for_each(&mut visit);
-        }
-        for param in &self.input.blocks[block].params {
-            self.components.range(param.reg, param.width).for_each(&mut visit);
-        }
-    }
-
-    /// Calls `visit` for each component of the parameters of an edge's target with what it receives.
-    fn for_each_argument(&self, edge: &Edge<VReg>, mut visit: impl FnMut(u32, Content)) {
-        for (param, arg) in self.input.blocks[edge.block].params.iter().zip(&edge.args) {
-            for (index, to) in self.components.range(param.reg, param.width).enumerate() {
-                let content = match *arg {
-                    EdgeArg::Reg(reg) => {
-                        Content::Component(self.components.range(reg, param.width).start + index as u32)
-                    }
-                    EdgeArg::Imm(bits) if param.reg.file.is_predicate() => Content::Imm(u32::from(bits != 0)),
-                    EdgeArg::Imm(bits) => {
-                        Content::Imm(if index < 2 { (bits >> (32 * index)) as u32 } else { 0 })
-                    }
-                    EdgeArg::Undef => Content::Undefined,
-                };
-                visit(to, content);
-            }
-        }
-    }
-
-    /// Other arms may have overwritten what this one, or the block before them, left in uniform registers.
-    fn leave_region(&self, block: MBlockId, state: &mut State, writes: &UniformWrites) {
-        if writes.is_empty() {
-            return;
-        }
-        let targets = self.result.blocks[block].term.edges();
-        let mut regions: SmallVec<[u32; 3]> =
-            targets.iter().filter_map(|edge| self.region[edge.block]).chain(self.region[block]).collect();
-        regions.dedup();
-        let uniform: Vec<Place> =
-            state.held().map(|(place, _)| place).filter(|place| place.is_uniform()).collect();
-        for place in uniform {
-            for &region in &regions {
-                if let Some(agreed) = writes.get(&(region, place)) {
-                    let mut values = state.get_all(place, &self.components.is_predicate);
-                    values.retain(|value| agreed.contains(value));
-                    state.write(place, &values);
-                }
-            }
-        }
-    }
-
-    fn uniform_writes(
-        &self,
-        entries: &SecondaryMap<MBlockId, Option<Frozen>>,
-        state: &mut State,
-    ) -> UniformWrites {
-        let mut agreed: UniformWrites = BTreeMap::new();
-        for &block in &self.result.layout {
-            let (Some(region), Some(entry)) = (self.region[block], &entries[block]) else { continue };
-            if !self.writes_uniform[block] {
-                continue;
-            }
-            let mut list = Vec::new();
-            self.start(block, entry, state);
-            Walk::new(self, block, state, Watch::Writes(&mut list)).run();
-            for (place, values) in list {
-                agreed
-                    .entry((region, place))
-                    .and_modify(|agreed| agreed.retain(|value| values.contains(value)))
-                    .or_insert(values);
-            }
-        }
-        agreed
     }
 }
 

@@ -10,11 +10,9 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// The first of so many places.
+    /// None of so many places.
     pub fn new(places: usize) -> Pending {
-        let mut words = vec![0; places.div_ceil(64)];
-        words.first_mut().into_iter().for_each(|word| *word = 1);
-        Pending { words, at: 0 }
+        Pending { words: vec![0; places.div_ceil(64)], at: 0 }
     }
 
     /// Adds a place.
@@ -49,6 +47,7 @@ mod tests {
     #[test]
     fn what_lies_behind_waits_for_the_next_sweep() {
         let mut pending = Pending::new(130);
+        pending.add(0);
         assert_eq!(pending.next(), Some(0));
         for place in [0, 129, 3, 64] {
             pending.add(place);

@@ -76,8 +76,10 @@ pub(super) struct State {
     content: Vec<Values>,
     /// A bit for each place: whether it holds anything.
     held: Vec<u64>,
-    /// By component, the places that hold its content or its truth, once for each of the two.
+    /// By component, the places that hold its content or its truth, among others that have been overwritten.
     holders: Vec<SmallVec<[Place; 2]>>,
+    /// The components with holders, among others that have lost theirs.
+    named: Vec<u32>,
     /// By component, what constant it is known to be, or the component of which definition that gives the same
     /// whenever it runs.
     constant: Vec<Option<Value>>,
@@ -97,6 +99,7 @@ impl State {
             content: Vec::new(),
             held: vec![0; places.div_ceil(64)],
             holders: Vec::new(),
+            named: Vec::new(),
             constant: vec![None; components],
             constants: Vec::new(),
             undefined: vec![false; components],
@@ -126,22 +129,18 @@ impl State {
 
     fn clear(&mut self) {
         for (index, word) in self.held.iter_mut().enumerate() {
-            for place in bits(index, std::mem::take(word)) {
-                let values = &mut self.content[place.0 as usize];
-                for component in values.iter().filter_map(|value| value.component()) {
-                    self.holders[component as usize].clear();
-                }
-                values.clear();
-            }
+            bits(index, std::mem::take(word), |place| self.content[place.0 as usize].clear());
         }
+        self.named.drain(..).for_each(|component| self.holders[component as usize].clear());
         self.constants.drain(..).for_each(|component| self.constant[component as usize] = None);
         self.undefineds.drain(..).for_each(|component| self.undefined[component as usize] = false);
     }
 
-    /// The places that hold something, in order, with what they hold.
-    pub fn held(&self) -> impl Iterator<Item = (Place, &[Value])> {
-        let places = self.held.iter().enumerate().flat_map(|(index, &word)| bits(index, word));
-        places.map(|place| (place, self.content(place)))
+    /// Calls `visit` for each place that holds something, in order, with what it holds.
+    pub fn for_each_held(&self, mut visit: impl FnMut(Place, &[Value])) {
+        for (index, &word) in self.held.iter().enumerate() {
+            bits(index, word, |place| visit(place, self.content(place)));
+        }
     }
 
     /// What a place holds.
@@ -169,9 +168,11 @@ impl State {
     }
 
     /// Whether a place holds the content of a component.
+    #[inline]
     pub fn holds(&self, place: Place, component: u32) -> bool {
         let values = self.content(place);
-        values.contains(&Value::Component(component))
+        values.first() == Some(&Value::Component(component))
+            || values.contains(&Value::Component(component))
             || self.undefined[component as usize]
             || self.constant[component as usize].is_some_and(|value| values.contains(&value))
     }
@@ -185,7 +186,11 @@ impl State {
     fn hold(&mut self, place: Place, value: Value) {
         self.held[place.0 as usize / 64] |= 1 << (place.0 % 64);
         if let Some(component) = value.component() {
-            self.holders[component as usize].push(place);
+            let holders = &mut self.holders[component as usize];
+            if holders.is_empty() {
+                self.named.push(component);
+            }
+            holders.push(place);
         }
     }
 
@@ -207,25 +212,24 @@ impl State {
     /// Overwrites a place with a component, and with other values that are known to be the same.
     pub fn put(&mut self, place: Place, component: u32, same: &[Value]) {
         self.empty(place);
-        self.add(place, Value::Component(component));
+        self.content[place.0 as usize].push(Value::Component(component));
+        self.hold(place, Value::Component(component));
         same.iter().for_each(|&value| self.add(place, value));
     }
 
     /// Makes a place hold nothing.
     fn empty(&mut self, place: Place) {
-        let old = &mut self.content[place.0 as usize];
-        for component in old.iter().filter_map(|value| value.component()) {
-            let holders = &mut self.holders[component as usize];
-            if let Some(index) = holders.iter().position(|&other| other == place) {
-                holders.swap_remove(index);
-            }
-        }
-        old.clear();
+        self.content[place.0 as usize].clear();
         self.held[place.0 as usize / 64] &= !(1 << (place.0 % 64));
     }
 
     /// Forgets a component: it is about to be defined anew.
     pub fn forget(&mut self, component: u32) {
+        self.constant[component as usize] = None;
+        self.undefined[component as usize] = false;
+        if self.holders[component as usize].is_empty() {
+            return;
+        }
         for place in std::mem::take(&mut self.holders[component as usize]) {
             let values = &mut self.content[place.0 as usize];
             values.retain(|value| value.component() != Some(component));
@@ -233,8 +237,6 @@ impl State {
                 self.held[place.0 as usize / 64] &= !(1 << (place.0 % 64));
             }
         }
-        self.constant[component as usize] = None;
-        self.undefined[component as usize] = false;
     }
 
     /// Gives a component the content of another one. `is_steady` tells whether the definition of that gives the
@@ -303,13 +305,11 @@ pub(super) fn named_by_constant(
     names
 }
 
-/// The places of the bits that are set in the word of that number.
-fn bits(index: usize, mut word: u64) -> impl Iterator<Item = Place> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros();
-        (word != 0).then(|| {
-            word &= word - 1;
-            Place(64 * index as u32 + bit)
-        })
-    })
+/// Calls `visit` for the places of the bits that are set in the word of that number.
+#[inline]
+fn bits(index: usize, mut word: u64, mut visit: impl FnMut(Place)) {
+    while word != 0 {
+        visit(Place(64 * index as u32 + word.trailing_zeros()));
+        word &= word - 1;
+    }
 }

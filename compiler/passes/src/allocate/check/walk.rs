@@ -72,7 +72,9 @@ impl<'a> Walk<'a> {
                         self.wrong(at, || format!("{} is out of order", inst.inst));
                         continue;
                     }
-                    self.drop_all(at, &original[next..origin]);
+                    if next < origin {
+                        self.drop_all(at, &original[next..origin]);
+                    }
                     next = origin + 1;
                     match &matches[at] {
                         Ok(matched) => self.kept(at, &original[origin], inst, matched),
@@ -143,17 +145,17 @@ impl<'a> Walk<'a> {
             self.call(index, before, after)?;
         }
         // A copy is the same as whatever is where it comes from.
-        let mut source = Values::new();
-        if let Some((component, from)) = matched.copied {
-            source = self.state.get(Place::register(from));
+        let source = matched.copied.map(|(component, from)| {
+            let mut source = self.state.get(Place::register(from));
             source.push(Value::Component(checker.components.number(component)));
-        }
+            source
+        });
         let defs = checker.matcher.defs(matched);
         for (component, _) in defs.iter().flat_map(Renamed::pairs) {
             self.state.forget(component);
         }
         for (component, place) in defs.iter().flat_map(Renamed::pairs) {
-            self.state.put(place, component, &source);
+            self.state.put(place, component, source.as_deref().unwrap_or_default());
         }
         Ok(())
     }
