@@ -13,17 +13,17 @@
 //! parameter to the arguments of the edges; then sweeps. A counter that only counts itself is never
 //! marked. Linear.
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use cranelift_entity::EntityRef;
-use ptxc_ir::{Block, Cfg, Function, Inst, Value, ValueDef};
+use ptxc_ir::{Block, Function, Inst, Value, ValueDef};
 
 /// Name of the pass.
 pub const NAME: &str = "dce";
 
 /// Removes dead code; says whether there was any.
-pub fn dce(func: &mut Function) -> bool {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
+pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
+    let cfg = known.cfg(func);
     let blocks_before = func.layout.len();
     func.layout.retain(|&block| cfg.is_reachable(block));
     let mut changed = func.layout.len() != blocks_before;
