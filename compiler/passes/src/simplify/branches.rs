@@ -41,7 +41,19 @@ fn thread(func: &mut Function, known: &Analyses) -> bool {
     let cfg = known.cfg(func);
     // Parameters of such a block may be used by its own jump alone.
     let mut used_elsewhere: SecondaryMap<Value, bool> = SecondaryMap::new();
-    for &block in cfg.rpo() {
+    let may_skip = |&block: &Block| {
+        let data = &func.blocks[block];
+        data.insts.len() == 1 && func.insts[data.insts[0]].op == Op::Jump
+    };
+    let mut skippable = cfg.rpo().iter().filter(|block| may_skip(block)).peekable();
+    if skippable.peek().is_none() {
+        return false;
+    }
+    let has_params = skippable.any(|&block| !func.blocks[block].params.is_empty());
+    if has_params {
+        used_elsewhere.resize(func.num_values());
+    }
+    for &block in cfg.rpo().iter().filter(|_| has_params) {
         interrupt::poll();
         let own = &func.blocks[block].params;
         for &inst in &func.blocks[block].insts {

@@ -44,10 +44,15 @@ pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
     let mut home: SecondaryMap<Value, Option<Loop>> = SecondaryMap::new();
     let mut moved: SecondaryMap<Loop, Vec<Inst>> = SecondaryMap::new();
     let mut changed = false;
+    home.resize(func.num_values());
     let uses = count_uses(func);
     for &block in cfg.rpo() {
         interrupt::poll();
+        // Outside of all loops nothing moves, and what is defined there is in none.
         let innermost = loops.innermost(block);
+        if innermost.is_none() {
+            continue;
+        }
         for &param in &func.blocks[block].params {
             home[param] = innermost;
         }

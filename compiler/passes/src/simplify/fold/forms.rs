@@ -1,15 +1,16 @@
 //! What the arguments of an instruction are, as far as rules ask for it.
 //!
 //! Most instructions are what they are: no rule starts from them. Which ones it might is told by the operations that define
-//! the arguments, each looked at once; a rule of the operation is asked only where one of the
+//! the arguments, of which the walk takes note as it passes; a rule of the operation is asked only where one of the
 //! [forms](Forms) that it starts from is there.
 
 use std::ops::BitOr;
 
-use ptxc_ir::{Function, InstData, Op};
+use cranelift_entity::EntityRef;
+use ptxc_ir::{Op, Value};
 
 /// A set of forms of arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Forms(u16);
 
 impl Forms {
@@ -33,23 +34,20 @@ impl Forms {
     /// Whatever it is.
     const ANY: Forms = Forms(1 << 11);
 
-    /// The forms of the arguments of an instruction.
-    pub(super) fn of_arguments(func: &Function, data: &InstData) -> Forms {
-        let args = data.args.as_slice();
+    /// The forms of the arguments of an instruction, given those of all values.
+    pub(super) fn of_arguments(args: &[Value], of: &[Forms]) -> Forms {
         let is_twice = match *args {
             [a, b] => a == b,
             [_, b, c] => b == c,
             _ => false,
         };
         let start = if is_twice { Forms::ANY | Forms::TWICE } else { Forms::ANY };
-        args.iter().fold(start, |forms, &arg| match func.def_inst(arg) {
-            Some(data) => forms | Forms::of_result(&data.op),
-            None => forms,
-        })
+        args.iter().fold(start, |forms, &arg| forms | of[arg.index()])
     }
 
     /// The form of what an operation computes.
-    fn of_result(op: &Op) -> Forms {
+    #[inline]
+    pub(super) fn of_result(op: &Op) -> Forms {
         match op {
             Op::Const(_) => Forms::CONSTANT,
             Op::Select => Forms::CHOICE,

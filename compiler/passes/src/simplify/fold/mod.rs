@@ -31,7 +31,7 @@ use std::mem::discriminant;
 
 use crate::analyses::Analyses;
 use crate::interrupt;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::{BlockCall, Function, Inst, InstData, Op, SourceLoc, Type, Value, ValueDef};
 use smallvec::SmallVec;
 
@@ -70,6 +70,7 @@ pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
     let cfg = known.cfg(func);
     let mut folder = Folder {
         uses: count_uses(func),
+        forms: vec![Forms::default(); func.num_values()],
         func,
         target,
         renamed: SecondaryMap::new(),
@@ -128,6 +129,8 @@ struct Folder<'f> {
     renamed: SecondaryMap<Value, Option<Value>>,
     /// How often each value was used before the walk.
     uses: SecondaryMap<Value, u32>,
+    /// The forms of the values that the walk has passed; arguments come before it, but for parameters, which have none.
+    forms: Vec<Forms>,
     /// The instructions of the block so far.
     out: Vec<Inst>,
     loc: SourceLoc,
@@ -173,6 +176,15 @@ impl Folder<'_> {
                 }
             }
         }
+        self.put(inst);
+    }
+
+    /// Puts an instruction into the block.
+    fn put(&mut self, inst: Inst) {
+        let form = Forms::of_result(&self.func.insts[inst].op);
+        for &result in self.func.results(inst) {
+            self.forms[result.index()] = form;
+        }
         self.out.push(inst);
     }
 
@@ -190,7 +202,7 @@ impl Folder<'_> {
         if data.args.is_empty() || self.func.results(inst).is_empty() {
             return None;
         }
-        let forms = Forms::of_arguments(self.func, data);
+        let forms = Forms::of_arguments(&data.args, &self.forms);
         if !forms.meets(Forms::wanted(&op)) {
             debug_assert!(self.by_operation(inst, op, ty, forms).is_none(), "{op:?} has rules for other forms");
             return None;
@@ -363,7 +375,8 @@ impl Folder<'_> {
     /// An instruction in front of the one at hand; the caller knows that it may be made.
     fn emit(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
         let inst = self.func.make_inst(InstData::new(op, ty, args).at(self.loc));
-        self.out.push(inst);
+        self.forms.resize(self.func.num_values(), Forms::default());
+        self.put(inst);
         self.func.result(inst)
     }
 
