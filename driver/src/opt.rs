@@ -10,6 +10,7 @@ use ptxc_compiler::Located;
 use ptxc_ir::text::parse;
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, Op};
+use ptxc_passes::analyses::Analyses;
 use ptxc_passes::diagnostic::Severity;
 use ptxc_passes::layout::{Code, check_convergence, layout};
 use ptxc_passes::mir::{Cfg, Liveness, Mir, VReg, verify as verify_mir};
@@ -243,7 +244,7 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
         }
         _ => {
             if let Some((_, rule)) = simplify::PASSES.iter().find(|(name, _)| *name == pass) {
-                rule(func);
+                rule(func, &mut Analyses::default());
             } else if let Some((_, rule, _)) = legalize::RULES.iter().find(|(name, ..)| *name == pass) {
                 rule(func, arch);
             } else {

@@ -11,6 +11,7 @@ pub mod flow;
 pub mod split_notes;
 
 pub mod build_ssa;
+pub mod analyses;
 pub mod simplify;
 
 pub mod frequency;

@@ -14,28 +14,46 @@
 //! it. Blocks are threaded in postorder, so that what a block jumps to is threaded already and each
 //! edge moves once. Linear in the function.
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, BlockCall, Cfg, Function, Op, Value};
+use ptxc_ir::{Block, BlockCall, Function, Op, Value};
 use smallvec::SmallVec;
 
 /// Name of the pass.
 pub const NAME: &str = "branches";
 
 /// Tidies the control flow; says whether anything changed.
-pub fn branches(func: &mut Function) -> bool {
-    let threaded = thread(func);
-    let merged = merge(func);
+pub fn branches(func: &mut Function, known: &mut Analyses) -> bool {
+    let threaded = thread(func, known);
+    if threaded {
+        known.forget();
+    }
+    let merged = merge(func, known);
+    if merged {
+        known.forget();
+    }
     threaded || merged
 }
 
 /// Lets edges skip blocks that only jump on.
-fn thread(func: &mut Function) -> bool {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
+fn thread(func: &mut Function, known: &Analyses) -> bool {
+    let cfg = known.cfg(func);
     // Parameters of such a block may be used by its own jump alone.
     let mut used_elsewhere: SecondaryMap<Value, bool> = SecondaryMap::new();
-    for &block in cfg.rpo() {
+    let may_skip = |&block: &Block| {
+        let data = &func.blocks[block];
+        data.insts.len() == 1 && func.insts[data.insts[0]].op == Op::Jump
+    };
+    let mut skippable = cfg.rpo().iter().filter(|block| may_skip(block)).peekable();
+    if skippable.peek().is_none() {
+        return false;
+    }
+    let has_params = skippable.any(|&block| !func.blocks[block].params.is_empty());
+    if has_params {
+        used_elsewhere.resize(func.num_values());
+    }
+    for &block in cfg.rpo().iter().filter(|_| has_params) {
         interrupt::poll();
         let own = &func.blocks[block].params;
         for &inst in &func.blocks[block].insts {
@@ -80,8 +98,8 @@ fn thread(func: &mut Function) -> bool {
 }
 
 /// Lets a block swallow its only successor, if it is that one's only predecessor.
-fn merge(func: &mut Function) -> bool {
-    let cfg = Cfg::compute(func);
+fn merge(func: &mut Function, known: &Analyses) -> bool {
+    let cfg = known.cfg(func);
     let mut renamed: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
     let mut gone: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut changed = false;
@@ -124,7 +142,7 @@ mod tests {
     #[test]
     fn threads_and_merges() {
         check(
-            |func| branches(func) | dce(func),
+            |func, known| branches(func, known) | dce(func, known),
             "block0:\n v0 = undef.pred\n v1 = undef.b32\n brif v0, block1(v1), block2\n\
              block1(v2: b32):\n jump block3(v2)\nblock2:\n v3 = ineg.b32 v1\n jump block3(v3)\n\
              block3(v4: b32):\n jump block4(v4)\nblock4(v5: b32):\n v6 = const.b64 0x0\n store.global.b32 [v6], v5\n exit",

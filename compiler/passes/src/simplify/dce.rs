@@ -11,42 +11,59 @@
 //!
 //! Marks from the effectful instructions and terminators backwards over arguments, and from a needed block
 //! parameter to the arguments of the edges; then sweeps. A counter that only counts itself is never
-//! marked. Linear.
+//! marked. One walk in postorder sees nearly all that is needed after whoever needs it; a list has the arguments of edges
+//! that lead back. Linear.
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use cranelift_entity::EntityRef;
-use ptxc_ir::{Block, Cfg, Function, Inst, Value, ValueDef};
+use ptxc_ir::{Block, Cfg, Function, Inst, Op, Value, ValueDef};
 
 /// Name of the pass.
 pub const NAME: &str = "dce";
 
 /// Removes dead code; says whether there was any.
-pub fn dce(func: &mut Function) -> bool {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
-    let blocks_before = func.layout.len();
-    func.layout.retain(|&block| cfg.is_reachable(block));
-    let mut changed = func.layout.len() != blocks_before;
+pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
+    let cfg = known.cfg(func);
+    let mut changed = cfg.rpo().len() != func.layout.len();
+    if changed {
+        func.layout.retain(|&block| cfg.is_reachable(block));
+    }
 
     let mut marks = Marks::new(func);
-    for &block in cfg.rpo() {
-        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
-            let op = &func.insts[inst].op;
-            if op.is_terminator() || op.effects().side_effect {
-                marks.instruction(func, inst);
+    // Against the flow of control, so that what an instruction needs is walked after it.
+    for (place, &block) in cfg.rpo().iter().enumerate().rev() {
+        let data = &func.blocks[block];
+        for part in data.insts.rchunks(64) {
+            interrupt::poll();
+            for &inst in part.iter().rev() {
+                let is_needed = |result: &Value| marks.values[result.index()];
+                if must_stay(&func.insts[inst].op) || func.results(inst).iter().any(is_needed) {
+                    marks.insts[inst.index()] = true;
+                    for &arg in func.insts[inst].args.as_slice() {
+                        marks.values[arg.index()] = true;
+                    }
+                }
+            }
+        }
+        for (index, param) in data.params.iter().enumerate() {
+            if marks.values[param.index()] {
+                for_each_argument(func, cfg, block, index, |source, arg| {
+                    if cfg.rpo_index(source) < Some(place) {
+                        marks.values[arg.index()] = true;
+                    } else {
+                        marks.value(arg);
+                    }
+                });
             }
         }
     }
+    // What has been walked by the time that an edge back needs it, and what that needs in its turn.
     while let Some(value) = marks.work.pop() {
         match func.def(value) {
             ValueDef::Result(inst, _) => marks.instruction(func, inst),
             ValueDef::Param(block, index) => {
-                // A block that reaches this one by several edges is listed as often.
-                for &pred in cfg.preds(block) {
-                    for edge in func.edges(pred).iter().filter(|edge| edge.block == block) {
-                        marks.value(edge.args[index as usize]);
-                    }
-                }
+                for_each_argument(func, cfg, block, index as usize, |_, arg| marks.value(arg));
             }
         }
     }
@@ -79,10 +96,36 @@ pub fn dce(func: &mut Function) -> bool {
     changed
 }
 
+/// Whether an operation must stay even if nobody needs its results.
+fn must_stay(op: &Op) -> bool {
+    match op {
+        // What most instructions are.
+        Op::Const(_) | Op::Iadd | Op::Imul | Op::Fadd(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Icmp(_) => false,
+        _ => op.is_terminator() || op.effects().side_effect,
+    }
+}
+
+/// Calls `visit` for the arguments for a parameter of a block, each with the block whose edge brings it.
+fn for_each_argument(
+    func: &Function,
+    cfg: &Cfg,
+    block: Block,
+    index: usize,
+    mut visit: impl FnMut(Block, Value),
+) {
+    // A block that reaches this one by several edges is listed as often, one time behind the other.
+    for same in cfg.preds(block).chunk_by(|a, b| a == b) {
+        for edge in func.edges(same[0]).iter().filter(|edge| edge.block == block) {
+            visit(same[0], edge.args[index]);
+        }
+    }
+}
+
 /// What is needed, by number.
 struct Marks {
     insts: Vec<bool>,
     values: Vec<bool>,
+    /// Needed values whose definitions may have been walked before they were.
     work: Vec<Value>,
 }
 

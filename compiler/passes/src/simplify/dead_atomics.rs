@@ -7,6 +7,7 @@
 //! Exchange and compare-and-swap have no reduction; nor has an order with acquire semantics, as there is
 //! no read to acquire by. Linear.
 
+use crate::analyses::Analyses;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{AtomicOp, Function, InstData, Op, Order, Value};
 
@@ -14,7 +15,7 @@ use ptxc_ir::{AtomicOp, Function, InstData, Op, Order, Value};
 pub const NAME: &str = "dead-atomics";
 
 /// Turns atomics without used results into reductions; says whether there were any.
-pub fn dead_atomics(func: &mut Function) -> bool {
+pub fn dead_atomics(func: &mut Function, _: &mut Analyses) -> bool {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     if !insts.any(|&inst| matches!(func.insts[inst].op, Op::Atomic(..))) {
         return false;

@@ -23,31 +23,30 @@ use std::hash::{Hash, Hasher};
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use ptxc_ir::{Block, CacheOp, Cfg, Dominators, Function, Inst, InstData, Op, Order, Type, Value};
+use ptxc_ir::{Block, CacheOp, Function, Inst, InstData, Op, Order, Type, Value};
 use rustc_hash::FxHasher;
 
 use super::fold::is_commutative;
+use crate::analyses::Analyses;
 use crate::interrupt;
 
 /// Name of the pass.
 pub const NAME: &str = "gvn";
 
 /// Merges equal computations; says whether there were any.
-pub fn gvn(func: &mut Function) -> bool {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
-    let dominators = Dominators::compute(&cfg);
+pub fn gvn(func: &mut Function, known: &mut Analyses) -> bool {
+    let (cfg, dominators) = (known.cfg(func), known.dominators(func));
     let mut table = Table::new(cfg.rpo().iter().map(|&block| func.blocks[block].insts.len()).sum());
     let mut renamed: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let mut changed = false;
-    let mut walked = 0u32;
     for block in dominators.preorder() {
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
-        insts.retain(|&inst| {
-            walked += 1;
-            if walked.is_multiple_of(64) {
+        let mut kept = 0;
+        for at in 0..insts.len() {
+            if at % 64 == 63 {
                 interrupt::poll();
             }
+            let inst = insts[at];
             if changed {
                 let data = &mut func.insts[inst];
                 let rename = |arg: &mut Value| *arg = renamed[*arg].expand().unwrap_or(*arg);
@@ -57,25 +56,28 @@ pub fn gvn(func: &mut Function) -> bool {
                 }
             }
             let data = &func.insts[inst];
-            if !is_repeatable(&data.op) {
-                return true;
-            }
-            let entry = table.entry(func, Key::of(data));
-            match entry.inst.expand() {
-                Some(first) if dominators.dominates(entry.home, block) => {
-                    for (&result, &by) in func.results(inst).iter().zip(func.results(first)) {
-                        renamed[result] = by.into();
+            if is_repeatable(&data.op) {
+                let entry = table.entry(func, &Key::of(data));
+                match entry.inst.expand() {
+                    Some(first) if entry.home == block || dominators.dominates(entry.home, block) => {
+                        if !changed {
+                            renamed.resize(func.num_values());
+                        }
+                        for (&result, &by) in func.results(inst).iter().zip(func.results(first)) {
+                            renamed[result] = by.into();
+                        }
+                        changed = true;
+                        continue;
                     }
-                    changed = true;
-                    false
-                }
-                _ => {
-                    (entry.inst, entry.home) = (inst.into(), block);
-                    true
+                    _ => (entry.inst, entry.home) = (inst.into(), block),
                 }
             }
-        });
+            insts[kept] = inst;
+            kept += 1;
+        }
+        insts.truncate(kept);
         func.blocks[block].insts = insts;
+        interrupt::poll();
     }
     // Definitions come before uses, but where nothing comes.
     if changed && cfg.rpo().len() < func.layout.len() {
@@ -96,6 +98,7 @@ struct Key<'a> {
 }
 
 impl Key<'_> {
+    #[inline]
     fn of(data: &InstData) -> Key<'_> {
         let (op, ty, arity) = (data.op, data.ty, data.args.len());
         match data.args[..] {
@@ -141,12 +144,12 @@ impl Table {
     }
 
     /// The place of a key: that of an equal instruction, or a free one, which the caller fills.
-    fn entry(&mut self, func: &Function, key: Key<'_>) -> &mut Entry {
+    fn entry(&mut self, func: &Function, key: &Key<'_>) -> &mut Entry {
         let hash = key.hash();
         let mask = self.places.len() - 1;
         let mut place = hash as usize & mask;
         while let Some(other) = self.places[place].inst.expand() {
-            if self.places[place].hash == hash && Key::of(&func.insts[other]) == key {
+            if self.places[place].hash == hash && Key::of(&func.insts[other]) == *key {
                 break;
             }
             place = (place + 1) & mask;
@@ -159,12 +162,14 @@ impl Table {
 
 /// Whether a second execution gives the same results as the first, whatever happened between.
 pub(super) fn is_repeatable(op: &Op) -> bool {
-    let effects = op.effects();
     match op {
+        // What most instructions are.
+        Op::Const(_) | Op::Iadd | Op::Imul | Op::Fadd(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Icmp(_) => true,
+        Op::Store(_) => false,
         Op::Load(access) if access.order == Order::Weak => {
-            access.cache == CacheOp::Nc || !effects.reads_memory
+            access.cache == CacheOp::Nc || !op.effects().reads_memory
         }
-        _ => effects.is_pure(),
+        _ => op.effects().is_pure(),
     }
 }
 

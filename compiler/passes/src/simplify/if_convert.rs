@@ -18,6 +18,7 @@
 //! Blocks are visited in postorder, so that inner branches turn into code that outer ones may swallow.
 //! Linear.
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, Cfg, Function, Inst, InstData, Op, SourceLoc, Type, Value};
@@ -33,16 +34,18 @@ pub const MOST_OPERATIONS: usize = 4;
 pub const MOST_CHOICES: usize = 3;
 
 /// Converts short branches; says whether there were any.
-pub fn if_convert(func: &mut Function) -> bool {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
+pub fn if_convert(func: &mut Function, known: &mut Analyses) -> bool {
+    let cfg = known.cfg(func);
     let mut gone: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut changed = false;
     for &block in cfg.rpo().iter().rev() {
         interrupt::poll();
-        changed |= convert(func, &cfg, block, &mut gone);
+        changed |= convert(func, cfg, block, &mut gone);
     }
-    func.layout.retain(|&block| !gone[block]);
+    if changed {
+        func.layout.retain(|&block| !gone[block]);
+        known.forget();
+    }
     changed
 }
 

@@ -21,6 +21,7 @@
 //! One walk in reverse postorder, so that an argument has moved before its user is looked at; each
 //! instruction asks each loop around it once: O(instructions × loop depth).
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
@@ -34,11 +35,8 @@ use super::gvn::is_repeatable;
 pub const NAME: &str = "licm";
 
 /// Moves invariants out of loops; says whether there were any.
-pub fn licm(func: &mut Function) -> bool {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
-    let dominators = Dominators::compute(&cfg);
-    let loops = Loops::compute(&cfg, &dominators);
+pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
+    let (cfg, dominators, loops) = (known.cfg(func), known.dominators(func), known.loops(func));
     if loops.iter().next().is_none() {
         return false;
     }
@@ -46,24 +44,29 @@ pub fn licm(func: &mut Function) -> bool {
     let mut home: SecondaryMap<Value, Option<Loop>> = SecondaryMap::new();
     let mut moved: SecondaryMap<Loop, Vec<Inst>> = SecondaryMap::new();
     let mut changed = false;
+    home.resize(func.num_values());
     let uses = count_uses(func);
     for &block in cfg.rpo() {
         interrupt::poll();
+        // Outside of all loops nothing moves, and what is defined there is in none.
         let innermost = loops.innermost(block);
+        if innermost.is_none() {
+            continue;
+        }
         for &param in &func.blocks[block].params {
             home[param] = innermost;
         }
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|&inst| {
             if let Some(this) = innermost
-                && let Some(sum) = rotate_sum(func, &loops, &home, &uses, inst, this)
+                && let Some(sum) = rotate_sum(func, loops, &home, &uses, inst, this)
             {
-                let place = outermost(func, &dominators, &loops, &home, sum, block);
+                let place = outermost(func, dominators, loops, &home, sum, block);
                 home[func.result(sum)] = place.map_or(innermost, |place| loops.parent(place));
                 moved[place.unwrap_or(this)].push(sum);
                 changed = true;
             }
-            let out_of = outermost(func, &dominators, &loops, &home, inst, block);
+            let out_of = outermost(func, dominators, loops, &home, inst, block);
             let place = out_of.map_or(innermost, |this| loops.parent(this));
             for &result in func.results(inst) {
                 home[result] = place;
@@ -82,17 +85,20 @@ pub fn licm(func: &mut Function) -> bool {
         if insts.is_empty() {
             continue;
         }
-        let preheader = match loops.preheader(&cfg, this) {
+        let preheader = match loops.preheader(cfg, this) {
             Some(block) => block,
-            None => *made[loops.header(this)].insert(make_preheader(func, &cfg, &loops, this)),
+            None => *made[loops.header(this)].insert(make_preheader(func, cfg, loops, this)),
         };
         let list = &mut func.blocks[preheader].insts;
         let terminator = list.pop();
         list.extend(insts);
         list.extend(terminator);
     }
-    let layout = std::mem::take(&mut func.layout);
-    func.layout = layout.into_iter().flat_map(|block| made[block].into_iter().chain([block])).collect();
+    if made.values().any(Option::is_some) {
+        let layout = std::mem::take(&mut func.layout);
+        func.layout = layout.into_iter().flat_map(|block| made[block].into_iter().chain([block])).collect();
+        known.forget();
+    }
     changed
 }
 
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn the_invariant_part_of_a_sum() {
         check(
-            |func| licm(func) | super::super::dce(func),
+            |func, known| licm(func, known) | super::super::dce(func, known),
             "block0:\n v0 = param.b64 +0\n v1 = param.b64 +8\n v2 = undef.pred\n jump block1(v0)\n\
              block1(v3: b64):\n v4 = iadd.b64 v3, v1\n v5 = iadd.b64 v0, v4\n store.global.b64 [v5], v0\n\
              brif v2, block1(v5), block2\nblock2:\n exit",

@@ -32,6 +32,7 @@ pub mod strength;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use ptxc_ir::Function;
 use smallvec::SmallVec;
@@ -61,8 +62,9 @@ pub enum Effort {
     Full,
 }
 
-/// A pass: rewrites a function, and tells whether anything changed.
-pub type Pass = fn(&mut Function) -> bool;
+/// A pass: rewrites a function, and tells whether anything changed. It finds in the analyses what others have found out
+/// about the function, and leaves nothing there that does not hold any more.
+pub type Pass = fn(&mut Function, &mut Analyses) -> bool;
 
 /// The passes by name, each to be run alone.
 pub const PASSES: &[(&str, Pass)] = &[
@@ -77,12 +79,12 @@ pub const PASSES: &[(&str, Pass)] = &[
     (dce::NAME, dce),
 ];
 
-fn fold_any(func: &mut Function) -> bool {
-    fold(func, Target::Any)
+fn fold_any(func: &mut Function, known: &mut Analyses) -> bool {
+    fold(func, known, Target::Any)
 }
 
-fn fold_legal(func: &mut Function) -> bool {
-    fold(func, Target::Legal)
+fn fold_legal(func: &mut Function, known: &mut Analyses) -> bool {
+    fold(func, known, Target::Legal)
 }
 
 /// A pass in its place in the order.
@@ -138,6 +140,7 @@ pub fn simplify(func: &mut Function, effort: Effort) -> bool {
     // For each step, whether something changed since it last ran that may give it something to do. Where nothing did, it would
     // find nothing.
     let mut due: SmallVec<[bool; 10]> = SmallVec::from_elem(true, steps.len());
+    let mut known = Analyses::default();
     let mut changed = false;
     for _ in 0..MOST_ROUNDS {
         let mut changed_now = false;
@@ -146,7 +149,8 @@ pub fn simplify(func: &mut Function, effort: Effort) -> bool {
                 continue;
             }
             interrupt::poll();
-            let changes = (step.pass)(func);
+            let changes = (step.pass)(func, &mut known);
+            debug_assert!(known.hold_for(func), "a pass has changed the flow of control");
             changed_now |= changes;
             for (due, other) in due.iter_mut().zip(steps) {
                 let is_same = other.kind == step.kind && step.kind != OTHERS;

@@ -14,6 +14,7 @@
 //! look costs the number of edges into the block; a parameter is looked at again once for each argument of
 //! it that is renamed.
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, Cfg, Function, Value, ValueDef};
@@ -24,14 +25,13 @@ use smallvec::SmallVec;
 pub const NAME: &str = "params";
 
 /// Removes redundant block parameters; says whether there were any.
-pub fn params(func: &mut Function) -> bool {
+pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
     let entry = func.entry();
     if func.layout.iter().all(|&block| block == entry || func.blocks[block].params.is_empty()) {
         return false;
     }
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
-    if has_none(func, &cfg) {
+    let cfg = known.cfg(func);
+    if has_none(func, cfg) {
         return false;
     }
     let mut incoming: SecondaryMap<Block, Vec<(Block, usize)>> = SecondaryMap::new();

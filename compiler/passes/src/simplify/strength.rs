@@ -24,8 +24,9 @@
 //! (Allen, Cocke and Kennedy, *Reduction of Operator Strength*, 1981, without the replacement of tests.) Inner loops
 //! come last; one walk over the instructions of each loop, O(instructions × loop depth).
 
+use crate::analyses::Analyses;
 use crate::interrupt;
-use ptxc_ir::{Block, Cfg, Dominators, Function, Inst, InstData, Loop, Loops, Op, Type, Value, ValueDef};
+use ptxc_ir::{Block, Function, Inst, InstData, Loop, Loops, Op, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
 /// Name of the pass.
@@ -35,7 +36,7 @@ pub const NAME: &str = "strength";
 pub const MOST: usize = 4;
 
 /// Replaces products by sums; says whether there were any.
-pub fn strength(func: &mut Function) -> bool {
+pub fn strength(func: &mut Function, known: &mut Analyses) -> bool {
     let is_product = |&inst: &Inst| {
         let data = &func.insts[inst];
         matches!(data.op, Op::Imul) && data.ty == Type::B64
@@ -43,9 +44,7 @@ pub fn strength(func: &mut Function) -> bool {
     if !func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(is_product)) {
         return false;
     }
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
-    let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
+    let (cfg, loops) = (known.cfg(func), known.loops(func));
     let mut home: FxHashMap<Inst, Block> = FxHashMap::default();
     for &block in cfg.rpo() {
         interrupt::poll();
@@ -54,10 +53,10 @@ pub fn strength(func: &mut Function) -> bool {
     let mut changed = false;
     for this in loops.iter() {
         interrupt::poll();
-        let (Some(preheader), &[latch]) = (loops.preheader(&cfg, this), loops.latches(this)) else {
+        let (Some(preheader), &[latch]) = (loops.preheader(cfg, this), loops.latches(this)) else {
             continue;
         };
-        let place = Place { loops: &loops, this, preheader, latch, header: loops.header(this) };
+        let place = Place { loops, this, preheader, latch, header: loops.header(this) };
         let variables = place.variables(func, &home);
         if variables.is_empty() {
             continue;
@@ -199,7 +198,7 @@ mod tests {
     #[test]
     fn a_product_of_an_induction_variable_is_carried_along() {
         let mut func = function(&kernel("v3 = imul.b64 v2, v1"));
-        assert!(strength(&mut func) && !strength(&mut func));
+        assert!(strength(&mut func, &mut Analyses::default()) && !strength(&mut func, &mut Analyses::default()));
         ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Built).expect("it stays well-formed");
         let text = func.to_string();
         let (front, body) = text.split_once("block1(").expect("the loop");

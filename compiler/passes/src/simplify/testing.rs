@@ -1,5 +1,6 @@
 //! What the tests of the simplification passes share: a pass runs on IR text and is compared with IR text.
 
+use crate::analyses::Analyses;
 use ptxc_ir::text::parse_function;
 use ptxc_ir::{Function, Level, verify};
 
@@ -15,9 +16,9 @@ pub(crate) fn function(body: &str) -> Function {
 
 /// The pass turns one body into the other, and says that it changed something.
 #[track_caller]
-pub(crate) fn check(pass: impl Fn(&mut Function) -> bool, before: &str, after: &str) {
+pub(crate) fn check(pass: impl Fn(&mut Function, &mut Analyses) -> bool, before: &str, after: &str) {
     let mut func = function(before);
-    let changed = pass(&mut func);
+    let changed = pass(&mut func, &mut Analyses::default());
     let errors = verify(&func, Level::Built);
     assert_eq!(func.to_string(), function(after).to_string());
     assert_eq!(errors, Ok(()));
@@ -26,9 +27,9 @@ pub(crate) fn check(pass: impl Fn(&mut Function) -> bool, before: &str, after: &
 
 /// The pass leaves the body alone, and says so.
 #[track_caller]
-pub(crate) fn check_unchanged(pass: impl Fn(&mut Function) -> bool, body: &str) {
+pub(crate) fn check_unchanged(pass: impl Fn(&mut Function, &mut Analyses) -> bool, body: &str) {
     let mut func = function(body);
-    let changed = pass(&mut func);
+    let changed = pass(&mut func, &mut Analyses::default());
     assert_eq!(func.to_string(), function(body).to_string());
     assert!(!changed);
 }

@@ -22,18 +22,21 @@ mod compare;
 mod control;
 mod convert;
 mod divide;
+mod forms;
 mod integer;
 mod known_bits;
 mod logic;
 
 use std::mem::discriminant;
 
+use crate::analyses::Analyses;
 use crate::interrupt;
-use cranelift_entity::SecondaryMap;
-use ptxc_ir::{BlockCall, Cfg, Function, Inst, InstData, Op, SourceLoc, Type, Value, ValueDef};
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_ir::{BlockCall, Function, Inst, InstData, Op, SourceLoc, Type, Value, ValueDef};
 use smallvec::SmallVec;
 
 use super::evaluate::evaluate;
+use forms::Forms;
 
 /// Name of the pass.
 pub const NAME: &str = "fold";
@@ -63,17 +66,18 @@ enum Rewrite {
 const MOST_REWRITES: usize = 8;
 
 /// Folds a function; says whether anything changed.
-pub fn fold(func: &mut Function, target: Target) -> bool {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
+pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
+    let cfg = known.cfg(func);
     let mut folder = Folder {
         uses: count_uses(func),
+        forms: vec![Forms::default(); func.num_values()],
         func,
         target,
         renamed: SecondaryMap::new(),
         out: Vec::new(),
         loc: SourceLoc::NONE,
         changed: false,
+        changed_flow: false,
     };
     for &block in cfg.rpo() {
         let mut insts = std::mem::take(&mut folder.func.blocks[block].insts);
@@ -85,10 +89,13 @@ pub fn fold(func: &mut Function, target: Target) -> bool {
         // The list that was walked is room for the next block's.
         folder.func.blocks[block].insts = std::mem::replace(&mut folder.out, insts);
     }
-    let Folder { renamed, changed, .. } = folder;
+    let Folder { renamed, changed, changed_flow, .. } = folder;
     // Definitions come before uses, but where nothing comes.
     if changed && cfg.rpo().len() < func.layout.len() {
         func.rewrite_uses(|value| renamed[value].unwrap_or(value));
+    }
+    if changed_flow {
+        known.forget();
     }
     changed
 }
@@ -98,14 +105,16 @@ pub(super) fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     let mut uses = SecondaryMap::new();
     uses.resize(func.num_values());
     for &block in &func.layout {
-        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
-            let data = &func.insts[inst];
-            for &arg in &data.args {
-                uses[arg] += 1;
-            }
-            for target in &data.targets {
-                for &arg in &target.args {
+        for part in interrupt::parts(&func.blocks[block].insts) {
+            for &inst in part {
+                let data = &func.insts[inst];
+                for &arg in data.args.as_slice() {
                     uses[arg] += 1;
+                }
+                for target in &data.targets {
+                    for &arg in target.args.as_slice() {
+                        uses[arg] += 1;
+                    }
                 }
             }
         }
@@ -120,10 +129,14 @@ struct Folder<'f> {
     renamed: SecondaryMap<Value, Option<Value>>,
     /// How often each value was used before the walk.
     uses: SecondaryMap<Value, u32>,
+    /// The forms of the values that the walk has passed; arguments come before it, but for parameters, which have none.
+    forms: Vec<Forms>,
     /// The instructions of the block so far.
     out: Vec<Inst>,
     loc: SourceLoc,
     changed: bool,
+    /// Whether edges have changed.
+    changed_flow: bool,
 }
 
 impl Folder<'_> {
@@ -159,8 +172,18 @@ impl Folder<'_> {
                     let ty = self.func.insts[inst].ty;
                     self.func.replace(inst, op, ty, &args);
                     self.func.insts[inst].targets = targets;
+                    self.changed_flow = true;
                 }
             }
+        }
+        self.put(inst);
+    }
+
+    /// Puts an instruction into the block.
+    fn put(&mut self, inst: Inst) {
+        let form = Forms::of_result(&self.func.insts[inst].op);
+        for &result in self.func.results(inst) {
+            self.forms[result.index()] = form;
         }
         self.out.push(inst);
     }
@@ -179,8 +202,20 @@ impl Folder<'_> {
         if data.args.is_empty() || self.func.results(inst).is_empty() {
             return None;
         }
-        let args: SmallVec<[Value; 4]> = SmallVec::from_slice(&data.args);
-        self.on_constants(&op, ty, &args).or_else(|| match op {
+        let forms = Forms::of_arguments(&data.args, &self.forms);
+        if !forms.meets(Forms::wanted(&op)) {
+            debug_assert!(self.by_operation(inst, op, ty, forms).is_none(), "{op:?} has rules for other forms");
+            return None;
+        }
+        self.by_operation(inst, op, ty, forms)
+    }
+
+    /// The rules for any operation of which an argument is a constant or a choice between constants, and those for the operation
+    /// itself. The arguments have these forms.
+    fn by_operation(&mut self, inst: Inst, op: Op, ty: Type, forms: Forms) -> Option<Rewrite> {
+        // No rule looks at the instruction itself again.
+        let args = std::mem::take(&mut self.func.insts[inst].args);
+        let rewrite = self.on_constants(&op, ty, &args, forms).or_else(|| match op {
             Op::And | Op::Or | Op::Xor => {
                 integer::rule(self, &op, ty, &args).or_else(|| logic::rule(self, &op, ty, &args))
             }
@@ -196,11 +231,16 @@ impl Folder<'_> {
             | Op::ToGeneric(_)
             | Op::FromGeneric(_) => convert::rule(self, &op, ty, &args),
             _ => integer::rule(self, &op, ty, &args),
-        })
+        });
+        self.func.insts[inst].args = args;
+        rewrite
     }
 
     /// The rules for any operation of which an argument is a constant or a choice between constants.
-    fn on_constants(&mut self, op: &Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
+    fn on_constants(&mut self, op: &Op, ty: Type, args: &[Value], forms: Forms) -> Option<Rewrite> {
+        if !forms.meets(Forms::CONSTANT | Forms::CHOICE) {
+            return None;
+        }
         let (mut constants, mut choices) = (0, 0);
         for &arg in args {
             match self.func.def_inst(arg).map(|data| &data.op) {
@@ -335,7 +375,8 @@ impl Folder<'_> {
     /// An instruction in front of the one at hand; the caller knows that it may be made.
     fn emit(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
         let inst = self.func.make_inst(InstData::new(op, ty, args).at(self.loc));
-        self.out.push(inst);
+        self.forms.resize(self.func.num_values(), Forms::default());
+        self.put(inst);
         self.func.result(inst)
     }
 

@@ -38,7 +38,7 @@ fn folds(computation: &str, expected: &str) {
             .replace("TYPE", result_type(computation)),
     );
     let jump = *func.blocks[func.entry()].insts.last().unwrap();
-    assert!(fold(&mut func, Target::Any), "nothing folds");
+    assert!(fold(&mut func, &mut Analyses::default(), Target::Any), "nothing folds");
     assert_eq!(verify(&func, Level::Built), Ok(()), "in {func}");
     assert_eq!(expression(&func, func.insts[jump].targets[0].args[0]), expected, "in {func}");
 }
@@ -130,7 +130,7 @@ fn comparisons() {
 #[test]
 fn a_shared_sum_stays_compared() {
     check_unchanged(
-        |func| fold(func, Target::Any),
+        |func, known| fold(func, known, Target::Any),
         "block0:\n v0 = param.b32 +0\n v1 = const.b32 0x1\n v2 = const.b32 0x9\n jump block1(v0)\n\
          block1(v3: b32):\n v4 = iadd.b32 v3, v1\n v5 = icmp.eq.b32 v4, v2\n brif v5, block2, block1(v4)\n\
          block2:\n exit",
@@ -160,7 +160,7 @@ fn conversions() {
 #[test]
 fn branches_turn_and_collapse() {
     check(
-        |func| fold(func, Target::Any) | dce(func),
+        |func, known| fold(func, known, Target::Any) | dce(func, known),
         "block0:\n v0 = undef.pred\n v1 = not.pred v0\n brif v1, block1, block2\n\
          block1:\n v2 = const.b32 5\n switch v2, block2, block3, block4\n\
          block2:\n v3 = const.pred 0\n brif v3, block3, block4\nblock3:\n exit\nblock4:\n exit",
@@ -172,7 +172,7 @@ fn branches_turn_and_collapse() {
 #[test]
 fn legal_code_stays_legal() {
     check_unchanged(
-        |func| fold(func, Target::Legal),
+        |func, known| fold(func, known, Target::Legal),
         "block0:\n v0 = param.b64 +0\n v1 = const.b64 0x8\n v2 = imul.b64 v0, v1\n\
          v3 = isub.b64 v0, v1\n store.global.b64 [v2], v3\n exit",
     );

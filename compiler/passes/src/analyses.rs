@@ -1,0 +1,54 @@
+//! What is known of a function's flow of control, from one pass to the next.
+//!
+//! The graph, its dominators and its loops are computed when a pass first asks for them, and stay until one changes the
+//! flow of control: that one calls [`forget`](Analyses::forget). Most passes rewrite what is in the blocks alone.
+
+use std::cell::OnceCell;
+
+use ptxc_ir::{Cfg, Dominators, Function, Loops};
+
+use crate::interrupt;
+
+/// What has been found out about a function's flow of control so far.
+#[derive(Debug, Default)]
+pub struct Analyses {
+    cfg: OnceCell<Cfg>,
+    dominators: OnceCell<Dominators>,
+    loops: OnceCell<Loops>,
+}
+
+impl Analyses {
+    /// The control-flow graph.
+    pub fn cfg(&self, func: &Function) -> &Cfg {
+        self.cfg.get_or_init(|| {
+            interrupt::poll();
+            Cfg::compute(func)
+        })
+    }
+
+    /// The dominators.
+    pub fn dominators(&self, func: &Function) -> &Dominators {
+        self.dominators.get_or_init(|| {
+            interrupt::poll();
+            Dominators::compute(self.cfg(func))
+        })
+    }
+
+    /// The loops.
+    pub fn loops(&self, func: &Function) -> &Loops {
+        self.loops.get_or_init(|| {
+            interrupt::poll();
+            Loops::compute(self.cfg(func), self.dominators(func))
+        })
+    }
+
+    /// The flow of control has changed.
+    pub fn forget(&mut self) {
+        *self = Analyses::default();
+    }
+
+    /// Whether what is known still holds: the edges are as they were.
+    pub(crate) fn hold_for(&self, func: &Function) -> bool {
+        self.cfg.get().is_none_or(|known| *known == Cfg::compute(func))
+    }
+}

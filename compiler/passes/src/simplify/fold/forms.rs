@@ -1,0 +1,97 @@
+//! What the arguments of an instruction are, as far as rules ask for it.
+//!
+//! Most instructions are what they are: no rule starts from them. Which ones it might is told by the operations that define
+//! the arguments, of which the walk takes note as it passes; a rule of the operation is asked only where one of the
+//! [forms](Forms) that it starts from is there.
+
+use std::ops::BitOr;
+
+use cranelift_entity::EntityRef;
+use ptxc_ir::{Op, Value};
+
+/// A set of forms of arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Forms(u16);
+
+impl Forms {
+    /// A constant.
+    pub(super) const CONSTANT: Forms = Forms(1 << 0);
+    /// A choice.
+    pub(super) const CHOICE: Forms = Forms(1 << 1);
+    /// A negation of an integer.
+    const NEGATIVE: Forms = Forms(1 << 2);
+    const SUM: Forms = Forms(1 << 3);
+    const DIFFERENCE: Forms = Forms(1 << 4);
+    const COMPLEMENT: Forms = Forms(1 << 5);
+    const COMPARISON: Forms = Forms(1 << 6);
+    /// What has another width than what it is made of.
+    const RESIZED: Forms = Forms(1 << 7);
+    /// Two halves put together, or one of two that were taken apart.
+    const PAIR: Forms = Forms(1 << 8);
+    const CONJUNCTION: Forms = Forms(1 << 9);
+    /// Two of the arguments are one value.
+    const TWICE: Forms = Forms(1 << 10);
+    /// Whatever it is.
+    const ANY: Forms = Forms(1 << 11);
+
+    /// The forms of the arguments of an instruction, given those of all values.
+    pub(super) fn of_arguments(args: &[Value], of: &[Forms]) -> Forms {
+        let is_twice = match *args {
+            [a, b] => a == b,
+            [_, b, c] => b == c,
+            _ => false,
+        };
+        let start = if is_twice { Forms::ANY | Forms::TWICE } else { Forms::ANY };
+        args.iter().fold(start, |forms, &arg| forms | of[arg.index()])
+    }
+
+    /// The form of what an operation computes.
+    #[inline]
+    pub(super) fn of_result(op: &Op) -> Forms {
+        match op {
+            Op::Const(_) => Forms::CONSTANT,
+            Op::Select => Forms::CHOICE,
+            Op::Ineg => Forms::NEGATIVE,
+            Op::Iadd => Forms::SUM,
+            Op::Isub => Forms::DIFFERENCE,
+            Op::Not => Forms::COMPLEMENT,
+            Op::Icmp(_) | Op::Fcmp(..) => Forms::COMPARISON,
+            Op::Zext | Op::Sext | Op::Trunc => Forms::RESIZED,
+            Op::Pack | Op::Unpack => Forms::PAIR,
+            Op::And => Forms::CONJUNCTION,
+            _ => Forms(0),
+        }
+    }
+
+    /// The forms from which rules of an operation start: where no argument has one of them, none applies.
+    pub(super) fn wanted(op: &Op) -> Forms {
+        let own = match op {
+            Op::Iadd => Forms::NEGATIVE | Forms::DIFFERENCE,
+            Op::Isub => Forms::TWICE | Forms::NEGATIVE | Forms::SUM,
+            Op::Ineg => Forms::NEGATIVE | Forms::DIFFERENCE,
+            Op::And | Op::Or | Op::Xor | Op::Select => Forms::TWICE | Forms::COMPLEMENT,
+            Op::Not => Forms::COMPLEMENT | Forms::COMPARISON,
+            Op::Icmp(_) | Op::Smin | Op::Smax | Op::Umin | Op::Umax => Forms::TWICE,
+            Op::Zext => Forms::RESIZED,
+            Op::Trunc => Forms::RESIZED | Forms::PAIR | Forms::CONJUNCTION,
+            Op::Unpack => Forms::PAIR,
+            Op::Pack => Forms::PAIR | Forms::RESIZED,
+            Op::Sext | Op::Bitcast | Op::ToGeneric(_) | Op::FromGeneric(_) => Forms::ANY,
+            _ => Forms(0),
+        };
+        own | Forms::CONSTANT | Forms::CHOICE
+    }
+
+    /// Whether both have a form in common.
+    pub(super) fn meets(self, other: Forms) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl BitOr for Forms {
+    type Output = Forms;
+
+    fn bitor(self, other: Forms) -> Forms {
+        Forms(self.0 | other.0)
+    }
+}
