@@ -85,6 +85,7 @@ impl<R: Copy> Clone for Inst<R> {
 impl<R: Register> Inst<R> {
     /// An instruction with every modifier at its default and every slot at its
     /// [`default`](crate::Slot::default_operand).
+    #[inline]
     pub fn new(op: Op) -> Inst<R> {
         let facts = op.facts();
         // It is filled where it is returned, and not copied there.
@@ -104,6 +105,7 @@ impl<R: Register> Inst<R> {
     ///
     /// # Panics
     /// If the number of operands differs from the number of such slots.
+    #[inline]
     pub fn ops(mut self, operands: impl IntoIterator<Item = Operand<R>>) -> Inst<R> {
         let mut open = self.op.facts().demanded;
         for operand in operands {

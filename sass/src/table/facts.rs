@@ -27,6 +27,8 @@ const SLOTS: usize = 16;
 const NONE: u8 = u8::MAX;
 /// The width of what modifiers decide on.
 const BY_MODIFIERS: u8 = 0;
+/// That of [`Width::Size`].
+const BY_SIZE: u8 = u8::MAX;
 
 /// What fills a slot until something else does.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +105,7 @@ pub(crate) struct Facts {
     filled: u8,
     /// The slots of those that have no default, a bit each.
     pub(crate) demanded: u16,
-    /// The registers that each slot covers; [`BY_MODIFIERS`] where the row alone does not tell.
+    /// The registers that each slot covers; [`BY_SIZE`] or [`BY_MODIFIERS`] where the row alone does not tell.
     widths: [u8; SLOTS],
     /// The position of the modifier of each kind.
     positions: [u8; KINDS],
@@ -196,9 +198,14 @@ impl Facts {
                     self.demanded |= 1 << index;
                 }
             }
-            if let Width::Fixed(width) = slot.width {
-                self.widths[index] = width;
-            }
+            self.widths[index] = match slot.width {
+                Width::Fixed(width) => {
+                    assert!(width != BY_MODIFIERS && width != BY_SIZE, "that many registers");
+                    width
+                }
+                Width::Size => BY_SIZE,
+                _ => BY_MODIFIERS,
+            };
             if matches!(slot.role, Role::Def) {
                 assert!(self.results as usize == index, "results come first");
                 assert!(!slot.kinds.meets(Kinds::ADDRESSES), "an address is read");
@@ -280,6 +287,7 @@ impl Facts {
     #[inline]
     pub(crate) fn width<R: Register>(&self, slot: usize, inst: &Inst<R>) -> u8 {
         match self.widths[slot] {
+            BY_SIZE => self.sized_width(inst.mods),
             BY_MODIFIERS => inst.row().slots[slot].width.of_modifiers(inst),
             width => width,
         }

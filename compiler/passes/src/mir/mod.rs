@@ -135,12 +135,15 @@ impl<R: Copy> Clone for MInst<R> {
     fn clone(&self) -> MInst<R> {
         interrupt::poll();
         let MInst { inst, tied, call, loc } = self;
-        MInst { inst: inst.clone(), tied: SmallVec::from_slice(tied), call: call.clone(), loc: *loc }
+        // Few have any.
+        let tied = if tied.is_empty() { SmallVec::new() } else { SmallVec::from_slice(tied) };
+        MInst { inst: inst.clone(), tied, call: call.clone(), loc: *loc }
     }
 }
 
 impl<R: Register> MInst<R> {
     /// An instruction from a source location.
+    #[inline]
     pub fn new(inst: Inst<R>, loc: SourceLoc) -> MInst<R> {
         MInst { inst, tied: SmallVec::new(), call: None, loc }
     }
