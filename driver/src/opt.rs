@@ -200,7 +200,7 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
         }
         (Unit::LaidOut(code), "control" | "control-serial") => {
             let sync = if pass == "control" { control::Sync::Dataflow } else { control::Sync::Serial };
-            let (mut program, _) = control::assign(&code, arch, control::Options { sync });
+            let (mut program, _) = control::assign(*code, arch, control::Options { sync });
             program.number_labels();
             ptxc_sass::verify::check(&program).map_err(errors)?;
             let mut text = String::new();

@@ -107,7 +107,7 @@ pub(crate) fn is_call(op: Op) -> bool {
 /// # Errors
 /// The name of a callee that is not there.
 pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Program, Explain), String> {
-    let mut linked = Linked { functions: kernel.functions.clone(), program: kernel, notes: explain.notes };
+    let mut linked = Linked { functions: kernel.functions.clone(), program: kernel, explain };
     linked.functions.truncate(1);
     let names = std::mem::take(&mut linked.program.functions);
     linked.functions[0].start = Some(0);
@@ -129,8 +129,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         let program = &code.program;
         linked.append(next, program);
         let start = linked.functions[next].start.unwrap_or(0) as usize;
-        let notes = code.explain.notes.iter();
-        linked.notes.extend(notes.map(|notes| notes.iter().map(|note| note.shifted(start)).collect()));
+        linked.explain.append(&code.explain, start);
         let needs = &mut linked.program.resources;
         needs.registers = needs.registers.max(program.resources.registers);
         needs.uniform_registers = needs.uniform_registers.max(program.resources.uniform_registers);
@@ -143,19 +142,19 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         next += 1;
     }
     linked.program.resources.local_bytes += below;
-    let Linked { mut program, functions, notes } = linked;
+    let Linked { mut program, functions, explain } = linked;
     program.functions = functions;
     program.variables.sort_unstable();
     program.variables.dedup();
     resolve_addresses(&mut program);
-    Ok((program, Explain { notes }))
+    Ok((program, explain))
 }
 
 /// A program as far as it is put together.
 struct Linked {
     program: Program,
     functions: Vec<ProgramFunction>,
-    notes: Vec<Vec<crate::control::Note>>,
+    explain: Explain,
 }
 
 impl Linked {

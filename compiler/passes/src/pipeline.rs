@@ -406,7 +406,7 @@ pub fn code_with(
 
     observer.before("control", &laid_out);
     let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
-    let (mut program, mut explain) = control::assign(&laid_out, arch, control::Options { sync });
+    let (mut program, mut explain) = control::assign(laid_out, arch, control::Options { sync });
     program.accelerated = settings.accelerated;
     program.number_labels();
     go_on(observer, "control", &ProgramText(&program))?;

@@ -1,6 +1,7 @@
 //! Why a control field is what it is: what `--explain` says, in parts.
 
 use ptxc_passes::control::Note;
+use ptxc_sass::Control;
 use serde::Serialize;
 
 /// A reason, with its text.
@@ -55,7 +56,7 @@ impl Explanation {
     pub(super) fn new(note: &Note) -> Explanation {
         let reason = match note {
             Note::Waits { scoreboards, awaited } => Reason::Waits {
-                scoreboards: scoreboards.clone(),
+                scoreboards: (0..Control::SCOREBOARDS).filter(|sb| scoreboards >> sb & 1 != 0).collect(),
                 awaited: awaited.iter().map(ToString::to_string).collect(),
             },
             &Note::SetsResult(scoreboard) => Reason::SetsResult { scoreboard },

@@ -91,7 +91,6 @@ impl Instruction {
             .enumerate()
             .map(|(place, modifier)| modifier.values[usize::from(coded.inst.mods.get(place))]);
         let guard = coded.inst.guard;
-        let notes = code.explain.notes.get(index).map_or(&[][..], Vec::as_slice);
         Instruction {
             index,
             offset,
@@ -103,7 +102,7 @@ impl Instruction {
             operands: operands(program, coded),
             control: fields(&coded.control),
             word: word(program, coded, offset),
-            explanations: notes.iter().map(Explanation::new).collect(),
+            explanations: code.explain.notes(index).iter().map(Explanation::new).collect(),
         }
     }
 }

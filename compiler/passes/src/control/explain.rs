@@ -15,18 +15,50 @@ use std::fmt;
 use ptxc_sass::PReg;
 use ptxc_sass::latency::Ahead;
 
+use super::scoreboards::bits;
+
 /// For each instruction of a program, what forced its control field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
-    /// The notes of each instruction, in the order of the text.
-    pub notes: Vec<Vec<Note>>,
+    /// The notes of all instructions, in the order of the text.
+    notes: Vec<Note>,
+    /// For each instruction, the number of notes up to it.
+    ends: Vec<u32>,
 }
 
 impl Explain {
+    /// Nothing of any instruction yet, with room for so many.
+    pub(crate) fn with_capacity(insts: usize) -> Explain {
+        Explain { notes: Vec::with_capacity(insts), ends: Vec::with_capacity(insts) }
+    }
+
+    /// Adds a note of the instruction that comes next.
+    pub(crate) fn push(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    /// That instruction has no more notes.
+    pub(crate) fn finish(&mut self) {
+        self.ends.push(self.notes.len() as u32);
+    }
+
+    /// Adds the notes of a function whose code begins at an instruction.
+    pub(crate) fn append(&mut self, function: &Explain, start: usize) {
+        let before = self.notes.len() as u32;
+        self.notes.extend(function.notes.iter().map(|note| note.shifted(start)));
+        self.ends.extend(function.ends.iter().map(|end| before + end));
+    }
+
+    /// The notes of an instruction, in the order of the text.
+    pub fn notes(&self, inst: usize) -> &[Note] {
+        let Some(&end) = self.ends.get(inst) else { return &[] };
+        let start = inst.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.notes[start as usize..end as usize]
+    }
+
     /// The notes of an instruction as a comment without its slashes; empty if there are none.
     pub fn line(&self, inst: usize) -> String {
-        let notes = self.notes.get(inst).map_or(&[][..], Vec::as_slice);
-        notes.iter().map(Note::to_string).collect::<Vec<_>>().join("; ")
+        self.notes(inst).iter().map(Note::to_string).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -56,8 +88,8 @@ impl fmt::Display for Awaited {
 pub enum Note {
     /// It waits for scoreboards.
     Waits {
-        /// Their numbers.
-        scoreboards: Vec<u8>,
+        /// A bit for each.
+        scoreboards: u8,
         /// What for.
         awaited: Vec<Awaited>,
     },
@@ -136,7 +168,7 @@ impl fmt::Display for Note {
         };
         match self {
             Note::Waits { scoreboards, awaited } => {
-                write!(f, "waits {}", list(scoreboards.iter().map(|sb| format!("SB{sb}")).collect()))?;
+                write!(f, "waits {}", list(bits(*scoreboards).map(|sb| format!("SB{sb}")).collect()))?;
                 match awaited.is_empty() {
                     true => Ok(()),
                     false => write!(f, ": {}", list(awaited.iter().map(Awaited::to_string).collect())),

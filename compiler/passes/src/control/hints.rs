@@ -20,32 +20,45 @@ pub(super) fn yields(stall: u32, for_dependence: bool, sets_scoreboard: bool) ->
     stall > u32::from(Control::MAX_STALL_WITHOUT_YIELD) || (for_dependence && stall > 2 && !sets_scoreboard)
 }
 
-/// The reuse flags of an instruction, a bit each, given the one that follows at once.
-pub(super) fn reuse(inst: &Inst<PReg>, next: &Inst<PReg>, arch: Arch) -> u8 {
-    if inst.guard.is_some() || next.guard.is_some() {
-        return 0;
+/// By the number of a flag, the general register in the slot that has it on any architecture, and the slot.
+pub(super) type Flagged = [Option<(PReg, u8)>; 3];
+
+/// The general registers in slots that have a reuse flag.
+pub(super) fn flagged(inst: &Inst<PReg>) -> Flagged {
+    let mut found = Flagged::default();
+    for (index, (slot, operand)) in inst.row().slots.iter().zip(&inst.operands).enumerate() {
+        let place = slot.reuse.and_then(|flag| found.get_mut(usize::from(flag)));
+        let reg = operand.as_reg().filter(|reg| reg.file() == RegFile::Gpr);
+        if let (Some(place), Some(reg)) = (place, reg) {
+            *place = Some((reg, index as u8));
+        }
     }
+    found
+}
+
+/// The reuse flags of an instruction, a bit each, given the one that follows at once; neither is guarded. With each comes what is
+/// [`flagged`] in it.
+pub(super) fn reuse(
+    (inst, own): (&Inst<PReg>, &Flagged),
+    (next, others): (&Inst<PReg>, &Flagged),
+    arch: Arch,
+) -> u8 {
+    let is_cached = |inst: &Inst<PReg>, slot: u8| {
+        let slot = usize::from(slot);
+        inst.row().slots[slot].reuse_on.contains(arch) && inst.slot_width(slot) == 1
+    };
     let mut flags = 0;
-    for (flag, reg, slot) in flagged(inst) {
-        let is_cached = |inst: &Inst<PReg>, slot: usize| {
-            inst.row().slots[slot].reuse_on.contains(arch) && inst.slot_width(slot) == 1
-        };
-        let read_again =
-            |(other_flag, other, slot)| (other_flag, other) == (flag, reg) && is_cached(next, slot);
-        if flagged(next).any(read_again) && is_cached(inst, slot) && !overwrites(inst, reg) {
+    for (flag, pair) in own.iter().zip(others).enumerate() {
+        if let (Some((reg, slot)), Some((other, next_slot))) = pair
+            && reg == other
+            && is_cached(next, *next_slot)
+            && is_cached(inst, *slot)
+            && !overwrites(inst, *reg)
+        {
             flags |= 1 << flag;
         }
     }
     flags
-}
-
-/// The general registers in slots that have a reuse flag on any architecture: the flag, the register, the slot.
-fn flagged(inst: &Inst<PReg>) -> impl Iterator<Item = (u8, PReg, usize)> {
-    inst.row().slots.iter().zip(&inst.operands).enumerate().filter_map(|(index, (slot, operand))| {
-        let flag = slot.reuse.filter(|&flag| flag < 3)?;
-        let reg = operand.as_reg().filter(|reg| reg.file() == RegFile::Gpr)?;
-        Some((flag, reg, index))
-    })
 }
 
 /// Whether an instruction writes a general register.
@@ -68,12 +81,24 @@ mod tests {
         Inst::new(Op::FADD).ops([d, a, b].map(|n| Operand::reg(PReg::r(n))))
     }
 
+    fn reuse(inst: &Inst<PReg>, next: &Inst<PReg>, arch: Arch) -> u8 {
+        super::reuse((inst, &flagged(inst)), (next, &flagged(next)), arch)
+    }
+
+    #[test]
+    fn no_two_slots_have_the_same_flag() {
+        for op in Op::ALL {
+            let flags: Vec<u8> = op.row().slots.iter().filter_map(|slot| slot.reuse).collect();
+            let distinct: std::collections::BTreeSet<u8> = flags.iter().copied().collect();
+            assert_eq!(distinct.len(), flags.len(), "{op:?}");
+        }
+    }
+
     #[test]
     fn the_same_register_in_the_same_slot() {
         assert_eq!(reuse(&fadd(0, 1, 2), &fadd(3, 1, 2), Arch::Sm90), 0b101);
         assert_eq!(reuse(&fadd(0, 1, 2), &fadd(3, 2, 1), Arch::Sm90), 0);
         assert_eq!(reuse(&fadd(1, 1, 2), &fadd(3, 1, 2), Arch::Sm90), 0b100, "R1 is overwritten");
-        assert_eq!(reuse(&fadd(0, 1, 2).guarded(PReg::p(0), false), &fadd(3, 1, 2), Arch::Sm90), 0);
     }
 
     #[test]

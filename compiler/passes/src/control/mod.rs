@@ -57,14 +57,18 @@ pub struct Options {
 }
 
 /// Computes the control fields of a kernel.
-pub fn assign(code: &Code, arch: Arch, options: Options) -> (Program, Explain) {
-    let stream = Stream::new(code, arch);
+pub fn assign(code: Code, arch: Arch, options: Options) -> (Program, Explain) {
+    let stream = Stream::new(&code, arch);
     let (scoreboards, least) = match options.sync {
         Sync::Dataflow => (scoreboards::assign(&stream), 1),
         Sync::Serial => (scoreboards::serial(&stream), u32::from(Control::MAX_STALL)),
     };
     let stalls = stalls::assign(&stream, &scoreboards, least);
-    assemble(code, &stream, &scoreboards, &stalls)
+    let fields = control_fields(&stream, &scoreboards, &stalls);
+    let explain = explain(&stream, &scoreboards, &stalls);
+    let resources = resources(&code, &stream);
+    drop(stream);
+    (assemble(code, arch, &fields, &stalls.cycles, resources), explain)
 }
 
 /// The padding that follows an instruction: the cycles that its own control field can't hold, in NOPs.
@@ -74,134 +78,146 @@ fn padding(stall: u32) -> impl Iterator<Item = u32> {
     (0..over.div_ceil(most)).map(move |n| (over - n * most).min(most))
 }
 
-fn assemble(
-    code: &Code,
-    stream: &Stream<'_>,
-    scoreboards: &Scoreboards,
-    stalls: &Stalls,
-) -> (Program, Explain) {
+/// Puts the program together, out of the instructions with their control fields.
+fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resources: Resources) -> Program {
+    let count = stalls.iter().map(|&stall| 1 + padding(stall).count()).sum();
+    let mut insts: Vec<Coded> = Vec::with_capacity(count);
+    let mut frequency = Vec::with_capacity(count);
+    let mut labels = Vec::with_capacity(code.blocks.len());
+    let mut tables = Vec::new();
+    let mut fields = fields.iter().zip(stalls);
+    for block in code.blocks {
+        labels.push(insts.len() as u32);
+        for (minst, (&control, &stall)) in block.insts.into_iter().zip(&mut fields) {
+            interrupt::poll();
+            let (mut inst, loc) = (minst.inst, minst.loc.0);
+            if let Some(offset) = block.table.filter(|_| inst.is_indexed_branch()) {
+                let branch = insts.len() as u32;
+                let back = (branch + 1).wrapping_mul(Program::INST_BYTES).wrapping_neg();
+                inst = inst.slot("offset", Operand::imm(back));
+                tables.push(JumpTable { offset, branch });
+            }
+            insts.push(Coded { inst, control, loc });
+            for stall in padding(stall) {
+                let control = Control {
+                    stall: stall as u8,
+                    yield_hint: hints::yields(stall, true, false),
+                    ..Control::plain()
+                };
+                insts.push(Coded { inst: Inst::new(Op::NOP), control, loc });
+            }
+        }
+        frequency.resize(insts.len(), block.frequency);
+    }
+    tables.sort_by_key(|table: &JumpTable| table.offset);
+    Program {
+        functions: code.functions.into_iter().map(unlinked).collect(),
+        name: code.name,
+        arch,
+        accelerated: false,
+        trap_handler: false,
+        device_function: false,
+        resources,
+        insts,
+        labels,
+        frequency,
+        params: code.params.into_iter().map(param_info).collect(),
+        variables: code.variables,
+        tables,
+        literals: Vec::new(),
+        relocations: Vec::new(),
+    }
+}
+
+/// The control fields of all instructions, but for what padding says.
+fn control_fields(stream: &Stream<'_>, scoreboards: &Scoreboards, stalls: &Stalls) -> Vec<Control> {
+    let mut fields = Vec::with_capacity(stream.entries.len());
+    // Of the last instruction that was looked at for what it may keep.
+    let mut known: Option<(usize, hints::Flagged)> = None;
+    for block in &stream.blocks {
+        for index in block.range.clone() {
+            interrupt::poll();
+            let stall = stalls.cycles[index];
+            let sets = scoreboards.sets[index];
+            let for_dependence =
+                stalls.causes[index].is_some_and(|cause| matches!(cause.reason, Reason::Dependence { .. }));
+            let yield_hint =
+                hints::yields(stall, for_dependence, sets.write.is_some() || sets.read.is_some());
+            let next = index + 1;
+            let is_next_at_once = next < block.range.end && !yield_hint && scoreboards.mask(next) == 0;
+            let mut reuse = 0;
+            if is_next_at_once && stream.entries[index].kills() && stream.entries[next].kills() {
+                let (inst, next_inst) = (stream.entries[index].inst, stream.entries[next].inst);
+                let own = known.filter(|&(of, _)| of == index).map(|(_, flagged)| flagged);
+                let own = own.unwrap_or_else(|| hints::flagged(inst));
+                let others = hints::flagged(next_inst);
+                reuse = hints::reuse((inst, &own), (next_inst, &others), stream.arch);
+                known = Some((next, others));
+            }
+            fields.push(Control {
+                stall: stall.min(u32::from(Control::MAX_STALL)) as u8,
+                yield_hint,
+                write_barrier: sets.write,
+                read_barrier: sets.read,
+                wait_mask: scoreboards.mask(index),
+                reuse,
+                ..Control::plain()
+            });
+        }
+    }
+    fields
+}
+
+/// The notes of all instructions.
+fn explain(stream: &Stream<'_>, scoreboards: &Scoreboards, stalls: &Stalls) -> Explain {
     let mut final_index = Vec::with_capacity(stream.entries.len());
     let mut next = 0;
     for &stall in &stalls.cycles {
         final_index.push(next);
         next += 1 + padding(stall).count();
     }
-
-    let mut insts: Vec<Coded> = Vec::with_capacity(next);
-    let mut frequency = Vec::with_capacity(next);
-    let mut labels = Vec::with_capacity(stream.blocks.len());
-    let mut notes = Vec::with_capacity(next);
-    let mut tables = Vec::new();
-    for (block, code) in stream.blocks.iter().zip(&code.blocks) {
-        labels.push(insts.len() as u32);
-        for index in block.range.clone() {
-            interrupt::poll();
-            let entry = &stream.entries[index];
-            let follower = (index + 1 < block.range.end).then_some(index + 1);
-            let control = control_field(stream, scoreboards, stalls, index, follower);
-            let mut inst = entry.inst.clone();
-            if let Some(offset) = code.table.filter(|_| inst.is_indexed_branch()) {
-                let branch = insts.len() as u32;
-                let back = (branch + 1).wrapping_mul(Program::INST_BYTES).wrapping_neg();
-                inst = inst.slot("offset", Operand::imm(back));
-                tables.push(JumpTable { offset, branch });
-            }
-            insts.push(Coded { inst, control, loc: entry.loc.0 });
-            notes.push(notes_of(stream, scoreboards, stalls, index, &final_index));
-            for stall in padding(stalls.cycles[index]) {
-                let control = Control {
-                    stall: stall as u8,
-                    yield_hint: hints::yields(stall, true, false),
-                    ..Control::plain()
-                };
-                insts.push(Coded { inst: Inst::new(Op::NOP), control, loc: entry.loc.0 });
-                notes.push(vec![Note::Padding]);
-            }
-            frequency.resize(insts.len(), block.frequency);
+    let mut explain = Explain::with_capacity(next);
+    for (index, &stall) in stalls.cycles.iter().enumerate() {
+        interrupt::poll();
+        let mask = scoreboards.mask(index);
+        if mask != 0 {
+            let awaited = awaited(stream, scoreboards, index);
+            explain.push(Note::Waits { scoreboards: mask, awaited });
+        }
+        let sets = scoreboards.sets[index];
+        if let Some(scoreboard) = sets.write {
+            explain.push(Note::SetsResult(scoreboard));
+        }
+        if let Some(scoreboard) = sets.read {
+            explain.push(Note::SetsRead(scoreboard));
+        }
+        if let Some(cause) = stalls.causes[index] {
+            explain.push(stall_note(stream, cause, index, &final_index));
+        }
+        explain.finish();
+        for _ in padding(stall) {
+            explain.push(Note::Padding);
+            explain.finish();
         }
     }
-    tables.sort_by_key(|table: &JumpTable| table.offset);
-    let program = Program {
-        name: code.name.clone(),
-        arch: stream.arch,
-        accelerated: false,
-        trap_handler: false,
-        device_function: false,
-        resources: resources(code, stream),
-        insts,
-        labels,
-        functions: code.functions.iter().map(|name| unlinked(name)).collect(),
-        frequency,
-        params: code.params.iter().map(param_info).collect(),
-        variables: code.variables.clone(),
-        tables,
-        literals: Vec::new(),
-        relocations: Vec::new(),
-    };
-    (program, Explain { notes })
+    explain
 }
 
-fn control_field(
-    stream: &Stream<'_>,
-    scoreboards: &Scoreboards,
-    stalls: &Stalls,
-    index: usize,
-    follower: Option<usize>,
-) -> Control {
-    let stall = stalls.cycles[index];
-    let sets = scoreboards.sets[index];
-    let for_dependence =
-        stalls.causes[index].is_some_and(|cause| matches!(cause.reason, Reason::Dependence { .. }));
-    let yield_hint = hints::yields(stall, for_dependence, sets.write.is_some() || sets.read.is_some());
-    let reuse = match follower {
-        Some(next) if !yield_hint && scoreboards.masks[next] == 0 => {
-            hints::reuse(stream.entries[index].inst, stream.entries[next].inst, stream.arch)
+/// What an instruction waits for.
+fn awaited(stream: &Stream<'_>, scoreboards: &Scoreboards, index: usize) -> Vec<Awaited> {
+    let mut awaited = Vec::new();
+    for wait in scoreboards.reasons(index) {
+        let touch = stream.touches(index).iter().find(|touch| touch.unit == wait.unit);
+        let what = match touch.and_then(|touch| touch.reg()) {
+            Some(reg) => Awaited::Register(reg),
+            None if wait.unit == ARRIVAL => Awaited::Arrival,
+            None => Awaited::Fence,
+        };
+        if !awaited.contains(&what) {
+            awaited.push(what);
         }
-        _ => 0,
-    };
-    Control {
-        stall: stall.min(u32::from(Control::MAX_STALL)) as u8,
-        yield_hint,
-        write_barrier: sets.write,
-        read_barrier: sets.read,
-        wait_mask: scoreboards.masks[index],
-        reuse,
-        ..Control::plain()
     }
-}
-
-fn notes_of(
-    stream: &Stream<'_>,
-    scoreboards: &Scoreboards,
-    stalls: &Stalls,
-    index: usize,
-    final_index: &[usize],
-) -> Vec<Note> {
-    let sets = scoreboards.sets[index];
-    let cause = stalls.causes[index];
-    let is_there =
-        [scoreboards.masks[index] != 0, sets.write.is_some(), sets.read.is_some(), cause.is_some()];
-    let mut notes = Vec::with_capacity(is_there.into_iter().filter(|&is_there| is_there).count());
-    if scoreboards.masks[index] != 0 {
-        let mut awaited = Vec::new();
-        for wait in &scoreboards.waits[index] {
-            let touch = stream.touches(index).iter().find(|touch| touch.unit == wait.unit);
-            let what = match touch.and_then(|touch| touch.reg()) {
-                Some(reg) => Awaited::Register(reg),
-                None if wait.unit == ARRIVAL => Awaited::Arrival,
-                None => Awaited::Fence,
-            };
-            if !awaited.contains(&what) {
-                awaited.push(what);
-            }
-        }
-        let scoreboards = scoreboards::bits(scoreboards.masks[index]).collect();
-        notes.push(Note::Waits { scoreboards, awaited });
-    }
-    notes.extend(sets.write.map(Note::SetsResult));
-    notes.extend(sets.read.map(Note::SetsRead));
-    notes.extend(cause.map(|cause| stall_note(stream, cause, index, final_index)));
-    notes
+    awaited
 }
 
 fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[usize]) -> Note {
@@ -260,12 +276,12 @@ fn resources(code: &Code, stream: &Stream<'_>) -> Resources {
     resources
 }
 
-fn unlinked(name: &str) -> ProgramFunction {
-    ProgramFunction { name: name.to_string(), start: None }
+fn unlinked(name: String) -> ProgramFunction {
+    ProgramFunction { name, start: None }
 }
 
-fn param_info(param: &ptxc_ir::Param) -> ParamInfo {
-    ParamInfo { name: param.name.clone(), size: param.size, offset: param.offset }
+fn param_info(param: ptxc_ir::Param) -> ParamInfo {
+    ParamInfo { name: param.name, size: param.size, offset: param.offset }
 }
 
 #[cfg(test)]

@@ -89,10 +89,6 @@ pub(super) fn assign(stream: &Stream<'_>, scoreboards: &Scoreboards, least: u32)
         },
         board: Board::new(),
     };
-    let mut rank = vec![0; stream.blocks.len()];
-    for (position, &block) in stream.order.iter().enumerate() {
-        rank[block] = position;
-    }
     let mut work: BTreeSet<usize> = (0..stream.order.len()).collect();
     while let Some(position) = work.pop_last() {
         let block = stream.order[position];
@@ -104,7 +100,7 @@ pub(super) fn assign(stream: &Stream<'_>, scoreboards: &Scoreboards, least: u32)
         let window = pass.window(block);
         if window != pass.windows[block] {
             pass.windows[block] = window;
-            work.extend(stream.blocks[block].preds.iter().map(|&pred| rank[pred]));
+            work.extend(stream.blocks[block].preds.iter().map(|&pred| stream.rank[pred]));
         }
     }
     pass.stalls
@@ -286,7 +282,7 @@ impl Pass<'_> {
                     window.accesses.push(Upcoming { inst: index as u32, touch, distance: time });
                 }
             }
-            for sb in bits(self.scoreboards.masks[index]) {
+            for sb in bits(self.scoreboards.mask(index)) {
                 window.waits[usize::from(sb)].get_or_insert(time);
             }
             if entry.leaves_function {
@@ -372,7 +368,7 @@ impl Board {
         for &touch in stream.touches(index) {
             self.demand_access(stream, index, touch, 0, earliest);
         }
-        for sb in bits(scoreboards.masks[index]) {
+        for sb in bits(scoreboards.mask(index)) {
             self.demand_wait(sb, 0, earliest);
         }
         for ahead in Ahead::ALL.into_iter().filter(|&ahead| self.ahead[ahead as usize].is_some()) {

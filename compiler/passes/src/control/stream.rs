@@ -67,12 +67,12 @@ impl Touch {
 pub(super) struct Entry<'a> {
     /// The instruction.
     pub(super) inst: &'a Inst<PReg>,
-    /// Where it came from.
-    pub(super) loc: ptxc_ir::SourceLoc,
     /// Where its accesses are among those of the stream.
     touches: Range<usize>,
     /// The [marks](Touch::mark) of those that come after what is under way.
     pub(super) marks: u64,
+    /// Whether a scoreboard announces the end of any.
+    pub(super) is_late: bool,
     /// Whether it goes to another function, where nothing may be under way.
     pub(super) leaves_function: bool,
 }
@@ -97,6 +97,10 @@ pub(super) struct Block {
     pub(super) preds: Vec<usize>,
     /// How often it runs.
     pub(super) frequency: u64,
+    /// The marks of all its instructions.
+    pub(super) marks: u64,
+    /// Whether any of them goes to another function.
+    pub(super) leaves_function: bool,
 }
 
 /// The flat code.
@@ -112,6 +116,8 @@ pub(super) struct Stream<'a> {
     pub(super) blocks: Vec<Block>,
     /// The blocks that the entry reaches, in reverse postorder.
     pub(super) order: Vec<usize>,
+    /// The place of each block in the order; 0 for those that the entry does not reach.
+    pub(super) rank: Vec<usize>,
     /// Whether a scoreboard counts the groups of asynchronous copies.
     pub(super) counts_groups: bool,
     /// Whether there are instructions that others must keep away from, whatever registers they touch.
@@ -128,14 +134,22 @@ impl<'a> Stream<'a> {
         let preds = code.predecessors();
         for ((index, block), preds) in code.blocks.iter().enumerate().zip(preds) {
             let start = entries.len();
+            let (mut block_marks, mut block_leaves) = (0, false);
             for minst in &block.insts {
                 let first = touches.len();
                 push_touches(&minst.inst, arch, &mut touches);
-                let after = touches[first..].iter().filter(|touch| touch.comes_after());
-                let marks = after.fold(0, |marks, touch| marks | touch.mark());
+                let (mut marks, mut is_late) = (0, false);
+                for touch in &touches[first..] {
+                    is_late |= touch.late;
+                    if touch.comes_after() {
+                        marks |= touch.mark();
+                    }
+                }
                 let leaves_function = minst.inst.row().effects.boundary;
+                block_marks |= marks;
+                block_leaves |= leaves_function;
                 let touches = first..touches.len();
-                entries.push(Entry { inst: &minst.inst, loc: minst.loc, touches, marks, leaves_function });
+                entries.push(Entry { inst: &minst.inst, touches, marks, is_late, leaves_function });
             }
             blocks.push(Block {
                 range: start..entries.len(),
@@ -143,13 +157,19 @@ impl<'a> Stream<'a> {
                 ways: code.ways(index),
                 preds,
                 frequency: block.frequency,
+                marks: block_marks,
+                leaves_function: block_leaves,
             });
         }
         let of_groups = |entry: &Entry<'_>| matches!(entry.inst.op, Op::LDGDEPBAR | Op::DEPBAR_LE);
         let counts_groups = entries.iter().any(of_groups);
         let has_ahead = entries.iter().any(|entry| Ahead::of(entry.inst).is_some());
         let order = code.reverse_postorder();
-        Stream { arch, entries, touches, blocks, order, counts_groups, has_ahead }
+        let mut rank = vec![0; blocks.len()];
+        for (position, &block) in order.iter().enumerate() {
+            rank[block] = position;
+        }
+        Stream { arch, entries, touches, blocks, order, rank, counts_groups, has_ahead }
     }
 
     /// The accesses of an instruction.
@@ -162,6 +182,15 @@ impl<'a> Stream<'a> {
         let mut units = Units::default();
         self.touches.iter().for_each(|touch| units.insert(touch.unit));
         (0..FENCE).filter(move |&unit| units.contains(unit)).filter_map(|unit| PReg::from_dense(unit.into()))
+    }
+
+    /// Whether control may go back to a block that comes no later in the order than the one that it leaves.
+    pub(super) fn has_back_edges(&self) -> bool {
+        let goes_back = |&block: &usize| {
+            let mut targets = self.blocks[block].ways.iter().map(|way| way.target);
+            targets.any(|target| self.rank[target] <= self.rank[block])
+        };
+        self.order.iter().any(goes_back)
     }
 
     /// The block that control most often goes on to.

@@ -67,7 +67,7 @@ pub(crate) fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
 }
 
 fn controls(blocks: Vec<Vec<Inst<PReg>>>) -> Vec<Control> {
-    let (program, _) = assign(&code(blocks), Arch::Sm90, Options::default());
+    let (program, _) = assign(code(blocks), Arch::Sm90, Options::default());
     ptxc_sass::verify::check(&program).unwrap();
     program.insts.into_iter().map(|coded| coded.control).collect()
 }
@@ -162,7 +162,7 @@ fn barriers_keep_their_distance_and_their_result() {
     assert!(got[0] + got[1] >= 8);
     for (arch, distance) in Arch::ALL.into_iter().zip([4, 4, 4, 4, 2]) {
         let code = code(vec![vec![vote(), result(), bar(), iadd(1, 0, 0), exit()]]);
-        let (program, explain) = assign(&code, arch, Options::default());
+        let (program, explain) = assign(code.clone(), arch, Options::default());
         let got: Vec<Control> = program.insts.iter().map(|coded| coded.control).collect();
         assert_eq!(got[1].wait_mask, 0, "{arch}: B2R follows its barrier without a wait");
         assert_eq!((got[1].stall, got[2].wait_mask), (distance, 0), "{arch}: so does B2R the next barrier");
@@ -199,7 +199,7 @@ fn a_barrier_too_close_to_the_reading_of_a_result_is_found() {
             ],
             vec![vec![next.clone(), vote(), result(), again], vec![exit()]],
         ] {
-            let (program, _) = assign(&code(blocks), arch, Options::default());
+            let (program, _) = assign(code(blocks), arch, Options::default());
             assert_eq!(ptxc_sass::verify::check(&program), Ok(()), "{arch} {next}");
             let at = program.insts.iter().position(|coded| coded.inst.op == Op::B2R).unwrap();
             let barrier = program.insts.iter().position(|coded| coded.inst.op == next.op).unwrap();
@@ -244,7 +244,7 @@ fn a_fence_holds_memory_up_but_not_arithmetic() {
 fn the_explanation_names_registers_and_scoreboards() {
     let tid = Inst::new(Op::S2R).ops([r(0), Operand::special(SpecialReg::TidX)]);
     let insts = vec![tid, less(0, 0, 2), exit().guarded(PReg::p(0), false), iadd(1, 1, 1), exit()];
-    let (program, explain) = assign(&code(vec![insts]), Arch::Sm90, Options::default());
+    let (program, explain) = assign(code(vec![insts]), Arch::Sm90, Options::default());
     let lines: Vec<String> = (0..program.insts.len()).map(|index| explain.line(index)).collect();
     assert_eq!(lines, ["sets SB0; 2 to the wait for SB0", "waits SB0: R0; 13 to the guard P0", "", "", "",]);
     assert_eq!(program.resources.registers, 3);
@@ -254,7 +254,7 @@ fn the_explanation_names_registers_and_scoreboards() {
 fn serial_code_waits_for_everything() {
     let insts = vec![load(0, 2), store(4, 0), iadd(2, 0, 0), exit()];
     let options = Options { sync: Sync::Serial };
-    let (program, _) = assign(&code(vec![insts]), Arch::Sm90, options);
+    let (program, _) = assign(code(vec![insts]), Arch::Sm90, options);
     ptxc_sass::verify::check(&program).unwrap();
     assert!(program.insts.iter().all(|coded| coded.control.stall == 15 && coded.control.wait_mask == 3));
 }
@@ -470,7 +470,7 @@ fn random_code_runs_on_a_slow_machine() {
     for seed in 0..150 {
         let code = Writer(SplitMix::new(seed)).code();
         for sync in [Sync::Dataflow, Sync::Serial] {
-            let (program, _) = assign(&code, Arch::Sm90, Options { sync });
+            let (program, _) = assign(code.clone(), Arch::Sm90, Options { sync });
             let mut random = SplitMix::new(seed ^ 0x5eed);
             for _ in 0..10 {
                 if let Err(why) = run_randomly(&program, &mut random) {
@@ -514,9 +514,9 @@ fn no_stall_for_a_fixed_latency_is_longer_than_some_path_needs() {
     let (mut tried, mut spare) = (0, 0);
     for seed in 0..60 {
         let code = Writer(SplitMix::new(seed)).code();
-        let (program, explain) = assign(&code, Arch::Sm90, Options::default());
+        let (program, explain) = assign(code.clone(), Arch::Sm90, Options::default());
         for index in 0..program.insts.len() {
-            let forced = explain.notes[index].iter().any(|note| {
+            let forced = explain.notes(index).iter().any(|note| {
                 matches!(note, Note::Latency { .. } | Note::Overwrite { .. } | Note::Behind { .. })
             });
             if !forced {
@@ -544,7 +544,7 @@ fn long_code_takes_linear_time() {
         blocks.push(insts);
     }
     blocks.push(vec![exit()]);
-    let (program, _) = assign(&code(blocks), Arch::Sm90, Options::default());
+    let (program, _) = assign(code(blocks), Arch::Sm90, Options::default());
     assert!(program.insts.len() > 22_000);
 }
 
@@ -559,9 +559,9 @@ fn nothing_is_under_way_where_another_function_begins() {
     // What the control pass keeps beyond what the check demands.
     let spare = needed.safe - needed.legal;
     let code = code(vec![vec![load, compare.clone(), call], vec![exit()]]);
-    let (serial, _) = assign(&code, Arch::Sm90, Options { sync: Sync::Serial });
+    let (serial, _) = assign(code.clone(), Arch::Sm90, Options { sync: Sync::Serial });
     assert_eq!(ptxc_sass::verify::check(&serial), Ok(()));
-    let (program, _) = assign(&code, Arch::Sm90, Options::default());
+    let (program, _) = assign(code.clone(), Arch::Sm90, Options::default());
     assert_eq!(ptxc_sass::verify::check(&program), Ok(()));
     let at = program.insts.iter().position(|coded| coded.inst.op == Op::CALL).unwrap();
     let control = program.insts[at].control;

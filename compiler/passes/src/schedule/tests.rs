@@ -166,7 +166,7 @@ fn every_heuristic_gives_code_that_runs() {
             if name == "source-order" {
                 assert_eq!(code, source);
             }
-            let (program, _) = control::assign(&code, Arch::Sm90, Options::default());
+            let (program, _) = control::assign(code, Arch::Sm90, Options::default());
             let mut random = SplitMix::new(seed);
             for _ in 0..5 {
                 run_randomly(&program, &mut random)

@@ -20,13 +20,9 @@ use ptxc_sass::{Control, Op};
 
 use super::super::COPY_GROUPS;
 use super::super::stream::Stream;
-use super::super::units::Units;
-use super::Need;
+use super::need::{Need, Upcoming};
 use super::pending::{Sets, bits};
 use crate::schedule::estimate;
-
-/// How many instructions ahead a waiter is looked for.
-const HORIZON: usize = 160;
 
 /// Cycles that an instruction takes to issue on average; from the sum of stalls over ptxas's code.
 const CYCLES_PER_INSTRUCTION: u64 = 2;
@@ -37,7 +33,7 @@ struct Group {
     /// When all is done.
     ready: u64,
     /// When the first waiter could issue, and which instruction that is; `None` if none is in sight.
-    waiter: Option<(u64, usize)>,
+    waiter: Option<(u64, u32)>,
 }
 
 /// Chooses scoreboards for the instructions of one block, in order.
@@ -46,15 +42,6 @@ pub(super) struct Chooser {
     groups: [Option<Group>; Control::SCOREBOARDS as usize],
     /// The first that it may give.
     first: usize,
-}
-
-/// What comes first on the likely path after an instruction.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ahead {
-    /// Distance and index of the first instruction that accesses its results.
-    result: Option<(usize, usize)>,
-    /// The same for the first that overwrites an operand, if that comes before.
-    operand: Option<(usize, usize)>,
 }
 
 impl Chooser {
@@ -76,7 +63,7 @@ impl Chooser {
     }
 
     /// The scoreboards for an instruction of the block.
-    pub(super) fn choose(&mut self, stream: &Stream<'_>, block: usize, index: usize, need: Need) -> Sets {
+    pub(super) fn choose(&mut self, stream: &Stream<'_>, block: usize, index: usize, need: &Need) -> Sets {
         let mut sets = Sets::default();
         match stream.entries[index].inst.op {
             Op::LDGDEPBAR => sets.write = Some(COPY_GROUPS),
@@ -86,10 +73,10 @@ impl Chooser {
         if !need.result && !need.operands {
             return sets;
         }
-        let ahead = look_ahead(stream, block, index);
+        let ahead = &need.ahead;
         let now = (index - stream.blocks[block].range.start) as u64 * CYCLES_PER_INSTRUCTION;
-        let waiter = |at: Option<(usize, usize)>| {
-            at.map(|(distance, waiter)| (now + distance as u64 * CYCLES_PER_INSTRUCTION, waiter))
+        let waiter = |at: Option<Upcoming>| {
+            at.map(|at| (now + u64::from(at.distance) * CYCLES_PER_INSTRUCTION, at.index))
         };
         if need.result {
             let ready = now + u64::from(estimate::completion(stream.entries[index].inst));
@@ -143,45 +130,4 @@ fn sharing_cost(a: &Group, b: &Group) -> u64 {
         Some((time, _)) => by.ready.saturating_sub(time.max(of.ready)),
     };
     delay(a, b) + delay(b, a)
-}
-
-/// Walks the likely path until an access of the instruction's results, at most [`HORIZON`] instructions.
-fn look_ahead(stream: &Stream<'_>, block: usize, index: usize) -> Ahead {
-    let (mut results, mut operands, mut marks) = (Units::default(), Units::default(), 0);
-    for touch in stream.touches(index).iter().filter(|touch| touch.late) {
-        marks |= touch.mark();
-        if touch.write { results.insert(touch.unit) } else { operands.insert(touch.unit) }
-    }
-    let mut ahead = Ahead::default();
-    let (mut block, mut at) = (block, index + 1);
-    for distance in 1..=HORIZON {
-        while at >= stream.blocks[block].range.end {
-            match stream.likely_successor(block) {
-                // An empty block that leads to itself has nothing to find.
-                Some(next) if next != block || !stream.blocks[next].range.is_empty() => {
-                    block = next;
-                    at = stream.blocks[block].range.start;
-                }
-                _ => return ahead,
-            }
-        }
-        let other = &stream.entries[at];
-        if other.leaves_function {
-            ahead.result = Some((distance, at));
-            return ahead;
-        }
-        // Most have nothing to do with it.
-        if other.marks & marks != 0 {
-            let mut touches = stream.touches(at).iter().filter(|touch| touch.comes_after());
-            if touches.clone().any(|touch| results.contains(touch.unit)) {
-                ahead.result = Some((distance, at));
-                return ahead;
-            }
-            if ahead.operand.is_none() && touches.any(|touch| touch.write && operands.contains(touch.unit)) {
-                ahead.operand = Some((distance, at));
-            }
-        }
-        at += 1;
-    }
-    ahead
 }

@@ -24,7 +24,7 @@ pub(super) struct Later {
 
 impl Later {
     /// Takes in one more instruction in front.
-    pub(super) fn prepend(&mut self, stream: &Stream<'_>, index: usize) {
+    fn prepend(&mut self, stream: &Stream<'_>, index: usize) {
         if stream.entries[index].leaves_function {
             *self = Later { touched: Units::ALL, written: Units::ALL };
         }
@@ -45,15 +45,13 @@ impl Later {
 /// For each block, what code after its end does.
 pub(super) fn at_ends(stream: &Stream<'_>) -> Vec<Later> {
     let mut at_start: Vec<Later> = vec![Later::default(); stream.blocks.len()];
-    for (block, later) in stream.blocks.iter().zip(&mut at_start) {
+    // Nobody asks for those of a block that nothing leads to.
+    let entered = stream.blocks.iter().zip(&mut at_start).filter(|(block, _)| !block.preds.is_empty());
+    for (block, later) in entered {
         for index in block.range.clone() {
             interrupt::poll();
             later.prepend(stream, index);
         }
-    }
-    let mut rank = vec![0; stream.blocks.len()];
-    for (position, &block) in stream.order.iter().enumerate() {
-        rank[block] = position;
     }
     let mut work: BTreeSet<usize> = (0..stream.order.len()).collect();
     let mut at_end = vec![Later::default(); stream.blocks.len()];
@@ -62,9 +60,12 @@ pub(super) fn at_ends(stream: &Stream<'_>) -> Vec<Later> {
         for way in &stream.blocks[block].ways {
             at_end[block].extend(&at_start[way.target]);
         }
+        if stream.blocks[block].preds.is_empty() {
+            continue;
+        }
         let end = at_end[block];
         if at_start[block].extend(&end) {
-            work.extend(stream.blocks[block].preds.iter().map(|&pred| rank[pred]));
+            work.extend(stream.blocks[block].preds.iter().map(|&pred| stream.rank[pred]));
         }
     }
     at_end

@@ -3,7 +3,7 @@
 //! In: the stream. Out: for each instruction the scoreboards that it [sets](Sets), the mask that it waits
 //! for, and the units that forced each wait. Three steps:
 //!
-//! 1. **Need** ([`later`]). Results need a scoreboard if some later instruction reads or overwrites them;
+//! 1. **Need** ([`need`], [`later`]). Results need a scoreboard if some later instruction reads or overwrites them;
 //!    operands that are read late need one if some later instruction overwrites them, in whatever block. A
 //!    load that nothing touches again needs none, not even before `EXIT`. Groups of asynchronous copies have one of their own.
 //! 2. **Choice** ([`choose`]), a walk over the blocks in reverse postorder, done twice: the first walk does
@@ -26,25 +26,20 @@
 
 mod choose;
 mod later;
+mod need;
 mod pending;
 
-use crate::interrupt;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use choose::Chooser;
+use need::Need;
 use pending::Pending;
 pub(super) use pending::{Sets, bits};
 use ptxc_sass::Op;
-use smallvec::SmallVec;
 
 use super::stream::Stream;
-
-/// What an instruction needs a scoreboard for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Need {
-    result: bool,
-    operands: bool,
-}
+use crate::interrupt;
 
 /// A wait: the scoreboard and the unit that it protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,47 +53,71 @@ pub(super) struct Wait {
 pub(super) struct Scoreboards {
     /// What each sets.
     pub(super) sets: Vec<Sets>,
-    /// What each waits for, a bit each.
-    pub(super) masks: Vec<u8>,
-    /// Why, sorted.
-    pub(super) waits: Vec<SmallVec<[Wait; 2]>>,
+    /// What each waits for.
+    waits: Waits,
+}
+
+impl Scoreboards {
+    /// What an instruction waits for, a bit each.
+    pub(super) fn mask(&self, index: usize) -> u8 {
+        self.waits.masks[index]
+    }
+
+    /// Why, sorted; a reason may stand there twice.
+    pub(super) fn reasons(&self, index: usize) -> &[Wait] {
+        let places = self.waits.places.get(index).cloned().unwrap_or_default();
+        &self.waits.reasons[places.start as usize..places.end as usize]
+    }
+}
+
+/// What each instruction waits for, and why.
+#[derive(Debug, Default)]
+struct Waits {
+    /// A bit for each scoreboard.
+    masks: Vec<u8>,
+    /// All reasons, in the order in which they were found.
+    reasons: Vec<Wait>,
+    /// Where those of an instruction are; nowhere where none are known.
+    places: Vec<Range<u32>>,
+}
+
+impl Waits {
+    fn new(count: usize) -> Waits {
+        Waits { masks: vec![0; count], reasons: Vec::new(), places: vec![0..0; count] }
+    }
+
+    /// Notes what an instruction waits for in a state, in place of what was known; the scoreboards.
+    fn note(&mut self, stream: &Stream<'_>, index: usize, state: &Pending) -> u8 {
+        let start = self.reasons.len();
+        let reasons = &mut self.reasons;
+        let mask = state.waits(stream, index, |unit, scoreboard| reasons.push(Wait { scoreboard, unit }));
+        if reasons.len() > start + 1 {
+            reasons[start..].sort_unstable();
+        }
+        self.places[index] = start as u32..reasons.len() as u32;
+        self.masks[index] = mask;
+        mask
+    }
 }
 
 /// Assigns the scoreboards.
 pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
-    let needs = needs(stream);
+    let needs = need::needs(stream);
     let mut sets = vec![Sets::default(); stream.entries.len()];
     let mut entry = vec![Pending::default(); stream.blocks.len()];
-    let mut rank = vec![0; stream.blocks.len()];
-    for (position, &block) in stream.order.iter().enumerate() {
-        rank[block] = position;
+    let mut waits = Waits::new(stream.entries.len());
+    if stream.has_back_edges() {
+        choose_all(stream, &needs, &mut entry, &mut sets, Pending::scoreboards);
+        entry = entry_states(stream, &sets, Pending::scoreboards);
+        choose_all(stream, &needs, &mut entry, &mut sets, Pending::scoreboards);
+        entry_states(stream, &sets, |state, stream, index| waits.note(stream, index, state));
+    } else {
+        // The first walk knows everything, and another would choose the same.
+        choose_all(stream, &needs, &mut entry, &mut sets, |state, stream, index| {
+            waits.note(stream, index, state)
+        });
     }
-    choose_all(stream, &needs, &mut entry, &mut sets);
-    // Without back edges the first walk knew everything, and another would choose the same.
-    if has_back_edges(stream, &rank) {
-        entry = entry_states(stream, &sets, &rank);
-        choose_all(stream, &needs, &mut entry, &mut sets);
-        entry = entry_states(stream, &sets, &rank);
-    }
-    let mut masks = vec![0; stream.entries.len()];
-    let mut waits = vec![SmallVec::new(); stream.entries.len()];
-    for &block in &stream.order {
-        let mut state = entry[block].clone();
-        for index in stream.blocks[block].range.clone() {
-            interrupt::poll();
-            let reasons: &mut SmallVec<[Wait; 2]> = &mut waits[index];
-            masks[index] = state.waits(stream, index, |unit, scoreboard| {
-                reasons.push(Wait { scoreboard, unit });
-            });
-            if reasons.len() > 1 {
-                reasons.sort_unstable();
-                reasons.dedup();
-            }
-            state.release(masks[index]);
-            state.issue(stream, index, sets[index]);
-        }
-    }
-    Scoreboards { sets, masks, waits }
+    Scoreboards { sets, waits }
 }
 
 /// For `--sync=serial`: every setter uses the first two, everything waits for both.
@@ -110,30 +129,18 @@ pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
         let is_group = entry.inst.op == Op::LDGDEPBAR;
         Sets { write: (is_group || late(true)).then_some(0), read: late(false).then_some(1) }
     });
-    Scoreboards { sets: sets.collect(), masks: vec![0b11; count], waits: vec![SmallVec::new(); count] }
-}
-
-fn needs(stream: &Stream<'_>) -> Vec<Need> {
-    let mut needs = vec![Need::default(); stream.entries.len()];
-    for (block, mut later) in stream.blocks.iter().zip(later::at_ends(stream)) {
-        for index in block.range.clone().rev() {
-            interrupt::poll();
-            for touch in stream.touches(index).iter().filter(|touch| touch.late) {
-                if touch.write {
-                    needs[index].result |= later.touched.contains(touch.unit);
-                } else {
-                    needs[index].operands |= later.written.contains(touch.unit);
-                }
-            }
-            later.prepend(stream, index);
-        }
-    }
-    needs
+    Scoreboards { sets: sets.collect(), waits: Waits { masks: vec![0b11; count], ..Waits::default() } }
 }
 
 /// Chooses scoreboards block by block, each from what is in flight at its entry: what `entry` says, and what
-/// the blocks before it in the walk leave.
-fn choose_all(stream: &Stream<'_>, needs: &[Need], entry: &mut [Pending], sets: &mut [Sets]) {
+/// the blocks before it in the walk leave. `waits` tells what an instruction waits for in a state.
+fn choose_all(
+    stream: &Stream<'_>,
+    needs: &[Need],
+    entry: &mut [Pending],
+    sets: &mut [Sets],
+    mut waits: impl FnMut(&Pending, &Stream<'_>, usize) -> u8,
+) {
     for &block in &stream.order {
         let mut state = entry[block].clone();
         let mut chooser = Chooser::new(state.busy(), stream.counts_groups);
@@ -142,10 +149,12 @@ fn choose_all(stream: &Stream<'_>, needs: &[Need], entry: &mut [Pending], sets: 
         }
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             interrupt::poll();
-            let mask = state.waits(stream, index, |_, _| {});
-            state.release(mask);
-            chooser.release(mask);
-            sets[index] = chooser.choose(stream, block, index, needs[index]);
+            let mask = waits(&state, stream, index);
+            if mask != 0 {
+                state.release(mask);
+                chooser.release(mask);
+            }
+            sets[index] = chooser.choose(stream, block, index, &needs[index]);
             state.issue(stream, index, sets[index]);
             for target in ways_after(stream, block, issued) {
                 entry[target].join(&state);
@@ -162,17 +171,13 @@ fn ways_after<'a>(stream: &'a Stream<'_>, block: usize, issued: usize) -> impl I
     ways.iter().filter(move |way| way.issued == issued).map(|way| way.target)
 }
 
-/// Whether control may go back to a block that comes no later in the order than the one that it leaves.
-fn has_back_edges(stream: &Stream<'_>, rank: &[usize]) -> bool {
-    let goes_back = |&block: &usize| {
-        let mut targets = stream.blocks[block].ways.iter().map(|way| way.target);
-        targets.any(|target| rank[target] <= rank[block])
-    };
-    stream.order.iter().any(goes_back)
-}
-
-/// What is in flight at each block's entry, over every path. `rank` is the place of each block in the order.
-fn entry_states(stream: &Stream<'_>, sets: &[Sets], rank: &[usize]) -> Vec<Pending> {
+/// What is in flight at each block's entry, over every path. `waits` tells what an instruction waits for in a state; it is
+/// asked last in the state that the instruction has.
+fn entry_states(
+    stream: &Stream<'_>,
+    sets: &[Sets],
+    mut waits: impl FnMut(&Pending, &Stream<'_>, usize) -> u8,
+) -> Vec<Pending> {
     let mut entry = vec![Pending::default(); stream.blocks.len()];
     let mut work: BTreeSet<usize> = (0..stream.order.len()).collect();
     while let Some(position) = work.pop_first() {
@@ -180,17 +185,19 @@ fn entry_states(stream: &Stream<'_>, sets: &[Sets], rank: &[usize]) -> Vec<Pendi
         let mut state = entry[block].clone();
         for target in ways_after(stream, block, 0) {
             if entry[target].join(&state) {
-                work.insert(rank[target]);
+                work.insert(stream.rank[target]);
             }
         }
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             interrupt::poll();
-            let mask = state.waits(stream, index, |_, _| {});
-            state.release(mask);
+            let mask = waits(&state, stream, index);
+            if mask != 0 {
+                state.release(mask);
+            }
             state.issue(stream, index, sets[index]);
             for target in ways_after(stream, block, issued) {
                 if entry[target].join(&state) {
-                    work.insert(rank[target]);
+                    work.insert(stream.rank[target]);
                 }
             }
         }

@@ -27,11 +27,13 @@ pub(super) struct Pending {
     busy: u8,
     /// Those that protect results.
     with_results: u8,
+    /// The [marks](super::super::stream::Touch::mark) of all units that they protect, and of some more.
+    marks: u64,
 }
 
 impl Default for Pending {
     fn default() -> Pending {
-        Pending { results: [0; UNITS], reads: [0; UNITS], busy: 0, with_results: 0 }
+        Pending { results: [0; UNITS], reads: [0; UNITS], busy: 0, with_results: 0, marks: 0 }
     }
 }
 
@@ -52,6 +54,11 @@ impl Pending {
         if entry.leaves_function {
             return self.busy;
         }
+        // Most have nothing to do with what is in flight.
+        let empties_cache = entry.inst.op == Op::CCTL_IVALL;
+        if entry.marks & self.marks == 0 && !empties_cache {
+            return 0;
+        }
         let mut mask = 0;
         let mut wait = |unit: u16, scoreboards: u8| {
             mask |= scoreboards;
@@ -63,10 +70,15 @@ impl Pending {
             wait(touch.unit, self.results[unit] | reads);
         }
         // What is read again after the cache was emptied must come after what was read before.
-        if entry.inst.op == Op::CCTL_IVALL {
+        if empties_cache {
             wait(ARRIVAL, self.with_results);
         }
         mask
+    }
+
+    /// The scoreboards that an instruction must wait for.
+    pub(super) fn scoreboards(&self, stream: &Stream<'_>, index: usize) -> u8 {
+        self.waits(stream, index, |_, _| {})
     }
 
     /// A wait for these scoreboards.
@@ -78,6 +90,9 @@ impl Pending {
         self.reads.iter_mut().for_each(|scoreboards| *scoreboards &= !mask);
         self.busy &= !mask;
         self.with_results &= !mask;
+        if self.busy == 0 {
+            self.marks = 0;
+        }
     }
 
     /// An instruction issues that sets scoreboards.
@@ -90,6 +105,7 @@ impl Pending {
             let sb = if touch.write { sets.write } else { sets.read.or(sets.write) };
             let bit = sb.map_or(0, |sb| 1 << sb);
             self.busy |= bit;
+            self.marks |= touch.mark();
             if touch.write {
                 self.results[unit] |= bit;
                 self.with_results |= bit;
@@ -113,6 +129,7 @@ impl Pending {
         }
         self.busy |= other.busy;
         self.with_results |= other.with_results;
+        self.marks |= other.marks;
         new != 0
     }
 }
