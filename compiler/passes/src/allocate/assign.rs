@@ -32,7 +32,7 @@ use cranelift_entity::EntityRef;
 use ptxc_sass::{RegFile, Register};
 
 use super::coalesce::{Affinity, Classes};
-use super::live::LiveRanges;
+use super::live::{LiveRanges, Segment};
 use super::occupancy::{Mask, Occupancy};
 use super::pressure::destroys_for_good;
 use super::work::Work;
@@ -126,6 +126,9 @@ impl Wishes {
 
     /// The most frequent first.
     fn of(&self, vreg: u32) -> &[(u32, i16)] {
+        if self.entries.is_empty() {
+            return &[];
+        }
         let vreg = vreg as usize;
         &self.entries[self.starts[vreg] as usize..self.starts[vreg + 1] as usize]
     }
@@ -237,6 +240,12 @@ impl Assignment {
     ) -> bool {
         let class = &classes.list[index];
         let file = class.file;
+        if let (Some(vreg), true) = (class.single(), live.calls.is_empty())
+            && wishes.of(vreg).is_empty()
+            && let [range] = live.ranges_of(vreg as usize)
+        {
+            return self.place_register(range, file, vreg, budget);
+        }
         let mut blocked: Mask = [0; 4];
         // What calls destroy while the class is alive, and how many registers of it they would.
         let mut destroyed: Mask = [0; 4];
@@ -277,8 +286,7 @@ impl Assignment {
         join(&mut clear, destroyed);
         // Where a copy would vanish, among the registers in use.
         let top = i16::from(self.top[file as usize]);
-        let wishing = (!wishes.entries.is_empty()).then(|| classes.members(index));
-        let wished = wishing.into_iter().flatten().flat_map(|(vreg, offset)| {
+        let wished = classes.members(index).flat_map(|(vreg, offset)| {
             wishes.of(vreg).iter().map(move |&(other, distance)| (other, distance - offset))
         });
         let wished = wished
@@ -307,6 +315,21 @@ impl Assignment {
             self.first[vreg as usize] = Some((origin + offset) as u8);
         }
         self.top[file as usize] = self.top[file as usize].max((origin + class.high) as u8);
+        true
+    }
+
+    /// The same of one register that no call destroys and that no copy speaks for another place of.
+    fn place_register(&mut self, range: &[Segment], file: RegFile, vreg: u32, budget: &Budget) -> bool {
+        if range.is_empty() {
+            return true;
+        }
+        let taken = self.occupancy.busy(file, range);
+        let Some(register) = lowest_clear(&taken, 0, budget[file as usize] as i16 - 1, 1, 0) else {
+            return false;
+        };
+        self.occupancy.take(file, register as u8, range);
+        self.first[vreg as usize] = Some(register as u8);
+        self.top[file as usize] = self.top[file as usize].max(register as u8 + 1);
         true
     }
 }

@@ -57,6 +57,13 @@ pub(super) struct Class {
     segments: usize,
 }
 
+impl Class {
+    /// The virtual register, if there is one alone, of one component, that may be anywhere.
+    pub fn single(&self) -> Option<u32> {
+        (self.count == 1 && self.high - self.low == 1 && !self.fixed).then_some(self.ends.0)
+    }
+}
+
 /// A partition of the virtual registers.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {

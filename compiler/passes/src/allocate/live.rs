@@ -387,6 +387,16 @@ impl<'a> LiveRanges<'a> {
         mir.layout.iter().map(|&block| (block, self.sets.pressure(mir, block, &mut point).of(file))).collect()
     }
 
+    /// Whether anything of a file is live where a call destroys registers of it.
+    pub fn crosses_calls(&self, mir: &Mir<VReg>, file: RegFile) -> bool {
+        if !self.calls.iter().any(|call| call.clobbers.count(file) > 0) {
+            return false;
+        }
+        let of_file = mir.vregs.iter().filter(|(_, data)| data.file == file);
+        let mut segments = of_file.flat_map(|(id, _)| self.ranges_of(id.index()).iter().flatten());
+        segments.any(|&segment| self.calls_in(segment).iter().any(|call| call.clobbers.count(file) > 0))
+    }
+
     /// The calls at points of a segment.
     pub fn calls_in(&self, segment: Segment) -> &[Call] {
         let first = self.calls.partition_point(|call| call.point < segment.start);

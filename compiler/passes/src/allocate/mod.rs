@@ -325,28 +325,28 @@ fn spill_all<'a>(
             _ => limit,
         };
         let forced = forced.of(work, file);
-        let called =
-            pressure::destroys_for_good(file) && live.calls.iter().any(|call| call.clobbers.count(file) > 0);
+        let called = pressure::destroys_for_good(file) && live.crosses_calls(&work.mir, file);
         let fits =
             |live: &LiveRanges<'_>, limit: u32| forced.is_empty() && !called && live.most(file) <= limit;
         if fits(&live, limit) {
             continue;
         }
-        let work = work.to_mut();
-        let everywhere = work.clone();
-        if let Some(attempt) = splits.filter(|_| file == RegFile::Gpr && forced.is_empty())
-            && let Some(now) = split_ranges(work, &live, limit, attempt)
-            && fits(&now, u32::from(limits[file as usize]) - u32::from(work.is_framed()))
-        {
-            split = Some((work.clone(), now));
+        if let Some(attempt) = splits.filter(|_| file == RegFile::Gpr && forced.is_empty()) {
+            let mut other = Work::clone(work);
+            split = split_ranges(&mut other, &live, limit, attempt)
+                .filter(|now| fits(now, u32::from(limits[file as usize]) - u32::from(other.is_framed())))
+                .map(|now| (other, now));
         }
-        *work = everywhere;
         let mut spilled = pressure::choose(work, &live, file, limit, &forced)?;
         let to_memory = file == RegFile::Gpr && spilled.contains(&Some(pressure::Plan::Store));
         if to_memory && !framed {
             // The stack pointer takes R1.
             spilled = pressure::choose(work, &live, file, limit.saturating_sub(1), &forced)?;
         }
+        if spilled.iter().all(Option::is_none) {
+            continue;
+        }
+        let work = work.to_mut();
         let stored = spill::spill(work, &live, file, &spilled);
         work.mir.to_mut().spills += stored;
         let ids = spilled.iter().enumerate().filter(|(_, plan)| plan.is_some());

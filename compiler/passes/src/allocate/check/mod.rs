@@ -139,6 +139,7 @@ impl<'a> Checker<'a> {
     ) -> Checker<'a> {
         let result = &allocation.mir;
         let components = Components::new(input);
+        let count = result.insts().count();
         let frame = Frame {
             stack_top: options.arch.stack_top(),
             bytes: result.local_bytes,
@@ -153,8 +154,8 @@ impl<'a> Checker<'a> {
             steady: vec![None; components.count() as usize],
             components,
             live,
-            matcher: Matcher::default(),
-            matches: Vec::new(),
+            matcher: Matcher::with_capacity(count),
+            matches: Vec::with_capacity(count),
             first_match: SecondaryMap::new(),
             writes_uniform: SecondaryMap::new(),
             region: SecondaryMap::new(),

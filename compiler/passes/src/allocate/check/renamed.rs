@@ -45,7 +45,6 @@ pub struct Match {
 }
 
 /// Finds the registers of instructions before and after allocation.
-#[derive(Default)]
 pub struct Matcher {
     uses: Vec<Renamed>,
     defs: Vec<Renamed>,
@@ -54,6 +53,15 @@ pub struct Matcher {
 }
 
 impl Matcher {
+    /// Room for the registers of so many instructions.
+    pub fn with_capacity(instructions: usize) -> Matcher {
+        Matcher {
+            uses: Vec::with_capacity(2 * instructions),
+            defs: Vec::with_capacity(instructions),
+            registers: Vec::with_capacity(8),
+        }
+    }
+
     /// What an instruction reads.
     pub fn uses(&self, matched: &Match) -> &[Renamed] {
         &self.uses[matched.uses.start as usize..matched.uses.end as usize]
@@ -108,10 +116,8 @@ impl Matcher {
             uses.push(Renamed::new(from, to, before.inst.slot_width(slot as usize), components));
         }
         written_once(&defs[start.1..])?;
-        let copied = match (copy_operands(&before.inst), copy_operands(&after.inst)) {
-            (Some((_, from)), Some((_, to))) => Some((from, to)),
-            _ => None,
-        };
+        let copied = copy_operands(&before.inst)
+            .and_then(|(_, from)| copy_operands(&after.inst).map(|(_, to)| (from, to)));
         let (uses, defs) = (start.0 as u32..uses.len() as u32, start.1 as u32..defs.len() as u32);
         Ok(Match { uses, defs, copied })
     }
@@ -136,7 +142,7 @@ fn written_once(defs: &[Renamed]) -> Result<(), String> {
         let first = u16::from(def.to.index());
         first..first + u16::from(def.width)
     };
-    for (index, def) in defs.iter().enumerate() {
+    for (index, def) in defs.iter().enumerate().skip(1) {
         let overlaps = |other: &Renamed| {
             let (a, b) = (registers(def), registers(other));
             def.to.file() == other.to.file() && a.start < b.end && b.start < a.end
@@ -154,9 +160,11 @@ pub fn same_but_registers(a: &Inst<VReg>, b: &Inst<PReg>, mut visit: impl FnMut(
     if a.op != b.op || a.mods != b.mods || a.operands.len() != b.operands.len() {
         return false;
     }
-    let mut operands = a.operands.as_slice().iter().zip(b.operands.as_slice());
-    if !operands.all(|(a, b)| same_operand(a, b, &mut visit)) {
-        return false;
+    let others = b.operands.as_slice();
+    for (index, operand) in a.operands.as_slice().iter().enumerate() {
+        if !same_operand(operand, &others[index], &mut visit) {
+            return false;
+        }
     }
     match (a.guard, b.guard) {
         (Some(a), Some(b)) => {

@@ -129,8 +129,6 @@ impl Checker<'_> {
             RegFile::Gpr => self.max_regs,
             file => u16::from(file.count()),
         });
-        let insts = || result.layout.iter().map(|&id| result.blocks[id].insts.len());
-        self.matches.reserve(insts().sum());
         for &id in &result.layout {
             self.first_match[id] = self.matches.len() as u32;
             let block = &result.blocks[id];
