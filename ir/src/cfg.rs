@@ -100,25 +100,30 @@ impl Cfg {
         let mut index = SecondaryMap::with_default(UNREACHABLE);
         index.resize(func.blocks.len());
         let mut rpo = Vec::with_capacity(func.layout.len());
-        // A block with the edges that are left of it. What has been met is marked by any other index.
-        let mut stack: Vec<(Block, &[BlockCall])> = Vec::new();
+        // The edges of each block in `rpo`: they lie far apart in memory, and are looked for once.
+        let mut edges_of: Vec<&[BlockCall]> = Vec::with_capacity(func.layout.len());
+        // A block with its edges, and how many are left of them. What has been met is marked by any other index.
+        let mut stack: Vec<(Block, &[BlockCall], usize)> = Vec::new();
         if let Some(&entry) = func.layout.first() {
             index[entry] = 0;
-            stack.push((entry, func.edges(entry)));
+            let edges = func.edges(entry);
+            stack.push((entry, edges, edges.len()));
         }
         // Successors are entered last first, so that the first one comes first in reverse postorder
         // where the graph leaves a choice.
-        while let Some((block, left)) = stack.last_mut() {
-            let Some((edge, others)) = left.split_last() else {
+        while let Some((block, edges, left)) = stack.last_mut() {
+            let Some(next) = left.checked_sub(1) else {
                 rpo.push(*block);
+                edges_of.push(edges);
                 stack.pop();
                 continue;
             };
-            *left = others;
-            let target = edge.block;
+            *left = next;
+            let target = edges[next].block;
             if index[target] == UNREACHABLE && !skip(*block, target) {
                 index[target] = 0;
-                stack.push((target, func.edges(target)));
+                let edges = func.edges(target);
+                stack.push((target, edges, edges.len()));
             }
         }
         rpo.reverse();
@@ -128,8 +133,8 @@ impl Cfg {
         let mut starts = Vec::with_capacity(rpo.len() + 1);
         let mut items = Vec::with_capacity(2 * rpo.len());
         starts.push(0);
-        for &block in &rpo {
-            let edges = func.edges(block).iter().filter(|edge| !skip(block, edge.block));
+        for (&block, edges) in rpo.iter().zip(edges_of.into_iter().rev()) {
+            let edges = edges.iter().filter(|edge| !skip(block, edge.block));
             items.extend(edges.map(|edge| index[edge.block]));
             starts.push(items.len() as u32);
         }

@@ -83,11 +83,18 @@ fn is_narrow(inst: &Inst<VReg>) -> bool {
 
 /// Lets an instruction read what it can from the banks.
 fn read_banks(inst: &mut MInst<VReg>, places: &Places, arch: Arch) -> bool {
+    let loaded = |kind: OperandKind<VReg>| match kind {
+        OperandKind::Reg(reg) => places[reg.id].map(|place| (reg, place)),
+        _ => None,
+    };
+    // Most instructions read none.
+    if !inst.inst.operands.iter().any(|operand| loaded(operand.kind).is_some()) {
+        return false;
+    }
     let mut any = false;
     for (index, slot) in inst.inst.row().slots.iter().enumerate().take(inst.inst.operands.len()) {
         let old = inst.inst.operands[index];
-        let OperandKind::Reg(reg) = old.kind else { continue };
-        let Some((bank, first)) = places[reg.id] else { continue };
+        let Some((reg, (bank, first))) = loaded(old.kind) else { continue };
         if slot.role != Role::Use || !slot.accepts(Kinds::CONST, arch) || slot.halves != Halves::None {
             continue;
         }

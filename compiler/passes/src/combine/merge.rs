@@ -10,7 +10,7 @@
 //! arguments become moves. Cost: linear.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Arch, Inst, Op, Operand, OperandKind, RegFile};
+use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
 
 use crate::interrupt;
 use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple, VReg};
@@ -52,10 +52,8 @@ pub(super) fn named_blocks(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, bool> {
     for &block in &mir.layout {
         for inst in &mir.blocks[block].insts {
             interrupt::poll();
-            for operand in &inst.inst.operands {
-                if let OperandKind::Label(label) = operand.kind {
-                    named[MBlockId::from_u32(label.0)] = true;
-                }
+            for label in inst.inst.labels() {
+                named[MBlockId::from_u32(label.0)] = true;
             }
         }
     }

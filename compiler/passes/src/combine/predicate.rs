@@ -368,8 +368,5 @@ fn is_pure(inst: &MInst<VReg>) -> bool {
 }
 
 fn label(inst: &Inst<VReg>) -> Option<MBlockId> {
-    inst.operands.iter().find_map(|operand| match operand.kind {
-        OperandKind::Label(Label(number)) => Some(MBlockId::from_u32(number)),
-        _ => None,
-    })
+    inst.labels().next().map(|Label(number)| MBlockId::from_u32(number))
 }

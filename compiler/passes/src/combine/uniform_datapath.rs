@@ -226,7 +226,9 @@ fn visit_reader(
 ) {
     let mut read: SmallVec<[Index; 3]> = SmallVec::new();
     inst.inst.for_each_use(|access| {
-        read.extend(of_reg[access.reg.id].filter(|&index| !list[index].constant));
+        if let Some(index) = of_reg[access.reg.id].filter(|&index| !list[index].constant) {
+            read.push(index);
+        }
     });
     if !read.iter().any(|&index| list[index].moves) {
         return;

@@ -129,6 +129,12 @@ impl<R: Unit> Tables<R> {
     ) {
         self.clear();
         region.clear(around.frequency, around.pressure_limit);
+        // So that the lists of a small kernel are made once, and not in steps.
+        let count = insts.len();
+        self.announced.reserve(count);
+        self.states.reserve(2 * count);
+        self.links.reserve(4 * count);
+        region.reserve(count);
         let mut builder = Builder {
             arch: around.arch,
             insts,

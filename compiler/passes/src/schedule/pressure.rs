@@ -59,6 +59,14 @@ impl Tracker {
         changes.clear();
     }
 
+    /// Makes room for so many nodes, with a few values each.
+    pub(super) fn reserve(&mut self, nodes: usize) {
+        self.values.reserve(2 * nodes);
+        self.reads.reserve(3 * nodes);
+        self.ends.reserve(nodes);
+        self.changes.reserve(nodes);
+    }
+
     /// A new value.
     pub(super) fn add_value(&mut self, file: RegFile, definer: u32) -> u32 {
         let value = Value { file, lives_on: false, definer, last_reader: NOBODY, uses: 0, readers: 0 };

@@ -128,6 +128,13 @@ impl Region {
         (self.frequency, self.pressure_limit) = (frequency, pressure_limit);
     }
 
+    /// Makes room for so many nodes, with a few edges and values each.
+    pub(super) fn reserve(&mut self, nodes: usize) {
+        self.nodes.reserve(nodes);
+        self.edges.reserve(4 * nodes);
+        self.pressure.reserve(nodes);
+    }
+
     /// Adds a node. The edges that reach it follow, before the next node.
     pub(super) fn add_node(&mut self, op: Op) {
         let at = self.edges.len() as u32;
