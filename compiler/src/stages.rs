@@ -143,7 +143,7 @@ pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if has_errors(db, func) || !func.has_body(db) {
         return Stage::nothing();
     }
-    let built = pipeline::build(ast(db, func), environment(db, func), &checked(db, func).registers);
+    let built = pipeline::build(ast(db, func), environment(db, func), &checked(db, func).resolved);
     Stage::of(built.and_then(|function| {
         let missing = undefined_callees(db, func, &function);
         if missing.is_empty() { Ok(function) } else { Err(missing) }
