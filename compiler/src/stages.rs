@@ -114,7 +114,7 @@ pub fn barrier_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
 /// The warnings about the ways through a function: what nothing writes before it is read, what nothing leads to.
 #[salsa::tracked(returns(ref))]
 pub fn flow_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
-    if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func), &checked(db, func).accesses) }
+    if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func), checked(db, func)) }
 }
 
 /// Whether a function's text has errors, so that nothing is to be made of it.

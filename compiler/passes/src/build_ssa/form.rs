@@ -70,22 +70,27 @@ pub(super) struct Form<'a> {
     pub operands: &'a [Operand],
     /// What all instructions with the opcode have in common.
     pub parts: &'a Parts<'a>,
-    /// A bit for each of the modifiers that was taken.
-    taken: u64,
+    /// A bit for each of the modifiers that nobody has taken.
+    left: u64,
 }
 
 impl<'a> Form<'a> {
     pub fn new(parts: &'a Parts<'a>, operands: &'a [Operand]) -> Form<'a> {
-        Form { mnemonic: parts.mnemonic, types: &parts.types, operands, parts, taken: 0 }
+        let left = u64::MAX.checked_shr((MOST_MODIFIERS - parts.modifiers.len().min(MOST_MODIFIERS)) as u32);
+        Form { mnemonic: parts.mnemonic, types: &parts.types, operands, parts, left: left.unwrap_or(0) }
     }
 
     /// Takes the first modifier for which `read` has a meaning.
     pub fn read<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let all = self.parts.modifiers.iter().take(MOST_MODIFIERS).enumerate();
-        let mut left = all.filter(|(index, _)| self.taken >> index & 1 == 0);
-        let (index, meaning) = left.find_map(|(index, part)| Some((index, read(part)?)))?;
-        self.taken |= 1 << index;
-        Some(meaning)
+        let mut rest = self.left;
+        while rest != 0 {
+            if let Some(meaning) = read(self.parts.modifiers[rest.trailing_zeros() as usize]) {
+                self.left &= !(rest & rest.wrapping_neg());
+                return Some(meaning);
+            }
+            rest &= rest - 1;
+        }
+        None
     }
 
     /// Takes a modifier, if it is there.
@@ -95,12 +100,15 @@ impl<'a> Form<'a> {
 
     /// Takes the first modifier that the table has a meaning for.
     pub fn choose<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
+        if self.left == 0 {
+            return None;
+        }
         table.iter().find(|(name, _)| self.take(name)).map(|&(_, meaning)| meaning)
     }
 
     /// Whether every modifier was taken.
     pub fn is_done(&self) -> bool {
-        self.taken.count_ones() as usize == self.parts.modifiers.len()
+        self.left == 0 && self.parts.modifiers.len() <= MOST_MODIFIERS
     }
 
     /// The only type.

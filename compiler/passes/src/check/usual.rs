@@ -195,10 +195,13 @@ pub(super) struct Opcodes<'a> {
 impl<'a> Opcodes<'a> {
     /// The number of an opcode, in the order of their first instructions: its forms are found once for each spelling.
     pub fn number(&mut self, opcode: &'a Opcode) -> usize {
-        *self.numbers.entry(opcode.as_str()).or_insert_with(|| {
-            self.known.push(Known::of(opcode));
-            self.known.len() - 1
-        })
+        if let Some(&number) = self.numbers.get(opcode.as_str()) {
+            return number;
+        }
+        let number = self.known.len();
+        self.known.push(Known::of(opcode));
+        self.numbers.insert(opcode.as_str(), number);
+        number
     }
 
     /// What is known of the opcode of that number.
