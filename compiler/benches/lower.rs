@@ -99,7 +99,7 @@ fn built(text: &str) -> Function {
     let file = SourceFile::new(&db, "k.ptx".into(), text.into());
     let func = items::items(&db, file).functions[0];
     let checked = stages::checked(&db, func);
-    pipeline::build(module::ast(&db, func), module::environment(&db, func), &checked.registers)
+    pipeline::build(module::ast(&db, func), module::environment(&db, func), &checked.resolved)
         .expect("the kernel is valid")
 }
 

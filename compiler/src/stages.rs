@@ -114,7 +114,7 @@ pub fn barrier_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
 /// The warnings about the ways through a function: what nothing writes before it is read, what nothing leads to.
 #[salsa::tracked(returns(ref))]
 pub fn flow_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
-    if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func), &checked(db, func).accesses) }
+    if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func), checked(db, func)) }
 }
 
 /// Whether a function's text has errors, so that nothing is to be made of it.
@@ -143,7 +143,7 @@ pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if has_errors(db, func) || !func.has_body(db) {
         return Stage::nothing();
     }
-    let built = pipeline::build(ast(db, func), environment(db, func), &checked(db, func).registers);
+    let built = pipeline::build(ast(db, func), environment(db, func), &checked(db, func).resolved);
     Stage::of(built.and_then(|function| {
         let missing = undefined_callees(db, func, &function);
         if missing.is_empty() { Ok(function) } else { Err(missing) }

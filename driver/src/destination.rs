@@ -48,13 +48,16 @@ impl Destination {
     pub(crate) fn targets(&self, inputs: &[String], extension: &str) -> Result<Vec<PathBuf>, String> {
         let targets: Vec<PathBuf> = inputs.iter().map(|input| self.target(input, extension)).collect();
         let mut writers: FxHashMap<PathBuf, &str> = FxHashMap::default();
+        let mut folders: FxHashMap<&Path, PathBuf> = FxHashMap::default();
         for (input, target) in inputs.iter().zip(&targets) {
             if target == Path::new("-") {
                 continue;
             }
             // The same file has one folder, whatever the way to it.
             let folder = target.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-            let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+            let folder = folders.entry(folder).or_insert_with(|| {
+                std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf())
+            });
             let place = folder.join(target.file_name().unwrap_or_default());
             if let Some(first) = writers.insert(place, input) {
                 return Err(format!(

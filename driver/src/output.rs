@@ -42,11 +42,15 @@ pub fn write_with(
     if path == Path::new("-") {
         return content(out);
     }
-    if std::fs::metadata(path).is_ok_and(|old| !old.is_file()) {
+    let there = std::fs::symlink_metadata(path).ok();
+    let is_link = there.as_ref().is_some_and(|there| there.is_symlink());
+    let old = if is_link { std::fs::metadata(path).ok() } else { there };
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
         // A device or a pipe is written to, not replaced.
         return content(&mut std::fs::OpenOptions::new().write(true).open(path)?);
     }
-    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = if is_link { std::fs::canonicalize(path).ok() } else { None };
+    let path = target.as_deref().unwrap_or(path);
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -56,9 +60,9 @@ pub fn write_with(
     content(&mut buffered)?;
     buffered.flush()?;
     drop(buffered);
-    let permissions = match std::fs::metadata(path) {
-        Ok(old) => Some(old.permissions()),
-        Err(_) => default_permissions(),
+    let permissions = match old {
+        Some(old) => Some(old.permissions()),
+        None => default_permissions(),
     };
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;

@@ -23,7 +23,7 @@ use ptxc_sass::{Arch, Inst, Program, Register};
 use ptxc_syntax::{NodeId, ast};
 
 use crate::check::env::ModuleEnv;
-use crate::check::registers::Registers;
+use crate::check::resolved::Resolved;
 use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
@@ -184,9 +184,9 @@ fn go_on(observer: &mut dyn Observer, pass: &'static str, code: &dyn fmt::Displa
     if observer.after(pass, code) { Ok(()) } else { Err(Vec::new()) }
 }
 
-/// The SSA form of a function as it was written; the check of the same function has found the registers.
-pub fn build(function: &ast::Function, env: &ModuleEnv, registers: &Registers) -> Result<Function, Halt> {
-    let func = build_ssa::build(function, env, registers)?;
+/// The SSA form of a function as it was written; the check of the same function has found out what it names.
+pub fn build(function: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Result<Function, Halt> {
+    let func = build_ssa::build(function, env, resolved)?;
     verified("build-ssa", &func, Level::Built)?;
     Ok(func)
 }

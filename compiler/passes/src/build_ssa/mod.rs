@@ -14,7 +14,7 @@
 //! ```
 //!
 //! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
-//! registers become numbers at once, most of them by what the check has noted. `ssa` turns their reads and writes into values and block parameters;
+//! registers become numbers at once, most of them by what the check has [found out](crate::check::resolved). `ssa` turns their reads and writes into values and block parameters;
 //! `translator` gives the families of instructions (one file each) operands as values of a type.
 //!
 //! A guarded instruction without side effects computes its result anyway and selects between it and the
@@ -50,14 +50,15 @@ use ptxc_ir::{Function, Param};
 use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};
 
 use crate::check::env::{ModuleEnv, constant_u32};
-use crate::check::registers::Registers;
+use crate::check::resolved::Resolved;
 use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
 use crate::interrupt;
+use form::Opcodes;
 use translator::Translator;
 
 /// Builds the SSA form of a kernel or device function, of which the check of the same tree in the same module has found
-/// which registers it names.
+/// out what it names.
 ///
 /// # Errors
 ///
@@ -65,7 +66,7 @@ use translator::Translator;
 pub fn build(
     ast: &ast::Function,
     env: &ModuleEnv,
-    registers: &Registers,
+    resolved: &Resolved,
 ) -> Result<Function, Vec<Diagnostic>> {
     let Some(body) = &ast.body else {
         return Err(vec![Diagnostic::unsupported(
@@ -73,7 +74,7 @@ pub fn build(
             format_args!("a function without a body, `{}`,", ast.name.name),
         )]);
     };
-    let mut translator = Translator::new(ast, env, registers);
+    let mut translator = Translator::new(ast, env, resolved);
     translator.function.bounds = bounds(ast, &mut translator.diagnostics);
     match ast.kind {
         ast::FunctionKind::Entry => {
@@ -92,6 +93,8 @@ pub fn build(
             }
         }
     }
+    let mut opcodes = Opcodes::default();
+    let mut instructions = 0usize..;
     for (index, statement) in body.iter().enumerate() {
         interrupt::poll();
         let variables = translator.scopes.variables.len();
@@ -99,7 +102,11 @@ pub fn build(
         match &statement.kind {
             StatementKind::Declaration(declaration) => translator.declaration(variables, declaration),
             StatementKind::Label(_) => translator.label(index),
-            StatementKind::Instruction(instruction) => translator.instruction(statement.id, instruction),
+            StatementKind::Instruction(instruction) => {
+                let number = instructions.next().and_then(|instruction| resolved.opcode(instruction));
+                let parts = opcodes.get(number, &instruction.opcode);
+                translator.instruction(statement.id, instruction, parts);
+            }
             _ => {}
         }
     }

@@ -171,6 +171,7 @@ impl Ssa {
     /// arguments yet.
     pub fn finish(mut self, func: &mut Function) {
         let mut edges: SecondaryMap<Block, SmallVec<[Edge; 2]>> = SecondaryMap::new();
+        edges.resize(func.blocks.len());
         for &block in &func.layout {
             interrupt::poll();
             let Some(inst) = func.terminator(block) else { continue };
@@ -228,6 +229,7 @@ impl Ssa {
     /// et al., "Chaff", DAC 2001).
     fn single_valued(&mut self, func: &mut Function, args: &[SmallVec<[Value; 2]>]) -> Names {
         let mut number: SecondaryMap<Value, u32> = SecondaryMap::with_default(u32::MAX);
+        number.resize(func.num_values());
         for (index, &(value, ..)) in (0..).zip(&self.params) {
             number[value] = index;
         }
@@ -236,6 +238,7 @@ impl Ssa {
         // By parameter, the argument that the ones up to the second number agree with, themselves apart.
         let mut agreed: Vec<(usize, usize)> = vec![(0, 0); self.params.len()];
         let mut names = Names::new();
+        names.resize(func.num_values());
         let mut work: Vec<usize> = (0..self.params.len()).rev().collect();
         while let Some(index) = work.pop() {
             let (param, _, register) = self.params[index];

@@ -25,7 +25,7 @@ fn build_all(module: &Module) -> Vec<Result<Function, Vec<Diagnostic>>> {
             _ => {}
         }
     }
-    functions.into_iter().map(|function| build(function, &env, &examine(function, &env).registers)).collect()
+    functions.into_iter().map(|function| build(function, &env, &examine(function, &env).resolved)).collect()
 }
 
 fn one(text: &str) -> Result<Function, Vec<Diagnostic>> {
@@ -353,8 +353,8 @@ mod any_instruction {
             );
             let parsed = ptxc_syntax::parse_function(&text);
             let env = ModuleEnv::empty();
-            let registers = examine(&parsed.value, &env).registers;
-            if let Ok(function) = build(&parsed.value, &env, &registers) {
+            let resolved = examine(&parsed.value, &env).resolved;
+            if let Ok(function) = build(&parsed.value, &env, &resolved) {
                 let verified = verify(&function, Level::Built);
                 prop_assert!(verified.is_ok(), "{verified:?}\n{function}");
             }

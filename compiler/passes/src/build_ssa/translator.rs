@@ -14,7 +14,7 @@ use ptxc_syntax::ast::{self, Expr, Guard, Instruction, Operand, OperandKind, Sta
 use ptxc_syntax::const_eval::Constant;
 use rustc_hash::FxHashMap;
 
-use super::form::{Form, Translated, Unsupported};
+use super::form::{Form, Parts, Translated, Unsupported};
 use super::params::Image;
 use super::scalar::Scalar;
 use super::ssa::{Above, Ssa};
@@ -24,7 +24,7 @@ use super::{
     memory, moves, sync,
 };
 use crate::check::env::{Formal, ModuleEnv, Signature};
-use crate::check::registers::Registers;
+use crate::check::resolved::Resolved;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
 use crate::interrupt;
@@ -61,7 +61,7 @@ pub(super) struct Translator<'a> {
     ast: &'a ast::Function,
     env: &'a ModuleEnv,
     /// The registers that operands name, as far as the check knows.
-    registers: &'a Registers,
+    resolved: &'a Resolved,
     /// How many variables of the construction there are: registers, and what has no register's name.
     variables: u32,
     ssa: Ssa,
@@ -96,7 +96,7 @@ pub(super) struct Translator<'a> {
 }
 
 impl<'a> Translator<'a> {
-    pub fn new(ast: &'a ast::Function, env: &'a ModuleEnv, registers: &'a Registers) -> Translator<'a> {
+    pub fn new(ast: &'a ast::Function, env: &'a ModuleEnv, resolved: &'a Resolved) -> Translator<'a> {
         let kind = match ast.kind {
             ast::FunctionKind::Entry => FunctionKind::Entry,
             ast::FunctionKind::Func => FunctionKind::Device,
@@ -135,8 +135,8 @@ impl<'a> Translator<'a> {
             diagnostics: Vec::new(),
             ast,
             env,
-            registers,
-            variables: registers.count(),
+            resolved,
+            variables: resolved.register_count(),
             ssa,
             symbols: Symbols::default(),
             labels,
@@ -167,14 +167,14 @@ impl<'a> Translator<'a> {
     }
 
     /// Translates an instruction, or notes that it can't be lowered yet.
-    pub fn instruction(&mut self, node: NodeId, instruction: &Instruction) {
+    pub fn instruction(&mut self, node: NodeId, instruction: &Instruction, parts: &Parts) {
         self.loc = source_loc(node);
         if self.ended {
             // Nothing leads here, but what is wrong here is still to be reported.
             let block = self.function.add_block();
             self.start(block, Above::Join);
         }
-        let result = self.guarded(instruction);
+        let result = self.guarded(instruction, parts);
         self.guard = None;
         if result.is_err() {
             let what = format!("`{}` in this form", instruction.opcode);
@@ -221,8 +221,8 @@ impl<'a> Translator<'a> {
         Ok(self.function)
     }
 
-    fn guarded(&mut self, instruction: &Instruction) -> Translated {
-        let mut form = Form::new(instruction);
+    fn guarded(&mut self, instruction: &Instruction, parts: &Parts) -> Translated {
+        let mut form = Form::new(parts, &instruction.operands);
         let condition = match &instruction.guard {
             Some(guard) => Some(self.predicate(guard)?),
             None => None,
@@ -253,7 +253,15 @@ impl<'a> Translator<'a> {
     }
 
     fn plain(&mut self, form: &mut Form) -> Translated {
-        let result = FAMILIES.iter().find_map(|family| family(self, form));
+        // Of two instructions with one opcode the same family translates both.
+        let known = form.parts.family.get().and_then(|family| FAMILIES[family](self, form));
+        let result = known.or_else(|| {
+            FAMILIES.iter().enumerate().find_map(|(index, family)| {
+                let result = family(self, form)?;
+                form.parts.family.set(Some(index));
+                Some(result)
+            })
+        });
         let mistyped = std::mem::take(&mut self.mistyped);
         result.unwrap_or(Err(Unsupported))?;
         if form.is_done() && !mistyped { Ok(()) } else { Err(Unsupported) }
@@ -514,7 +522,7 @@ impl<'a> Translator<'a> {
 
     /// What a name stands for, at that node.
     pub fn named(&mut self, node: NodeId, name: &str) -> Translated<Value> {
-        if let Some((register, ty)) = self.registers.get(node) {
+        if let Some((register, ty)) = self.resolved.register(node) {
             return self.register(register, ty);
         }
         match self.scopes.lookup(name) {
@@ -625,7 +633,7 @@ impl<'a> Translator<'a> {
         let (register, ty) = match &operand.kind {
             OperandKind::Sink => return Ok(()),
             OperandKind::Symbol(name) => {
-                let known = self.registers.get(operand.id).or_else(|| match self.scopes.lookup(name)? {
+                let known = self.resolved.register(operand.id).or_else(|| match self.scopes.lookup(name)? {
                     Meaning::Register { register, ty, vector: None } => Some((register, ty)),
                     _ => None,
                 });
@@ -675,7 +683,7 @@ impl<'a> Translator<'a> {
             OperandKind::Selected(selected) => &selected.0,
             _ => return Err(Unsupported),
         };
-        if let Some((_, ty)) = self.registers.get(operand.id) {
+        if let Some((_, ty)) = self.resolved.register(operand.id) {
             return register_type(ty).map(Some);
         }
         match self.scopes.lookup(name) {

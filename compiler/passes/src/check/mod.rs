@@ -19,7 +19,8 @@
 //! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
 //! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
 //! | [`usual`] | instructions that look like one of which there was nothing to say |
-//! | [`accesses`], [`registers`] | which registers each instruction reads and writes, and which operand names which |
+//! | [`accesses`] | which registers each instruction reads and writes |
+//! | [`resolved`] | which register an operand names, which opcodes are the same |
 //! | [`operands`] | number, kind, type, range of the operands |
 //! | [`signature`] | what a form takes, beside what is written and in words |
 //! | [`whole_type`] | instructions whose own type is the wrong one |
@@ -59,8 +60,8 @@ pub mod operands;
 mod parameter_space;
 mod ranges;
 mod register_counts;
-pub mod registers;
 pub mod requirements;
+pub mod resolved;
 pub mod scalar;
 pub mod scope;
 pub mod signature;
@@ -82,8 +83,8 @@ use env::{ModuleEnv, PtxTarget};
 use forms::Form;
 use names::{Names, Thing, Wanted};
 use operands::Operands;
-use registers::Registers;
 use requirements::Strictness;
+use resolved::Resolved;
 use scope::Meaning;
 use suggest::Suggestions;
 use types::Class;
@@ -107,8 +108,8 @@ pub struct Checked {
     pub findings: Vec<Diagnostic>,
     /// The registers that each instruction reads and writes; of all instructions, where the findings have no errors.
     pub accesses: Accesses,
-    /// The registers that operands name.
-    pub registers: Registers,
+    /// What names and opcodes are.
+    pub resolved: Resolved,
 }
 
 /// [Checks a function](check_function), and keeps what else that finds out.
@@ -138,7 +139,7 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
         opcodes: Opcodes::default(),
         suggestions: Suggestions::default(),
         accesses: Accesses::default(),
-        registers: Registers::of(function.body.as_deref().unwrap_or(&[])),
+        resolved: Resolved::of(function.body.as_deref().unwrap_or(&[])),
         out: Vec::new(),
     };
     checker.names.take_errors(&mut checker.out);
@@ -166,8 +167,8 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
             _ => {}
         }
     }
-    checker.registers.set_count(checker.names.scopes().register_count());
-    Checked { findings: checker.out, accesses: checker.accesses, registers: checker.registers }
+    checker.resolved.set_register_count(checker.names.scopes().register_count());
+    Checked { findings: checker.out, accesses: checker.accesses, resolved: checker.resolved }
 }
 
 /// What a function needs that an older target than its module's does not have: the code is to run there.
@@ -197,7 +198,7 @@ struct Checker<'a> {
     opcodes: Opcodes<'a>,
     suggestions: Suggestions,
     accesses: Accesses,
-    registers: Registers,
+    resolved: Resolved,
     out: Vec<Diagnostic>,
 }
 
@@ -213,11 +214,13 @@ impl<'a> Checker<'a> {
             self.guard(guard);
         }
         let operands = &instruction.operands[..];
-        let known = self.opcodes.get(&instruction.opcode);
+        let number = self.opcodes.number(&instruction.opcode);
+        self.resolved.add_opcode(number);
+        let known = self.opcodes.known(number);
         let mut places = Places::new();
         let shape = known.shape(operands, self.names.scopes(), &mut places);
         for place in &places {
-            self.registers.set(place.node, place.register, place.ty);
+            self.resolved.set_register(place.node, place.register, place.ty);
         }
         match shape {
             Some(shape) => {
@@ -232,22 +235,22 @@ impl<'a> Checker<'a> {
                 }
                 if !known.is_usual(shape) {
                     let said = self.out.len();
-                    self.look_closely(instruction);
+                    self.look_closely(instruction, number);
                     if self.out.len() == said {
-                        self.opcodes.get(&instruction.opcode).found_in_order(shape);
+                        self.opcodes.known(number).found_in_order(shape);
                     }
                 }
             }
             None => {
                 self.accesses.add_instruction(instruction, &known.forms, self.names.scopes());
-                self.look_closely(instruction);
+                self.look_closely(instruction, number);
             }
         }
         self.accesses.end();
     }
 
-    /// Checks an instruction but for its guard.
-    fn look_closely(&mut self, instruction: &'a Instruction) {
+    /// Checks an instruction with the opcode of that number, but for its guard.
+    fn look_closely(&mut self, instruction: &'a Instruction, opcode: usize) {
         let is_call = instruction.opcode.mnemonic() == "call";
         for operand in &instruction.operands {
             let wanted = match &operand.kind {
@@ -257,7 +260,7 @@ impl<'a> Checker<'a> {
             };
             self.names.check_operand(operand, wanted, &mut self.suggestions, &mut self.out);
         }
-        let forms = &self.opcodes.get(&instruction.opcode).forms;
+        let forms = &self.opcodes.known(opcode).forms;
         if forms.is_empty() {
             forms::explain(&instruction.opcode, &mut self.suggestions, &mut self.out);
             return;
@@ -304,7 +307,7 @@ impl<'a> Checker<'a> {
         if let Some(Meaning::Register { register, ty, vector }) = self.names.scopes().lookup(register) {
             self.accesses.add(register, guard.id, false);
             if vector.is_none() {
-                self.registers.set(guard.id, register, ty);
+                self.resolved.set_register(guard.id, register, ty);
             }
         }
         match self.names.find(register) {

@@ -77,8 +77,9 @@ pub struct Names<'a> {
     /// Parameters and results, whose state space the scopes don't know.
     own: FxHashMap<&'a str, (&'a Parameter, u32)>,
     directives: FxHashMap<&'a str, Thing>,
-    /// All labels of the function, in whatever block: one of each name.
-    labels: FxHashMap<&'a str, NodeId>,
+    /// For all labels of the function, in whatever block: one of each name. It is made when one is missed.
+    labels: Option<FxHashMap<&'a str, NodeId>>,
+    function: &'a Function,
     reported: FxHashSet<Name>,
     /// Names and prefixes whose declarations could not be entered.
     unsized_names: FxHashSet<Name>,
@@ -91,6 +92,15 @@ pub fn predicate_storage(node: NodeId, name: &str) -> Diagnostic {
         .help("declare `.reg .pred`, and keep the value as an integer: `selp.b32 %r, 1, 0, %p;`")
 }
 
+/// The labels of a function, in whatever block: one of each name.
+fn labels(function: &Function) -> FxHashMap<&str, NodeId> {
+    let labels = function.body.iter().flatten().filter_map(|statement| match &statement.kind {
+        StatementKind::Label(name) => Some((name.as_str(), statement.id)),
+        _ => None,
+    });
+    labels.collect()
+}
+
 impl<'a> Names<'a> {
     /// The names at the start of the body.
     pub fn new(function: &'a Function, env: &'a ModuleEnv) -> Names<'a> {
@@ -100,13 +110,8 @@ impl<'a> Names<'a> {
             own.insert(parameter.name.as_str(), (parameter, size));
         }
         let mut directives = FxHashMap::default();
-        let mut labels = FxHashMap::default();
         for statement in function.body.iter().flatten() {
             match &statement.kind {
-                StatementKind::Label(name) => {
-                    labels.insert(name.as_str(), statement.id);
-                    None
-                }
                 StatementKind::BranchTargets(list) => {
                     directives.insert(list.name.name.as_str(), Thing::BranchTargets)
                 }
@@ -125,7 +130,8 @@ impl<'a> Names<'a> {
             scopes: Scopes::new(function),
             own,
             directives,
-            labels,
+            labels: None,
+            function,
             reported: FxHashSet::default(),
             unsized_names: FxHashSet::default(),
         }
@@ -305,7 +311,8 @@ impl<'a> Names<'a> {
             let finding =
                 Diagnostic::error(codes::UNDECLARED_LABEL, node, format!("there is no label `{name}`"))
                     .label("not declared in this block or one around it");
-            match self.labels.get(name.as_str()) {
+            let labels = self.labels.get_or_insert_with(|| labels(self.function));
+            match labels.get(name.as_str()) {
                 Some(&elsewhere) => finding.also(elsewhere, "a block in braces keeps this one to itself"),
                 None => finding,
             }

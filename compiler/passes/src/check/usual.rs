@@ -193,12 +193,19 @@ pub(super) struct Opcodes<'a> {
 }
 
 impl<'a> Opcodes<'a> {
-    /// What is known of an opcode: its forms are found once for each spelling.
-    pub fn get(&mut self, opcode: &'a Opcode) -> &mut Known {
-        let number = *self.numbers.entry(opcode.as_str()).or_insert_with(|| {
-            self.known.push(Known::of(opcode));
-            self.known.len() - 1
-        });
+    /// The number of an opcode, in the order of their first instructions: its forms are found once for each spelling.
+    pub fn number(&mut self, opcode: &'a Opcode) -> usize {
+        if let Some(&number) = self.numbers.get(opcode.as_str()) {
+            return number;
+        }
+        let number = self.known.len();
+        self.known.push(Known::of(opcode));
+        self.numbers.insert(opcode.as_str(), number);
+        number
+    }
+
+    /// What is known of the opcode of that number.
+    pub fn known(&mut self, number: usize) -> &mut Known {
         &mut self.known[number]
     }
 }

@@ -3,10 +3,11 @@
 //! A block begins at a label, or behind a branch, and ends in front of the next. There is no graph of a function whose
 //! branches go to places that its text does not name.
 
-use ptxc_syntax::ast::{Function, Ident, Instruction, Statement, StatementKind};
+use ptxc_syntax::ast::{Function, Ident, Instruction, Space, Statement, StatementKind};
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::check::Checked;
 use crate::check::accesses::{Access, Accesses, visit};
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::interrupt;
@@ -47,37 +48,36 @@ pub(super) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     /// The blocks of a function without errors.
-    pub fn of(function: &'a Function, accesses: &'a Accesses) -> Option<Graph<'a>> {
+    pub fn of(function: &'a Function, checked: &'a Checked) -> Option<Graph<'a>> {
         let body = function.body.as_deref()?;
-        let scopes = Scopes::new(function);
-        let given = scopes.in_registers[0].iter().filter_map(|(_, meaning)| match meaning {
-            Meaning::Register { register, .. } => Some(*register),
-            _ => None,
-        });
+        let has_given = function.parameters.iter().any(|parameter| parameter.specifiers.space == Space::Reg);
+        let given = if has_given { given(function) } else { FxHashSet::default() };
         let mut builder = Builder {
             graph: Graph {
                 blocks: vec![Block { goes_on: true, ..Block::default() }],
                 edges: Vec::new(),
                 instructions: Vec::new(),
                 reached: Vec::new(),
-                registers: 0,
+                registers: checked.resolved.register_count() as usize,
                 function,
-                accesses,
-                given: given.collect(),
+                accesses: &checked.accesses,
+                given,
             },
-            scopes,
-            labels: FxHashMap::default(),
+            labels: Labels::of(function, body),
+            starts: FxHashMap::default(),
             branches: Vec::new(),
             targets: lists_of_targets(body),
             has_unknown_targets: false,
         };
         for (index, statement) in body.iter().enumerate() {
             interrupt::poll();
-            builder.scopes.statement(index, statement);
+            if let Labels::Nested(scopes) = &mut builder.labels {
+                scopes.statement(index, statement);
+            }
             match &statement.kind {
                 StatementKind::Label(name) => {
                     builder.begin(Some((statement.id, name.clone())));
-                    builder.labels.insert(index, builder.current());
+                    builder.starts.insert(index, builder.current());
                 }
                 StatementKind::Instruction(instruction) => {
                     builder.instruction(statement.id, instruction);
@@ -127,6 +127,51 @@ impl<'a> Graph<'a> {
     }
 }
 
+/// The parameters in registers.
+fn given(function: &Function) -> FxHashSet<Register> {
+    let scopes = Scopes::new(function);
+    let register = |(_, meaning): &(usize, Meaning)| match meaning {
+        Meaning::Register { register, .. } => Some(*register),
+        _ => None,
+    };
+    scopes.in_registers[0].iter().filter_map(register).collect()
+}
+
+/// What labels mean, each the number of its statement.
+enum Labels<'a> {
+    /// Of a body without blocks in braces, as compilers write them for kernels: by name, which nothing else has.
+    Plain(FxHashMap<&'a str, usize>),
+    /// What they mean depends on where they are named.
+    Nested(Scopes),
+}
+
+impl<'a> Labels<'a> {
+    fn of(function: &'a Function, body: &'a [Statement]) -> Labels<'a> {
+        let mut labels = FxHashMap::default();
+        for (index, statement) in body.iter().enumerate() {
+            match &statement.kind {
+                StatementKind::Label(name) => {
+                    labels.insert(name.as_str(), index);
+                }
+                StatementKind::Open => return Labels::Nested(Scopes::new(function)),
+                _ => {}
+            }
+        }
+        Labels::Plain(labels)
+    }
+
+    /// The statement of a label that is named here.
+    fn get(&self, name: &str) -> Option<usize> {
+        match self {
+            Labels::Plain(labels) => labels.get(name).copied(),
+            Labels::Nested(scopes) => match scopes.lookup(name)? {
+                Meaning::Label(index) => Some(index),
+                _ => None,
+            },
+        }
+    }
+}
+
 /// The labels that `brx.idx` may go to, by the name of their list.
 fn lists_of_targets(body: &[Statement]) -> FxHashMap<&str, &[Ident]> {
     let lists = body.iter().filter_map(|statement| match &statement.kind {
@@ -155,9 +200,9 @@ fn reached(blocks: usize, edges: &[(u32, u32)]) -> Vec<bool> {
 
 struct Builder<'a> {
     graph: Graph<'a>,
-    scopes: Scopes,
+    labels: Labels<'a>,
     /// The block that each label begins, by the number of its statement.
-    labels: FxHashMap<usize, u32>,
+    starts: FxHashMap<usize, u32>,
     /// The edges of branches, with the number of the label's statement.
     branches: Vec<(u32, usize)>,
     targets: FxHashMap<&'a str, &'a [Ident]>,
@@ -208,9 +253,9 @@ impl<'a> Builder<'a> {
 
     /// A branch from here to a label.
     fn branch(&mut self, name: &Name) {
-        match self.scopes.lookup(name) {
-            Some(Meaning::Label(index)) => self.branches.push((self.current(), index)),
-            _ => self.has_unknown_targets = true,
+        match self.labels.get(name) {
+            Some(index) => self.branches.push((self.current(), index)),
+            None => self.has_unknown_targets = true,
         }
     }
 
@@ -221,9 +266,8 @@ impl<'a> Builder<'a> {
             return None;
         }
         for (from, label) in self.branches {
-            graph.edges.push((from, *self.labels.get(&label)?));
+            graph.edges.push((from, *self.starts.get(&label)?));
         }
-        graph.registers = self.scopes.register_count() as usize;
         graph.reached = reached(graph.blocks.len(), &graph.edges);
         Some(graph)
     }

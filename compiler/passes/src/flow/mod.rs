@@ -29,14 +29,14 @@ mod unwritten;
 
 use ptxc_syntax::ast::Function;
 
-use crate::check::accesses::Accesses;
+use crate::check::Checked;
 use crate::diagnostic::Diagnostic;
 use graph::Graph;
 
 /// The warnings about the ways through a function without errors, by the places of what they are about; what it accesses
 /// comes from its [check](crate::check::examine).
-pub fn warnings(function: &Function, accesses: &Accesses) -> Vec<Diagnostic> {
-    let Some(graph) = Graph::of(function, accesses) else { return Vec::new() };
+pub fn warnings(function: &Function, checked: &Checked) -> Vec<Diagnostic> {
+    let Some(graph) = Graph::of(function, checked) else { return Vec::new() };
     let mut found = unreachable::check(&graph);
     found.extend(unwritten::check(&graph));
     found

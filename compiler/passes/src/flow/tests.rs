@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 
 /// The warnings about a function.
 fn all(function: &Function) -> Vec<Diagnostic> {
-    warnings(function, &examine(function, &ModuleEnv::empty()).accesses)
+    warnings(function, &examine(function, &ModuleEnv::empty()))
 }
 
 /// The warnings about a kernel with this body, behind declarations of a few registers.

@@ -1,0 +1,92 @@
+//! What the names and opcodes of a function came to: what the check had to find out and who reads the text after it would have
+//! to find out again.
+//!
+//! Which register an operand names is kept by the node of the operand, so that the construction of SSA looks up nothing but
+//! other names. Instructions whose opcodes are spelled alike have one number, by which it takes an opcode apart once.
+
+use ptxc_syntax::NodeId;
+use ptxc_syntax::ast::{Statement, Type};
+
+use super::scope::Register;
+
+/// The bits of a type in a place of the list.
+const TYPE_BITS: u32 = 5;
+
+/// Registers by the nodes that name them, and opcodes by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// By node, the number of the register and its type; 0 where none is known.
+    named: Vec<u32>,
+    /// The number of each instruction's opcode.
+    opcodes: Vec<u32>,
+    /// See [`register_count`](Self::register_count).
+    register_count: u32,
+}
+
+impl Resolved {
+    /// Room for the nodes of a body.
+    pub(super) fn of(body: &[Statement]) -> Resolved {
+        // The operands of the last statement, mostly a `ret`, may be looked up.
+        let nodes = body.last().map_or(0, |last| last.id.0 as usize + 1);
+        Resolved { named: vec![0; nodes], opcodes: Vec::with_capacity(body.len()), register_count: 1 }
+    }
+
+    /// Enters the register that a node names.
+    pub(super) fn set_register(&mut self, node: NodeId, register: Register, ty: Type) {
+        let fits = register.0 >> (32 - TYPE_BITS) == 0;
+        if let Some(place) = self.named.get_mut(node.0 as usize).filter(|_| fits) {
+            *place = register.0 << TYPE_BITS | ty as u32;
+        }
+    }
+
+    /// Enters the opcode of the next instruction.
+    pub(super) fn add_opcode(&mut self, number: usize) {
+        self.opcodes.push(number as u32);
+    }
+
+    /// Enters how many registers there are.
+    pub(super) fn set_register_count(&mut self, count: u32) {
+        self.register_count = count;
+    }
+
+    /// The register, no vector, that an operand, address or guard names, and the type that it is declared with. A node of which
+    /// nothing is known may name one, too.
+    pub fn register(&self, node: NodeId) -> Option<(Register, Type)> {
+        let place = *self.named.get(node.0 as usize)?;
+        let ty = *Type::ALL.get((place & ((1 << TYPE_BITS) - 1)) as usize)?;
+        // Declared registers have the numbers from 1 on.
+        (place != 0).then_some((Register(place >> TYPE_BITS), ty))
+    }
+
+    /// The number of the opcode of an instruction of the body; opcodes are numbered as they first appear.
+    pub fn opcode(&self, instruction: usize) -> Option<usize> {
+        self.opcodes.get(instruction).map(|&number| number as usize)
+    }
+
+    /// One more than the greatest register.
+    pub fn register_count(&self) -> u32 {
+        self.register_count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_name_what_was_entered() {
+        let mut resolved = Resolved { named: vec![0; Type::ALL.len()], ..Resolved::default() };
+        for (node, ty) in (0..).zip(Type::ALL) {
+            assert_eq!(resolved.register(NodeId(node)), None);
+            resolved.set_register(NodeId(node), Register(1 << 24 | node), ty);
+        }
+        for (node, ty) in (0..).zip(Type::ALL) {
+            assert_eq!(resolved.register(NodeId(node)), Some((Register(1 << 24 | node), ty)));
+        }
+        // What has no room, or is too large, is looked up.
+        resolved.set_register(NodeId(u32::MAX), Register(1), Type::B32);
+        resolved.set_register(NodeId(0), Register(1 << 27), Type::B64);
+        assert_eq!(resolved.register(NodeId(u32::MAX)), None);
+        assert_eq!(resolved.register(NodeId(0)), Some((Register(1 << 24), Type::B8)));
+    }
+}
