@@ -98,7 +98,10 @@ impl<'a> Translator<'a> {
         };
         let mut function = Function::new(ast.name.name.as_str(), kind);
         let block = function.add_block();
-        let mut ssa = Ssa::new(ast.body.as_ref().map_or(0, Vec::len));
+        let statements = ast.body.as_ref().map_or(0, Vec::len);
+        // Constants among the operands are instructions of their own.
+        function.reserve(statements + statements / 4);
+        let mut ssa = Ssa::new(statements);
         ssa.enter(block, Above::Nothing);
         let mut labels = FxHashMap::default();
         let mut target_lists = FxHashMap::default();
