@@ -204,7 +204,10 @@ impl Folder<'_> {
         }
         let forms = Forms::of_arguments(&data.args, &self.forms);
         if !forms.meets(Forms::wanted(&op)) {
-            debug_assert!(self.by_operation(inst, op, ty, forms).is_none(), "{op:?} has rules for other forms");
+            debug_assert!(
+                self.by_operation(inst, op, ty, forms).is_none(),
+                "{op:?} has rules for other forms"
+            );
             return None;
         }
         self.by_operation(inst, op, ty, forms)
