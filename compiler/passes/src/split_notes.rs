@@ -35,8 +35,12 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
     };
     let mut vectors: Vec<&InstData> = Vec::new();
     for &block in &func.layout {
-        let insts = func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]);
-        vectors.extend(insts.filter(|data| is_vector(data)));
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            if is_vector(data) {
+                vectors.push(data);
+            }
+        }
     }
     if vectors.is_empty() {
         return Vec::new();

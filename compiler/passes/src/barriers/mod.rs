@@ -96,7 +96,9 @@ fn barriers(func: &Function) -> Vec<Barrier> {
     let mut found = Vec::new();
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
-            found.extend(Barrier::of(func, block, inst));
+            if let Some(barrier) = Barrier::of(func, block, inst) {
+                found.push(barrier);
+            }
         }
     }
     found
