@@ -156,6 +156,9 @@ pub(crate) fn simplify_in(func: &mut Function, effort: Effort, known: &mut Analy
             let changes = (step.pass)(func, known);
             debug_assert!(known.hold_for(func), "a pass has changed the flow of control");
             changed_now |= changes;
+            if changes && step.kind != DCE {
+                known.take_uses();
+            }
             for (due, other) in due.iter_mut().zip(steps) {
                 let is_same = other.kind == step.kind && step.kind != OTHERS;
                 *due = (*due && !is_same) || changes && other.fed_by & step.kind != 0;
