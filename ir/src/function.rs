@@ -196,7 +196,7 @@ pub struct LaunchBounds {
 }
 
 /// A function in SSA form.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     /// The PTX name.
     pub name: String,
@@ -233,6 +233,32 @@ struct ResultList {
     len: u32,
 }
 
+impl Clone for Function {
+    /// Leaves room for what a pass adds, which mostly is why there is a copy: without it the first new instruction would
+    /// move all others.
+    fn clone(&self) -> Function {
+        let mut insts = Vec::with_capacity(self.insts.len() + self.insts.len() / 4);
+        insts.extend_from_slice(self.insts.as_values_slice());
+        let mut values = Vec::with_capacity(self.values.len() + self.values.len() / 4);
+        values.extend_from_slice(self.values.as_values_slice());
+        Function {
+            name: self.name.clone(),
+            kind: self.kind,
+            bounds: self.bounds.clone(),
+            params: self.params.clone(),
+            returns: self.returns.clone(),
+            callees: self.callees.clone(),
+            symbols: self.symbols.clone(),
+            blocks: self.blocks.clone(),
+            layout: self.layout.clone(),
+            insts: PrimaryMap::from(insts),
+            results: self.results.clone(),
+            all_results: self.all_results.clone(),
+            values: PrimaryMap::from(values),
+        }
+    }
+}
+
 impl Function {
     /// An empty function.
     pub fn new(name: impl Into<String>, kind: FunctionKind) -> Function {
@@ -251,6 +277,14 @@ impl Function {
             all_results: Vec::new(),
             values: PrimaryMap::new(),
         }
+    }
+
+    /// Makes room for so many instructions more, with a result each.
+    pub fn reserve(&mut self, insts: usize) {
+        self.insts.reserve(insts);
+        self.values.reserve(insts);
+        self.results.reserve(insts);
+        self.all_results.reserve(insts);
     }
 
     /// Bytes of local memory that the variables of the function take, up to the last one's end.
@@ -365,14 +399,6 @@ impl Function {
             self.add_result(inst, ty);
         }
         inst
-    }
-
-    /// Makes room for so many more instructions, of which most have one result.
-    pub fn reserve_insts(&mut self, count: usize) {
-        self.insts.reserve(count);
-        self.results.reserve(count);
-        self.all_results.reserve(count);
-        self.values.reserve(count);
     }
 
     /// Makes another result of the last instruction.

@@ -1,4 +1,4 @@
-//! What is known of a function's flow of control, from one pass to the next.
+//! What is known of a function, from one pass to the next: of its flow of control above all.
 //!
 //! The graph, its dominators and its loops are computed when a pass first asks for them, and stay until one changes the
 //! flow of control: that one calls [`forget`](Analyses::forget). Most passes rewrite what is in the blocks alone.
@@ -9,9 +9,11 @@ use ptxc_ir::{Cfg, Dominators, Function, Loops};
 
 use crate::interrupt;
 
-/// What has been found out about a function's flow of control so far.
+/// What has been found out about a function so far.
 #[derive(Debug, Default)]
 pub struct Analyses {
+    /// How often each value is used, until anything changes.
+    uses: Option<Vec<u32>>,
     cfg: OnceCell<Cfg>,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
@@ -40,6 +42,16 @@ impl Analyses {
             interrupt::poll();
             Loops::compute(self.cfg(func), self.dominators(func))
         })
+    }
+
+    /// How often each value is used, by number, if a pass has counted and nothing has changed since.
+    pub(crate) fn take_uses(&mut self) -> Option<Vec<u32>> {
+        self.uses.take()
+    }
+
+    /// A pass leaves these counts.
+    pub(crate) fn leave_uses(&mut self, uses: Vec<u32>) {
+        self.uses = Some(uses);
     }
 
     /// The flow of control has changed.

@@ -13,11 +13,9 @@
 //! flow are harmless. Linear.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::cfg::Cfg;
-use ptxc_ir::dominators::Dominators;
-use ptxc_ir::loops::Loops;
 use ptxc_ir::{Block, CalleeKind, Function, Op};
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use crate::uniformity::is_exit;
 
@@ -32,10 +30,15 @@ const LIMIT: u64 = 1 << 40;
 
 /// The frequency of each block; 0 for unreachable ones.
 pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
-    let cfg = Cfg::compute(func);
-    interrupt::poll();
-    let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
+    block_frequencies_in(func, &Analyses::default())
+}
+
+/// The same with what is known of the function's graph.
+pub(crate) fn block_frequencies_in(func: &Function, known: &Analyses) -> SecondaryMap<Block, u64> {
+    let (cfg, loops) = (known.cfg(func), known.loops(func));
+    let calls_routines = func.callees.values().any(|callee| callee.kind == CalleeKind::Routine);
     let mut frequency: SecondaryMap<Block, u64> = SecondaryMap::new();
+    frequency.resize(func.blocks.len());
     for (position, &block) in cfg.rpo().iter().enumerate() {
         interrupt::poll();
         if position == 0 {
@@ -48,12 +51,12 @@ pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
         let own = frequency[block].clamp(1, LIMIT);
         frequency[block] = own;
         let leaves = |target: Block| innermost.is_some_and(|this| !loops.contains(this, target));
-        let targets: Vec<Block> = func.successors(block).collect();
+        let targets = cfg.succs(block);
         // Weights out of 4 * TRIPS; what leaves the loop and what ends the thread is less likely.
         let weight = |target: Block| {
             if leaves(target) {
                 4
-            } else if is_slow_path(func, target) {
+            } else if calls_routines && is_slow_path(func, target) {
                 1
             } else if is_exit(func, target) {
                 TRIPS
@@ -62,7 +65,7 @@ pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
             }
         };
         let total: u64 = targets.iter().map(|&target| weight(target)).sum();
-        for &target in &targets {
+        for &target in targets {
             // An edge back to a header already counts in the header's multiplication.
             let back = cfg.rpo_index(target).is_some_and(|index| index <= position);
             if !back {
@@ -79,8 +82,8 @@ fn is_slow_path(func: &Function, block: Block) -> bool {
         Op::Call(callee, _) => func.callees[callee].kind == CalleeKind::Routine,
         _ => false,
     };
-    func.blocks[block].insts.iter().any(calls)
-        && func.terminator(block).is_some_and(|inst| func.insts[inst].op == Op::Jump)
+    func.terminator(block).is_some_and(|inst| func.insts[inst].op == Op::Jump)
+        && func.blocks[block].insts.iter().any(calls)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ pub mod check;
 pub mod flow;
 pub mod split_notes;
 
-pub mod build_ssa;
 pub mod analyses;
+pub mod build_ssa;
 pub mod simplify;
 
 pub mod frequency;

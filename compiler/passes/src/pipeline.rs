@@ -22,6 +22,7 @@ use ptxc_sass::text::{Style, write_program};
 use ptxc_sass::{Arch, Inst, Program, Register};
 use ptxc_syntax::{NodeId, ast};
 
+use crate::analyses::Analyses;
 use crate::check::env::ModuleEnv;
 use crate::check::resolved::Resolved;
 use crate::control::{self, Explain};
@@ -30,7 +31,7 @@ use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 use crate::link::{self, Callees, Summary};
 use crate::mir::{Cfg, Liveness, Mir, VReg};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
-use crate::simplify::{Effort, simplify};
+use crate::simplify::{Effort, simplify, simplify_in};
 use crate::uniformity::Uniformity;
 use crate::{
     allocate, build_ssa, combine, converge, frequency, gather, interrupt, layout, legalize, limits, mir,
@@ -250,24 +251,26 @@ pub fn machine(
     go_on(observer, "legalize", &func)?;
 
     observer.before("simplify-legal", &func);
-    simplify(&mut func, if opt > 0 { Effort::Light } else { Effort::Clean });
+    let mut known = Analyses::default();
+    simplify_in(&mut func, if opt > 0 { Effort::Light } else { Effort::Clean }, &mut known);
     verified("simplify-legal", &func, Level::Legal)?;
     go_on(observer, "simplify-legal", &func)?;
 
     observer.before("converge", &func);
-    converge::converge(&mut func).map_err(|tangle| vec![Diagnostic::unsupported(NodeId(0), tangle)])?;
+    let converged = converge::converge_in(&mut func, &mut known)
+        .map_err(|tangle| vec![Diagnostic::unsupported(NodeId(0), tangle)])?;
     verified("converge", &func, Level::Converged)?;
     go_on(observer, "converge", &func)?;
 
     observer.before("gather", &func);
-    gather::gather(&mut func, arch);
+    let gathered = gather::gather_in(&mut func, arch, &mut known, converged.uniformity);
     verified("gather", &func, Level::Converged)?;
     go_on(observer, "gather", &func)?;
 
     observer.before("select", &func);
-    let uniformity = Uniformity::compute_converged(&func);
+    let uniformity = gathered.uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(&func, &known));
     interrupt::poll();
-    let frequency = frequency::block_frequencies(&func);
+    let frequency = frequency::block_frequencies_in(&func, &known);
     interrupt::poll();
     let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;

@@ -24,16 +24,25 @@ const NATIVE: u32 = 90;
 
 /// The notes of a function that is compiled for `arch`.
 pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arch: Arch) -> Vec<Diagnostic> {
-    let is_vector = |data: &&InstData| match data.op {
+    if env.target.number >= NATIVE && arch.number() >= NATIVE {
+        return Vec::new();
+    }
+    let is_vector = |data: &InstData| match data.op {
         // What keeps subnormals is an error there already, of vectors and of scalars.
         Op::Atomic(AtomicOp::FaddNoftz, _) | Op::Red(AtomicOp::FaddNoftz, _) => false,
         Op::Atomic(_, access) | Op::Red(_, access) => access.lanes > 1,
         _ => false,
     };
-    let insts =
-        func.layout.iter().flat_map(|&block| &func.blocks[block].insts).map(|&inst| &func.insts[inst]);
-    let vectors: Vec<&InstData> = insts.filter(is_vector).collect();
-    if vectors.is_empty() || (env.target.number >= NATIVE && arch.number() >= NATIVE) {
+    let mut vectors: Vec<&InstData> = Vec::new();
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            if is_vector(data) {
+                vectors.push(data);
+            }
+        }
+    }
+    if vectors.is_empty() {
         return Vec::new();
     }
     let opcodes: FxHashMap<_, _> = source

@@ -66,12 +66,13 @@ pub(super) fn may_be(func: &Function, barriers: &[Barrier]) -> bool {
 /// The values that depend on the thread's number, by whatever operands; none if that takes too long to be found out.
 fn numbered(func: &Function, cfg: &Cfg) -> Option<SecondaryMap<Value, bool>> {
     let mut numbered: SecondaryMap<Value, bool> = SecondaryMap::new();
+    numbered.resize(func.num_values());
     for _ in 0..MOST_SWEEPS {
         // Whether something changed that an earlier block sees.
         let mut changed = false;
         for &block in cfg.rpo() {
+            interrupt::poll();
             for &inst in &func.blocks[block].insts {
-                interrupt::poll();
                 if is_numbered(func, inst, &numbered) {
                     func.results(inst).iter().for_each(|&result| numbered[result] = true);
                 }
@@ -95,6 +96,7 @@ fn is_numbered(func: &Function, inst: Inst, numbered: &SecondaryMap<Value, bool>
     let data = &func.insts[inst];
     match data.op {
         Op::SpecialReg(register) => !register.is_uniform(),
-        _ => data.args.iter().any(|&arg| numbered[arg]),
+        Op::Const(_) | Op::Param(_) => false,
+        _ => data.args.as_slice().iter().any(|&arg| numbered[arg]),
     }
 }

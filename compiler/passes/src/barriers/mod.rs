@@ -41,13 +41,13 @@ use crate::uniformity::Uniformity;
 /// whose barriers it is plain that there is nothing to say little more; others a round of folding and an analysis of
 /// divergence.
 pub fn warnings(func: &Function) -> Vec<Diagnostic> {
-    let built: Vec<Barrier> = barriers(func).collect();
+    let built = barriers(func);
     if are_plain(func, &built) && !apart::may_be(func, &built) {
         return Vec::new();
     }
     let mut func = func.clone();
     simplify(&mut func, Effort::Light);
-    let barriers: Vec<Barrier> = barriers(&func).collect();
+    let barriers = barriers(&func);
     let mut found = numbers::check(&func, &barriers);
     let uniformity = Uniformity::compute(&func);
     found.extend(aligned::check(&func, &uniformity, &barriers));
@@ -76,6 +76,7 @@ struct Barrier {
 }
 
 impl Barrier {
+    #[inline]
     fn of(func: &Function, block: Block, inst: Inst) -> Option<Barrier> {
         let data = &func.insts[inst];
         let (kind, aligned) = match data.op {
@@ -91,10 +92,16 @@ impl Barrier {
     }
 }
 
-fn barriers(func: &Function) -> impl Iterator<Item = Barrier> {
-    let insts =
-        func.layout.iter().flat_map(|&block| func.blocks[block].insts.iter().map(move |&i| (block, i)));
-    insts.filter_map(|(block, inst)| Barrier::of(func, block, inst))
+fn barriers(func: &Function) -> Vec<Barrier> {
+    let mut found = Vec::new();
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            if let Some(barrier) = Barrier::of(func, block, inst) {
+                found.push(barrier);
+            }
+        }
+    }
+    found
 }
 
 /// The node of the text that an instruction came from.

@@ -102,10 +102,10 @@ impl<'a> Translator<'a> {
             ast::FunctionKind::Func => FunctionKind::Device,
         };
         let mut function = Function::new(ast.name.name.as_str(), kind);
-        // A statement becomes one instruction, or two where it has a constant.
-        let statements = ast.body.as_ref().map_or(0, Vec::len);
-        function.reserve_insts(statements + statements / 2);
         let block = function.add_block();
+        let statements = ast.body.as_ref().map_or(0, Vec::len);
+        // Constants among the operands are instructions of their own.
+        function.reserve(statements + statements / 4);
         let mut ssa = Ssa::new();
         ssa.enter(block, Above::Nothing);
         let mut labels = FxHashMap::default();

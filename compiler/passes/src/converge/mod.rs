@@ -37,10 +37,11 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type};
 
 use crate::abi;
+use crate::analyses::Analyses;
 use crate::interrupt;
-use crate::uniformity::is_exit;
+use crate::uniformity::{Uniformity, is_exit};
 use preheader::insert_preheaders;
-use region::{Region, find_regions};
+use region::{Flow, Places, Region};
 
 /// The number of convergence barriers.
 pub const BARRIERS: u32 = 16;
@@ -55,20 +56,48 @@ impl std::fmt::Display for Entangled {
     }
 }
 
+/// What the pass leaves.
+#[derive(Debug, Default)]
+pub(crate) struct Converged {
+    /// Whether there are divergent regions.
+    pub(crate) has_regions: bool,
+    /// The uniformity of the function, as [`Uniformity::compute_converged`] finds it, where it is known because no branch
+    /// diverges.
+    pub(crate) uniformity: Option<Uniformity>,
+}
+
 /// Brackets the divergent regions of a function; whether there are any.
 ///
 /// # Errors
 /// If it takes too long to find them; the function is then not to be used.
 pub fn converge(func: &mut Function) -> Result<bool, Entangled> {
+    Ok(converge_in(func, &mut Analyses::default())?.has_regions)
+}
+
+/// The same with what is known of the function's graph, as it is before and as it is then.
+///
+/// # Errors
+/// As of [`converge`].
+pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses) -> Result<Converged, Entangled> {
     if !may_diverge(func) {
-        return Ok(false);
+        return Ok(Converged::default());
     }
-    let flow = insert_preheaders(func);
-    let barriers = abi::convergence_barriers(func);
-    let mut regions = find_regions(func, &flow);
+    let mut flow = Flow::analyse(func, known);
+    if flow.uniformity.has_no_divergent_branch() {
+        return Ok(Converged { has_regions: false, uniformity: Some(flow.uniformity) });
+    }
+    let mut places = Places::find(func, &flow);
+    if !places.cycles.is_empty() {
+        insert_preheaders(func, flow.cfg, places.cycles);
+        known.forget();
+        flow = Flow::analyse(func, known);
+        places = Places::find(func, &flow);
+    }
     if flow.is_entangled() {
         return Err(Entangled);
     }
+    let barriers = abi::convergence_barriers(func);
+    let mut regions = places.nested_regions();
     regions.retain(|region| (region.depth as usize) < barriers.len());
     let number = |region: &Region| ConvergenceBarrier(barriers.start + region.depth as u8);
     // Several regions, one after the other or in two arms, may have the same join.
@@ -91,7 +120,10 @@ pub fn converge(func: &mut Function) -> Result<bool, Entangled> {
         func.layout.append(&mut meets[block]);
         func.layout.push(block);
     }
-    Ok(!regions.is_empty())
+    if !regions.is_empty() {
+        known.forget();
+    }
+    Ok(Converged { has_regions: !regions.is_empty(), uniformity: None })
 }
 
 /// Whether a block has two ways to go on. Where threads only end, nobody is waited for.

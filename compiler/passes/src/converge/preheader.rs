@@ -3,26 +3,14 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ptxc_ir::{Block, BlockCall, Function, InstData, Op, Type};
+use ptxc_ir::{Block, BlockCall, Cfg, Function, InstData, Op, Type};
 
-use super::region::{Cycle, Flow, Place, for_each_place};
+use super::region::Cycle;
 
 /// Gives each cycle that a region must begin in front of a block that all ways into the cycle lead through
 /// and that goes nowhere else. Two cycles may share a header, such as a spin loop at the start of the body
-/// of another loop: then the front of the outer one leads to the front of the inner one. The flow of control
-/// as it is then is returned; it is analysed again only if a block was added.
-pub(super) fn insert_preheaders(func: &mut Function) -> Flow {
-    let flow = Flow::analyse(func);
-    let cfg = &flow.cfg;
-    let mut cycles: BTreeMap<Block, Vec<Rc<Cycle>>> = BTreeMap::new();
-    for_each_place(func, &flow, |place| {
-        if let Place::Front { header, cycle } = place {
-            let known = cycles.entry(header).or_default();
-            if known.iter().all(|other| other.blocks.len() != cycle.blocks.len()) {
-                known.push(cycle);
-            }
-        }
-    });
+/// of another loop: then the front of the outer one leads to the front of the inner one.
+pub(super) fn insert_preheaders(func: &mut Function, cfg: &Cfg, cycles: BTreeMap<Block, Vec<Rc<Cycle>>>) {
     let mut fronts: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
     for (header, mut around) in cycles {
         // Cycles with one header contain each other; the outermost comes first.
@@ -38,15 +26,11 @@ pub(super) fn insert_preheaders(func: &mut Function) -> Flow {
         }
         fronts.insert(header, outer);
     }
-    if fronts.is_empty() {
-        return flow;
-    }
     let layout = std::mem::take(&mut func.layout);
     for block in layout {
         func.layout.extend(fronts.remove(&block).unwrap_or_default());
         func.layout.push(block);
     }
-    Flow::analyse(func)
 }
 
 /// Leads the edges from `sources` to a header through a new block.

@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::BARRIERS;
+use crate::analyses::Analyses;
 use crate::interrupt;
 use crate::uniformity::{Uniformity, is_exit, live_graph};
 
@@ -29,10 +30,10 @@ pub(super) struct Region {
 }
 
 /// What is known of the flow of control.
-pub(super) struct Flow {
+pub(super) struct Flow<'a> {
     pub(super) uniformity: Uniformity,
-    pub(super) cfg: Cfg,
-    dominators: Dominators,
+    pub(super) cfg: &'a Cfg,
+    dominators: &'a Dominators,
     postdominators: PostDominators,
     /// The cycle that was found last, and the join that it does not pass through.
     last_cycle: RefCell<Option<(Block, Rc<Cycle>)>>,
@@ -44,7 +45,7 @@ pub(super) struct Flow {
 /// loops in loops, or jumps into their midst, by the thousand, take more.
 const MOST_WORK: u64 = 10_000_000;
 
-impl Flow {
+impl<'a> Flow<'a> {
     /// Whether the search has followed more edges than is worth it.
     pub(super) fn is_entangled(&self) -> bool {
         self.work.get() > MOST_WORK
@@ -70,41 +71,58 @@ impl Flow {
     }
 
     /// Analyses a function.
-    pub(super) fn analyse(func: &Function) -> Flow {
-        let cfg = Cfg::compute(func);
-        interrupt::poll();
-        let dominators = Dominators::compute(&cfg);
+    pub(super) fn analyse(func: &Function, known: &'a Analyses) -> Flow<'a> {
         let postdominators = PostDominators::compute(&live_graph(func));
         Flow {
-            uniformity: Uniformity::compute_in(func, &cfg, &dominators, &postdominators),
-            dominators,
+            uniformity: Uniformity::compute_in(func, known, &postdominators),
+            cfg: known.cfg(func),
+            dominators: known.dominators(func),
             postdominators,
             last_cycle: RefCell::new(None),
             work: Cell::new(0),
-            cfg,
         }
     }
 }
 
-/// The regions of a function, outer ones before those inside them.
-pub(super) fn find_regions(func: &Function, flow: &Flow) -> Vec<Region> {
-    // By anchor and join, so that branches with the same ones share a region, in a fixed order.
-    let mut found: BTreeMap<(usize, usize), Region> = BTreeMap::new();
-    for_each_place(func, flow, |place| {
-        if let Place::At { anchor, join, sources } = place
-            && !is_exit(func, join)
-        {
-            let rank = |block: Block| flow.cfg.rpo_index(block).unwrap_or(usize::MAX);
-            found.insert((rank(anchor), rank(join)), Region { anchor, join, sources, depth: 0 });
-        }
-    });
-    nest(found.into_values().collect())
+/// Where the regions of a function begin and join.
+pub(super) struct Places {
+    /// By anchor and join, so that branches with the same ones share a region, in a fixed order.
+    regions: BTreeMap<(usize, usize), Region>,
+    /// By their headers the cycles that regions must begin in front of, and that have no block there of their own yet.
+    pub(super) cycles: BTreeMap<Block, Vec<Rc<Cycle>>>,
+}
+
+impl Places {
+    /// Finds the places of a function.
+    pub(super) fn find(func: &Function, flow: &Flow<'_>) -> Places {
+        let mut places = Places { regions: BTreeMap::new(), cycles: BTreeMap::new() };
+        for_each_place(func, flow, |place| match place {
+            Place::At { anchor, join, sources } if !is_exit(func, join) => {
+                let rank = |block: Block| flow.cfg.rpo_index(block).unwrap_or(usize::MAX);
+                let region = Region { anchor, join, sources, depth: 0 };
+                places.regions.insert((rank(anchor), rank(join)), region);
+            }
+            Place::Front { header, cycle } => {
+                let known = places.cycles.entry(header).or_default();
+                if known.iter().all(|other| other.blocks.len() != cycle.blocks.len()) {
+                    known.push(cycle);
+                }
+            }
+            Place::At { .. } | Place::Nowhere => {}
+        });
+        places
+    }
+
+    /// The regions, outer ones before those inside them.
+    pub(super) fn nested_regions(self) -> Vec<Region> {
+        nest(self.regions.into_values().collect())
+    }
 }
 
 /// Finds the places of the divergent branches that may need a region. A branch needs none inside a region
 /// with the same join, and gets none inside [`BARRIERS`] others; so a block is in the found regions of at
 /// most that many joins, and chains of branches and deep nests cost no more than their size.
-pub(super) fn for_each_place(func: &Function, flow: &Flow, mut visit: impl FnMut(Place)) {
+fn for_each_place(func: &Function, flow: &Flow<'_>, mut visit: impl FnMut(Place)) {
     let mut joins_around: SecondaryMap<Block, SmallVec<[Block; 4]>> = SecondaryMap::new();
     for &block in flow.cfg.rpo() {
         interrupt::poll();
@@ -136,7 +154,7 @@ pub(super) fn for_each_place(func: &Function, flow: &Flow, mut visit: impl FnMut
 }
 
 /// Where the region of a branch begins and ends.
-pub(super) enum Place {
+enum Place {
     /// At the end of a block that no cycle leads back to before the join, and through which all control
     /// comes that reaches what is between.
     At {
@@ -173,8 +191,8 @@ pub(super) struct Cycle {
 /// Where control enters behind the beginning, the region begins at the nearest block that dominates both, or
 /// ends further down if that is the beginning itself: the join then lies in a loop with several ways in.
 /// Each step moves the beginning up the dominator tree or the join down, so this ends.
-fn place(branch: Block, flow: &Flow) -> Place {
-    let cfg = &flow.cfg;
+fn place(branch: Block, flow: &Flow<'_>) -> Place {
+    let cfg = flow.cfg;
     let Some(mut join) = flow.postdominators.immediate(branch) else { return Place::Nowhere };
     let mut anchor = branch;
     loop {
@@ -238,7 +256,7 @@ enum Entrance {
     Unknown,
 }
 
-fn entrance(flow: &Flow, anchor: Block, sources: &[Block]) -> Entrance {
+fn entrance(flow: &Flow<'_>, anchor: Block, sources: &[Block]) -> Entrance {
     let inside: FxHashSet<Block> = sources.iter().copied().collect();
     let mut up = anchor;
     let mut entered = false;
@@ -261,8 +279,8 @@ fn entrance(flow: &Flow, anchor: Block, sources: &[Block]) -> Entrance {
 }
 
 /// The blocks that lie on a cycle with `block` that does not pass through `join`, if there are any.
-fn cycle_through(flow: &Flow, block: Block, join: Block) -> Option<Cycle> {
-    let cfg = &flow.cfg;
+fn cycle_through(flow: &Flow<'_>, block: Block, join: Block) -> Option<Cycle> {
+    let cfg = flow.cfg;
     let mut reached: FxHashSet<Block> = FxHashSet::default();
     let mut stack: Vec<Block> = cfg.succs(block).to_vec();
     let mut edges = stack.len();
@@ -295,7 +313,7 @@ fn cycle_through(flow: &Flow, block: Block, join: Block) -> Option<Cycle> {
 }
 
 /// The anchor and the blocks that it reaches without passing through the join.
-fn between(flow: &Flow, anchor: Block, join: Block) -> Vec<Block> {
+fn between(flow: &Flow<'_>, anchor: Block, join: Block) -> Vec<Block> {
     let mut seen: FxHashSet<Block> = FxHashSet::default();
     let mut blocks = vec![anchor];
     seen.insert(anchor);

@@ -42,6 +42,7 @@ use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, Sour
 use ptxc_sass::Arch;
 use smallvec::SmallVec;
 
+use crate::analyses::Analyses;
 use crate::interrupt;
 use crate::runtime;
 use crate::uniformity::Uniformity;
@@ -73,18 +74,40 @@ pub fn has_collectives(arch: Arch) -> bool {
     arch >= Arch::Sm90
 }
 
+/// What the pass leaves.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    /// Whether the function changed.
+    pub(crate) changed: bool,
+    /// The uniformity of the function, where it is known.
+    pub(crate) uniformity: Option<Uniformity>,
+}
+
 /// Makes the function say where lanes are waited for; whether it changed.
 pub fn gather(func: &mut Function, arch: Arch) -> bool {
+    gather_in(func, arch, &mut Analyses::default(), None).changed
+}
+
+/// The same with what is known of the function's graph and uniformity, as they are before and as they are then.
+pub(crate) fn gather_in(
+    func: &mut Function,
+    arch: Arch,
+    known: &mut Analyses,
+    uniformity: Option<Uniformity>,
+) -> Gathered {
     // A routine of this kind is how lanes come together.
     if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
-        return false;
+        return Gathered { changed: false, uniformity };
     }
-    let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
-    if !insts.any(|&inst| mask_of(func, &func.insts[inst]).is_some()) {
-        return false;
+    let waits = |&inst: &Inst| mask_of(func, &func.insts[inst]).is_some();
+    if !func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits)) {
+        return Gathered { changed: false, uniformity };
     }
-    let uniformity = Uniformity::compute_converged(func);
+    let uniformity = uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
     let mut changed = false;
+    // Whether what is known of uniformity still holds. An operation without its mask is as uniform as with it, unless
+    // the mask made its results divergent.
+    let mut holds = true;
     let mut sites = Vec::new();
     for block in func.layout.clone() {
         for inst in func.blocks[block].insts.clone() {
@@ -92,6 +115,8 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
             let data = &func.insts[inst];
             let Some(mask) = mask_of(func, data) else { continue };
             if uniformity.is_convergent_block(block) {
+                let is_uniform = |&mask: &Value| uniformity.is_uniform(mask);
+                holds &= is_barrier(data.op) || data.args.last().is_none_or(is_uniform);
                 changed |= stays(func, inst, arch, &uniformity);
             } else {
                 let routine = routine_for(func, inst);
@@ -100,7 +125,7 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
         }
     }
     if sites.is_empty() {
-        return changed;
+        return Gathered { changed, uniformity: (holds || !changed).then_some(uniformity) };
     }
     let meeting = meeting(func, &mut sites, arch);
     let used = used_values(func);
@@ -127,7 +152,8 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
     if !names.is_empty() {
         func.rewrite_uses(|value| names.get(&value).copied().unwrap_or(value));
     }
-    true
+    known.forget();
+    Gathered { changed: true, uniformity: None }
 }
 
 /// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.

@@ -29,7 +29,11 @@ use super::emitter::{Emitter, rewrite};
 /// the address.
 pub fn copied_bytes(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
+        let data = &emitter.func.insts[inst];
+        if !matches!(data.op, Op::AsyncCopy(..)) {
+            return false;
+        }
+        let data = data.clone();
         let Op::AsyncCopy(mut access, prefetch) = data.op else { return false };
         let (from, to, bytes) = (data.args[0], data.args[1], data.args[2]);
         let size = u64::from(access.elem.bytes());

@@ -40,7 +40,11 @@ const TY: Type = Type::F32;
 /// Scales the operands of approximations and makes quotients of reciprocals.
 pub fn f32_approximations(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
+        let data = &emitter.func.insts[inst];
+        if !matches!(data.op, Op::FdivApprox(..) | Op::Fapprox(..)) {
+            return false;
+        }
+        let data = data.clone();
         if data.ty != TY {
             return false;
         }

@@ -42,7 +42,11 @@ const INFINITY: u64 = 0x7f80_0000;
 /// Rewrites exact square roots in single precision.
 pub fn f32_square_root(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
+        let data = &emitter.func.insts[inst];
+        if !matches!(data.op, Op::Fsqrt(_)) {
+            return false;
+        }
+        let data = data.clone();
         let (Op::Fsqrt(mode), &[a]) = (data.op, &data.args[..]) else { return false };
         if data.ty != TY || mode.sat {
             return false;

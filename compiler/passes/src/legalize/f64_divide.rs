@@ -68,7 +68,11 @@ const LEAST_QUOTIENT: u64 = 0x0010_0000;
 /// Rewrites exact quotients in double precision.
 pub fn f64_divide(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
+        let data = &emitter.func.insts[inst];
+        if !matches!(data.op, Op::Fdiv(_)) {
+            return false;
+        }
+        let data = data.clone();
         let (Op::Fdiv(mode), &[a, b]) = (data.op, &data.args[..]) else { return false };
         if data.ty != TY || mode.sat {
             return false;

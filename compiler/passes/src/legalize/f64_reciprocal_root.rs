@@ -33,7 +33,11 @@ const TY: Type = Type::F64;
 /// Rewrites reciprocals of square roots in double precision.
 pub fn f64_reciprocal_root(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
+        let data = &emitter.func.insts[inst];
+        if !matches!(data.op, Op::Fapprox(Approx::Rsq, false)) {
+            return false;
+        }
+        let data = data.clone();
         let (Op::Fapprox(Approx::Rsq, false), TY, &[a]) = (data.op, data.ty, &data.args[..]) else {
             return false;
         };

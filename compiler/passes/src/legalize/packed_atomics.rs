@@ -18,7 +18,11 @@ use super::emitter::rewrite;
 /// Packs the halves of vector updates.
 pub fn packed_atomics(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
+        let data = &emitter.func.insts[inst];
+        if !matches!(data.op, Op::Atomic(..) | Op::Red(..)) {
+            return false;
+        }
+        let data = data.clone();
         let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return false };
         let pair = match data.ty {
             Type::F16 if access.lanes > 1 => Type::F16x2,

@@ -56,7 +56,11 @@ pub fn split(op: AtomicOp, ty: Type, lanes: u8, arch: Arch) -> Option<Split> {
 /// Splits what the target lacks.
 pub fn split_vector_atomics(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
-        let data = emitter.func.insts[inst].clone();
+        let data = &emitter.func.insts[inst];
+        if !matches!(data.op, Op::Atomic(..) | Op::Red(..)) {
+            return false;
+        }
+        let data = data.clone();
         let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return false };
         if data.ty.bits() != 32 || split(op, data.ty, access.lanes, arch).is_none() {
             return false;

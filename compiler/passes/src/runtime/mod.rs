@@ -73,12 +73,24 @@ pub fn routine(name: &str) -> Option<Function> {
     Some(parse_function(text).unwrap_or_else(|errors| panic!("routine {name}: {errors:?}")))
 }
 
+/// A function with the name, the parameters and the results of a routine, and nothing else of it.
+fn head(name: &str) -> Option<Function> {
+    let Some((_, text)) = ROUTINES.iter().find(|(known, _)| *known == name) else {
+        return warp::routine(name);
+    };
+    // Behind the line of the first block comes what the routine does.
+    let start = text.find("\nfunc ").map_or(0, |newline| newline + 1);
+    let block = start + text[start..].find("\nblock0")? + 1;
+    let end = block + text[block..].find('\n')?;
+    parse_function(&format!("{}\n    trap\n}}\n", &text[start..end])).ok()
+}
+
 /// What a caller of a routine declares.
 ///
 /// # Panics
 /// If there is no such routine.
 pub fn callee(name: &str) -> Callee {
-    let func = routine(name).unwrap_or_else(|| panic!("there is no routine {name}"));
+    let func = head(name).unwrap_or_else(|| panic!("there is no routine {name}"));
     let params = func.blocks[func.entry()].params.iter().map(|&param| func.ty(param)).collect();
     Callee { name: func.name, kind: CalleeKind::Routine, params, results: func.returns }
 }
@@ -143,6 +155,16 @@ mod tests {
         for name in names().filter(|name| is_once_a_warp(name)) {
             let func = routine(name).unwrap();
             assert_eq!((func.name.as_str(), verify(&func, Level::Built)), (name, Ok(())), "{name}");
+        }
+    }
+
+    #[test]
+    fn callers_see_the_parameters_and_results() {
+        for name in names() {
+            let (func, callee) = (routine(name).unwrap(), callee(name));
+            let params: Vec<_> =
+                func.blocks[func.entry()].params.iter().map(|&param| func.ty(param)).collect();
+            assert_eq!((callee.name, callee.params, callee.results), (func.name, params, func.returns));
         }
     }
 

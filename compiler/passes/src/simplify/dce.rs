@@ -12,11 +12,11 @@
 //! Marks from the effectful instructions and terminators backwards over arguments, and from a needed block
 //! parameter to the arguments of the edges; then sweeps. A counter that only counts itself is never
 //! marked. One walk in postorder sees nearly all that is needed after whoever needs it; a list has the arguments of edges
-//! that lead back. Linear.
+//! that lead back. How often each value is used then is left for the next pass. Linear.
 
 use crate::analyses::Analyses;
 use crate::interrupt;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 use ptxc_ir::{Block, Cfg, Function, Inst, Op, Value, ValueDef};
 
 /// Name of the pass.
@@ -37,20 +37,20 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
         for part in data.insts.rchunks(64) {
             interrupt::poll();
             for &inst in part.iter().rev() {
-                let is_needed = |result: &Value| marks.values[result.index()];
+                let is_needed = |result: &Value| marks.uses[result.index()] > 0;
                 if must_stay(&func.insts[inst].op) || func.results(inst).iter().any(is_needed) {
                     marks.insts[inst.index()] = true;
                     for &arg in func.insts[inst].args.as_slice() {
-                        marks.values[arg.index()] = true;
+                        marks.uses[arg.index()] += 1;
                     }
                 }
             }
         }
         for (index, param) in data.params.iter().enumerate() {
-            if marks.values[param.index()] {
+            if marks.uses[param.index()] > 0 && marks.meet_param(*param) {
                 for_each_argument(func, cfg, block, index, |source, arg| {
                     if cfg.rpo_index(source) < Some(place) {
-                        marks.values[arg.index()] = true;
+                        marks.uses[arg.index()] += 1;
                     } else {
                         marks.value(arg);
                     }
@@ -62,9 +62,10 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
     while let Some(value) = marks.work.pop() {
         match func.def(value) {
             ValueDef::Result(inst, _) => marks.instruction(func, inst),
-            ValueDef::Param(block, index) => {
+            ValueDef::Param(block, index) if marks.meet_param(value) => {
                 for_each_argument(func, cfg, block, index as usize, |_, arg| marks.value(arg));
             }
+            ValueDef::Param(..) => {}
         }
     }
 
@@ -76,12 +77,12 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
     }
     // The parameters of the entry are the function's own.
     let entry = func.entry();
-    let is_unneeded = |param: &Value| !marks.values[param.index()];
+    let is_unneeded = |param: &Value| marks.uses[param.index()] == 0;
     let has_unneeded = |&&block: &&Block| block != entry && func.blocks[block].params.iter().any(is_unneeded);
     let shrinking: Vec<Block> = cfg.rpo().iter().filter(has_unneeded).copied().collect();
     for &block in &shrinking {
         let needed: Vec<bool> =
-            func.blocks[block].params.iter().map(|param| marks.values[param.index()]).collect();
+            func.blocks[block].params.iter().map(|param| marks.uses[param.index()] > 0).collect();
         // A block that goes here by several edges is listed as often, one time behind the other.
         for same in cfg.preds(block).chunk_by(|a, b| a == b) {
             let Some(terminator) = func.terminator(same[0]) else { continue };
@@ -93,6 +94,7 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
         func.retain_block_params(block, |index| needed[index]);
         changed = true;
     }
+    known.leave_uses(marks.uses);
     changed
 }
 
@@ -124,7 +126,10 @@ fn for_each_argument(
 /// What is needed, by number.
 struct Marks {
     insts: Vec<bool>,
-    values: Vec<bool>,
+    /// How often a value is used by what is needed.
+    uses: Vec<u32>,
+    /// The parameters whose arguments are marked.
+    params: EntitySet<Value>,
     /// Needed values whose definitions may have been walked before they were.
     work: Vec<Value>,
 }
@@ -133,15 +138,23 @@ impl Marks {
     fn new(func: &Function) -> Marks {
         Marks {
             insts: vec![false; func.insts.len()],
-            values: vec![false; func.num_values()],
+            uses: vec![0; func.num_values()],
+            params: EntitySet::new(),
             work: Vec::new(),
         }
     }
 
     fn value(&mut self, value: Value) {
-        if !std::mem::replace(&mut self.values[value.index()], true) {
+        let uses = &mut self.uses[value.index()];
+        if *uses == 0 {
             self.work.push(value);
         }
+        *uses += 1;
+    }
+
+    /// Whether the arguments of a needed parameter are still to be marked; the caller does so.
+    fn meet_param(&mut self, param: Value) -> bool {
+        self.params.insert(param)
     }
 
     fn instruction(&mut self, func: &Function, inst: Inst) {

@@ -23,7 +23,7 @@
 
 use crate::analyses::Analyses;
 use crate::interrupt;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::{
     Block, BlockCall, BlockData, Cfg, Dominators, Function, Inst, InstData, Loop, Loops, Op, Type, Value,
 };
@@ -36,16 +36,16 @@ pub const NAME: &str = "licm";
 
 /// Moves invariants out of loops; says whether there were any.
 pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
-    let (cfg, dominators, loops) = (known.cfg(func), known.dominators(func), known.loops(func));
-    if loops.iter().next().is_none() {
+    if known.loops(func).iter().next().is_none() {
         return false;
     }
+    let uses = known.take_uses().unwrap_or_else(|| count_uses(func));
+    let (cfg, dominators, loops) = (known.cfg(func), known.dominators(func), known.loops(func));
     // The innermost loop around the place where a value is defined, as it will be.
     let mut home: SecondaryMap<Value, Option<Loop>> = SecondaryMap::new();
     let mut moved: SecondaryMap<Loop, Vec<Inst>> = SecondaryMap::new();
     let mut changed = false;
     home.resize(func.num_values());
-    let uses = count_uses(func);
     for &block in cfg.rpo() {
         interrupt::poll();
         // Outside of all loops nothing moves, and what is defined there is in none.
@@ -99,6 +99,9 @@ pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
         func.layout = layout.into_iter().flat_map(|block| made[block].into_iter().chain([block])).collect();
         known.forget();
     }
+    if !changed {
+        known.leave_uses(uses);
+    }
     changed
 }
 
@@ -115,7 +118,7 @@ fn outermost(
     let mut out_of = None;
     let mut place = loops.innermost(block);
     while let Some(this) = place {
-        let invariant = data.args.iter().all(|&arg| !is_inside(loops, home[arg], this));
+        let invariant = data.args.as_slice().iter().all(|&arg| !is_inside(loops, home[arg], this));
         if !invariant || !may_leave(dominators, loops, &data.op, block, this) {
             break;
         }
@@ -131,16 +134,16 @@ fn rotate_sum(
     func: &mut Function,
     loops: &Loops,
     home: &SecondaryMap<Value, Option<Loop>>,
-    uses: &SecondaryMap<Value, u32>,
+    uses: &[u32],
     inst: Inst,
     this: Loop,
 ) -> Option<Inst> {
     let fixed = |value: Value| func.constant(value).is_none() && !is_inside(loops, home[value], this);
-    let sum_of = |data: &InstData| (data.op == Op::Iadd).then(|| [data.args[0], data.args[1]]);
+    let sum_of = |data: &InstData| matches!(data.op, Op::Iadd).then(|| [data.args[0], data.args[1]]);
     let data = &func.insts[inst];
     let [a, b] = sum_of(data)?;
     let (x, inner) = if fixed(a) { (a, b) } else { (b, a) };
-    if !fixed(x) || fixed(inner) || uses[inner] != 1 {
+    if !fixed(x) || fixed(inner) || uses[inner.index()] != 1 {
         return None;
     }
     let [p, q] = sum_of(func.def_inst(inner)?)?;
@@ -157,7 +160,7 @@ fn rotate_sum(
 
 /// Whether `inner` is `outer` or inside it.
 fn is_inside(loops: &Loops, inner: Option<Loop>, outer: Loop) -> bool {
-    inner.is_some_and(|inner| loops.contains(outer, loops.header(inner)))
+    inner.is_some_and(|inner| inner == outer || loops.contains(outer, loops.header(inner)))
 }
 
 fn may_leave(dominators: &Dominators, loops: &Loops, op: &Op, block: Block, this: Loop) -> bool {

@@ -121,6 +121,11 @@ const MOST_ROUNDS: usize = 6;
 
 /// Simplifies a function; says whether anything changed.
 pub fn simplify(func: &mut Function, effort: Effort) -> bool {
+    simplify_in(func, effort, &mut Analyses::default())
+}
+
+/// The same with what is known of the function's graph, as it is before and as it is then.
+pub(crate) fn simplify_in(func: &mut Function, effort: Effort, known: &mut Analyses) -> bool {
     let steps: &[Step] = match effort {
         Effort::Clean => &[SWEEP],
         Effort::Light => &[RENAME_PARAMS, FOLD_LEGAL, NUMBER, SWEEP],
@@ -140,7 +145,6 @@ pub fn simplify(func: &mut Function, effort: Effort) -> bool {
     // For each step, whether something changed since it last ran that may give it something to do. Where nothing did, it would
     // find nothing.
     let mut due: SmallVec<[bool; 10]> = SmallVec::from_elem(true, steps.len());
-    let mut known = Analyses::default();
     let mut changed = false;
     for _ in 0..MOST_ROUNDS {
         let mut changed_now = false;
@@ -149,9 +153,12 @@ pub fn simplify(func: &mut Function, effort: Effort) -> bool {
                 continue;
             }
             interrupt::poll();
-            let changes = (step.pass)(func, &mut known);
+            let changes = (step.pass)(func, known);
             debug_assert!(known.hold_for(func), "a pass has changed the flow of control");
             changed_now |= changes;
+            if changes && step.kind != DCE {
+                known.take_uses();
+            }
             for (due, other) in due.iter_mut().zip(steps) {
                 let is_same = other.kind == step.kind && step.kind != OTHERS;
                 *due = (*due && !is_same) || changes && other.fed_by & step.kind != 0;

@@ -37,6 +37,7 @@ pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
     let mut incoming: SecondaryMap<Block, Vec<(Block, usize)>> = SecondaryMap::new();
     // Which parameters a value is passed to.
     let mut passed_to: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
+    passed_to.resize(func.num_values());
     let mut work = Vec::new();
     for &block in cfg.rpo() {
         interrupt::poll();
@@ -53,6 +54,7 @@ pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
     work.reverse();
 
     let mut renamed: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+    renamed.resize(func.num_values());
     while let Some(param) = work.pop() {
         interrupt::poll();
         let ValueDef::Param(block, index) = func.def(param) else { continue };
@@ -73,6 +75,9 @@ pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
     }
     for &block in cfg.rpo().iter().filter(|&&block| block != entry) {
         interrupt::poll();
+        if func.blocks[block].params.len() < 2 {
+            continue;
+        }
         let mut seen: FxHashMap<Vec<Value>, Value> = FxHashMap::default();
         for &param in &func.blocks[block].params {
             let ValueDef::Param(_, index) = func.def(param) else { continue };

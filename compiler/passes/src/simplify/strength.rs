@@ -198,7 +198,9 @@ mod tests {
     #[test]
     fn a_product_of_an_induction_variable_is_carried_along() {
         let mut func = function(&kernel("v3 = imul.b64 v2, v1"));
-        assert!(strength(&mut func, &mut Analyses::default()) && !strength(&mut func, &mut Analyses::default()));
+        assert!(
+            strength(&mut func, &mut Analyses::default()) && !strength(&mut func, &mut Analyses::default())
+        );
         ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Built).expect("it stays well-formed");
         let text = func.to_string();
         let (front, body) = text.split_once("block1(").expect("the loop");

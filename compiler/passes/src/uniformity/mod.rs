@@ -38,25 +38,35 @@
 mod exits;
 mod influence;
 
+use crate::analyses::Analyses;
 use crate::interrupt;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
-    Block, CacheOp, Cfg, Dominators, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order,
-    PostDominators, Space, Value, ValueDef,
+    Block, CacheOp, Cfg, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order, PostDominators, Space,
+    Value, ValueDef,
 };
 
 pub(crate) use exits::is_exit;
 pub use exits::live_graph;
 use influence::Influence;
 
+/// What the analysis says of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sameness {
+    /// All threads that define it together see the same bits, wherever it is used.
+    Uniform,
+    /// It is the same in all threads of one iteration, but used behind a loop that threads leave in different ones.
+    LeftApart,
+    /// Threads that define it together may see different bits.
+    Divergent,
+}
+
 /// The result of the analysis.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
-    divergent_values: EntitySet<Value>,
-    /// Values that are the same in all threads of one iteration, but used behind a loop that threads leave in
-    /// different ones.
-    values_left_apart: EntitySet<Value>,
+    /// By number; values that are made later are uniform.
+    values: Vec<Sameness>,
     divergent_branches: EntitySet<Block>,
     divergent_blocks: EntitySet<Block>,
 }
@@ -64,7 +74,7 @@ pub struct Uniformity {
 impl Uniformity {
     /// Whether all threads that define a value together see the same bits, and do so wherever it is used.
     pub fn is_uniform(&self, value: Value) -> bool {
-        !self.divergent_values.contains(value) && !self.values_left_apart.contains(value)
+        self.values.get(value.index()).is_none_or(|&sameness| sameness == Sameness::Uniform)
     }
 
     /// Whether threads of a warp may leave a block by different edges.
@@ -80,36 +90,40 @@ impl Uniformity {
     /// Analyses a function. Where it has convergence barriers, threads that diverged are together again
     /// where these say so; where it has none yet, at the post-dominators of divergent branches.
     pub fn compute(func: &Function) -> Uniformity {
-        Uniformity::with_graph(func, false)
+        let known = Analyses::default();
+        Uniformity::solve(func, &known, Influence::new(func, known.cfg(func), false, None))
+    }
+
+    /// Whether no branch is divergent. Then nothing is said that depends on where threads come together again, and what
+    /// [`compute`](Self::compute) and [`compute_converged`](Self::compute_converged) say is the same.
+    pub(crate) fn has_no_divergent_branch(&self) -> bool {
+        self.divergent_branches.is_empty()
     }
 
     /// The same as [`compute`](Self::compute) with what is known of the function's graph; the post-dominators are those of
     /// its [live graph](live_graph).
     pub(crate) fn compute_in(
         func: &Function,
-        cfg: &Cfg,
-        dominators: &Dominators,
+        known: &Analyses,
         postdominators: &PostDominators,
     ) -> Uniformity {
-        let influence = Influence::new(func, cfg, false, Some(postdominators));
-        Uniformity::solve(func, cfg, dominators, influence)
+        let influence = Influence::new(func, known.cfg(func), false, Some(postdominators));
+        Uniformity::solve(func, known, influence)
     }
 
     /// Analyses a function that the converge pass has seen: threads that diverged are together again only where
     /// a convergence barrier says so, even if there is none in the whole function.
     pub fn compute_converged(func: &Function) -> Uniformity {
-        Uniformity::with_graph(func, true)
+        Uniformity::compute_converged_in(func, &Analyses::default())
     }
 
-    fn with_graph(func: &Function, converged: bool) -> Uniformity {
-        let cfg = Cfg::compute(func);
-        interrupt::poll();
-        let dominators = Dominators::compute(&cfg);
-        Uniformity::solve(func, &cfg, &dominators, Influence::new(func, &cfg, converged, None))
+    /// The same as [`compute_converged`](Self::compute_converged) with what is known of the function's graph.
+    pub(crate) fn compute_converged_in(func: &Function, known: &Analyses) -> Uniformity {
+        Uniformity::solve(func, known, Influence::new(func, known.cfg(func), true, None))
     }
 
-    fn solve(func: &Function, cfg: &Cfg, dominators: &Dominators, influence: Influence) -> Uniformity {
-        let loops = &Loops::compute(cfg, dominators);
+    fn solve(func: &Function, known: &Analyses, influence: Influence) -> Uniformity {
+        let (cfg, loops) = (known.cfg(func), known.loops(func));
         interrupt::poll();
         let mut solver = Solver {
             func,
@@ -117,8 +131,7 @@ impl Uniformity {
             loops,
             influence,
             result: Uniformity {
-                divergent_values: EntitySet::new(),
-                values_left_apart: EntitySet::new(),
+                values: vec![Sameness::Uniform; func.num_values()],
                 divergent_branches: EntitySet::new(),
                 divergent_blocks: EntitySet::new(),
             },
@@ -146,7 +159,9 @@ impl Uses {
         for &block in cfg.rpo() {
             for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
                 let data = &func.insts[inst];
-                insts.extend(data.args.iter().map(|&arg| (arg, (inst, block))));
+                for &arg in data.args.as_slice() {
+                    insts.push((arg, (inst, block)));
+                }
                 for edge in &data.targets {
                     for (&arg, &param) in edge.args.iter().zip(&func.blocks[edge.block].params) {
                         params.push((arg, (param, block)));
@@ -243,8 +258,18 @@ impl Solver<'_> {
     }
 
     fn diverge(&mut self, value: Value) {
-        if self.result.divergent_values.insert(value) {
+        let sameness = &mut self.result.values[value.index()];
+        if *sameness != Sameness::Divergent {
+            *sameness = Sameness::Divergent;
             self.work.push(value);
+        }
+    }
+
+    /// A value is used where threads have left a loop in different iterations.
+    fn leave_apart(&mut self, value: Value) {
+        let sameness = &mut self.result.values[value.index()];
+        if *sameness == Sameness::Uniform {
+            *sameness = Sameness::LeftApart;
         }
     }
 
@@ -310,7 +335,7 @@ impl Solver<'_> {
             for &value in func.blocks[block].params.iter().chain(results) {
                 for &(inst, user) in uses.insts.of(value) {
                     if is_outside(user) {
-                        self.result.values_left_apart.insert(value);
+                        self.leave_apart(value);
                         self.diverge_user(inst, user);
                     }
                 }
@@ -320,7 +345,7 @@ impl Solver<'_> {
                         ValueDef::Result(..) => source,
                     };
                     if is_outside(source) || is_outside(home) {
-                        self.result.values_left_apart.insert(value);
+                        self.leave_apart(value);
                         self.diverge(param);
                     }
                 }

@@ -67,9 +67,11 @@ const MOST_REWRITES: usize = 8;
 
 /// Folds a function; says whether anything changed.
 pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
+    let uses = known.take_uses().unwrap_or_else(|| count_uses(func));
+    debug_assert_eq!(uses, count_uses(func), "the counts are not those of the function");
     let cfg = known.cfg(func);
     let mut folder = Folder {
-        uses: count_uses(func),
+        uses,
         forms: vec![Forms::default(); func.num_values()],
         func,
         target,
@@ -89,7 +91,7 @@ pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
         // The list that was walked is room for the next block's.
         folder.func.blocks[block].insts = std::mem::replace(&mut folder.out, insts);
     }
-    let Folder { renamed, changed, changed_flow, .. } = folder;
+    let Folder { renamed, uses, changed, changed_flow, .. } = folder;
     // Definitions come before uses, but where nothing comes.
     if changed && cfg.rpo().len() < func.layout.len() {
         func.rewrite_uses(|value| renamed[value].unwrap_or(value));
@@ -97,23 +99,25 @@ pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
     if changed_flow {
         known.forget();
     }
+    if !changed {
+        known.leave_uses(uses);
+    }
     changed
 }
 
 /// How often each value is used.
-pub(super) fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
-    let mut uses = SecondaryMap::new();
-    uses.resize(func.num_values());
+pub(super) fn count_uses(func: &Function) -> Vec<u32> {
+    let mut uses = vec![0; func.num_values()];
     for &block in &func.layout {
         for part in interrupt::parts(&func.blocks[block].insts) {
             for &inst in part {
                 let data = &func.insts[inst];
                 for &arg in data.args.as_slice() {
-                    uses[arg] += 1;
+                    uses[arg.index()] += 1;
                 }
                 for target in &data.targets {
                     for &arg in target.args.as_slice() {
-                        uses[arg] += 1;
+                        uses[arg.index()] += 1;
                     }
                 }
             }
@@ -127,8 +131,8 @@ struct Folder<'f> {
     target: Target,
     /// What stands for a value whose definition is gone. It is defined further up and stays.
     renamed: SecondaryMap<Value, Option<Value>>,
-    /// How often each value was used before the walk.
-    uses: SecondaryMap<Value, u32>,
+    /// How often each value was used before the walk; those that it makes were not.
+    uses: Vec<u32>,
     /// The forms of the values that the walk has passed; arguments come before it, but for parameters, which have none.
     forms: Vec<Forms>,
     /// The instructions of the block so far.
@@ -182,8 +186,10 @@ impl Folder<'_> {
     /// Puts an instruction into the block.
     fn put(&mut self, inst: Inst) {
         let form = Forms::of_result(&self.func.insts[inst].op);
-        for &result in self.func.results(inst) {
-            self.forms[result.index()] = form;
+        if form != Forms::default() {
+            for &result in self.func.results(inst) {
+                self.forms[result.index()] = form;
+            }
         }
         self.out.push(inst);
     }
@@ -204,7 +210,10 @@ impl Folder<'_> {
         }
         let forms = Forms::of_arguments(&data.args, &self.forms);
         if !forms.meets(Forms::wanted(&op)) {
-            debug_assert!(self.by_operation(inst, op, ty, forms).is_none(), "{op:?} has rules for other forms");
+            debug_assert!(
+                self.by_operation(inst, op, ty, forms).is_none(),
+                "{op:?} has rules for other forms"
+            );
             return None;
         }
         self.by_operation(inst, op, ty, forms)
@@ -345,7 +354,7 @@ impl Folder<'_> {
 
     /// Whether only the instruction at hand uses the value, so that it vanishes if that one does without.
     fn single_use(&self, value: Value) -> bool {
-        self.uses[value] <= 1
+        self.uses.get(value.index()).is_none_or(|&uses| uses <= 1)
     }
 
     fn constant(&self, value: Value) -> Option<u64> {
