@@ -90,14 +90,16 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         labels.push(insts.len() as u32);
         for (minst, (&control, &stall)) in block.insts.into_iter().zip(&mut fields) {
             interrupt::poll();
-            let (mut inst, loc) = (minst.inst, minst.loc.0);
-            if let Some(offset) = block.table.filter(|_| inst.is_indexed_branch()) {
-                let branch = insts.len() as u32;
+            let loc = minst.loc.0;
+            insts.push(Coded { inst: minst.inst, control, loc });
+            let branch = insts.len() as u32 - 1;
+            if let Some(offset) = block.table
+                && let Some(Coded { inst, .. }) = insts.last_mut().filter(|last| last.inst.is_indexed_branch())
+            {
                 let back = (branch + 1).wrapping_mul(Program::INST_BYTES).wrapping_neg();
-                inst = inst.slot("offset", Operand::imm(back));
+                *inst = inst.clone().slot("offset", Operand::imm(back));
                 tables.push(JumpTable { offset, branch });
             }
-            insts.push(Coded { inst, control, loc });
             for stall in padding(stall) {
                 let control = Control {
                     stall: stall as u8,

@@ -216,7 +216,9 @@ impl Pass<'_> {
                 self.board.demand_settled(self.stream, 0, &mut next);
             }
             let issued = index + 1 - range.start;
-            for way in 0..self.stream.blocks[block].ways.len() {
+            // None is taken before the branches.
+            let ways = if index + 1 < body_end { 0 } else { self.stream.blocks[block].ways.len() };
+            for way in 0..ways {
                 if self.stream.blocks[block].ways[way].issued == issued {
                     self.demand_arrival(block, way, &mut next);
                 }
@@ -371,7 +373,8 @@ impl Board {
         for sb in bits(scoreboards.mask(index)) {
             self.demand_wait(sb, 0, earliest);
         }
-        for ahead in Ahead::ALL.into_iter().filter(|&ahead| self.ahead[ahead as usize].is_some()) {
+        let aheads = if stream.has_ahead { &Ahead::ALL[..] } else { &[] };
+        for &ahead in aheads.iter().filter(|&&ahead| self.ahead[ahead as usize].is_some()) {
             let cycles = u32::from(ahead.distance(stream.arch, entry.inst));
             self.demand_behind(ahead, Behind { cycles, distance: 0 }, earliest);
         }
@@ -394,8 +397,9 @@ impl Board {
         if let Some(distance) = window.boundary {
             self.demand_settled(stream, distance, earliest);
         }
-        for (ahead, behind) in Ahead::ALL.into_iter().zip(window.behind) {
-            if let Some(behind) = behind {
+        let aheads = if stream.has_ahead { &Ahead::ALL[..] } else { &[] };
+        for (&ahead, behind) in aheads.iter().zip(&window.behind) {
+            if let Some(behind) = *behind {
                 self.demand_behind(ahead, behind, earliest);
             }
         }

@@ -213,10 +213,10 @@ fn push_touches(inst: &Inst<PReg>, arch: Arch, list: &mut Vec<Touch>) {
             }
             AccessRole::Guard => false,
         };
-        for component in 0..access.width {
-            if let Some(reg) = access.reg.offset(component) {
-                list.push(Touch { unit: reg.dense() as u16, slot: access.slot, component, write, late });
-            }
+        let (first, slot) = (access.reg.dense() as u16, access.slot);
+        // Neighbours have neighbouring numbers.
+        for component in 0..access.width.min(access.reg.file().count() - access.reg.index()) {
+            list.push(Touch { unit: first + u16::from(component), slot, component, write, late });
         }
     });
     let row = inst.row();

@@ -147,6 +147,7 @@ fn choose_all(
         for target in ways_after(stream, block, 0) {
             entry[target].join(&state);
         }
+        let body = stream.blocks[block].body;
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             interrupt::poll();
             let mask = waits(&state, stream, index);
@@ -156,8 +157,8 @@ fn choose_all(
             }
             sets[index] = chooser.choose(stream, block, index, &needs[index]);
             state.issue(stream, index, sets[index]);
-            for target in ways_after(stream, block, issued) {
-                entry[target].join(&state);
+            if issued >= body {
+                ways_after(stream, block, issued).for_each(|target| _ = entry[target].join(&state));
             }
         }
     }
@@ -165,10 +166,8 @@ fn choose_all(
 
 /// Where control may go when so many instructions of a block have issued, but not to the next one of the block.
 fn ways_after<'a>(stream: &'a Stream<'_>, block: usize, issued: usize) -> impl Iterator<Item = usize> + 'a {
-    let block = &stream.blocks[block];
     // Ways are in the order in which they are taken, and none is taken before the branches.
-    let ways = if issued < block.body { &[][..] } else { &block.ways[..] };
-    ways.iter().filter(move |way| way.issued == issued).map(|way| way.target)
+    stream.blocks[block].ways.iter().filter(move |way| way.issued == issued).map(|way| way.target)
 }
 
 /// What is in flight at each block's entry, over every path. `waits` tells what an instruction waits for in a state; it is
@@ -195,6 +194,9 @@ fn entry_states(
                 state.release(mask);
             }
             state.issue(stream, index, sets[index]);
+            if issued < stream.blocks[block].body {
+                continue;
+            }
             for target in ways_after(stream, block, issued) {
                 if entry[target].join(&state) {
                     work.insert(stream.rank[target]);
