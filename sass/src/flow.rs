@@ -6,6 +6,14 @@ use crate::register::Register;
 use crate::table::Op;
 
 impl<R: Register> Inst<R> {
+    /// Whether it may go elsewhere than to the next instruction, or ends the thread: only of such need [`jumps`](Self::jumps) and
+    /// [`falls_through`](Self::falls_through) be asked.
+    #[inline]
+    pub fn is_control_flow(&self) -> bool {
+        let effects = &self.row().effects;
+        effects.branch || effects.exit
+    }
+
     /// Whether it may go on at the places that it names.
     pub fn jumps(&self) -> bool {
         self.op == Op::BRA || self.op.tests_lanes() || self.is_indexed_branch()
@@ -31,5 +39,19 @@ impl<R: Register> Inst<R> {
                 OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,
                 _ => false,
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::register::PReg;
+
+    #[test]
+    fn whatever_does_not_go_on_is_control_flow() {
+        for &op in Op::ALL {
+            let inst = Inst::<PReg>::new(op);
+            assert!(inst.is_control_flow() || !inst.jumps() && inst.falls_through(), "{op:?}");
+        }
     }
 }

@@ -59,7 +59,11 @@ fn blocks(program: &Program) -> (Vec<Block>, Vec<u32>) {
     entries.clone().for_each(|start| is_start[start as usize] = true);
     // Those that do something else than to go on to the next.
     let mut ends: Vec<(u32, Next)> = Vec::new();
-    for index in 0..count {
+    for (index, coded) in program.insts.iter().enumerate() {
+        // Most plainly go on to the next.
+        if !coded.inst.is_control_flow() && coded.inst.op != Op::ENDCOLLECTIVE {
+            continue;
+        }
         let next = next(program, index);
         if next.targets.is_empty() && next.falls {
             continue;

@@ -48,12 +48,12 @@ pub(super) fn reuse(
         inst.row().slots[slot].reuse_on.contains(arch) && inst.slot_width(slot) == 1
     };
     let mut flags = 0;
-    for (flag, pair) in own.iter().zip(others).enumerate() {
-        if let (Some((reg, slot)), Some((other, next_slot))) = pair
+    for flag in 0..own.len() {
+        if let (Some((reg, slot)), Some((other, next_slot))) = (own[flag], others[flag])
             && reg == other
-            && is_cached(next, *next_slot)
-            && is_cached(inst, *slot)
-            && !overwrites(inst, *reg)
+            && is_cached(next, next_slot)
+            && is_cached(inst, slot)
+            && !overwrites(inst, reg)
         {
             flags |= 1 << flag;
         }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn no_two_slots_have_the_same_flag() {
-        for op in Op::ALL {
+        for &op in Op::ALL {
             let flags: Vec<u8> = op.row().slots.iter().filter_map(|slot| slot.reuse).collect();
             let distinct: std::collections::BTreeSet<u8> = flags.iter().copied().collect();
             assert_eq!(distinct.len(), flags.len(), "{op:?}");

@@ -94,7 +94,8 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
             insts.push(Coded { inst: minst.inst, control, loc });
             let branch = insts.len() as u32 - 1;
             if let Some(offset) = block.table
-                && let Some(Coded { inst, .. }) = insts.last_mut().filter(|last| last.inst.is_indexed_branch())
+                && let Some(Coded { inst, .. }) =
+                    insts.last_mut().filter(|last| last.inst.is_indexed_branch())
             {
                 let back = (branch + 1).wrapping_mul(Program::INST_BYTES).wrapping_neg();
                 *inst = inst.clone().slot("offset", Operand::imm(back));
@@ -150,10 +151,12 @@ fn control_fields(stream: &Stream<'_>, scoreboards: &Scoreboards, stalls: &Stall
             let mut reuse = 0;
             if is_next_at_once && stream.entries[index].kills() && stream.entries[next].kills() {
                 let (inst, next_inst) = (stream.entries[index].inst, stream.entries[next].inst);
-                let own = known.filter(|&(of, _)| of == index).map(|(_, flagged)| flagged);
-                let own = own.unwrap_or_else(|| hints::flagged(inst));
                 let others = hints::flagged(next_inst);
-                reuse = hints::reuse((inst, &own), (next_inst, &others), stream.arch);
+                if others != hints::Flagged::default() {
+                    let own = known.filter(|&(of, _)| of == index).map(|(_, flagged)| flagged);
+                    let own = own.unwrap_or_else(|| hints::flagged(inst));
+                    reuse = hints::reuse((inst, &own), (next_inst, &others), stream.arch);
+                }
                 known = Some((next, others));
             }
             fields.push(Control {

@@ -109,6 +109,9 @@ pub(super) fn assign(stream: &Stream<'_>, scoreboards: &Scoreboards, least: u32)
 /// An access that comes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Upcoming {
+    /// Its unit, instruction, slot, component and direction in one number, the former ones in higher bits: accesses that
+    /// have these in common differ in the distance alone.
+    key: u64,
     inst: u32,
     touch: Touch,
     /// Cycles from here.
@@ -116,19 +119,17 @@ struct Upcoming {
 }
 
 impl Upcoming {
-    /// Its unit, instruction, slot, component and direction in one number, the former ones in higher bits: accesses that
-    /// have these in common differ in the distance alone.
-    fn key(&self) -> u64 {
-        let touch = &self.touch;
+    fn new(inst: u32, touch: Touch, distance: u32) -> Upcoming {
         let place = u64::from(touch.slot) << 9 | u64::from(touch.component) << 1 | u64::from(touch.write);
-        u64::from(touch.unit) << 49 | u64::from(self.inst) << 17 | place
+        let key = u64::from(touch.unit) << 49 | u64::from(inst) << 17 | place;
+        Upcoming { key, inst, touch, distance }
     }
 }
 
 /// What comes up within [`HORIZON`] cycles of a block's entry, on any path.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 struct Window {
-    /// Accesses of registers that nothing in between overwrites, by [`Upcoming::key`].
+    /// Accesses of registers that nothing in between overwrites, by key.
     accesses: Vec<Upcoming>,
     /// The first wait for each scoreboard.
     waits: [Option<u32>; SCOREBOARDS],
@@ -281,7 +282,7 @@ impl Pass<'_> {
             let touches = self.stream.touches(index);
             for &touch in touches.iter().filter(|touch| touch.unit < FENCE) {
                 if !killed.contains(touch.unit) {
-                    window.accesses.push(Upcoming { inst: index as u32, touch, distance: time });
+                    window.accesses.push(Upcoming::new(index as u32, touch, time));
                 }
             }
             for sb in bits(self.scoreboards.mask(index)) {
@@ -311,8 +312,8 @@ impl Pass<'_> {
         for (arrival, target, killed) in from_ways {
             window.follow(&self.windows[target], arrival, &killed);
         }
-        window.accesses.sort_unstable_by_key(|access| (access.key(), access.distance));
-        window.accesses.dedup_by_key(|access| access.key());
+        window.accesses.sort_unstable_by_key(|access| (access.key, access.distance));
+        window.accesses.dedup_by_key(|access| access.key);
         window
     }
 }
@@ -368,7 +369,9 @@ impl Board {
     ) {
         let entry = &stream.entries[index];
         for &touch in stream.touches(index) {
-            self.demand_access(stream, index, touch, 0, earliest);
+            if self.accesses.has(touch.unit) {
+                self.demand_access(stream, index, touch, 0, earliest);
+            }
         }
         for sb in bits(scoreboards.mask(index)) {
             self.demand_wait(sb, 0, earliest);
@@ -386,7 +389,7 @@ impl Board {
 
     /// What the code after an entry must keep from the instructions of this block.
     fn demand_window(&self, stream: &Stream<'_>, window: &Window, earliest: &mut Earliest) {
-        for access in &window.accesses {
+        for access in window.accesses.iter().filter(|access| self.accesses.has(access.touch.unit)) {
             self.demand_access(stream, access.inst as usize, access.touch, access.distance, earliest);
         }
         for (sb, distance) in window.waits.iter().enumerate() {

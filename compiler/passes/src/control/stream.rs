@@ -184,15 +184,6 @@ impl<'a> Stream<'a> {
         (0..FENCE).filter(move |&unit| units.contains(unit)).filter_map(|unit| PReg::from_dense(unit.into()))
     }
 
-    /// Whether control may go back to a block that comes no later in the order than the one that it leaves.
-    pub(super) fn has_back_edges(&self) -> bool {
-        let goes_back = |&block: &usize| {
-            let mut targets = self.blocks[block].ways.iter().map(|way| way.target);
-            targets.any(|target| self.rank[target] <= self.rank[block])
-        };
-        self.order.iter().any(goes_back)
-    }
-
     /// The block that control most often goes on to.
     pub(super) fn likely_successor(&self, block: usize) -> Option<usize> {
         let ways = self.blocks[block].ways.iter().map(|way| way.target);

@@ -6,8 +6,8 @@
 //! 1. **Need** ([`need`], [`later`]). Results need a scoreboard if some later instruction reads or overwrites them;
 //!    operands that are read late need one if some later instruction overwrites them, in whatever block. A
 //!    load that nothing touches again needs none, not even before `EXIT`. Groups of asynchronous copies have one of their own.
-//! 2. **Choice** ([`choose`]), a walk over the blocks in reverse postorder, done twice: the first walk does
-//!    not know yet what is in flight over the back edges of loops, the second does.
+//! 2. **Choice** ([`choose`]), a walk over the blocks in reverse postorder, done twice where anything is in flight over the back
+//!    edges of loops: the first walk does not know that yet, the second does.
 //! 3. **Waits** ([`pending`]), by forward dataflow over the whole graph with the chosen scoreboards fixed. The
 //!    state is, for each of the six, the set of pending results and of pending operand reads; states join by
 //!    union at block entries. An instruction waits for exactly the scoreboards that protect what it needs.
@@ -106,16 +106,15 @@ pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
     let mut sets = vec![Sets::default(); stream.entries.len()];
     let mut entry = vec![Pending::default(); stream.blocks.len()];
     let mut waits = Waits::new(stream.entries.len());
-    if stream.has_back_edges() {
-        choose_all(stream, &needs, &mut entry, &mut sets, Pending::scoreboards);
+    let is_all_known = choose_all(stream, &needs, &mut entry, &mut sets, |state, stream, index| {
+        waits.note(stream, index, state)
+    });
+    // Where nothing is in flight over back edges, another walk would choose the same.
+    if !is_all_known {
         entry = entry_states(stream, &sets, Pending::scoreboards);
         choose_all(stream, &needs, &mut entry, &mut sets, Pending::scoreboards);
+        waits = Waits::new(stream.entries.len());
         entry_states(stream, &sets, |state, stream, index| waits.note(stream, index, state));
-    } else {
-        // The first walk knows everything, and another would choose the same.
-        choose_all(stream, &needs, &mut entry, &mut sets, |state, stream, index| {
-            waits.note(stream, index, state)
-        });
     }
     Scoreboards { sets, waits }
 }
@@ -133,20 +132,26 @@ pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
 }
 
 /// Chooses scoreboards block by block, each from what is in flight at its entry: what `entry` says, and what
-/// the blocks before it in the walk leave. `waits` tells what an instruction waits for in a state.
+/// the blocks before it in the walk leave. `waits` tells what an instruction waits for in a state. Whether each block began with
+/// all that is in flight at its entry: back edges bring nothing that was not known.
 fn choose_all(
     stream: &Stream<'_>,
     needs: &[Need],
     entry: &mut [Pending],
     sets: &mut [Sets],
     mut waits: impl FnMut(&Pending, &Stream<'_>, usize) -> u8,
-) {
-    for &block in &stream.order {
+) -> bool {
+    let mut is_all_known = true;
+    for (position, &block) in stream.order.iter().enumerate() {
         let mut state = entry[block].clone();
         let mut chooser = Chooser::new(state.busy(), stream.counts_groups);
-        for target in ways_after(stream, block, 0) {
-            entry[target].join(&state);
-        }
+        let mut leave = |state: &Pending, issued: usize| {
+            for target in ways_after(stream, block, issued) {
+                let is_new = entry[target].join(state);
+                is_all_known &= !is_new || stream.rank[target] > position;
+            }
+        };
+        leave(&state, 0);
         let body = stream.blocks[block].body;
         for (issued, index) in (1..).zip(stream.blocks[block].range.clone()) {
             interrupt::poll();
@@ -158,10 +163,11 @@ fn choose_all(
             sets[index] = chooser.choose(stream, block, index, &needs[index]);
             state.issue(stream, index, sets[index]);
             if issued >= body {
-                ways_after(stream, block, issued).for_each(|target| _ = entry[target].join(&state));
+                leave(&state, issued);
             }
         }
     }
+    is_all_known
 }
 
 /// Where control may go when so many instructions of a block have issued, but not to the next one of the block.

@@ -99,6 +99,11 @@ impl IssuedAccesses {
         list.last = place;
     }
 
+    /// Whether a unit has been accessed at all.
+    pub(super) fn has(&self, unit: u16) -> bool {
+        self.units[usize::from(unit)].is_used
+    }
+
     /// The writes of a unit, the oldest first.
     pub(super) fn writes(&self, unit: u16) -> impl Iterator<Item = &Issued> {
         self.list(self.units[usize::from(unit)].writes)
