@@ -54,7 +54,7 @@ impl UnderWay {
     /// The access with its age, if it is still too young for someone.
     fn at(&self, now: u64) -> Option<Fixed> {
         let age = self.age(now);
-        (age < u64::from(self.access.settled)).then(|| Fixed { age: age as u8, ..self.access })
+        (age < u64::from(self.access.settled)).then_some(Fixed { age: age as u8, ..self.access })
     }
 
     fn age(&self, now: u64) -> u64 {

@@ -4,6 +4,7 @@ use ptxc_ir::text::print_inst;
 use ptxc_ir::{Function, Inst, Level, Op, Type, Value, ValueDef, verify};
 
 use super::{Target, fold};
+use crate::analyses::Analyses;
 use crate::simplify::dce;
 use crate::simplify::testing::{check, check_unchanged, function};
 
