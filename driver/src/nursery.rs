@@ -14,6 +14,7 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::{Cell, UnsafeCell};
+use std::ffi::{c_int, c_long};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
@@ -172,6 +173,15 @@ thread_local! {
     static PART: Cell<Part> = const { Cell::new(Part::Unknown) };
 }
 
+unsafe extern "C" {
+    /// Sets one of mimalloc's options, which have no other way in: its crate names none, and it asks for no variables of the environment.
+    fn mi_option_set(option: c_int, value: c_long);
+}
+
+/// For how many milliseconds mimalloc keeps memory that is free before the system gets it back. That option's number is this one
+/// in all versions of mimalloc.
+const PURGE_DELAY: (c_int, c_long) = (15, 10_000);
+
 /// Whether this thread owns the nursery; the first one to ask does.
 #[inline]
 fn is_owner() -> bool {
@@ -187,6 +197,12 @@ fn is_owner() -> bool {
 fn join() -> bool {
     let is_first = !IS_OWNED.swap(true, Ordering::Relaxed);
     PART.set(if is_first { Part::Owner } else { Part::Other });
+    if is_first {
+        // After a second, as it would be, the passes of a kernel of 100,000 instructions still take up what others left: it would have
+        // been cleared and handed out anew, page by page.
+        // Safety: this thread is the first to allocate, and no other one reads options yet.
+        unsafe { mi_option_set(PURGE_DELAY.0, PURGE_DELAY.1) };
+    }
     if is_first && let Some(start) = reserve() {
         // Safety: this thread alone has swapped a false for a true, and is the owner.
         let blocks = unsafe { &mut *BLOCKS.0.get() };

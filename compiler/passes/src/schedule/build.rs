@@ -321,9 +321,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         for other in &self.tables.memory {
             let is_disjoint =
                 || matches!((&other.place, &place), (Some(there), Some(here)) if there.is_disjoint(here));
-            let is_free = || {
-                other.does.may_swap(does) || (other.does.may_swap_if_disjoint(does) && is_disjoint())
-            };
+            let is_free =
+                || other.does.may_swap(does) || (other.does.may_swap_if_disjoint(does) && is_disjoint());
             if full || !is_free() {
                 self.region.add_edge(other.node, dep);
             }
@@ -409,5 +408,9 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
 fn reads_clock<R: Unit>(inst: &Inst<R>) -> bool {
     // Nothing else has a slot for special registers.
     let reads_special = matches!(inst.op, Op::S2R | Op::S2UR | Op::CS2R | Op::CS2R_32);
-    reads_special && inst.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Special(sr) if sr.is_clock()))
+    reads_special
+        && inst
+            .operands
+            .iter()
+            .any(|operand| matches!(operand.kind, OperandKind::Special(sr) if sr.is_clock()))
 }

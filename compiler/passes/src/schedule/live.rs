@@ -16,7 +16,11 @@ pub(super) struct LiveSet {
 impl LiveSet {
     /// A set for so many registers, with nothing in it.
     pub(super) fn new(registers: usize) -> LiveSet {
-        LiveSet { words: vec![0; registers.div_ceil(64)], touched: Vec::new(), counts: [0; RegFile::ALL.len()] }
+        LiveSet {
+            words: vec![0; registers.div_ceil(64)],
+            touched: Vec::new(),
+            counts: [0; RegFile::ALL.len()],
+        }
     }
 
     pub(super) fn clear(&mut self) {
