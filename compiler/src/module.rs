@@ -237,7 +237,9 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
                     }
                 }
             }
-            StatementKind::CallTargets(list) => list.targets.iter().for_each(|target| add(&target.name, true)),
+            StatementKind::CallTargets(list) => {
+                list.targets.iter().for_each(|target| add(&target.name, true))
+            }
             _ => {}
         }
     }
