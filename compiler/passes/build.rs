@@ -124,10 +124,11 @@ impl Lists {
         let groups: Vec<String> = groups.collect();
         let operands: Vec<String> = row.operands.iter().map(operand).collect();
         format!(
-            "Row {{ mnemonic: {:?}, groups: &[{}], traces: {:#x}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
+            "Row {{ mnemonic: {:?}, groups: &[{}], traces: {:#x}, demanded: {:?}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
             row.mnemonic,
             groups.join(", "),
             row.traces,
+            row.demanded,
             row.leading,
             operands.join(", "),
             needs(&row.needs),

@@ -55,9 +55,9 @@ impl Destination {
             }
             // The same file has one folder, whatever the way to it.
             let folder = target.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-            let folder = folders.entry(folder).or_insert_with(|| {
-                std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf())
-            });
+            let folder = folders
+                .entry(folder)
+                .or_insert_with(|| std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf()));
             let place = folder.join(target.file_name().unwrap_or_default());
             if let Some(first) = writers.insert(place, input) {
                 return Err(format!(

@@ -260,7 +260,7 @@ fn logic(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 fn dot_product(t: &mut Translator, form: &mut Form) -> Translated {
-    let &[a, b] = &form.types[..] else { return Err(Unsupported) };
+    let &[a, b] = form.types else { return Err(Unsupported) };
     let (a, b) = (a.is_signed(), b.is_signed());
     let op = match form.mnemonic {
         "dp4a" => Op::Dp4a(a, b),

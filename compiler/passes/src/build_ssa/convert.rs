@@ -21,7 +21,7 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
 }
 
 fn convert(t: &mut Translator, form: &mut Form) -> Translated {
-    let &[to, from] = &form.types[..] else { return Err(Unsupported) };
+    let &[to, from] = form.types else { return Err(Unsupported) };
     if to.packed && form.operands.len() == 3 {
         return pack_halves(t, form, to, from);
     }

@@ -167,7 +167,7 @@ fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join:
 fn set(t: &mut Translator, form: &mut Form) -> Translated {
     let join = form.choose(JOINS);
     form.expect_operands(if join.is_some() { 4 } else { 3 })?;
-    let &[result, scalar] = &form.types[..] else { return Err(Unsupported) };
+    let &[result, scalar] = form.types else { return Err(Unsupported) };
     if scalar.packed {
         return set_halves(t, form, result, scalar, join);
     }
@@ -235,7 +235,7 @@ fn select(t: &mut Translator, form: &mut Form) -> Translated {
 /// `slct.u32.s32 d, a, b, c`: `c >= 0 ? a : b`; a NaN selects `b`.
 fn select_by_sign(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
-    let &[scalar, sign] = &form.types[..] else { return Err(Unsupported) };
+    let &[scalar, sign] = form.types else { return Err(Unsupported) };
     let ty = scalar.ir().ok_or(Unsupported)?;
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;

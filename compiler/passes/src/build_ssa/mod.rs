@@ -63,11 +63,7 @@ use translator::Translator;
 /// # Errors
 ///
 /// A diagnostic for everything in the function that can't be lowered yet, in order of appearance.
-pub fn build(
-    ast: &ast::Function,
-    env: &ModuleEnv,
-    resolved: &Resolved,
-) -> Result<Function, Vec<Diagnostic>> {
+pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Result<Function, Vec<Diagnostic>> {
     let Some(body) = &ast.body else {
         return Err(vec![Diagnostic::unsupported(
             ast.id,

@@ -633,10 +633,11 @@ impl<'a> Translator<'a> {
         let (register, ty) = match &operand.kind {
             OperandKind::Sink => return Ok(()),
             OperandKind::Symbol(name) => {
-                let known = self.resolved.register(operand.id).or_else(|| match self.scopes.lookup(name)? {
-                    Meaning::Register { register, ty, vector: None } => Some((register, ty)),
-                    _ => None,
-                });
+                let known =
+                    self.resolved.register(operand.id).or_else(|| match self.scopes.lookup(name)? {
+                        Meaning::Register { register, ty, vector: None } => Some((register, ty)),
+                        _ => None,
+                    });
                 let (register, ty) = known.ok_or(Unsupported)?;
                 (register, register_type(ty)?)
             }

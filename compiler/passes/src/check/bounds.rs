@@ -38,7 +38,7 @@ pub(super) fn check(form: &Form, instruction: &Instruction, names: &Names, out: 
                 _ => continue,
             },
         };
-        let (whole, place) = (i64::from(bytes), format!("`{name}`"));
+        let whole = i64::from(bytes);
         // An open array is as long as the launch says.
         if size != 0 && (offset < 0 || offset.saturating_add(whole) > i64::from(size)) {
             let end = offset.saturating_add(whole);
@@ -46,19 +46,19 @@ pub(super) fn check(form: &Form, instruction: &Instruction, names: &Names, out: 
                 Diagnostic::warning(
                     codes::OUT_OF_BOUNDS,
                     operand.id,
-                    format!("`{opcode}` moves {bytes} bytes, which do not lie within {place}"),
+                    format!("`{opcode}` moves {bytes} bytes, which do not lie within `{name}`"),
                 )
                 .label(format!("bytes {offset} to {} of {size}", end - 1)),
             );
         } else if offset % whole.min(align.into()) != 0 {
             out.push(
                 misaligned(opcode, bytes, operand.id)
-                    .label(format!("{offset} bytes into {place}, which is aligned to {align}")),
+                    .label(format!("{offset} bytes into `{name}`, which is aligned to {align}")),
             );
         } else if bytes > align {
             out.push(
                 misaligned(opcode, bytes, operand.id)
-                    .label(format!("{place} is aligned to {align}"))
+                    .label(format!("`{name}` is aligned to {align}"))
                     .help(format!("declare it with `.align {bytes}`")),
             );
         }

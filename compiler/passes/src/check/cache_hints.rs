@@ -17,10 +17,10 @@ use crate::diagnostic::Diagnostic;
 /// Checks the state space of an access with a policy, and the fraction of a policy.
 pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
-    let hint = form.written().find(|(choice, _)| choice.text == "L2::cache_hint");
-    let space = form.space().filter(|&space| space != "global");
-    if let (Some((_, part)), Some(space)) = (hint, space)
-        && matches!(opcode.mnemonic(), "ld" | "st" | "red" | "atom")
+    let hint = || form.written().find(|(choice, _)| choice.text == "L2::cache_hint");
+    if matches!(opcode.mnemonic(), "ld" | "st" | "red" | "atom")
+        && let Some(space) = form.space().filter(|&space| space != "global")
+        && let Some((_, part)) = hint()
     {
         let message = format!("`.L2::cache_hint` does not go with `.{space}`");
         out.push(

@@ -94,10 +94,11 @@ const MOST_LEFT: usize = 16;
 
 /// Lays a row beside an opcode; with more than `most_left` parts that it has no place for, no further than to these.
 fn fit(row: &'static Row, opcode: &Opcode, most_left: usize) -> Fit {
-    let mut chosen: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
+    let mut list: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
+    let chosen = &mut list[..];
     let mut left = SmallVec::new();
     let mut parts = (1..).zip(opcode.modifiers()).peekable();
-    for (group, slot) in row.groups.iter().zip(&mut chosen).take(row.leading) {
+    for (group, slot) in row.groups.iter().zip(&mut *chosen).take(row.leading) {
         if let Some(&(part, text)) = parts.peek()
             && let Some(choice) = position(group, text)
         {
@@ -136,7 +137,7 @@ fn fit(row: &'static Row, opcode: &Opcode, most_left: usize) -> Fit {
             _ => {}
         }
     }
-    Fit { form: Form { row, chosen }, left, missing }
+    Fit { form: Form { row, chosen: list }, left, missing }
 }
 
 fn position(group: &Group, text: &str) -> Option<u8> {
@@ -145,9 +146,13 @@ fn position(group: &Group, text: &str) -> Option<u8> {
 
 /// The forms that have exactly the modifiers of the opcode; several only where operands decide.
 pub fn forms(opcode: &Opcode) -> impl Iterator<Item = Form> {
-    // Most rows of an instruction lack one of the modifiers, which their traces tell.
+    // Most rows of an instruction lack one of the modifiers, or demand another, which their traces tell.
     let traces = opcode.modifiers().fold(0, |all, part| all | trace(part));
-    let rows = TABLE.forms(opcode.mnemonic()).iter().filter(move |row| traces & !row.traces == 0);
+    let may_fit = move |row: &&Row| {
+        traces & !row.traces == 0
+            && row.demanded.iter().all(|&demanded| demanded == 0 || demanded & traces != 0)
+    };
+    let rows = TABLE.forms(opcode.mnemonic()).iter().filter(may_fit);
     let fits = rows.map(|row| fit(row, opcode, 0));
     fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form)
 }

@@ -139,7 +139,6 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
         opcodes: Opcodes::default(),
         suggestions: Suggestions::default(),
         accesses: Accesses::default(),
-        resolved: Resolved::of(function.body.as_deref().unwrap_or(&[])),
         out: Vec::new(),
     };
     checker.names.take_errors(&mut checker.out);
@@ -167,8 +166,7 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
             _ => {}
         }
     }
-    checker.resolved.set_register_count(checker.names.scopes().register_count());
-    Checked { findings: checker.out, accesses: checker.accesses, resolved: checker.resolved }
+    Checked { findings: checker.out, accesses: checker.accesses, resolved: checker.names.into_resolved() }
 }
 
 /// What a function needs that an older target than its module's does not have: the code is to run there.
@@ -198,7 +196,6 @@ struct Checker<'a> {
     opcodes: Opcodes<'a>,
     suggestions: Suggestions,
     accesses: Accesses,
-    resolved: Resolved,
     out: Vec<Diagnostic>,
 }
 
@@ -215,12 +212,12 @@ impl<'a> Checker<'a> {
         }
         let operands = &instruction.operands[..];
         let number = self.opcodes.number(&instruction.opcode);
-        self.resolved.add_opcode(number);
+        self.names.resolved.add_opcode(number);
         let known = self.opcodes.known(number);
         let mut places = Places::new();
         let shape = known.shape(operands, self.names.scopes(), &mut places);
         for place in &places {
-            self.resolved.set_register(place.node, place.register, place.ty);
+            self.names.resolved.set_register(place.node, place.register, place.ty);
         }
         match shape {
             Some(shape) => {
@@ -302,15 +299,15 @@ impl<'a> Checker<'a> {
     }
 
     fn guard(&mut self, guard: &Guard) {
-        self.names.need(&guard.register, guard.id, Wanted::Operand, &mut self.suggestions, &mut self.out);
         let register = &guard.register;
         if let Some(Meaning::Register { register, ty, vector }) = self.names.scopes().lookup(register) {
             self.accesses.add(register, guard.id, false);
             if vector.is_none() {
-                self.resolved.set_register(guard.id, register, ty);
+                self.names.resolved.set_register(guard.id, register, ty);
             }
         }
-        match self.names.find(register) {
+        self.names.need(register, guard.id, Wanted::Operand, &mut self.suggestions, &mut self.out);
+        match self.names.find_at(guard.id, register) {
             None => {}
             Some(Thing::Register(ty, None)) if ty.class == Class::Predicate => {}
             Some(thing) => self.out.push(

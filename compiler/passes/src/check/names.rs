@@ -14,6 +14,7 @@ use smallvec::{SmallVec, smallvec};
 use super::codes;
 use super::env::ModuleEnv;
 use super::foreign;
+use super::resolved::Resolved;
 use super::scope::{Meaning, ParameterPlace, ScopeError, Scopes};
 use super::special::{self, SpecialRegister};
 use super::suggest::Suggestions;
@@ -74,6 +75,8 @@ pub struct Names<'a> {
     env: &'a ModuleEnv,
     kind: FunctionKind,
     scopes: Scopes,
+    /// What names have turned out to be.
+    pub(super) resolved: Resolved,
     /// Parameters and results, whose state space the scopes don't know.
     own: FxHashMap<&'a str, (&'a Parameter, u32)>,
     directives: FxHashMap<&'a str, Thing>,
@@ -128,6 +131,7 @@ impl<'a> Names<'a> {
             env,
             kind: function.kind,
             scopes: Scopes::new(function),
+            resolved: Resolved::of(function.body.as_deref().unwrap_or(&[])),
             own,
             directives,
             labels: None,
@@ -171,6 +175,20 @@ impl<'a> Names<'a> {
                 }
             });
         }
+    }
+
+    /// What a name stands for here, at that node.
+    pub fn find_at(&self, node: NodeId, name: &str) -> Option<Thing> {
+        match self.resolved.register(node) {
+            Some((_, ty)) => Some(Thing::Register(Scalar::of(ty), None)),
+            None => self.find(name),
+        }
+    }
+
+    /// What names turned out to be, at the end of the body.
+    pub(super) fn into_resolved(mut self) -> Resolved {
+        self.resolved.set_register_count(self.scopes.register_count());
+        self.resolved
     }
 
     /// What a name stands for here.
@@ -288,7 +306,7 @@ impl<'a> Names<'a> {
         suggestions: &mut Suggestions,
         out: &mut Vec<Diagnostic>,
     ) {
-        if self.find(name).is_some() || !self.reported.insert(name.clone()) {
+        if self.find_at(node, name).is_some() || !self.reported.insert(name.clone()) {
             return;
         }
         // What is wrong with its declaration has been said.

@@ -300,7 +300,7 @@ impl Operands<'_, '_> {
     }
 
     fn symbol(&mut self, value: &Value, ty: Scalar, written: bool, name: &Name, operand: &Operand) {
-        match self.names.find(name) {
+        match self.names.find_at(operand.id, name) {
             None => {}
             Some(Thing::Register(register, None)) => self.agree(ty, register, value.wider, name, operand.id),
             Some(Thing::Special(_)) if written => {

@@ -70,8 +70,8 @@ pub(super) fn member(name: &str) -> Option<(Prefix<'_>, u32)> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let Some(bytes) = packed(name.as_bytes()).filter(|_| !name.is_empty()) else { return long_member(name) };
     // What is no digit here, from 10 on, has the highest bit of its byte behind the sum.
-    let values = bytes ^ u64::from(b'0') * EACH;
-    let others = ((values & 0x7f * EACH) + 0x76 * EACH | values) & 0x80 * EACH;
+    let values = bytes ^ (u64::from(b'0') * EACH);
+    let others = (((values & (0x7f * EACH)) + 0x76 * EACH) | values) & (0x80 * EACH);
     let unused = 64 - 8 * name.len() as u32;
     let length = (64 - unused - (others << unused).leading_zeros().min(64 - unused)) as usize / 8;
     let digits = name.len() - length;
@@ -84,10 +84,10 @@ pub(super) fn member(name: &str) -> Option<(Prefix<'_>, u32)> {
     }
     // Eight digits, of which the first are zero, become four numbers of two digits, two of four, and one.
     let mut number = values << (64 - 8 * digits);
-    number = number.wrapping_mul(10 << 8 | 1) >> 8 & 0xff * 0x0001_0001_0001_0001;
-    number = number.wrapping_mul(100 << 16 | 1) >> 16 & 0xffff * 0x0000_0001_0000_0001;
+    number = (number.wrapping_mul(10 << 8 | 1) >> 8) & (0xff * 0x0001_0001_0001_0001);
+    number = (number.wrapping_mul(100 << 16 | 1) >> 16) & (0xffff * 0x0000_0001_0000_0001);
     number = number.wrapping_mul(10_000 << 32 | 1) >> 32;
-    let prefix = bytes & (1 << (8 * length)) - 1;
+    let prefix = bytes & ((1 << (8 * length)) - 1);
     Some((Prefix { name, length, bytes: Some(prefix) }, number as u32))
 }
 

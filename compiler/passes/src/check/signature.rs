@@ -20,10 +20,12 @@ pub fn beside<'o>(form: &Form, operands: &'o [Operand]) -> Result<Pairs<'o>, (us
         OperandPresence::With(group) => form.has(group),
         _ => true,
     };
-    let expected: SmallVec<[&'static table::Operand; 6]> = form.row.operands.iter().filter(there).collect();
-    let most = expected.len();
-    let optional = expected.iter().filter(|spec| spec.presence == OperandPresence::Optional).count();
-    let least = most - optional;
+    let expected = form.row.operands.iter().filter(there);
+    let (mut least, mut most) = (0, 0);
+    for spec in expected.clone() {
+        most += 1;
+        least += usize::from(spec.presence != OperandPresence::Optional);
+    }
     if operands.len() < least || operands.len() > most {
         return Err((least, most));
     }
@@ -38,7 +40,9 @@ pub fn beside<'o>(form: &Form, operands: &'o [Operand]) -> Result<Pairs<'o>, (us
             }
             extra -= 1;
         }
-        pairs.extend(written.next().map(|operand| (spec, operand)));
+        if let Some(operand) = written.next() {
+            pairs.push((spec, operand));
+        }
     }
     Ok(pairs)
 }

@@ -90,8 +90,13 @@ impl Definitions {
         let operands: Vec<Operand> = operands.collect::<Result<_, _>>()?;
         let modifiers = groups.iter().flat_map(|group| group.choices);
         let traces = modifiers.fold(0, |all, choice| all | trace(choice.text));
+        let required = groups.iter().filter(|group| group.presence == Presence::Required);
+        let mut demanded = [0; 4];
+        for (group, traces) in required.zip(&mut demanded) {
+            *traces = group.choices.iter().fold(0, |all, choice| all | trace(choice.text));
+        }
         let (groups, operands) = (groups.leak(), operands.leak());
-        Ok(Row { mnemonic, groups, traces, leading, operands, needs, until, splits })
+        Ok(Row { mnemonic, groups, traces, demanded, leading, operands, needs, until, splits })
     }
 
     fn choices(&self, list: &'static str) -> Result<Vec<Choice>, Wrong> {

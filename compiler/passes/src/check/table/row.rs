@@ -14,6 +14,8 @@ pub struct Row {
     pub groups: &'static [Group],
     /// The [traces](trace) of all modifiers of the groups.
     pub traces: u64,
+    /// Of each of the first groups that have to be there, the traces of its modifiers; 0 behind the last.
+    pub demanded: [u64; 4],
     /// How many groups stand directly behind the mnemonic, in order; the others stand in any order, but
     /// those that share an alternative (such as two types) take theirs from left to right.
     pub leading: usize,
