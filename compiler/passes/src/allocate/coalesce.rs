@@ -36,6 +36,9 @@ type Lanes = BTreeMap<i16, BTreeMap<u32, u32>>;
 /// No virtual register, and no lanes.
 const NONE: u32 = u32::MAX;
 
+/// Up to so many segments of two classes are compared each with each.
+const FEW: usize = 16;
+
 /// Virtual registers at fixed distances from an origin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Class {
@@ -52,9 +55,10 @@ pub(super) struct Class {
     /// Lanes from `low` up to but not including `high` are members' components.
     pub low: i16,
     pub high: i16,
-    /// Which lanes are its own; built when a merge is first tried.
+    /// Which lanes are its own; built when a merge is tried with more than a few segments.
     lanes: u32,
-    segments: usize,
+    /// How many segments its lanes have, once a merge has been tried.
+    segments: Option<usize>,
 }
 
 impl Class {
@@ -132,7 +136,7 @@ impl Classes {
         if file == RegFile::Gpr && work.is_framed() {
             lanes.entry(1).or_default().insert(0, u32::MAX);
         }
-        self.list[into].segments = segments;
+        self.list[into].segments = Some(segments);
         self.list[into].lanes = self.lanes.len() as u32;
         self.lanes.push(lanes);
         Ok(())
@@ -154,7 +158,7 @@ impl Classes {
                 low: 0,
                 high: data.width.max(1) as i16,
                 lanes: NONE,
-                segments: 0,
+                segments: None,
             })
             .collect();
         Classes {
@@ -215,8 +219,7 @@ impl Classes {
         if a.file != b.file {
             return false;
         }
-        self.build_lanes(live, into);
-        self.build_lanes(live, from);
+        let segments = self.count_segments(live, into) + self.count_segments(live, from);
         let rank = |class: usize| (self.list[class].fixed, self.list[class].segments);
         if rank(into) < rank(from) {
             (into, from, shift) = (from, into, -shift);
@@ -237,17 +240,22 @@ impl Classes {
         if residue % weaker != large.residue % weaker || residue % weaker != small_residue % weaker {
             return false;
         }
-        let (large_lanes, small_lanes) = (large.lanes as usize, small.lanes as usize);
-        if interfere(&self.lanes[large_lanes], &self.lanes[small_lanes], shift) {
+        if segments > FEW {
+            self.build_lanes(live, into);
+        }
+        if self.interfere(live, into, from, shift) {
             return false;
         }
-        let segments = small.segments;
+        if let Some(mut lanes) = self.take_lanes(into) {
+            for (lane, segment) in self.segments(live, from) {
+                lanes.entry(lane + shift).or_default().insert(segment.start, segment.end);
+            }
+            self.lanes[self.list[into].lanes as usize] = lanes;
+        }
+        self.take_lanes(from);
         let large = &mut self.list[into];
         (large.low, large.high, large.align, large.residue) = (low, high, align, residue);
-        large.segments += segments;
-        for (lane, segments) in std::mem::take(&mut self.lanes[small_lanes]) {
-            self.lanes[large_lanes].entry(lane + shift).or_default().extend(segments);
-        }
+        large.segments = Some(segments);
         let mut at = self.list[from].ends.0;
         while let Some(offset) = self.offset.get_mut(at as usize) {
             *offset += shift;
@@ -257,33 +265,57 @@ impl Classes {
         true
     }
 
+    /// The segments of all lanes of a class, but for what calls destroy.
+    fn segments(&self, live: &LiveRanges<'_>, class: usize) -> impl Iterator<Item = (i16, Segment)> {
+        self.members(class).flat_map(|(vreg, offset)| {
+            let lanes = live.ranges_of(vreg as usize).iter().zip(offset..);
+            lanes.flat_map(|(range, lane)| range.iter().map(move |&segment| (lane, segment)))
+        })
+    }
+
+    fn count_segments(&mut self, live: &LiveRanges<'_>, class: usize) -> usize {
+        let count = || {
+            self.members(class)
+                .flat_map(|(vreg, _)| live.ranges_of(vreg as usize))
+                .map(|range| range.len())
+                .sum()
+        };
+        let segments = self.list[class].segments.unwrap_or_else(count);
+        self.list[class].segments = Some(segments);
+        segments
+    }
+
     fn build_lanes(&mut self, live: &LiveRanges<'_>, class: usize) {
         if self.list[class].lanes != NONE {
             return;
         }
         let mut lanes = Lanes::new();
-        let mut segments = 0;
-        for (vreg, offset) in self.members(class) {
-            for (lane, component) in live.all(vreg as usize).enumerate() {
-                let range = &live.ranges[component as usize];
-                if !range.is_empty() {
-                    segments += range.len();
-                    let lane = lanes.entry(offset + lane as i16).or_default();
-                    lane.extend(range.iter().map(|segment| (segment.start, segment.end)));
-                }
-            }
+        for (lane, segment) in self.segments(live, class) {
+            lanes.entry(lane).or_default().insert(segment.start, segment.end);
         }
-        self.list[class].segments += segments;
         self.list[class].lanes = self.lanes.len() as u32;
         self.lanes.push(lanes);
     }
-}
 
-fn interfere(large: &Lanes, small: &Lanes, shift: i16) -> bool {
-    small.iter().any(|(lane, segments)| {
-        let Some(other) = large.get(&(lane + shift)) else { return false };
-        segments.iter().any(|(&start, &end)| overlaps(other, Segment { start, end }))
-    })
+    fn take_lanes(&mut self, class: usize) -> Option<Lanes> {
+        self.lanes.get_mut(self.list[class].lanes as usize).map(std::mem::take)
+    }
+
+    /// Whether a lane of one class is live where the same lane of another one is, which stands `shift` places on.
+    fn interfere(&self, live: &LiveRanges<'_>, large: usize, small: usize, shift: i16) -> bool {
+        let lanes = self.lanes.get(self.list[large].lanes as usize);
+        self.segments(live, small).any(|(lane, segment)| match lanes {
+            Some(lanes) => lanes.get(&(lane + shift)).is_some_and(|other| overlaps(other, segment)),
+            None => self.members(large).any(|(vreg, offset)| {
+                let ranges = live.ranges_of(vreg as usize);
+                let range = usize::try_from(lane + shift - offset).ok().and_then(|lane| ranges.get(lane));
+                range
+                    .into_iter()
+                    .flatten()
+                    .any(|other| other.start < segment.end && segment.start < other.end)
+            }),
+        })
+    }
 }
 
 fn overlaps(segments: &BTreeMap<u32, u32>, segment: Segment) -> bool {

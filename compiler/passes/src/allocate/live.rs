@@ -35,7 +35,7 @@ use smallvec::SmallVec;
 use super::work::Operand;
 use crate::interrupt;
 use crate::mir::liveness::{Components, LivePoint, Liveness, for_each_term_use};
-use crate::mir::{Cfg, MBlockId, Mir, RegSet, VReg, VRegId};
+use crate::mir::{Cfg, MBlockId, Mir, RegSet, VReg, VRegId, for_blocks};
 
 /// Points from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) struct Points {
 
 impl Points {
     fn new(mir: &Mir<VReg>) -> Points {
-        let mut points = Points::default();
+        let mut points = Points { start: for_blocks(mir, 0), total: 0 };
         for &block in &mir.layout {
             points.start[block] = points.total;
             points.total += 2 * mir.blocks[block].insts.len() as u32 + 2;
@@ -230,6 +230,8 @@ impl<'a> LiveRanges<'a> {
             }
         };
         let mut reads: Vec<Range<usize>> = Vec::new();
+        // By uniform component, the region that it was last found in.
+        let mut newest: Vec<Option<u32>> = if regions > 0 { vec![None; ends.len()] } else { Vec::new() };
         for &block in &mir.layout {
             let data = &mir.blocks[block];
             let entry = points.entry(block);
@@ -237,10 +239,12 @@ impl<'a> LiveRanges<'a> {
             // In a divergent region uniform components have the whole region for a range.
             let region = region[block];
             let is_apart = |reg: VReg| region.is_some() && reg.file.is_uniform();
-            let mut apart = region.map(|region| &mut uniform[region as usize]);
             let mut set_apart = |components: Range<usize>| {
-                if let Some(apart) = &mut apart {
-                    apart.extend(components.map(|component| component as u32));
+                let Some(region) = region else { return };
+                for component in components {
+                    if newest[component].replace(region) != Some(region) {
+                        uniform[region as usize].push(component as u32);
+                    }
                 }
             };
             for &component in sets.live_out(block) {
@@ -423,7 +427,7 @@ fn divergent_regions(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, Option<u32>> {
     if !mir.layout.iter().any(|&block| mir.blocks[block].divergent) {
         return SecondaryMap::new();
     }
-    let mut neighbours: SecondaryMap<MBlockId, SmallVec<[MBlockId; 4]>> = SecondaryMap::new();
+    let mut neighbours: SecondaryMap<MBlockId, SmallVec<[MBlockId; 4]>> = for_blocks(mir, SmallVec::new());
     for &block in &mir.layout {
         let mut group: SmallVec<[MBlockId; 4]> = SmallVec::from_slice(&[block]);
         group.extend(mir.blocks[block].term.edges().iter().map(|edge| edge.block));
@@ -433,7 +437,7 @@ fn divergent_regions(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, Option<u32>> {
             neighbours[pair[1]].push(pair[0]);
         }
     }
-    let mut region: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
+    let mut region: SecondaryMap<MBlockId, Option<u32>> = for_blocks(mir, None);
     let mut count = 0;
     for &root in mir.layout.iter().filter(|&&block| mir.blocks[block].divergent) {
         if region[root].is_some() {

@@ -22,7 +22,7 @@ use super::save::{self, AtCall, Saves};
 use super::work::{Origin, Work};
 use super::{AllocError, hoist, moves};
 use crate::interrupt;
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg};
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg, for_blocks};
 
 /// The function with physical registers.
 pub(super) struct Rewritten {
@@ -68,7 +68,7 @@ pub(super) fn rewrite(
     let named = Named::default();
     let mut rewriter = Rewriter { work, live, assignment, used, budget, copies: 0, saved_words: 0, named };
     let mut blocks: PrimaryMap<MBlockId, MBlock<PReg>> = PrimaryMap::with_capacity(work.mir.blocks.len());
-    let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::with_capacity(work.mir.blocks.len());
+    let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = for_blocks(&work.mir, Vec::new());
     let mut is_laid_out = vec![false; work.mir.blocks.len()];
     work.mir.layout.iter().for_each(|&block| is_laid_out[block.index()] = true);
     for (id, block) in work.mir.blocks.iter() {
@@ -86,7 +86,7 @@ pub(super) fn rewrite(
             divergent: block.divergent,
         });
     }
-    let mut entered: SecondaryMap<MBlockId, u32> = SecondaryMap::with_default(0);
+    let mut entered: SecondaryMap<MBlockId, u32> = for_blocks(&work.mir, 0);
     for &id in &work.mir.layout {
         work.mir.blocks[id].term.edges().iter().for_each(|edge| entered[edge.block] += 1);
     }
@@ -96,6 +96,9 @@ pub(super) fn rewrite(
         layout.push(id);
         let source = &work.mir.blocks[id];
         let edges = source.term.edges();
+        if edges.iter().all(|edge| edge.args.is_empty()) {
+            continue;
+        }
         let mut codes = Vec::with_capacity(edges.len());
         for edge in &edges {
             codes.push(rewriter.edge(id, edge)?);
@@ -327,6 +330,9 @@ impl Rewriter<'_> {
                     EdgeArg::Undef => {}
                 }
             }
+        }
+        if copies.is_empty() {
+            return Ok(Vec::new());
         }
         if copies.iter().any(|(to, _)| to.file() == RegFile::Upred) {
             return Err(AllocError::UniformPredicateCopy { loc: self.work.mir.blocks[source].term_loc });

@@ -11,7 +11,7 @@ use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::live::diverges_behind;
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, VRegId};
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, VRegId, for_blocks};
 use crate::{abi, runtime};
 
 /// What an edge hands on.
@@ -76,7 +76,7 @@ impl<'a> Work<'a> {
     }
 
     pub fn new(mir: &'a Mir<VReg>) -> Work<'a> {
-        let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = SecondaryMap::new();
+        let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = for_blocks(mir, Vec::new());
         for (id, block) in mir.blocks.iter() {
             origins[id] = (0..block.insts.len()).map(|index| Origin::Inst(index as u32)).collect();
         }

@@ -44,14 +44,14 @@ impl Cfg {
     /// Reads the graph off the terminators.
     pub fn new<R>(mir: &Mir<R>) -> Cfg {
         let blocks = mir.blocks.len();
-        let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = for_blocks(blocks, SmallVec::new());
+        let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = for_blocks(mir, SmallVec::new());
         for &block in &mir.layout {
             for edge in mir.blocks[block].term.edges() {
                 preds[edge.block].push(block);
             }
         }
         let order = reverse_postorder(mir);
-        let mut rank = for_blocks(blocks, u32::MAX);
+        let mut rank = for_blocks(mir, u32::MAX);
         for (index, &block) in order.iter().enumerate() {
             rank[block] = index as u32;
         }
@@ -91,7 +91,7 @@ impl Cfg {
     }
 
     fn find_dominators(&self) -> Dominators {
-        let mut immediate = for_blocks(self.blocks, PackedOption::default());
+        let mut immediate = for_count(self.blocks, PackedOption::default());
         let mut edges = Vec::new();
         for (index, &block) in self.order.iter().enumerate() {
             let ranks = self.preds[block].iter().map(|&pred| self.rank[pred]);
@@ -113,15 +113,15 @@ impl Cfg {
         immediate: &SecondaryMap<MBlockId, PackedOption<MBlockId>>,
     ) -> SecondaryMap<MBlockId, (u32, u32)> {
         // In the order a dominator comes before what it dominates.
-        let mut sizes: SecondaryMap<MBlockId, u32> = for_blocks(self.blocks, 1);
+        let mut sizes: SecondaryMap<MBlockId, u32> = for_count(self.blocks, 1);
         for &block in self.order.iter().rev() {
             if let Some(up) = immediate[block].expand() {
                 sizes[up] += sizes[block];
             }
         }
         // The next free number below each block. Unreachable blocks keep the number 0, the entry has 1.
-        let mut next: SecondaryMap<MBlockId, u32> = for_blocks(self.blocks, 0);
-        let mut subtree = for_blocks(self.blocks, (0, 0));
+        let mut next: SecondaryMap<MBlockId, u32> = for_count(self.blocks, 0);
+        let mut subtree = for_count(self.blocks, (0, 0));
         for &block in &self.order {
             let first = match immediate[block].expand() {
                 Some(up) => {
@@ -138,7 +138,11 @@ impl Cfg {
 }
 
 /// A map that has a place for each block of a function already.
-pub(super) fn for_blocks<V: Clone>(count: usize, default: V) -> SecondaryMap<MBlockId, V> {
+pub(crate) fn for_blocks<R, V: Clone>(mir: &Mir<R>, default: V) -> SecondaryMap<MBlockId, V> {
+    for_count(mir.blocks.len(), default)
+}
+
+fn for_count<V: Clone>(count: usize, default: V) -> SecondaryMap<MBlockId, V> {
     let mut map = SecondaryMap::with_default(default);
     map.resize(count);
     map

@@ -27,7 +27,7 @@
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_sass::{RegFile, Register};
+use ptxc_sass::RegFile;
 
 use super::cfg::for_blocks;
 use super::{Cfg, EdgeArg, MBlockId, Mir, VReg, VRegId};
@@ -160,44 +160,100 @@ impl<'a> LivePoint<'a> {
 #[derive(Clone, Debug)]
 pub struct Liveness {
     components: Components,
-    live_in: SecondaryMap<MBlockId, Vec<u32>>,
-    live_out: SecondaryMap<MBlockId, Vec<u32>>,
+    live_in: Sets,
+    live_out: Sets,
+}
+
+/// A set of components for each block, ascending.
+#[derive(Clone, Debug)]
+struct Sets {
+    /// By block, where its components begin in the list.
+    starts: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Sets {
+    fn of(&self, block: MBlockId) -> &[u32] {
+        match self.starts.get(block.index()..block.index() + 2) {
+            Some(&[start, end]) => &self.list[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// Sets to which components are added in ascending order, whatever the block.
+struct GrowingSets {
+    /// By block, the component that was added last.
+    last: Vec<u32>,
+    /// Blocks with what was added to them.
+    added: Vec<(MBlockId, u32)>,
+}
+
+impl GrowingSets {
+    fn new(blocks: usize) -> GrowingSets {
+        GrowingSets { last: vec![NONE; blocks], added: Vec::new() }
+    }
+
+    /// Adds a component to the set of a block; whether it is new there.
+    fn add(&mut self, block: MBlockId, component: u32) -> bool {
+        let is_new = std::mem::replace(&mut self.last[block.index()], component) != component;
+        if is_new {
+            self.added.push((block, component));
+        }
+        is_new
+    }
+
+    /// The sets.
+    fn sort(self) -> Sets {
+        let mut starts = vec![0; self.last.len() + 1];
+        for &(block, _) in &self.added {
+            starts[block.index() + 1] += 1;
+        }
+        for block in 0..self.last.len() {
+            starts[block + 1] += starts[block];
+        }
+        let mut next = starts.clone();
+        let mut list = vec![0; self.added.len()];
+        for (block, component) in self.added {
+            let next = &mut next[block.index()];
+            list[*next as usize] = component;
+            *next += 1;
+        }
+        Sets { starts, list }
+    }
 }
 
 impl Liveness {
     /// Computes the liveness of a function in SSA form.
     pub fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Liveness {
+        let components = Components::new(mir);
         let blocks = mir.blocks.len();
-        let mut liveness = Liveness {
-            components: Components::new(mir),
-            live_in: for_blocks(blocks, Vec::new()),
-            live_out: for_blocks(blocks, Vec::new()),
-        };
+        let (mut live_in, mut live_out) = (GrowingSets::new(blocks), GrowingSets::new(blocks));
         // Nothing crosses the borders of a block that has no others around it.
         if let [block] = mir.layout[..]
             && cfg.preds(block).is_empty()
         {
-            return liveness;
+            return Liveness { components, live_in: live_in.sort(), live_out: live_out.sort() };
         }
-        let uses = Uses::new(mir, &liveness.components);
+        let uses = Uses::new(mir, &components);
         let mut regions = None;
         let mut stack = Vec::new();
         // The component that last went through each region: it need not go through again.
         let mut through: Vec<Option<u32>> = Vec::new();
-        for index in 0..liveness.components.len() as u32 {
+        for index in 0..components.len() as u32 {
             if uses.newest[index as usize] == NONE {
                 continue;
             }
             let def = uses.defs[index as usize].expand();
-            stack.extend(uses.of(index as usize).filter(|&block| def != Some(block)));
+            uses.of(index as usize).filter(|&block| def != Some(block)).for_each(|block| stack.push(block));
             interrupt::poll();
-            let uniform = liveness.components.reg(index as usize).file().is_uniform();
+            let uniform = components.reg(index as usize).file.is_uniform();
             while let Some(block) = stack.pop() {
-                if !push_once(&mut liveness.live_in[block], index) {
+                if !live_in.add(block, index) {
                     continue;
                 }
                 for &pred in cfg.preds(block) {
-                    push_once(&mut liveness.live_out[pred], index);
+                    live_out.add(pred, index);
                     if def != Some(pred) {
                         stack.push(pred);
                     }
@@ -215,7 +271,7 @@ impl Liveness {
                         continue;
                     }
                     for &member in regions.members(region) {
-                        push_once(&mut liveness.live_out[member], index);
+                        live_out.add(member, index);
                         if def != Some(member) {
                             stack.push(member);
                         }
@@ -223,7 +279,7 @@ impl Liveness {
                 }
             }
         }
-        liveness
+        Liveness { components, live_in: live_in.sort(), live_out: live_out.sort() }
     }
 
     /// The numbering of the components.
@@ -234,22 +290,22 @@ impl Liveness {
     /// The numbers of the components that are live at the start of a block, ascending; its parameters are
     /// not among them.
     pub fn live_in(&self, block: MBlockId) -> &[u32] {
-        &self.live_in[block]
+        self.live_in.of(block)
     }
 
     /// The numbers of the components that are live at the end of a block, ascending.
     pub fn live_out(&self, block: MBlockId) -> &[u32] {
-        &self.live_out[block]
+        self.live_out.of(block)
     }
 
     /// Whether a component is live at the start of a block.
     pub fn is_live_in(&self, block: MBlockId, reg: VReg) -> bool {
-        self.live_in[block].binary_search(&(self.components.index(reg) as u32)).is_ok()
+        self.live_in(block).binary_search(&(self.components.index(reg) as u32)).is_ok()
     }
 
     /// Whether a component is live at the end of a block.
     pub fn is_live_out(&self, block: MBlockId, reg: VReg) -> bool {
-        self.live_out[block].binary_search(&(self.components.index(reg) as u32)).is_ok()
+        self.live_out(block).binary_search(&(self.components.index(reg) as u32)).is_ok()
     }
 
     /// A point for [`walk_block`](Self::walk_block), to be made once and used for many blocks.
@@ -272,7 +328,7 @@ impl Liveness {
     ) {
         point.clear();
         let components = point.components;
-        for &index in &self.live_out[block] {
+        for &index in self.live_out(block) {
             point.insert(index as usize);
         }
         for_each_term_use(mir, block, |reg, width| {
@@ -386,14 +442,6 @@ impl Uses {
     }
 }
 
-fn push_once(set: &mut Vec<u32>, index: u32) -> bool {
-    let fresh = set.last() != Some(&index);
-    if fresh {
-        set.push(index);
-    }
-    fresh
-}
-
 /// The divergent regions, and which of them each block touches as a member or as a sibling of a member.
 struct Regions {
     members: Vec<Vec<MBlockId>>,
@@ -402,11 +450,11 @@ struct Regions {
 
 impl Regions {
     fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Regions {
-        let mut regions = Regions { members: Vec::new(), touching: SecondaryMap::new() };
+        let mut regions = Regions { members: Vec::new(), touching: for_blocks(mir, Vec::new()) };
         if !mir.layout.iter().any(|&block| mir.blocks[block].divergent) {
             return regions;
         }
-        let mut group: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
+        let mut group: SecondaryMap<MBlockId, u32> = for_blocks(mir, 0);
         let mut parent: Vec<u32> = Vec::new();
         for &block in &mir.layout {
             group[block] = parent.len() as u32;
@@ -425,7 +473,7 @@ impl Regions {
             }
         }
         let mut number: Vec<Option<u32>> = vec![None; parent.len()];
-        let mut region_of: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
+        let mut region_of: SecondaryMap<MBlockId, Option<u32>> = for_blocks(mir, None);
         for &block in mir.layout.iter().filter(|&&block| divergent(block)) {
             let root = find(&mut parent, group[block]) as usize;
             let region = *number[root].get_or_insert_with(|| {

@@ -31,6 +31,7 @@ use std::fmt;
 
 pub use call::{CallSite, Fixed, RegSet};
 pub use cfg::Cfg;
+pub(crate) use cfg::for_blocks;
 pub use liveness::Liveness;
 pub use rename::Renames;
 pub use verify::{MirError, takes_operands, verify};

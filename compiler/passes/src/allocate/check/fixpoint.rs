@@ -17,15 +17,15 @@ use super::pending::Pending;
 use super::state::{Place, State, Value};
 use super::walk::{Walk, Watch};
 use super::{Checker, UniformWrites, Violation};
-use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, Term, VReg};
+use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, Term, VReg, for_blocks};
 
 /// What holds at the starts of blocks so far.
 pub(super) struct Fixpoint<'a> {
     checker: &'a Checker<'a>,
     cfg: Cfg,
     entries: SecondaryMap<MBlockId, Option<Frozen>>,
-    /// What the last walk through a block found: that walk began with the final state.
-    found: SecondaryMap<MBlockId, Vec<Violation>>,
+    /// What the last walk through a block found, if anything: that walk began with the final state.
+    found: BTreeMap<MBlockId, Vec<Violation>>,
     pending: Pending,
     state: State,
     crossing: Crossing<'a>,
@@ -37,8 +37,7 @@ impl<'a> Fixpoint<'a> {
     pub fn new(checker: &'a Checker<'a>) -> Fixpoint<'a> {
         let result = checker.result;
         let cfg = Cfg::new(result);
-        let mut entries: SecondaryMap<MBlockId, Option<Frozen>> = SecondaryMap::new();
-        entries.resize(result.blocks.len());
+        let mut entries: SecondaryMap<MBlockId, Option<Frozen>> = for_blocks(result, None);
         entries[result.entry()] = Some(Frozen::default());
         let words = checker.frame.bytes.saturating_sub(checker.frame.own) / 4;
         let mut pending = Pending::new(cfg.order().len());
@@ -49,7 +48,7 @@ impl<'a> Fixpoint<'a> {
             checker,
             cfg,
             entries,
-            found: SecondaryMap::new(),
+            found: BTreeMap::new(),
             pending,
             state: State::new(checker.components.count() as usize, words as usize),
             crossing: Crossing::new(&checker.steady),
@@ -67,8 +66,10 @@ impl<'a> Fixpoint<'a> {
             let mut wrong = Vec::new();
             let watch = Watch::Violations(&mut wrong, writes);
             Walk::new(self.checker, block, &mut self.state, watch).run();
-            if !wrong.is_empty() || !self.found[block].is_empty() {
-                self.found[block] = wrong;
+            if wrong.is_empty() {
+                self.found.remove(&block);
+            } else {
+                self.found.insert(block, wrong);
             }
             self.leave_region(block, writes);
             self.leave(block);
@@ -116,9 +117,8 @@ impl<'a> Fixpoint<'a> {
     }
 
     /// Whatever is wrong.
-    pub fn found(mut self) -> Vec<Violation> {
-        let layout = self.checker.result.layout.iter();
-        layout.flat_map(|&block| std::mem::take(&mut self.found[block])).collect()
+    pub fn found(self) -> Vec<Violation> {
+        self.found.into_values().flatten().collect()
     }
 
     /// Makes the state what holds at the start of a block, if anything has come there: what its entry says, and in a

@@ -47,7 +47,7 @@ use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg};
 use super::{Allocation, Options, Origin};
 use crate::interrupt;
 use crate::mir::liveness::Liveness;
-use crate::mir::{MBlockId, MInst, Mir, VReg};
+use crate::mir::{MBlockId, MInst, Mir, VReg, for_blocks};
 use components::Components;
 use decode::Frame;
 use fixpoint::Fixpoint;
@@ -156,9 +156,9 @@ impl<'a> Checker<'a> {
             live,
             matcher: Matcher::with_capacity(count),
             matches: Vec::with_capacity(count),
-            first_match: SecondaryMap::new(),
-            writes_uniform: SecondaryMap::new(),
-            region: SecondaryMap::new(),
+            first_match: for_blocks(result, 0),
+            writes_uniform: for_blocks(result, false),
+            region: for_blocks(result, None),
             violations: Vec::new(),
         };
         for &block in &input.layout {

@@ -3,18 +3,23 @@
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{PReg, RegFile, Register};
+use smallvec::SmallVec;
 
 use super::super::Origin;
 use super::renamed::Match;
 use super::{Checker, Violation};
 use crate::interrupt;
-use crate::mir::{MBlockId, MInst, Term, VReg};
+use crate::mir::{MBlockId, MInst, Term, VReg, for_blocks};
 
 impl Checker<'_> {
     /// Numbers the sets of divergent blocks that edges connect or that are targets of one branch.
     pub(super) fn number_regions(&mut self) {
         let result = self.result;
-        let mut neighbours: SecondaryMap<MBlockId, Vec<MBlockId>> = SecondaryMap::new();
+        if !result.layout.iter().any(|&block| result.blocks[block].divergent) {
+            return;
+        }
+        let mut neighbours: SecondaryMap<MBlockId, SmallVec<[MBlockId; 4]>> =
+            for_blocks(result, SmallVec::new());
         for &block in &result.layout {
             let mut link = |a: MBlockId, b: MBlockId| {
                 neighbours[a].push(b);
@@ -30,10 +35,11 @@ impl Checker<'_> {
                 }
             }
         }
-        let mut region: SecondaryMap<MBlockId, Option<u32>> = SecondaryMap::new();
+        let region = &mut self.region;
+        let mut stack = Vec::new();
         let mut count = 0;
         for &root in &result.layout {
-            let mut stack = vec![root];
+            stack.push(root);
             let mut any = false;
             while let Some(block) = stack.pop() {
                 if result.blocks[block].divergent && region[block].is_none() {
@@ -44,7 +50,6 @@ impl Checker<'_> {
             }
             count += u32::from(any);
         }
-        self.region = region;
     }
 
     fn structural(&mut self, block: MBlockId, what: String) {
