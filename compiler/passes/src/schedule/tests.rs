@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::*;
 use crate::control::tests::{Writer, code, run_randomly};
 use crate::control::{self, Options};
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, Term, Tuple};
+use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, Term, Tuple};
 use crate::schedule::random::SplitMix;
 
 fn r(n: u8) -> Operand<PReg> {
