@@ -404,13 +404,11 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
     }
 }
 
+/// What has a slot for a special register.
+pub(super) const READ_SPECIAL: [Op; 4] = [Op::S2R, Op::S2UR, Op::CS2R, Op::CS2R_32];
+
 /// Whether it reads the clock, which must not move against other readings.
 fn reads_clock<R: Unit>(inst: &Inst<R>) -> bool {
-    // Nothing else has a slot for special registers.
-    let reads_special = matches!(inst.op, Op::S2R | Op::S2UR | Op::CS2R | Op::CS2R_32);
-    reads_special
-        && inst
-            .operands
-            .iter()
-            .any(|operand| matches!(operand.kind, OperandKind::Special(sr) if sr.is_clock()))
+    let is_clock = |kind| matches!(kind, OperandKind::Special(sr) if sr.is_clock());
+    READ_SPECIAL.contains(&inst.op) && inst.operands.iter().any(|operand| is_clock(operand.kind))
 }

@@ -1,7 +1,7 @@
 //! Orders of small blocks, and of random ones under every heuristic.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Address, Inst, Operand, PReg};
+use ptxc_sass::{Address, Inst, Kinds, Operand, PReg};
 use smallvec::SmallVec;
 
 use super::*;
@@ -28,6 +28,14 @@ fn fadd(d: u8, a: u8, b: u8) -> Inst<PReg> {
 
 fn bar() -> Inst<PReg> {
     Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)])
+}
+
+#[test]
+fn special_registers_are_read_by_nothing_else() {
+    for &op in Op::ALL {
+        let reads_special = op.row().slots.iter().any(|slot| slot.kinds.meets(Kinds::SPECIAL));
+        assert_eq!(reads_special, build::READ_SPECIAL.contains(&op), "{op:?}");
+    }
 }
 
 fn scheduled(insts: Vec<Inst<PReg>>, heuristic: &str) -> Vec<String> {

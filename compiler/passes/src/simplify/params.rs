@@ -37,7 +37,6 @@ pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
     let mut incoming: SecondaryMap<Block, Vec<(Block, usize)>> = SecondaryMap::new();
     // Which parameters a value is passed to.
     let mut passed_to: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
-    passed_to.resize(func.num_values());
     let mut work = Vec::new();
     for &block in cfg.rpo() {
         interrupt::poll();

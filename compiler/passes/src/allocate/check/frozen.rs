@@ -139,9 +139,10 @@ impl Frozen {
 
 /// Keeps what another list has too, and what is kept `anyway`. Both lists ascend.
 fn retain_common<T: Ord + Copy>(list: &mut Vec<T>, other: &[T], anyway: impl Fn(&T) -> bool) {
-    let mut kept = list.iter().zip(other).take_while(|(item, other)| item == other).count();
-    let mut rest = other[kept..].iter().peekable();
-    for at in kept..list.len() {
+    let common = list.iter().zip(other).take_while(|(item, other)| item == other).count();
+    let mut rest = other[common..].iter().peekable();
+    let mut kept = common;
+    for at in common..list.len() {
         let item = list[at];
         while rest.next_if(|&&other| other < item).is_some() {}
         if rest.peek() == Some(&&item) || anyway(&item) {
