@@ -39,8 +39,8 @@ fn main() {
     }
 }
 
-/// The functions that run when a kernel is lowered, made by `cargo xtask order`.
-const ORDER: &str = "order.txt";
+/// The functions that run when a kernel is lowered, made by `cargo xtask profile`.
+const ORDER: &str = "../profile/order.txt";
 
 /// Puts the functions that run when a kernel is lowered side by side, first those that run for each kernel. They are a third of the
 /// program's code; scattered over all of it they cost a small kernel forty page faults more, a tenth to a fifth of its time.

@@ -1,5 +1,5 @@
 //! Chores of the project: `cargo xtask bench`, `beside`, `bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`,
-//! `mutate`, `order`, `shapes`, `verify`.
+//! `mutate`, `profile`, `shapes`, `verify`.
 
 mod bench;
 mod beside;
@@ -17,6 +17,7 @@ mod mine;
 mod mutate;
 mod oracle;
 mod order;
+mod profile;
 mod settings;
 mod shapes;
 mod table;
@@ -36,6 +37,7 @@ use crate::families::Families;
 use crate::fuzz::Fuzz;
 use crate::mine::Mine;
 use crate::mutate::Mutate;
+use crate::profile::Profile;
 use crate::settings::Settings;
 use crate::shapes::Shapes;
 
@@ -100,8 +102,8 @@ enum Command {
     Mine(Mine),
     /// Put mutated kernels, and inputs of extreme sizes, through `ptxc`. For many of them build it with `--release`.
     Mutate(Mutate),
-    /// List the functions that run when a kernel is lowered, for the linker, which puts them side by side. Needs valgrind.
-    Order,
+    /// Make what release builds are compiled and linked with: how often each part of the program runs, and which functions do.
+    Profile(Profile),
     /// Every instruction that NVIDIA's assembler makes, to text and back, and beside its disassembler.
     Bits(Bits),
     /// Every shape of instruction in our code has a witness that the architecture has it.
@@ -186,7 +188,7 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(message) => Err(message),
         },
-        Command::Order => order::run(),
+        Command::Profile(profile) => profile.run(),
         Command::Shapes(shapes) => shapes.run(),
         Command::Bits(bits) => bits.run(),
         Command::Verify { corpus, beside } => verify(&corpus, &beside),

@@ -13,10 +13,10 @@ use crate::release_build;
 /// What the list says of itself.
 const HEAD: &str = "\
 # The functions that run when a kernel is lowered, first those that run for each: driver/build.rs gives this list to the linker.
-# Made by `cargo xtask order` (docs/performance.md). Names that a program does not have are passed over.
+# Made by `cargo xtask profile` (profile/README.md). Names that a program does not have are passed over.
 ";
 
-/// Writes `driver/order.txt`.
+/// Writes `profile/order.txt`, of the program as users have it.
 ///
 /// # Errors
 /// What can't be built, traced, read or written.
@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<(), String> {
             *counts.entry(name).or_insert(0) += 1;
         }
     }
-    let path = root.join("driver/order.txt");
+    let path = root.join("profile/order.txt");
     std::fs::write(&path, list(&counts)).map_err(|error| format!("{}: {error}", path.display()))?;
     let everywhere = counts.values().filter(|&&count| count == kernels.len()).count();
     println!("{} functions, {everywhere} of them for each of {} kernels", counts.len(), kernels.len());
