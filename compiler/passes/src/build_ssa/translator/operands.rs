@@ -1,0 +1,283 @@
+//! Operands as values, and values to destinations.
+
+use ptxc_ir::{FunctionKind, IntCond, Op, SpecialReg, Symbol, Type, Value};
+use ptxc_syntax::NodeId;
+use ptxc_syntax::ast::{self, Expr, Guard, Operand, OperandKind, SymbolOffset};
+use ptxc_syntax::const_eval::Constant;
+
+use super::Translator;
+use crate::build_ssa::form::{Translated, Unsupported};
+use crate::build_ssa::scalar::Scalar;
+use crate::build_ssa::symbols::Owner;
+use crate::check::env::Signature;
+use crate::check::scope::{Meaning, Register};
+
+impl Translator<'_> {
+    /// An operand as a value of the type. A register may be wider, and gives its low bits.
+    pub fn read(&mut self, operand: &Operand, scalar: Scalar) -> Translated<Value> {
+        let ty = scalar.ir().ok_or(Unsupported)?;
+        match &operand.kind {
+            OperandKind::Immediate(expr) => self.immediate(expr, scalar),
+            OperandKind::Not(inner) if scalar == Scalar::PRED => {
+                let value = self.read(inner, scalar)?;
+                Ok(self.emit(Op::Not, Type::Pred, &[value]))
+            }
+            _ => {
+                let value = self.any(operand)?;
+                self.convert(value, ty)
+            }
+        }
+    }
+
+    /// An operand as an integer of the type, in which a narrower source is extended.
+    pub fn read_extended(&mut self, operand: &Operand, scalar: Scalar) -> Translated<Value> {
+        let ty = scalar.ir().ok_or(Unsupported)?;
+        if matches!(operand.kind, OperandKind::Immediate(_)) {
+            return self.read(operand, scalar);
+        }
+        let value = self.any(operand)?;
+        self.extend(value, ty, scalar.is_signed())
+    }
+
+    /// A register, special register or address of a variable, in its own type.
+    pub fn any(&mut self, operand: &Operand) -> Translated<Value> {
+        match &operand.kind {
+            OperandKind::Symbol(name) => self.named(operand.id, name),
+            OperandKind::Selected(selected) => {
+                let (name, part) = &**selected;
+                let Some(Meaning::Register { register, ty, vector: Some(vector) }) = self.scopes.lookup(name)
+                else {
+                    return Err(Unsupported);
+                };
+                let lane = lane(part).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
+                self.register(Register(register.0 + lane), ty)
+            }
+            OperandKind::SymbolOffset(place) => self.place(operand.id, place),
+            _ => Err(Unsupported),
+        }
+    }
+
+    /// The predicate of a guard.
+    pub(super) fn predicate(&mut self, guard: &Guard) -> Translated<Value> {
+        let value = self.named(guard.id, &guard.register)?;
+        if self.ty(value) != Type::Pred {
+            return Err(Unsupported);
+        }
+        Ok(if guard.negated { self.emit(Op::Not, Type::Pred, &[value]) } else { value })
+    }
+
+    /// What a name stands for, at that node.
+    pub fn named(&mut self, node: NodeId, name: &str) -> Translated<Value> {
+        if let Some((register, ty)) = self.resolved.register(node) {
+            return self.register(register, ty);
+        }
+        match self.scopes.lookup(name) {
+            Some(Meaning::Register { register, ty, vector: None }) => self.register(register, ty),
+            Some(Meaning::Variable(_)) => self.address_of(name),
+            Some(_) => Err(Unsupported),
+            None => match special(name) {
+                Some((register, Type::Pred)) => {
+                    let flag = self.emit(Op::SpecialReg(register), Type::B32, &[]);
+                    let zero = self.constant(Type::B32, 0);
+                    Ok(self.emit(Op::Icmp(IntCond::Ne), Type::B32, &[flag, zero]))
+                }
+                Some((register, ty)) => Ok(self.emit(Op::SpecialReg(register), ty, &[])),
+                None => match self.function_named(name) {
+                    Some(signature) => self.function_address(&signature),
+                    None => self.address_of(name),
+                },
+            },
+        }
+    }
+
+    fn register(&mut self, register: Register, ty: ast::Type) -> Translated<Value> {
+        let ty = register_type(ty)?;
+        Ok(self.ssa.read(&mut self.function, self.block, register, ty))
+    }
+
+    /// The symbol of a variable of the function or of the module.
+    pub fn symbol(&mut self, name: &str) -> Translated<Symbol> {
+        let (owner, name, variable) = match self.scopes.lookup(name) {
+            Some(Meaning::Variable(index)) => {
+                let (name, variable) = self.scopes.variables.get(index).ok_or(Unsupported)?;
+                (Owner::Function(index), name.clone(), variable.clone())
+            }
+            Some(_) => return Err(Unsupported),
+            None => {
+                let (name, variable) = self.env.variables.get_key_value(name).ok_or(Unsupported)?;
+                (Owner::Module(name.clone()), name.clone(), variable.clone())
+            }
+        };
+        self.symbols.get(&mut self.function, owner, &name, &variable).ok_or(Unsupported)
+    }
+
+    fn function_address(&mut self, signature: &Signature) -> Translated<Value> {
+        if signature.is_entry {
+            return Err(Unsupported);
+        }
+        let callee = self.callee(signature)?;
+        Ok(self.emit(Op::FuncAddr(callee), Type::B64, &[]))
+    }
+
+    fn address_of(&mut self, name: &str) -> Translated<Value> {
+        let symbol = self.symbol(name)?;
+        let ty = self.function.symbols[symbol].space.address_type();
+        Ok(self.emit(Op::SymbolAddr(symbol), ty, &[]))
+    }
+
+    /// `base + offset` in the type of the base.
+    fn place(&mut self, node: NodeId, place: &SymbolOffset) -> Translated<Value> {
+        let base = place.base.as_ref().ok_or(Unsupported)?;
+        let base = self.named(node, base)?;
+        let offset = self.offset(place)?;
+        if offset == 0 {
+            return Ok(base);
+        }
+        let ty = self.ty(base);
+        let offset = self.constant(ty, offset as u64);
+        Ok(self.emit(Op::Iadd, ty, &[base, offset]))
+    }
+
+    /// The constant part of a place.
+    pub fn offset(&self, place: &SymbolOffset) -> Translated<i64> {
+        match &place.offset {
+            Some(expr) => Ok(integer(expr)? as i64),
+            None => Ok(0),
+        }
+    }
+
+    /// A constant expression as a value of the type.
+    fn immediate(&mut self, expr: &Expr, scalar: Scalar) -> Translated<Value> {
+        if scalar.bits == 128 {
+            // Constants have 64 bits; what is above them is 0, whatever their sign.
+            let low = self.immediate(expr, Scalar { bits: 64, ..scalar })?;
+            let high = self.constant(Type::B64, 0);
+            return Ok(self.emit(Op::Pack, Type::B128, &[low, high]));
+        }
+        let ty = scalar.ir().ok_or(Unsupported)?;
+        let bits = match expr.evaluate().map_err(|_| Unsupported)? {
+            Constant::F32(bits) if scalar.bits == 32 && !scalar.packed => bits.into(),
+            Constant::F64(bits) if scalar.bits == 64 => bits,
+            // A decimal literal is a double and rounds to the type of the instruction.
+            Constant::F64(bits) if ty == Type::F32 => (f64::from_bits(bits) as f32).to_bits().into(),
+            Constant::S64(value) if scalar == Scalar::PRED => u64::from(value != 0),
+            Constant::U64(value) if scalar == Scalar::PRED => u64::from(value != 0),
+            Constant::S64(value) if scalar.is_int() => value as u64,
+            Constant::U64(value) if scalar.is_int() => value,
+            _ => return Err(Unsupported),
+        };
+        Ok(self.constant(ty, bits))
+    }
+
+    /// Writes a value to a destination: a register of the same width, or `_`.
+    pub fn write(&mut self, operand: &Operand, value: Value) -> Translated {
+        self.write_extended(operand, value, false)
+    }
+
+    /// Writes a value to a destination; one that is wider gets it extended.
+    pub fn write_extended(&mut self, operand: &Operand, value: Value, signed: bool) -> Translated {
+        let (register, ty) = match &operand.kind {
+            OperandKind::Sink => return Ok(()),
+            OperandKind::Symbol(name) => {
+                let known =
+                    self.resolved.register(operand.id).or_else(|| match self.scopes.lookup(name)? {
+                        Meaning::Register { register, ty, vector: None } => Some((register, ty)),
+                        _ => None,
+                    });
+                let (register, ty) = known.ok_or(Unsupported)?;
+                (register, register_type(ty)?)
+            }
+            OperandKind::Selected(selected) => match self.scopes.lookup(&selected.0) {
+                Some(Meaning::Register { register, ty, vector: Some(vector) }) => {
+                    let lane = lane(&selected.1).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
+                    (Register(register.0 + lane), register_type(ty)?)
+                }
+                _ => return Err(Unsupported),
+            },
+            _ => return Err(Unsupported),
+        };
+        if self.ty(value).bits() > ty.bits() {
+            return Err(Unsupported);
+        }
+        let mut value = self.extend(value, ty, signed)?;
+        if let Some(guard) = self.guard {
+            let old = self.ssa.read(&mut self.function, self.block, register, ty);
+            value = self.emit(Op::Select, ty, &[guard, value, old]);
+        }
+        self.ssa.write(self.block, register, value);
+        Ok(())
+    }
+
+    /// The carry flag.
+    pub fn carry(&mut self) -> Value {
+        self.ssa.read(&mut self.function, self.block, Register::CARRY, Type::Pred)
+    }
+
+    /// Writes the carry flag.
+    pub fn set_carry(&mut self, mut value: Value) {
+        if let Some(guard) = self.guard {
+            let old = self.carry();
+            value = self.emit(Op::Select, Type::Pred, &[guard, value, old]);
+        }
+        self.ssa.write(self.block, Register::CARRY, value);
+    }
+
+    /// The type that a destination is declared with; none for `_`.
+    pub fn destination_type(&self, operand: &Operand) -> Translated<Option<Type>> {
+        let name = match &operand.kind {
+            OperandKind::Sink => return Ok(None),
+            OperandKind::Symbol(name) => name,
+            OperandKind::Selected(selected) => &selected.0,
+            _ => return Err(Unsupported),
+        };
+        if let Some((_, ty)) = self.resolved.register(operand.id) {
+            return register_type(ty).map(Some);
+        }
+        match self.scopes.lookup(name) {
+            Some(Meaning::Register { ty, .. }) => register_type(ty).map(Some),
+            _ => Err(Unsupported),
+        }
+    }
+
+    /// The offset of a kernel parameter in the parameter block, if the name is one's.
+    pub fn parameter(&self, name: &str) -> Option<u32> {
+        match self.scopes.lookup(name)? {
+            Meaning::Parameter(index) if self.function.kind == FunctionKind::Entry => {
+                Some(self.scopes.parameters.get(index)?.offset)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The value of a constant expression that must be an integer.
+pub(in crate::build_ssa) fn integer(expr: &Expr) -> Translated<u64> {
+    expr.evaluate().ok().and_then(Constant::integer_bits).ok_or(Unsupported)
+}
+
+/// The IR type of a register: one of 8 bits lives in 16.
+fn register_type(ty: ast::Type) -> Translated<Type> {
+    let scalar = Scalar::of(ty).ok_or(Unsupported)?;
+    if scalar.bits == 8 { Ok(Type::B16) } else { scalar.ir().ok_or(Unsupported) }
+}
+
+fn lane(part: &str) -> Option<u32> {
+    match part {
+        "x" | "r" => Some(0),
+        "y" | "g" => Some(1),
+        "z" | "b" => Some(2),
+        "w" | "a" => Some(3),
+        _ => None,
+    }
+}
+
+/// The special register of that name, and its type.
+fn special(name: &str) -> Option<(SpecialReg, Type)> {
+    match name.strip_prefix('%')? {
+        "clock64" => Some((SpecialReg::Clock, Type::B64)),
+        "globaltimer" => Some((SpecialReg::GlobalTimer, Type::B64)),
+        "globaltimer_lo" => Some((SpecialReg::GlobalTimer, Type::B32)),
+        "is_explicit_cluster" => Some((SpecialReg::ExplicitCluster, Type::Pred)),
+        name => Some((name.parse().ok()?, Type::B32)),
+    }
+}
