@@ -13,7 +13,7 @@ use ptxc_ir::{Function, Op};
 use ptxc_passes::analyses::Analyses;
 use ptxc_passes::diagnostic::Severity;
 use ptxc_passes::layout::{Code, check_convergence, layout};
-use ptxc_passes::mir::{Cfg, Liveness, Mir, VReg, verify as verify_mir};
+use ptxc_passes::mir::{Liveness, Mir, VReg, verify as verify_mir};
 use ptxc_passes::pipeline::PASSES;
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
 use ptxc_passes::simplify::Effort;
@@ -177,14 +177,14 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
             Unit::Virtual(mir)
         }
         (Unit::Virtual(mut mir), "schedule-pre-ra") => {
-            let live = Liveness::new(&mir, &Cfg::new(&mir));
+            let live = Liveness::new(&mir);
             pre_ra(&mut mir, &live, arch, args.max_regs, &mut *heuristic)
                 .map_err(|error| error.to_string())?;
             Unit::Virtual(mir)
         }
         (Unit::Virtual(mir), "allocate") => {
             let options = allocate::Options { max_regs: args.max_regs as u16, arch };
-            let live = Liveness::new(&mir, &Cfg::new(&mir));
+            let live = Liveness::new(&mir);
             let allocation = allocate::allocate(&mir, &live, &options).map_err(|error| error.to_string())?;
             allocate::check(&mir, &live, &allocation, &options).map_err(errors)?;
             Unit::Physical(Box::new(allocation.mir))

@@ -146,16 +146,26 @@ impl Beside {
 
 /// Builds the compiler's program as users have it; where it lies.
 fn release_build() -> Result<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    release_build_in(&target, &[])
+}
+
+/// The same into a folder for what cargo makes, with variables of the environment.
+fn release_build_in(target: &Path, variables: &[(&str, &Path)]) -> Result<PathBuf, String> {
     let mut cargo = Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--release", "--package", "ptxc"]).current_dir(&root);
+    cargo.args(["build", "--quiet", "--release", "--package", "ptxc"]).current_dir(root());
+    cargo.env("CARGO_TARGET_DIR", target).envs(variables.iter().copied());
     match cargo.status() {
         Ok(status) if status.success() => {}
         Ok(status) => return Err(format!("cargo build --release: {status}")),
         Err(error) => return Err(format!("cargo: {error}")),
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     Ok(target.join("release").join("ptxc").with_extension(std::env::consts::EXE_EXTENSION))
+}
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn verify(corpus: &Path, beside: &Beside) -> Result<(), String> {

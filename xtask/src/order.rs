@@ -5,8 +5,10 @@
 //! What runs is asked of valgrind's callgrind, for each kernel of `tests/lit/kernels` alone, as processes that users start.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use ptxc_words::ptx_files;
 
 use crate::release_build;
 
@@ -23,7 +25,7 @@ const HEAD: &str = "\
 pub(crate) fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let program = release_build()?;
-    let kernels = kernels(&root.join("tests/lit/kernels"))?;
+    let kernels = ptx_files(&root.join("tests/lit/kernels"))?;
     let mut counts = BTreeMap::new();
     for kernel in &kernels {
         for name in functions(&program, kernel)? {
@@ -35,17 +37,6 @@ pub(crate) fn run() -> Result<(), String> {
     let everywhere = counts.values().filter(|&&count| count == kernels.len()).count();
     println!("{} functions, {everywhere} of them for each of {} kernels", counts.len(), kernels.len());
     Ok(())
-}
-
-/// The kernels in a folder, in the order of their names.
-fn kernels(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
-        .collect();
-    paths.sort();
-    Ok(paths)
 }
 
 /// The functions that run when a program lowers a kernel.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
+use ptxc_words::ptx_files;
 
-use crate::order;
+use crate::{order, release_build_in};
 
 /// `xtask profile`.
 #[derive(Debug, Args)]
@@ -33,7 +34,8 @@ impl Profile {
             }
             _ => {}
         }
-        let counting = counting_build(&root, &target, &counts)?;
+        // profile/rustc reads the variable.
+        let counting = release_build_in(&target, &[("PTXC_PROFILE_GENERATE", &counts)])?;
         lower(&counting, &root.join("tests/lit"))?;
         self.merge(&counts, &root.join("profile/ptxc.profdata"))?;
         order::run()
@@ -42,28 +44,21 @@ impl Profile {
     /// Merges the counts in a folder into a profile. What never ran is left out: that is most of the program, and makes no difference.
     fn merge(&self, counts: &Path, profile: &Path) -> Result<(), String> {
         let given = self.profdata.clone().map(OsString::from).or_else(|| std::env::var_os("LLVM_PROFDATA"));
-        let mut merge = Command::new(given.unwrap_or_else(|| "llvm-profdata".into()));
+        let program = given.unwrap_or_else(|| "llvm-profdata".into());
+        let mut merge = Command::new(&program);
         merge.args(["merge", "--sparse", "-o"]).arg(profile).arg(counts);
-        succeed(&mut merge)
+        match merge.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{}: {status}", program.display())),
+            Err(error) => Err(format!("{}: {error}", program.display())),
+        }
     }
-}
-
-/// Builds the program that counts; where it lies.
-fn counting_build(root: &Path, target: &Path, counts: &Path) -> Result<PathBuf, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--release", "--package", "ptxc"]).current_dir(root);
-    // profile/rustc reads the first.
-    cargo.env("PTXC_PROFILE_GENERATE", counts).env("CARGO_TARGET_DIR", target);
-    succeed(&mut cargo)?;
-    Ok(target.join("release/ptxc"))
 }
 
 /// Lowers all kernels of a folder in one process, to text and to cubins, and some of them alone, as users start it. Some have errors, which
 /// belong to what is counted.
 fn lower(program: &Path, folder: &Path) -> Result<(), String> {
-    let mut kernels = Vec::new();
-    gather(folder, &mut kernels)?;
-    kernels.sort();
+    let kernels = ptx_files(folder)?;
     let output = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut ways = vec![(vec!["--emit=sass"], kernels.clone()), (vec!["--emit=cubin"], kernels.clone())];
     let alone =
@@ -77,27 +72,4 @@ fn lower(program: &Path, folder: &Path) -> Result<(), String> {
         status.map_err(|error| format!("{}: {error}", program.display()))?;
     }
     Ok(())
-}
-
-/// The files of PTX in a folder and those in it.
-fn gather(folder: &Path, kernels: &mut Vec<PathBuf>) -> Result<(), String> {
-    for entry in std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-        let path = entry.map_err(|error| error.to_string())?.path();
-        if path.is_dir() {
-            gather(&path, kernels)?;
-        } else if path.extension().is_some_and(|extension| extension == "ptx") {
-            kernels.push(path);
-        }
-    }
-    Ok(())
-}
-
-/// Runs a command that must end well.
-fn succeed(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{name}: {status}")),
-        Err(error) => Err(format!("{name}: {error}")),
-    }
 }

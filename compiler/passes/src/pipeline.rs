@@ -29,7 +29,7 @@ use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
 use crate::link::{self, Callees, Summary};
-use crate::mir::{Cfg, Liveness, Mir, VReg};
+use crate::mir::{Liveness, Mir, VReg};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify, simplify_in};
 use crate::uniformity::Uniformity;
@@ -376,7 +376,7 @@ pub fn code_with(
     link::fill_clobbers(&mut mir, callees, settings.max_regs);
     observer.before("schedule-pre-ra", &mir);
     // An order changes nothing at the borders of blocks.
-    let live = Liveness::new(&mir, &Cfg::new(&mir));
+    let live = Liveness::new(&mir);
     if settings.opt > 1 {
         schedule::pre_ra(&mut mir, &live, arch, settings.max_regs, heuristic)
             .map_err(|error| illegal_order("schedule-pre-ra", &error))?;

@@ -35,7 +35,7 @@ use smallvec::SmallVec;
 use super::work::Operand;
 use crate::interrupt;
 use crate::mir::liveness::{Components, LivePoint, Liveness, for_each_term_use};
-use crate::mir::{Cfg, MBlockId, Mir, RegSet, VReg, VRegId, for_blocks};
+use crate::mir::{MBlockId, Mir, RegSet, VReg, VRegId, for_blocks};
 
 /// Points from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub(super) struct Call {
 impl<'a> LiveRanges<'a> {
     /// Analyses a function. The virtual register `frame` is left out.
     pub fn new(mir: &Mir<VReg>, frame: Option<VReg>) -> LiveRanges<'a> {
-        LiveRanges::with(mir, frame, Cow::Owned(Liveness::new(mir, &Cfg::new(mir))))
+        LiveRanges::with(mir, frame, Cow::Owned(Liveness::new(mir)))
     }
 
     /// Analyses a function of which it is known what is live across the borders of blocks. Virtual registers that the
@@ -417,7 +417,7 @@ pub(super) fn exit_uses(mir: &Mir<VReg>, block: MBlockId) -> SmallVec<[Operand; 
 }
 
 /// Whether the warp may have diverged on an edge of this block: there, or in a target of the same branch.
-pub(super) fn diverges_behind<R>(mir: &Mir<R>, block: MBlockId) -> bool {
+pub(super) fn diverges_behind<R: Copy>(mir: &Mir<R>, block: MBlockId) -> bool {
     let data = &mir.blocks[block];
     data.divergent || data.term.edges().iter().any(|edge| mir.blocks[edge.block].divergent)
 }

@@ -560,7 +560,7 @@ fn count_of(modifier: &str) -> u32 {
 }
 
 /// The number of an element, `x` to `w` or `r` to `a`.
-fn lane_of(part: &str) -> Option<u32> {
+pub(crate) fn lane_of(part: &str) -> Option<u32> {
     match part {
         "x" | "r" => Some(0),
         "y" | "g" => Some(1),

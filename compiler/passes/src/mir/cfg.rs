@@ -42,7 +42,7 @@ struct Dominators {
 
 impl Cfg {
     /// Reads the graph off the terminators.
-    pub fn new<R>(mir: &Mir<R>) -> Cfg {
+    pub fn new<R: Copy>(mir: &Mir<R>) -> Cfg {
         let blocks = mir.blocks.len();
         let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = for_blocks(mir, SmallVec::new());
         for &block in &mir.layout {
@@ -138,7 +138,7 @@ impl Cfg {
 }
 
 /// A map that has a place for each block of a function already.
-pub(crate) fn for_blocks<R, V: Clone>(mir: &Mir<R>, default: V) -> SecondaryMap<MBlockId, V> {
+pub(crate) fn for_blocks<R: Copy, V: Clone>(mir: &Mir<R>, default: V) -> SecondaryMap<MBlockId, V> {
     for_count(mir.blocks.len(), default)
 }
 
@@ -148,7 +148,7 @@ fn for_count<V: Clone>(count: usize, default: V) -> SecondaryMap<MBlockId, V> {
     map
 }
 
-fn reverse_postorder<R>(mir: &Mir<R>) -> Vec<MBlockId> {
+fn reverse_postorder<R: Copy>(mir: &Mir<R>) -> Vec<MBlockId> {
     let mut seen = vec![false; mir.blocks.len()];
     let mut order = Vec::with_capacity(mir.layout.len());
     let Some(&entry) = mir.layout.first() else { return order };

@@ -330,8 +330,8 @@ impl<R> Term<R> {
 }
 
 /// A block: parameters, instructions, an end.
-#[derive(Debug, PartialEq, Eq)]
-pub struct MBlock<R> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MBlock<R: Copy> {
     /// The parameters; empty after allocation.
     pub params: Vec<Tuple<R>>,
     /// The instructions, none of which branches or exits. `BSSY` names the block that its lanes go on in
@@ -347,23 +347,9 @@ pub struct MBlock<R> {
     pub divergent: bool,
 }
 
-impl<R: Copy> Clone for MBlock<R> {
-    fn clone(&self) -> MBlock<R> {
-        let MBlock { params, insts, term, term_loc, frequency, divergent } = self;
-        MBlock {
-            params: params.clone(),
-            insts: insts.clone(),
-            term: term.clone(),
-            term_loc: *term_loc,
-            frequency: *frequency,
-            divergent: *divergent,
-        }
-    }
-}
-
 /// A function of machine IR.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Mir<R> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mir<R: Copy> {
     /// The kernel's name.
     pub name: String,
     /// Whether it is launched or called. A function that is called begins with a `NOP` whose call site has the
@@ -395,29 +381,6 @@ pub struct Mir<R> {
     pub spills: u32,
 }
 
-impl<R: Copy> Clone for Mir<R> {
-    fn clone(&self) -> Mir<R> {
-        let Mir { name, kind, functions, blocks, layout, vregs, params, variables, .. } = self;
-        let Mir { shared_bytes, local_bytes, bounds, barriers, table_bytes, spills, .. } = self;
-        Mir {
-            name: name.clone(),
-            kind: *kind,
-            functions: functions.clone(),
-            blocks: blocks.clone(),
-            layout: layout.clone(),
-            vregs: vregs.clone(),
-            params: params.clone(),
-            variables: variables.clone(),
-            shared_bytes: *shared_bytes,
-            local_bytes: *local_bytes,
-            bounds: bounds.clone(),
-            barriers: *barriers,
-            table_bytes: *table_bytes,
-            spills: *spills,
-        }
-    }
-}
-
 impl Mir<VReg> {
     /// A function without blocks.
     pub fn new(name: impl Into<String>) -> Mir<VReg> {
@@ -446,7 +409,7 @@ impl Mir<VReg> {
     }
 }
 
-impl<R> Mir<R> {
+impl<R: Copy> Mir<R> {
     /// The entry block. Panics on a function without blocks.
     pub fn entry(&self) -> MBlockId {
         self.layout[0]

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::*;
 use crate::control::tests::{Writer, code, run_randomly};
 use crate::control::{self, Options};
-use crate::mir::{Cfg, Edge, EdgeArg, MBlock, MBlockId, Term, Tuple};
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, Term, Tuple};
 use crate::schedule::random::SplitMix;
 
 fn r(n: u8) -> Operand<PReg> {
@@ -251,7 +251,7 @@ fn virtual_registers_keep_what_a_guarded_definition_leaves() {
     mir.layout.push(block);
     for seed in 0..20 {
         let mut mir = mir.clone();
-        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        let live = Liveness::new(&mir);
         pre_ra(&mut mir, &live, Arch::Sm90, 255, &mut Random::new(seed)).unwrap();
         let texts: SmallVec<[String; 8]> =
             mir.blocks[block].insts.iter().map(|minst| minst.inst.to_string()).collect();
@@ -304,7 +304,7 @@ fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one()
     mir.layout.extend(mir.blocks.keys());
     for name in ["critical-path", "random:1", "random:2", "random:3"] {
         let mut mir = mir.clone();
-        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        let live = Liveness::new(&mir);
         pre_ra(&mut mir, &live, Arch::Sm90, 255, heuristic_by_name(name).unwrap().as_mut()).unwrap();
         let last = &mir.blocks[body].insts[2].inst;
         assert_eq!(last.op, Op::IADD3, "{name}: {last}");
@@ -340,9 +340,9 @@ fn no_order_needs_more_registers_than_there_are_if_another_needs_fewer() {
     mir.layout.push(block);
     let needed = |name: &str, max_regs: u32| {
         let mut mir = mir.clone();
-        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        let live = Liveness::new(&mir);
         pre_ra(&mut mir, &live, Arch::Sm90, max_regs, heuristic_by_name(name).unwrap().as_mut()).unwrap();
-        let liveness = Liveness::new(&mir, &Cfg::new(&mir));
+        let liveness = Liveness::new(&mir);
         liveness.pressure(&mir, block, &mut liveness.point()).of(RegFile::Gpr)
     };
     for name in ["critical-path", "random:1"] {

@@ -7,7 +7,6 @@ mod random;
 use proptest::prelude::*;
 
 use super::*;
-use crate::mir::Cfg;
 
 const LIMITS: [u16; 6] = [16, 17, 20, 32, 64, 255];
 
@@ -25,7 +24,7 @@ fn allocate_checked(mir: &Mir<VReg>, max_regs: u16) -> Allocation {
 }
 
 fn liveness(mir: &Mir<VReg>) -> Liveness {
-    Liveness::new(mir, &Cfg::new(mir))
+    Liveness::new(mir)
 }
 
 fn before(mir: &Mir<VReg>) -> u64 {

@@ -10,6 +10,7 @@ use crate::build_ssa::form::{Translated, Unsupported};
 use crate::build_ssa::scalar::Scalar;
 use crate::build_ssa::symbols::Owner;
 use crate::check::env::Signature;
+use crate::check::operands::lane_of;
 use crate::check::scope::{Meaning, Register};
 
 impl Translator<'_> {
@@ -49,7 +50,7 @@ impl Translator<'_> {
                 else {
                     return Err(Unsupported);
                 };
-                let lane = lane(part).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
+                let lane = lane_of(part).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
                 self.register(Register(register.0 + lane), ty)
             }
             OperandKind::SymbolOffset(place) => self.place(operand.id, place),
@@ -189,7 +190,8 @@ impl Translator<'_> {
             }
             OperandKind::Selected(selected) => match self.scopes.lookup(&selected.0) {
                 Some(Meaning::Register { register, ty, vector: Some(vector) }) => {
-                    let lane = lane(&selected.1).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
+                    let lane =
+                        lane_of(&selected.1).filter(|&lane| lane < vector.lanes()).ok_or(Unsupported)?;
                     (Register(register.0 + lane), register_type(ty)?)
                 }
                 _ => return Err(Unsupported),
@@ -259,16 +261,6 @@ pub(in crate::build_ssa) fn integer(expr: &Expr) -> Translated<u64> {
 fn register_type(ty: ast::Type) -> Translated<Type> {
     let scalar = Scalar::of(ty).ok_or(Unsupported)?;
     if scalar.bits == 8 { Ok(Type::B16) } else { scalar.ir().ok_or(Unsupported) }
-}
-
-fn lane(part: &str) -> Option<u32> {
-    match part {
-        "x" | "r" => Some(0),
-        "y" | "g" => Some(1),
-        "z" | "b" => Some(2),
-        "w" | "a" => Some(3),
-        _ => None,
-    }
 }
 
 /// The special register of that name, and its type.

@@ -227,7 +227,8 @@ impl GrowingSets {
 
 impl Liveness {
     /// Computes the liveness of a function in SSA form.
-    pub fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Liveness {
+    pub fn new(mir: &Mir<VReg>) -> Liveness {
+        let cfg = Cfg::new(mir);
         let components = Components::new(mir);
         let blocks = mir.blocks.len();
         let (mut live_in, mut live_out) = (GrowingSets::new(blocks), GrowingSets::new(blocks));
@@ -264,7 +265,7 @@ impl Liveness {
                     continue;
                 }
                 let regions = regions.get_or_insert_with(|| {
-                    let regions = Regions::new(mir, cfg);
+                    let regions = Regions::new(mir, &cfg);
                     through.resize(regions.len(), None);
                     regions
                 });
@@ -507,7 +508,7 @@ mod tests {
         mir.blocks[left].term = Term::Jump(edge(join));
         mir.blocks[right].term = Term::Jump(edge(join));
         let cfg = Cfg::new(&mir);
-        let live = Liveness::new(&mir, &cfg);
+        let live = Liveness::new(&mir);
         assert!(live.is_live_in(right, uniform) && live.is_live_out(right, uniform));
         assert!(!live.is_live_in(right, general));
         assert!(!live.is_live_in(join, uniform));
@@ -542,7 +543,7 @@ mod tests {
         );
         let back = Edge { block: body, args: smallvec::smallvec![EdgeArg::Reg(param)] };
         mir.blocks[body].term = Term::Branch { pred, negated: false, then: back, other: edge(end) };
-        let live = Liveness::new(&mir, &Cfg::new(&mir));
+        let live = Liveness::new(&mir);
         let names = |list: &[u32]| -> Vec<String> {
             list.iter().map(|&index| live.components().reg(index as usize).to_string()).collect()
         };
