@@ -390,6 +390,8 @@ pub fn code_with(
     allocate::check(&mir, &live, &allocation, &options)
         .map_err(|violations| contradiction(WRONG_ALLOCATION, "allocate", violations))?;
     let allocated = allocation.mir;
+    // What came before has done its work; the code to come takes its memory.
+    drop((mir, live, allocation.origins));
     go_on(observer, "allocate", &allocated)?;
 
     observer.before("layout", &allocated);

@@ -107,8 +107,9 @@ struct Wishes {
 
 impl Wishes {
     fn new(affinities: &[Affinity], count: usize) -> Wishes {
-        let ends =
-            |a: VReg, b: VReg| (a.id.index(), (b.id.as_u32(), b.component as i16 - a.component as i16));
+        let ends = |a: VReg, b: VReg| {
+            (a.id().index(), (b.id().as_u32(), b.component() as i16 - a.component() as i16))
+        };
         let both = affinities.iter().flat_map(|&(_, a, b)| [ends(a, b), ends(b, a)]);
         let mut starts = vec![0u32; count + 1];
         both.clone().for_each(|(vreg, _)| starts[vreg + 1] += 1);

@@ -210,13 +210,13 @@ impl Classes {
 
     /// Puts two components into one register; whether that is possible. If not, nothing changes.
     pub fn merge(&mut self, live: &LiveRanges<'_>, a: VReg, b: VReg) -> bool {
-        let place = |reg: VReg| self.offset[reg.id.index()] + reg.component as i16;
-        let (mut into, mut from) = (self.of(a.id.index()), self.of(b.id.index()));
+        let place = |reg: VReg| self.offset[reg.id().index()] + reg.component() as i16;
+        let (mut into, mut from) = (self.of(a.id().index()), self.of(b.id().index()));
         let mut shift = place(a) - place(b);
         if into == from {
             return shift == 0;
         }
-        if a.file != b.file {
+        if a.file() != b.file() {
             return false;
         }
         let segments = self.count_segments(live, into) + self.count_segments(live, from);

@@ -51,9 +51,9 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
             for index in 0..inst.tied.len() {
                 let (slot, old) = inst.tied[index];
                 let width = inst.inst.slot_width(slot as usize);
-                let copy = work.new_short(old.file, width);
+                let copy = work.new_short(old.file(), width);
                 for component in 0..width {
-                    let (to, from) = (copy.component(component), old.component(component));
+                    let (to, from) = (copy.offset(component), old.offset(component));
                     rebuilt.insert(own_copy(to, from, inst.loc)?, inst.loc);
                 }
                 inst.tied[index].1 = copy;
@@ -71,7 +71,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                     let (Tuple { reg, width }, copy) =
                         (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
                     for component in 0..width {
-                        let (to, from) = (copy.component(component), reg.component(component));
+                        let (to, from) = (copy.offset(component), reg.offset(component));
                         rebuilt.insert(own_copy(to, from, loc)?, loc);
                     }
                     fixed.value.reg = copy;
@@ -87,7 +87,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                     }
                     let (Tuple { reg, width }, copy) =
                         (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
-                    behind.extend((0..width).map(|n| (reg.component(n), copy.component(n))));
+                    behind.extend((0..width).map(|n| (reg.offset(n), copy.offset(n))));
                     fixed.value.reg = copy;
                 }
             }
@@ -109,7 +109,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
 }
 
 fn own_copy(to: VReg, from: VReg, loc: SourceLoc) -> Result<Inst<VReg>, AllocError> {
-    let exists = from.file != RegFile::Upred;
+    let exists = from.file() != RegFile::Upred;
     if exists { Ok(moves::copy(to, from)) } else { Err(AllocError::UniformPredicateCopy { loc }) }
 }
 

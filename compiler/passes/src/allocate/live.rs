@@ -139,7 +139,7 @@ impl<'a> LiveRanges<'a> {
             sets,
             components,
             widths: mir.vregs.values().map(|data| data.width).collect(),
-            frame: frame.map(|frame| frame.id),
+            frame: frame.map(|frame| frame.id()),
             region: divergent_regions(mir),
             region_uniform: Vec::new(),
             calls: Vec::new(),
@@ -174,12 +174,12 @@ impl<'a> LiveRanges<'a> {
 
     /// The virtual register of a component.
     pub fn owner(&self, component: u32) -> usize {
-        self.components().reg(component as usize).id.index()
+        self.components().reg(component as usize).id().index()
     }
 
     /// The file of a component.
     pub fn file(&self, component: u32) -> RegFile {
-        self.components().reg(component as usize).file
+        self.components().reg(component as usize).file()
     }
 
     /// Components live at the entry of a block, its parameters apart.
@@ -238,7 +238,7 @@ impl<'a> LiveRanges<'a> {
             let block_end = points.exit(block, data.insts.len()) + 1;
             // In a divergent region uniform components have the whole region for a range.
             let region = region[block];
-            let is_apart = |reg: VReg| region.is_some() && reg.file.is_uniform();
+            let is_apart = |reg: VReg| region.is_some() && reg.file().is_uniform();
             let mut set_apart = |components: Range<usize>| {
                 let Some(region) = region else { return };
                 for component in components {
@@ -350,7 +350,7 @@ impl<'a> LiveRanges<'a> {
     fn count(&self) -> [u32; 4] {
         let mut change = vec![[0i32; 4]; self.points.total() + 1];
         for (component, range) in self.ranges.iter().enumerate() {
-            let file = self.components.reg(component).file as usize;
+            let file = self.components.reg(component).file() as usize;
             for segment in range {
                 change[segment.start as usize][file] += 1;
                 change[segment.end as usize][file] -= 1;

@@ -61,8 +61,8 @@ impl Names {
         for &block in cfg.order() {
             let data = &work.mir.blocks[block];
             let mut define = |reg: VReg| {
-                if several.contains(&reg.id.as_u32()) {
-                    last.entry((block, reg.id.as_u32())).or_insert(VReg { component: 0, ..reg });
+                if several.contains(&reg.id().as_u32()) {
+                    last.entry((block, reg.id().as_u32())).or_insert(reg.with_component(0));
                 }
             };
             data.params.iter().for_each(|param| define(param.reg));
@@ -79,7 +79,7 @@ impl Names {
             changed = false;
             for &block in cfg.order() {
                 for &vreg in &residence.entry[block] {
-                    let own = || work.mir.blocks[block].params.iter().any(|p| p.reg.id.as_u32() == vreg);
+                    let own = || work.mir.blocks[block].params.iter().any(|p| p.reg.id().as_u32() == vreg);
                     if !several.contains(&vreg) || own() {
                         continue;
                     }
@@ -136,5 +136,5 @@ pub(super) fn missing_values(
     let params = &work.mir.blocks[target].params;
     let entry = residence.entry[target].iter().copied();
     let absent = entry.filter(|vreg| exit.binary_search(vreg).is_err());
-    absent.filter(|&vreg| !params.iter().any(|param| param.reg.id.as_u32() == vreg)).collect()
+    absent.filter(|&vreg| !params.iter().any(|param| param.reg.id().as_u32() == vreg)).collect()
 }

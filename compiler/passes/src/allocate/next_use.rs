@@ -65,8 +65,8 @@ impl NextUses {
             let mut list = Distances::new();
             for (index, inst) in work.mir.blocks[block].insts.iter().enumerate() {
                 interrupt::poll();
-                for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file == RegFile::Gpr) {
-                    list.push((reg.id.as_u32(), index as u32));
+                for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file() == RegFile::Gpr) {
+                    list.push((reg.id().as_u32(), index as u32));
                 }
             }
             list.sort_unstable();
@@ -118,10 +118,10 @@ impl NextUses {
             behind.extend(start.iter().map(|&(vreg, far)| (vreg, far.saturating_add(penalty))));
             for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
                 if let EdgeArg::Reg(arg) = arg
-                    && arg.file == RegFile::Gpr
+                    && arg.file() == RegFile::Gpr
                 {
-                    let far = distance(start, param.reg.id.as_u32());
-                    behind.push((arg.id.as_u32(), far.saturating_add(penalty)));
+                    let far = distance(start, param.reg.id().as_u32());
+                    behind.push((arg.id().as_u32(), far.saturating_add(penalty)));
                 }
             }
         }

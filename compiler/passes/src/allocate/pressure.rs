@@ -94,12 +94,12 @@ pub(super) fn plans(work: &Work<'_>, file: RegFile) -> Spilled {
         for (index, inst) in work.mir.blocks[block].insts.iter().enumerate() {
             interrupt::poll();
             if let [(reg, width)] = work::defs(inst)[..]
-                && plans[reg.id.index()].is_some()
-                && reg.component == 0
-                && width == work.mir.vregs[reg.id].width
+                && plans[reg.id().index()].is_some()
+                && reg.component() == 0
+                && width == work.mir.vregs[reg.id()].width
                 && is_rematerialisable(inst)
             {
-                plans[reg.id.index()] = Some(Plan::Remat(block, index as u32));
+                plans[reg.id().index()] = Some(Plan::Remat(block, index as u32));
             }
         }
     }
@@ -113,7 +113,7 @@ pub(super) fn costs(work: &Work<'_>, live: &LiveRanges<'_>, plans: &Spilled) -> 
     for &block in &work.mir.layout {
         let data = &work.mir.blocks[block];
         let mut visit = |(reg, width): Operand| {
-            let traffic = &mut traffic[reg.id.index()];
+            let traffic = &mut traffic[reg.id().index()];
             *traffic = traffic.saturating_add(data.frequency.max(1).saturating_mul(u64::from(width)));
         };
         for inst in &data.insts {
@@ -212,7 +212,7 @@ impl<'a> Chooser<'a> {
     /// The same where fewer registers are left.
     fn fit_in(&mut self, limit: u32, extra: u32, keep: &[Operand], loc: SourceLoc) -> Result<(), AllocError> {
         while self.pressure + extra > limit {
-            let kept = |vreg: usize| keep.iter().any(|(reg, _)| reg.id.index() == vreg);
+            let kept = |vreg: usize| keep.iter().any(|(reg, _)| reg.id().index() == vreg);
             let victim = self.candidates.iter().map(|&(_, vreg)| vreg).find(|&vreg| !kept(vreg));
             let Some(victim) = victim else {
                 let needed = self.pressure + extra;
@@ -237,7 +237,7 @@ impl<'a> Chooser<'a> {
     fn fit_exit(&mut self, block: MBlockId) -> Result<(), AllocError> {
         let work = self.work;
         let data = &work.mir.blocks[block];
-        let predicate = data.term.selector().map(|(selector, _)| selector.id.index());
+        let predicate = data.term.selector().map(|(selector, _)| selector.id().index());
         let mut taken_by: BTreeMap<usize, SmallVec<[usize; 2]>> = BTreeMap::new();
         loop {
             // Spilling changes the width by the few registers of copies in memory at most.
@@ -249,7 +249,7 @@ impl<'a> Chooser<'a> {
                 for edge in data.term.edges() {
                     for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
                         if let EdgeArg::Reg(arg) = arg {
-                            taken_by.entry(arg.id.index()).or_default().push(param.reg.id.index());
+                            taken_by.entry(arg.id().index()).or_default().push(param.reg.id().index());
                         }
                     }
                 }
@@ -286,7 +286,7 @@ impl<'a> Chooser<'a> {
         for edge in work.mir.blocks[block].term.edges() {
             for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
                 let EdgeArg::Reg(arg) = arg else { continue };
-                let (to, from) = (param.reg.id.index(), arg.id.index());
+                let (to, from) = (param.reg.id().index(), arg.id().index());
                 let reloads = self.spilled[from].is_some() && self.spilled[to].is_none();
                 if excess > 0 && reloads && self.plans[to].is_some() {
                     self.spill(to);
@@ -302,12 +302,12 @@ impl<'a> Chooser<'a> {
     fn spilled_width(&self, operands: &[Operand]) -> u32 {
         let mut seen: SmallVec<[Operand; 8]> = SmallVec::new();
         for &operand in operands {
-            if self.spilled[operand.0.id.index()].is_some() && !seen.contains(&operand) {
+            if self.spilled[operand.0.id().index()].is_some() && !seen.contains(&operand) {
                 seen.push(operand);
             }
         }
-        let width = |&(reg, width): &Operand| match self.spilled[reg.id.index()] {
-            Some(Plan::Remat(..)) => self.work.mir.vregs[reg.id].width as u32,
+        let width = |&(reg, width): &Operand| match self.spilled[reg.id().index()] {
+            Some(Plan::Remat(..)) => self.work.mir.vregs[reg.id()].width as u32,
             _ => width as u32,
         };
         seen.iter().map(width).sum()
@@ -385,13 +385,13 @@ impl<'a> Chooser<'a> {
             let mut through_memory = false;
             let mut made_again = 0;
             for (param, arg) in self.work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
-                match (self.spilled[param.reg.id.index()], arg) {
+                match (self.spilled[param.reg.id().index()], arg) {
                     (None, EdgeArg::Reg(arg)) => width += self.spilled_width(&[(*arg, param.width)]),
                     (Some(_), arg) => {
                         through_memory = true;
                         // What is made again for a parameter that was put away passes through a register.
                         if let EdgeArg::Reg(arg) = arg
-                            && matches!(self.spilled[arg.id.index()], Some(Plan::Remat(..)))
+                            && matches!(self.spilled[arg.id().index()], Some(Plan::Remat(..)))
                         {
                             made_again = made_again.max(self.spilled_width(&[(*arg, param.width)]));
                         }

@@ -140,8 +140,8 @@ impl Resident<'_> {
         let mut vregs: Vec<u32> = touched.iter().map(|&component| live.owner(component) as u32).collect();
         vregs.sort_unstable();
         vregs.dedup();
-        for param in data.params.iter().filter(|param| param.reg.file == RegFile::Gpr) {
-            self.undefined[param.reg.id.index()] = 0;
+        for param in data.params.iter().filter(|param| param.reg.file() == RegFile::Gpr) {
+            self.undefined[param.reg.id().index()] = 0;
         }
 
         let mut entry = self.entry(block, &vregs, cfg, residence);
@@ -168,12 +168,13 @@ impl Resident<'_> {
             let operands: SmallVec<[Operand; 8]> = work::uses(inst)
                 .into_iter()
                 .chain(work::defs(inst))
-                .filter(|(reg, _)| reg.file == RegFile::Gpr)
+                .filter(|(reg, _)| reg.file() == RegFile::Gpr)
                 .collect();
-            after
-                .push(operands.iter().map(|(reg, _)| (reg.id.as_u32(), self.next[reg.id.index()])).collect());
-            for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file == RegFile::Gpr) {
-                self.next[reg.id.index()] = index as u32;
+            after.push(
+                operands.iter().map(|(reg, _)| (reg.id().as_u32(), self.next[reg.id().index()])).collect(),
+            );
+            for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file() == RegFile::Gpr) {
+                self.next[reg.id().index()] = index as u32;
             }
         }
         after.reverse();
@@ -182,13 +183,13 @@ impl Resident<'_> {
             interrupt::poll();
             let ours = |list: SmallVec<[Operand; 8]>| -> SmallVec<[Operand; 8]> {
                 list.into_iter()
-                    .filter(|(reg, _)| reg.file == RegFile::Gpr && Some(reg.id) != work.frame_id())
+                    .filter(|(reg, _)| reg.file() == RegFile::Gpr && Some(reg.id()) != work.frame_id())
                     .collect()
             };
             let uses = ours(work::uses(inst));
             let defs = ours(work::defs(inst).into_iter().collect());
             for (reg, _) in &uses {
-                let vreg = reg.id.as_u32();
+                let vreg = reg.id().as_u32();
                 if !self.inside[vreg as usize] {
                     if self.plans[vreg as usize].is_none() || self.undefined[vreg as usize] > 0 {
                         return Err(TooTight);
@@ -204,7 +205,7 @@ impl Resident<'_> {
                 self.next[vreg as usize] = next;
             }
             for &(reg, width) in &defs {
-                let vreg = reg.id.index();
+                let vreg = reg.id().index();
                 if self.count[vreg] > 0 && !self.inside[vreg] {
                     return Err(TooTight);
                 }
@@ -289,7 +290,7 @@ impl Resident<'_> {
             let may_go = |&vreg: &u32| {
                 self.inside[vreg as usize]
                     && self.undefined[vreg as usize] == 0
-                    && !keep.iter().any(|(reg, _)| reg.id.as_u32() == vreg)
+                    && !keep.iter().any(|(reg, _)| reg.id().as_u32() == vreg)
             };
             // Among equals the lowest number, so that the order of the list does not matter.
             let candidates = self.list.iter().copied().filter(may_go);
@@ -375,11 +376,11 @@ impl Resident<'_> {
     fn is_handed(&self, vreg: u32, pred: MBlockId, block: MBlockId, residence: &Residence) -> bool {
         let mir = &self.work.mir;
         let held = |vreg: u32| residence.exit[pred].binary_search(&vreg).is_ok();
-        let param = mir.blocks[block].params.iter().position(|param| param.reg.id.as_u32() == vreg);
+        let param = mir.blocks[block].params.iter().position(|param| param.reg.id().as_u32() == vreg);
         let Some(number) = param else { return held(vreg) };
         mir.blocks[pred].term.edges().iter().filter(|edge| edge.block == block).all(|edge| {
             match edge.args[number] {
-                EdgeArg::Reg(reg) => held(reg.id.as_u32()),
+                EdgeArg::Reg(reg) => held(reg.id().as_u32()),
                 EdgeArg::Imm(_) | EdgeArg::Undef => true,
             }
         })

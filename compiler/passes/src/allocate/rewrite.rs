@@ -216,7 +216,7 @@ impl Rewriter<'_> {
         if Some(reg) == self.work.frame {
             return Some(PReg::r(1));
         }
-        self.assignment.first[reg.id.index()].map(|first| PReg::new(reg.file, first + reg.component))
+        self.assignment.first[reg.id().index()].map(|first| PReg::new(reg.file(), first + reg.component()))
     }
 
     fn block(&mut self, id: MBlockId, block: &MBlock<VReg>) -> (Vec<MInst<PReg>>, Vec<Origin>) {
@@ -228,8 +228,8 @@ impl Rewriter<'_> {
             // Every operand of an instruction is live there, so the register exists.
             let mut is_higher = false;
             let renamed = inst.map(|reg| {
-                let place = self.register(reg).unwrap_or(PReg::new(reg.file, 0));
-                let behind = u16::from(place.index()) + u16::from(self.work.mir.vregs[reg.id].width);
+                let place = self.register(reg).unwrap_or(PReg::new(reg.file(), 0));
+                let behind = u16::from(place.index()) + u16::from(self.work.mir.vregs[reg.id()].width);
                 is_higher |= behind > self.named.behind[place.file() as usize];
                 place
             });
@@ -289,18 +289,18 @@ impl Rewriter<'_> {
         match term {
             Term::Jump(edge) => Term::Jump(bare(edge)),
             Term::Branch { pred, negated, then, other } => Term::Branch {
-                pred: self.register(*pred).unwrap_or(PReg::new(pred.file, 0)),
+                pred: self.register(*pred).unwrap_or(PReg::new(pred.file(), 0)),
                 negated: *negated,
                 then: bare(then),
                 other: bare(other),
             },
             Term::Together { mask, here, apart } => Term::Together {
-                mask: mask.map(|mask| self.register(mask).unwrap_or(PReg::new(mask.file, 0))),
+                mask: mask.map(|mask| self.register(mask).unwrap_or(PReg::new(mask.file(), 0))),
                 here: bare(here),
                 apart: bare(apart),
             },
             Term::Table { address, offset, edges } => Term::Table {
-                address: self.register(*address).unwrap_or(PReg::new(address.file, 0)),
+                address: self.register(*address).unwrap_or(PReg::new(address.file(), 0)),
                 offset: *offset,
                 edges: edges.iter().map(bare).collect(),
             },
@@ -314,10 +314,10 @@ impl Rewriter<'_> {
         let mut copies: Vec<(PReg, Source)> = Vec::new();
         for (param, &arg) in self.work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
             for component in 0..param.width {
-                let Some(to) = self.register(param.reg.component(component)) else { continue };
+                let Some(to) = self.register(param.reg.offset(component)) else { continue };
                 match arg {
                     EdgeArg::Reg(reg) => {
-                        if let Some(from) = self.register(reg.component(component))
+                        if let Some(from) = self.register(reg.offset(component))
                             && from != to
                         {
                             copies.push((to, Source::Reg(from)));

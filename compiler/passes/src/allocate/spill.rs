@@ -65,7 +65,7 @@ pub(super) fn spill(work: &mut Work<'_>, live: &LiveRanges<'_>, file: RegFile, s
             Some(Plan::Store) => {
                 let width = work.mir.vregs[id].width;
                 let general = work.mir.to_mut().new_vreg(RegFile::Gpr, width);
-                work.general[id] = Some(general.id);
+                work.general[id] = Some(general.id());
                 Some(Home::General(general))
             }
         };
@@ -96,7 +96,8 @@ pub(super) fn place_slots(work: &mut Work<'_>, live: &LiveRanges<'_>, homes: &mu
     if !homes.iter().any(|home| matches!(home, Some(Home::Slot(_)))) {
         return;
     }
-    let in_memory = |homes: &[Option<Home>], reg: VReg| matches!(homes[reg.id.index()], Some(Home::Slot(_)));
+    let in_memory =
+        |homes: &[Option<Home>], reg: VReg| matches!(homes[reg.id().index()], Some(Home::Slot(_)));
     let mut classes = Classes::separate(work, &RegFile::ALL.map(|file| u16::from(file.count())));
     for &block in &work.mir.layout {
         for edge in work.mir.blocks[block].term.edges() {
@@ -141,7 +142,7 @@ type Reloaded = SmallVec<[(VReg, VReg); 4]>;
 
 impl Rewriter<'_, '_> {
     fn home(&self, reg: VReg) -> Option<&Home> {
-        self.homes.get(reg.id.index()).and_then(Option::as_ref)
+        self.homes.get(reg.id().index()).and_then(Option::as_ref)
     }
 
     /// Brings components of a spilled register into a fresh one.
@@ -149,20 +150,20 @@ impl Rewriter<'_, '_> {
         let Some(home) = self.home(reg).cloned() else { return reg };
         match home {
             Home::Slot(offset) => {
-                let temp = self.work.new_short(reg.file, width);
+                let temp = self.work.new_short(reg.file(), width);
                 let frame = self.work.frame();
-                for (component, size) in pieces(reg.component, width) {
-                    let at = offset + 4 * (reg.component + component) as u32;
-                    out.insert(moves::load(temp.component(component), size, frame, at), loc);
+                for (component, size) in pieces(reg.component(), width) {
+                    let at = offset + 4 * (reg.component() + component) as u32;
+                    out.insert(moves::load(temp.offset(component), size, frame, at), loc);
                 }
                 temp
             }
             Home::General(general) => {
-                let temp = self.work.new_short(reg.file, width);
+                let temp = self.work.new_short(reg.file(), width);
                 for component in 0..width {
-                    let from = general.component(reg.component + component);
-                    let to = temp.component(component);
-                    let inst = match reg.file {
+                    let from = general.offset(reg.component() + component);
+                    let to = temp.offset(component);
+                    let inst = match reg.file() {
                         RegFile::Pred => moves::to_predicate(to, from),
                         _ => moves::to_uniform(to, from),
                     };
@@ -171,11 +172,11 @@ impl Rewriter<'_, '_> {
                 temp
             }
             Home::Recompute(inst) => {
-                let whole = self.work.mir.vregs[reg.id].width;
-                let temp = self.work.new_short(reg.file, whole);
-                let renamed = inst.inst.map(|def| VReg { component: def.component, ..temp });
-                out.push(MInst::new(renamed, loc), Origin::Remat(VReg { component: 0, ..reg }));
-                temp.component(reg.component)
+                let whole = self.work.mir.vregs[reg.id()].width;
+                let temp = self.work.new_short(reg.file(), whole);
+                let renamed = inst.inst.map(|def| temp.with_component(def.component()));
+                out.push(MInst::new(renamed, loc), Origin::Remat(reg.with_component(0)));
+                temp.offset(reg.component())
             }
         }
     }
@@ -184,10 +185,10 @@ impl Rewriter<'_, '_> {
     /// register besides: in a divergent region what is brought back keeps its register as long as the region lasts.
     fn read_in_place(&self, inst: &MInst<VReg>, reg: VReg) -> Option<VReg> {
         let Some(Home::General(general)) = self.home(reg) else { return None };
-        if reg.file != RegFile::Ugpr || inst.call.is_some() || !inst.tied.is_empty() {
+        if reg.file() != RegFile::Ugpr || inst.call.is_some() || !inst.tied.is_empty() {
             return None;
         }
-        let general = general.component(reg.component);
+        let general = general.offset(reg.component());
         let mut renamed = inst.inst.clone();
         for operand in &mut renamed.operands {
             if operand.kind == OperandKind::Reg(reg) {
@@ -203,15 +204,15 @@ impl Rewriter<'_, '_> {
         match self.home(reg).cloned() {
             Some(Home::Slot(offset)) => {
                 let frame = self.work.frame();
-                for (component, size) in pieces(reg.component, width) {
-                    let at = offset + 4 * (reg.component + component) as u32;
-                    out.insert(moves::store(temp.component(component), size, frame, at), loc);
+                for (component, size) in pieces(reg.component(), width) {
+                    let at = offset + 4 * (reg.component() + component) as u32;
+                    out.insert(moves::store(temp.offset(component), size, frame, at), loc);
                 }
             }
             Some(Home::General(general)) => {
                 for component in 0..width {
-                    let to = general.component(reg.component + component);
-                    out.insert(put_away(to, temp.component(component)), loc);
+                    let to = general.offset(reg.component() + component);
+                    out.insert(put_away(to, temp.offset(component)), loc);
                 }
             }
             Some(Home::Recompute(_)) | None => {}
@@ -242,7 +243,7 @@ impl Rewriter<'_, '_> {
             let mut stores: SmallVec<[(VReg, u8, VReg); 2]> = SmallVec::new();
             for &(reg, width) in &defs {
                 if self.home(reg).is_some() {
-                    let temp = self.work.new_short(reg.file, width);
+                    let temp = self.work.new_short(reg.file(), width);
                     renamed.push((reg, temp));
                     stores.push((reg, width, temp));
                 }
@@ -309,7 +310,7 @@ impl Rewriter<'_, '_> {
             match (self.home(param.reg).cloned(), arg) {
                 (Some(Home::Slot(to)), EdgeArg::Reg(reg)) => match self.home(reg) {
                     Some(Home::Slot(from)) => {
-                        let from = from + 4 * reg.component as u32;
+                        let from = from + 4 * reg.component() as u32;
                         let words = (0..param.width as u32).map(|word| (to + 4 * word, from + 4 * word));
                         between_slots.extend(words);
                     }
@@ -321,7 +322,7 @@ impl Rewriter<'_, '_> {
                     args.push(EdgeArg::Reg(self.as_general(reg, param.width, loc, code)));
                 }
                 (Some(Home::General(_)), EdgeArg::Imm(bits)) => {
-                    let truth = param.reg.file == RegFile::Pred && bits != 0;
+                    let truth = param.reg.file() == RegFile::Pred && bits != 0;
                     args.push(EdgeArg::Imm(if truth { 1 } else { bits }));
                 }
                 (None, EdgeArg::Reg(reg)) => {
@@ -346,12 +347,12 @@ impl Rewriter<'_, '_> {
     /// An argument for a parameter that moved to general registers.
     fn as_general(&mut self, reg: VReg, width: u8, loc: SourceLoc, code: &mut Rebuilt) -> VReg {
         if let Some(Home::General(general)) = self.home(reg) {
-            return general.component(reg.component);
+            return general.offset(reg.component());
         }
         let from = self.reload(reg, width, loc, code);
         let to = self.work.new_short(RegFile::Gpr, width);
         for component in 0..width {
-            code.insert(put_away(to.component(component), from.component(component)), loc);
+            code.insert(put_away(to.offset(component), from.offset(component)), loc);
         }
         to
     }
@@ -359,7 +360,7 @@ impl Rewriter<'_, '_> {
     fn params(&mut self, block: MBlockId) {
         let homes = &self.homes;
         self.work.mir.to_mut().blocks[block].params.retain_mut(|param| {
-            match homes.get(param.reg.id.index()).and_then(Option::as_ref) {
+            match homes.get(param.reg.id().index()).and_then(Option::as_ref) {
                 Some(Home::Slot(_)) => false,
                 Some(Home::General(general)) => {
                     param.reg = *general;
@@ -405,13 +406,13 @@ pub(super) fn fill_slot_with(
     code: &mut Rebuilt,
 ) {
     let frame = work.frame();
-    for (component, size) in pieces(from.component, width) {
+    for (component, size) in pieces(from.component(), width) {
         let at = to + 4 * component as u32;
         // A wide store needs its slot aligned too; arguments may be parts of wider tuples.
         let words = if at.is_multiple_of(4 * u32::from(size)) { size } else { 1 };
         for word in (0..size).step_by(words as usize) {
             let at = at + 4 * word as u32;
-            code.insert(moves::store(from.component(component + word), words, frame, at), loc);
+            code.insert(moves::store(from.offset(component + word), words, frame, at), loc);
         }
     }
 }
@@ -436,7 +437,7 @@ pub(super) fn fill_slot(
 
 /// A predicate or uniform register into a general one.
 fn put_away(to: VReg, from: VReg) -> Inst<VReg> {
-    match from.file {
+    match from.file() {
         RegFile::Pred => moves::from_predicate(to, from),
         _ => moves::from_uniform(to, from),
     }

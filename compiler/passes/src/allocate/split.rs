@@ -84,7 +84,7 @@ fn evicted_params(
     let entry = &residence.entry[block];
     let params = work.mir.blocks[block].params.iter().copied().enumerate();
     params.filter(move |(_, param)| {
-        param.reg.file == RegFile::Gpr && entry.binary_search(&param.reg.id.as_u32()).is_err()
+        param.reg.file() == RegFile::Gpr && entry.binary_search(&param.reg.id().as_u32()).is_err()
     })
 }
 
@@ -100,7 +100,7 @@ fn missing(
     let params = &work.mir.blocks[edge.block].params;
     let values = missing_values(work, residence, block, edge.block);
     let args = params.iter().zip(&edge.args).filter_map(|(param, arg)| match arg {
-        EdgeArg::Reg(arg) => entry.binary_search(&param.reg.id.as_u32()).ok().map(|_| arg.id.as_u32()),
+        EdgeArg::Reg(arg) => entry.binary_search(&param.reg.id().as_u32()).ok().map(|_| arg.id().as_u32()),
         _ => None,
     });
     let args: Vec<u32> = args.collect();
@@ -152,14 +152,14 @@ impl Splitter<'_, '_> {
             for (_, (vreg, _)) in &residence.reloads[block] {
                 needed.entry(*vreg).or_default().push(block);
             }
-            slots.extend(evicted_params(residence, work, block).map(|(_, param)| param.reg.id.as_u32()));
+            slots.extend(evicted_params(residence, work, block).map(|(_, param)| param.reg.id().as_u32()));
             for edge in work.mir.blocks[block].term.edges() {
                 for vreg in missing(residence, work, block, edge) {
                     needed.entry(vreg).or_default().push(block);
                 }
                 for (number, param) in evicted_params(residence, work, edge.block) {
                     let EdgeArg::Reg(arg) = edge.args[number] else { continue };
-                    let vreg = arg.id.as_u32();
+                    let vreg = arg.id().as_u32();
                     if residence.exit[block].binary_search(&vreg).is_err() {
                         needed.entry(vreg).or_default().push(block);
                     } else if residence.plans[vreg as usize] == Some(Plan::Store) {
@@ -182,8 +182,8 @@ impl Splitter<'_, '_> {
         let in_slot: FxHashSet<u32> = slots.iter().copied().collect();
         place_slots(self.work, self.live, &mut self.homes);
         for (vreg, edges) in shared {
-            let offset = |reg: VReg| match self.homes[reg.id.index()] {
-                Some(Home::Slot(offset)) => Some(offset + 4 * u32::from(reg.component)),
+            let offset = |reg: VReg| match self.homes[reg.id().index()] {
+                Some(Home::Slot(offset)) => Some(offset + 4 * u32::from(reg.component())),
                 _ => None,
             };
             let same: Vec<MBlockId> = edges
@@ -213,8 +213,8 @@ impl Splitter<'_, '_> {
         for &block in self.cfg.order() {
             let data = &self.work.mir.blocks[block];
             let mut define = |reg: VReg| {
-                blocks[reg.id.index()] = Some(block);
-                count[reg.id.index()] = count[reg.id.index()].saturating_add(1);
+                blocks[reg.id().index()] = Some(block);
+                count[reg.id().index()] = count[reg.id().index()].saturating_add(1);
             };
             data.params.iter().for_each(|param| define(param.reg));
             for inst in &data.insts {
@@ -258,12 +258,12 @@ impl Splitter<'_, '_> {
                 let frame = self.work.frame();
                 for (component, size) in runs(components) {
                     let at = offset + 4 * u32::from(component);
-                    out.insert(moves::load(name.component(component), size, frame, at), loc);
+                    out.insert(moves::load(name.offset(component), size, frame, at), loc);
                 }
             }
             Some(Home::Recompute(inst)) => {
-                let renamed = inst.inst.map(|def| VReg { component: def.component, ..name });
-                let of = VReg { id: VRegId::new(vreg as usize), component: 0, file: RegFile::Gpr };
+                let renamed = inst.inst.map(|def| name.with_component(def.component()));
+                let of = VReg::new(VRegId::new(vreg as usize), 0, RegFile::Gpr);
                 out.push(MInst::new(renamed, loc), Origin::Remat(of));
             }
             _ => {}
@@ -274,7 +274,7 @@ impl Splitter<'_, '_> {
         let frame = self.work.frame();
         for (component, size) in runs(components) {
             let at = offset + 4 * u32::from(component);
-            out.insert(moves::store(VReg { component, ..from }, size, frame, at), loc);
+            out.insert(moves::store(from.with_component(component), size, frame, at), loc);
         }
     }
 
@@ -289,7 +289,7 @@ impl Splitter<'_, '_> {
     }
 
     fn name_at_start(&self, block: MBlockId, vreg: u32) -> VReg {
-        let own = VReg { id: VRegId::new(vreg as usize), component: 0, file: RegFile::Gpr };
+        let own = VReg::new(VRegId::new(vreg as usize), 0, RegFile::Gpr);
         self.names.present.get(&(block, vreg)).copied().unwrap_or(own)
     }
 
@@ -301,7 +301,7 @@ impl Splitter<'_, '_> {
         let loc = insts.first().map_or(self.work.mir.blocks[block].term_loc, |inst| inst.loc);
         // Stores at the start: of parameters, and of values that have their place here.
         for &vreg in &residence.entry[block] {
-            let own = self.work.mir.blocks[block].params.iter().any(|p| p.reg.id.as_u32() == vreg);
+            let own = self.work.mir.blocks[block].params.iter().any(|p| p.reg.id().as_u32() == vreg);
             let here = match self.store_at[vreg as usize] {
                 StoreAt::Block(other) => other == block,
                 StoreAt::Definition => own,
@@ -326,10 +326,10 @@ impl Splitter<'_, '_> {
             let loc = inst.loc;
             out.push(inst, origin);
             for (reg, width) in defs {
-                if let Some(Home::Slot(offset)) = self.homes.get(reg.id.index()).cloned().flatten()
-                    && self.store_at[reg.id.index()] == StoreAt::Definition
+                if let Some(Home::Slot(offset)) = self.homes.get(reg.id().index()).cloned().flatten()
+                    && self.store_at[reg.id().index()] == StoreAt::Definition
                 {
-                    let components: SmallVec<[u8; 4]> = (reg.component..reg.component + width).collect();
+                    let components: SmallVec<[u8; 4]> = (reg.component()..reg.component() + width).collect();
                     self.store(reg, &components, loc, offset, &mut out);
                 }
             }
@@ -344,21 +344,21 @@ impl Splitter<'_, '_> {
     fn renamed(&self, block: MBlockId, current: &FxHashMap<u32, VReg>, inst: MInst<VReg>) -> MInst<VReg> {
         let defs = work::defs(&inst);
         inst.map(|reg| {
-            if reg.file != RegFile::Gpr || defs.iter().any(|(def, _)| def.id == reg.id) {
+            if reg.file() != RegFile::Gpr || defs.iter().any(|(def, _)| def.id() == reg.id()) {
                 return reg;
             }
-            let vreg = reg.id.as_u32();
+            let vreg = reg.id().as_u32();
             let name = current.get(&vreg).copied().unwrap_or_else(|| self.name_at_start(block, vreg));
-            VReg { id: name.id, ..reg }
+            reg.with_id(name.id())
         })
     }
 
     /// What a register is called at the end of a block; the body has left its last names there.
     fn at_end(&self, block: MBlockId, reg: VReg) -> VReg {
-        if reg.file != RegFile::Gpr {
+        if reg.file() != RegFile::Gpr {
             return reg;
         }
-        VReg { id: self.name_at_start(block, reg.id.as_u32()).id, ..reg }
+        reg.with_id(self.name_at_start(block, reg.id().as_u32()).id())
     }
 
     /// The edges of a block; blocks on edges join the layout.
@@ -395,8 +395,8 @@ impl Splitter<'_, '_> {
         code: &mut Rebuilt,
     ) -> SmallVec<[EdgeArg<VReg>; 2]> {
         let residence = self.residence;
-        let ends_with = |reg: VReg| residence.exit[block].binary_search(&reg.id.as_u32()).is_ok();
-        let starts_with = |reg: VReg| residence.entry[edge.block].binary_search(&reg.id.as_u32()).is_ok();
+        let ends_with = |reg: VReg| residence.exit[block].binary_search(&reg.id().as_u32()).is_ok();
+        let starts_with = |reg: VReg| residence.entry[edge.block].binary_search(&reg.id().as_u32()).is_ok();
         for vreg in missing_values(self.work, self.residence, block, edge.block) {
             let name = self.names.edges[&(block, number, vreg)];
             let components = self.live_at_start(vreg, edge.block);
@@ -408,14 +408,14 @@ impl Splitter<'_, '_> {
         let params: SmallVec<[Tuple<VReg>; 4]> =
             self.work.mir.blocks[edge.block].params.iter().copied().collect();
         for (param, &arg) in params.iter().zip(&edge.args) {
-            let stays = param.reg.file != RegFile::Gpr || starts_with(param.reg);
+            let stays = param.reg.file() != RegFile::Gpr || starts_with(param.reg);
             match arg {
-                EdgeArg::Reg(reg) if reg.file == RegFile::Gpr => {
-                    let from = match self.homes.get(reg.id.index()).cloned().flatten() {
-                        Some(Home::Slot(offset)) => Some(offset + 4 * u32::from(reg.component)),
+                EdgeArg::Reg(reg) if reg.file() == RegFile::Gpr => {
+                    let from = match self.homes.get(reg.id().index()).cloned().flatten() {
+                        Some(Home::Slot(offset)) => Some(offset + 4 * u32::from(reg.component())),
                         _ => None,
                     };
-                    let to = match self.homes[param.reg.id.index()] {
+                    let to = match self.homes[param.reg.id().index()] {
                         Some(Home::Slot(offset)) if !stays => Some(offset),
                         _ => None,
                     };
@@ -430,12 +430,12 @@ impl Splitter<'_, '_> {
                     let name = if ends_with(reg) {
                         self.at_end(block, reg)
                     } else {
-                        let data = self.work.mir.vregs[reg.id];
+                        let data = self.work.mir.vregs[reg.id()];
                         let name = self.work.new_short(data.file, data.width);
                         let components: SmallVec<[u8; 4]> =
-                            (reg.component..reg.component + param.width).collect();
-                        self.reload(reg.id.as_u32(), name, &components, loc, code);
-                        VReg { id: name.id, ..reg }
+                            (reg.component()..reg.component() + param.width).collect();
+                        self.reload(reg.id().as_u32(), name, &components, loc, code);
+                        reg.with_id(name.id())
                     };
                     match to {
                         Some(to) => to_slots.push((to, param.width, EdgeArg::Reg(name))),
@@ -445,7 +445,7 @@ impl Splitter<'_, '_> {
                 }
                 _ if stays => args.push(arg),
                 EdgeArg::Imm(_) => {
-                    if let Some(Home::Slot(to)) = self.homes[param.reg.id.index()] {
+                    if let Some(Home::Slot(to)) = self.homes[param.reg.id().index()] {
                         to_slots.push((to, param.width, arg));
                     }
                 }
@@ -466,7 +466,7 @@ impl Splitter<'_, '_> {
                 None => self.name_at_start(block, vreg),
             };
             for (component, _) in runs(&self.live_at_start(vreg, edge.block)) {
-                args.push(EdgeArg::Reg(from.component(component)));
+                args.push(EdgeArg::Reg(from.offset(component)));
             }
         }
         args
@@ -476,11 +476,11 @@ impl Splitter<'_, '_> {
         let entry = &self.residence.entry[block];
         let mut params = std::mem::take(&mut self.work.mir.to_mut().blocks[block].params);
         params.retain(|param| {
-            param.reg.file != RegFile::Gpr || entry.binary_search(&param.reg.id.as_u32()).is_ok()
+            param.reg.file() != RegFile::Gpr || entry.binary_search(&param.reg.id().as_u32()).is_ok()
         });
         for &(vreg, name) in &self.names.params[block] {
             for (component, width) in runs(&self.live_at_start(vreg, block)) {
-                params.push(Tuple { reg: name.component(component), width });
+                params.push(Tuple { reg: name.offset(component), width });
             }
         }
         self.work.mir.to_mut().blocks[block].params = params;
@@ -493,11 +493,11 @@ impl Splitter<'_, '_> {
         for &block in &mir.layout {
             for inst in &mir.blocks[block].insts {
                 inst.for_each_use(|reg, _| {
-                    read.insert(reg.id.as_u32());
+                    read.insert(reg.id().as_u32());
                 });
             }
             crate::mir::liveness::for_each_term_use(mir, block, |reg, _| {
-                read.insert(reg.id.as_u32());
+                read.insert(reg.id().as_u32());
             });
         }
         for position in 0..self.work.mir.layout.len() {
@@ -506,8 +506,8 @@ impl Splitter<'_, '_> {
             let mut out = Rebuilt::with_capacity(insts.len());
             for (inst, origin) in insts.into_iter().zip(origins) {
                 let gone = work::defs(&inst).first().is_some_and(|(reg, _)| {
-                    let home = self.homes.get(reg.id.index()).and_then(Option::as_ref);
-                    matches!(home, Some(Home::Recompute(_))) && !read.contains(&reg.id.as_u32())
+                    let home = self.homes.get(reg.id().index()).and_then(Option::as_ref);
+                    matches!(home, Some(Home::Recompute(_))) && !read.contains(&reg.id().as_u32())
                 });
                 if !gone {
                     out.push(inst, origin);

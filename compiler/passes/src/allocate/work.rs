@@ -112,20 +112,20 @@ impl<'a> Work<'a> {
     /// A new virtual register whose live range cannot get shorter: between a reload and its use.
     pub fn new_short(&mut self, file: RegFile, width: u8) -> VReg {
         let reg = self.mir.to_mut().new_vreg(file, width);
-        self.short[reg.id] = true;
+        self.short[reg.id()] = true;
         reg
     }
 
     /// A new virtual register that must be in a register.
     pub fn new_fixed(&mut self, place: PReg, width: u8) -> VReg {
         let reg = self.new_short(place.file(), width);
-        self.fixed[reg.id] = Some(place);
+        self.fixed[reg.id()] = Some(place);
         reg
     }
 
     /// The stack pointer's number, if there is one.
     pub fn frame_id(&self) -> Option<VRegId> {
-        self.frame.map(|frame| frame.id)
+        self.frame.map(|frame| frame.id())
     }
 
     /// Whether R1 is the stack pointer: the function has local memory, or calls a routine that has, or is itself
@@ -175,7 +175,7 @@ fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option
     let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
     for loaded in insts.filter(|minst| minst.inst.op == Op::ULDC) {
         let [low, _] = abi::descriptor();
-        loaded.inst.defs().for_each(|def| fixed[def.reg.id] = Some(low));
+        loaded.inst.defs().for_each(|def| fixed[def.reg.id()] = Some(low));
     }
     fixed
 }

@@ -43,7 +43,7 @@ pub fn constant_operands(mir: &mut Mir<VReg>, arch: Arch) -> bool {
         for part in interrupt::parts(&mir.blocks[block].insts) {
             for inst in part {
                 let Some((reg, place)) = loaded(mir, &inst.inst) else { continue };
-                places[reg.id] = Some(place);
+                places[reg.id()] = Some(place);
                 if inst.inst.op == Op::LDC && loading.last() != Some(&block) {
                     loading.push(block);
                 }
@@ -73,7 +73,7 @@ fn loaded(mir: &Mir<VReg>, inst: &Inst<VReg>) -> Option<(VReg, Place)> {
     }
     let OperandKind::Const { bank, offset } = inst.operands[1].kind else { return None };
     let reg = inst.operands[0].as_reg()?;
-    (mir.vregs[reg.id].width == inst.slot_width(0)).then_some((reg, (bank, offset)))
+    (mir.vregs[reg.id()].width == inst.slot_width(0)).then_some((reg, (bank, offset)))
 }
 
 /// Whether a load is of less than a word.
@@ -84,7 +84,7 @@ fn is_narrow(inst: &Inst<VReg>) -> bool {
 /// Lets an instruction read what it can from the banks.
 fn read_banks(inst: &mut MInst<VReg>, places: &Places, arch: Arch) -> bool {
     let loaded = |kind: OperandKind<VReg>| match kind {
-        OperandKind::Reg(reg) => places[reg.id].map(|place| (reg, place)),
+        OperandKind::Reg(reg) => places[reg.id()].map(|place| (reg, place)),
         _ => None,
     };
     // Most instructions read none.
@@ -98,7 +98,7 @@ fn read_banks(inst: &mut MInst<VReg>, places: &Places, arch: Arch) -> bool {
         if slot.role != Role::Use || !slot.accepts(Kinds::CONST, arch) || slot.halves != Halves::None {
             continue;
         }
-        let offset = first + 4 * u32::from(reg.component);
+        let offset = first + 4 * u32::from(reg.component());
         if inst.inst.slot_width(index) == 2 && !offset.is_multiple_of(8) {
             continue;
         }
@@ -135,7 +135,7 @@ fn moves(inst: &MInst<VReg>, to: VReg, (bank, offset): Place) -> impl Iterator<I
     let loc = inst.loc;
     (0..inst.inst.slot_width(0)).map(move |n| {
         let from = Operand::constant(bank, offset + 4 * u32::from(n));
-        MInst::new(Inst::new(Op::MOV).ops([Operand::reg(to.component(n)), from]), loc)
+        MInst::new(Inst::new(Op::MOV).ops([Operand::reg(to.offset(n)), from]), loc)
     })
 }
 

@@ -24,8 +24,8 @@ pub fn copies(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
             }
             if let [to, from] = inst.inst.operands[..]
                 && let (OperandKind::Reg(to), OperandKind::Reg(from)) = (to.kind, from.kind)
-                && from.file == RegFile::Gpr
-                && mir.vregs[to.id].width == 1
+                && from.file() == RegFile::Gpr
+                && mir.vregs[to.id()].width == 1
             {
                 renames.add(to, from, 1);
                 copied.push(number);

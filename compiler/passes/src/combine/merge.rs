@@ -100,7 +100,7 @@ pub(super) fn constant(to: Tuple<VReg>, value: EdgeArg<VReg>) -> Vec<Inst<VReg>>
         EdgeArg::Imm(bits) => bits,
         _ => 0,
     };
-    if to.reg.file == RegFile::Pred {
+    if to.reg.file() == RegFile::Pred {
         let from = if bits & 1 == 0 { Operand::pt().not() } else { Operand::pt() };
         let [table, none] = [0xf0, 0].map(Operand::imm);
         let operands = [Operand::reg(to.reg), from, Operand::pt(), Operand::pt(), table, none];
@@ -110,7 +110,7 @@ pub(super) fn constant(to: Tuple<VReg>, value: EdgeArg<VReg>) -> Vec<Inst<VReg>>
         .map(|n| {
             let word = (bits >> (32 * n)) as u32;
             let from = if word == 0 { Operand::rz() } else { Operand::imm(word) };
-            Inst::new(Op::MOV).ops([Operand::reg(to.reg.component(n)), from])
+            Inst::new(Op::MOV).ops([Operand::reg(to.reg.offset(n)), from])
         })
         .collect()
 }

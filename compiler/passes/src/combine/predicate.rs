@@ -171,7 +171,7 @@ impl State<'_> {
 
     fn shape(&self, head: MBlockId) -> Option<Shape> {
         let Term::Branch { pred, then, other, .. } = &self.mir.blocks[head].term else { return None };
-        if pred.file != RegFile::Pred || then.block == other.block {
+        if pred.file() != RegFile::Pred || then.block == other.block {
             return None;
         }
         let leads = |block: MBlockId| match &self.mir.blocks[block].term {
@@ -207,7 +207,7 @@ impl State<'_> {
 
     fn may_be_guarded(&self, head: MBlockId, inst: &MInst<VReg>) -> bool {
         let effects = inst.inst.row().effects;
-        let uniform = inst.inst.defs().any(|access| access.reg.file.is_uniform());
+        let uniform = inst.inst.defs().any(|access| access.reg.file().is_uniform());
         // What `R2UR` takes from a lane without the guard is nothing.
         inst.inst.op != Op::R2UR
             && inst.inst.guard.is_none()
@@ -228,7 +228,7 @@ impl State<'_> {
     fn maker(&self, arm: &[MInst<VReg>], arg: EdgeArg<VReg>, param: Tuple<VReg>) -> Option<(usize, u8)> {
         let EdgeArg::Reg(reg) = arg else { return None };
         let reg = self.renames.get(reg);
-        if self.mir.vregs[reg.id].width != param.width {
+        if self.mir.vregs[reg.id()].width != param.width {
             return None;
         }
         arm.iter().enumerate().find_map(|(number, inst)| {
@@ -249,7 +249,7 @@ impl State<'_> {
         if let EdgeArg::Reg(reg) = arg {
             return reg;
         }
-        let reg = self.mir.new_vreg(param.reg.file, param.width);
+        let reg = self.mir.new_vreg(param.reg.file(), param.width);
         let made = constant(Tuple { reg, ..param }, arg);
         insts.extend(made.into_iter().map(|inst| MInst::new(inst, loc)));
         reg
@@ -265,9 +265,9 @@ impl State<'_> {
         insts: &mut Vec<MInst<VReg>>,
         loc: ptxc_ir::SourceLoc,
     ) -> VReg {
-        let to = self.mir.new_vreg(param.reg.file, param.width);
+        let to = self.mir.new_vreg(param.reg.file(), param.width);
         let guard = if negated { Operand::reg(pred).not() } else { Operand::reg(pred) };
-        if param.reg.file == RegFile::Pred {
+        if param.reg.file() == RegFile::Pred {
             let truth = |arg: EdgeArg<VReg>| match arg {
                 EdgeArg::Reg(reg) => Operand::reg(reg),
                 EdgeArg::Imm(bits) if bits & 1 == 0 => Operand::pt().not(),
@@ -280,13 +280,13 @@ impl State<'_> {
         }
         for n in 0..param.width {
             let word = |arg: EdgeArg<VReg>| match arg {
-                EdgeArg::Reg(reg) => Operand::reg(reg.component(n)),
+                EdgeArg::Reg(reg) => Operand::reg(reg.offset(n)),
                 EdgeArg::Imm(bits) if (bits >> (32 * n)) as u32 != 0 => {
                     Operand::imm((bits >> (32 * n)) as u32)
                 }
                 _ => Operand::rz(),
             };
-            let to = Operand::reg(to.component(n));
+            let to = Operand::reg(to.offset(n));
             let (mut a, mut b, mut guard) = (word(new), word(old), guard);
             if matches!(a.kind, OperandKind::Imm(_)) {
                 (a, b, guard) = (b, a, guard.not());

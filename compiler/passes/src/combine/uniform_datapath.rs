@@ -103,12 +103,12 @@ fn candidates(mir: &Mir<VReg>, cfg: &Cfg) -> (Vec<Candidate>, SecondaryMap<VRegI
             interrupt::poll();
             let Some((to, made)) = uniform_form(mir, inst, &of_reg) else { continue };
             let sources: SmallVec<[Index; 3]> =
-                inst.inst.uses().filter_map(|access| of_reg[access.reg.id]).collect();
+                inst.inst.uses().filter_map(|access| of_reg[access.reg.id()]).collect();
             let index = list.len();
             for &source in &sources {
                 list[source].users.push(index);
             }
-            of_reg[to.id] = Some(index);
+            of_reg[to.id()] = Some(index);
             let constant = match inst.inst.op {
                 Op::LDC => true,
                 Op::MOV => matches!(inst.inst.operands[1].kind, OperandKind::Imm(_)),
@@ -138,13 +138,15 @@ fn uniform_form(
 ) -> Option<(VReg, Inst<VReg>)> {
     let from = &inst.inst;
     let op = counterpart(from.op)?;
-    let to = only_def(from).filter(|to| from.guard.is_none() && mir.vregs[to.id].width == 1)?;
+    let to = only_def(from).filter(|to| from.guard.is_none() && mir.vregs[to.id()].width == 1)?;
     let kind = |kind: OperandKind<VReg>| {
         Some(match kind {
             OperandKind::Zero(RegFile::Gpr) => OperandKind::Zero(RegFile::Ugpr),
             OperandKind::Zero(RegFile::Pred) => OperandKind::Zero(RegFile::Upred),
-            OperandKind::Reg(reg) if reg == to || of_reg[reg.id].is_some() => OperandKind::Reg(uniform(reg)),
-            OperandKind::Reg(reg) if reg.file == RegFile::Ugpr => OperandKind::Reg(reg),
+            OperandKind::Reg(reg) if reg == to || of_reg[reg.id()].is_some() => {
+                OperandKind::Reg(uniform(reg))
+            }
+            OperandKind::Reg(reg) if reg.file() == RegFile::Ugpr => OperandKind::Reg(reg),
             OperandKind::Imm(bits) => OperandKind::Imm(bits),
             OperandKind::Const { bank, offset } if op == Op::ULDC => OperandKind::Const { bank, offset },
             OperandKind::Special(reg @ (SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ)) => {
@@ -189,7 +191,7 @@ fn only_def(inst: &Inst<VReg>) -> Option<VReg> {
 
 /// The same register as one of the uniform file, for asking whether a form exists.
 fn uniform(reg: VReg) -> VReg {
-    VReg { file: RegFile::Ugpr, ..reg }
+    VReg::new(reg.id(), 0, RegFile::Ugpr)
 }
 
 /// Looks at all readers that are no candidates: do they take a uniform register, and do they pay?
@@ -198,18 +200,18 @@ fn visit_readers(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<
         for inst in &mir.blocks[block].insts {
             interrupt::poll();
             let mut is_candidate = false;
-            inst.inst.for_each_def(|access| is_candidate |= of_reg[access.reg.id].is_some());
+            inst.inst.for_each_def(|access| is_candidate |= of_reg[access.reg.id()].is_some());
             if !is_candidate {
                 visit_reader(mir, block, inst, list, of_reg);
             }
             for (_, old) in &inst.tied {
-                if let Some(index) = of_reg[old.id] {
+                if let Some(index) = of_reg[old.id()] {
                     list[index].moves = false;
                 }
             }
         }
         for_each_term_use(mir, block, |reg, _| {
-            if let Some(index) = of_reg[reg.id] {
+            if let Some(index) = of_reg[reg.id()] {
                 list[index].moves = false;
             }
         });
@@ -226,14 +228,14 @@ fn visit_reader(
 ) {
     let mut read: SmallVec<[Index; 3]> = SmallVec::new();
     inst.inst.for_each_use(|access| {
-        if let Some(index) = of_reg[access.reg.id].filter(|&index| !list[index].constant) {
+        if let Some(index) = of_reg[access.reg.id()].filter(|&index| !list[index].constant) {
             read.push(index);
         }
     });
     if !read.iter().any(|&index| list[index].moves) {
         return;
     }
-    let moved = |reg: VReg| of_reg[reg.id].filter(|&index| list[index].joins()).map(|_| uniform(reg));
+    let moved = |reg: VReg| of_reg[reg.id()].filter(|&index| list[index].joins()).map(|_| uniform(reg));
     let takes = reading_uniform(inst, moved).is_some();
     for index in read {
         if takes {
@@ -267,7 +269,7 @@ fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> 
         }
     }
     // The index into a constant bank, for example, is a general register in any form.
-    let stays = made.uses().any(|access| access.reg.file == RegFile::Gpr && moved(access.reg).is_some());
+    let stays = made.uses().any(|access| access.reg.file() == RegFile::Gpr && moved(access.reg).is_some());
     if stays {
         return None;
     }
@@ -357,10 +359,10 @@ fn rewrite(
             if let Some((place, reg)) = uniform_constant(&inst.inst) {
                 known.entry(place).or_insert((block, reg));
             }
-            let defined = inst.inst.defs().next().and_then(|access| of_reg[access.reg.id]);
+            let defined = inst.inst.defs().next().and_then(|access| of_reg[access.reg.id()]);
             let Some(index) = defined.filter(|&index| moving[index]) else {
                 let moved = |reg: VReg| {
-                    of_reg[reg.id].filter(|&index| !list[index].constant).and_then(|index| new[index])
+                    of_reg[reg.id()].filter(|&index| !list[index].constant).and_then(|index| new[index])
                 };
                 if inst.inst.uses().any(|access| moved(access.reg).is_some())
                     && let Some(made) = reading_uniform(&inst, moved)
@@ -380,7 +382,7 @@ fn rewrite(
                 let to = mir.new_vreg(RegFile::Ugpr, 1);
                 new[index] = Some(to);
                 let made =
-                    candidate.inst.map(|reg| of_reg[reg.id].and_then(|index| new[index]).unwrap_or(reg));
+                    candidate.inst.map(|reg| of_reg[reg.id()].and_then(|index| new[index]).unwrap_or(reg));
                 if let Some(place) = place {
                     known.insert(place, (block, to));
                 }

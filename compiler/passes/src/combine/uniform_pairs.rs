@@ -30,12 +30,12 @@ pub fn uniform_pairs(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
         let mut gone = Vec::new();
         for (&(bank, offset), &(low_number, low)) in &loads {
             let Some(&(high_number, high)) = loads.get(&(bank, offset + 4)) else { continue };
-            if !offset.is_multiple_of(8) || mir.vregs[low.id].width > 1 || mir.vregs[high.id].width > 1 {
+            if !offset.is_multiple_of(8) || mir.vregs[low.id()].width > 1 || mir.vregs[high.id()].width > 1 {
                 continue;
             }
             let pair = mir.new_vreg(RegFile::Ugpr, 2);
             renames.add(low, pair, 1);
-            renames.add(high, pair.component(1), 1);
+            renames.add(high, pair.offset(1), 1);
             let first = low_number.min(high_number);
             mir.blocks[block].insts[first].inst =
                 Inst::new(Op::ULDC).with(".64").ops([Operand::reg(pair), Operand::constant(bank, offset)]);

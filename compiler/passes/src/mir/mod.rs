@@ -26,8 +26,7 @@ pub mod liveness;
 mod rename;
 mod text;
 mod verify;
-
-use std::fmt;
+mod vreg;
 
 pub use call::{CallSite, Fixed, RegSet};
 pub use cfg::Cfg;
@@ -35,6 +34,7 @@ pub(crate) use cfg::for_blocks;
 pub use liveness::Liveness;
 pub use rename::Renames;
 pub use verify::{MirError, takes_operands, verify};
+pub use vreg::{VReg, VRegData, VRegId};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use ptxc_ir::{FunctionKind, LaunchBounds, Param, SourceLoc};
@@ -48,64 +48,6 @@ use crate::interrupt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MBlockId(u32);
 entity_impl!(MBlockId, "mb");
-
-/// The number of a virtual register in its [`Mir`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct VRegId(u32);
-entity_impl!(VRegId, "%");
-
-/// One component of a virtual register, or the first of several.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct VReg {
-    /// The virtual register.
-    pub id: VRegId,
-    /// The component, from 0.
-    pub component: u8,
-    /// The file, kept here so that an operand knows it without its function.
-    pub file: RegFile,
-}
-
-impl VReg {
-    /// The component `n` places on.
-    pub fn component(self, n: u8) -> VReg {
-        VReg { component: self.component + n, ..self }
-    }
-}
-
-impl Register for VReg {
-    fn file(self) -> RegFile {
-        self.file
-    }
-}
-
-impl fmt::Display for VReg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = match self.file {
-            RegFile::Gpr => "%r",
-            RegFile::Pred => "%p",
-            RegFile::Ugpr => "%ur",
-            RegFile::Upred => "%up",
-        };
-        write!(f, "{prefix}{}", self.id.as_u32())?;
-        if self.component > 0 { write!(f, ".{}", self.component) } else { Ok(()) }
-    }
-}
-
-impl fmt::Debug for VReg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// What a virtual register is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct VRegData {
-    /// The file.
-    pub file: RegFile,
-    /// Number of components; tuples of general and uniform registers are aligned to the next power of
-    /// two, at most 4.
-    pub width: u8,
-}
 
 /// A register with the number of components that are meant: block parameters, edge arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -405,7 +347,7 @@ impl Mir<VReg> {
 
     /// A new virtual register of so many components.
     pub fn new_vreg(&mut self, file: RegFile, width: u8) -> VReg {
-        VReg { id: self.vregs.push(VRegData { file, width }), component: 0, file }
+        VReg::new(self.vregs.push(VRegData { file, width }), 0, file)
     }
 }
 

@@ -20,7 +20,7 @@ impl Renames {
     /// Replaces `width` components from `from` on by those from `to` on.
     pub fn add(&mut self, from: VReg, to: VReg, width: u8) {
         for n in 0..width {
-            self.0.insert(from.component(n), to.component(n));
+            self.0.insert(from.offset(n), to.offset(n));
         }
     }
 

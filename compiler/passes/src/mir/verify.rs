@@ -132,15 +132,15 @@ impl Verifier<'_> {
     }
 
     fn exists(&mut self, reg: VReg, width: u8) -> bool {
-        let Some(data) = self.mir.vregs.get(reg.id) else {
+        let Some(data) = self.mir.vregs.get(reg.id()) else {
             self.error(format!("{reg} is no register"));
             return false;
         };
-        let fits = reg.component.checked_add(width).is_some_and(|end| end <= data.width);
-        if !fits || data.file != reg.file {
+        let fits = reg.component().checked_add(width).is_some_and(|end| end <= data.width);
+        if !fits || data.file != reg.file() {
             self.error(format!("{reg}:{width} is no part of a {:?} of {} components", data.file, data.width));
         }
-        fits && data.file == reg.file
+        fits && data.file == reg.file()
     }
 
     fn define(&mut self, reg: VReg, width: u8, number: usize) {
@@ -159,7 +159,7 @@ impl Verifier<'_> {
         if !self.exists(reg, width) {
             return;
         }
-        if !reg.file.is_predicate() && !reg.component.is_multiple_of(width.next_power_of_two().min(4)) {
+        if !reg.file().is_predicate() && !reg.component().is_multiple_of(width.next_power_of_two().min(4)) {
             self.error(format!("{reg}:{width} is not aligned"));
         }
         for index in self.components.range(reg, width) {
@@ -213,17 +213,17 @@ impl Verifier<'_> {
         }
         let defs: Vec<_> = inst.inst.defs().collect();
         for &(slot, old) in &inst.tied {
-            let fits = defs.iter().any(|access| access.slot == slot && access.reg.file == old.file);
+            let fits = defs.iter().any(|access| access.slot == slot && access.reg.file() == old.file());
             if inst.inst.guard.is_none() || !fits {
                 self.error(format!("{inst}: {old} is tied to no guarded definition of its file"));
             }
         }
         if self.mir.blocks[self.block].divergent
-            && (defs.iter().any(|access| access.reg.file.is_uniform())
+            && (defs.iter().any(|access| access.reg.file().is_uniform())
                 || inst
                     .call
                     .iter()
-                    .any(|call| call.results.iter().any(|fixed| fixed.value.reg.file.is_uniform())))
+                    .any(|call| call.results.iter().any(|fixed| fixed.value.reg.file().is_uniform())))
             && !matches!(op, Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT | Op::R2UR)
         {
             self.error(format!("{inst} defines a uniform register where the warp may have diverged"));
@@ -238,9 +238,9 @@ impl Verifier<'_> {
             let mut taken = RegSet::default();
             for fixed in list {
                 let (Tuple { reg, width }, place) = (fixed.value, fixed.place);
-                let aligned = reg.file.is_predicate()
+                let aligned = reg.file().is_predicate()
                     || place.index().is_multiple_of(width.max(1).next_power_of_two().min(4));
-                if reg.file != place.file() || !aligned || width == 0 || place.offset(width - 1).is_none() {
+                if reg.file() != place.file() || !aligned || width == 0 || place.offset(width - 1).is_none() {
                     self.error(format!("{reg}:{width} cannot be in {place}"));
                     continue;
                 }
@@ -262,13 +262,13 @@ impl Verifier<'_> {
     fn check_term(&mut self, term: &Term<VReg>, number: usize) {
         if let Some((&selector, width)) = term.selector() {
             match term {
-                Term::Table { edges, .. } if selector.file.is_predicate() || edges.is_empty() => {
+                Term::Table { edges, .. } if selector.file().is_predicate() || edges.is_empty() => {
                     self.error(format!("{selector} is no address of one of {} targets", edges.len()));
                 }
-                Term::Branch { .. } if !selector.file.is_predicate() => {
+                Term::Branch { .. } if !selector.file().is_predicate() => {
                     self.error(format!("{selector} is no predicate"));
                 }
-                Term::Together { .. } if selector.file != RegFile::Ugpr => {
+                Term::Together { .. } if selector.file() != RegFile::Ugpr => {
                     self.error(format!("{selector} is no uniform register"));
                 }
                 _ => {}
@@ -291,7 +291,7 @@ impl Verifier<'_> {
             }
             for (param, arg) in params.iter().zip(&edge.args) {
                 if let EdgeArg::Reg(reg) = *arg {
-                    if reg.file != param.reg.file {
+                    if reg.file() != param.reg.file() {
                         self.error(format!("{reg} is in another file than {}", param.reg));
                     }
                     self.check_use(reg, param.width, number);
@@ -316,7 +316,7 @@ pub fn takes_operands(inst: &Inst<VReg>) -> bool {
         .filter(|(slot, _)| slot.role == Role::Use && slot.kinds.contains(ptxc_sass::Kinds::R))
         .filter(|(_, operand)| match operand.kind {
             OperandKind::Imm(_) | OperandKind::Const { .. } => true,
-            OperandKind::Reg(reg) => reg.file == RegFile::Ugpr,
+            OperandKind::Reg(reg) => reg.file() == RegFile::Ugpr,
             _ => false,
         })
         .count();

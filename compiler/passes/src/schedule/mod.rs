@@ -139,10 +139,10 @@ fn live_at_end(mir: &Mir<VReg>, block: MBlockId, liveness: &Liveness, live: &mut
     let components = liveness.components();
     live.clear();
     for &index in liveness.live_out(block) {
-        live.insert(index, components.reg(index as usize).file);
+        live.insert(index, components.reg(index as usize).file());
     }
     for_each_term_use(mir, block, |reg, width| {
-        components.range(reg, width).for_each(|index| live.insert(index as u32, reg.file));
+        components.range(reg, width).for_each(|index| live.insert(index as u32, reg.file()));
     });
 }
 

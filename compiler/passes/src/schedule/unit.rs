@@ -13,7 +13,7 @@ pub trait Unit: Register {
 
 impl Unit for VReg {
     fn nth(self, n: u8) -> Option<VReg> {
-        Some(self.component(n))
+        Some(self.offset(n))
     }
 }
 

@@ -95,8 +95,8 @@ impl Lower<'_> {
         } else {
             let both = self.mir.new_vreg(RegFile::Gpr, 2 * width);
             self.place(data.args[1], both);
-            self.place(data.args[2], both.component(width));
-            [Operand::reg(both), Operand::reg(both.component(width))]
+            self.place(data.args[2], both.offset(width));
+            [Operand::reg(both), Operand::reg(both.offset(width))]
         };
         let address = Operand::mem(self.bare_address(access, data.args[0]));
         let to = match result {

@@ -82,10 +82,10 @@ impl Lower<'_> {
     pub(super) fn lower_cache_policy(&mut self, inst: IrInst) {
         let policy = self.func.insts[inst].args[0];
         let pair = self.reg_of(self.func.results(inst)[0]);
-        debug_assert_eq!(pair.file, RegFile::Ugpr);
+        debug_assert_eq!(pair.file(), RegFile::Ugpr);
         for n in 0..2 {
             let half = self.half(policy, n);
-            let to = Operand::reg(pair.component(n));
+            let to = Operand::reg(pair.offset(n));
             let made = match half {
                 Src::Imm(bits) => Inst::new(Op::UMOV).ops([to, Operand::imm(bits)]),
                 other => {

@@ -71,7 +71,7 @@ impl Lower<'_> {
         let target = Operand::function(self.function_index(self.func.callees[callee].name.clone()));
         let to = self.reg_of(result);
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), target]));
-        self.emit(Inst::new(Op::MOV).ops([Operand::reg(to.component(1)), Operand::rz()]));
+        self.emit(Inst::new(Op::MOV).ops([Operand::reg(to.offset(1)), Operand::rz()]));
     }
 
     /// A `ret` of a device function.
@@ -91,7 +91,7 @@ impl Lower<'_> {
         let back = self.return_address;
         let own = Operand::function(FunctionIndex(0));
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(pair), Operand::reg(back)]));
-        self.emit(Inst::new(Op::MOV).ops([Operand::reg(pair.component(1)), Operand::rz()]));
+        self.emit(Inst::new(Op::MOV).ops([Operand::reg(pair.offset(1)), Operand::rz()]));
         let mut ret = MInst::new(Inst::new(Op::RET).ops([Operand::reg(pair), own]), self.loc);
         ret.call = Some(Box::new(CallSite { args, ..CallSite::default() }));
         self.seq.push(ret);
@@ -163,7 +163,7 @@ impl Lower<'_> {
                 _ => {
                     let reg = self.mir.new_vreg(RegFile::Gpr, width_of(ty));
                     for n in 0..width_of(ty) {
-                        self.emit(Inst::new(Op::MOV).ops([Operand::reg(reg.component(n)), Operand::rz()]));
+                        self.emit(Inst::new(Op::MOV).ops([Operand::reg(reg.offset(n)), Operand::rz()]));
                     }
                     reg
                 }

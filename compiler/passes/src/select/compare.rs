@@ -216,7 +216,7 @@ impl<'a> Lower<'a> {
             64 => {
                 for n in 0..2 {
                     let (yes, no) = (self.half(data.args[1], n), self.half(data.args[2], n));
-                    self.select_word(to.component(n), ps, yes, no);
+                    self.select_word(to.offset(n), ps, yes, no);
                 }
             }
             _ => self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty)),

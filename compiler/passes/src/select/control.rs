@@ -58,7 +58,7 @@ impl Lower<'_> {
         self.emit(scaled.ops([Operand::reg(place), selector, Operand::imm(4), Operand::rz()]));
         let entry = Operand::indexed_constant(JUMP_TABLE_BANK, place, offset as i32);
         self.emit(Inst::new(Op::LDC).ops([Operand::reg(address), entry]));
-        self.emit(Inst::new(Op::MOV).ops([Operand::reg(address.component(1)), Operand::rz()]));
+        self.emit(Inst::new(Op::MOV).ops([Operand::reg(address.offset(1)), Operand::rz()]));
         Term::Table { address, offset, edges }
     }
 

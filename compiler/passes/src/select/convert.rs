@@ -176,7 +176,7 @@ impl Lower<'_> {
     fn in_register(&mut self, operand: Operand<VReg>) -> Operand<VReg> {
         let is_plain = operand.flags == OperandFlags::default();
         let is_general = match operand.kind {
-            OperandKind::Reg(reg) => reg.file == RegFile::Gpr,
+            OperandKind::Reg(reg) => reg.file() == RegFile::Gpr,
             OperandKind::Zero(file) => file == RegFile::Gpr,
             _ => false,
         };

@@ -102,7 +102,7 @@ impl Lower<'_> {
         let tuple = self.mir.new_vreg(RegFile::Ugpr, N as u8);
         for (n, value) in values.into_iter().enumerate() {
             let from = self.src(value);
-            self.uniform_word(tuple.component(n as u8), from);
+            self.uniform_word(tuple.offset(n as u8), from);
         }
         Operand::reg(tuple)
     }
@@ -124,7 +124,7 @@ impl Lower<'_> {
     fn pooled_word(&mut self, from: Src) -> Option<Operand<VReg>> {
         let is_pooled = matches!(from, Src::Shared(_) | Src::Bank(_));
         let made = if is_pooled { self.any(from) } else { return None };
-        made.as_reg().filter(|reg| reg.file.is_uniform()).map(Operand::reg)
+        made.as_reg().filter(|reg| reg.file().is_uniform()).map(Operand::reg)
     }
 
     /// A word that all lanes agree on, in a uniform register.
@@ -144,7 +144,7 @@ impl Lower<'_> {
         let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
         for n in 0..2 {
             let half = self.half(address, n);
-            self.uniform_word(pair.component(n), half);
+            self.uniform_word(pair.offset(n), half);
         }
         Operand::reg(pair)
     }

@@ -182,7 +182,7 @@ impl Lower<'_> {
                 let mode = if function == Approx::Rcp { ".RCP64H" } else { ".RSQ64H" };
                 let high = self.half(data.args[0], 1);
                 let b = self.any(high);
-                self.emit(Inst::new(Op::MUFU).with(mode).ops([Operand::reg(to.component(1)), b]));
+                self.emit(Inst::new(Op::MUFU).with(mode).ops([Operand::reg(to.offset(1)), b]));
                 self.copy_to(to, Src::Imm(0));
             }
             IrOp::RoundToIntegral(round, _) => {
@@ -218,13 +218,8 @@ impl Lower<'_> {
         let (_, no) = words(self, 1);
         let quiet = {
             let no = self.gpr(no);
-            let ops = [
-                Operand::reg(to.component(1)),
-                no,
-                Operand::imm(0x8_0000),
-                Operand::rz(),
-                Operand::imm(0xfc),
-            ];
+            let ops =
+                [Operand::reg(to.offset(1)), no, Operand::imm(0x8_0000), Operand::rz(), Operand::imm(0xfc)];
             Inst::new(Op::LOP3).ops(ops).guarded(undefined, false)
         };
         let slot = quiet.slot_index("d").unwrap_or(0) as u8;

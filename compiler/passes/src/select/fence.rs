@@ -106,7 +106,7 @@ impl Lower<'_> {
                 for n in 0..2 {
                     let half = self.half(data.args[0], n);
                     let half = self.gpr(half);
-                    self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.component(n)), half]));
+                    self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.offset(n)), half]));
                 }
                 Operand::reg(pair)
             }

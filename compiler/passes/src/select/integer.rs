@@ -474,7 +474,7 @@ fn split(op: &IrOp, args: &[Value], neg: bool, terms: &mut SmallVec<[(Value, boo
 pub(super) fn is_general(operand: Operand<VReg>) -> bool {
     match operand.kind {
         ptxc_sass::OperandKind::Zero(_) => true,
-        ptxc_sass::OperandKind::Reg(reg) => !reg.file.is_uniform(),
+        ptxc_sass::OperandKind::Reg(reg) => !reg.file().is_uniform(),
         _ => false,
     }
 }

@@ -321,14 +321,14 @@ impl<'a> Lower<'a> {
             if data.op == IrOp::Unpack && data.ty == Type::B128 {
                 // Half of four registers is a pair.
                 let whole = self.resolve(data.args[0]);
-                return self.reg_of(whole).component(2 * number);
+                return self.reg_of(whole).offset(2 * number);
             }
             let results = self.func.results(inst);
             if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..)) {
                 let each = width_of(ty);
                 let tuple = self.mir.new_vreg(RegFile::Gpr, each * results.len() as u8);
                 for (n, &result) in results.iter().enumerate() {
-                    self.regs[result] = Some(tuple.component(n as u8 * each));
+                    self.regs[result] = Some(tuple.offset(n as u8 * each));
                 }
                 return self.regs[value].expect("the value is among its results");
             }
@@ -358,7 +358,7 @@ impl<'a> Lower<'a> {
             Src::Imm(bits) => Operand::reg(self.pooled(Pooled::Const(bits))),
             Src::Bank(at) => Operand::reg(self.pooled(Pooled::Bank { at, width: 1 })),
             Src::Shared(offset) => Operand::reg(self.pooled(Pooled::SharedCopy(offset))),
-            Src::Word(value, component) => Operand::reg(self.reg_of(value).component(component)),
+            Src::Word(value, component) => Operand::reg(self.reg_of(value).offset(component)),
         }
     }
 
@@ -418,14 +418,14 @@ impl<'a> Lower<'a> {
     /// asked for those, such as the address of an access; else they are operands of their users.
     pub(super) fn lower_constant(&mut self, inst: IrInst) {
         let value = self.func.result(inst);
-        let Some(to) = self.regs[value].filter(|reg| reg.file == RegFile::Gpr) else { return };
+        let Some(to) = self.regs[value].filter(|reg| reg.file() == RegFile::Gpr) else { return };
         let bits = match self.func.insts[inst].op {
             IrOp::Const(bits) => bits,
             _ => 0,
         };
         for n in 0..width_of(self.func.ty(value)) {
             let word = bits.checked_shr(32 * u32::from(n)).unwrap_or(0) as u32;
-            self.copy_to(to.component(n), Src::Imm(word));
+            self.copy_to(to.offset(n), Src::Imm(word));
         }
     }
 
@@ -546,7 +546,7 @@ impl<'a> Lower<'a> {
         } else {
             for n in 0..width {
                 let half = self.half(value, n);
-                self.copy_to(to.component(n), half);
+                self.copy_to(to.offset(n), half);
             }
         }
     }

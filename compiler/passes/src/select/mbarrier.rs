@@ -104,7 +104,7 @@ impl Lower<'_> {
     fn mbarrier_address(&mut self, address: Value) -> Operand<VReg> {
         // A parameter is there for all lanes at once.
         if let src @ Src::Bank(_) = self.src(address)
-            && let Some(reg) = self.any(src).as_reg().filter(|reg| reg.file.is_uniform())
+            && let Some(reg) = self.any(src).as_reg().filter(|reg| reg.file().is_uniform())
         {
             return Operand::mem(Address { uniform: Some(reg), ..Address::narrow(None, 0) });
         }
@@ -164,7 +164,7 @@ impl Lower<'_> {
             .with_kind(ModKind::Variant, if drops { ".OPTOUT" } else { "" })
             .with_kind(ModKind::Mode, ".ART0");
         self.emit(arrive.ops([Operand::reg(group), address, count]));
-        let [lanes, upper] = [0, 1].map(|half| Operand::reg(group.component(half)));
+        let [lanes, upper] = [0, 1].map(|half| Operand::reg(group.offset(half)));
         let [below, first, mut ahead] = [(); 3].map(|()| Operand::reg(self.temp()));
         self.emit(Inst::new(Op::S2R).ops([below, Operand::special(SpecialReg::LtMask)]));
         let both = Operand::imm(LANES_OF_BOTH);
@@ -176,7 +176,7 @@ impl Lower<'_> {
             ahead = arrivals;
         }
         let state = self.reg_of(self.func.result(inst));
-        let [low, high] = [0, 1].map(|half| Operand::reg(state.component(half)));
+        let [low, high] = [0, 1].map(|half| Operand::reg(state.offset(half)));
         // Nobody looks at the lower word of a state.
         self.emit(Inst::new(Op::MOV).ops([low, lanes]));
         self.emit(Inst::new(Op::LEA).ops([high, ahead, upper, Operand::imm(AWAITED_SHIFT)]));
@@ -284,7 +284,7 @@ impl Lower<'_> {
                     let half = Operand::reg(self.temp());
                     let shift_left = Inst::new(Op::SHF).with(".L").with(".U32");
                     self.emit(shift_left.ops([half, rest, Operand::imm(shift), Operand::rz()]));
-                    self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.component(n as u8)), half]));
+                    self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.offset(n as u8)), half]));
                 }
                 pair
             }

@@ -100,7 +100,7 @@ impl Lower<'_> {
                     return self.unsupported(&data.op, why);
                 }
             };
-            let to = Operand::reg(to.component(2 * part as u8));
+            let to = Operand::reg(to.offset(2 * part as u8));
             self.emit(Inst::new(Op::LDC).with_kind(ModKind::Size, size).ops([to, source]));
         }
     }
@@ -130,7 +130,7 @@ impl Lower<'_> {
         let each = width_of(ty);
         let tuple = self.mir.new_vreg(RegFile::Gpr, each * values.len() as u8);
         for (n, &value) in values.iter().enumerate() {
-            self.place(value, tuple.component(n as u8 * each));
+            self.place(value, tuple.offset(n as u8 * each));
         }
         Operand::reg(tuple)
     }
@@ -307,7 +307,7 @@ impl Lower<'_> {
         let base = at.and_then(|value| self.gpr_value(value).as_reg());
         let uniform = uniform.filter(|_| space == Space::Shared).and_then(|src| self.any(src).as_reg());
         let made = Address { uniform, ..Address::narrow(base, offset as i32) };
-        let is_uniform = uniform.is_none_or(|reg| reg.file.is_uniform());
+        let is_uniform = uniform.is_none_or(|reg| reg.file().is_uniform());
         if is_uniform { made } else { self.without_uniform_part(made) }
     }
 }

@@ -56,9 +56,9 @@ use ptxc_ir::{
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Arch, RegFile};
 
-use crate::interrupt;
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
 use crate::uniformity::Uniformity;
+use crate::{interrupt, limits};
 use lower::Lower;
 
 /// An operation that selection knows no instructions for.
@@ -83,6 +83,17 @@ pub fn select(
     uniformity: &Uniformity,
     frequency: &SecondaryMap<Block, u64>,
 ) -> Result<Mir<VReg>, Vec<Unsupported>> {
+    select_within(func, arch, uniformity, frequency, limits::REGISTERS)
+}
+
+/// The same, with at most so many virtual registers.
+fn select_within(
+    func: &Function,
+    arch: Arch,
+    uniformity: &Uniformity,
+    frequency: &SecondaryMap<Block, u64>,
+    most: usize,
+) -> Result<Mir<VReg>, Vec<Unsupported>> {
     let (mir, block_map) = skeleton(func, uniformity, frequency);
     interrupt::poll();
     let cfg = Cfg::new(&mir);
@@ -96,7 +107,7 @@ pub fn select(
     let mut lower = Lower::new(func, arch, uniformity, mir, cfg, block_map);
     for &mblock in order.iter().rev() {
         if let Some(block) = source[mblock] {
-            lower.lower_block(block, mblock);
+            lower.lower_block(block, mblock, most);
         }
     }
     if !lower.unsupported.is_empty() {
@@ -151,8 +162,7 @@ fn skeleton(
             [only] => Term::Jump(edge(only)),
             [_, _, _, ..] => {
                 // So is the address here.
-                let address =
-                    VReg { id: cranelift_entity::EntityRef::new(0), component: 0, file: RegFile::Gpr };
+                let address = VReg::new(cranelift_entity::EntityRef::new(0), 0, RegFile::Gpr);
                 Term::Table {
                     address,
                     offset: 0,
@@ -161,8 +171,7 @@ fn skeleton(
             }
             [then, other] => {
                 // The predicate is filled in when the terminator is selected.
-                let pred =
-                    VReg { id: cranelift_entity::EntityRef::new(0), component: 0, file: RegFile::Pred };
+                let pred = VReg::new(cranelift_entity::EntityRef::new(0), 0, RegFile::Pred);
                 Term::Branch { pred, negated: false, then: edge(then), other: edge(other) }
             }
             _ => Term::Exit,
@@ -206,12 +215,22 @@ fn reachable(func: &Function) -> Vec<Block> {
 }
 
 impl Lower<'_> {
-    fn lower_block(&mut self, block: Block, mblock: MBlockId) {
+    /// Selects instructions for a block, unless there are too many registers by now.
+    fn lower_block(&mut self, block: Block, mblock: MBlockId, most: usize) {
         self.block = mblock;
         let func = self.func;
         self.is_acquired = false;
         for &inst in func.blocks[block].insts.iter().rev() {
             interrupt::poll();
+            if self.mir.vregs.len() > most {
+                if self.unsupported.is_empty() {
+                    self.unsupported(
+                        &func.insts[inst].op,
+                        format!("its function takes more than {most} virtual registers"),
+                    );
+                }
+                return;
+            }
             self.loc = func.insts[inst].loc;
             let (known, start) = (self.unsupported.len(), self.seq.len());
             self.lower_inst(inst);

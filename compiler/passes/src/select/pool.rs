@@ -229,7 +229,7 @@ impl Pool {
 /// Both words of a constant.
 fn halves(op: Op, reg: VReg, bits: u64) -> Vec<Inst<VReg>> {
     let word = |n: u8| {
-        let to = Operand::reg(reg.component(n));
+        let to = Operand::reg(reg.offset(n));
         Inst::new(op).ops([to, Operand::imm((bits >> (32 * n)) as u32)])
     };
     vec![word(0), word(1)]
@@ -246,17 +246,17 @@ fn insert_before_uses(
     may_wait: &mut SecondaryMap<VRegId, bool>,
 ) {
     let added: usize = wanted.iter().map(|(_, group)| group.len()).sum();
-    wanted.iter().for_each(|(reg, _)| may_wait[reg.id] = true);
+    wanted.iter().for_each(|(reg, _)| may_wait[reg.id()] = true);
     let mut waiting: BTreeMap<VRegId, Vec<Inst<VReg>>> =
-        wanted.into_iter().map(|(reg, group)| (reg.id, group)).collect();
+        wanted.into_iter().map(|(reg, group)| (reg.id(), group)).collect();
     let mut out = Vec::with_capacity(insts.len() + added);
     let mut rest = std::mem::take(insts).into_iter();
     let mut uses = Vec::new();
     for inst in rest.by_ref() {
         interrupt::poll();
         inst.for_each_use(|reg, _| {
-            if std::mem::replace(&mut may_wait[reg.id], false) {
-                uses.push(reg.id);
+            if std::mem::replace(&mut may_wait[reg.id()], false) {
+                uses.push(reg.id());
             }
         });
         for reg in uses.drain(..) {
@@ -287,7 +287,7 @@ fn flush(
     while let Some(reg) = chain.pop() {
         if let Some(group) = waiting.remove(&reg) {
             chain.extend(
-                group.iter().flat_map(|inst| inst.uses().map(|access| access.reg.id).collect::<Vec<_>>()),
+                group.iter().flat_map(|inst| inst.uses().map(|access| access.reg.id()).collect::<Vec<_>>()),
             );
             groups.push(group);
         }

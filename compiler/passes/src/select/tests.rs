@@ -3,7 +3,7 @@
 use ptxc_ir::text::parse_function;
 use ptxc_sass::Arch;
 
-use super::select;
+use super::{select, select_within};
 use crate::frequency::block_frequencies;
 use crate::uniformity::Uniformity;
 
@@ -18,6 +18,20 @@ fn selected(text: &str) -> String {
         }
         Err(errors) => errors.iter().map(|error| format!("{}: {}\n", error.op, error.why)).collect(),
     }
+}
+
+#[test]
+fn a_function_that_takes_too_many_registers_is_refused() {
+    let text = "func @k entry {\nblock0:\n    v0 = const.b64 0\n    v1 = load.global.volatile.b32 [v0]\n    \
+                store.global.volatile.b32 [v0], v1\n    exit\n}\n";
+    let func = parse_function(text).expect("the test's function reads");
+    let (uniformity, frequency) = (Uniformity::compute(&func), block_frequencies(&func));
+    let within = |most| select_within(&func, Arch::Sm90, &uniformity, &frequency, most);
+    let taken = within(100).expect("it takes few").vregs.len();
+    assert!(within(taken).is_ok());
+    let errors = within(1).expect_err("it takes more than the return address");
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].why, "its function takes more than 1 virtual registers");
 }
 
 /// What is selected for instructions that can use `v0`, `v1` (unknown words), `v2`, `v3` (unknown pairs),

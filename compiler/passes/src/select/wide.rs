@@ -129,11 +129,11 @@ impl Lower<'_> {
         match data.ty.bits() {
             64 => {
                 self.place(data.args[0], to);
-                self.place(data.args[1], to.component(1));
+                self.place(data.args[1], to.offset(1));
             }
             128 => {
                 self.place(data.args[0], to);
-                self.place(data.args[1], to.component(2));
+                self.place(data.args[1], to.offset(2));
             }
             _ => {
                 if self.lower_packed_halves(data, Operand::reg(to)) {
@@ -148,7 +148,7 @@ impl Lower<'_> {
     pub(super) fn lower_wide_extension(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let to = self.reg_of(self.func.result(inst));
-        let (low, high) = (to, to.component(1));
+        let (low, high) = (to, to.offset(1));
         let signed = data.op == IrOp::Sext;
         match self.func.ty(data.args[0]).bits() {
             32 => {

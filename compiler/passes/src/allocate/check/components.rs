@@ -37,7 +37,7 @@ impl Components {
 
     /// The number of a component.
     pub fn number(&self, reg: VReg) -> u32 {
-        self.first[reg.id.index()] + u32::from(reg.component)
+        self.first[reg.id().index()] + u32::from(reg.component())
     }
 
     /// The numbers of a component and its neighbours, `width` in all, as far as there are so many.

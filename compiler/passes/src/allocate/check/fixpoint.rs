@@ -207,7 +207,7 @@ fn for_each_argument(checker: &Checker<'_>, edge: &Edge<VReg>, mut visit: impl F
                 EdgeArg::Reg(reg) => {
                     Content::Component(checker.components.range(reg, param.width).start + index as u32)
                 }
-                EdgeArg::Imm(bits) if param.reg.file.is_predicate() => Content::Imm(u32::from(bits != 0)),
+                EdgeArg::Imm(bits) if param.reg.file().is_predicate() => Content::Imm(u32::from(bits != 0)),
                 EdgeArg::Imm(bits) => Content::Imm(if index < 2 { (bits >> (32 * index)) as u32 } else { 0 }),
                 EdgeArg::Undef => Content::Undefined,
             };

@@ -95,7 +95,7 @@ impl Matcher {
                 let pair = Renamed::new(access.reg, to, access.width, components);
                 let list = if access.role == AccessRole::Def { &mut *defs } else { &mut *uses };
                 list.push(pair);
-                same_files &= access.reg.file == to.file();
+                same_files &= access.reg.file() == to.file();
             }
             count += 1;
         });

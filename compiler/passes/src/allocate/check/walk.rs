@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
             let n = (component - read.component) as u8;
             let reg = || read.to.offset(n).unwrap_or(read.to);
             if !holds {
-                self.wrong(inst, || format!("{} does not hold {}", reg(), read.from.component(n)));
+                self.wrong(inst, || format!("{} does not hold {}", reg(), read.from.offset(n)));
             }
             if is_lost {
                 self.wrong(inst, || format!("another arm may overwrite {}", reg()));
@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
         let Some(definition) = definition else { return Err(format!("{reg} cannot be computed again")) };
         let mut same_files = true;
         let same = same_but_registers(&definition.inst, inst, |before, after| {
-            same_files &= before.file == after.file();
+            same_files &= before.file() == after.file();
         });
         if !same || !same_files {
             return Err(format!("{inst} does not compute {reg} again"));

@@ -28,7 +28,7 @@ fn liveness(mir: &Mir<VReg>) -> Liveness {
 }
 
 fn before(mir: &Mir<VReg>) -> u64 {
-    machine::trace(mir, |reg, n| u64::from(reg.id.as_u32()) << 8 | u64::from(reg.component + n), true)
+    machine::trace(mir, |reg, n| u64::from(reg.id().as_u32()) << 8 | u64::from(reg.component() + n), true)
 }
 
 fn after(mir: &Mir<PReg>) -> u64 {

@@ -118,14 +118,14 @@ impl Builder {
 
     fn scalar(&mut self, scope: &Scope) -> VReg {
         let (reg, width) = self.random.pick(&scope.general);
-        reg.component(self.random.below(width as usize) as u8)
+        reg.offset(self.random.below(width as usize) as u8)
     }
 
     /// An aligned pair: a value of two components or half of one of four.
     fn pair(&mut self, scope: &Scope) -> VReg {
         let pairs: Vec<(VReg, u8)> = scope.general.iter().copied().filter(|&(_, width)| width != 1).collect();
         let (reg, width) = self.random.pick(&pairs);
-        reg.component(2 * self.random.below(width as usize / 2) as u8)
+        reg.offset(2 * self.random.below(width as usize / 2) as u8)
     }
 
     fn address(&mut self, scope: &Scope) -> Operand<VReg> {
@@ -175,7 +175,7 @@ impl Builder {
                 let d = self.new_general(width);
                 for component in 0..width {
                     let (a, b) = (self.scalar(scope), self.scalar(scope));
-                    let to = Operand::reg(d.component(component));
+                    let to = Operand::reg(d.offset(component));
                     let inst = match self.random.below(3) {
                         0 => Inst::new(Op::FADD).ops([to, Operand::reg(a), Operand::reg(b)]),
                         1 => Inst::new(Op::MOV).ops([to, Operand::imm(9)]),
@@ -314,7 +314,7 @@ impl Builder {
     ) -> SmallVec<[EdgeArg<VReg>; 2]> {
         let mut args = SmallVec::new();
         for param in params {
-            args.push(match (self.random.below(8), param.reg.file) {
+            args.push(match (self.random.below(8), param.reg.file()) {
                 (0, _) => EdgeArg::Imm(self.random.below(2) as u64),
                 (1, RegFile::Gpr) if self.undefined => EdgeArg::Undef,
                 (_, RegFile::Pred) => EdgeArg::Reg(self.random.pick(&scope.predicates)),
@@ -329,7 +329,7 @@ impl Builder {
 
     fn enter(&self, scope: &mut Scope, params: &[Tuple<VReg>]) {
         for param in params {
-            match param.reg.file {
+            match param.reg.file() {
                 RegFile::Gpr => scope.general.push((param.reg, param.width)),
                 RegFile::Pred => scope.predicates.push(param.reg),
                 _ => scope.uniform.push(param.reg),
@@ -410,7 +410,7 @@ impl Builder {
             for from in 0..params.len() {
                 let to = self.random.below(params.len());
                 let (a, b) = (params[from], params[to]);
-                if a.reg.file == b.reg.file && a.width == b.width {
+                if a.reg.file() == b.reg.file() && a.width == b.width {
                     args[from] = EdgeArg::Reg(b.reg);
                     args[to] = EdgeArg::Reg(a.reg);
                 }

@@ -58,7 +58,7 @@ impl Components {
             let id = VRegId::new(number);
             self.starts.push(self.regs.len() as u32);
             for component in 0..data.width {
-                self.regs.push(VReg { id, component, file: data.file });
+                self.regs.push(VReg::new(id, component, data.file));
             }
         }
     }
@@ -75,7 +75,7 @@ impl Components {
 
     /// The number of a component.
     pub fn index(&self, reg: VReg) -> usize {
-        self.starts[reg.id.index()] as usize + reg.component as usize
+        self.starts[reg.id().index()] as usize + reg.component() as usize
     }
 
     /// The numbers of a component and its neighbours, `width` in all.
@@ -145,7 +145,7 @@ impl<'a> LivePoint<'a> {
         let bit = 1 << (index % 64);
         if self.live[index / 64] & bit == 0 {
             self.live[index / 64] |= bit;
-            self.counts.0[self.components.reg(index).file as usize] += 1;
+            self.counts.0[self.components.reg(index).file() as usize] += 1;
         }
     }
 
@@ -153,7 +153,7 @@ impl<'a> LivePoint<'a> {
         let bit = 1 << (index % 64);
         if self.live[index / 64] & bit != 0 {
             self.live[index / 64] &= !bit;
-            self.counts.0[self.components.reg(index).file as usize] -= 1;
+            self.counts.0[self.components.reg(index).file() as usize] -= 1;
         }
     }
 }
@@ -250,7 +250,7 @@ impl Liveness {
             let def = uses.defs[index as usize].expand();
             uses.of(index as usize).filter(|&block| def != Some(block)).for_each(|block| stack.push(block));
             interrupt::poll();
-            let uniform = components.reg(index as usize).file.is_uniform();
+            let uniform = components.reg(index as usize).file().is_uniform();
             while let Some(block) = stack.pop() {
                 if !live_in.add(block, index) {
                     continue;
@@ -358,8 +358,8 @@ impl Liveness {
             let mut here = live.pressure();
             if let Some(number) = number {
                 mir.blocks[block].insts[number].for_each_def(|reg, width| {
-                    let dead = (0..width).filter(|&n| !live.contains(reg.component(n)));
-                    here.0[reg.file as usize] += dead.count() as u32;
+                    let dead = (0..width).filter(|&n| !live.contains(reg.offset(n)));
+                    here.0[reg.file() as usize] += dead.count() as u32;
                 });
             }
             greatest = greatest.max(here);
@@ -538,7 +538,7 @@ mod tests {
             Inst::new(Op::ISETP).with(".LT").ops([
                 Operand::reg(pred),
                 Operand::reg(param),
-                Operand::reg(pair.component(1)),
+                Operand::reg(pair.offset(1)),
             ]),
         );
         let back = Edge { block: body, args: smallvec::smallvec![EdgeArg::Reg(param)] };
