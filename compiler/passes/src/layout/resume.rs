@@ -17,6 +17,7 @@
 //! Which `BSSY` a `BSYNC` closes is found by a forward dataflow of sets. Linear.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use ptxc_sass::{Inst, Op, OperandKind, PReg};
 use smallvec::SmallVec;
@@ -27,18 +28,32 @@ use crate::interrupt;
 /// An instruction: block and position in it.
 type Site = (usize, usize);
 
-/// The convergence barriers that may be open, each with the `BSSY` instructions that may have opened it.
-type Open = BTreeSet<(u8, Site)>;
+/// The convergence barriers that may be open, each with the `BSSY` instructions that may have opened it. Most blocks leave them
+/// as they are, and share the list.
+type Open = Rc<[(u8, Site)]>;
+
+/// A `BSSY` or `BSYNC`.
+struct Bracket {
+    site: Site,
+    barrier: u8,
+    /// Whether it is a `BSSY`.
+    opens: bool,
+}
 
 /// Lets every `BSSY` name what follows its `BSYNC`.
 pub(super) fn name_resumptions(code: &mut Code) {
-    let closes = |block: &CodeBlock| block.insts.iter().any(|minst| minst.inst.op == Op::BSYNC);
-    if !code.blocks.iter().any(closes) {
+    let brackets = brackets(code);
+    if brackets.iter().all(|bracket| bracket.opens) {
         return;
     }
-    let closed = closed_barriers(code);
+    let closed = closed_barriers(code, &brackets);
     // A block in which something follows a BSYNC, a branch or a move to a parameter of the join, is split there.
-    let cuts: Vec<SmallVec<[usize; 1]>> = code.blocks.iter().map(cuts).collect();
+    let mut cuts: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); code.blocks.len()];
+    for &Bracket { site: (block, position), .. } in brackets.iter().filter(|bracket| !bracket.opens) {
+        if position + 1 < code.blocks[block].insts.len() {
+            cuts[block].push(position + 1);
+        }
+    }
     let mut renumbered = Vec::with_capacity(cuts.len());
     let mut next = 0u32;
     for cuts in &cuts {
@@ -70,13 +85,6 @@ pub(super) fn name_resumptions(code: &mut Code) {
     code.blocks = blocks;
 }
 
-/// The places behind each `BSYNC` of a block that something follows.
-fn cuts(block: &CodeBlock) -> SmallVec<[usize; 1]> {
-    let insts = block.insts.iter().enumerate();
-    let behind = insts.filter(|(_, minst)| minst.inst.op == Op::BSYNC).map(|(position, _)| position + 1);
-    behind.filter(|&cut| cut < block.insts.len()).collect()
-}
-
 /// A label that is numbered as after the split already, kept apart from the others by its high bit.
 struct NewLabel(u32);
 
@@ -99,8 +107,25 @@ fn barrier(inst: &Inst<PReg>) -> Option<u8> {
     })
 }
 
+/// The instructions on convergence barriers that open or close one, in order.
+fn brackets(code: &Code) -> Vec<Bracket> {
+    let mut brackets = Vec::new();
+    for (block, data) in code.blocks.iter().enumerate() {
+        for (position, minst) in data.insts.iter().enumerate() {
+            interrupt::poll();
+            let opens = minst.inst.op == Op::BSSY;
+            if (opens || minst.inst.op == Op::BSYNC)
+                && let Some(barrier) = barrier(&minst.inst)
+            {
+                brackets.push(Bracket { site: (block, position), barrier, opens });
+            }
+        }
+    }
+    brackets
+}
+
 /// For each `BSYNC` the `BSSY` instructions that it may close.
-fn closed_barriers(code: &Code) -> Vec<(Site, Site)> {
+fn closed_barriers(code: &Code, brackets: &[Bracket]) -> BTreeSet<(Site, Site)> {
     let mut entry: Vec<Option<Open>> = vec![None; code.blocks.len()];
     let mut queue: BTreeSet<usize> = BTreeSet::new();
     if let Some(first) = entry.first_mut() {
@@ -109,40 +134,36 @@ fn closed_barriers(code: &Code) -> Vec<(Site, Site)> {
     }
     let mut closed: BTreeSet<(Site, Site)> = BTreeSet::new();
     while let Some(block) = queue.pop_first() {
+        interrupt::poll();
         let mut open = entry[block].clone().unwrap_or_default();
-        for (position, minst) in code.blocks[block].insts.iter().enumerate() {
-            if !matches!(minst.inst.op, Op::BSSY | Op::BSYNC) {
-                continue;
+        let first = brackets.partition_point(|bracket| bracket.site.0 < block);
+        for bracket in brackets[first..].iter().take_while(|bracket| bracket.site.0 == block) {
+            let is_same = |(opened, _): &&(u8, Site)| *opened == bracket.barrier;
+            if !bracket.opens {
+                closed.extend(open.iter().filter(is_same).map(|&(_, site)| (bracket.site, site)));
             }
-            let Some(barrier) = barrier(&minst.inst) else { continue };
-            let here = (block, position);
-            if minst.inst.op == Op::BSYNC {
-                let sites = open.iter().filter(|(opened, _)| *opened == barrier);
-                closed.extend(sites.map(|&(_, site)| (here, site)));
-            }
-            open.retain(|(opened, _)| *opened != barrier);
-            if minst.inst.op == Op::BSSY {
-                open.insert((barrier, here));
-            }
+            let opened = bracket.opens.then_some((bracket.barrier, bracket.site));
+            open = open.iter().filter(|one| !is_same(one)).copied().chain(opened).collect();
         }
         for way in code.ways(block) {
-            let changed = match &mut entry[way.target] {
+            let merged = match &entry[way.target] {
+                Some(known) if Rc::ptr_eq(known, &open) => continue,
                 Some(known) => {
-                    let before = known.len();
-                    known.extend(&open);
-                    known.len() != before
+                    let mut all: Vec<(u8, Site)> = known.iter().chain(&*open).copied().collect();
+                    all.sort_unstable();
+                    all.dedup();
+                    if all.len() == known.len() {
+                        continue;
+                    }
+                    all.into()
                 }
-                unknown => {
-                    *unknown = Some(open.clone());
-                    true
-                }
+                None => open.clone(),
             };
-            if changed {
-                queue.insert(way.target);
-            }
+            entry[way.target] = Some(merged);
+            queue.insert(way.target);
         }
     }
-    closed.into_iter().collect()
+    closed
 }
 
 #[cfg(test)]

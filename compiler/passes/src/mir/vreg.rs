@@ -50,7 +50,7 @@ impl VReg {
             other => (VReg::COMPONENTS + VReg::OTHER_COMPONENTS * (other as u32 - 1), VReg::OTHER_COMPONENTS),
         };
         assert!(component < components && id.index() < VReg::MOST, "{id}.{component} does not exist");
-        match NonZeroU32::new((id.as_u32() + 1) << 8 | first + component) {
+        match NonZeroU32::new(((id.as_u32() + 1) << 8) | (first + component)) {
             Some(bits) => VReg(bits),
             None => unreachable!("the number is not the last one"),
         }
