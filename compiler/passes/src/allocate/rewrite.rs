@@ -220,8 +220,8 @@ impl Rewriter<'_> {
     }
 
     fn block(&mut self, id: MBlockId, block: &MBlock<VReg>) -> (Vec<MInst<PReg>>, Vec<Origin>) {
-        // With room for the branches that layout adds.
-        let mut insts: Vec<MInst<PReg>> = Vec::with_capacity(block.insts.len() + 2);
+        // With room for the branch that layout adds to most.
+        let mut insts: Vec<MInst<PReg>> = Vec::with_capacity(block.insts.len() + 1);
         let mut kept = Vec::with_capacity(block.insts.len());
         for (index, (inst, &origin)) in block.insts.iter().zip(&self.work.origins[id]).enumerate() {
             interrupt::poll();

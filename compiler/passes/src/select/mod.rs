@@ -141,7 +141,10 @@ fn skeleton(
         }
     }
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
-    for block in reachable(func) {
+    let blocks = reachable(func);
+    mir.blocks.reserve(blocks.len());
+    mir.layout.reserve(blocks.len());
+    for block in blocks {
         interrupt::poll();
         let mblock = mir.blocks.push(MBlock {
             params: Vec::new(),

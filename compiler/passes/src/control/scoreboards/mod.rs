@@ -100,17 +100,38 @@ impl Waits {
     }
 }
 
+/// What is in flight at the entry of each block; none where nothing is, as at most: a state has a kilobyte, almost.
+struct Entries(Vec<Option<Box<Pending>>>);
+
+impl Entries {
+    /// Nothing is in flight.
+    fn new(blocks: usize) -> Entries {
+        Entries(vec![None; blocks])
+    }
+
+    /// What is in flight at the entry of a block.
+    fn of(&self, block: usize) -> Pending {
+        self.0[block].as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Takes in what a way to a block has in flight; whether that is anything new.
+    fn join(&mut self, block: usize, state: &Pending) -> bool {
+        state.busy() != 0 && self.0[block].get_or_insert_default().join(state)
+    }
+}
+
 /// Assigns the scoreboards.
 pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
     let needs = need::needs(stream);
     let mut sets = vec![Sets::default(); stream.entries.len()];
-    let mut entry = vec![Pending::default(); stream.blocks.len()];
+    let mut entry = Entries::new(stream.blocks.len());
     let mut waits = Waits::new(stream.entries.len());
     let is_all_known = choose_all(stream, &needs, &mut entry, &mut sets, |state, stream, index| {
         waits.note(stream, index, state)
     });
     // Where nothing is in flight over back edges, another walk would choose the same.
     if !is_all_known {
+        drop(entry);
         entry = entry_states(stream, &sets, Pending::scoreboards);
         choose_all(stream, &needs, &mut entry, &mut sets, Pending::scoreboards);
         waits = Waits::new(stream.entries.len());
@@ -137,17 +158,17 @@ pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
 fn choose_all(
     stream: &Stream<'_>,
     needs: &[Need],
-    entry: &mut [Pending],
+    entry: &mut Entries,
     sets: &mut [Sets],
     mut waits: impl FnMut(&Pending, &Stream<'_>, usize) -> u8,
 ) -> bool {
     let mut is_all_known = true;
     for (position, &block) in stream.order.iter().enumerate() {
-        let mut state = entry[block].clone();
+        let mut state = entry.of(block);
         let mut chooser = Chooser::new(state.busy(), stream.counts_groups);
         let mut leave = |state: &Pending, issued: usize| {
             for target in ways_after(stream, block, issued) {
-                let is_new = entry[target].join(state);
+                let is_new = entry.join(target, state);
                 is_all_known &= !is_new || stream.rank[target] > position;
             }
         };
@@ -182,14 +203,14 @@ fn entry_states(
     stream: &Stream<'_>,
     sets: &[Sets],
     mut waits: impl FnMut(&Pending, &Stream<'_>, usize) -> u8,
-) -> Vec<Pending> {
-    let mut entry = vec![Pending::default(); stream.blocks.len()];
+) -> Entries {
+    let mut entry = Entries::new(stream.blocks.len());
     let mut work: BTreeSet<usize> = (0..stream.order.len()).collect();
     while let Some(position) = work.pop_first() {
         let block = stream.order[position];
-        let mut state = entry[block].clone();
+        let mut state = entry.of(block);
         for target in ways_after(stream, block, 0) {
-            if entry[target].join(&state) {
+            if entry.join(target, &state) {
                 work.insert(stream.rank[target]);
             }
         }
@@ -204,7 +225,7 @@ fn entry_states(
                 continue;
             }
             for target in ways_after(stream, block, issued) {
-                if entry[target].join(&state) {
+                if entry.join(target, &state) {
                     work.insert(stream.rank[target]);
                 }
             }
