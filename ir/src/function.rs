@@ -235,10 +235,13 @@ struct ResultList {
 
 impl Clone for Function {
     /// Leaves room for what a pass adds, which mostly is why there is a copy: without it the first new instruction would
-    /// move all others.
+    /// move all others. Code that parts in every third instruction gets three tenths more of them, and half as many blocks more, for
+    /// lanes to meet.
     fn clone(&self) -> Function {
-        let mut insts = Vec::with_capacity(self.insts.len() + self.insts.len() / 4);
+        let mut insts = Vec::with_capacity(self.insts.len() + self.insts.len() / 2);
         insts.extend_from_slice(self.insts.as_values_slice());
+        let mut blocks = Vec::with_capacity(self.blocks.len() + self.blocks.len() / 2);
+        blocks.extend_from_slice(self.blocks.as_values_slice());
         let mut values = Vec::with_capacity(self.values.len() + self.values.len() / 4);
         values.extend_from_slice(self.values.as_values_slice());
         Function {
@@ -249,7 +252,7 @@ impl Clone for Function {
             returns: self.returns.clone(),
             callees: self.callees.clone(),
             symbols: self.symbols.clone(),
-            blocks: self.blocks.clone(),
+            blocks: PrimaryMap::from(blocks),
             layout: self.layout.clone(),
             insts: PrimaryMap::from(insts),
             results: self.results.clone(),
