@@ -189,11 +189,13 @@ impl<R: Register> Inst<R> {
     pub fn completion(&self, arch: Arch) -> Completion {
         self.op.facts().completion(arch)
     }
+}
 
+impl Op {
     /// The least stall count that follows it, in cycles. As the row says for sm_90; before it, NVIDIA's assembler lets
     /// what gathers or delays lanes be followed at once, but `WARPSYNC` of sm_75 after 4 cycles, and there `CS2R` after 2.
-    pub fn min_stall(&self, arch: Arch) -> u8 {
-        match (self.op, arch) {
+    pub fn min_stall(self, arch: Arch) -> u8 {
+        match (self, arch) {
             (Op::WARPSYNC, Arch::Sm75) => 4,
             (Op::CS2R | Op::CS2R_32, Arch::Sm75) => 2,
             (Op::WARPSYNC | Op::NANOSLEEP | Op::YIELD | Op::BREAK, _) if arch < Arch::Sm90 => 1,

@@ -163,7 +163,7 @@ fn a_barrier_keeps_away_from_the_errors_of_the_cluster() {
     let ahead = Ahead::of(&errors).unwrap();
     let found = [barrier, arrival, store].map(|inst| ahead.distance(Arch::Sm90, &inst));
     assert_eq!(found, [8, 8, 0]);
-    assert_eq!(errors.min_stall(Arch::Sm90), 8);
+    assert_eq!(errors.op.min_stall(Arch::Sm90), 8);
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn control_fields(stream: &Stream<'_>, scoreboards: &Scoreboards, stalls: &Stall
             let next = index + 1;
             let is_next_at_once = next < block.range.end && !yield_hint && scoreboards.mask(next) == 0;
             let mut reuse = 0;
-            if is_next_at_once && stream.entries[index].kills() && stream.entries[next].kills() {
+            if is_next_at_once && stream.entries[index].kills && stream.entries[next].kills {
                 let (inst, next_inst) = (stream.entries[index].inst, stream.entries[next].inst);
                 let others = hints::flagged(next_inst);
                 if others != hints::Flagged::default() {
@@ -233,7 +233,7 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
         Reason::Boundary { producer } => Note::Settled { cycles, from: final_index[producer] },
         Reason::Dependence { dependence, producer, consumer, slot, reg } => {
             let from = (producer != index).then(|| final_index[producer]);
-            let row = stream.entries[consumer].inst.row();
+            let row = stream.entries[consumer].op.row();
             let is_guard = usize::from(slot) == row.slots.len();
             match dependence {
                 Dependence::Raw => {

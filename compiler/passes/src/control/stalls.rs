@@ -211,7 +211,7 @@ impl Pass<'_> {
             let time = earliest.time;
             self.board.issue(self.stream, self.scoreboards, index, time);
 
-            let row_stall = u32::from(self.stream.entries[index].inst.min_stall(self.stream.arch));
+            let row_stall = u32::from(self.stream.entries[index].op.min_stall(self.stream.arch));
             let mut next = Earliest { time: time + row_stall.max(self.least), cause: None };
             if self.stream.entries[index].leaves_function {
                 self.board.demand_settled(self.stream, 0, &mut next);
@@ -298,7 +298,7 @@ impl Pass<'_> {
                     *behind = Some(Behind { cycles, distance: time }.farther(*behind));
                 }
             }
-            if entry.kills() {
+            if entry.kills {
                 touches.iter().filter(|touch| touch.write).for_each(|touch| killed.insert(touch.unit));
             }
             time += self.stalls.cycles[index];
@@ -472,7 +472,7 @@ impl Board {
     fn issue(&mut self, stream: &Stream<'_>, scoreboards: &Scoreboards, index: usize, time: u32) {
         let entry = &stream.entries[index];
         let touches = stream.touches(index);
-        if entry.kills() {
+        if entry.kills {
             touches.iter().filter(|touch| touch.write).for_each(|touch| self.accesses.forget(touch.unit));
         }
         // What a scoreboard announces has no fixed time.

@@ -67,21 +67,18 @@ impl Touch {
 pub(super) struct Entry<'a> {
     /// The instruction.
     pub(super) inst: &'a Inst<PReg>,
-    /// Where its accesses are among those of the stream.
-    touches: Range<usize>,
-    /// The [marks](Touch::mark) of those that come after what is under way.
+    /// The [marks](Touch::mark) of its accesses that come after what is under way.
     pub(super) marks: u64,
+    /// Where its accesses are among those of the stream.
+    touches: Range<u32>,
+    /// The row of the instruction, here too: most are asked for no more, and lie far apart.
+    pub(super) op: Op,
+    /// Whether what it writes replaces the old content in every lane.
+    pub(super) kills: bool,
     /// Whether a scoreboard announces the end of any.
     pub(super) is_late: bool,
     /// Whether it goes to another function, where nothing may be under way.
     pub(super) leaves_function: bool,
-}
-
-impl Entry<'_> {
-    /// Whether what it writes replaces the old content in every lane.
-    pub(super) fn kills(&self) -> bool {
-        self.inst.guard.is_none()
-    }
 }
 
 /// A block of the stream.
@@ -94,7 +91,7 @@ pub(super) struct Block {
     /// The ways out.
     pub(super) ways: SmallVec<[Way; 2]>,
     /// The blocks that lead to it.
-    pub(super) preds: Vec<usize>,
+    pub(super) preds: SmallVec<[usize; 2]>,
     /// How often it runs.
     pub(super) frequency: u64,
     /// The marks of all its instructions.
@@ -131,8 +128,9 @@ impl<'a> Stream<'a> {
         let mut entries: Vec<Entry<'_>> = Vec::with_capacity(count);
         let mut touches = Vec::with_capacity(4 * count);
         let mut blocks = Vec::with_capacity(code.blocks.len());
-        let preds = code.predecessors();
-        for ((index, block), preds) in code.blocks.iter().enumerate().zip(preds) {
+        let graph = code.graph();
+        let (mut counts_groups, mut has_ahead) = (false, false);
+        for ((index, block), preds) in code.blocks.iter().enumerate().zip(graph.predecessors()) {
             let start = entries.len();
             let (mut block_marks, mut block_leaves) = (0, false);
             for minst in &block.insts {
@@ -145,26 +143,27 @@ impl<'a> Stream<'a> {
                         marks |= touch.mark();
                     }
                 }
-                let leaves_function = minst.inst.row().effects.boundary;
+                let (inst, op) = (&minst.inst, minst.inst.op);
+                let leaves_function = op.row().effects.boundary;
                 block_marks |= marks;
                 block_leaves |= leaves_function;
-                let touches = first..touches.len();
-                entries.push(Entry { inst: &minst.inst, touches, marks, is_late, leaves_function });
+                counts_groups |= matches!(op, Op::LDGDEPBAR | Op::DEPBAR_LE);
+                has_ahead |= Ahead::of(inst).is_some();
+                let touches = first as u32..touches.len() as u32;
+                let kills = inst.guard.is_none();
+                entries.push(Entry { inst, marks, touches, op, kills, is_late, leaves_function });
             }
             blocks.push(Block {
                 range: start..entries.len(),
                 body: block.body,
-                ways: code.ways(index),
+                ways: SmallVec::from_slice(graph.ways(index)),
                 preds,
                 frequency: block.frequency,
                 marks: block_marks,
                 leaves_function: block_leaves,
             });
         }
-        let of_groups = |entry: &Entry<'_>| matches!(entry.inst.op, Op::LDGDEPBAR | Op::DEPBAR_LE);
-        let counts_groups = entries.iter().any(of_groups);
-        let has_ahead = entries.iter().any(|entry| Ahead::of(entry.inst).is_some());
-        let order = code.reverse_postorder();
+        let order = graph.reverse_postorder();
         let mut rank = vec![0; blocks.len()];
         for (position, &block) in order.iter().enumerate() {
             rank[block] = position;
@@ -174,7 +173,8 @@ impl<'a> Stream<'a> {
 
     /// The accesses of an instruction.
     pub(super) fn touches(&self, index: usize) -> &[Touch] {
-        &self.touches[self.entries[index].touches.clone()]
+        let Range { start, end } = self.entries[index].touches;
+        &self.touches[start as usize..end as usize]
     }
 
     /// The registers that are accessed, each once.

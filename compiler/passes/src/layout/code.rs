@@ -93,11 +93,37 @@ impl Code {
         ways
     }
 
+    /// The ways out of all blocks.
+    pub fn graph(&self) -> Graph {
+        Graph((0..self.blocks.len()).map(|block| self.ways(block)).collect())
+    }
+
+    /// The number of instructions.
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(|block| block.insts.len()).sum()
+    }
+
+    /// Whether there are no instructions.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The ways out of each block, for whoever asks for them more than once: to find them reads the branches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph(Vec<SmallVec<[Way; 2]>>);
+
+impl Graph {
+    /// The ways out of a block in the order in which they are tried.
+    pub fn ways(&self, block: usize) -> &[Way] {
+        &self.0[block]
+    }
+
     /// The blocks that lead to each block, in order, each once.
-    pub fn predecessors(&self) -> Vec<Vec<usize>> {
-        let mut preds: Vec<Vec<usize>> = vec![Vec::new(); self.blocks.len()];
-        for block in 0..self.blocks.len() {
-            for way in self.ways(block) {
+    pub fn predecessors(&self) -> Vec<SmallVec<[usize; 2]>> {
+        let mut preds: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); self.0.len()];
+        for (block, ways) in self.0.iter().enumerate() {
+            for way in ways {
                 if preds[way.target].last() != Some(&block) {
                     preds[way.target].push(block);
                 }
@@ -109,39 +135,28 @@ impl Code {
     /// The blocks that the entry reaches, each before every block that it leads to but for edges that
     /// close a cycle (reverse postorder of a depth-first search).
     pub fn reverse_postorder(&self) -> Vec<usize> {
-        let mut order = Vec::with_capacity(self.blocks.len());
-        let mut seen = vec![false; self.blocks.len()];
-        let mut stack: Vec<(usize, SmallVec<[Way; 2]>)> = Vec::new();
-        if !self.blocks.is_empty() {
+        let mut order = Vec::with_capacity(self.0.len());
+        let mut seen = vec![false; self.0.len()];
+        // Blocks that are being visited, each with the number of ways that have not been followed yet, the last ones first.
+        let mut stack: Vec<(usize, usize)> = Vec::new();
+        if let Some(ways) = self.0.first() {
             seen[0] = true;
-            stack.push((0, self.ways(0)));
+            stack.push((0, ways.len()));
         }
-        while let Some((block, ways)) = stack.last_mut() {
-            match ways.pop() {
-                Some(way) if !seen[way.target] => {
-                    seen[way.target] = true;
-                    let next = self.ways(way.target);
-                    stack.push((way.target, next));
-                }
-                Some(_) => {}
-                None => {
-                    order.push(*block);
-                    stack.pop();
-                }
+        while let Some((block, left)) = stack.last_mut() {
+            if *left == 0 {
+                order.push(*block);
+                stack.pop();
+                continue;
+            }
+            *left -= 1;
+            let target = self.0[*block][*left].target;
+            if !std::mem::replace(&mut seen[target], true) {
+                stack.push((target, self.0[target].len()));
             }
         }
         order.reverse();
         order
-    }
-
-    /// The number of instructions.
-    pub fn len(&self) -> usize {
-        self.blocks.iter().map(|block| block.insts.len()).sum()
-    }
-
-    /// Whether there are no instructions.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

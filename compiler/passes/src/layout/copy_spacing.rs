@@ -33,7 +33,7 @@ pub fn space_copies(code: &mut Code, arch: Arch, is_kernel: bool) {
     if !code.blocks.iter().any(|block| block.insts.iter().any(is_copy)) {
         return;
     }
-    let begins_clean = is_kernel && arch < Arch::Sm90 && code.predecessors()[0].is_empty();
+    let begins_clean = is_kernel && arch < Arch::Sm90 && code.graph().predecessors()[0].is_empty();
     for (index, block) in code.blocks.iter_mut().enumerate() {
         let mut is_clean = index == 0 && begins_clean;
         let mut spaced = Vec::with_capacity(block.insts.len());

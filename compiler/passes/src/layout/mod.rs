@@ -32,7 +32,7 @@ mod text;
 mod threading;
 
 use chains::Arc;
-pub use code::{Code, CodeBlock, Way};
+pub use code::{Code, CodeBlock, Graph, Way};
 pub use collectives::inline_collectives;
 pub use convergence_check::{ConvergenceError, check as check_convergence};
 pub use copy_spacing::space_copies;

@@ -65,7 +65,7 @@ impl Chooser {
     /// The scoreboards for an instruction of the block.
     pub(super) fn choose(&mut self, stream: &Stream<'_>, block: usize, index: usize, need: &Need) -> Sets {
         let mut sets = Sets::default();
-        match stream.entries[index].inst.op {
+        match stream.entries[index].op {
             Op::LDGDEPBAR => sets.write = Some(COPY_GROUPS),
             Op::UTMACMDFLUSH if stream.counts_groups => sets.read = Some(COPY_GROUPS),
             _ => {}

@@ -146,7 +146,7 @@ pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
     let sets = stream.entries.iter().enumerate().map(|(index, entry)| {
         let touches = stream.touches(index);
         let late = |write: bool| touches.iter().any(|touch| touch.late && touch.write == write);
-        let is_group = entry.inst.op == Op::LDGDEPBAR;
+        let is_group = entry.op == Op::LDGDEPBAR;
         Sets { write: (is_group || late(true)).then_some(0), read: late(false).then_some(1) }
     });
     Scoreboards { sets: sets.collect(), waits: Waits { masks: vec![0b11; count], ..Waits::default() } }

@@ -55,7 +55,7 @@ impl Pending {
             return self.busy;
         }
         // Most have nothing to do with what is in flight.
-        let empties_cache = entry.inst.op == Op::CCTL_IVALL;
+        let empties_cache = entry.op == Op::CCTL_IVALL;
         if entry.marks & self.marks == 0 && !empties_cache {
             return 0;
         }
