@@ -256,7 +256,10 @@ impl Program {
     /// Drops labels that no instruction names and numbers the rest in the order of their places; labels of
     /// one place become one.
     pub fn number_labels(&mut self) {
-        let labels = self.insts.iter().flat_map(|coded| coded.inst.labels());
+        let names = |coded: &Coded| coded.inst.labels().next().is_some();
+        // Few do, and to find them takes as long as to read all.
+        let naming: Vec<usize> = (0..self.insts.len()).filter(|&index| names(&self.insts[index])).collect();
+        let labels = naming.iter().flat_map(|&index| self.insts[index].inst.labels());
         let added = self.relocations.iter().filter_map(|one| match one.symbol.addend {
             Addend::Label(label) => Some(label),
             Addend::Bytes(_) => None,
@@ -271,8 +274,8 @@ impl Program {
             let place = self.labels[label.0 as usize];
             label.0 = places.partition_point(|&other| other < place) as u32;
         };
-        for coded in &mut self.insts {
-            coded.inst.labels_mut().for_each(renumber);
+        for index in naming {
+            self.insts[index].inst.labels_mut().for_each(renumber);
         }
         for relocation in &mut self.relocations {
             if let Addend::Label(label) = &mut relocation.symbol.addend {

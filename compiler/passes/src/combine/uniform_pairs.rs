@@ -41,6 +41,9 @@ pub fn uniform_pairs(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
                 Inst::new(Op::ULDC).with(".64").ops([Operand::reg(pair), Operand::constant(bank, offset)]);
             gone.push(low_number.max(high_number));
         }
+        if gone.is_empty() {
+            continue;
+        }
         gone.sort_unstable();
         let mut number = 0;
         mir.blocks[block].insts.retain(|_| {

@@ -22,9 +22,6 @@ use crate::mir::MInst;
 /// Ends blocks at their calls and makes return addresses explicit.
 pub(super) fn split_at_calls(code: &mut Code) {
     let calls = |block: &CodeBlock| block.insts.iter().filter(|minst| is_call(minst.inst.op)).count();
-    if !code.blocks.iter().any(|block| calls(block) != 0) {
-        return;
-    }
     let mut first = Vec::with_capacity(code.blocks.len());
     let mut next = 0;
     for block in &code.blocks {

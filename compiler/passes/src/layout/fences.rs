@@ -16,15 +16,12 @@ use ptxc_sass::{Op, PReg};
 use super::code::{Code, CodeBlock};
 use crate::mir::MInst;
 
-fn is_fence(minst: &MInst<PReg>) -> bool {
+pub(super) fn is_fence(minst: &MInst<PReg>) -> bool {
     minst.inst.op == Op::NOP && minst.call.is_some()
 }
 
 /// Ends blocks at fences, and removes these.
 pub(super) fn split_at_fences(code: &mut Code) {
-    if !code.blocks.iter().any(|block| block.insts.iter().any(is_fence)) {
-        return;
-    }
     let mut first = Vec::with_capacity(code.blocks.len());
     let mut parts: Vec<CodeBlock> = Vec::with_capacity(code.blocks.len());
     for mut block in std::mem::take(&mut code.blocks) {

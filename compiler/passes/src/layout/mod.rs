@@ -43,6 +43,7 @@ use ptxc_sass::{Arch, Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Regi
 use smallvec::SmallVec;
 
 use crate::interrupt;
+use crate::link::is_call;
 use crate::mir::{MBlock, MBlockId, MInst, Mir, Term};
 
 /// Orders the blocks and makes the branches explicit.
@@ -74,13 +75,20 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
     }
     let mut mir = mir;
     let mut blocks = Vec::with_capacity(order.len());
+    let mut found = Found::default();
     for (index, &block) in order.iter().enumerate() {
         let data = &mut mir.blocks[block];
         let mut insts = std::mem::take(&mut data.insts);
-        for minst in &mut insts {
+        for (place, minst) in insts.iter_mut().enumerate() {
             interrupt::poll();
+            found.note((index, place), minst);
+            let mut names_code = false;
             for label in minst.inst.labels_mut() {
                 label.0 = number[target(MBlockId::from_u32(label.0))];
+                names_code = true;
+            }
+            if names_code {
+                found.naming.push((index, place));
             }
         }
         let body = insts.len() - usize::from(ends[block] == End::Return);
@@ -104,10 +112,40 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
         spills: mir.spills,
         blocks,
     };
-    resume::name_resumptions(&mut code);
-    calls::split_at_calls(&mut code);
-    fences::split_at_fences(&mut code);
+    resume::name_resumptions(&mut code, &found);
+    if found.calls {
+        calls::split_at_calls(&mut code);
+    }
+    if found.fences {
+        fences::split_at_fences(&mut code);
+    }
     code
+}
+
+/// An instruction: block and position in it.
+type Site = (usize, usize);
+
+/// What the steps look for in the bodies of blocks, found in one walk: to ask each instruction for its row takes as long as to
+/// read it from memory.
+#[derive(Debug, Default)]
+struct Found {
+    /// What opens or closes a convergence barrier, in order.
+    brackets: Vec<resume::Bracket>,
+    /// What names places in the code.
+    naming: Vec<Site>,
+    /// Whether anything calls.
+    calls: bool,
+    /// Whether there are [fences](fences::is_fence).
+    fences: bool,
+}
+
+impl Found {
+    /// Notes what an instruction is, apart from whether it names a place.
+    fn note(&mut self, site: Site, minst: &MInst<PReg>) {
+        self.brackets.extend(resume::Bracket::of(site, &minst.inst));
+        self.calls |= is_call(minst.inst.op);
+        self.fences |= fences::is_fence(minst);
+    }
 }
 
 /// The place of a block among those that are kept.

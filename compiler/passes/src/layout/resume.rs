@@ -23,30 +23,41 @@ use ptxc_sass::{Inst, Op, OperandKind, PReg};
 use smallvec::SmallVec;
 
 use super::code::{Code, CodeBlock};
+use super::{Found, Site};
 use crate::interrupt;
-
-/// An instruction: block and position in it.
-type Site = (usize, usize);
 
 /// The convergence barriers that may be open, each with the `BSSY` instructions that may have opened it. Most blocks leave them
 /// as they are, and share the list.
 type Open = Rc<[(u8, Site)]>;
 
 /// A `BSSY` or `BSYNC`.
-struct Bracket {
+#[derive(Debug)]
+pub(super) struct Bracket {
     site: Site,
     barrier: u8,
     /// Whether it is a `BSSY`.
     opens: bool,
 }
 
+impl Bracket {
+    /// An instruction, if it is one.
+    pub(super) fn of(site: Site, inst: &Inst<PReg>) -> Option<Bracket> {
+        let opens = match inst.op {
+            Op::BSSY => true,
+            Op::BSYNC => false,
+            _ => return None,
+        };
+        Some(Bracket { site, barrier: barrier(inst)?, opens })
+    }
+}
+
 /// Lets every `BSSY` name what follows its `BSYNC`.
-pub(super) fn name_resumptions(code: &mut Code) {
-    let brackets = brackets(code);
+pub(super) fn name_resumptions(code: &mut Code, found: &Found) {
+    let brackets = &found.brackets;
     if brackets.iter().all(|bracket| bracket.opens) {
         return;
     }
-    let closed = closed_barriers(code, &brackets);
+    let closed = closed_barriers(code, brackets);
     // A block in which something follows a BSYNC, a branch or a move to a parameter of the join, is split there.
     let mut cuts: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); code.blocks.len()];
     for &Bracket { site: (block, position), .. } in brackets.iter().filter(|bracket| !bracket.opens) {
@@ -66,12 +77,15 @@ pub(super) fn name_resumptions(code: &mut Code) {
             set_label(&mut code.blocks[site.0].insts[site.1].inst, label);
         }
     }
+    for &(block, position) in &found.naming {
+        relabel(&mut code.blocks[block].insts[position].inst, &renumbered);
+    }
+    for block in &mut code.blocks {
+        interrupt::poll();
+        block.insts[block.body..].iter_mut().for_each(|branch| relabel(&mut branch.inst, &renumbered));
+    }
     let mut blocks = Vec::with_capacity(next as usize);
     for (mut block, cuts) in std::mem::take(&mut code.blocks).into_iter().zip(cuts) {
-        for minst in &mut block.insts {
-            interrupt::poll();
-            relabel(&mut minst.inst, &renumbered);
-        }
         let mut rest: SmallVec<[CodeBlock; 1]> = SmallVec::new();
         for &cut in cuts.iter().rev() {
             let insts = block.insts.split_off(cut);
@@ -105,23 +119,6 @@ fn barrier(inst: &Inst<PReg>) -> Option<u8> {
         OperandKind::Convergence(index) => Some(index & 15),
         _ => None,
     })
-}
-
-/// The instructions on convergence barriers that open or close one, in order.
-fn brackets(code: &Code) -> Vec<Bracket> {
-    let mut brackets = Vec::new();
-    for (block, data) in code.blocks.iter().enumerate() {
-        for (position, minst) in data.insts.iter().enumerate() {
-            interrupt::poll();
-            let opens = minst.inst.op == Op::BSSY;
-            if (opens || minst.inst.op == Op::BSYNC)
-                && let Some(barrier) = barrier(&minst.inst)
-            {
-                brackets.push(Bracket { site: (block, position), barrier, opens });
-            }
-        }
-    }
-    brackets
 }
 
 /// For each `BSYNC` the `BSSY` instructions that it may close.
