@@ -31,7 +31,7 @@ use super::moves;
 use super::work::{Origin, Rebuilt, Work};
 use crate::abi;
 use crate::interrupt;
-use crate::mir::{Tuple, VReg};
+use crate::mir::{MInst, Tuple, VReg};
 
 /// A tied operand and the definition that goes into its register.
 pub(super) type Tie = (VReg, VReg);
@@ -41,11 +41,15 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
     for position in 0..work.mir.layout.len() {
         let block = work.mir.layout[position];
         interrupt::poll();
-        if work.mir.blocks[block].insts.iter().all(|inst| inst.tied.is_empty() && inst.call.is_none()) {
+        let passed =
+            |inst: &MInst<VReg>| inst.call.as_ref().map_or(0, |call| call.args.len() + call.results.len());
+        let copies: usize =
+            work.mir.blocks[block].insts.iter().map(|inst| inst.tied.len() + passed(inst)).sum();
+        if copies == 0 {
             continue;
         }
         let Rebuilt { insts, origins } = work.take_body(block);
-        let mut rebuilt = Rebuilt::with_capacity(insts.len() * 2);
+        let mut rebuilt = Rebuilt::with_capacity(insts.len() + copies);
         for (mut inst, origin) in insts.into_iter().zip(origins) {
             interrupt::poll();
             for index in 0..inst.tied.len() {
