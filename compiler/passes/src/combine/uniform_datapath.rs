@@ -189,7 +189,7 @@ fn only_def(inst: &Inst<VReg>) -> Option<VReg> {
     first.filter(|_| count == 1)
 }
 
-/// The same register as one of the uniform file, for asking whether a form exists.
+/// The same register as one of the uniform file, for asking whether a form exists; a candidate has one component.
 fn uniform(reg: VReg) -> VReg {
     VReg::new(reg.id(), 0, RegFile::Ugpr)
 }

@@ -346,6 +346,10 @@ impl Mir<VReg> {
     }
 
     /// A new virtual register of so many components.
+    ///
+    /// # Panics
+    /// If there are [`VReg::MOST`] already: a function that takes a quarter of them is refused when it is selected
+    /// ([`limits::REGISTERS`](crate::limits::REGISTERS)).
     pub fn new_vreg(&mut self, file: RegFile, width: u8) -> VReg {
         VReg::new(self.vregs.push(VRegData { file, width }), 0, file)
     }

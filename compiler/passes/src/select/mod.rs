@@ -225,6 +225,7 @@ impl Lower<'_> {
         self.is_acquired = false;
         for &inst in func.blocks[block].insts.iter().rev() {
             interrupt::poll();
+            self.loc = func.insts[inst].loc;
             if self.mir.vregs.len() > most {
                 if self.unsupported.is_empty() {
                     self.unsupported(
@@ -234,7 +235,6 @@ impl Lower<'_> {
                 }
                 return;
             }
-            self.loc = func.insts[inst].loc;
             let (known, start) = (self.unsupported.len(), self.seq.len());
             self.lower_inst(inst);
             if self.unsupported.len() > known {

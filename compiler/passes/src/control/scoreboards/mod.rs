@@ -100,7 +100,7 @@ impl Waits {
     }
 }
 
-/// What is in flight at the entry of each block; none where nothing is, as at most: a state has a kilobyte, almost.
+/// What is in flight at the entry of each block: no state where nothing is, which is so at most of them. A state has 700 bytes.
 struct Entries(Vec<Option<Box<Pending>>>);
 
 impl Entries {
