@@ -22,7 +22,7 @@ use ptxc_syntax::{Name, NodeId};
 
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
-use crate::items::Func;
+use crate::items::{Func, items};
 use crate::module::{ModuleName, definition};
 use crate::stages::{Stage, built, mir, settings, ssa};
 
@@ -60,6 +60,83 @@ fn direct_callees(db: &dyn Db, func: Func) -> Vec<Func> {
 pub(crate) fn named_callee(db: &dyn Db, file: SourceFile, name: &str) -> Option<Func> {
     let func = definition(db, file, ModuleName::new(db, Name::from(name)))?;
     (func.kind(db) == ItemKind::Func).then_some(func)
+}
+
+/// Whether a lane in a function, and not in what it calls, may wait for lanes that did not call it together with that lane.
+#[salsa::tracked(returns(copy))]
+fn waits_itself(db: &dyn Db, func: Func) -> bool {
+    built(db, func).value.as_ref().is_none_or(pipeline::may_wait)
+}
+
+/// Whether a function calls what an address names.
+#[salsa::tracked(returns(copy))]
+fn calls_by_address(db: &dyn Db, func: Func) -> bool {
+    let is_indirect = |inst: &ir::InstData| matches!(inst.op, ir::Op::CallIndirect(_));
+    built(db, func).value.as_ref().is_none_or(|built| built.insts.values().any(is_indirect))
+}
+
+/// Whether no lane in a function, or in what that calls, may wait for lanes that did not call it together with that lane.
+#[salsa::tracked(returns(copy))]
+fn is_independent(db: &dyn Db, func: Func) -> bool {
+    let inner = device_callees(db, func);
+    let mut all = inner.iter().chain([&func]);
+    inner.len() <= MOST_CALLEES
+        && all.clone().all(|&callee| !waits_itself(db, callee))
+        && (!all.any(|&callee| calls_by_address(db, callee)) || pointers_are_independent(db, func.file(db)))
+}
+
+/// The same of every function whose address the module takes.
+#[salsa::tracked(returns(copy))]
+fn pointers_are_independent(db: &dyn Db, file: SourceFile) -> bool {
+    let mut pointed_to: IndexSet<Func> = IndexSet::new();
+    for &func in &items(db, file).functions {
+        pointed_to.extend(addresses_taken(db, func));
+    }
+    pointed_to.iter().all(|&func| {
+        let inner = device_callees(db, func);
+        inner.len() <= MOST_CALLEES && inner.iter().chain([&func]).all(|&callee| !waits_itself(db, callee))
+    })
+}
+
+/// The device functions whose addresses a function takes, or has in variables that it names.
+#[salsa::tracked(returns(ref))]
+fn addresses_taken(db: &dyn Db, func: Func) -> Vec<Func> {
+    let Some(built) = &built(db, func).value else { return Vec::new() };
+    let taken = built.insts.values().filter_map(|inst| match inst.op {
+        ir::Op::FuncAddr(callee) => Some(&built.callees[callee].name),
+        _ => None,
+    });
+    let initials = built.symbols.values().filter_map(|symbol| symbol.initial.as_ref());
+    let held = initials.flat_map(|initial| &initial.addresses).map(|address| &address.symbol);
+    taken.chain(held).filter_map(|name| named_callee(db, func.file(db), name)).collect()
+}
+
+/// Whether lanes that call a function together return together: what its callers know of its code before they have any.
+#[salsa::tracked(returns(copy))]
+fn returns_together(db: &dyn Db, func: Func, options: Options) -> bool {
+    mir(db, func, options).value.as_ref().is_some_and(|mir| mir.returns_together)
+}
+
+/// Writes into a function what is known of the lanes that call its callees. Of functions that call it in turn no more is known
+/// than whether they wait.
+pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options: Options) {
+    let file = owner.file(db);
+    for callee in function.callees.values_mut() {
+        callee.lanes = match callee.kind {
+            CalleeKind::Routine => continue,
+            CalleeKind::Prototype => {
+                ir::CalleeLanes { together: false, independent: pointers_are_independent(db, file) }
+            }
+            CalleeKind::Device => match named_callee(db, file, &callee.name) {
+                Some(func) => {
+                    let calls_back = func == owner || device_callees(db, func).contains(&owner);
+                    let independent = is_independent(db, func);
+                    ir::CalleeLanes { together: !calls_back && returns_together(db, func, options), independent }
+                }
+                None => ir::CalleeLanes::default(),
+            },
+        };
+    }
 }
 
 /// The simplified SSA of the device functions that a kernel calls; `None` if one of them has none.

@@ -19,7 +19,7 @@ use ptxc_syntax::NodeId;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
-use crate::callees::{SYSTEM_FUNCTIONS, callees, named_callee};
+use crate::callees::{SYSTEM_FUNCTIONS, callees, fill_lanes, named_callee};
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
 use crate::items::Func;
@@ -194,7 +194,9 @@ pub fn mir(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
     match &ssa(db, func, options).value {
         Some(ssa) => {
             let arch = arch(db, func.file(db), options);
-            let result = pipeline::machine(ssa.clone(), arch, options.opt(db), &mut Silent);
+            let mut ssa = ssa.clone();
+            fill_lanes(db, func, &mut ssa, options);
+            let result = pipeline::machine(ssa, arch, options.opt(db), &mut Silent);
             Stage::of(result.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
         }
         None => Stage::nothing(),

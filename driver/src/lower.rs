@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ptxc_compiler::callees::{callees, device_callees};
+use ptxc_compiler::callees::{callees, device_callees, fill_lanes};
 use ptxc_compiler::cubin;
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
@@ -452,7 +452,8 @@ fn passes(
     }
     let arch = arch(db, func.file(db), options);
     let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
-    let ssa = pipeline::aggregate(ssa, arch, options.aggregate(db), watcher)?;
+    let mut ssa = pipeline::aggregate(ssa, arch, options.aggregate(db), watcher)?;
+    fill_lanes(db, func, &mut ssa, options);
     let max_regs = pipeline::register_limit(&ssa, options.max_regs(db));
     let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)
         .map_err(|halt| pipeline::name_unsupported(ast(db, func), halt))?;

@@ -17,6 +17,7 @@ use ptxc_passes::mir::{Liveness, Mir, VReg, verify as verify_mir};
 use ptxc_passes::pipeline::PASSES;
 use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
 use ptxc_passes::simplify::Effort;
+use ptxc_passes::together;
 use ptxc_passes::uniformity::Uniformity;
 use ptxc_passes::{allocate, combine, control, converge, frequency, gather, legalize, select, simplify};
 use ptxc_sass::text::{Style, write_program};
@@ -150,7 +151,7 @@ fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, Stri
     Ok(match (unit, pass) {
         (Unit::Ssa(mut func), _) => match pass {
             "select" => {
-                let uniformity = Uniformity::compute(&func);
+                let uniformity = Uniformity::compute_converged(&func);
                 let frequency = frequency::block_frequencies(&func);
                 let mir = select::select(&func, arch, &uniformity, &frequency).map_err(|list| {
                     let lines =
@@ -235,11 +236,13 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
             level = Level::Legal;
         }
         "converge" => {
-            converge::converge(func).map_err(|tangle| format!("{tangle} is not supported yet"))?;
+            converge::converge(func);
             level = Level::Converged;
         }
         "gather" => {
+            let for_anybody = together::verify::for_anybody(func);
             gather::gather(func, arch);
+            together::verify::check(func, &Uniformity::compute_converged(func), &for_anybody).map_err(errors)?;
             level = Level::Converged;
         }
         _ => {

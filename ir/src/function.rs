@@ -176,6 +176,22 @@ pub struct Callee {
     pub params: Vec<Type>,
     /// The types of its results.
     pub results: Vec<Type>,
+    /// What it does to the lanes of a warp that call it.
+    pub lanes: CalleeLanes,
+}
+
+/// What a caller knows of the lanes that call a function together. By default it knows nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CalleeLanes {
+    /// Lanes that call the function together return together, except those that exit.
+    pub together: bool,
+    /// No lane in the function waits for lanes that did not call it together with that lane.
+    pub independent: bool,
+}
+
+impl CalleeLanes {
+    /// Those of a function that computes its results and does nothing else.
+    pub const PURE: CalleeLanes = CalleeLanes { together: true, independent: true };
 }
 
 /// Launch bounds from the kernel's directives.
@@ -370,7 +386,8 @@ impl Function {
             Some((known, _)) => known,
             None => {
                 let name = format!("prototype.{}", prototypes().count());
-                self.callees.push(Callee { name, kind: CalleeKind::Prototype, params, results })
+                let lanes = CalleeLanes::default();
+                self.callees.push(Callee { name, kind: CalleeKind::Prototype, params, results, lanes })
             }
         }
     }

@@ -738,6 +738,11 @@ pub enum Op {
     Bsync(ConvergenceBarrier),
     /// `()`: leave the region of a barrier.
     Break(ConvergenceBarrier),
+    /// `() -> b32`: what a barrier holds for the callers of the function, so that it can be opened anew. Made by the
+    /// converge pass.
+    SaveBarrier(ConvergenceBarrier),
+    /// `(a: b32)`: a barrier holds what it did when `a` was saved.
+    RestoreBarrier(ConvergenceBarrier),
 
     /// Terminator, 1 target: go there.
     Jump,
@@ -849,7 +854,8 @@ impl Op {
             Op::FuncAddr(_) => Results::One(Type::B64),
             Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::WarpFence => Results::None,
             Op::Nanosleep | Op::BranchTogether => Results::None,
-            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Results::None,
+            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) | Op::RestoreBarrier(_) => Results::None,
+            Op::SaveBarrier(_) => Results::One(Type::B32),
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
             _ => Results::One(ty),
         }
@@ -939,7 +945,7 @@ impl Op {
             | Op::TensormapRelease(_) => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
-            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => {
+            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {
                 Effects { convergent: true, side_effect: true, ..none }
             }
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => {

@@ -372,6 +372,8 @@ op_table! {
     Bssy(barrier, block) = "bssy" [] [barrier block] NONE ();
     Bsync(barrier) = "bsync" [] [barrier] NONE ();
     Break(barrier) = "break" [] [barrier] NONE ();
+    SaveBarrier(barrier) = "bsave" [] [barrier] NONE ();
+    RestoreBarrier(barrier) = "brestore" [] [barrier] NONE (B32);
 
     Jump = "jump" [] [] NONE ();
     Branch(uni) = "brif" [(uni)] [] NONE (Pred);

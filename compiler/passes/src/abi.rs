@@ -9,8 +9,9 @@
 
 use std::ops::Range;
 
-use ptxc_ir::{CalleeKind, Function, FunctionKind, Type};
+use ptxc_ir::{Function, FunctionKind, Type};
 use ptxc_sass::{PReg, RegFile};
+use smallvec::{SmallVec, smallvec};
 
 use crate::mir::RegSet;
 use crate::runtime;
@@ -112,23 +113,24 @@ pub fn unknown_clobbers() -> RegSet {
     general.chain((0..RegFile::Pred.count()).map(PReg::p)).collect()
 }
 
-/// The convergence barriers of runtime routines.
+/// The convergence barriers that a callee keeps for its callers: a region in which a function is called has one of these,
+/// and a function that opens one of them saves it first.
+pub const KEPT_BARRIERS: Range<u8> = 0..6;
+/// Those of runtime routines, which may be called anywhere.
 const OF_ROUTINES: Range<u8> = 12..16;
-/// Those of device functions that call routines only.
-const OF_LEAVES: Range<u8> = 8..12;
 
-/// The convergence barriers that a function may open. Barriers that are open at a call must not be opened again by
-/// the callee, so that kernels, device functions and routines have their own; device functions that call others
-/// have none, as the chain of calls may have any length.
-pub fn convergence_barriers(func: &Function) -> Range<u8> {
-    let calls_device = func.callees.values().any(|callee| callee.kind != CalleeKind::Routine);
+/// The convergence barriers that a region of a function may have, those that it should rather have first. `calls` says
+/// whether a device function is called in the region.
+///
+/// Barriers that are open at a call must not be opened by the callee. So runtime routines have their own, and a barrier
+/// that is open at a call of a device function is one that the callee keeps. A kernel has nothing to keep.
+pub fn convergence_barriers(func: &Function, calls: bool) -> SmallVec<[Range<u8>; 2]> {
+    let end = if func.callees.is_empty() { OF_ROUTINES.end } else { OF_ROUTINES.start };
     match func.kind {
-        FunctionKind::Entry if calls_device => 0..OF_LEAVES.start,
-        FunctionKind::Entry if !func.callees.is_empty() => 0..OF_ROUTINES.start,
-        FunctionKind::Entry => 0..OF_ROUTINES.end,
-        FunctionKind::Device if runtime::is_routine(&func.name) => OF_ROUTINES,
-        FunctionKind::Device if calls_device => 0..0,
-        FunctionKind::Device => OF_LEAVES,
+        FunctionKind::Device if runtime::is_routine(&func.name) => smallvec![OF_ROUTINES],
+        _ if calls => smallvec![KEPT_BARRIERS],
+        FunctionKind::Entry => smallvec![0..end],
+        FunctionKind::Device => smallvec![KEPT_BARRIERS.end..end, KEPT_BARRIERS],
     }
 }
 

@@ -15,6 +15,7 @@ pub mod build_ssa;
 pub mod simplify;
 
 pub mod frequency;
+pub mod together;
 pub mod uniformity;
 
 pub mod barriers;

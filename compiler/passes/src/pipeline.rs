@@ -32,6 +32,7 @@ use crate::link::{self, Callees, Summary};
 use crate::mir::{Liveness, Mir, VReg};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify, simplify_in};
+use crate::together::{self, Together};
 use crate::uniformity::Uniformity;
 use crate::{
     allocate, build_ssa, combine, converge, frequency, gather, interrupt, layout, legalize, limits, mir,
@@ -231,6 +232,12 @@ pub fn aggregate(
     Ok(func)
 }
 
+/// Whether a lane in a function, and not in what that calls, may wait for lanes of the warp that did not come to the function
+/// together with that lane.
+pub fn may_wait(func: &Function) -> bool {
+    converge::has_waits(func)
+}
+
 /// Legalizes, brackets divergence and selects instructions.
 pub fn machine(
     mut func: Function,
@@ -257,23 +264,25 @@ pub fn machine(
     go_on(observer, "simplify-legal", &func)?;
 
     observer.before("converge", &func);
-    let converged = converge::converge_in(&mut func, &mut known)
-        .map_err(|tangle| vec![Diagnostic::unsupported(NodeId(0), tangle)])?;
+    let converged = converge::converge_in(&mut func, &mut known);
     verified("converge", &func, Level::Converged)?;
     go_on(observer, "converge", &func)?;
 
     observer.before("gather", &func);
+    let for_anybody = together::verify::for_anybody(&func);
     let gathered = gather::gather_in(&mut func, arch, &mut known, converged.uniformity);
     verified("gather", &func, Level::Converged)?;
     go_on(observer, "gather", &func)?;
 
     observer.before("select", &func);
     let uniformity = gathered.uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(&func, &known));
+    together::verify::check(&func, &uniformity, &for_anybody).map_err(|errors| internal("gather", errors))?;
     interrupt::poll();
     let frequency = frequency::block_frequencies_in(&func, &known);
     interrupt::poll();
     let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
+    mir.returns_together = Together::returns_together(&func, &uniformity, &known);
     if mir.shared_bytes > STATIC_SHARED_LIMIT {
         let message =
             format!("{} bytes of static shared memory; a CTA has {STATIC_SHARED_LIMIT}", mir.shared_bytes);

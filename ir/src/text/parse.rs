@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
 use crate::function::{
-    BlockCall, Callee, CalleeKind, Function, FunctionKind, InstData, Param, SourceLoc, ValueDef,
+    BlockCall, Callee, CalleeKind, CalleeLanes, Function, FunctionKind, InstData, Param, SourceLoc, ValueDef,
 };
 use crate::memory::{Space, Spelled};
 use crate::op::{ConvergenceBarrier, Op, Results};
@@ -458,9 +458,24 @@ impl<'t> FunctionParser<'t> {
                 return Err(ParseError { span: at, message });
             }
         };
+        let mut lanes = match kind {
+            CalleeKind::Routine => CalleeLanes::PURE,
+            CalleeKind::Device | CalleeKind::Prototype => CalleeLanes::default(),
+        };
+        while self.token.kind == Kind::Word {
+            let (word, at) = self.word("`together`, `independent` or the types of the parameters")?;
+            match word {
+                "together" => lanes.together = true,
+                "independent" => lanes.independent = true,
+                _ => {
+                    let message = format!("expected `together` or `independent`, found `{word}`");
+                    return Err(ParseError { span: at, message });
+                }
+            }
+        }
         let params = self.types()?;
         let results = self.result_types()?;
-        let callee = func.callees.push(Callee { name: name.clone(), kind, params, results });
+        let callee = func.callees.push(Callee { name: name.clone(), kind, params, results, lanes });
         match self.callees.insert(name.clone(), callee) {
             Some(_) => Err(ParseError { span, message: format!("callee `{name}` is declared twice") }),
             None => Ok(()),

@@ -57,6 +57,10 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
             CalleeKind::Device => " device ",
             CalleeKind::Prototype => " prototype ",
         });
+        if callee.kind != CalleeKind::Routine {
+            out.push_str(if callee.lanes.together { "together " } else { "" });
+            out.push_str(if callee.lanes.independent { "independent " } else { "" });
+        }
         types_into(&callee.params, out);
         if !callee.results.is_empty() {
             out.push_str(" -> ");

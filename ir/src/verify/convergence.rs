@@ -1,7 +1,11 @@
 //! `bssy` and `bsync` nest like brackets along every path.
 //!
 //! One walk in reverse postorder with the stack of open barriers at the end of each block; every edge must
-//! bring the stack that the first one brought. Stacks hold at most sixteen barriers, so this is linear.
+//! bring the stack that the first one brought. `break` takes a barrier out of the stack, wherever in it that is: the
+//! lanes that leave go on without it, and meet at `bsync` of those that are left from inside out. So lanes that wait at a
+//! `bsync` wait only for lanes that wait further in, if at all. Stacks hold at most sixteen barriers, so this is linear.
+//!
+//! A device function saves a barrier once, at its start, and restores it before each return.
 
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
@@ -9,7 +13,7 @@ use smallvec::SmallVec;
 use super::{Report, Rule};
 use crate::cfg::Cfg;
 use crate::entities::Block;
-use crate::function::Function;
+use crate::function::{Function, FunctionKind};
 use crate::op::{ConvergenceBarrier, Op};
 
 /// The open barriers, innermost last, each with the block where its threads go on.
@@ -44,9 +48,19 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
                     None => say("the barrier is not open".to_string()),
                 },
                 Op::Break(barrier) => match place_of(&stack, barrier) {
-                    Some(place) => stack.truncate(place),
+                    Some(place) => {
+                        stack.remove(place);
+                    }
                     None => say("the barrier is not open".to_string()),
                 },
+                Op::SaveBarrier(barrier) | Op::RestoreBarrier(barrier) => {
+                    if func.kind != FunctionKind::Device {
+                        say("a kernel has no callers for whom to keep a barrier".to_string());
+                    }
+                    if place_of(&stack, barrier).is_some() {
+                        say("the barrier is open".to_string());
+                    }
+                }
                 Op::Return if !stack.is_empty() => say("a barrier is still open".to_string()),
                 _ => {}
             }

@@ -158,7 +158,11 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Level, "a name and a count that are no constants are packed".to_string());
             }
         }
-        Op::Bssy(barrier, _) | Op::Bsync(barrier) | Op::Break(barrier) => {
+        Op::Bssy(barrier, _)
+        | Op::Bsync(barrier)
+        | Op::Break(barrier)
+        | Op::SaveBarrier(barrier)
+        | Op::RestoreBarrier(barrier) => {
             if level < Level::Converged {
                 say(Rule::Level, "there are no convergence barriers yet".to_string());
             }

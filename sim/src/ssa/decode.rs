@@ -471,7 +471,12 @@ impl Decoder<'_> {
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => {
                 Action::Nothing
             }
-            Op::Fence(..) | Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => Action::Nothing,
+            Op::Fence(..)
+            | Op::Bssy(..)
+            | Op::Bsync(_)
+            | Op::Break(_)
+            | Op::SaveBarrier(_)
+            | Op::RestoreBarrier(_) => Action::Nothing,
             Op::Jump => Action::Jump(self.edge(inst, 0)),
             Op::Branch(_) => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
             Op::BranchTogether => Action::BranchTogether(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),

@@ -184,6 +184,7 @@ pub(super) fn rewrite(
         barriers: work.mir.barriers,
         table_bytes: work.mir.table_bytes,
         spills: work.mir.spills + rewriter.saved_words,
+        returns_together: work.mir.returns_together,
     };
     let mut named = rewriter.named;
     named.add_inserted(&mir, &origins);

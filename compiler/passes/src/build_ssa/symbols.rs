@@ -6,7 +6,7 @@
 //! constant variables lie is for the linker to say.
 
 use ptxc_ir::symbol::SymbolData;
-use ptxc_ir::{Callee, CalleeKind, Function, FunctionKind, Space, Symbol};
+use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, FunctionKind, Space, Symbol};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -123,6 +123,7 @@ pub(super) fn device_callee(signature: &Signature) -> Option<Callee> {
         kind: CalleeKind::Device,
         params: types(&signature.parameters)?,
         results: types(&signature.returns)?,
+        lanes: CalleeLanes::default(),
     })
 }
 

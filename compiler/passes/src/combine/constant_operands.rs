@@ -155,7 +155,7 @@ mod tests {
              block0:\n v0 = param.b64 +0\n v1 = param.b32 +8\n v2 = param.b32 +12\n v3 = sreg.b32 tid.x\n{body}\n exit\n}}\n"
         );
         let mut func = ptxc_ir::text::parse_function(&text).expect("the test's function reads");
-        converge(&mut func).expect("it is no tangle");
+        converge(&mut func);
         let frequency = block_frequencies(&func);
         let selected = select(&func, arch, &Uniformity::compute(&func), &frequency);
         let mut mir = selected.expect("the test's function is selected");

@@ -1,60 +1,54 @@
-//! Brackets divergent regions with BSSY and BSYNC, so that threads that part meet again.
+//! Brackets divergent regions with BSSY and BSYNC, so that lanes that part meet again.
 //!
-//! In goes a legal function, out comes one in which every divergent branch whose arms meet again lies in a
-//! *region*: `bssy` where all threads are together, `bsync` on every path to the *join*.
+//! In goes a legal function, out comes one in which lanes that part at a divergent branch, leave a loop in different
+//! iterations, or return apart from a call meet again where that pays and is safe. Lanes that leave a region another
+//! way break its barrier; lanes that exit need not.
 //!
 //! ```text
 //! block0: …                               block0: …
 //!     brif v1, block1, block2                 bssy b0, block2
 //! block1: …                                   brif v1, block1, block3
-//!     jump block2                  =>     block1: …
-//! block2: …                                   jump block3
+//!     brif v2, block9, block2      =>     block1: …
+//! block2: …                                   brif v2, block4, block3
+//!                                         block4:
+//!                                             break b0
+//!                                             jump block9
 //!                                         block3:
 //!                                             bsync b0
 //!                                             jump block2
 //!                                         block2: …
 //! ```
 //!
-//! The join is the branch's immediate post-dominator, not counting edges by which threads only end. The
-//! `bssy` stands in front of the branch, unless that is in a cycle which the join is not in: a barrier must
-//! not be opened again while earlier leavers wait at it, so the region then begins in front of the cycle,
-//! and its join is pushed out until it post-dominates the beginning. Nor may control enter a region behind
-//! its `bssy`: if it does, the region begins further up, at a block that dominates it, or ends further
-//! down. All edges from the region to the join lead through one new block with the `bsync`, so that `bsync`
-//! goes on exactly at the block which `bssy` names.
+//! Whether lanes are together somewhere is never taken from here: [`together`](crate::together) proves it from the code that
+//! this pass leaves, and code that is not proved waits for lanes by itself ([`gather`](crate::gather)). So a region that is
+//! left out costs time and nothing else.
 //!
-//! Regions nest, since each is closed under paths to a join that post-dominates it. Of regions with one
-//! join only the outermost is kept. Barriers are numbered by nesting depth, from the first one that the
-//! [ABI](crate::abi) leaves to the function; regions deeper than it leaves barriers get none: their threads meet at
-//! the join of an outer region.
+//! 1. [`returns`]: a device function gets one return; calls from which lanes may return apart end their blocks.
+//! 2. [`shape`]: loops get a block in front and one latch where regions need these.
+//! 3. [`region`]: the regions, each with a join where lanes meet and an anchor that dominates it; which of them are safe says
+//!    [`progress`].
+//! 4. [`emit`]: barriers, and the blocks with `bsync` and `break`. A function that is called saves those barriers of its callers
+//!    that it opens.
 //!
-//! Cost: the sum of the sizes of the regions, of which at most [`BARRIERS`] hold a block.
+//! Joins that are no post-dominators, and lanes that give up meeting there, are those of Collange, *Stack-less SIMT
+//! reconvergence at low cost* (2011), and of Damani et al., *Speculative reconvergence for improved SIMT efficiency* (CGO
+//! 2020); without speculation, as every join here lies on the way of lanes that have parted. Cost: the sum of the sizes of the
+//! regions, of which a bounded number holds a block, and which a budget bounds.
 
-mod preheader;
+mod emit;
+mod progress;
 mod region;
+mod returns;
+mod shape;
 
-use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, BlockCall, ConvergenceBarrier, Function, InstData, Op, Type};
+use ptxc_ir::{BlockCall, CalleeKind, Function, Inst, Op};
 
-use crate::abi;
 use crate::analyses::Analyses;
-use crate::interrupt;
+use crate::together::{Extent, Together, is_parting_call};
 use crate::uniformity::{Uniformity, is_exit};
-use preheader::insert_preheaders;
-use region::{Flow, Places, Region};
-
-/// The number of convergence barriers.
-pub const BARRIERS: u32 = 16;
-
-/// The flow of control is such that the search for its regions would take out of all proportion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entangled;
-
-impl std::fmt::Display for Entangled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a flow of control with so many loops in loops, or jumps into loops,")
-    }
-}
+use emit::Barriers;
+use progress::Progress;
+use region::Flow;
 
 /// What the pass leaves.
 #[derive(Debug, Default)]
@@ -67,93 +61,101 @@ pub(crate) struct Converged {
 }
 
 /// Brackets the divergent regions of a function; whether there are any.
-///
-/// # Errors
-/// If it takes too long to find them; the function is then not to be used.
-pub fn converge(func: &mut Function) -> Result<bool, Entangled> {
-    Ok(converge_in(func, &mut Analyses::default())?.has_regions)
+pub fn converge(func: &mut Function) -> bool {
+    converge_in(func, &mut Analyses::default()).has_regions
 }
 
 /// The same with what is known of the function's graph, as it is before and as it is then.
-///
-/// # Errors
-/// As of [`converge`].
-pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses) -> Result<Converged, Entangled> {
-    if !may_diverge(func) {
-        return Ok(Converged::default());
+pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses) -> Converged {
+    if !may_part(func) {
+        return Converged::default();
     }
-    let mut flow = Flow::analyse(func, known);
-    if flow.uniformity.has_no_divergent_branch() {
-        return Ok(Converged { has_regions: false, uniformity: Some(flow.uniformity) });
-    }
-    let mut places = Places::find(func, &flow);
-    if !places.cycles.is_empty() {
-        insert_preheaders(func, flow.cfg, places.cycles);
-        known.forget();
-        flow = Flow::analyse(func, known);
-        places = Places::find(func, &flow);
-    }
-    if flow.is_entangled() {
-        return Err(Entangled);
-    }
-    let barriers = abi::convergence_barriers(func);
-    let mut regions = places.nested_regions();
-    regions.retain(|region| (region.depth as usize) < barriers.len());
-    let number = |region: &Region| ConvergenceBarrier(barriers.start + region.depth as u8);
-    // Several regions, one after the other or in two arms, may have the same join.
-    let mut meets: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
-    for region in &regions {
-        interrupt::poll();
-        let meet = add_meet(func, region, number(region));
-        meets[region.join].push(meet);
-    }
-    // Inner regions open later: where several open at one place, outer ones come first, as they close last.
-    for region in &regions {
-        interrupt::poll();
-        let barrier = number(region);
-        let open = func.make_inst(InstData::new(Op::Bssy(barrier, region.join), Type::B32, &[]));
-        let end = func.blocks[region.anchor].insts.len().saturating_sub(1);
-        func.blocks[region.anchor].insts.insert(end, open);
-    }
-    let layout = std::mem::take(&mut func.layout);
-    for block in layout {
-        func.layout.append(&mut meets[block]);
-        func.layout.push(block);
-    }
-    if !regions.is_empty() {
+    if returns::cut(func) {
         known.forget();
     }
-    Ok(Converged { has_regions: !regions.is_empty(), uniformity: None })
-}
-
-/// Whether a block has two ways to go on. Where threads only end, nobody is waited for.
-fn may_diverge(func: &Function) -> bool {
-    let goes_on = |edge: &&BlockCall| !is_exit(func, edge.block);
-    func.layout.iter().any(|&block| func.edges(block).iter().filter(goes_on).count() > 1)
-}
-
-/// Makes the block with the `bsync` of a region and leads the region's edges to the join through it.
-fn add_meet(func: &mut Function, region: &Region, barrier: ConvergenceBarrier) -> Block {
-    let join = region.join;
-    let meet = func.blocks.push(Default::default());
-    let mut params = Vec::new();
-    for param in func.blocks[join].params.clone() {
-        let ty = func.ty(param);
-        params.push(func.add_block_param(meet, ty));
+    let progress = Progress::of(func, false);
+    if !progress.has_sites() {
+        return bracket(func, known, &progress);
     }
-    for &source in &region.sources {
-        let Some(inst) = func.terminator(source) else { continue };
-        for target in &mut func.insts[inst].targets {
-            if target.block == join {
-                target.block = meet;
-            }
+    // Whether an operation that waits in a region can do without waiting shows when the regions are there.
+    let before = func.clone();
+    let converged = bracket(func, known, &progress);
+    if !waits_in_region(func, known) {
+        return converged;
+    }
+    *func = before;
+    returns::cut_at_barriers(func);
+    known.forget();
+    bracket(func, known, &Progress::of(func, true))
+}
+
+/// Finds the regions of a function and gives them barriers.
+fn bracket(func: &mut Function, known: &mut Analyses, progress: &Progress) -> Converged {
+    let flow = Flow::analyse(func, known);
+    if !known.cfg(func).rpo().iter().any(|&block| flow.parts(block)) {
+        let is_even = flow.uniformity.has_no_divergent_branch();
+        return Converged { has_regions: false, uniformity: is_even.then_some(flow.uniformity) };
+    }
+    let missing = shape::missing(&flow);
+    let regions = if missing.is_empty() {
+        region::regions(&flow, progress)
+    } else {
+        drop(flow);
+        shape::add(func, missing);
+        known.forget();
+        region::regions(&Flow::analyse(func, known), progress)
+    };
+    let barriers = Barriers::assign(func, regions);
+    if barriers.is_empty() {
+        return Converged::default();
+    }
+    barriers.emit(func);
+    known.forget();
+    Converged { has_regions: true, uniformity: None }
+}
+
+/// Whether an operation may have to wait for lanes that wait in turn at the end of a region around it.
+fn waits_in_region(func: &Function, known: &Analyses) -> bool {
+    let uniformity = Uniformity::compute_converged_in(func, known);
+    let together = Together::compute_in(func, &uniformity, known);
+    let mut found = false;
+    let progress = Progress::of(func, false);
+    for &block in &func.layout {
+        if !progress.has_sites_in(block) {
+            continue;
         }
+        together.walk(func, &uniformity, block, |inst, state| {
+            let apart = state.extent != Extent::ALL && !state.complete && !state.open.is_empty();
+            found |= apart && progress.is_optimistic(func, inst);
+        });
     }
-    func.append(meet, InstData::new(Op::Bsync(barrier), Type::B32, &[]));
-    let mut jump = InstData::new(Op::Jump, Type::B32, &[]);
-    jump.targets.push(BlockCall::new(join, &params));
-    func.append(meet, jump);
-    meet
+    found
+}
+
+/// Whether a function has an operation at which a lane may wait for others, but for calls.
+pub fn has_waits(func: &Function) -> bool {
+    let is_call = |inst: Inst| matches!(func.insts[inst].op, Op::Call(..) | Op::CallIndirect(_));
+    let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+    insts.any(|&inst| !is_call(inst) && progress::may_wait(func, inst))
+}
+
+/// Whether an instruction calls a device function.
+fn calls_device(func: &Function, inst: Inst) -> bool {
+    match func.insts[inst].op {
+        Op::Call(callee, _) => func.callees[callee].kind != CalleeKind::Routine,
+        Op::CallIndirect(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether a block has two ways to go on, or calls what lanes may return from apart. Where threads only end, nobody is
+/// waited for.
+fn may_part(func: &Function) -> bool {
+    let goes_on = |edge: &&BlockCall| !is_exit(func, edge.block);
+    func.layout.iter().any(|&block| {
+        func.edges(block).iter().filter(goes_on).count() > 1
+            || func.blocks[block].insts.iter().any(|&inst| is_parting_call(func, inst))
+    })
 }
 
 #[cfg(test)]
@@ -163,7 +165,7 @@ mod tests {
 
     fn converged(text: &str) -> String {
         let mut func = parse_function(text).expect("the text is a function");
-        converge(&mut func).expect("it is no tangle");
+        converge(&mut func);
         func.to_string()
     }
 
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_in_loops_by_the_thousand_are_refused() {
+    fn loops_in_loops_by_the_thousand_are_left_as_they_are() {
         let depth = 2000;
         let mut text = String::from(
             "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
@@ -193,7 +195,8 @@ mod tests {
         }
         text += &format!("block{}:\n    exit\n}}\n", 2 * depth + 1);
         let mut func = parse_function(&text).expect("the text is a function");
-        assert_eq!(converge(&mut func), Err(Entangled));
+        converge(&mut func);
+        ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged).expect("what is there nests");
     }
 
     #[test]
@@ -213,7 +216,7 @@ mod tests {
             arm(4)
         );
         let mut func = parse_function(&text).expect("the text is a function");
-        converge(&mut func).expect("it is no tangle");
+        converge(&mut func);
         ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged)
             .expect("every block is in the layout");
         assert_eq!(func.to_string().matches("bsync").count(), 2, "{func}");
@@ -230,7 +233,7 @@ mod tests {
     /// Converges a function and verifies it; the text after it.
     fn verified(text: &str) -> String {
         let mut func = parse_function(text).expect("the text is a function");
-        converge(&mut func).expect("it is no tangle");
+        converge(&mut func);
         let errors = ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged).err();
         assert!(errors.is_none(), "{errors:?}\n{func}");
         func.to_string()

@@ -1,355 +1,394 @@
-//! The regions: where they begin, where they join, how they nest.
+//! The regions: where lanes that part meet again, and where they open what lets them.
+//!
+//! In: the flow of control, and which branches diverge. Out: the regions that are worth a barrier, outer ones before
+//! those inside them.
+//!
+//! A region has a *join*, a block where paths of a divergent branch, iterations of a loop that lanes leave apart, or
+//! lanes behind a call come together, and an *anchor*, which dominates the join. It holds the blocks between the two:
+//! those that lead to the join without passing the anchor again. Lanes may leave it anywhere else, for the join of an
+//! outer region, for the next iteration or for a return: they `break` its barrier on their way. So a join need not
+//! post-dominate the branch, as where an arm may leave the loop.
+//!
+//! ```text
+//! while … {                       anchor of the loop's region: in front of it
+//!     if x { y } else { z }       join where the arms meet; an arm that leaves the loop breaks
+//! }                               join of the loop's region
+//! ```
+//!
+//! The anchor is the join's immediate dominator, but not inside a loop that the join is outside of: lanes leave a loop in
+//! different iterations, and each would open the barrier anew. Regions that hold a part of each other must nest: the one
+//! with the later join begins further out. A region is left out if no lanes come to its join apart, if the code at its
+//! join is not worth meeting for, or if [a lane might wait forever](super::progress).
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::cell::Cell;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::cfg::Cfg;
-use ptxc_ir::dominators::Dominators;
-use ptxc_ir::postdominators::PostDominators;
-use ptxc_ir::{Block, Function};
-use rustc_hash::FxHashSet;
+use ptxc_ir::{Block, Cfg, Dominators, Function, Loops, PostDominators};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::BARRIERS;
+use super::progress::Progress;
 use crate::analyses::Analyses;
 use crate::interrupt;
+use crate::together::is_parting_call;
 use crate::uniformity::{Uniformity, is_exit, live_graph};
 
 /// A region of divergent control flow.
+#[derive(Clone, Debug)]
 pub(super) struct Region {
-    /// The block at whose end the threads are still together.
+    /// The block at whose end the region opens: behind its instructions, or in front of the call that ends it.
     pub(super) anchor: Block,
-    /// The block at whose start they are together again.
+    /// Whether it opens in front of the call that ends the anchor, and closes behind that.
+    pub(super) around_call: bool,
+    /// The block at whose start its lanes are together again.
     pub(super) join: Block,
-    /// The blocks from which an edge may lead to the join: the anchor and everything in between.
-    pub(super) sources: Vec<Block>,
-    /// The number of regions around it.
-    pub(super) depth: u32,
+    /// The blocks in between, in a fixed order.
+    pub(super) blocks: Vec<Block>,
+    /// The same as a set.
+    held: FxHashSet<Block>,
+    /// Whether a device function is called in it.
+    pub(super) calls: bool,
+}
+
+impl Region {
+    /// Whether a block lies between the anchor and the join.
+    pub(super) fn holds(&self, block: Block) -> bool {
+        self.held.contains(&block)
+    }
+
+    /// Whether the region is open at the end of a block.
+    fn is_open_at_end(&self, block: Block) -> bool {
+        block == self.anchor || self.holds(block)
+    }
 }
 
 /// What is known of the flow of control.
 pub(super) struct Flow<'a> {
+    pub(super) func: &'a Function,
     pub(super) uniformity: Uniformity,
     pub(super) cfg: &'a Cfg,
-    dominators: &'a Dominators,
-    postdominators: PostDominators,
-    /// The cycle that was found last, and the join that it does not pass through.
-    last_cycle: RefCell<Option<(Block, Rc<Cycle>)>>,
-    /// How many edges have been followed in the search for regions.
-    work: Cell<u64>,
+    pub(super) dominators: &'a Dominators,
+    pub(super) loops: &'a Loops,
+    pub(super) postdominators: PostDominators,
+    /// How many edges may still be followed in the search for regions.
+    budget: Cell<usize>,
 }
-
-/// To follow so many edges takes about a second. What people and compilers write takes a few steps for each edge; only loops in
-/// loops in loops, or jumps into their midst, by the thousand, take more.
-const MOST_WORK: u64 = 10_000_000;
 
 impl<'a> Flow<'a> {
-    /// Whether the search has followed more edges than is worth it.
-    pub(super) fn is_entangled(&self) -> bool {
-        self.work.get() > MOST_WORK
-    }
-
-    fn followed(&self, edges: usize) {
-        self.work.set(self.work.get() + edges as u64);
-    }
-
-    /// The cycles that lead through a block and not through `join`, as one, if there are any. All blocks of them have the same, so the
-    /// branches of a loop, which mostly have one join, ask once.
-    fn cycle_through(&self, block: Block, join: Block) -> Option<Rc<Cycle>> {
-        let mut last = self.last_cycle.borrow_mut();
-        if let Some((of, cycle)) = &*last
-            && *of == join
-            && cycle.blocks.contains(&block)
-        {
-            return Some(cycle.clone());
-        }
-        let cycle = Rc::new(cycle_through(self, block, join)?);
-        *last = Some((join, cycle.clone()));
-        Some(cycle)
-    }
-
     /// Analyses a function.
-    pub(super) fn analyse(func: &Function, known: &'a Analyses) -> Flow<'a> {
+    pub(super) fn analyse(func: &'a Function, known: &'a Analyses) -> Flow<'a> {
         let postdominators = PostDominators::compute(&live_graph(func));
+        let cfg = known.cfg(func);
         Flow {
             uniformity: Uniformity::compute_in(func, known, &postdominators),
-            cfg: known.cfg(func),
+            cfg,
             dominators: known.dominators(func),
+            loops: known.loops(func),
             postdominators,
-            last_cycle: RefCell::new(None),
-            work: Cell::new(0),
+            func,
+            // Code that people and compilers write takes a few steps for each edge. What is left out beyond that is slower,
+            // and no less right.
+            budget: Cell::new(64 * cfg.rpo().len() + (1 << 20)),
         }
     }
-}
 
-/// Where the regions of a function begin and join.
-pub(super) struct Places {
-    /// By anchor and join, so that branches with the same ones share a region, in a fixed order.
-    regions: BTreeMap<(usize, usize), Region>,
-    /// By their headers the cycles that regions must begin in front of, and that have no block there of their own yet.
-    pub(super) cycles: BTreeMap<Block, Vec<Rc<Cycle>>>,
-}
-
-impl Places {
-    /// Finds the places of a function.
-    pub(super) fn find(func: &Function, flow: &Flow<'_>) -> Places {
-        let mut places = Places { regions: BTreeMap::new(), cycles: BTreeMap::new() };
-        for_each_place(func, flow, |place| match place {
-            Place::At { anchor, join, sources } if !is_exit(func, join) => {
-                let rank = |block: Block| flow.cfg.rpo_index(block).unwrap_or(usize::MAX);
-                let region = Region { anchor, join, sources, depth: 0 };
-                places.regions.insert((rank(anchor), rank(join)), region);
-            }
-            Place::Front { header, cycle } => {
-                let known = places.cycles.entry(header).or_default();
-                if known.iter().all(|other| other.blocks.len() != cycle.blocks.len()) {
-                    known.push(cycle);
-                }
-            }
-            Place::At { .. } | Place::Nowhere => {}
-        });
-        places
+    /// Whether lanes come apart at the end of a block, so that they may have to be brought together.
+    pub(super) fn parts(&self, block: Block) -> bool {
+        let ways = || self.cfg.succs(block).iter().filter(|&&way| !is_exit(self.func, way)).count();
+        self.ends_in_call(block) || self.uniformity.is_divergent_branch(block) && ways() > 1
     }
 
-    /// The regions, outer ones before those inside them.
-    pub(super) fn nested_regions(self) -> Vec<Region> {
-        nest(self.regions.into_values().collect())
+    /// Whether a block ends in a call from which lanes may return apart.
+    pub(super) fn ends_in_call(&self, block: Block) -> bool {
+        let insts = &self.func.blocks[block].insts;
+        insts.len() > 1 && is_parting_call(self.func, insts[insts.len() - 2])
     }
 }
 
-/// Finds the places of the divergent branches that may need a region. A branch needs none inside a region
-/// with the same join, and gets none inside [`BARRIERS`] others; so a block is in the found regions of at
-/// most that many joins, and chains of branches and deep nests cost no more than their size.
-fn for_each_place(func: &Function, flow: &Flow<'_>, mut visit: impl FnMut(Place)) {
-    let mut joins_around: SecondaryMap<Block, SmallVec<[Block; 4]>> = SecondaryMap::new();
-    for &block in flow.cfg.rpo() {
+/// So many regions at most may hold a block: those with barriers, and some that turn out to need none.
+const MOST_AROUND: u32 = 24;
+
+/// At a join that some lanes pass by, fewer instructions than this are not worth meeting for.
+const WORTH_MEETING: usize = 4;
+
+/// Finds the regions of a function, outer ones first.
+pub(super) fn regions(flow: &Flow<'_>, progress: &Progress) -> Vec<Region> {
+    let mut search = Search { flow, progress, made: FxHashMap::default(), meets: SecondaryMap::new() };
+    let mut joins: Vec<(usize, usize, Block)> = Vec::new();
+    for (place, &block) in flow.cfg.rpo().iter().enumerate() {
         interrupt::poll();
-        if flow.is_entangled() {
-            return;
+        if let Some(Anchor { block: anchor, .. }) = search.anchor(block) {
+            let rank = flow.cfg.rpo_index(anchor).unwrap_or(0);
+            joins.push((rank, usize::MAX - place, block));
         }
-        let ways = func.successors(block).filter(|&successor| !is_exit(func, successor)).count();
-        if !flow.uniformity.is_divergent_branch(block) || ways < 2 {
+    }
+    // From outside in.
+    joins.sort_unstable();
+    let mut around: SecondaryMap<Block, u32> = SecondaryMap::new();
+    let mut found: Vec<Region> = Vec::new();
+    for (.., join) in joins {
+        interrupt::poll();
+        if flow.budget.get() == 0 {
+            break;
+        }
+        let deep = search.anchor(join).is_some_and(|anchor| around[anchor.block] >= MOST_AROUND);
+        if deep {
             continue;
         }
-        let around = &joins_around[block];
-        let known = flow.postdominators.immediate(block).is_some_and(|join| around.contains(&join));
-        if known || around.len() >= BARRIERS as usize {
-            continue;
-        }
-        let place = place(block, flow);
-        if let Place::At { join, sources, .. } = &place
-            && !is_exit(func, *join)
+        if let Some(region) = search.region(join)
+            && search.is_needed(&region)
         {
-            for &source in sources {
-                let around = &mut joins_around[source];
-                if !around.contains(join) {
-                    around.push(*join);
-                }
-            }
+            region.blocks.iter().for_each(|&block| around[block] += 1);
+            found.push(region);
         }
-        visit(place);
     }
+    nest(&search, found)
 }
 
-/// Where the region of a branch begins and ends.
-enum Place {
-    /// At the end of a block that no cycle leads back to before the join, and through which all control
-    /// comes that reaches what is between.
-    At {
-        /// The block.
-        anchor: Block,
-        /// The join.
-        join: Block,
-        /// The anchor and what is between.
-        sources: Vec<Block>,
-    },
-    /// In front of a cycle that has no block of its own in front of it yet.
-    Front {
-        /// The block through which it is entered.
-        header: Block,
-        /// The cycle.
-        cycle: Rc<Cycle>,
-    },
-    /// Its threads do not all meet again.
-    Nowhere,
+/// Where a region opens.
+#[derive(Clone, Copy)]
+struct Anchor {
+    block: Block,
+    around_call: bool,
 }
 
-/// A cycle of control flow: blocks that lead to each other.
-pub(super) struct Cycle {
-    /// The blocks.
-    pub(super) blocks: FxHashSet<Block>,
-    /// The edges into it from outside, in the order of their targets.
-    entries: Vec<(Block, Block)>,
+struct Search<'a, 'b> {
+    flow: &'a Flow<'b>,
+    progress: &'a Progress,
+    /// The region of each join that has been looked at, if it may have one.
+    made: FxHashMap<Block, Option<Region>>,
+    /// Where the lanes that part at the end of a block meet, once it is known.
+    meets: SecondaryMap<Block, Option<Option<Block>>>,
 }
 
-/// Finds the place for the region of a branch.
-///
-/// A `bssy` inside a cycle that the join is not in would open the barrier again while earlier leavers wait
-/// at it. So the region begins in front of all of the cycle, and ends where everything from there on ends.
-/// Where control enters behind the beginning, the region begins at the nearest block that dominates both, or
-/// ends further down if that is the beginning itself: the join then lies in a loop with several ways in.
-/// Each step moves the beginning up the dominator tree or the join down, so this ends.
-fn place(branch: Block, flow: &Flow<'_>) -> Place {
-    let cfg = flow.cfg;
-    let Some(mut join) = flow.postdominators.immediate(branch) else { return Place::Nowhere };
-    let mut anchor = branch;
-    loop {
-        if flow.is_entangled() {
-            return Place::Nowhere;
+impl Search<'_, '_> {
+    /// Where the region of a join opens, if lanes may come there by several ways or at several times.
+    fn anchor(&self, join: Block) -> Option<Anchor> {
+        let flow = self.flow;
+        if is_exit(flow.func, join) {
+            return None;
         }
-        // The join must be where everything from the beginning on ends.
-        if !flow.postdominators.post_dominates(join, anchor) || join == anchor {
-            match flow.postdominators.common(join, anchor).filter(|&further| further != anchor) {
-                Some(further) => join = further,
-                None => return Place::Nowhere,
-            }
-            continue;
+        let mut ways = SmallVec::<[Block; 4]>::from_slice(flow.cfg.preds(join));
+        if let Some(around) = flow.loops.innermost(join).filter(|&this| flow.loops.header(this) == join) {
+            ways.retain(|way| !flow.loops.contains(around, *way));
         }
-        let Some(cycle) = flow.cycle_through(anchor, join) else {
-            let sources = between(flow, anchor, join);
-            match entrance(flow, anchor, &sources) {
-                Entrance::Anchor => return Place::At { anchor, join, sources },
-                Entrance::Above(up) => anchor = up,
-                Entrance::Behind => match flow.postdominators.immediate(join) {
-                    Some(further) => join = further,
-                    None => return Place::Nowhere,
-                },
-                Entrance::Unknown => return Place::Nowhere,
-            }
-            continue;
+        if let &[only] = ways.as_slice()
+            && flow.ends_in_call(only)
+        {
+            return Some(Anchor { block: only, around_call: true });
+        }
+        let leaves = |&way: &Block| {
+            flow.loops.innermost(way).is_some_and(|around| !flow.loops.contains(around, join))
         };
-        let inside = |block: Block| cycle.blocks.contains(&block);
-        let entries = &cycle.entries;
-        let Some(&(front, header)) = entries.first() else { return Place::Nowhere };
-        if entries.iter().any(|&(_, target)| target != header) {
-            // Several ways in: the region begins where all of them still are one.
-            let mut fronts = entries.iter().map(|&(pred, _)| pred);
-            let above = fronts.try_fold(front, |up, pred| flow.dominators.common(up, pred));
-            match above.filter(|&above| above != anchor && !inside(above)) {
-                Some(above) => anchor = above,
-                None => return Place::Nowhere,
+        if ways.len() < 2 && !ways.iter().any(leaves) {
+            return None;
+        }
+        let block = self.outside(flow.dominators.immediate(join)?, join)?;
+        Some(Anchor { block, around_call: false })
+    }
+
+    /// The nearest block at or above `anchor` that is in no loop without the join, and in which no call comes last.
+    fn outside(&self, anchor: Block, join: Block) -> Option<Block> {
+        let (loops, dominators) = (self.flow.loops, self.flow.dominators);
+        let mut anchor = anchor;
+        while let Some(around) = loops.innermost(anchor).filter(|&around| !loops.contains(around, join)) {
+            anchor = dominators.immediate(loops.header(around))?;
+        }
+        if self.flow.ends_in_call(anchor) {
+            // What opens behind the call opens in the block behind it.
+            anchor = *self.flow.cfg.succs(anchor).first()?;
+        }
+        (anchor != join).then_some(anchor)
+    }
+
+    /// The region of a join, if it may have one.
+    fn region(&mut self, join: Block) -> Option<Region> {
+        if let Some(made) = self.made.get(&join) {
+            return made.clone();
+        }
+        let region = self.anchor(join).and_then(|anchor| self.region_from(anchor, join));
+        self.made.insert(join, region.clone());
+        region
+    }
+
+    fn region_from(&self, Anchor { block: anchor, around_call }: Anchor, join: Block) -> Option<Region> {
+        let flow = self.flow;
+        let mut held = FxHashSet::default();
+        let mut blocks = Vec::new();
+        let mut stack: Vec<Block> = Vec::new();
+        let around = flow.loops.innermost(join).filter(|&this| flow.loops.header(this) == join);
+        let outside = |way: &Block| around.is_none_or(|around| !flow.loops.contains(around, *way));
+        stack.extend(flow.cfg.preds(join).iter().copied().filter(outside));
+        while let Some(block) = stack.pop() {
+            interrupt::poll();
+            if block == anchor || !held.insert(block) {
+                continue;
             }
-            continue;
+            if block == join {
+                // A way leads from the join into the region.
+                return None;
+            }
+            blocks.push(block);
+            let ways = flow.cfg.preds(block);
+            let left = flow.budget.get().saturating_sub(ways.len());
+            flow.budget.set(left);
+            if left == 0 {
+                return None;
+            }
+            stack.extend(ways);
         }
-        if !flow.postdominators.post_dominates(join, header) {
-            anchor = header;
-        } else if entries.len() == 1 && cfg.succs(front).len() == 1 {
-            anchor = front;
-        } else {
-            return Place::Front { header, cycle };
+        let calls = around_call || blocks.iter().any(|&block| calls_device(flow.func, block));
+        let region = Region { anchor, around_call, join, blocks, held, calls };
+        let is_wanted = self.is_worth_it(&region) && !self.progress.may_wait_forever(flow, &region);
+        is_wanted.then_some(region)
+    }
+
+    /// Whether the code at the join is worth a barrier. Lanes that leave a loop, and those of a region that all of them stay
+    /// in, always meet.
+    fn is_worth_it(&self, region: &Region) -> bool {
+        let flow = self.flow;
+        let insts = &flow.func.blocks[region.join].insts;
+        if insts.len() >= WORTH_MEETING || flow.cfg.succs(region.join).len() != 1 {
+            return true;
         }
+        if region.around_call {
+            // Lanes meet soon at another join.
+            return self.anchor(flow.cfg.succs(region.join)[0]).is_none();
+        }
+        let leaves_loop = |&way: &Block| flow.loops.depth(way) > flow.loops.depth(region.join);
+        let stays = |block: Block| {
+            flow.cfg.succs(block).iter().all(|&way| {
+                way == region.join || region.holds(way) || is_exit(flow.func, way)
+            })
+        };
+        flow.cfg.preds(region.join).iter().any(leaves_loop)
+            || region.blocks.iter().copied().chain([region.anchor]).all(stays)
+    }
+
+    /// Whether lanes may come to the join of a region apart, so far as regions inside it do not bring them together.
+    fn is_needed(&mut self, region: &Region) -> bool {
+        if region.around_call {
+            return true;
+        }
+        let mut inside = region.blocks.iter().copied().chain([region.anchor]);
+        inside.any(|block| self.flow.parts(block) && self.meet(block).is_none_or(|meet| !region.holds(meet)))
+    }
+
+    /// The first block behind the end of a block at which all lanes that part there meet in a region.
+    fn meet(&mut self, block: Block) -> Option<Block> {
+        if let Some(known) = self.meets[block] {
+            return known;
+        }
+        let mut next = self.flow.postdominators.immediate(block);
+        while let Some(join) = next {
+            if self.region(join).is_some_and(|region| region.is_open_at_end(block)) {
+                break;
+            }
+            next = self.flow.postdominators.immediate(join);
+        }
+        self.meets[block] = Some(next);
+        next
     }
 }
 
-/// Where control enters the blocks of a region.
-enum Entrance {
-    /// At the anchor alone.
-    Anchor,
-    /// Elsewhere too: the nearest block that dominates the anchor and every edge into their midst.
-    Above(Block),
-    /// Elsewhere too, but nowhere that the anchor does not dominate: what follows the join leads back into
-    /// a loop with several ways in.
-    Behind,
-    /// From a block without a dominator in common with the anchor.
-    Unknown,
+/// Whether a block calls a device function.
+fn calls_device(func: &Function, block: Block) -> bool {
+    func.blocks[block].insts.iter().any(|&inst| super::calls_device(func, inst))
 }
 
-fn entrance(flow: &Flow<'_>, anchor: Block, sources: &[Block]) -> Entrance {
-    let inside: FxHashSet<Block> = sources.iter().copied().collect();
-    let mut up = anchor;
-    let mut entered = false;
-    for &source in sources.iter().filter(|&&source| source != anchor) {
-        for &pred in flow.cfg.preds(source).iter().filter(|&&pred| !inside.contains(&pred)) {
-            if flow.cfg.is_reachable(pred) {
-                entered = true;
-                match flow.dominators.common(up, pred) {
-                    Some(common) => up = common,
-                    None => return Entrance::Unknown,
-                }
+/// How two regions of which one holds the anchor of the other lie to each other.
+enum Nesting {
+    /// They can stay as they are.
+    Sound,
+    /// The inner one must begin where the outer one does, around it.
+    Crossed,
+    /// They can't both be.
+    Tangled,
+}
+
+/// `inner` opens while `outer` is open.
+fn nesting(outer: &Region, inner: &Region) -> Nesting {
+    let (holds_inner, holds_outer) = (outer.holds(inner.join), inner.holds(outer.join));
+    match (holds_inner, holds_outer) {
+        _ if inner.join == outer.join => Nesting::Tangled,
+        (true, true) => Nesting::Tangled,
+        (false, true) => Nesting::Crossed,
+        // Inside, or lanes of either break the other one.
+        _ => Nesting::Sound,
+    }
+}
+
+/// Orders regions from outside in, moves those outwards that cross others, and leaves out those that can't be with others.
+fn nest(search: &Search<'_, '_>, mut regions: Vec<Region>) -> Vec<Region> {
+    // Each round moves an anchor up the dominator tree; few functions need a second one.
+    for _ in 0..8 {
+        sort(search, &mut regions);
+        let mut moved = false;
+        let around = around(&regions);
+        for inner in 0..regions.len() {
+            interrupt::poll();
+            let outer = enclosing(&regions, &around, inner);
+            let crossed =
+                outer.into_iter().find(|&outer| matches!(nesting(&regions[outer], &regions[inner]), Nesting::Crossed));
+            let Some(crossed) = crossed.filter(|&outer| regions[outer].anchor != regions[inner].anchor) else {
+                continue;
+            };
+            let anchor = regions[crossed].anchor;
+            let join = regions[inner].join;
+            // A region around a call begins at the call.
+            let wider = if regions[crossed].around_call { None } else { search.outside(anchor, join) };
+            if let Some(block) = wider
+                && let Some(region) = search.region_from(Anchor { block, around_call: false }, join)
+            {
+                regions[inner] = region;
+                moved = true;
             }
         }
-    }
-    match (entered, up == anchor) {
-        (false, _) => Entrance::Anchor,
-        (true, true) => Entrance::Behind,
-        (true, false) => Entrance::Above(up),
-    }
-}
-
-/// The blocks that lie on a cycle with `block` that does not pass through `join`, if there are any.
-fn cycle_through(flow: &Flow<'_>, block: Block, join: Block) -> Option<Cycle> {
-    let cfg = flow.cfg;
-    let mut reached: FxHashSet<Block> = FxHashSet::default();
-    let mut stack: Vec<Block> = cfg.succs(block).to_vec();
-    let mut edges = stack.len();
-    while let Some(next) = stack.pop() {
-        interrupt::poll();
-        if next != join && reached.insert(next) {
-            stack.extend(cfg.succs(next));
-            edges += cfg.succs(next).len();
+        if !moved {
+            break;
         }
     }
-    flow.followed(edges);
-    if !reached.contains(&block) {
-        return None;
-    }
-    let mut blocks: FxHashSet<Block> = FxHashSet::default();
-    stack.push(block);
-    while let Some(next) = stack.pop() {
-        if reached.contains(&next) && blocks.insert(next) {
-            stack.extend(cfg.preds(next));
-        }
-    }
-    let mut entries = Vec::new();
-    for &member in &blocks {
-        interrupt::poll();
-        let outside = cfg.preds(member).iter().filter(|pred| !blocks.contains(pred));
-        entries.extend(outside.map(|&pred| (pred, member)));
-    }
-    entries.sort_by_key(|&(_, member)| cfg.rpo_index(member));
-    Some(Cycle { blocks, entries })
-}
-
-/// The anchor and the blocks that it reaches without passing through the join.
-fn between(flow: &Flow<'_>, anchor: Block, join: Block) -> Vec<Block> {
-    let mut seen: FxHashSet<Block> = FxHashSet::default();
-    let mut blocks = vec![anchor];
-    seen.insert(anchor);
-    let (mut next, mut edges) = (0, 0);
-    while let Some(&block) = blocks.get(next) {
-        next += 1;
-        let successors = flow.cfg.succs(block);
-        edges += successors.len();
-        blocks.extend(successors.iter().filter(|&&successor| successor != join && seen.insert(successor)));
-    }
-    flow.followed(edges);
-    blocks
-}
-
-/// Orders regions from the outside in, drops those that another one with the same join holds, and numbers
-/// the depths; regions too deep for a barrier are dropped.
-fn nest(mut regions: Vec<Region>) -> Vec<Region> {
-    // A region inside another has fewer blocks. The sort is stable, so the order stays a fixed one.
-    regions.sort_by_key(|region| std::cmp::Reverse(region.sources.len()));
-    // The kept regions around each block, by index.
-    let mut around: SecondaryMap<Block, Vec<u32>> = SecondaryMap::new();
+    sort(search, &mut regions);
     let mut kept: Vec<Region> = Vec::new();
-    for mut region in regions {
+    let mut holders: SecondaryMap<Block, SmallVec<[u32; 4]>> = SecondaryMap::new();
+    for region in regions {
         interrupt::poll();
-        let outer = &around[region.anchor];
-        if outer.iter().any(|&index| kept[index as usize].join == region.join) {
+        let mut outer = holders[region.anchor].clone();
+        outer.extend((0..kept.len() as u32).rev().take_while(|&at| kept[at as usize].anchor == region.anchor));
+        let sound = outer.iter().all(|&outer| matches!(nesting(&kept[outer as usize], &region), Nesting::Sound));
+        if !sound {
             continue;
         }
-        region.depth = outer.len() as u32;
-        if region.depth >= BARRIERS {
-            continue;
-        }
-        for &block in &region.sources {
-            around[block].push(kept.len() as u32);
-        }
+        region.blocks.iter().for_each(|&block| holders[block].push(kept.len() as u32));
         kept.push(region);
     }
     kept
+}
+
+/// Outer regions first: by the place of the anchor, and those of one anchor the other way round by that of the join.
+fn sort(search: &Search<'_, '_>, regions: &mut [Region]) {
+    let place = |block: Block| search.flow.cfg.rpo_index(block).unwrap_or(usize::MAX);
+    regions.sort_by_key(|region| {
+        (place(region.anchor), region.around_call, usize::MAX - place(region.join), region.blocks.len())
+    });
+}
+
+/// The regions that hold each block.
+fn around(regions: &[Region]) -> SecondaryMap<Block, SmallVec<[u32; 4]>> {
+    let mut around: SecondaryMap<Block, SmallVec<[u32; 4]>> = SecondaryMap::new();
+    for (number, region) in regions.iter().enumerate() {
+        region.blocks.iter().for_each(|&block| around[block].push(number as u32));
+    }
+    around
+}
+
+/// The regions that are open where one of them opens.
+fn enclosing(
+    regions: &[Region],
+    around: &SecondaryMap<Block, SmallVec<[u32; 4]>>,
+    inner: usize,
+) -> Vec<usize> {
+    let anchor = regions[inner].anchor;
+    let same = (0..inner).rev().take_while(|&outer| regions[outer].anchor == anchor);
+    around[anchor].iter().map(|&outer| outer as usize).chain(same).collect()
 }

@@ -8,7 +8,8 @@
 //! |---|---|---|
 //! | the warp runs together | all of them | itself, without its mask |
 //! | the same | `warpsync` | `warp_fence`: memory keeps its order, nobody waits |
-//! | it may not, sm_90 | one that [`pairs`] with no other | `warpsync` of its mask in front, once a block for a mask |
+//! | all lanes that ever come there do | one that [`pairs`] with no other | itself: lanes of the mask that are elsewhere only end |
+//! | they may not, sm_90 | the same | `warpsync` of its mask in front, once a block for a mask |
 //! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
 //! | it may not | a barrier with `.aligned` | `warpsync` in front of it |
@@ -35,6 +36,8 @@
 
 mod pairs;
 
+pub(crate) use pairs::equivalent_blocks;
+
 use std::collections::BTreeMap;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -45,11 +48,12 @@ use smallvec::SmallVec;
 use crate::analyses::Analyses;
 use crate::interrupt;
 use crate::runtime;
+use crate::together::Together;
 use crate::uniformity::Uniformity;
 
 /// The lanes that an operation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Mask {
+pub(crate) enum Mask {
     /// These.
     Lanes(u32),
     /// Those in a value.
@@ -99,8 +103,7 @@ pub(crate) fn gather_in(
     if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
         return Gathered { changed: false, uniformity };
     }
-    let waits = |&inst: &Inst| mask_of(func, &func.insts[inst]).is_some();
-    if !func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits)) {
+    if !has_sites(func) {
         return Gathered { changed: false, uniformity };
     }
     let uniformity = uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
@@ -109,7 +112,17 @@ pub(crate) fn gather_in(
     // the mask made its results divergent.
     let mut holds = true;
     let mut sites = Vec::new();
+    // The operations that all lanes which ever come there execute together.
+    let mut complete: EntitySet<Inst> = EntitySet::new();
+    let together = Together::compute_in(func, &uniformity, known);
     for block in func.layout.clone() {
+        if !uniformity.is_convergent_block(block) && func.kind == FunctionKind::Entry {
+            together.walk(func, &uniformity, block, |inst, state| {
+                if state.complete {
+                    complete.insert(inst);
+                }
+            });
+        }
         for inst in func.blocks[block].insts.clone() {
             interrupt::poll();
             let data = &func.insts[inst];
@@ -124,6 +137,18 @@ pub(crate) fn gather_in(
             }
         }
     }
+    let paired = pairs::paired(func, &sites);
+    let callee_waits = calls_what_waits(func);
+    sites.retain(|site| {
+        let op = func.insts[site.inst].op;
+        // Lanes of the mask that are elsewhere come to no operation of the kind: they end, and nobody waits for them.
+        let alone = complete.contains(site.inst) && !paired.contains(site.inst) && !callee_waits && !is_barrier(op);
+        if alone {
+            changed |= stays(func, site.inst, arch, &uniformity);
+            holds = false;
+        }
+        !alone
+    });
     if sites.is_empty() {
         return Gathered { changed, uniformity: (holds || !changed).then_some(uniformity) };
     }
@@ -156,13 +181,29 @@ pub(crate) fn gather_in(
     Gathered { changed: true, uniformity: None }
 }
 
+/// Whether a function has an operation that waits for lanes wherever these are.
+pub fn has_sites(func: &Function) -> bool {
+    let waits = |&inst: &Inst| mask_of(func, &func.insts[inst]).is_some();
+    func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits))
+}
+
+/// Whether a function calls one in which lanes may wait for others than those that call it together.
+fn calls_what_waits(func: &Function) -> bool {
+    let calls = |inst: &Inst| match func.insts[*inst].op {
+        Op::Call(callee, false) => !func.callees[callee].lanes.independent,
+        Op::CallIndirect(prototype) => !func.callees[prototype].lanes.independent,
+        _ => false,
+    };
+    func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(calls))
+}
+
 /// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
 fn is_barrier(op: Op) -> bool {
     matches!(op, Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..))
 }
 
 /// The lanes that an operation waits for; `None` if it waits for nobody.
-fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
+pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
     let at = match data.op {
         Op::Shfl(_) => 3,
         Op::Vote(_) | Op::Match(_) | Op::Redux(_) => 1,
@@ -175,7 +216,7 @@ fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
 }
 
 /// The name of the routine for an operation. A CTA barrier whose name and count are known has them there.
-fn routine_for(func: &Function, inst: Inst) -> String {
+pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     let data = &func.insts[inst];
     let numbers = match data.op {
         Op::Barrier(kind, _, false) => {

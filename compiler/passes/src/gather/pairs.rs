@@ -67,7 +67,7 @@ pub(super) fn paired(func: &Function, sites: &[Site]) -> EntitySet<Inst> {
 }
 
 /// For each block the first of those that are executed exactly as often by every thread.
-fn equivalent_blocks(func: &Function) -> SecondaryMap<Block, Block> {
+pub(crate) fn equivalent_blocks(func: &Function) -> SecondaryMap<Block, Block> {
     let cfg = Cfg::compute(func);
     let dominators = Dominators::compute(&cfg);
     let post = PostDominators::compute(&cfg);

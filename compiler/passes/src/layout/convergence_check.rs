@@ -11,8 +11,8 @@
 //! …                        B0                  BSYNC B0              open and without
 //! BSYNC B0                 (none)
 //! ```
-//! `BREAK` lets its lanes leave the region on a path of their own; on that path the barrier is open no more,
-//! and neither are those inside it. One walk over the blocks with an abstract stack each: linear, as stacks
+//! `BREAK` lets its lanes leave the region on a path of their own; on that path the barrier is open no more. A function that
+//! is called may save a barrier of its callers by `BMOV` and open it anew, if it is not open. One walk over the blocks with an abstract stack each: linear, as stacks
 //! are no deeper than sixteen.
 
 use std::fmt;
@@ -163,7 +163,7 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
     };
     let place = open.iter().rposition(|&(other, _)| other == barrier);
     match (inst.op, place) {
-        (Op::BSSY | Op::BMOV_CLEAR, Some(_)) => return Err(Why::Reopened(barrier)),
+        (Op::BSSY | Op::BMOV_CLEAR | Op::BMOV, Some(_)) => return Err(Why::Reopened(barrier)),
         (Op::BSSY, None) => {
             let label = inst.operands.iter().find_map(|operand| match operand.kind {
                 OperandKind::Label(label) => Some(label.0),
@@ -171,9 +171,11 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
             });
             open.push((barrier, label.unwrap_or(u32::MAX)));
         }
-        (Op::BMOV_CLEAR, None) => {}
+        (Op::BMOV_CLEAR | Op::BMOV, None) => {}
         (_, None) => return Err(Why::NotOpen(barrier)),
-        (Op::BREAK, Some(place)) => open.truncate(place),
+        (Op::BREAK, Some(place)) => {
+            open.remove(place);
+        }
         (_, Some(place)) => {
             let (innermost, _) = open[open.len() - 1];
             *synced = Some(open[place]);

@@ -465,6 +465,7 @@ pub(crate) mod tests {
             barriers: 0,
             table_bytes: 0,
             spills: 0,
+            returns_together: false,
         }
     }
 

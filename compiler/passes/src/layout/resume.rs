@@ -30,37 +30,46 @@ use crate::interrupt;
 /// as they are, and share the list.
 type Open = Rc<[(u8, Site)]>;
 
-/// A `BSSY` or `BSYNC`.
+/// A `BSSY`, `BSYNC` or `BREAK`.
 #[derive(Debug)]
 pub(super) struct Bracket {
     site: Site,
     barrier: u8,
-    /// Whether it is a `BSSY`.
-    opens: bool,
+    kind: BracketKind,
+}
+
+/// What an instruction does to a convergence barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BracketKind {
+    Opens,
+    Closes,
+    Leaves,
 }
 
 impl Bracket {
     /// An instruction, if it is one.
     pub(super) fn of(site: Site, inst: &Inst<PReg>) -> Option<Bracket> {
-        let opens = match inst.op {
-            Op::BSSY => true,
-            Op::BSYNC => false,
+        let kind = match inst.op {
+            Op::BSSY => BracketKind::Opens,
+            Op::BSYNC => BracketKind::Closes,
+            Op::BREAK => BracketKind::Leaves,
             _ => return None,
         };
-        Some(Bracket { site, barrier: barrier(inst)?, opens })
+        Some(Bracket { site, barrier: barrier(inst)?, kind })
     }
 }
 
 /// Lets every `BSSY` name what follows its `BSYNC`.
 pub(super) fn name_resumptions(code: &mut Code, found: &Found) {
     let brackets = &found.brackets;
-    if brackets.iter().all(|bracket| bracket.opens) {
+    let closes = |bracket: &&Bracket| bracket.kind == BracketKind::Closes;
+    if !brackets.iter().any(|bracket| closes(&bracket)) {
         return;
     }
     let closed = closed_barriers(code, brackets);
     // A block in which something follows a BSYNC, a branch or a move to a parameter of the join, is split there.
     let mut cuts: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); code.blocks.len()];
-    for &Bracket { site: (block, position), .. } in brackets.iter().filter(|bracket| !bracket.opens) {
+    for &Bracket { site: (block, position), .. } in brackets.iter().filter(closes) {
         if position + 1 < code.blocks[block].insts.len() {
             cuts[block].push(position + 1);
         }
@@ -136,10 +145,10 @@ fn closed_barriers(code: &Code, brackets: &[Bracket]) -> BTreeSet<(Site, Site)> 
         let first = brackets.partition_point(|bracket| bracket.site.0 < block);
         for bracket in brackets[first..].iter().take_while(|bracket| bracket.site.0 == block) {
             let is_same = |(opened, _): &&(u8, Site)| *opened == bracket.barrier;
-            if !bracket.opens {
+            if bracket.kind == BracketKind::Closes {
                 closed.extend(open.iter().filter(is_same).map(|&(_, site)| (bracket.site, site)));
             }
-            let opened = bracket.opens.then_some((bracket.barrier, bracket.site));
+            let opened = (bracket.kind == BracketKind::Opens).then_some((bracket.barrier, bracket.site));
             open = open.iter().filter(|one| !is_same(one)).copied().chain(opened).collect();
         }
         for way in code.ways(block) {

@@ -321,6 +321,8 @@ pub struct Mir<R: Copy> {
     pub table_bytes: u32,
     /// Registers that the allocator had to store to local memory.
     pub spills: u32,
+    /// Whether lanes that call the function together return together.
+    pub returns_together: bool,
 }
 
 impl Mir<VReg> {
@@ -342,6 +344,7 @@ impl Mir<VReg> {
             barriers: 0,
             table_bytes: 0,
             spills: 0,
+            returns_together: false,
         }
     }
 

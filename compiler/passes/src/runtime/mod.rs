@@ -16,7 +16,7 @@
 pub mod warp;
 
 use ptxc_ir::text::parse_function;
-use ptxc_ir::{Callee, CalleeKind, Function, Rounding};
+use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, Rounding};
 
 /// Every routine: its name, and its text.
 const ROUTINES: &[(&str, &str)] = &[
@@ -92,7 +92,8 @@ fn head(name: &str) -> Option<Function> {
 pub fn callee(name: &str) -> Callee {
     let func = head(name).unwrap_or_else(|| panic!("there is no routine {name}"));
     let params = func.blocks[func.entry()].params.iter().map(|&param| func.ty(param)).collect();
-    Callee { name: func.name, kind: CalleeKind::Routine, params, results: func.returns }
+    let lanes = CalleeLanes::PURE;
+    Callee { name: func.name, kind: CalleeKind::Routine, params, results: func.returns, lanes }
 }
 
 /// How routines take a rounding mode as their last argument.

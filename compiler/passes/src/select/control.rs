@@ -108,6 +108,15 @@ impl Lower<'_> {
             }
             IrOp::Bsync(barrier) => self.emit(Inst::new(Op::BSYNC).ops([Operand::convergence(barrier.0)])),
             IrOp::Break(barrier) => self.emit(Inst::new(Op::BREAK).ops([Operand::convergence(barrier.0)])),
+            IrOp::SaveBarrier(barrier) => {
+                let to = self.def(self.func.result(inst));
+                self.emit(Inst::new(Op::BMOV_CLEAR).ops([to, Operand::convergence(barrier.0)]));
+            }
+            IrOp::RestoreBarrier(barrier) => {
+                let src = self.src(data.args[0]);
+                let from = self.gpr(src);
+                self.emit(Inst::new(Op::BMOV).ops([Operand::convergence(barrier.0), from]));
+            }
             _ => {}
         }
     }

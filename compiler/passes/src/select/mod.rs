@@ -374,7 +374,11 @@ impl Lower<'_> {
             }
             Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
             Op::Barrier(..) => self.lower_barrier(inst),
-            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) => self.lower_convergence(inst),
+            Op::Bssy(..)
+            | Op::Bsync(_)
+            | Op::Break(_)
+            | Op::SaveBarrier(_)
+            | Op::RestoreBarrier(_) => self.lower_convergence(inst),
             Op::Call(..) | Op::CallIndirect(_) => self.lower_call(inst),
             Op::FuncAddr(_) => self.lower_function_address(inst),
             Op::Return if func.kind == FunctionKind::Device => self.lower_return(inst),

@@ -16,14 +16,22 @@
 
 use crate::interrupt;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use ptxc_ir::{Block, Cfg, Function, Op, PostDominators};
+use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Op, PostDominators};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::exits::{is_exit, live_graph};
 
 /// The ends of all branches, and what is left of the budget.
 pub(super) struct Influence {
+    /// Whether convergence barriers alone bring lanes together. Otherwise post-dominators do, but for lanes that calls
+    /// have parted.
+    converged: bool,
     ends: SecondaryMap<Block, Option<Block>>,
+    /// The blocks at whose start all of the warp is together by the programmer's word.
+    whole: EntitySet<Block>,
+    /// What calls that part lanes have reached, by the end of the region that they are in.
+    parted: FxHashMap<Option<Block>, EntitySet<Block>>,
     budget: usize,
     /// What the search beyond the budget has reached.
     endless: EntitySet<Block>,
@@ -60,7 +68,8 @@ impl Influence {
         let opens = |block: Block| {
             func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy(..)))
         };
-        let ends = if converged || cfg.rpo().iter().any(|&block| opens(block)) {
+        let converged = converged || cfg.rpo().iter().any(|&block| opens(block));
+        let ends = if converged {
             barrier_ends(func, cfg)
         } else {
             match postdominators {
@@ -68,8 +77,14 @@ impl Influence {
                 None => postdominator_ends(cfg, &PostDominators::compute(&live_graph(func))),
             }
         };
+        let mut whole = EntitySet::new();
+        let resumes = |block: Block| ends[block].is_none() && follows_aligned_barrier(func, cfg, block);
+        whole.extend(cfg.rpo().iter().copied().filter(|&block| resumes(block)));
         Influence {
+            converged,
             ends,
+            whole,
+            parted: FxHashMap::default(),
             budget: 64 * cfg.rpo().len() + (1 << 16),
             endless: EntitySet::new(),
             labels: SecondaryMap::new(),
@@ -108,7 +123,7 @@ impl Influence {
             let label = match known {
                 None => {
                     touched.push(block);
-                    if Some(block) != end {
+                    if Some(block) != end && !self.whole.contains(block) {
                         region.blocks.push(block);
                     }
                     self.labels[block] = Some(Label { from: label, joined: false });
@@ -124,7 +139,7 @@ impl Influence {
                     block
                 }
             };
-            if Some(block) != end {
+            if Some(block) != end && !self.whole.contains(block) {
                 work.extend(cfg.succs(block).iter().map(|&next| (next, label)));
             }
         }
@@ -134,12 +149,29 @@ impl Influence {
         region
     }
 
+    /// The blocks that lanes reach one by one behind the call at the end of a block, without those that they reach so
+    /// behind another call of the same region.
+    pub(super) fn parted_blocks(&mut self, cfg: &Cfg, call: Block) -> Vec<Block> {
+        let end = if self.converged { self.ends[call] } else { None };
+        let reached = self.parted.entry(end).or_default();
+        let mut found = Vec::new();
+        let mut stack = cfg.succs(call).to_vec();
+        while let Some(block) = stack.pop() {
+            interrupt::poll();
+            if Some(block) != end && !self.whole.contains(block) && reached.insert(block) {
+                found.push(block);
+                stack.extend(cfg.succs(block));
+            }
+        }
+        found
+    }
+
     /// Everything that the branch reaches and no other such branch has reached; all of it may be a join.
     fn endless_region(&mut self, cfg: &Cfg, ways: &[Block]) -> Region {
         let mut region = Region::default();
         let mut stack = ways.to_vec();
         while let Some(block) = stack.pop() {
-            if self.endless.insert(block) {
+            if !self.whole.contains(block) && self.endless.insert(block) {
                 region.blocks.push(block);
                 stack.extend(cfg.succs(block));
             }
@@ -159,27 +191,50 @@ fn postdominator_ends(cfg: &Cfg, postdominators: &PostDominators) -> SecondaryMa
     ends
 }
 
-/// For each block, where the innermost barrier that is open at its end lets threads go on.
+/// For each block, where the innermost barrier that is open at its end, and that no lane leaves by `break`, lets
+/// threads go on.
 fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>> {
     let mut open: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
-    let mut ends = SecondaryMap::new();
+    let mut at_end: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
+    let mut broken: FxHashSet<(u8, Block)> = FxHashSet::default();
     for &block in cfg.rpo() {
         let mut stack = open[block].clone();
         for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
+            let place = |barrier: ConvergenceBarrier| stack.iter().rposition(|open| open.0 == barrier.0);
             match func.insts[inst].op {
                 Op::Bssy(barrier, continuation) => stack.push((barrier.0, continuation)),
-                Op::Bsync(barrier) | Op::Break(barrier) => {
-                    let place = stack.iter().rposition(|&(number, _)| number == barrier.0);
+                Op::Bsync(barrier) => {
+                    let place = place(barrier);
                     stack.truncate(place.unwrap_or(stack.len()));
+                }
+                Op::Break(barrier) => {
+                    if let Some(place) = place(barrier) {
+                        broken.insert(stack.remove(place));
+                    }
                 }
                 _ => {}
             }
         }
-        ends[block] = stack.last().map(|&(_, continuation)| continuation);
         // On sound code every edge brings the same stack; the verifier has seen to that.
         for &succ in cfg.succs(block) {
             open[succ].clone_from(&stack);
         }
+        at_end[block] = stack;
+    }
+    let mut ends = SecondaryMap::new();
+    for &block in cfg.rpo() {
+        let whole = at_end[block].iter().rfind(|region| !broken.contains(region));
+        ends[block] = whole.map(|&(_, continuation)| continuation);
     }
     ends
+}
+
+/// Whether a block follows a CTA barrier of which PTX says that the whole warp executes it together, in a kernel where
+/// no region is open.
+fn follows_aligned_barrier(func: &Function, cfg: &Cfg, block: Block) -> bool {
+    let &[before] = cfg.preds(block) else { return false };
+    let [.., last, jump] = func.blocks[before].insts[..] else { return false };
+    func.kind == FunctionKind::Entry
+        && func.insts[jump].op == Op::Jump
+        && matches!(func.insts[last].op, Op::Barrier(_, true, _))
 }

@@ -40,6 +40,7 @@ mod influence;
 
 use crate::analyses::Analyses;
 use crate::interrupt;
+use crate::together::is_parting_call;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
@@ -91,7 +92,7 @@ impl Uniformity {
     /// where these say so; where it has none yet, at the post-dominators of divergent branches.
     pub fn compute(func: &Function) -> Uniformity {
         let known = Analyses::default();
-        Uniformity::solve(func, &known, Influence::new(func, known.cfg(func), false, None))
+        Uniformity::solve(func, &known, Influence::new(func, known.cfg(func), false, None), true)
     }
 
     /// Whether no branch is divergent. Then nothing is said that depends on where threads come together again, and what
@@ -100,15 +101,15 @@ impl Uniformity {
         self.divergent_branches.is_empty()
     }
 
-    /// The same as [`compute`](Self::compute) with what is known of the function's graph; the post-dominators are those of
-    /// its [live graph](live_graph).
+    /// The same as [`compute`](Self::compute) for the converge pass, which brings lanes together behind calls; with what is
+    /// known of the function's graph. The post-dominators are those of its [live graph](live_graph).
     pub(crate) fn compute_in(
         func: &Function,
         known: &Analyses,
         postdominators: &PostDominators,
     ) -> Uniformity {
         let influence = Influence::new(func, known.cfg(func), false, Some(postdominators));
-        Uniformity::solve(func, known, influence)
+        Uniformity::solve(func, known, influence, false)
     }
 
     /// Analyses a function that the converge pass has seen: threads that diverged are together again only where
@@ -119,10 +120,11 @@ impl Uniformity {
 
     /// The same as [`compute_converged`](Self::compute_converged) with what is known of the function's graph.
     pub(crate) fn compute_converged_in(func: &Function, known: &Analyses) -> Uniformity {
-        Uniformity::solve(func, known, Influence::new(func, known.cfg(func), true, None))
+        Uniformity::solve(func, known, Influence::new(func, known.cfg(func), true, None), true)
     }
 
-    fn solve(func: &Function, known: &Analyses, influence: Influence) -> Uniformity {
+    /// `calls_part` says that nothing brings lanes together behind a call that parts them, unless a barrier does.
+    fn solve(func: &Function, known: &Analyses, influence: Influence, calls_part: bool) -> Uniformity {
         let (cfg, loops) = (known.cfg(func), known.loops(func));
         interrupt::poll();
         let mut solver = Solver {
@@ -139,6 +141,7 @@ impl Uniformity {
             tangles: tangles(cfg, loops),
             left_apart: SecondaryMap::new(),
             work: Vec::new(),
+            calls_part,
         };
         solver.run();
         solver.result
@@ -209,6 +212,7 @@ struct Solver<'a> {
     /// Loops that threads leave in different iterations.
     left_apart: SecondaryMap<Loop, bool>,
     work: Vec<Value>,
+    calls_part: bool,
 }
 
 impl Solver<'_> {
@@ -225,6 +229,9 @@ impl Solver<'_> {
                 if is_source(&self.func.insts[inst].op) {
                     self.diverge_results(inst);
                 }
+            }
+            if self.calls_part {
+                self.part_at_call(block);
             }
         }
         let uses = self.uses;
@@ -254,6 +261,16 @@ impl Solver<'_> {
             // The answer is one for the CTA.
             Op::Barrier(..) | Op::Bar(_) => {}
             _ => self.diverge_results(inst),
+        }
+    }
+
+    /// Lanes may be apart behind a call at the end of a block, though they go on the same way.
+    fn part_at_call(&mut self, block: Block) {
+        let insts = &self.func.blocks[block].insts;
+        if insts.iter().any(|&inst| is_parting_call(self.func, inst)) {
+            for inside in self.influence.parted_blocks(self.cfg, block) {
+                self.enter_region(inside);
+            }
         }
     }
 

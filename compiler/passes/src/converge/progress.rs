@@ -1,0 +1,230 @@
+//! Where a region would make lanes wait for each other forever.
+//!
+//! Lanes at the join of a region wait for those that are still in it. If one of these is at an operation that waits for
+//! lanes of a mask, and a lane at the join is among them, both wait forever, although PTX lets the lane at the join
+//! go on to where it ends, or to another operation of the kind. So a region may hold an operation that waits only if
+//!
+//! - the mask names lanes that execute the operation in the region: it is a ballot of the condition under which they came, or
+//!   was found out by `activemask`, `vote` or `match` in the region, in a block that is executed as often; or
+//! - in a kernel, no other operation can be meant: none of the kind stands in the region or after it, and no loop leads
+//!   back. The lanes of the mask that are elsewhere then only end, so that [`gather`](crate::gather) lets those that are here
+//!   go on without them.
+//!
+//! CTA barriers that PTX calls aligned are executed by the whole warp, by the programmer's word, and are no reason.
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{
+    BarrierKind, Block, CalleeKind, Function, FunctionKind, Inst, InstData, Op, Value, ValueDef, VoteMode,
+};
+
+use super::region::{Flow, Region};
+use crate::gather::{Mask, equivalent_blocks, mask_of, routine_for};
+use crate::interrupt;
+
+/// An operation that may wait for other lanes.
+struct Site {
+    inst: Inst,
+    block: Block,
+    waits: Waits,
+}
+
+/// For whom an operation waits.
+enum Waits {
+    /// The lanes of a mask that execute an operation of that name.
+    ForMask(String, Mask),
+    /// Anybody: a barrier, or a call of a function of which nothing better is known.
+    ForAny,
+}
+
+/// The operations of a function that wait.
+pub(super) struct Progress {
+    sites: Vec<Site>,
+    by_block: SecondaryMap<Block, Vec<u32>>,
+    classes: SecondaryMap<Block, Block>,
+    /// Whether every operation whose lanes are not known to be in the region is a reason against it.
+    strict: bool,
+}
+
+impl Progress {
+    /// Finds the operations of a function.
+    pub(super) fn of(func: &Function, strict: bool) -> Progress {
+        let mut sites = Vec::new();
+        let mut by_block: SecondaryMap<Block, Vec<u32>> = SecondaryMap::new();
+        for &block in &func.layout {
+            for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
+                if let Some(waits) = waits(func, inst) {
+                    by_block[block].push(sites.len() as u32);
+                    sites.push(Site { inst, block, waits });
+                }
+            }
+        }
+        let classes = if sites.is_empty() { SecondaryMap::with_default(func.entry()) } else { equivalent_blocks(func) };
+        Progress { sites, by_block, classes, strict: strict || func.kind == FunctionKind::Device }
+    }
+
+    /// Whether there is any operation that waits.
+    pub(super) fn has_sites(&self) -> bool {
+        !self.sites.is_empty()
+    }
+
+    /// Whether there is any in a block.
+    pub(super) fn has_sites_in(&self, block: Block) -> bool {
+        !self.by_block[block].is_empty()
+    }
+
+    /// Whether an operation may stand in a region only because its lanes need not wait there, which shows later.
+    pub(super) fn is_optimistic(&self, func: &Function, inst: Inst) -> bool {
+        let of_mask = |data: &InstData| mask_of(func, data).filter(|_| !matches!(data.op, Op::Barrier(..)));
+        match of_mask(&func.insts[inst]) {
+            Some(Mask::Lanes(_)) => true,
+            // The lanes of a ballot or a match are known to come.
+            Some(Mask::Value(mask)) => !func.def_inst(mask).is_some_and(|maker| finds_lanes(&maker.op)),
+            None => false,
+        }
+    }
+
+    /// Whether lanes at the join of a region might wait forever.
+    pub(super) fn may_wait_forever(&self, flow: &Flow<'_>, region: &Region) -> bool {
+        if self.sites.is_empty() {
+            return false;
+        }
+        let waits = |number: &u32| {
+            let site = &self.sites[*number as usize];
+            match &site.waits {
+                Waits::ForAny => true,
+                Waits::ForMask(_, Mask::Value(mask)) if self.is_own_mask(flow, region, site, *mask) => false,
+                Waits::ForMask(routine, mask) => {
+                    self.strict || self.may_mean_another(flow, region.anchor, site, routine, *mask)
+                }
+            }
+        };
+        let at_anchor = || {
+            // What stands in front of the call that ends the anchor is no part of the region.
+            let last = self.by_block[region.anchor].last();
+            last.filter(|&&number| !matches!(self.sites[number as usize].waits, Waits::ForMask(..)))
+        };
+        region.blocks.iter().flat_map(|&block| &self.by_block[block]).any(waits)
+            || region.around_call && at_anchor().is_some_and(waits)
+    }
+
+    /// Whether all lanes of a mask execute an operation in a region, before they leave it.
+    fn is_own_mask(&self, flow: &Flow<'_>, region: &Region, site: &Site, mask: Value) -> bool {
+        let func = flow.func;
+        let ValueDef::Result(maker, _) = func.def(mask) else { return false };
+        let data = &func.insts[maker];
+        let Some(home) = block_of(flow, maker, site.block) else { return false };
+        if finds_lanes(&data.op) && region.holds(home) && self.classes[home] == self.classes[site.block] {
+            return true;
+        }
+        let Op::Vote(VoteMode::Ballot) = data.op else { return false };
+        let ballot = data.args[0];
+        // The lanes that come by an edge on which the ballot's condition holds are the lanes of the mask.
+        let mut block = site.block;
+        while block != region.anchor {
+            let Some(above) = flow.dominators.immediate(block) else { return false };
+            let by_condition = func.terminator(above).is_some_and(|branch| {
+                let branch = &func.insts[branch];
+                matches!(branch.op, Op::Branch(_))
+                    && flow.cfg.preds(block).len() == 1
+                    && holds_on(func, branch.args[0], branch.targets[0].block == block, ballot)
+            });
+            if by_condition
+                && self.classes[site.block] == self.classes[block]
+                && flow.loops.innermost(home) == flow.loops.innermost(above)
+            {
+                return true;
+            }
+            block = above;
+        }
+        false
+    }
+
+    /// Whether lanes of the mask may be, or come, at another operation of the kind, or at this one another time.
+    fn may_mean_another(
+        &self,
+        flow: &Flow<'_>,
+        anchor: Block,
+        site: &Site,
+        routine: &str,
+        mask: Mask,
+    ) -> bool {
+        if flow.loops.innermost(anchor).is_some() || !flow.loops.irreducible_edges().is_empty() {
+            return true;
+        }
+        let place = |block: Block| flow.cfg.rpo_index(block);
+        let own = (self.classes[site.block], mask);
+        self.sites.iter().any(|other| {
+            let behind = other.inst != site.inst && place(other.block) > place(anchor);
+            behind
+                && match &other.waits {
+                    // A barrier is none of the kind.
+                    Waits::ForAny => !matches!(flow.func.insts[other.inst].op, Op::Barrier(..)),
+                    Waits::ForMask(name, other_mask) => {
+                        let may_be_equal = match (mask, other_mask) {
+                            (Mask::Lanes(one), &Mask::Lanes(two)) => one == two,
+                            _ => true,
+                        };
+                        name == routine && may_be_equal && (self.classes[other.block], *other_mask) != own
+                    }
+                }
+        })
+    }
+}
+
+/// Whether lanes may wait at an instruction for others.
+pub(super) fn may_wait(func: &Function, inst: Inst) -> bool {
+    waits(func, inst).is_some()
+}
+
+/// Whether an operation finds out which lanes there are.
+fn finds_lanes(op: &Op) -> bool {
+    matches!(op, Op::ActiveMask | Op::Vote(VoteMode::Ballot) | Op::Match(_))
+}
+
+/// For whom an operation waits, if it may wait.
+fn waits(func: &Function, inst: Inst) -> Option<Waits> {
+    let data = &func.insts[inst];
+    match data.op {
+        Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true) => None,
+        Op::Barrier(BarrierKind::Arrive, ..) | Op::ClusterArrive(..) => None,
+        Op::Barrier(..) | Op::ClusterWait(..) => Some(Waits::ForAny),
+        Op::Call(callee, false) => {
+            let callee = &func.callees[callee];
+            let is_known = callee.lanes.independent || callee.kind == CalleeKind::Routine;
+            (!is_known).then_some(Waits::ForAny)
+        }
+        Op::CallIndirect(prototype) => {
+            (!func.callees[prototype].lanes.independent).then_some(Waits::ForAny)
+        }
+        _ => mask_of(func, data).map(|mask| Waits::ForMask(routine_for(func, inst), mask)),
+    }
+}
+
+/// The block of an instruction that dominates another block, and is not far above it.
+fn block_of(flow: &Flow<'_>, inst: Inst, below: Block) -> Option<Block> {
+    const FARTHEST: usize = 64;
+    let mut block = Some(below);
+    for _ in 0..FARTHEST {
+        let this = block?;
+        if flow.func.blocks[this].insts.contains(&inst) {
+            return block;
+        }
+        block = flow.dominators.immediate(this);
+    }
+    None
+}
+
+/// Whether a condition that is `truth` means that `wanted` holds.
+fn holds_on(func: &Function, condition: Value, truth: bool, wanted: Value) -> bool {
+    let (condition, flipped) = without_not(func, condition);
+    let (wanted, wanted_flipped) = without_not(func, wanted);
+    condition == wanted && (truth != flipped) == !wanted_flipped
+}
+
+/// A predicate without negations around it, and whether their number is odd.
+fn without_not(func: &Function, value: Value) -> (Value, bool) {
+    match func.def_inst(value) {
+        Some(data) if data.op == Op::Not => (data.args[0], true),
+        _ => (value, false),
+    }
+}
