@@ -44,7 +44,7 @@ mod shape;
 use ptxc_ir::{BlockCall, CalleeKind, Function, Inst, Op};
 
 use crate::analyses::Analyses;
-use crate::together::{Extent, Together, is_parting_call};
+use crate::together::{Together, is_parting_call};
 use crate::uniformity::{Uniformity, is_exit};
 use emit::Barriers;
 use progress::Progress;
@@ -125,7 +125,7 @@ fn waits_in_region(func: &Function, known: &Analyses) -> bool {
             continue;
         }
         together.walk(func, &uniformity, block, |inst, state| {
-            let apart = state.extent != Extent::ALL && !state.complete && !state.open.is_empty();
+            let apart = !state.is_complete() && !state.open.is_empty();
             found |= apart && progress.is_optimistic(func, inst);
         });
     }
@@ -219,7 +219,7 @@ mod tests {
         converge(&mut func);
         ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged)
             .expect("every block is in the layout");
-        assert_eq!(func.to_string().matches("bsync").count(), 2, "{func}");
+        assert_eq!(func.to_string().matches("bsync").count(), 1, "{func}");
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             v4 = icmp.slt.b32 v3, v1\n    brif v2, block1, block3\nblock1:\n    brif v4, block2, block5\n\
             block2:\n    fence.sc.cta\n    jump block5\nblock3:\n    brif v4, block4, block5\n\
             block4:\n    fence.sc.gpu\n    jump block5\nblock5:\n    fence.sc.cta\n    exit\n}\n";
-        assert_eq!(verified(text).matches("bsync").count(), 2);
+        assert_eq!(verified(text).matches("bsync").count(), 1);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    BarrierKind, Block, CalleeKind, Function, FunctionKind, Inst, InstData, Op, Value, ValueDef, VoteMode,
+    Block, CalleeKind, Function, FunctionKind, Inst, InstData, Op, Value, ValueDef, VoteMode,
 };
 
 use super::region::{Flow, Region};
@@ -186,8 +186,7 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
     let data = &func.insts[inst];
     match data.op {
         Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true) => None,
-        Op::Barrier(BarrierKind::Arrive, ..) | Op::ClusterArrive(..) => None,
-        Op::Barrier(..) | Op::ClusterWait(..) => Some(Waits::ForAny),
+        Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => Some(Waits::ForAny),
         Op::Call(callee, false) => {
             let callee = &func.callees[callee];
             let is_known = callee.lanes.independent || callee.kind == CalleeKind::Routine;

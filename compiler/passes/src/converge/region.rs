@@ -23,6 +23,7 @@
 use std::cell::Cell;
 
 use cranelift_entity::SecondaryMap;
+use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{Block, Cfg, Dominators, Function, Loops, PostDominators};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -70,6 +71,8 @@ pub(super) struct Flow<'a> {
     pub(super) dominators: &'a Dominators,
     pub(super) loops: &'a Loops,
     pub(super) postdominators: PostDominators,
+    /// The cycles with several ways in, which are no loops, by number; 0 for blocks in none.
+    tangles: SecondaryMap<Block, u32>,
     /// How many edges may still be followed in the search for regions.
     budget: Cell<usize>,
 }
@@ -85,6 +88,7 @@ impl<'a> Flow<'a> {
             dominators: known.dominators(func),
             loops: known.loops(func),
             postdominators,
+            tangles: tangles(cfg, known.dominators(func), known.loops(func)),
             func,
             // Code that people and compilers write takes a few steps for each edge. What is left out beyond that is slower,
             // and no less right.
@@ -179,6 +183,7 @@ impl Search<'_, '_> {
         }
         let leaves = |&way: &Block| {
             flow.loops.innermost(way).is_some_and(|around| !flow.loops.contains(around, join))
+                || flow.tangles[way] > 0 && flow.tangles[way] != flow.tangles[join]
         };
         if ways.len() < 2 && !ways.iter().any(leaves) {
             return None;
@@ -191,8 +196,16 @@ impl Search<'_, '_> {
     fn outside(&self, anchor: Block, join: Block) -> Option<Block> {
         let (loops, dominators) = (self.flow.loops, self.flow.dominators);
         let mut anchor = anchor;
-        while let Some(around) = loops.innermost(anchor).filter(|&around| !loops.contains(around, join)) {
-            anchor = dominators.immediate(loops.header(around))?;
+        let tangles = &self.flow.tangles;
+        loop {
+            let around = loops.innermost(anchor).filter(|&around| !loops.contains(around, join));
+            if tangles[anchor] > 0 && tangles[anchor] != tangles[join] {
+                anchor = dominators.immediate(anchor)?;
+            } else if let Some(around) = around {
+                anchor = dominators.immediate(loops.header(around))?;
+            } else {
+                break;
+            }
         }
         if self.flow.ends_in_call(anchor) {
             // What opens behind the call opens in the block behind it.
@@ -289,6 +302,25 @@ impl Search<'_, '_> {
         self.meets[block] = Some(next);
         next
     }
+}
+
+/// The cycles that are left without the edges that lead back to the headers of loops.
+fn tangles(cfg: &Cfg, dominators: &Dominators, loops: &Loops) -> SecondaryMap<Block, u32> {
+    let mut tangles = SecondaryMap::new();
+    if loops.irreducible_edges().is_empty() {
+        return tangles;
+    }
+    let mut graph = cfg.to_petgraph();
+    graph.retain_edges(|graph, edge| {
+        graph.edge_endpoints(edge).is_none_or(|(from, to)| !dominators.dominates(graph[to], graph[from]))
+    });
+    let components = kosaraju_scc(&graph).into_iter().filter(|component| component.len() > 1);
+    for (number, component) in components.enumerate() {
+        for node in component {
+            tangles[graph[node]] = number as u32 + 1;
+        }
+    }
+    tangles
 }
 
 /// Whether a block calls a device function.

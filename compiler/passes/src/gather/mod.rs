@@ -118,7 +118,7 @@ pub(crate) fn gather_in(
     for block in func.layout.clone() {
         if !uniformity.is_convergent_block(block) && func.kind == FunctionKind::Entry {
             together.walk(func, &uniformity, block, |inst, state| {
-                if state.complete {
+                if state.is_complete() {
                     complete.insert(inst);
                 }
             });

@@ -22,6 +22,22 @@ fn arms(left: &str, right: &str, arch: Arch) -> String {
     func.to_string()
 }
 
+/// A function with a block that lanes come to by two ways and have not met at, with these operations, gathered and verified.
+fn apart(operations: &str, arch: Arch) -> String {
+    let text = format!(
+        "func @f entry {{\n    param \"n\" 4 +0\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
+         v2 = icmp.slt.b32 v0, v1\n    v3 = const.b32 0xffffffff\n    v4 = param.b32 +0\n    v5 = const.b32 0xff\n    \
+         v6 = const.b32 0x1\n    v7 = const.b32 0x1f\n    v8 = icmp.slt.b32 v0, v7\n    brif v2, block1, block2\n\
+         block1:\n{operations}    jump block3\nblock2:\n    brif v8, block1, block3\n\
+         block3:\n    exit\n}}\n"
+    );
+    let mut func = parse_function(&text).expect("the text is a function");
+    gather(&mut func, arch);
+    let errors = verify(&func, Level::Converged).err();
+    assert!(errors.is_none(), "{errors:?}\n{func}");
+    func.to_string()
+}
+
 fn meets(text: &str) -> usize {
     text.matches("call @warp.").count()
 }
@@ -42,15 +58,15 @@ fn two_arms_pair_where_kind_and_mask_may_agree() {
 #[test]
 fn one_warpsync_serves_a_block() {
     let two = "    v10 = vote.all v2, v5\n    v11 = vote.any v2, v5\n    v12 = vote.uni v2, v3\n";
-    let text = arms(two, "", Arch::Sm90);
+    let text = apart(two, Arch::Sm90);
     assert_eq!(text.matches("warpsync").count(), 2, "{text}");
-    let older = arms(two, "", Arch::Sm80);
+    let older = apart(two, Arch::Sm80);
     assert_eq!((older.matches("brtogether").count(), meets(&older)), (3, 3), "{older}");
 }
 
 #[test]
 fn masks_that_are_not_known_are_not_tested() {
-    let text = arms("    v10, v11 = shfl.idx v0, v6, v7, v4\n", "", Arch::Sm80);
+    let text = apart("    v10, v11 = shfl.idx v0, v6, v7, v4\n", Arch::Sm80);
     assert_eq!((text.matches("brtogether").count(), meets(&text)), (0, 1), "{text}");
 }
 
@@ -96,9 +112,19 @@ fn masks_that_are_one_value_for_all_are_not_tested_either() {
             arch,
         );
         assert_eq!((text.matches("brtogether").count(), meets(&text)), (0, 2), "{text}");
-        let alone = arms("    v10, v11 = shfl.idx v0, v6, v7, v4\n", "", arch);
+        let alone = apart("    v10, v11 = shfl.idx v0, v6, v7, v4\n", arch);
         let collective = arch >= Arch::Sm90;
         assert_eq!(alone.matches("warpsync v4").count(), usize::from(collective), "{alone}");
         assert_eq!(meets(&alone), usize::from(!collective), "{alone}");
+    }
+}
+
+#[test]
+fn who_comes_with_all_others_that_ever_come_waits_for_nobody() {
+    let two = "    v10 = vote.all v2, v5\n    v11, v12 = shfl.idx v0, v6, v7, v4\n    warpsync v3\n";
+    for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm90] {
+        let text = arms(two, "", arch);
+        let waits = text.matches("warpsync").count() + text.matches("brtogether").count() + meets(&text);
+        assert_eq!((waits, text.matches("warp_fence").count()), (0, 1), "{text}");
     }
 }

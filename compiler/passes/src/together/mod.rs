@@ -69,8 +69,23 @@ pub struct State {
     pub open: SmallVec<[Open; 4]>,
     /// Of which set the group has all lanes.
     pub extent: Extent,
-    /// Whether all lanes that come here, from where they were last together, come with the group.
-    pub complete: bool,
+    /// The way by which all lanes of the group came that it is not apart from: it was undivided since. `None` if lanes that it
+    /// parted from may come here, too.
+    way: Option<Way>,
+}
+
+/// Where a group formed: at the end of a block by that one of its ways, or at its start or in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    block: Block,
+    number: u32,
+}
+
+impl Way {
+    /// A group forms at the start of a block, or in it.
+    fn at(block: Block) -> Option<Way> {
+        Some(Way { block, number: u32::MAX })
+    }
 }
 
 /// What is known of the lanes of a function.
@@ -129,15 +144,21 @@ impl Together {
         let Some(mut state) = self.at_start(block).cloned() else { return };
         for &inst in &func.blocks[block].insts {
             visit(inst, &state);
-            state.step(&func.insts[inst], func, uniformity, &self.broken);
+            state.step(block, &func.insts[inst], func, uniformity, &self.broken);
         }
     }
 }
 
 impl State {
-    /// Executes an instruction.
+    /// Whether all lanes that come here, from where they were last together, come with the group.
+    pub fn is_complete(&self) -> bool {
+        self.extent != Extent::PART || self.way.is_some()
+    }
+
+    /// Executes an instruction of a block.
     fn step(
         &mut self,
+        block: Block,
         data: &InstData,
         func: &Function,
         uniformity: &Uniformity,
@@ -159,7 +180,7 @@ impl State {
                 if self.extent > Extent::of_region(number) {
                     self.extent = Extent::PART;
                 }
-                self.complete = self.extent != Extent::PART;
+                self.way = Way::at(block).filter(|_| self.extent != Extent::PART);
             }
             Op::Break(barrier) => {
                 let Some(number) = place(&self.open, barrier.0) else { return };
@@ -175,14 +196,14 @@ impl State {
             // The programmer says that the whole warp executes it together.
             Op::Barrier(_, true, _) if func.kind == FunctionKind::Entry && self.open.is_empty() => {
                 self.extent = Extent::ALL;
-                self.complete = true;
+                self.way = Way::at(block);
             }
             _ if parts(func, data, |mask| uniformity.is_uniform(mask)) => {
                 let whole = func.kind == FunctionKind::Entry && self.extent == Extent::ALL;
                 // Where nobody is elsewhere, nobody is waited for.
                 if !(whole && waits_for_mask(&data.op)) {
                     self.extent = Extent::PART;
-                    self.complete = false;
+                    self.way = None;
                 }
             }
             _ => {}
@@ -239,7 +260,7 @@ struct Solver<'a> {
 impl Solver<'_> {
     fn run(&mut self) {
         let Some(&entry) = self.cfg.rpo().first() else { return };
-        let start = State { open: SmallVec::new(), extent: Extent::ALL, complete: true };
+        let start = State { open: SmallVec::new(), extent: Extent::ALL, way: Way::at(entry) };
         self.together.at_start[entry] = Some(start);
         self.queue.push(Reverse(0));
         while let Some(Reverse(place)) = self.queue.pop() {
@@ -261,41 +282,57 @@ impl Solver<'_> {
             {
                 self.break_region(left.barrier, left.continuation);
             }
-            state.step(data, func, uniformity, &self.together.broken);
+            state.step(block, data, func, uniformity, &self.together.broken);
             if data.op == Op::Return {
                 self.together.all_return &= state.extent == Extent::ALL;
             }
         }
         let ways = self.cfg.succs(block).iter().filter(|&&way| !is_exit(func, way)).count();
         let divides = ways > 1 && uniformity.is_divergent_branch(block);
-        for &target in self.cfg.succs(block) {
+        for (number, &target) in (0..).zip(self.cfg.succs(block)) {
             let mut state = state.clone();
             if divides {
                 state.extent = Extent::PART;
+                state.way = state.way.map(|_| Way { block, number });
             }
-            state.complete &= self.is_complete_way(block, target, &state);
+            if state.extent == Extent::PART && self.leaves_apart(block, target, state.way) {
+                state.way = None;
+            }
             self.arrive(target, state);
         }
     }
 
-    /// Whether the lanes of a complete group that take a way to a block are all that ever come there.
-    fn is_complete_way(&self, block: Block, target: Block, state: &State) -> bool {
-        if state.extent != Extent::PART {
-            return true;
-        }
-        // Lanes leave a loop in different iterations.
-        let leaves = self.loops.innermost(block).is_some_and(|around| !self.loops.contains(around, target));
-        let around = self.loops.innermost(target).filter(|&around| self.loops.header(around) == target);
-        let preds = self.cfg.preds(target);
-        let ways_in = match around {
-            // One way leads into the loop, and one around it.
-            Some(around) => {
-                let back = preds.iter().filter(|&&pred| self.loops.contains(around, pred)).count();
-                back.max(preds.len() - back)
+    /// Whether lanes leave a loop in different iterations on the way to a block: the group has formed in the loop.
+    fn leaves_apart(&self, block: Block, target: Block, way: Option<Way>) -> bool {
+        let Some(way) = way else { return false };
+        let mut around = self.loops.innermost(block);
+        while let Some(this) = around.filter(|&this| !self.loops.contains(this, target)) {
+            if self.loops.contains(this, way.block) {
+                return true;
             }
-            None => preds.len(),
+            around = self.loops.parent(this);
+        }
+        false
+    }
+
+    /// Whether a block is the header of a loop that one way leads into and one around.
+    fn is_plain_header(&self, block: Block) -> bool {
+        let Some(around) = self.loops.innermost(block).filter(|&this| self.loops.header(this) == block) else {
+            return false;
         };
-        !leaves && ways_in == 1
+        let preds = self.cfg.preds(block);
+        preds.len() == 2 && preds.iter().filter(|&&pred| self.loops.contains(around, pred)).count() == 1
+    }
+
+    /// How a group comes to a block to which two ways lead.
+    fn merged(&self, target: Block, known: &State, new: &State) -> Option<Way> {
+        let own = Way::at(target);
+        if known.way == new.way {
+            return known.way;
+        }
+        // Lanes that go round the loop have left those behind that don't, and the first ones came together.
+        let joins = (known.extent != Extent::PART && new.extent != Extent::PART) || self.is_plain_header(target);
+        own.filter(|_| joins && known.way.is_some() && new.way.is_some())
     }
 
     /// A region turns out to be left by `break`: the blocks with its `bsync` are looked at again.
@@ -312,17 +349,17 @@ impl Solver<'_> {
         if is_exit(self.func, target) && self.together.at_start[target].is_some() {
             return;
         }
-        let known = &mut self.together.at_start[target];
-        let changed = match known {
-            None => {
+        let way = self.together.at_start[target].as_ref().and_then(|known| self.merged(target, known, &state));
+        let changed = match &mut self.together.at_start[target] {
+            known @ None => {
                 *known = Some(state);
                 true
             }
             Some(known) => {
-                let before = (known.extent, known.complete);
+                let before = (known.extent, known.way);
                 known.extent = known.extent.max(state.extent);
-                known.complete &= state.complete;
-                let mut changed = before != (known.extent, known.complete);
+                known.way = way;
+                let mut changed = before != (known.extent, known.way);
                 for (known, new) in known.open.iter_mut().zip(&state.open) {
                     changed |= new.extent > known.extent;
                     known.extent = known.extent.max(new.extent);

@@ -12,7 +12,7 @@ use std::fmt;
 use cranelift_entity::EntitySet;
 use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode};
 
-use super::{Extent, State, Together};
+use super::{State, Together};
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 
@@ -109,7 +109,7 @@ pub fn check(func: &Function, uniformity: &Uniformity, for_anybody: &EntitySet<I
 
 /// Whether a group is all that an operation of the warp is for.
 fn is_sound(func: &Function, state: &State) -> bool {
-    func.kind == FunctionKind::Entry && (state.extent == Extent::ALL || state.complete)
+    func.kind == FunctionKind::Entry && (state.is_complete())
 }
 
 /// Whether an operation depends on which lanes of a warp execute it together.
