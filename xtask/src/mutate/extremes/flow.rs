@@ -142,6 +142,34 @@ pub(super) const ALL: &[Extreme] = &[
             )
         }))
     }),
+    ("small ifs in both arms of an if", 10_000, |n| {
+        let arm = |tag: &str| {
+            each(n, |at| {
+                format!("setp.ne.u32 %p, %r, {at};\n@%p bra {tag}{at};\nadd.s32 %s, %s, {at};\n{tag}{at}:\n")
+            })
+        };
+        branching(&format!(
+            ".reg .b32 %s;\nmov.u32 %s, 0;\nsetp.gt.u32 %p, %r, 100;\n@%p bra E;\n{}bra J;\nE:\n{}J:\nadd.s32 %r, %r, %s;\n",
+            arm("A"),
+            arm("B")
+        ))
+    }),
+    ("empty blocks in a loop", 10_000, |n| {
+        let blocks = |tag: &str| each(n, |at| format!("@%p bra {tag}{at};\n{tag}{at}:\n"));
+        branching(&format!(
+            ".reg .b32 %u, %v;\nsetp.gt.u32 %p, %r, 5;\nL:\n{}@%p bra S;\n{}S:\nmov.b32 %v, %u;\nadd.u32 %u, %v, %r;\nadd.u32 %r, %r, 1;\nsetp.lt.u32 %p, %r, 100;\n@%p bra L;\nst.global.u32 [%a+4], %u;\n",
+            blocks("A"),
+            blocks("B")
+        ))
+    }),
+    ("counters of loops in loops", 200, |n| {
+        let heads = each(n, |at| format!("mov.u32 %i{at}, 0;\nL{at}:\nadd.s32 %r, %r, %i{at};\n"));
+        let ends = each(n, |at| {
+            let at = n - at - 1;
+            format!("add.s32 %i{at}, %i{at}, 1;\nsetp.lt.s32 %p, %i{at}, {at};\n@%p bra L{at};\n")
+        });
+        branching(&format!(".reg .b32 %i<{n}>;\n{heads}{ends}"))
+    }),
     ("selections", 25_000, |n| branching(&"setp.lt.s32 %p, %r, 5;\nselp.b32 %r, %r, 7, %p;\n".repeat(n))),
     ("different constants", 50_000, |n| {
         branching(&each(n, |at| format!("xor.b32 %r, %r, {};\n", at.wrapping_mul(2_654_435_761) as u32)))
