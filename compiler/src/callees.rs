@@ -23,7 +23,7 @@ use ptxc_syntax::{Name, NodeId};
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
 use crate::items::{Func, items};
-use crate::module::{ModuleName, definition};
+use crate::module::{ModuleName, ast, definition};
 use crate::stages::{Stage, built, mir, settings, ssa};
 
 /// The functions that a driver provides, which a module declares without a body.
@@ -259,7 +259,7 @@ pub fn device_code(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> 
     let settings = settings(db, func, options, max_regs);
     let code = callees(db, func, mir, options, &settings)
         .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
-    Stage::of(code.map(Arc::new))
+    Stage::of(code.map(Arc::new).map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
 }
 
 /// The code of what machine IR calls, and of what that calls in turn: routines and device functions. Those that call

@@ -236,7 +236,7 @@ pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
             let settings = code_settings(db, func, options);
             let code = callees(db, func, mir, options, &settings)
                 .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
-            Stage::of(code)
+            Stage::of(code.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
         }
         None => Stage::nothing(),
     }

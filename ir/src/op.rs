@@ -647,6 +647,9 @@ pub enum Op {
     Elect,
     /// `(a: b32)`: the thread sleeps for about so many nanoseconds.
     Nanosleep,
+    /// `()`: the thread stops for a debugger and goes on when the debugger lets it; without a debugger it raises the same
+    /// error as [`Op::Trap`].
+    Breakpoint,
     /// `(m: b32)`: wait for the threads in the mask (`bar.warp.sync`).
     WarpSync,
     /// `()`: what threads of the warp wrote before, others of it see behind. Made by the gather pass where they run
@@ -853,7 +856,7 @@ impl Op {
             Op::Call(callee, _) | Op::CallIndirect(callee) => Results::OfCallee(*callee),
             Op::FuncAddr(_) => Results::One(Type::B64),
             Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::WarpFence => Results::None,
-            Op::Nanosleep | Op::BranchTogether => Results::None,
+            Op::Nanosleep | Op::Breakpoint | Op::BranchTogether => Results::None,
             Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) | Op::RestoreBarrier(_) => Results::None,
             Op::SaveBarrier(_) => Results::One(Type::B32),
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
@@ -919,7 +922,9 @@ impl Op {
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {
                 Effects { convergent: true, side_effect: true, ..none }
             }
-            Op::WarpFence => Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none },
+            Op::WarpFence | Op::Breakpoint => {
+                Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
+            }
             Op::BranchTogether => Effects { convergent: true, side_effect: true, terminator: true, ..none },
             Op::Nanosleep => Effects { side_effect: true, ..none },
             Op::MbarrierUpdate(..)

@@ -334,6 +334,7 @@ op_table! {
     Redux(op) = "redux" [op] [] NONE (B32);
     Elect = "elect" [] [] NONE ();
     Nanosleep = "nanosleep" [] [] NONE (B32);
+    Breakpoint = "breakpoint" [] [] NONE ();
     WarpSync = "warpsync" [] [] NONE (B32);
     WarpFence = "warp_fence" [] [] NONE ();
     Bar(kind) = "bar" [kind] [] NONE (B32);

@@ -127,4 +127,9 @@ impl Fault {
     pub fn new(lane: u32, what: impl Into<String>) -> Fault {
         Fault { lane, what: what.into() }
     }
+
+    /// A trap, or a breakpoint without a debugger, which the lowest of these lanes reports.
+    pub fn trap(lanes: u32) -> Fault {
+        Fault::new(lanes.trailing_zeros(), "a trap ends the grid")
+    }
 }

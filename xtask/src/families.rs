@@ -1,9 +1,10 @@
-//! Asks both compilers for every form of the families and shows where they differ without a reason.
+//! Asks both compilers for every form of the families and shows where they differ without a reason; and tries every instruction that
+//! computes with signs on its operands.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ptxc_families::{Campaign, Oracle, observed, page};
+use ptxc_families::{Campaign, Oracle, observed, page, signs};
 use ptxc_sass::Arch;
 
 /// What is compared.
@@ -45,7 +46,10 @@ impl Families {
         if self.write {
             return save("docs/families.md", &page::text()?);
         }
-        let Some(oracle) = Oracle::find() else {
+        let oracle = Oracle::find();
+        let signed = if self.raw || self.observe { Ok(()) } else { self.signs(oracle.as_ref()) };
+        let Some(oracle) = oracle else {
+            signed?;
             println!("SKIPPED: the forms of the families; no ptxas, and ORACLE names no folder with it");
             return Ok(());
         };
@@ -70,8 +74,22 @@ impl Families {
         }
         let _ = writeln!(out, "{}", judge.summary());
         match judge.wrong.len() {
-            0 => Ok(()),
+            0 => signed,
             count => Err(format!("{count} forms differ from ptxas without a reason")),
+        }
+    }
+
+    /// Tries the instructions with signs.
+    fn signs(&self, oracle: Option<&Oracle>) -> Result<(), String> {
+        let archs = if self.arch.is_empty() { &Arch::ALL[..] } else { &self.arch };
+        let report = signs::run(archs, self.stride as usize, &self.only, oracle);
+        for what in &report.wrong {
+            println!("{what}");
+        }
+        println!("{}", report.summary());
+        match report.wrong.len() {
+            0 => Ok(()),
+            count => Err(format!("{count} instructions are wrong with a sign on an operand")),
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn block_frequencies_in(func: &Function, known: &Analyses) -> Seconda
         let weight = |target: Block| {
             if leaves(target) {
                 4
-            } else if calls_routines && is_slow_path(func, target) {
+            } else if calls_routines && is_slow_path(func, target) || traps(func, target) {
                 1
             } else if is_exit(func, target) {
                 TRIPS
@@ -74,6 +74,11 @@ pub(crate) fn block_frequencies_in(func: &Function, known: &Analyses) -> Seconda
         }
     }
     frequency
+}
+
+/// Whether a block ends in a trap: a check that nearly never fails leads to it.
+fn traps(func: &Function, block: Block) -> bool {
+    func.terminator(block).is_some_and(|inst| func.insts[inst].op == Op::Trap)
 }
 
 /// Whether a block is there for what a fast sequence cannot do: it calls a runtime routine and goes on.

@@ -38,6 +38,7 @@ pub mod schedule;
 pub mod layout;
 
 pub mod control;
+pub mod encodable;
 
 pub mod limits;
 pub mod link;

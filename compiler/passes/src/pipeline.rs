@@ -17,9 +17,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ptxc_ir::verify::{Level, verify};
-use ptxc_ir::{Function, FunctionKind};
+use ptxc_ir::{Function, FunctionKind, SourceLoc};
 use ptxc_sass::text::{Style, write_program};
-use ptxc_sass::{Arch, Inst, Program, Register};
+use ptxc_sass::{Arch, Coded, Inst, Program, Register};
 use ptxc_syntax::{NodeId, ast};
 
 use crate::analyses::Analyses;
@@ -35,8 +35,8 @@ use crate::simplify::{Effort, simplify, simplify_in};
 use crate::together::{self, Together};
 use crate::uniformity::Uniformity;
 use crate::{
-    allocate, build_ssa, combine, converge, frequency, gather, interrupt, layout, legalize, limits, mir,
-    runtime, schedule, select,
+    allocate, build_ssa, combine, converge, encodable, frequency, gather, interrupt, layout, legalize,
+    limits, mir, runtime, schedule, select,
 };
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
@@ -155,7 +155,9 @@ fn verified_mir(pass: &str, mir: &Mir<VReg>, arch: Arch) -> Result<(), Halt> {
         return Ok(());
     }
     mir::verify(mir).map_err(|errors| internal(pass, errors))?;
-    exists(pass, mir.insts().map(|inst| &inst.inst), arch)
+    exists(pass, mir.insts().map(|inst| &inst.inst), arch)?;
+    let refused = mir.insts().find_map(|inst| encodable::check(&inst.inst, arch).err());
+    refused.map_or(Ok(()), |why| Err(internal(pass, [why])))
 }
 
 /// Whether the architecture has all instructions, with their modifiers and kinds of operands.
@@ -424,6 +426,14 @@ pub fn code_with(
     program.accelerated = settings.accelerated;
     program.number_labels();
     go_on(observer, "control", &ProgramText(&program))?;
+    let without_bits = |(index, why): (usize, String)| {
+        let Coded { inst, loc, .. } = &program.insts[index];
+        unsupported(select::Unsupported { op: inst.to_string(), loc: SourceLoc(*loc), why })
+    };
+    let refused: Halt = encodable::refused(&program).into_iter().map(without_bits).collect();
+    if !refused.is_empty() {
+        return Err(refused);
+    }
 
     observer.before("link", &ProgramText(&program));
     let mut summary = None;

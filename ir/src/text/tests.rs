@@ -77,6 +77,7 @@ block0:
     v156 = redux.smin v1, v7
     v157, v158 = elect v7
     nanosleep v7
+    breakpoint
     v48 = funnel_shl.wrap.b32 v1, v7, v46
     v49 = funnel_shr.clamp.b32 v1, v7, v46
     v50 = icmp.slt.b32 v1, v7

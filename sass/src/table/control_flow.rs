@@ -362,6 +362,7 @@ pub(super) static BPT: Row = Row {
         .limited(&[(".PAUSE", TURING), (".DRAIN", TURING), (".PAUSE_QUIET", TURING)])
         .at(84, 3)
         .codes(&[2, 3, 4, 5, 6])],
+    effects: Effects { fence: true, convergent: true, ..Effects::NONE },
     fixed: &[],
     opcode: 0x95c,
     ..FLOW

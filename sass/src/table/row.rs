@@ -4,6 +4,7 @@
 use super::archs::{Archs, Spelling};
 use super::place::{Fixed, Form, Joint};
 use crate::arch::Arch;
+use crate::operand::OperandFlags;
 use crate::register::RegFile;
 
 pub use super::kinds::{Halves, ImmFormat, Kinds, Width};
@@ -265,6 +266,11 @@ impl Row {
     /// selection.
     pub fn accepts(&self, name: &str, kinds: Kinds, arch: Arch) -> bool {
         self.slot(name).is_some_and(|index| self.slots[index].accepts(kinds, arch))
+    }
+
+    /// Whether the slot of that name takes the signs that an operand has there: negation, magnitude and complement.
+    pub fn takes_signs(&self, name: &str, flags: OperandFlags) -> bool {
+        self.slot(name).is_some_and(|index| self.slots[index].takes_signs(flags))
     }
 
     /// The base opcode on the architecture.

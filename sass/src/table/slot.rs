@@ -335,6 +335,11 @@ impl Slot {
         if self.default_not { zero.not() } else { zero }
     }
 
+    /// Whether the slot takes these signs: negation, magnitude and complement.
+    pub const fn takes_signs(&self, flags: OperandFlags) -> bool {
+        (self.neg || !flags.neg) && (self.abs || !flags.abs) && (self.not || !flags.not)
+    }
+
     /// Whether an operand may fill the slot; the error says why not.
     pub fn check<R: Register>(&self, operand: &Operand<R>) -> Result<(), String> {
         // A function may be named by where it lies, as any place in the code.
@@ -349,7 +354,7 @@ impl Slot {
             return Err("is an address of 64 bits".to_string());
         }
         let flags = operand.flags;
-        if (flags.neg && !self.neg) || (flags.abs && !self.abs) || (flags.not && !self.not) {
+        if !self.takes_signs(flags) {
             return Err(format!("does not take the sign of {operand:?}"));
         }
         if matches!(operand.kind, OperandKind::Imm(_)) && flags != OperandFlags::default() {

@@ -247,7 +247,8 @@ pub(super) static NANOSLEEP: Row = Row {
         Form::upper(&[("a", Shape::Constant)], 5),
     ],
     fixed: &[NO_CONDITION, Fixed::new(85, 1, 1).on(Archs::only(Arch::Sm75))],
-    completion: Completion::LateRead,
+    // NVIDIA's compiler lets the next instruction overwrite the operand.
+    completion: Completion::Fixed,
     latency: LatencyClass::Branch,
     effects: Effects { convergent: true, ..Effects::NONE },
     spellings: &[Spelling { archs: Archs::only(Arch::Sm75), mnemonic: "NANOSLEEP.WARP", opcode: 0 }],

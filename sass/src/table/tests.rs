@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ModKind, Op, Role, Row, Stand};
+use super::{Completion, Kinds, ModKind, Op, Role, Row, Stand};
 use crate::arch::Arch;
 use crate::text::{parse_inst, write_inst};
 use crate::{Inst, Operand, OperandKind, PReg};
@@ -37,6 +37,27 @@ fn modifiers_fit_and_their_defaults_exist() {
             assert!(modifier.values.iter().all(starts), "{op:?}");
             if let Stand::Operand(name) = modifier.stand {
                 assert!(row.slot(name).is_some(), "{op:?} has no {name}");
+            }
+        }
+    });
+}
+
+#[test]
+fn rows_can_name_the_scoreboards_that_their_completion_needs() {
+    for_each(|op, row| {
+        let has = |defined: bool| {
+            let kinds = Kinds::R.or(Kinds::UR).or(Kinds::P).or(Kinds::UP).or(Kinds::MEM);
+            row.slots.iter().any(|slot| (slot.role == Role::Def) == defined && slot.kinds.meets(kinds))
+        };
+        let (defines, reads) = (has(true), has(false));
+        match row.completion {
+            Completion::Fixed => {}
+            Completion::Variable => {
+                assert!(row.scoreboards.write || !defines, "{op:?} cannot tell when its results are there");
+                assert!(row.scoreboards.read || !reads, "{op:?} cannot tell when it has read its operands");
+            }
+            Completion::LateRead | Completion::LateUniformRead => {
+                assert!(row.scoreboards.read || !reads, "{op:?} cannot tell when it has read its operands");
             }
         }
     });

@@ -108,6 +108,11 @@ pub(super) fn exit(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Exit(step.lanes))))
 }
 
+/// `BPT`: there is neither a trap handler nor a debugger that would let the thread go on.
+pub(super) fn bpt(_: &Fields<'_>) -> Decoded {
+    Ok(Box::new(|_, step| Err(Fault::trap(step.lanes))))
+}
+
 /// `BMOV.32.CLEAR`. With a result the barrier is only put away, by a function that needs it for itself: its lanes are still
 /// waited for.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {

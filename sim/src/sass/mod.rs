@@ -73,7 +73,7 @@ use registers::{PredSource, Registers};
 pub use watched::Executed;
 
 /// Rows that have no function here, by the reason: what they do is up to the order of arrival, to absolute addresses, to
-/// trap handlers or debuggers; nothing is held of the lanes of a barrier; arithmetic on parts of words, on tensor cores
+/// trap handlers; nothing is held of the lanes of a barrier; arithmetic on parts of words, on tensor cores
 /// beyond plain products of matrices, and copies by tensor maps, of which our own code has no use.
 pub const UNSUPPORTED: &[Op] = &[
     Op::BAR_SCAN,
@@ -84,7 +84,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::RET_ABSOLUTE,
     Op::LEPC,
     Op::LEPC_TARGET,
-    Op::BPT,
     Op::EXIT_IF,
     Op::BREAK_IF,
     Op::BMOV_OF_MASK,
@@ -328,6 +327,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::CALL => flow::call,
         Op::CALL_INDIRECT | Op::RET => flow::jump_to_register,
         Op::EXIT => flow::exit,
+        Op::BPT => flow::bpt,
         Op::BMOV_CLEAR => flow::bmov_clear,
         Op::BMOV => flow::bmov,
         Op::RPCMOV => flow::rpcmov,

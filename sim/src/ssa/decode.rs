@@ -495,7 +495,7 @@ impl Decoder<'_> {
             Op::Return if self.index == 0 => Action::Exit,
             Op::Return => Action::Return { words: self.words(self.index, &data.args) },
             Op::Exit => Action::Exit,
-            Op::Trap => Action::Trap,
+            Op::Trap | Op::Breakpoint => Action::Trap,
             Op::Select if ty == Type::B128 => {
                 Action::SelectWide { d, condition: args[0], a: args[1], b: args[2] }
             }

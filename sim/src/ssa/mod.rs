@@ -488,7 +488,7 @@ impl Engine for Ssa<'_> {
                 return Ok(Flow::Spread(Box::new(targets)));
             }
             Action::Exit => return Ok(Flow::Exit(lanes)),
-            Action::Trap => return Err(Fault::new(lanes.trailing_zeros(), "trap")),
+            Action::Trap => return Err(Fault::trap(lanes)),
         }
         Ok(Flow::Next)
     }

@@ -25,7 +25,9 @@ pub mod ours;
 pub mod outcome;
 pub mod page;
 pub mod refusals;
+pub mod sample;
 pub mod signature;
+pub mod signs;
 pub mod simulate;
 
 pub use campaign::Campaign;

@@ -1,8 +1,8 @@
-//! Control flow: `bra`, `brx.idx`, `ret`, `exit`, `trap`.
+//! Control flow: `bra`, `brx.idx`, `ret`, `exit`, `trap`, `brkpt`.
 //!
 //! A kernel has no caller: its `ret` ends the thread as `exit` does. A device function returns in one block.
 
-use ptxc_ir::{Op, Value};
+use ptxc_ir::{Op, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::scalar::Scalar;
@@ -45,6 +45,10 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         }
         "trap" => {
             t.terminate(Op::Trap, &[], &[]);
+            Ok(())
+        }
+        "brkpt" => {
+            t.inst(Op::Breakpoint, Type::B32, &[]);
             Ok(())
         }
         _ => return None,

@@ -95,7 +95,9 @@ fn compare(
     let ty = scalar.ir().ok_or(Unsupported)?;
     let op = if scalar.is_float() {
         let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
-        Op::Fcmp(condition, form.take("ftz"))
+        // Numbers of 64 bits are never flushed.
+        let ftz = form.take("ftz") && scalar.bits < 64;
+        Op::Fcmp(condition, ftz)
     } else if scalar.is_int() {
         Op::Icmp(form.read(|name| condition(name, scalar)).ok_or(Unsupported)?)
     } else {

@@ -246,6 +246,7 @@ mod any_instruction {
         "ret",
         "exit",
         "trap",
+        "brkpt",
     ];
     const MODIFIERS: &[&str] = &[
         "",

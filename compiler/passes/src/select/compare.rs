@@ -138,7 +138,7 @@ impl<'a> Lower<'a> {
             }
             _ => {}
         }
-        let (a, b, swapped) = self.compared_floats(data.args[0], data.args[1]);
+        let (a, b, swapped) = self.compared_floats(Op::FSETP, data.args[0], data.args[1]);
         let cond = if swapped { cond.swap() } else { cond };
         let text = format!(".{}", cond.name().to_ascii_uppercase());
         let made = Inst::new(Op::FSETP).ops([to, a, b]).with(&text).with(combine.mode).slot("ps", combine.ps);

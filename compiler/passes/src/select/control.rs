@@ -1,4 +1,4 @@
-//! Ends of blocks, convergence barriers and CTA barriers.
+//! Ends of blocks, traps, convergence barriers and CTA barriers.
 //!
 //! A branch takes its predicate with any complement. A switch loads the distance of its target from a table in a
 //! constant bank: `IMAD.SHL`, `LDC`, and `BRX` as the block's end. `BSSY` names the block where its lanes go on. A CTA
@@ -12,6 +12,9 @@ use ptxc_sass::{Arch, Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
 use super::compare::plop3;
 use super::lower::{Lower, Src};
 use crate::mir::{Edge, Term, VReg};
+
+/// The number of the trap that a program asks for.
+const USER_TRAP: u32 = 1;
 
 /// The bits of a barrier's name, also in a register.
 const NAME_FIELD: u32 = 0xf;
@@ -89,6 +92,12 @@ impl Lower<'_> {
                 Term::Branch { pred, negated: false, then, other }
             }
         }
+    }
+
+    /// A trap or a breakpoint: one instruction, as in NVIDIA's code. Control does not come back from a trap, but the
+    /// machine's instruction does not say so: the block ends in an `EXIT`.
+    pub(super) fn lower_trap(&mut self) {
+        self.emit(Inst::new(Op::BPT).with(".TRAP").slot("number", Operand::imm(USER_TRAP)));
     }
 
     pub(super) fn lower_convergence(&mut self, inst: IrInst) {

@@ -10,7 +10,7 @@
 use ptxc_ir::{FloatMode, Inst as IrInst, InstData, Op as IrOp, Rounding, Type};
 use ptxc_sass::{Inst, ModKind, Op, Operand, OperandFlags, OperandKind, RegFile};
 
-use super::float::{with_ftz, with_round};
+use super::float::{FloatSrc, with_ftz, with_round};
 use super::half::{format_text, is_half};
 use super::lower::Lower;
 use crate::mir::VReg;
@@ -56,7 +56,6 @@ impl Lower<'_> {
                 }
                 let signed = matches!(data.op, IrOp::FloatToSint(..));
                 let x = self.float_src(data.args[0]);
-                let b = self.float_operand(x, true);
                 let made = match (data.ty, signed) {
                     (Type::B32, true) => Inst::new(Op::F2I).with(".NTZ"),
                     (Type::B32, false) => Inst::new(Op::F2I).with(".NTZ").with(".U32"),
@@ -64,11 +63,12 @@ impl Lower<'_> {
                     (Type::B64, false) => Inst::new(Op::F2I_64).with(".U64"),
                     _ => return self.unsupported(&data.op, "it saturates at 32 bits, not at 16"),
                 };
+                let b = self.float_operand(x, made.op, "b", true);
                 self.emit(with_ftz(with_integral(made.ops([to, b]), round), ftz));
             }
             IrOp::RoundToIntegral(round, ftz) => {
                 let x = self.float_src(data.args[0]);
-                let b = self.float_operand(x, true);
+                let b = self.float_operand(x, Op::FRND, "b", true);
                 self.emit(with_ftz(with_integral(Inst::new(Op::FRND).ops([to, b]), round), ftz));
             }
             IrOp::FloatToFloat(mode) => match (from_ty, data.ty) {
@@ -85,12 +85,12 @@ impl Lower<'_> {
             }
             IrOp::FloatToHalf(round, relu, finite) => {
                 let x = self.float_src(data.args[0]);
-                let b = self.float_operand(x, true);
+                let b = self.float_operand(x, Op::F2FP, "b", true);
                 self.round_to_halves(to, [Operand::rz(), b], data.ty, round, [relu, finite]);
             }
             IrOp::FloatsToHalves(round, relu, finite) => {
                 let (low, high) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
-                let operands = [self.float_operand(high, false), self.float_operand(low, true)];
+                let operands = self.rounded_floats(high, low);
                 self.round_to_halves(to, operands, data.ty, round, [relu, finite]);
             }
             _ => {}
@@ -109,7 +109,7 @@ impl Lower<'_> {
             let b = match mode.ftz {
                 true => {
                     let flushed = Operand::reg(self.temp());
-                    let a = self.float_operand(x, false);
+                    let a = self.float_operand(x, Op::FADD, "a", false);
                     self.emit(Inst::new(Op::FADD).with(".FTZ").ops([flushed, a, Operand::rz().neg()]));
                     flushed
                 }
@@ -120,8 +120,13 @@ impl Lower<'_> {
                 .with_kind(ModKind::SourceType, ".F32");
             return self.emit(with_round(made.ops([to, b]), mode.round));
         }
-        let b = self.float_operand(x, true);
+        let b = self.float_operand(x, Op::F2FP, "b", true);
         self.round_to_halves(to, [Operand::rz(), b], data.ty, mode.round, [false; 2]);
+    }
+
+    /// The operands of an instruction that rounds two numbers, to the upper half and to the lower one.
+    fn rounded_floats(&mut self, high: FloatSrc, low: FloatSrc) -> [Operand<VReg>; 2] {
+        [self.float_operand(high, Op::F2FP, "a", false), self.float_operand(low, Op::F2FP, "b", true)]
     }
 
     /// Rounds two numbers to the halves of a word, the first to the upper one; to nearest or towards zero.
@@ -204,11 +209,9 @@ impl Lower<'_> {
         if !alike || matches!(round, Rounding::Down | Rounding::Up) {
             return false;
         }
-        let a = self.float_src(high.args[0]);
-        let a = self.float_operand(a, false);
-        let b = self.float_src(low.args[0]);
-        let b = self.float_operand(b, true);
-        self.round_to_halves(to, [a, b], low.ty, round, limits);
+        let (a, b) = (self.float_src(high.args[0]), self.float_src(low.args[0]));
+        let operands = self.rounded_floats(a, b);
+        self.round_to_halves(to, operands, low.ty, round, limits);
         true
     }
 }

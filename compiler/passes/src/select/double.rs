@@ -295,19 +295,27 @@ impl Lower<'_> {
         }
     }
 
+    /// To double precision, exactly. Clamping and flushing come first, in single precision.
     fn widen(&mut self, to: Operand<VReg>, data: &InstData, from: Type, mode: FloatMode) {
+        let changes = mode.sat || mode.ftz;
         match from {
             Type::F32 => {
                 let x = self.float_src(data.args[0]);
-                let b = if mode.ftz {
-                    let flushed = Operand::reg(self.temp());
-                    let a = self.float_operand(x, false);
-                    self.emit(Inst::new(Op::FADD).with(".FTZ").ops([flushed, a, Operand::rz().neg()]));
-                    flushed
+                let b = if changes {
+                    let changed = Operand::reg(self.temp());
+                    let a = self.float_operand(x, Op::FADD, "a", false);
+                    let made = with_ftz(Inst::new(Op::FADD).ops([changed, a, Operand::rz().neg()]), mode.ftz);
+                    self.emit(if mode.sat { made.with(".SAT") } else { made });
+                    changed
                 } else {
-                    self.float_operand(x, true)
+                    self.float_operand(x, Op::F2F_WIDEN, "b", true)
                 };
                 self.emit(Inst::new(Op::F2F_WIDEN).ops([to, b]));
+            }
+            Type::F16 | Type::BF16 if changes => {
+                let wide = Operand::reg(self.temp());
+                self.widen_half(wide, data, from, mode);
+                self.emit(Inst::new(Op::F2F_WIDEN).ops([to, wide]));
             }
             Type::F16 | Type::BF16 => {
                 let b = self.gpr_value(data.args[0]);

@@ -53,8 +53,21 @@ impl Lower<'_> {
         FloatSrc { src, abs, neg }
     }
 
-    /// As an operand; the flag allows other forms than a general register.
-    pub(super) fn float_operand(&mut self, float: FloatSrc, any: bool) -> Operand<VReg> {
+    /// As an operand of a slot of an instruction; the flag allows other forms than a general register. Where the slot has
+    /// no room for the signs, an instruction of its own applies them.
+    pub(super) fn float_operand(&mut self, float: FloatSrc, op: Op, slot: &str, any: bool) -> Operand<VReg> {
+        let operand = self.signed_operand(float, any);
+        if op.row().takes_signs(slot, operand.flags) { operand } else { self.with_signs_applied(operand) }
+    }
+
+    /// A register with the number that the operand is, whose signs are applied: adding -0 changes no number.
+    fn with_signs_applied(&mut self, operand: Operand<VReg>) -> Operand<VReg> {
+        let to = Operand::reg(self.temp());
+        self.emit(Inst::new(Op::FADD).ops([to, Operand::rz().neg(), operand]));
+        to
+    }
+
+    fn signed_operand(&mut self, float: FloatSrc, any: bool) -> Operand<VReg> {
         let src = match float.src {
             Src::Imm(bits) if float.neg => Src::Imm(bits ^ 0x8000_0000),
             other => other,
@@ -65,17 +78,22 @@ impl Lower<'_> {
         if neg { operand.neg() } else { operand }
     }
 
-    fn float_pair(&mut self, a: FloatSrc, b: FloatSrc) -> (Operand<VReg>, Operand<VReg>) {
+    fn float_pair(&mut self, op: Op, a: FloatSrc, b: FloatSrc) -> (Operand<VReg>, Operand<VReg>) {
         let (a, b) = if a.src.claims_slot(b.src) { (b, a) } else { (a, b) };
-        (self.float_operand(a, false), self.float_operand(b, true))
+        (self.float_operand(a, op, "a", false), self.float_operand(b, op, "b", true))
     }
 
     /// The operands a and b of a float comparison, and whether they changed places.
-    pub(super) fn compared_floats(&mut self, a: Value, b: Value) -> (Operand<VReg>, Operand<VReg>, bool) {
+    pub(super) fn compared_floats(
+        &mut self,
+        op: Op,
+        a: Value,
+        b: Value,
+    ) -> (Operand<VReg>, Operand<VReg>, bool) {
         let (a, b) = (self.float_src(a), self.float_src(b));
         let swap = a.src.claims_slot(b.src);
         let (a, b) = if swap { (b, a) } else { (a, b) };
-        (self.float_operand(a, false), self.float_operand(b, true), swap)
+        (self.float_operand(a, op, "a", false), self.float_operand(b, op, "b", true), swap)
     }
 
     pub(super) fn lower_float_arithmetic(&mut self, inst: IrInst) {
@@ -84,23 +102,23 @@ impl Lower<'_> {
         let (x, y) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
         let (made, mode) = match data.op {
             IrOp::Fadd(mode) => {
-                let (a, b) = self.float_pair(x, y);
+                let (a, b) = self.float_pair(Op::FADD, x, y);
                 (Inst::new(Op::FADD).ops([to, a, b]), mode)
             }
             IrOp::Fsub(mode) => {
-                let (a, b) = self.float_pair(x, y.negated(true));
+                let (a, b) = self.float_pair(Op::FADD, x, y.negated(true));
                 (Inst::new(Op::FADD).ops([to, a, b]), mode)
             }
             IrOp::Fmul(mode) => {
-                let (a, b) = self.float_pair(x, y);
+                let (a, b) = self.float_pair(Op::FMUL, x, y);
                 (Inst::new(Op::FMUL).ops([to, a, b]), mode)
             }
             IrOp::Ffma(mode) => {
                 let z = self.float_src(data.args[2]);
                 let (x, y) = if x.src.claims_slot(y.src) { (y, x) } else { (x, y) };
-                let a = self.fma_operand(x, false);
-                let b = self.fma_operand(y, true);
-                let c = self.fma_operand(z, is_general(b));
+                let a = self.fma_operand(x, "a", false);
+                let b = self.fma_operand(y, "b", true);
+                let c = self.fma_operand(z, "c", is_general(b));
                 (Inst::new(Op::FFMA).ops([to, a, b, c]), mode)
             }
             _ => return,
@@ -108,15 +126,13 @@ impl Lower<'_> {
         self.emit(with_mode(made, mode));
     }
 
-    /// An operand of `FFMA`, which negates but has no bars.
-    fn fma_operand(&mut self, float: FloatSrc, any: bool) -> Operand<VReg> {
+    /// An operand of `FFMA`. The row has bits for bars, of which NVIDIA's compiler makes no use: nor do we.
+    fn fma_operand(&mut self, float: FloatSrc, slot: &str, any: bool) -> Operand<VReg> {
         if !float.abs {
-            return self.float_operand(float, any);
+            return self.float_operand(float, Op::FFMA, slot, any);
         }
-        let magnitude = Operand::reg(self.temp());
-        let a = self.float_operand(float, false);
-        self.emit(Inst::new(Op::FADD).ops([magnitude, a, Operand::rz().neg()]));
-        magnitude
+        let operand = self.signed_operand(float, true);
+        self.with_signs_applied(operand)
     }
 
     pub(super) fn lower_float_unary(&mut self, inst: IrInst) {
@@ -131,7 +147,7 @@ impl Lower<'_> {
                     x.negated(true)
                 };
                 // Adding -0 changes nothing, and flushes if asked.
-                let a = self.float_operand(x, false);
+                let a = self.float_operand(x, Op::FADD, "a", false);
                 self.emit(with_ftz(Inst::new(Op::FADD).ops([to, a, Operand::rz().neg()]), ftz));
             }
             IrOp::Fmin(ftz, nan, xorsign) | IrOp::Fmax(ftz, nan, xorsign) => {
@@ -139,7 +155,7 @@ impl Lower<'_> {
                 let (a, b) = match xorsign {
                     // The signs of the registers themselves count, and the bars make magnitudes of them.
                     true => (self.gpr_value(data.args[0]).abs(), self.gpr_value(data.args[1]).abs()),
-                    false => self.float_pair(x, y),
+                    false => self.float_pair(Op::FMNMX, x, y),
                 };
                 let least = matches!(data.op, IrOp::Fmin(..));
                 let ps = if least { Operand::pt() } else { Operand::pt().not() };
@@ -165,7 +181,7 @@ impl Lower<'_> {
                 if flushes && !ftz {
                     return self.unsupported(&data.op, "MUFU flushes subnormals: it must be scaled first");
                 }
-                let b = self.float_operand(x, true);
+                let b = self.float_operand(x, Op::MUFU, "b", true);
                 self.emit(Inst::new(Op::MUFU).with(mode).ops([to, b]));
             }
             _ => {}
@@ -176,7 +192,8 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let to = self.def(self.func.result(inst));
         let (x, y) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
-        let (a, b) = (self.float_operand(x, false), self.float_operand(y, true));
+        let a = self.float_operand(x, Op::FCHK, "a", false);
+        let b = self.float_operand(y, Op::FCHK, "b", true);
         self.emit(Inst::new(Op::FCHK).ops([to, a, b]));
     }
 }

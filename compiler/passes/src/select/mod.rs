@@ -381,6 +381,7 @@ impl Lower<'_> {
             | Op::RestoreBarrier(_) => self.lower_convergence(inst),
             Op::Call(..) | Op::CallIndirect(_) => self.lower_call(inst),
             Op::FuncAddr(_) => self.lower_function_address(inst),
+            Op::Trap | Op::Breakpoint => self.lower_trap(),
             Op::Return if func.kind == FunctionKind::Device => self.lower_return(inst),
             Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::BranchTogether => {
                 self.lower_terminator(inst);

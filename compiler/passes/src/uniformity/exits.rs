@@ -15,7 +15,7 @@ fn is_early_exit(func: &Function, block: Block) -> bool {
     branches && edges.iter().filter(|edge| is_exit(func, edge.block)).count() == 1
 }
 
-/// Whether a block does nothing but end the thread.
+/// Whether a block does nothing but end the thread, by an exit or a trap.
 pub(crate) fn is_exit(func: &Function, block: Block) -> bool {
-    matches!(func.blocks[block].insts.as_slice(), &[only] if func.insts[only].op == Op::Exit)
+    matches!(func.blocks[block].insts.as_slice(), &[only] if matches!(func.insts[only].op, Op::Exit | Op::Trap))
 }

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 use ptxc_passes::check::types::{Class, Scalar};
 
-use crate::sample::{Operand, Sample, TARGET, VERSION, register_type};
+use ptxc_families::sample::{Operand, Sample, TARGET, VERSION, register_type};
 use ptxc_fuzz::random::Random;
 
 /// Threads of the launch.
@@ -161,7 +161,7 @@ impl Writer<'_> {
         for (index, operand) in sample.operands.iter().enumerate() {
             match *operand {
                 Operand::Source(ty, greatest) => {
-                    let mask = is_mask(sample, index);
+                    let mask = sample.is_mask(index);
                     let constant = match (mask, wants == Some(index)) {
                         (true, _) => Some((0xffff_ffff, "0xffffffff".to_string())),
                         (_, true) => Some(self.constant(ty, greatest)?),
@@ -232,12 +232,6 @@ impl Writer<'_> {
         }
         Some(Instance { sources: read, results, guarded })
     }
-}
-
-/// Whether an operand is the set of participating lanes.
-fn is_mask(sample: &Sample, index: usize) -> bool {
-    let warp = matches!(sample.mnemonic(), "shfl" | "vote" | "match" | "redux" | "elect");
-    warp && index + 1 == sample.operands.len()
 }
 
 /// The kernel of an instruction.

@@ -14,7 +14,6 @@
 
 mod kernel;
 mod reference;
-mod sample;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -27,9 +26,9 @@ use kernel::{Bound, GUARD, IN_BYTES, Kernel, OUT_BYTES, THREADS};
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_families::sample::{self, Sample};
 use ptxc_fuzz::random::Random;
 use ptxc_sim::{Case, run_sass, run_ssa};
-use sample::Sample;
 
 /// Opcodes that may end in `E0900`: `*` stands for any text.
 const UNLOWERED: &str = include_str!("unlowered.txt");

@@ -9,7 +9,7 @@ pub const VERSION: PtxVersion = PtxVersion(9, 0);
 /// See [`VERSION`].
 pub const TARGET: &str = "sm_90";
 
-/// The instructions that are tried: what computes in registers and among the lanes of a warp.
+/// The instructions that compute in registers and among the lanes of a warp.
 const MNEMONICS: &[&str] = &[
     "add",
     "addc",
@@ -69,6 +69,9 @@ const MNEMONICS: &[&str] = &[
     "nanosleep",
 ];
 
+/// The instructions that are sequences or calls of routines.
+const SEQUENCES: &[&str] = &["div", "rem", "rcp", "sqrt", "rsqrt"];
+
 /// An operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand {
@@ -99,19 +102,35 @@ impl Sample {
         self.opcode.split('.').collect()
     }
 
+    /// Whether an operand is the set of participating lanes.
+    pub fn is_mask(&self, index: usize) -> bool {
+        let warp = matches!(self.mnemonic(), "shfl" | "vote" | "match" | "redux" | "elect");
+        warp && index + 1 == self.operands.len()
+    }
+
     /// The mnemonic.
     pub fn mnemonic(&self) -> &str {
         self.opcode.split('.').next().unwrap_or_default()
     }
 }
 
-/// Every instruction, in the order of the table, without repetitions.
+/// Every instruction that computes in registers or among the lanes of a warp, in the order of the table, without repetitions and
+/// without 64-bit floats.
 pub fn all() -> Vec<Sample> {
+    of(&|mnemonic| MNEMONICS.contains(&mnemonic), false)
+}
+
+/// The same with 64-bit floats, and with instructions that are sequences or calls of routines.
+pub fn with_doubles_and_sequences() -> Vec<Sample> {
+    of(&|mnemonic| MNEMONICS.contains(&mnemonic) || SEQUENCES.contains(&mnemonic), true)
+}
+
+fn of(takes: &dyn Fn(&str) -> bool, doubles: bool) -> Vec<Sample> {
     let mut seen = std::collections::HashSet::new();
     let mut samples = Vec::new();
     for row in TABLE.rows() {
-        if MNEMONICS.contains(&row.mnemonic) && exists(row) {
-            choices(row, &mut samples);
+        if takes(row.mnemonic) && exists(row) {
+            choices(row, doubles, &mut samples);
         }
     }
     samples.retain(|sample| {
@@ -141,7 +160,7 @@ fn exists(row: &Row) -> bool {
 
 /// Goes through all choices of a row's modifiers as through the digits of a number, and takes those in which two
 /// modifiers stand together that did not before: every pair is tried, but not every combination.
-fn choices(row: &Row, samples: &mut Vec<Sample>) {
+fn choices(row: &Row, doubles: bool, samples: &mut Vec<Sample>) {
     let digits = |group: &ptxc_passes::check::table::Group| match group.presence {
         Presence::Required | Presence::Default(_) => group.choices.len(),
         Presence::Optional | Presence::With(_) => group.choices.len() + 1,
@@ -173,22 +192,21 @@ fn choices(row: &Row, samples: &mut Vec<Sample>) {
             all.fold(false, |new, (a, b)| pairs.insert((a, chosen[a], b, chosen[b])) | new)
         };
         if exists && new(&mut pairs) {
-            samples.extend(sample(row, &chosen, false));
-            samples.extend(sample(row, &chosen, true));
+            samples.extend(sample(row, &chosen, doubles, false));
+            samples.extend(sample(row, &chosen, doubles, true));
         }
     }
 }
 
-/// The instruction of one choice; none where it has 64-bit floats, which `tests` of their own try, or
-/// vectors.
-fn sample(row: &Row, chosen: &[Option<usize>], with_second: bool) -> Option<Sample> {
+/// The instruction of one choice; none where it has vectors, or 64-bit floats and these are not asked for.
+fn sample(row: &Row, chosen: &[Option<usize>], doubles: bool, with_second: bool) -> Option<Sample> {
     let mut opcode = row.mnemonic.to_string();
     for (group, choice) in row.groups.iter().zip(chosen) {
         if let Some(choice) = choice {
             opcode = format!("{opcode}.{}", group.choices[*choice].text);
         }
     }
-    if opcode.split('.').any(|part| part == "f64" || part == "b128") {
+    if opcode.split('.').any(|part| (part == "f64" && !doubles) || part == "b128") {
         return None;
     }
     let scalar = |ty: TypeOf| {
