@@ -3,6 +3,7 @@
 
 mod bench;
 mod beside;
+mod cases;
 mod compare;
 mod corpus;
 mod cpu_time;
@@ -82,7 +83,7 @@ enum Command {
         /// Which settings are tried.
         #[arg(long, value_enum, default_value = "tiered")]
         product: Product,
-        /// Only cases whose name contains one of these.
+        /// Only these cases: files, folders, or parts of their names.
         only: Vec<String>,
     },
     /// Run the execution cases on an NVIDIA GPU, our code beside ptxas's.
