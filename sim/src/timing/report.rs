@@ -111,6 +111,11 @@ impl Timing {
     pub fn lanes_per_issue(&self) -> f64 {
         share(self.lanes, self.issued)
     }
+
+    /// The mean number of lanes that an instruction had an effect for: active lanes whose guard holds.
+    pub fn effective_lanes_per_issue(&self) -> f64 {
+        share(self.threads, self.issued)
+    }
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -136,7 +141,7 @@ impl fmt::Display for Timing {
             f,
             "  lanes per issue {:.1}, of which it has an effect for {:.1}",
             self.lanes_per_issue(),
-            share(self.threads, self.issued)
+            self.effective_lanes_per_issue()
         )?;
         writeln!(f, "  issue utilisation {:.1}%", 100.0 * self.issue_utilisation())?;
         for (n, core) in self.sub_cores.iter().enumerate() {
