@@ -65,6 +65,13 @@ pub const JUMP_TABLE_BANK: u8 = 2;
 /// Bytes of a constant bank at the most.
 pub(crate) const CONSTANT_BANK_BYTES: u32 = 1 << 16;
 
+/// Registers that a launch sets aside beyond those that the code names.
+const EXTRA_REGISTERS: u32 = 2;
+/// The most registers of a thread.
+pub(crate) const MOST_REGISTERS: u32 = 255;
+/// Registers of a multiprocessor for each lane of its warps.
+const REGISTERS_A_LANE: u64 = 65_536 / 32;
+
 /// What a kernel needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
@@ -143,6 +150,19 @@ impl Resources {
     /// The most threads of a CTA that the kernel allows.
     pub fn max_threads(&self) -> Option<[u32; 3]> {
         (self.max_threads_x != 0).then_some([self.max_threads_x, self.max_threads_y, self.max_threads_z])
+    }
+
+    /// The registers that a launch sets aside for a thread: two more than the code names, unless the kernel's directives or
+    /// the largest CTA that it allows leave none for them.
+    pub fn launch_registers(&self) -> u32 {
+        let by_directive = (self.max_registers != 0).then_some(self.max_registers);
+        let by_threads = self.threads().or(self.max_threads()).map(|shape| {
+            let threads = shape.iter().map(|&side| u64::from(side.max(1))).fold(1, u64::saturating_mul);
+            let warps = threads.div_ceil(32);
+            (REGISTERS_A_LANE / warps / 8 * 8).min(u64::from(MOST_REGISTERS)) as u32
+        });
+        let limit = by_directive.into_iter().chain(by_threads).min().unwrap_or(MOST_REGISTERS);
+        self.registers.saturating_add(EXTRA_REGISTERS).min(limit).max(self.registers)
     }
 
     /// The field of a name in the text of a program.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use crate::cpu_time;
 use crate::listing::Listing;
 use crate::lowering::{Measures, Reason, lower};
+use crate::means::{Summary, ratio};
 use crate::oracle::{Oracle, Theirs};
 use crate::settings::Settings;
 use crate::table::Align::{Left, Right};
@@ -77,10 +78,6 @@ impl Pair {
         4 * theirs.in_loops > 5 * ours.in_loops
             || theirs.loops < ours.loops && theirs.instructions > ours.instructions
     }
-}
-
-fn ratio(ours: f64, theirs: f64) -> f64 {
-    ours.max(1.0) / theirs.max(1.0)
 }
 
 /// Prints the comparison of what lies below `root`. It is an error if a mean is above the limit, or if a
@@ -238,32 +235,6 @@ impl std::fmt::Display for Means<'_> {
     }
 }
 
-/// Ratios in short.
-struct Summary<'a> {
-    mean: f64,
-    worst: (f64, &'a str),
-}
-
-impl<'a> Summary<'a> {
-    fn of(ratios: impl Iterator<Item = (f64, &'a str)>) -> Summary<'a> {
-        let (mut logarithms, mut count, mut worst) = (0.0, 0, (0.0, ""));
-        for (ratio, name) in ratios {
-            logarithms += ratio.ln();
-            count += 1;
-            if ratio > worst.0 {
-                worst = (ratio, name);
-            }
-        }
-        Summary { mean: (logarithms / f64::from(count.max(1))).exp(), worst }
-    }
-}
-
-impl std::fmt::Display for Summary<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "geometric mean {:.2}, worst {:.2} ({})", self.mean, self.worst.0, self.worst.1)
-    }
-}
-
 /// The CPU time of `ptxc lower`: the least of several runs.
 fn our_time(how: &Comparison<'_>, settings: &Settings, path: &PathBuf) -> Result<Option<Duration>, String> {
     let mut least: Option<Duration> = None;
@@ -297,7 +268,7 @@ fn print_times(times: &[(String, Option<Duration>, Option<Duration>)]) {
     }
     print!("{table}");
     if !ratios.is_empty() {
-        println!("{} files; CPU time: {}", ratios.len(), Summary::of(ratios.into_iter()));
+        println!("{} files; CPU time: {}", ratios.len(), Summary::of(ratios));
     }
 }
 

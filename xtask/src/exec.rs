@@ -26,7 +26,7 @@
 //! heuristic with exact waits also runs in time, with each choice of latencies: warps then meet in other orders.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use ptxc_compiler::callees::ssa_callees;
@@ -42,6 +42,7 @@ use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 use rayon::prelude::*;
 use salsa::Setter;
 
+use crate::cases::{self, stem};
 use crate::oracle::Oracle;
 use crate::theirs::beside_ptxas;
 
@@ -103,17 +104,13 @@ struct Verdict {
     ssa_holds: bool,
 }
 
-/// Runs the cases of the corpus and of this repository; only those whose name contains one of `only`, if
-/// there are any. The error counts what failed.
+/// Runs the cases, or [those that are named](cases::find). The error counts what failed.
 pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<(), String> {
     let start = Instant::now();
-    let mut paths = cases_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases"));
-    let of_corpus = cases_in(&corpus.join("exec"));
-    if of_corpus.is_empty() {
-        println!("SKIPPED: the cases of {}, which is absent", corpus.display());
+    let paths = cases::find(corpus, only);
+    if paths.is_empty() {
+        return Err("there is no case of that name".to_string());
     }
-    paths.extend(of_corpus);
-    paths.retain(|path| only.is_empty() || only.iter().any(|part| stem(path).contains(part.as_str())));
     let mut jobs = Vec::new();
     for path in &paths {
         let required = is_first_tier(path);
@@ -192,18 +189,6 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
     }
 }
 
-pub(crate) fn cases_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    paths.sort();
-    paths
-}
-
-pub(crate) fn stem(path: &Path) -> &str {
-    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("")
-}
-
 /// Whether a case's kernel belongs to tier 1 or to this repository.
 fn is_first_tier(path: &Path) -> bool {
     let Ok(case) = Case::load(path) else { return true };
@@ -279,7 +264,8 @@ pub(crate) enum Trouble {
     Unsupported(String),
 }
 
-fn simulator() -> ptxc_sim::Options {
+/// How our code is run.
+pub(crate) fn simulator() -> ptxc_sim::Options {
     ptxc_sim::Options { check_uninitialised: true, hazards: true, ..ptxc_sim::Options::default() }
 }
 

@@ -8,9 +8,11 @@ use ptxc_compiler::output::{kernels, program_text};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
 use ptxc_passes::diagnostic::{Severity, UNSUPPORTED};
 use ptxc_passes::pipeline::{FuncCode, HAZARD, INTERNAL, UNSUPPORTED_ARCH, WRONG_ALLOCATION};
+use ptxc_sass::Program;
 use ptxc_sass::text::{Notation, Style};
 use serde::Serialize;
 
+use crate::exec::TOO_OLD;
 use crate::listing::Listing;
 use crate::settings::Settings;
 
@@ -34,6 +36,8 @@ pub(crate) struct Measures {
 pub(crate) enum Reason {
     /// It needs what is not there yet.
     Unsupported,
+    /// The architecture is too old for it.
+    NewerArch,
     /// It is wrong, or does not fit the machine.
     Rejected,
     /// The allocation checker rejects the allocation.
@@ -54,6 +58,8 @@ impl Reason {
         let is = |known: ptxc_passes::diagnostic::Code| code == known.to_string();
         if is(UNSUPPORTED) || is(UNSUPPORTED_ARCH) {
             Reason::Unsupported
+        } else if code == TOO_OLD {
+            Reason::NewerArch
         } else if is(WRONG_ALLOCATION) {
             Reason::Allocation
         } else if is(HAZARD) {
@@ -117,10 +123,6 @@ fn lower_text(path: &Path, text: String, settings: &Settings) -> Vec<Kernel> {
         ranges.push(func.offset(&db)..func.offset(&db) + func.text(&db).len() as u32);
     }
     let found = diagnostics(&db, file, options);
-    let missing = |located: &Located| Missing {
-        reason: Reason::of(&located.code),
-        message: format!("{}: {}", located.code, located.message),
-    };
     let errors = |inside: &dyn Fn(u32) -> bool| {
         let is_wrong =
             |located: &&Located| located.severity != Severity::Note && inside(located.primary.0.start);
@@ -143,6 +145,36 @@ fn lower_text(path: &Path, text: String, settings: &Settings) -> Vec<Kernel> {
         report.push(Kernel { entry: String::new(), result: Err(missing), time: Duration::ZERO });
     }
     report
+}
+
+/// The program of one kernel of a text, which is shown as a file of this name.
+pub(crate) fn program(
+    file: &str,
+    text: String,
+    entry: &str,
+    settings: &Settings,
+) -> Result<Program, Missing> {
+    let compile = || {
+        let db = Database::default();
+        let file = SourceFile::new(&db, file.to_string(), text);
+        let options = settings.options(&db);
+        let found = diagnostics(&db, file, options);
+        if let Some(first) = found.iter().find(|found| found.severity != Severity::Note) {
+            return Err(missing(first));
+        }
+        let list = kernels(&db, file, options);
+        let code = list.into_iter().find(|(func, _)| func.name(&db) == entry).and_then(|(_, code)| code);
+        code.map(|code| code.program.clone()).ok_or_else(|| Missing {
+            reason: Reason::Rejected,
+            message: format!("there is no kernel `{entry}`"),
+        })
+    };
+    let panicked = |_| Err(Missing { reason: Reason::Internal, message: "panicked".to_string() });
+    catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(panicked)
+}
+
+fn missing(located: &Located) -> Missing {
+    Missing { reason: Reason::of(&located.code), message: format!("{}: {}", located.code, located.message) }
 }
 
 fn measure(code: &FuncCode) -> Measures {

@@ -3,9 +3,11 @@
 
 mod bench;
 mod beside;
+mod cases;
 mod compare;
 mod corpus;
 mod cpu_time;
+mod cycles;
 mod exec;
 mod families;
 mod fuzz;
@@ -13,6 +15,7 @@ mod gpu;
 mod licences;
 mod listing;
 mod lowering;
+mod means;
 mod mine;
 mod mutate;
 mod oracle;
@@ -32,6 +35,7 @@ use ptxc_words::Bits;
 use crate::bench::{Bench, Measure};
 use crate::beside::BrokenKernels;
 use crate::compare::Comparison;
+use crate::cycles::Cycles;
 use crate::exec::Product;
 use crate::families::Families;
 use crate::fuzz::Fuzz;
@@ -65,15 +69,8 @@ enum Command {
     },
     /// Write the page that shows what ptxas and ptxc say of broken kernels.
     Beside(BrokenKernels),
-    /// Compare instructions, registers and CPU time with ptxas.
-    Compare {
-        /// A folder, searched whole, or a file.
-        path: PathBuf,
-        #[command(flatten)]
-        settings: Settings,
-        #[command(flatten)]
-        beside: Beside,
-    },
+    /// Compare instructions, registers and CPU time with ptxas; or with `--cycles` execution cases in the simulator with time.
+    Compare(Compare),
     /// Run execution cases on both engines with the code of many settings.
     Exec {
         /// The folder with `ptx/` and `exec/`.
@@ -82,7 +79,7 @@ enum Command {
         /// Which settings are tried.
         #[arg(long, value_enum, default_value = "tiered")]
         product: Product,
-        /// Only cases whose name contains one of these.
+        /// Only these cases: files, folders, or parts of their names.
         only: Vec<String>,
     },
     /// Run the execution cases on an NVIDIA GPU, our code beside ptxas's.
@@ -116,7 +113,47 @@ enum Command {
         corpus: PathBuf,
         #[command(flatten)]
         beside: Beside,
+        /// Also `compare --cycles --limits`.
+        #[arg(long)]
+        limits: bool,
     },
+}
+
+/// What is compared, and how.
+#[derive(Debug, Args)]
+struct Compare {
+    /// A folder of PTX, searched whole, or a file. With `--cycles`: cases by file, folder or a part of their names (default: all).
+    #[arg(required_unless_present = "cycles")]
+    what: Vec<String>,
+    /// Run the execution cases in the simulator with time, our code beside ptxas's.
+    #[arg(long)]
+    cycles: bool,
+    /// Print a JSON object a case.
+    #[arg(long, requires = "cycles")]
+    json: bool,
+    /// Fail if lanes per issue, or the cycles of the cases that `xtask/src/cycles/limits.txt` names, are too far from ptxas's.
+    #[arg(long, requires = "cycles")]
+    limits: bool,
+    /// The folder with `exec/`, for `--cycles`.
+    #[arg(long, default_value = "../shared/corpus")]
+    corpus: PathBuf,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    beside: Beside,
+}
+
+impl Compare {
+    fn run(self) -> Result<(), String> {
+        let Compare { what, cycles, json, limits, corpus, settings, beside } = self;
+        if cycles {
+            return Cycles { corpus, names: &what, settings, oracle: beside.oracle, json, limits }.run();
+        }
+        match what.as_slice() {
+            [path] => beside.compare(Path::new(path), &settings),
+            _ => Err("without --cycles one folder or file is compared".to_string()),
+        }
+    }
 }
 
 /// What is compared with what.
@@ -168,7 +205,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn verify(corpus: &Path, beside: &Beside) -> Result<(), String> {
+fn verify(corpus: &Path, beside: &Beside, limits: bool) -> Result<(), String> {
     let settings = Settings::default();
     if corpus.join("ptx").is_dir() {
         corpus::run(&corpus.join("ptx"), &settings, false)?;
@@ -178,6 +215,10 @@ fn verify(corpus: &Path, beside: &Beside) -> Result<(), String> {
     if corpus.join("ptx/t1").is_dir() {
         beside.compare(&corpus.join("ptx/t1"), &settings)?;
     }
+    if limits {
+        let oracle = beside.oracle.clone();
+        Cycles { corpus: corpus.to_path_buf(), names: &[], settings, oracle, json: false, limits }.run()?;
+    }
     Ok(())
 }
 
@@ -185,7 +226,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Beside(kernels) => kernels.run(),
         Command::Corpus { path, settings, json } => corpus::run(&path, &settings, json),
-        Command::Compare { path, settings, beside } => beside.compare(&path, &settings),
+        Command::Compare(compare) => compare.run(),
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
         Command::Bench(bench) => bench.run(),
         Command::Measure(measure) => measure.run(),
@@ -201,7 +242,7 @@ fn main() -> ExitCode {
         Command::Profile(profile) => profile.run(),
         Command::Shapes(shapes) => shapes.run(),
         Command::Bits(bits) => bits.run(),
-        Command::Verify { corpus, beside } => verify(&corpus, &beside),
+        Command::Verify { corpus, beside, limits } => verify(&corpus, &beside, limits),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

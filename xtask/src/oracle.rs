@@ -30,6 +30,8 @@ impl Oracle {
     /// The given folder, or else the one that `ORACLE` names, if it holds the programs.
     pub(crate) fn find(folder: Option<&Path>) -> Option<Oracle> {
         let folder = folder.map(Path::to_path_buf).or_else(|| Some(std::env::var_os("ORACLE")?.into()))?;
+        // Some programs run in folders of their own, from where a relative path leads elsewhere.
+        let folder = folder.canonicalize().ok()?;
         folder.join("ptxas").is_file().then_some(Oracle(folder))
     }
 
@@ -92,19 +94,40 @@ impl Oracle {
         read.map_err(|error| Refusal::Unreadable(error.to_string()))
     }
 
+    /// The same, and the registers that the kernel stores to local memory for want of registers.
+    pub(crate) fn program_and_spills(
+        &self,
+        text: &str,
+        target: &str,
+        entry: &str,
+    ) -> Result<(Program, u32), Refusal> {
+        let (bytes, report) = self.assemble(text, target, &["-v"])?;
+        let read = cubin::read(&bytes).and_then(|cubin| cubin::program(&cubin, entry));
+        let program = read.map_err(|error| Refusal::Unreadable(error.to_string()))?;
+        let mut kernels = HashMap::from([(entry.to_string(), Theirs::default())]);
+        read_report(&report, &mut kernels);
+        Ok((program, kernels[entry].spilled_words))
+    }
+
     /// The cubin that ptxas makes of a text.
     pub(crate) fn cubin(&self, text: &str, target: &str, options: &[&str]) -> Result<Vec<u8>, Refusal> {
+        Ok(self.assemble(text, target, options)?.0)
+    }
+
+    /// The cubin that ptxas makes of a text, and its messages.
+    fn assemble(&self, text: &str, target: &str, options: &[&str]) -> Result<(Vec<u8>, String), Refusal> {
         let unusable = |error: std::io::Error| Refusal::Unusable(format!("ptxas: {error}"));
         let folder = tempfile::tempdir().map_err(unusable)?;
-        let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
-        std::fs::write(&ptx, text).map_err(unusable)?;
+        // In the folder itself, so that messages do not name it: each run has another.
+        std::fs::write(folder.path().join("k.ptx"), text).map_err(unusable)?;
         let mut ptxas = Command::new(self.0.join("ptxas"));
-        ptxas.arg(format!("-arch={target}")).args(options).arg("-o").args([&cubin, &ptx]);
-        let output = ptxas.stdin(Stdio::null()).output().map_err(unusable)?;
+        ptxas.arg(format!("-arch={target}")).args(options).args(["-o", "k.cubin", "k.ptx"]);
+        let output = ptxas.current_dir(folder.path()).stdin(Stdio::null()).output().map_err(unusable)?;
         if !output.status.success() {
             return Err(Refusal::Refused(first_line(&output.stderr)));
         }
-        std::fs::read(&cubin).map_err(unusable)
+        let messages = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        Ok((std::fs::read(folder.path().join("k.cubin")).map_err(unusable)?, messages))
     }
 }
 
@@ -145,7 +168,7 @@ fn kernels_of(text: &str) -> HashMap<String, Theirs> {
         .collect()
 }
 
-/// Takes registers and spills from what `ptxas -v` says.
+/// Takes registers and spills from what `ptxas -v` says. Functions that it lists after a kernel count for that kernel.
 fn read_report(report: &str, kernels: &mut HashMap<String, Theirs>) {
     let mut current = String::new();
     for line in report.lines() {
@@ -154,7 +177,7 @@ fn read_report(report: &str, kernels: &mut HashMap<String, Theirs>) {
         }
         let Some(kernel) = kernels.get_mut(&current) else { continue };
         if let Some(stores) = line.split(", ").find(|part| part.contains("bytes spill stores")) {
-            kernel.spilled_words = first_number(stores).unwrap_or(0).div_ceil(4);
+            kernel.spilled_words += first_number(stores).unwrap_or(0).div_ceil(4);
         }
         if let Some((_, rest)) = line.split_once("Used ") {
             kernel.registers = first_number(rest).unwrap_or(0);
@@ -176,9 +199,11 @@ mod tests {
         let mut kernels = kernels_of(text);
         let report = "ptxas info    : Compiling entry function 'k' for 'sm_90'\n    \
                       0 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads\n\
-                      ptxas info    : Used 12 registers, 352 bytes cmem[0]\n";
+                      ptxas info    : Used 12 registers, 352 bytes cmem[0]\n\
+                      ptxas info    : Function properties for f\n    \
+                      4 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n";
         read_report(report, &mut kernels);
         let code = Listing { instructions: 1, ..Listing::default() };
-        assert_eq!(kernels["k"], Theirs { code, registers: 12, spilled_words: 2 });
+        assert_eq!(kernels["k"], Theirs { code, registers: 12, spilled_words: 3 });
     }
 }

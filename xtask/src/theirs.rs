@@ -15,7 +15,8 @@ use ptxc_sim::{Case, Hazard, Options, SimError, run_sass};
 use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
-use crate::exec::{Trouble, passed, stem};
+use crate::cases::stem;
+use crate::exec::{Trouble, passed};
 use crate::oracle::{Oracle, Refusal};
 
 /// Weakened programs of a program.
@@ -105,13 +106,18 @@ fn theirs(oracle: &Oracle, path: &Path, arch: Arch) -> Theirs {
     }
 }
 
+/// How ptxas's code is run.
+pub(crate) fn simulator() -> Options {
+    Options { hazards: true, order: Order::InOrder, holds_uniform: true, ..Options::default() }
+}
+
 /// By the static check, by a run and by a run in time; and what becomes of weakened programs.
 fn holds(case: &Case, program: &Program) -> Result<Weakened, Trouble> {
     if let Err(hazards) = check_with(program, Order::InOrder) {
         let first = hazards.first().map(ToString::to_string).unwrap_or_default();
         return Err(Trouble::Wrong(format!("verify: {first}")));
     }
-    let options = Options { hazards: true, order: Order::InOrder, holds_uniform: true, ..Options::default() };
+    let options = simulator();
     let result = run_sass(case, program, &options);
     let steps = result.as_ref().map_or(0, |report| report.steps);
     passed("SASS", result)?;

@@ -18,8 +18,7 @@ mod show;
 
 use std::path::Path;
 
-use ptxc_sim::case::Argument;
-use ptxc_sim::{Case, Report};
+use ptxc_sim::Case;
 
 use crate::cli::{Engine, RunArgs, StatsFormat};
 use crate::sass_text::count;
@@ -81,7 +80,7 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
     for &engine in engines(args) {
         let mut run = match runs.first().map(|first| &first.result) {
             // What one engine left is what the other one is expected to leave.
-            Some(Ok(report)) => code.run(engine, &expecting(&case, report), args),
+            Some(Ok(report)) => code.run(engine, &case.expecting(report), args),
             _ => code.run(engine, &case, args),
         };
         if let (Some(Ok(_)), Ok(report)) = (runs.first().map(|first| &first.result), &run.result) {
@@ -147,17 +146,4 @@ fn engines(args: &RunArgs) -> &'static [Engine] {
         Engine::Sass => &[Engine::Sass],
         Engine::Both => &[Engine::Ssa, Engine::Sass],
     }
-}
-
-/// The case with the content that another run left as what is expected.
-fn expecting(case: &Case, report: &Report) -> Case {
-    let mut case = case.clone();
-    let buffers = case.args.iter_mut().filter_map(|arg| match arg {
-        Argument::Buffer(buffer) => Some(buffer),
-        Argument::Scalar { .. } => None,
-    });
-    for (buffer, outcome) in buffers.zip(&report.outcomes) {
-        buffer.expect = Some(outcome.content.clone());
-    }
-    case
 }

@@ -28,7 +28,7 @@ use crate::control::Control;
 use crate::inst::Inst;
 use crate::memory_order::{Space, space};
 use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
-use crate::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program, Resources};
+use crate::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, MOST_REGISTERS, Program};
 use crate::register::PReg;
 use crate::symbol::Addend;
 use crate::table::Op;
@@ -53,13 +53,6 @@ pub struct Module {
     /// The names of the source files, by the numbers in lines.
     pub files: Vec<String>,
 }
-
-/// Registers that a launch sets aside beyond those that the code names.
-const EXTRA_REGISTERS: u32 = 2;
-/// The most registers of a thread.
-const MOST_REGISTERS: u32 = 255;
-/// Registers of a multiprocessor for each lane of its warps.
-const REGISTERS_A_LANE: u64 = 65_536 / 32;
 
 /// Assembles kernels.
 ///
@@ -240,7 +233,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         code,
         parts: parts.collect(),
         params: program.params.iter().map(|one| Param { offset: one.offset, size: one.size }).collect(),
-        registers: registers(needs),
+        registers: needs.launch_registers(),
         max_registers: if needs.max_registers == 0 { MOST_REGISTERS } else { needs.max_registers },
         barriers: needs.barriers,
         shared_bytes: uses_shared.then_some(u64::from(needs.shared_bytes)),
@@ -288,19 +281,6 @@ fn within_bank(what: &str, end: u32) -> Result<(), CubinError> {
         )));
     }
     Ok(())
-}
-
-/// The registers that a launch sets aside for a thread: two more than the code names, unless the kernel's directives or
-/// the largest CTA that it allows leave none for them.
-fn registers(needs: &Resources) -> u32 {
-    let by_directive = (needs.max_registers != 0).then_some(needs.max_registers);
-    let by_threads = needs.threads().or(needs.max_threads()).map(|shape| {
-        let threads = shape.iter().map(|&side| u64::from(side.max(1))).fold(1, u64::saturating_mul);
-        let warps = threads.div_ceil(32);
-        (REGISTERS_A_LANE / warps / 8 * 8).min(u64::from(MOST_REGISTERS)) as u32
-    });
-    let limit = by_directive.into_iter().chain(by_threads).min().unwrap_or(MOST_REGISTERS);
-    needs.registers.saturating_add(EXTRA_REGISTERS).min(limit).max(needs.registers)
 }
 
 /// The bits of a program's code: 16 bytes an instruction, in their order.

@@ -110,24 +110,25 @@ impl<O: Observer> Scheduler for Timed<'_, O> {
         let Timed { program, options, latencies, observer, found } = self;
         let params = params::params(program.arch);
         if shape.cluster_size() > 1 {
-            return Err(SimError::Case(
-                "a cluster, whose CTAs are on several SMs, has no time yet".to_string(),
-            ));
+            return Err(SimError::Unsupported {
+                at: program.name.clone(),
+                what: "the CTAs of a cluster are on several SMs, and the model of time has one".to_string(),
+            });
         }
-        let residency = residency::residency(program, shape, params)?;
+        let room = residency::room(program, shape, params)?;
         let code = code::nodes(program, params);
         let draw = params::Draw::new(latencies);
-        let setup = sm::Setup { code: &code, params, residency, shape, options, draw };
+        let setup = sm::Setup { code: &code, params, residency: room.residency, shape, options, draw };
         let mut sm = sm::Sm::new(Grid::new(engine, shape, memory), setup, observer);
         let steps = sm.run()?;
-        *found = Some(summary(program, residency, sm));
+        *found = Some(summary(program, room, sm));
         Ok(steps)
     }
 }
 
 fn summary<E: Engine, O: Observer>(
     program: &Program,
-    residency: report::Residency,
+    room: residency::Room,
     mut sm: sm::Sm<'_, E, O>,
 ) -> Timing {
     sm.warps.sort_by_key(|warp| (warp.start, warp.cta, warp.warp));
@@ -140,6 +141,7 @@ fn summary<E: Engine, O: Observer>(
             offset: index as u32 * Program::INST_BYTES,
             text: coded.inst.to_string(),
             issued: counts.issued,
+            lanes: counts.lanes,
             threads: counts.threads,
             stalls: counts.stalls,
         });
@@ -148,8 +150,10 @@ fn summary<E: Engine, O: Observer>(
         cycles: sm.cycles,
         static_cycles: program.static_cycles(),
         issued: sm.insts.iter().map(|inst| inst.issued).sum(),
+        lanes: sm.insts.iter().map(|inst| inst.lanes).sum(),
         threads: sm.insts.iter().map(|inst| inst.threads).sum(),
-        residency,
+        residency: room.residency,
+        occupancy: room.occupancy,
         sub_cores: sm.sub_cores(),
         stalls,
         memory: sm.memory.counts,

@@ -49,13 +49,15 @@ pub struct InstTiming {
     pub text: String,
     /// How often a warp issued it.
     pub issued: u64,
-    /// How many lanes it had an effect for, over all issues.
+    /// How many lanes were active, over all issues: those at this place in the program, whatever the guard says.
+    pub lanes: u64,
+    /// How many of them it had an effect for.
     pub threads: u64,
     /// The cycles that warps waited to issue it.
     pub stalls: Stalls,
 }
 
-/// How much of the grid was on the SM at once.
+/// How much of a grid is on the SM at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Residency {
     /// CTAs at once.
@@ -77,10 +79,14 @@ pub struct Timing {
     pub static_cycles: u64,
     /// Warp instructions.
     pub issued: u64,
+    /// Active lanes, over all warp instructions.
+    pub lanes: u64,
     /// Instructions of lanes: those that had an effect.
     pub threads: u64,
     /// How much of the grid was there at once.
     pub residency: Residency,
+    /// How much of a grid of any size could have been.
+    pub occupancy: Residency,
     /// The sub-cores.
     pub sub_cores: Vec<SubCoreTiming>,
     /// The stalls of all warps.
@@ -99,6 +105,17 @@ impl Timing {
         let active: u64 = self.sub_cores.iter().map(|core| core.active).sum();
         share(self.issued, active)
     }
+
+    /// The mean number of active lanes of an instruction that was issued, 0 to 32: fewer than a warp has where its lanes
+    /// have gone apart.
+    pub fn lanes_per_issue(&self) -> f64 {
+        share(self.lanes, self.issued)
+    }
+
+    /// The mean number of lanes that an instruction had an effect for: active lanes whose guard holds.
+    pub fn effective_lanes_per_issue(&self) -> f64 {
+        share(self.threads, self.issued)
+    }
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -114,7 +131,18 @@ impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Residency { ctas, warps, limited_by } = self.residency;
         writeln!(f, "{}: {} cycles, {} warp instructions", self.arch, self.cycles, self.issued)?;
-        writeln!(f, "  {ctas} CTAs ({warps} warps) at once, limited by {limited_by}")?;
+        write!(f, "  {ctas} CTAs ({warps} warps) at once, limited by {limited_by}")?;
+        if self.residency != self.occupancy {
+            let Residency { ctas, warps, limited_by } = self.occupancy;
+            write!(f, "; {ctas} ({warps} warps) of a larger grid, limited by {limited_by}")?;
+        }
+        writeln!(f)?;
+        writeln!(
+            f,
+            "  lanes per issue {:.1}, of which it has an effect for {:.1}",
+            self.lanes_per_issue(),
+            self.effective_lanes_per_issue()
+        )?;
         writeln!(f, "  issue utilisation {:.1}%", 100.0 * self.issue_utilisation())?;
         for (n, core) in self.sub_cores.iter().enumerate() {
             let SubCoreTiming { active, issued, no_eligible_warp } = core;

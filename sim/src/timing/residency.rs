@@ -8,28 +8,41 @@ use crate::error::SimError;
 use crate::launch::Shape;
 use crate::warp::LANES;
 
+/// How many CTAs an SM holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Of the launch.
+    pub residency: Residency,
+    /// Of a launch with any number of them.
+    pub occupancy: Residency,
+}
+
 /// The most CTAs of a launch that fit, and why no more.
 ///
 /// # Errors
 /// If not even one fits.
-pub(super) fn residency(program: &Program, shape: &Shape, params: &Params) -> Result<Residency, SimError> {
+pub(super) fn room(program: &Program, shape: &Shape, params: &Params) -> Result<Room, SimError> {
     let warps = shape.threads().div_ceil(LANES as u32);
     let registers =
-        (program.resources.registers.max(1) * LANES as u32).next_multiple_of(params.register_unit);
+        (program.resources.launch_registers() * LANES as u32).next_multiple_of(params.register_unit);
     let shared = (shape.shared_bytes + params.shared_reserved).next_multiple_of(params.shared_unit);
     let grid: u32 = shape.grid.iter().product();
     let limits = [
-        (grid, "the grid"),
         (params.ctas, "CTA slots"),
         (params.warps / warps, "warp slots"),
         (params.registers / (registers * warps), "registers"),
         (params.shared_bytes.checked_div(shared).unwrap_or(u32::MAX), "shared memory"),
     ];
     let (ctas, limited_by) = limits.into_iter().min_by_key(|&(ctas, _)| ctas).unwrap_or((0, "nothing"));
-    if ctas == 0 && grid > 0 {
+    if ctas == 0 {
         return Err(SimError::Case(format!("a CTA does not fit on an SM: {limited_by}")));
     }
-    Ok(Residency { ctas, warps: ctas * warps, limited_by })
+    let occupancy = Residency { ctas, warps: ctas * warps, limited_by };
+    let residency = match grid <= ctas {
+        true => Residency { ctas: grid, warps: grid * warps, limited_by: "the grid" },
+        false => occupancy,
+    };
+    Ok(Room { residency, occupancy })
 }
 
 #[cfg(test)]
@@ -68,13 +81,17 @@ mod tests {
                 local_bytes: 0,
                 check_uninitialised: false,
             };
-            residency(&program, &shape, params(Arch::Sm90)).map(|found| (found.ctas, found.limited_by))
+            room(&program, &shape, params(Arch::Sm90)).map(|Room { residency, occupancy }| {
+                assert!(residency == occupancy || residency.limited_by == "the grid", "{residency:?}");
+                (residency.ctas, residency.limited_by, occupancy.warps)
+            })
         };
-        assert_eq!(of(32, 16, 0, 1000), Ok((32, "CTA slots")));
-        assert_eq!(of(256, 16, 0, 1000), Ok((8, "warp slots")));
-        assert_eq!(of(256, 64, 0, 1000), Ok((4, "registers")));
-        assert_eq!(of(256, 16, 64 << 10, 1000), Ok((3, "shared memory")));
-        assert_eq!(of(256, 16, 0, 2), Ok((2, "the grid")));
+        assert_eq!(of(32, 16, 0, 1000), Ok((32, "CTA slots", 32)));
+        assert_eq!(of(256, 16, 0, 1000), Ok((8, "warp slots", 64)));
+        assert_eq!(of(256, 62, 0, 1000), Ok((4, "registers", 32)));
+        assert_eq!(of(256, 63, 0, 1000), Ok((3, "registers", 24)), "a launch sets two more aside");
+        assert_eq!(of(256, 16, 64 << 10, 1000), Ok((3, "shared memory", 24)));
+        assert_eq!(of(256, 16, 0, 2), Ok((2, "the grid", 64)));
         assert!(of(1024, 255, 0, 1).is_err());
     }
 }

@@ -51,7 +51,9 @@ struct Core {
 pub(super) struct InstCounts {
     /// How often it was issued.
     pub issued: u64,
-    /// Lanes that it had an effect for.
+    /// Lanes that issued it.
+    pub lanes: u64,
+    /// Those of them that it had an effect for.
     pub threads: u64,
     /// Cycles that warps waited to issue it.
     pub stalls: Stalls,
@@ -371,9 +373,10 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         if node.kind == Kind::Invalidate {
             self.memory.invalidate_l1();
         }
-        let threads = executed.lanes.count_ones();
-        self.insts[pc as usize].issued += 1;
-        self.insts[pc as usize].threads += u64::from(threads);
+        let counts = &mut self.insts[pc as usize];
+        counts.issued += 1;
+        counts.lanes += u64::from(lanes.count_ones());
+        counts.threads += u64::from(executed.lanes.count_ones());
         self.cores[core].timing.issued += 1;
         if O::LISTENS {
             let announced = node.write_barrier.is_some().then_some(done);

@@ -144,9 +144,13 @@ fn lanes_that_go_apart_are_waited_for() {
     control(&mut program, 0, |control| (control.write_barrier, control.stall) = (Some(0), 2));
     control(&mut program, 2, |control| (control.wait_mask, control.stall) = (1, 13));
     let timing = run(&case, &program);
-    assert_eq!(timing.insts[4].threads, 16);
+    assert_eq!((timing.insts[3].lanes, timing.insts[3].threads), (32, 16), "all are there, half of them go");
+    assert_eq!((timing.insts[4].lanes, timing.insts[4].threads), (16, 16));
     assert_eq!(timing.insts[6].issued, 2, "BSYNC, once for each part");
     assert_eq!(timing.insts[7].issued, 1, "together again");
+    // Eight instructions of which three have half of the warp: both parts come to BSYNC.
+    assert_eq!((timing.issued, timing.lanes), (9, 5 * 32 + 4 * 16));
+    assert!((timing.lanes_per_issue() - 224.0 / 9.0).abs() < 1e-9);
 }
 
 #[test]

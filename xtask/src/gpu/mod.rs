@@ -20,7 +20,8 @@ use ptxc_sass::cubin::Abi;
 use ptxc_sim::Case;
 use ptxc_sim::report::compare;
 
-use crate::exec::{TOO_OLD, cases_in, stem};
+use crate::cases::{self, stem};
+use crate::exec::TOO_OLD;
 use crate::oracle::{Oracle, Refusal};
 use crate::table::{Align, Table};
 use crate::theirs::retargeted;
@@ -47,7 +48,7 @@ pub(crate) struct Cases {
     /// How much to optimise, 0 to 3.
     #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     opt: u8,
-    /// Only cases whose name contains one of these.
+    /// Only these cases: files, folders, or parts of their names.
     only: Vec<String>,
 }
 
@@ -93,13 +94,7 @@ impl Cases {
             environment: Vec::new(),
             timeout: Duration::from_secs(self.timeout),
         };
-        let mut paths = cases_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases"));
-        let of_corpus = cases_in(&self.corpus.join("exec"));
-        if of_corpus.is_empty() {
-            println!("SKIPPED: the cases of {}, which is absent", self.corpus.display());
-        }
-        paths.extend(of_corpus);
-        paths.retain(|path| self.only.is_empty() || self.only.iter().any(|part| stem(path).contains(part)));
+        let paths = cases::find(&self.corpus, &self.only);
         let oracle = Oracle::find(None);
         if oracle.is_none() {
             println!("SKIPPED: ptxas's code; ORACLE names the folder with ptxas");
