@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use ptxc_fuzz::Trial;
 use ptxc_fuzz::campaign::{Campaign, Finding, Outcome};
-use ptxc_fuzz::execute::{Failure, NOT_RUN, Settings, Who, keep_panics};
+use ptxc_fuzz::execute::{Failure, NOT_RUN, ORDERS, Settings, Who, keep_panics};
+use ptxc_fuzz::program::Family;
 use ptxc_sass::Program;
 
 use crate::oracle::{Oracle, Refusal};
@@ -41,6 +42,12 @@ pub(crate) struct Fuzz {
     /// Try only this seed, and print its kernel.
     #[arg(long, value_name = "SEED", conflicts_with_all = ["programs", "seed", "jobs", "minutes"])]
     replay: Option<u64>,
+    /// Which families of kernels: plain, calls, flow; they take turns by the seed.
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',', value_parser = family, default_value = "plain,calls,flow")]
+    only: Vec<Family>,
+    /// How many orders of warps and lanes each kernel runs with on each engine.
+    #[arg(long, value_name = "N", default_value_t = ORDERS, value_parser = clap::value_parser!(u32).range(1..))]
+    orders: u32,
     /// Where kernels that fail are written.
     #[arg(long, value_name = "DIR", default_value = "target/fuzz")]
     failures: PathBuf,
@@ -50,6 +57,11 @@ pub(crate) struct Fuzz {
     /// ptxas gets one kernel out of so many.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     oracle_sample: u64,
+}
+
+fn family(name: &str) -> Result<Family, String> {
+    let found = Family::ALL.into_iter().find(|family| family.name() == name);
+    found.ok_or_else(|| "the families are plain, calls and flow".to_string())
 }
 
 /// What ptxas makes of a kernel.
@@ -99,12 +111,15 @@ impl Fuzz {
     /// Tells of a failure, and writes its kernels down.
     fn report(&self, finding: &Finding) -> Result<(), String> {
         let Finding { seed, whole, trial, failure } = finding;
-        let mut report = format!("seed {seed}: {whole}\nreduced: {failure}\n{}\n", trial.conditions());
+        let family = trial.program.family;
+        let name = family.name();
+        let mut report =
+            format!("seed {seed} of {name}: {whole}\nreduced: {failure}\n{}\n", trial.conditions());
         // Writing to a string can't fail.
         let _ = write!(report, "{}", trial.text());
         println!("{report}");
         let commented = |trial: &Trial, failure: &Failure| {
-            let notes = format!("seed {seed}: {failure}\n{}", trial.conditions());
+            let notes = format!("seed {seed} of {name}: {failure}\n{}", trial.conditions());
             let notes: String = notes.lines().map(|line| format!("// {line}\n")).collect();
             notes + &trial.text()
         };
@@ -114,19 +129,29 @@ impl Fuzz {
                 .and_then(|()| std::fs::write(&path, text))
                 .map_err(|error| format!("{}: {error}", path.display()))
         };
-        write(format!("{seed}.ptx"), commented(&Trial::new(*seed), whole))?;
-        write(format!("{seed}.reduced.ptx"), commented(trial, failure))
+        let mut original = Trial::new(family, *seed);
+        original.settings.orders = self.orders;
+        write(format!("{name}-{seed}.ptx"), commented(&original, whole))?;
+        write(format!("{name}-{seed}.reduced.ptx"), commented(trial, failure))
     }
 
     fn replay(&self, seed: u64) -> Result<(), String> {
-        let trial = Trial::new(seed);
-        println!("{}\n{}", trial.conditions(), trial.text());
-        let result = self.test(seed, &trial);
-        let campaign = Campaign { first: seed, count: 1, jobs: NonZeroUsize::MIN, time: None };
-        match result {
-            Ok(()) => Ok(()),
-            Err(_) => self.campaign(&campaign),
+        for &family in &self.only {
+            let mut trial = Trial::new(family, seed);
+            trial.settings.orders = self.orders;
+            println!("{}\n{}", trial.conditions(), trial.text());
+            if self.test(seed, &trial).is_err() {
+                self.campaign(&Campaign {
+                    families: vec![family],
+                    orders: self.orders,
+                    first: seed,
+                    count: 1,
+                    jobs: NonZeroUsize::MIN,
+                    time: None,
+                })?;
+            }
         }
+        Ok(())
     }
 
     fn campaign(&self, campaign: &Campaign) -> Result<(), String> {
@@ -183,6 +208,8 @@ impl Fuzz {
             return self.replay(seed);
         }
         self.campaign(&Campaign {
+            families: self.only.clone(),
+            orders: self.orders,
             first: self.seed,
             count: self.programs,
             jobs: self.jobs,

@@ -10,12 +10,17 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::execute::Failure;
+use crate::program::Family;
 use crate::reduce::reduce;
 use crate::trial::Trial;
 
 /// Which seeds are tried, and how.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Campaign {
+    /// The families of kernels, which take turns; at least one.
+    pub families: Vec<Family>,
+    /// How many orders of warps each kernel runs with.
+    pub orders: u32,
     /// The first seed.
     pub first: u64,
     /// How many seeds.
@@ -67,7 +72,9 @@ impl Campaign {
                 if seed >= end || self.time.is_some_and(|time| start.elapsed() > time) {
                     return;
                 }
-                let trial = Trial::new(seed);
+                let turn = (seed % self.families.len() as u64) as usize;
+                let mut trial = Trial::new(self.families[turn], seed);
+                trial.settings.orders = self.orders;
                 let outcome = match test(seed, &trial) {
                     Ok(()) => Outcome::Agreed,
                     Err(failure) if failure.is_unsupported() => Outcome::Unsupported(failure.what),

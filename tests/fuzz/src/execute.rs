@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ptxc_compiler::callees::{device_callees, ssa_callees};
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
@@ -19,6 +20,8 @@ use crate::regions;
 
 /// The most warp instructions of a run.
 const STEP_LIMIT: u64 = 2_000_000;
+/// How many orders of warps a kernel runs with, if nothing else is said.
+pub const ORDERS: u32 = 3;
 
 /// How a kernel is compiled and executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +36,10 @@ pub struct Settings {
     pub serial: bool,
     /// `--fmad`.
     pub fmad: bool,
-    /// The seed of the simulator.
+    /// The first seed of the simulator.
     pub seed: u64,
+    /// How many seeds are tried, each another order of warps and lanes.
+    pub orders: u32,
     /// By how many units in the last place `MUFU` may be off.
     pub mufu_error: u8,
 }
@@ -58,6 +63,7 @@ impl Settings {
             serial: random.chance(10),
             fmad: random.chance(50),
             seed,
+            orders: ORDERS,
             mufu_error: random.below(2) as u8,
         }
     }
@@ -79,6 +85,7 @@ impl Settings {
         }
         with(&|settings| settings.serial = false);
         with(&|settings| settings.seed = 0);
+        with(&|settings| settings.orders = 1);
         with(&|settings| settings.mufu_error = 0);
         if self.opt != 3 {
             with(&|settings| settings.opt = 0);
@@ -90,11 +97,11 @@ impl Settings {
 
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { opt, heuristic, max_regs, serial, fmad, seed, mufu_error } = self;
+        let Settings { opt, heuristic, max_regs, serial, fmad, seed, orders, mufu_error } = self;
         write!(f, "-O{opt} --heuristic={heuristic} --max-regs={max_regs}")?;
         write!(f, "{}", if *serial { " --sync=serial" } else { "" })?;
         write!(f, "{}", if *fmad { "" } else { " --fmad=off" })?;
-        write!(f, ", simulator: seed {seed}, MUFU off by {mufu_error}")
+        write!(f, ", simulator: {orders} seeds from {seed}, MUFU off by {mufu_error}")
     }
 }
 
@@ -238,7 +245,7 @@ pub fn execute_beside(
 fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_>>) -> Result<(), Failure> {
     let db = Database::default();
     let file = SourceFile::new(&db, "fuzz.ptx".into(), text.into());
-    let Settings { opt, heuristic, max_regs, serial, fmad, seed, mufu_error } = settings.clone();
+    let Settings { opt, heuristic, max_regs, serial, fmad, seed, orders, mufu_error } = settings.clone();
     let options = Options::new(&db, None, opt, fmad, heuristic, max_regs, serial);
     let refused = |sort: String, what: String| Err(Failure { who: Who::Compiler, sort, what });
     // Warnings are about what may be; a kernel may have one and be as it should.
@@ -256,6 +263,12 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
     let (Some(as_built), Some(simplified)) = (&built(&db, func).value, &ssa(&db, func, options).value) else {
         return refused("no SSA".to_string(), "code without SSA".to_string());
     };
+    let called = device_callees(&db, func).iter().map(|&callee| built(&db, callee).value.clone());
+    let (Some(called), Some(called_simplified)) =
+        (called.collect::<Option<Vec<_>>>(), ssa_callees(&db, func, options))
+    else {
+        return refused("no SSA".to_string(), "a function without SSA".to_string());
+    };
     let simulator = ptxc_sim::Options {
         seed,
         step_limit: STEP_LIMIT,
@@ -267,7 +280,8 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
         ..ptxc_sim::Options::default()
     };
     let failed = |who: Who, error: &SimError| Failure { who, sort: sort_of(error), what: error.to_string() };
-    let reference = run_ssa(case, as_built, &[], &simulator).map_err(|error| failed(Who::AsBuilt, &error))?;
+    let reference =
+        run_ssa(case, as_built, &called, &simulator).map_err(|error| failed(Who::AsBuilt, &error))?;
     let check = |who: Who, result: Result<Report, SimError>| {
         let report = result.map_err(|error| failed(who, &error))?;
         if let Some(hazard) = report.hazards.first() {
@@ -278,27 +292,44 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
             None => Ok(()),
         }
     };
-    check(Who::Simplified, run_ssa(case, simplified, &[], &simulator))?;
-    check(Who::Sass, run_sass(case, &code.program, &simulator))?;
+    let ordered = |simulator: &ptxc_sim::Options| {
+        let simulator = simulator.clone();
+        (0..u64::from(orders.max(1)))
+            .map(move |order| ptxc_sim::Options { seed: seed + order, ..simulator.clone() })
+    };
+    for (order, simulator) in ordered(&simulator).enumerate() {
+        if order > 0 {
+            check(Who::AsBuilt, run_ssa(case, as_built, &called, &simulator))?;
+        }
+        check(Who::Simplified, run_ssa(case, simplified, &called_simplified, &simulator))?;
+    }
+    for simulator in ordered(&simulator) {
+        check(Who::Sass, run_sass(case, &code.program, &simulator))?;
+    }
     let Some(other) = other else { return Ok(()) };
     // Its routines may demand more of approximations than ours, and its waits count on results to return in order.
     let simulator =
         ptxc_sim::Options { mufu_error: 0, order: Order::InOrder, holds_uniform: true, ..simulator };
     let theirs = other(text, settings)?;
     let not_run = |what: String| Err(Failure { who: Who::TheirSass, sort: NOT_RUN.to_string(), what });
-    match run_sass(case, &theirs, &simulator) {
-        Err(SimError::Unsupported { what, .. }) => not_run(what),
-        result => match check(Who::TheirSass, result) {
-            Err(failure) if failure.sort != "hazard" && counting::apart(case, &theirs, &simulator) => {
-                not_run("it counts in a uniform register where lanes of a warp are apart".to_string())
-            }
-            Err(failure)
-                if failure.sort == "deadlock" && failure.what.contains("at convergence barrier")
-                    || failure.sort != "hazard" && regions::entered_twice(case, &theirs, &simulator) =>
-            {
-                not_run("lanes leave a region without `BREAK`".to_string())
-            }
-            outcome => outcome,
-        },
+    for simulator in ordered(&simulator) {
+        match run_sass(case, &theirs, &simulator) {
+            Err(SimError::Unsupported { what, .. }) => return not_run(what),
+            result => match check(Who::TheirSass, result) {
+                Err(failure) if failure.sort != "hazard" && counting::apart(case, &theirs, &simulator) => {
+                    return not_run(
+                        "it counts in a uniform register where lanes of a warp are apart".to_string(),
+                    );
+                }
+                Err(failure)
+                    if failure.sort == "deadlock" && failure.what.contains("at convergence barrier")
+                        || failure.sort != "hazard" && regions::entered_twice(case, &theirs, &simulator) =>
+                {
+                    return not_run("lanes leave a region without `BREAK`".to_string());
+                }
+                outcome => outcome?,
+            },
+        }
     }
+    Ok(())
 }

@@ -6,8 +6,9 @@
 //! one of the compiler's checks. A trial that fails is cut down to the least that still fails in the same way.
 //!
 //! ```
+//! use ptxc_fuzz::program::Family;
 //! use ptxc_fuzz::{Trial, reduce};
-//! let trial = Trial::new(1);
+//! let trial = Trial::new(Family::Plain, 1);
 //! assert!(trial.text().contains(".visible .entry fuzz("));
 //! if let Err(failure) = trial.run() {
 //!     let (small, failure) = reduce(trial, failure, &mut Trial::run);
@@ -18,6 +19,7 @@
 //! The rooms: [`generate`] makes the tree of [`program`] from [`template`]s, [`text`] writes it down, [`launch`] says what
 //! it runs on, [`execute`] compares, [`reduce`](mod@reduce) makes smaller, [`campaign`] tries many seeds on many threads.
 
+pub mod calls;
 pub mod campaign;
 mod counting;
 pub mod execute;

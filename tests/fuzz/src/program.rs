@@ -4,7 +4,33 @@
 //! [`Statement`]. What is left is well-defined whenever the whole was, which is what the [reducer](mod@crate::reduce)
 //! lives on. [`Program::text`](crate::text) writes it down.
 
+use crate::calls::{Call, Function, Signature};
 use crate::launch::Shape;
+
+/// What a kernel is made to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// All sorts of instructions, structured control flow.
+    Plain,
+    /// Device functions, and lanes of a warp that act together in them.
+    Calls,
+    /// Irregular control flow, and lanes of a warp that act together in it.
+    Flow,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Family; 3] = [Family::Plain, Family::Calls, Family::Flow];
+
+    /// Its name: `calls`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Family::Plain => "plain",
+            Family::Calls => "calls",
+            Family::Flow => "flow",
+        }
+    }
+}
 
 /// Registers of each pool that a kernel may use as variables: prefix, type, number. `%u…` are the same in all threads of a
 /// CTA, `%w…` in all threads of a warp.
@@ -53,12 +79,15 @@ pub enum Piece {
     },
     /// A register that is written.
     Write(String),
+    /// The mask of the lanes that are here together.
+    Group,
 }
 
 impl Piece {
-    /// The text.
-    pub fn text(&self) -> &str {
+    /// The text; `group` is the mask of the lanes that are here.
+    pub fn text<'a>(&'a self, group: &'a str) -> &'a str {
         match self {
+            Piece::Group => group,
             Piece::Text(text) | Piece::Choice { chosen: text, .. } | Piece::Read { operand: text, .. } => {
                 text
             }
@@ -77,9 +106,9 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// The instructions, a line each.
-    pub fn text(&self) -> String {
-        let mut text: String = self.pieces.iter().map(Piece::text).collect();
+    /// The instructions, a line each; `group` is the mask of the lanes that are here.
+    pub fn text(&self, group: &str) -> String {
+        let mut text: String = self.pieces.iter().map(|piece| piece.text(group)).collect();
         if let Some(guard) = &self.guard {
             let last = text.rfind('\n').map_or(0, |end| end + 1);
             text.insert_str(last, &format!("@{guard} "));
@@ -97,6 +126,53 @@ impl Statement {
     }
 }
 
+/// How the lanes that come to a choice together know of each other behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// They do not: in the arms nothing is done together.
+    Unknown,
+    /// All go the same way.
+    Same,
+    /// A vote of all says who goes which way.
+    Told,
+}
+
+/// What lanes do together in [`Node::Meet`] and [`Node::Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Together {
+    /// `vote.sync.ballot`
+    Ballot,
+    /// `vote.sync.any`
+    Any,
+    /// `vote.sync.all`
+    All,
+    /// `vote.sync.uni`
+    Uni,
+    /// `match.any.sync`
+    Match,
+    /// `redux.sync.add`
+    Sum,
+    /// `bar.warp.sync`
+    Warp,
+    /// `barrier.sync` of this number, by all threads of the CTA.
+    Cta(u32),
+}
+
+/// One place where lanes do something together with others that are elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// What they do; the same at all places.
+    pub what: Together,
+    /// The word that is written.
+    pub word: String,
+    /// The predicate that is written.
+    pub flag: String,
+    /// The word that is read.
+    pub from: String,
+    /// The predicate that is read.
+    pub vote: String,
+}
+
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
@@ -104,6 +180,8 @@ pub enum Node {
     Statement(Statement),
     /// Two arms, either may be empty.
     If {
+        /// Whether the lanes in an arm know of each other.
+        grouping: Grouping,
         /// A predicate.
         condition: String,
         /// Where it holds.
@@ -120,6 +198,8 @@ pub enum Node {
     },
     /// A loop of at most three turns (four if it is tested at the bottom).
     Loop {
+        /// Whether the lanes in a turn know of each other.
+        grouping: Grouping,
         /// The number of its counter.
         counter: usize,
         /// A word that bounds it.
@@ -142,6 +222,8 @@ pub enum Node {
     },
     /// A choice between arms.
     Switch {
+        /// Whether the lanes in an arm know of each other.
+        grouping: Grouping,
         /// The word that chooses.
         index: String,
         /// Whether it chooses by `brx.idx`, not by comparisons.
@@ -155,25 +237,79 @@ pub enum Node {
         counter: usize,
         /// A word that chooses the first block and the targets of switches.
         selector: String,
-        /// The blocks.
+        /// The blocks. If one has a beat all have.
         blocks: Vec<GraphBlock>,
     },
-    /// Leaves the loop around it, under a guard.
-    Break(String),
-    /// Goes on with the next turn of the loop around it, under a guard.
-    Continue(String),
-    /// Ends the thread, which leaves a value behind, under a guard.
+    /// Two arms, of which the first may end with a jump into the second.
+    Cross {
+        /// Whether the lanes in the two first parts know of each other.
+        grouping: Grouping,
+        /// Where it holds the first arm is taken.
+        condition: String,
+        /// Where it holds the first arm goes on in the midst of the second.
+        jump: String,
+        /// The first arm.
+        first: Vec<Node>,
+        /// The second up to where the first may enter it.
+        second: Vec<Node>,
+        /// Its rest.
+        shared: Vec<Node>,
+    },
+    /// Two places at which the lanes do the same together: some are at one of them, the others at the other.
+    Meet {
+        /// Whether the lanes in an arm know of each other.
+        grouping: Grouping,
+        /// The number of the predicate that keeps the condition.
+        number: usize,
+        /// Who goes to the first place.
+        condition: String,
+        /// In front of the places.
+        before: [Vec<Node>; 2],
+        /// The places.
+        beats: [Beat; 2],
+        /// Behind them.
+        after: [Vec<Node>; 2],
+        /// Between the two, by all lanes.
+        middle: Vec<Node>,
+    },
+    /// Leaves a loop around it, under a guard.
+    Break(Departure),
+    /// Goes on with the next turn of a loop around it, under a guard.
+    Continue(Departure),
+    /// Returns from the function, under a guard. Of the kernel: ends the thread, which leaves a value behind.
     Return {
         /// The guard.
         guard: String,
         /// The value.
         value: String,
     },
+    /// Ends the thread, which leaves a value behind, under a guard.
+    Exit {
+        /// The guard.
+        guard: String,
+        /// The value.
+        value: String,
+    },
+    /// Calls a function.
+    Call(Box<Call>),
+}
+
+/// A way out of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Who goes.
+    pub guard: String,
+    /// How many loops around the innermost one are left, too.
+    pub levels: usize,
+    /// Whether all lanes that are together go, or none.
+    pub uniform: bool,
 }
 
 /// A block of a [`Node::Graph`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphBlock {
+    /// What the lanes do together with those in other blocks at the beginning.
+    pub beat: Option<Beat>,
     /// What it does.
     pub body: Vec<Node>,
     /// If this holds it goes to the first target; without a condition it chooses among all by `brx.idx`.
@@ -185,8 +321,20 @@ pub struct GraphBlock {
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The statements.
+    /// What it is made to have.
+    pub family: Family,
+    /// The statements of the kernel.
     pub body: Vec<Node>,
+    /// The functions. Those with higher numbers do not call those with lower ones, except for a share of their fuel.
+    pub functions: Vec<Function>,
+    /// What the functions take and give.
+    pub signatures: Vec<Signature>,
+    /// How parameters are passed: in registers, which allows several results, or else in the space of parameters.
+    pub in_registers: bool,
+    /// The bits of the fuel that the kernel gives to functions: how often they may call themselves.
+    pub fuel: u32,
+    /// Whether the mask of all lanes is read from memory.
+    pub opaque: bool,
     /// The registers that the kernel shows in the end, by pool and number.
     pub shown: Vec<(usize, usize)>,
     /// What registers begin with, pool by pool.
@@ -212,7 +360,13 @@ impl Node {
             Node::Loop { body, .. } | Node::Lanes { body, .. } => vec![body],
             Node::Switch { arms, .. } => arms.iter().map(|(_, arm)| arm).collect(),
             Node::Graph { blocks, .. } => blocks.iter().map(|block| &block.body).collect(),
-            Node::Statement(_) | Node::Break(_) | Node::Continue(_) | Node::Return { .. } => Vec::new(),
+            Node::Cross { first, second, shared, .. } => vec![first, second, shared],
+            Node::Meet { before, after, middle, .. } => {
+                let [before, other_before] = before;
+                let [after, other_after] = after;
+                vec![before, after, middle, other_before, other_after]
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -224,12 +378,52 @@ impl Node {
             Node::Loop { body, .. } | Node::Lanes { body, .. } => vec![body],
             Node::Switch { arms, .. } => arms.iter_mut().map(|(_, arm)| arm).collect(),
             Node::Graph { blocks, .. } => blocks.iter_mut().map(|block| &mut block.body).collect(),
-            Node::Statement(_) | Node::Break(_) | Node::Continue(_) | Node::Return { .. } => Vec::new(),
+            Node::Cross { first, second, shared, .. } => vec![first, second, shared],
+            Node::Meet { before, after, middle, .. } => {
+                let [before, other_before] = before;
+                let [after, other_after] = after;
+                vec![before, after, middle, other_before, other_after]
+            }
+            _ => Vec::new(),
         }
+    }
+}
+
+impl Program {
+    /// The bodies of the kernel and of all functions.
+    pub fn bodies(&self) -> Vec<&Vec<Node>> {
+        let functions = self.functions.iter().flat_map(|function| [&function.body, &function.after]);
+        std::iter::once(&self.body).chain(functions).collect()
+    }
+
+    /// The same, to change them.
+    pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Node>> {
+        let functions =
+            self.functions.iter_mut().flat_map(|function| [&mut function.body, &mut function.after]);
+        std::iter::once(&mut self.body).chain(functions).collect()
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.bodies().into_iter().map(|body| count(body)).sum()
     }
 }
 
 /// Number of nodes in a body, nested ones included.
 pub fn count(body: &[Node]) -> usize {
     body.iter().map(|node| 1 + node.bodies().into_iter().map(|body| count(body)).sum::<usize>()).sum()
+}
+
+/// Whether a lane may go on behind the end of a body otherwise than through it: by a `break` or `continue` of a loop around,
+/// or by a `return`. `loops` is the number of loops between.
+pub fn leaves(body: &[Node], loops: usize) -> bool {
+    body.iter().any(|node| {
+        let inner = loops
+            + usize::from(matches!(node, Node::Loop { .. } | Node::Graph { .. } | Node::Irreducible { .. }));
+        match node {
+            Node::Break(departure) | Node::Continue(departure) => departure.levels >= loops,
+            Node::Return { .. } => true,
+            _ => node.bodies().into_iter().any(|body| leaves(body, inner)),
+        }
+    })
 }

@@ -8,6 +8,8 @@
 //! step leaves a well-defined kernel, for the reasons given in [`generate`](crate::generate). Cost: a test for each step, some
 //! hundreds in all.
 
+mod calls;
+
 use crate::execute::Failure;
 use crate::launch::Shape;
 use crate::program::{Node, Piece, Program, Statement, count};
@@ -25,6 +27,8 @@ pub fn reduce(
         reducer.remove_nodes();
         reducer.settings();
         reducer.edit(count_bodies, unwrap_body);
+        reducer.edit(calls::count_versions, calls::take_version);
+        reducer.forms();
         reducer.shown();
         reducer.edit(count_pieces, simplify_piece);
         reducer.edit(count_statements, replace_statement);
@@ -64,13 +68,15 @@ impl Reducer<'_> {
     }
 
     fn remove_nodes(&mut self) {
-        let mut size = count(&self.trial.program.body).div_ceil(2);
+        let mut size = self.trial.program.nodes().div_ceil(2);
         while size > 0 {
             let mut at = 0;
-            while at < count(&self.trial.program.body) {
+            while at < self.trial.program.nodes() {
                 let removed = self.with(|program| {
                     let mut index = 0;
-                    remove(&mut program.body, at..at + size, &mut index);
+                    for body in program.bodies_mut() {
+                        remove(body, at..at + size, &mut index);
+                    }
                 });
                 if !removed {
                     at += size;
@@ -90,10 +96,24 @@ impl Reducer<'_> {
                 break;
             }
         }
+        self.with(|program| program.fuel = 0);
+        self.with(|program| program.opaque = false);
+        for number in 0..self.trial.program.functions.len() {
+            self.with(|program| program.functions[number].noinline = false);
+            self.with(|program| program.functions[number].one_return = true);
+        }
         for index in (0..self.trial.program.directives.len()).rev() {
             self.with(|program| {
                 program.directives.remove(index);
             });
+        }
+    }
+
+    fn forms(&mut self) {
+        let mut at = calls::count_forms(&self.trial.program);
+        while at > 0 {
+            at -= 1;
+            self.with(|program| calls::remove_form(program, at));
         }
     }
 
@@ -135,10 +155,10 @@ impl Reducer<'_> {
     /// Tries each of a number of edits: how many there are now, and how to make one.
     fn edit(&mut self, number: fn(&[Node]) -> usize, make: fn(&mut Vec<Node>, &mut usize) -> bool) {
         let mut at = 0;
-        while at < number(&self.trial.program.body) {
+        while at < self.trial.program.bodies().into_iter().map(|body| number(body)).sum() {
             let made = self.with(|program| {
                 let mut left = at;
-                make(&mut program.body, &mut left);
+                program.bodies_mut().into_iter().any(|body| make(body, &mut left));
             });
             if !made {
                 at += 1;
@@ -205,7 +225,7 @@ fn unwrap_body(body: &mut Vec<Node>, left: &mut usize) -> bool {
 /// Whether a statement of a body has the word.
 fn names(body: &[Node], word: &str) -> bool {
     body.iter().any(|node| match node {
-        Node::Statement(statement) => statement.text().contains(word),
+        Node::Statement(statement) => statement.text("").contains(word),
         _ => node.bodies().into_iter().any(|body| names(body, word)),
     })
 }
@@ -226,7 +246,7 @@ fn edits(statement: &Statement) -> usize {
     let of = |piece: &Piece| match piece {
         Piece::Read { simpler, .. } => simpler.len(),
         Piece::Choice { .. } => 1,
-        Piece::Text(_) | Piece::Write(_) => 0,
+        Piece::Text(_) | Piece::Write(_) | Piece::Group => 0,
     };
     usize::from(statement.guard.is_some()) + statement.pieces.iter().map(of).sum::<usize>()
 }
@@ -275,7 +295,7 @@ fn simplify(statement: &mut Statement, mut left: usize) {
                 }
                 left -= 1;
             }
-            Piece::Text(_) | Piece::Write(_) => {}
+            Piece::Text(_) | Piece::Write(_) | Piece::Group => {}
         }
     }
 }
@@ -324,6 +344,7 @@ fn moves(statement: &Statement) -> Statement {
 mod tests {
     use super::*;
     use crate::execute::Who;
+    use crate::program::Family;
 
     /// A kernel is cut down to the one statement that is to blame.
     #[test]
@@ -331,7 +352,7 @@ mod tests {
         let blamed = "popc.b32";
         let mut reduced = 0;
         for seed in 0..600 {
-            let trial = Trial::new(seed);
+            let trial = Trial::new(Family::Plain, seed);
             let mut test = |trial: &Trial| {
                 let failure = Failure { who: Who::Sass, sort: String::new(), what: String::new() };
                 if trial.text().contains(blamed) { Err(failure) } else { Ok(()) }

@@ -1,13 +1,13 @@
 //! Templates of statements: lines of the files in `templates/`.
 //!
 //! ```text
-//! [fuses] [approximates] [disputed] [unguarded] instruction [; instruction]…
+//! [fuses] [approximates] [disputed] [unguarded] [everyone] instruction [; instruction]…
 //! ```
 //!
 //! In an instruction `!r` is a register that is written, `=r` one that is read, `?r` a register or constant that is read;
 //! `r` is a word of 32 bits, `d` of 64, `h` of 16, `f` and `e` are of single and double precision, `p` predicates. A flavour in front of the class (`!wr`, `!up`) makes a
 //! destination one that is the same in all threads of a warp or CTA. `<a|b>` is a choice, `@4` an address for so many bytes,
-//! `$s` its space with a dot, `$m` the lanes that are here, `$l` one of them. All that a template allows is
+//! `$s` its space with a dot, `$m` the lanes that are here, `$l` one of them, `$g` the mask of the lanes that are here and know of each other. All that a template allows is
 //! well-defined, wherever a statement of its file may stand.
 
 use std::sync::LazyLock;
@@ -40,6 +40,8 @@ pub enum Token {
     Lanes,
     /// A lane that is here.
     Lane,
+    /// The mask of the lanes that are here and know of each other.
+    Group,
 }
 
 /// A statement with blanks.
@@ -55,6 +57,8 @@ pub struct Template {
     pub disputed: bool,
     /// Whether it does so where there is a guard.
     pub disputed_if_guarded: bool,
+    /// Whether no thread may have ended.
+    pub everyone: bool,
 }
 
 /// A file of templates.
@@ -80,6 +84,8 @@ pub static SHARED_BY_ALL: Templates = LazyLock::new(|| read(include_str!("../tem
 pub static WARP: Templates = LazyLock::new(|| read(include_str!("../templates/warp.txt")));
 /// All lanes of a warp together.
 pub static SHUFFLE: Templates = LazyLock::new(|| read(include_str!("../templates/shuffle.txt")));
+/// Lanes of a warp together that know of each other.
+pub static GROUP: Templates = LazyLock::new(|| read(include_str!("../templates/group.txt")));
 /// All threads of a CTA together.
 pub static CTA: Templates = LazyLock::new(|| read(include_str!("../templates/cta.txt")));
 
@@ -89,6 +95,17 @@ fn read(file: &str) -> Vec<Template> {
 }
 
 impl Template {
+    /// Whether its text has one of the words.
+    pub fn names(&self, words: &[&str]) -> bool {
+        self.tokens.iter().any(|token| match token {
+            Token::Text(text) => {
+                let in_word = |c: char| c.is_ascii_alphanumeric() || c == '%' || c == '_';
+                text.split(|c| !in_word(c)).any(|word| words.contains(&word))
+            }
+            _ => false,
+        })
+    }
+
     fn parse(line: &str) -> Template {
         let mut template = Template {
             tokens: Vec::new(),
@@ -96,6 +113,7 @@ impl Template {
             approximates: false,
             disputed: false,
             disputed_if_guarded: false,
+            everyone: false,
         };
         let mut text = line;
         while let Some((mark, rest)) = text.split_once(' ') {
@@ -104,6 +122,7 @@ impl Template {
                 "approximates" => &mut template.approximates,
                 "disputed" => &mut template.disputed,
                 "unguarded" => &mut template.disputed_if_guarded,
+                "everyone" => &mut template.everyone,
                 _ => break,
             };
             *flag = true;
@@ -133,6 +152,7 @@ fn tokens(text: &str) -> Vec<Token> {
                     Some(b's') => Some(Token::Space),
                     Some(b'm') => Some(Token::Lanes),
                     Some(b'l') => Some(Token::Lane),
+                    Some(b'g') => Some(Token::Group),
                     _ => None,
                 };
                 token.map(|token| (token, &rest[2..]))

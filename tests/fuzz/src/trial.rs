@@ -2,7 +2,7 @@
 
 use crate::execute::{Failure, Other, Settings, execute, execute_beside};
 use crate::launch::case;
-use crate::program::Program;
+use crate::program::{Family, Program};
 use crate::random::Random;
 use crate::{generate, launch};
 
@@ -18,11 +18,15 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The trial of a seed, the same on every machine.
-    pub fn new(seed: u64) -> Trial {
+    /// The trial of a seed in a family, the same on every machine.
+    pub fn new(family: Family, seed: u64) -> Trial {
         let mut random = Random::new(seed);
-        let size = random.pick(&[5, 10, 20, 40, 80]);
-        let program = generate::program(&mut random, size);
+        let sizes = match family {
+            Family::Plain => [5, 10, 20, 40, 80],
+            Family::Calls | Family::Flow => [3, 6, 10, 16, 30],
+        };
+        let size = random.pick(&sizes);
+        let program = generate::program(&mut random, family, size);
         let data = random.bits();
         let mut settings = Settings::random(&mut random);
         // What may be fused is not, so that all engines round as often; what is not exact is the same everywhere.

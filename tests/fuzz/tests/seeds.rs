@@ -9,6 +9,7 @@ use ptxc_fuzz::Trial;
 use ptxc_fuzz::campaign::{Campaign, Outcome};
 use ptxc_fuzz::execute::{Settings, execute};
 use ptxc_fuzz::launch::flow_case;
+use ptxc_fuzz::program::Family;
 use ptxc_fuzz::random::Random;
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -18,6 +19,8 @@ fn number(variable: &str, default: u64) -> u64 {
 #[test]
 fn random_kernels_compute_the_same_before_and_after() {
     let campaign = Campaign {
+        families: Family::ALL.to_vec(),
+        orders: 2,
         first: number("PTXC_FUZZ_SEED", 0),
         count: number("PTXC_FUZZ_CASES", 200),
         jobs: available_parallelism().expect("the machine has processors"),
@@ -39,10 +42,12 @@ fn random_kernels_compute_the_same_before_and_after() {
 
 #[test]
 fn a_seed_is_the_same_trial_every_time() {
-    for seed in 0..20 {
-        assert_eq!(Trial::new(seed), Trial::new(seed));
+    for family in Family::ALL {
+        for seed in 0..20 {
+            assert_eq!(Trial::new(family, seed), Trial::new(family, seed));
+        }
+        assert_ne!(Trial::new(family, 0).text(), Trial::new(family, 1).text());
     }
-    assert_ne!(Trial::new(0).text(), Trial::new(1).text());
 }
 
 /// `k(p, n)` with a word of `p` for each thread.

@@ -7,11 +7,17 @@
 //! Registers come in three flavours: anything (`%r`), the same in all threads of a CTA (`%ur`), the same
 //! in all threads of a warp (`%wr`). What is uniform is written only where control is as uniform, and
 //! barriers and votes stand only there. In a body for some lanes of a warp, votes and shuffles name these lanes.
+//!
+//! In the families with calls and irregular flow lanes know each other by masks instead: see [`flow`]. Functions are as
+//! uniform as a thread, but for those that all threads of a CTA call together.
 
+mod calls;
+mod flow;
 mod statement;
 
+use crate::calls::Kind;
 use crate::launch::Shape;
-use crate::program::{GraphBlock, LOOPS, Node, POOLS, Program};
+use crate::program::{Departure, Family, GraphBlock, Grouping, LOOPS, Node, POOLS, Program};
 use crate::random::Random;
 
 /// How far threads go the same way.
@@ -34,6 +40,18 @@ enum Mix {
 /// Makes one kernel.
 struct Generator<'a> {
     random: &'a mut Random,
+    family: Family,
+    plan: calls::Plan,
+    /// The function that is made, and its kind.
+    function: Option<(usize, Kind)>,
+    /// Whether the lanes that are here know of each other.
+    known: bool,
+    /// The loops around.
+    around: Vec<flow::Around>,
+    /// Whether a function may return here.
+    returns: bool,
+    /// Number of places where lanes meet.
+    meets: usize,
     /// Statements that may still be made.
     budget: usize,
     loops: usize,
@@ -56,8 +74,8 @@ struct Generator<'a> {
     disputed: bool,
 }
 
-/// A kernel of about `size` statements.
-pub fn program(random: &mut Random, size: usize) -> Program {
+/// A kernel of a family, of about `size` statements.
+pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
     let exits = random.chance(30);
     let shape = Shape::random(random);
     let mix = random.pick(&[Mix::Everything, Mix::Everything, Mix::Integer, Mix::Float, Mix::Memory]);
@@ -74,6 +92,13 @@ pub fn program(random: &mut Random, size: usize) -> Program {
         (random.chance(50), random.chance(15), random.chance(10));
     let mut generator = Generator {
         random,
+        family,
+        plan: calls::Plan::default(),
+        function: None,
+        known: false,
+        around: Vec::new(),
+        returns: false,
+        meets: 0,
         budget: size,
         loops: 0,
         counters: Vec::new(),
@@ -88,29 +113,53 @@ pub fn program(random: &mut Random, size: usize) -> Program {
         may_dispute,
         disputed: false,
     };
+    generator.plan = generator.plan();
+    let mut functions = generator.functions();
     let starts =
         POOLS.iter().map(|&(prefix, ty, count)| (0..count).map(|_| generator.start(prefix, ty)).collect());
     let starts = starts.collect();
-    let body = generator.block(Flow::Cta, None, 0);
-    let Generator { contracts, approximates, disputed, .. } = generator;
+    (generator.loops, generator.meets) = (0, 0);
+    generator.known = family != Family::Plain;
+    let mut body = generator.block(Flow::Cta, None, 0);
+    let fuel = generator.thin(&mut body, &mut functions);
+    let Generator { contracts, approximates, disputed, plan, .. } = generator;
+    let opaque = family != Family::Plain && random.chance(40);
     let mut shown = Vec::new();
     for (pool, &(_, _, count)) in POOLS.iter().enumerate() {
         shown.extend((0..count).map(|index| (pool, index)));
     }
     shown.retain(|_| random.chance(60));
-    Program { body, shown, starts, directives, shape, contracts, approximates, disputed }
+    Program {
+        family,
+        body,
+        functions,
+        signatures: plan.signatures,
+        in_registers: plan.in_registers,
+        fuel,
+        opaque,
+        shown,
+        starts,
+        directives,
+        shape,
+        contracts,
+        approximates,
+        disputed,
+    }
 }
 
 impl Generator<'_> {
     /// What a register of a pool begins with.
     fn start(&mut self, prefix: &str, ty: &str) -> String {
+        let uniform = matches!(prefix.as_bytes()[1], b'u' | b'w');
         let words: &[&str] = match prefix.as_bytes()[1] {
+            // In a function the others are a thread's own.
+            b'u' | b'w' if self.function.is_some() => &["%cta", "%zero"],
             b'u' => &["%n", "%cta", "%zero"],
             b'w' => &["%n", "%warp", "%cta", "%zero"],
             _ => &["%thread", "%n", "%lane"],
         };
         match ty {
-            ".b64" if self.random.chance(50) => "%m".to_string(),
+            ".b64" if !(uniform && self.function.is_some()) && self.random.chance(50) => "%m".to_string(),
             ".b64" => format!("{:#x}", self.random.word(64)),
             ".b16" => format!("{:#x}", self.random.word(16)),
             ".f32" if self.random.chance(50) => "%x".to_string(),
@@ -126,7 +175,11 @@ impl Generator<'_> {
         let length = if depth == 0 { usize::MAX } else { self.random.below(6) };
         while nodes.len() < length && self.budget > 0 {
             self.budget -= 1;
-            nodes.push(self.node(flow, in_loop, depth));
+            let node = match self.family {
+                Family::Plain => self.node(flow, in_loop, depth),
+                Family::Calls | Family::Flow => self.irregular(flow, depth),
+            };
+            nodes.push(node);
         }
         nodes
     }
@@ -164,8 +217,8 @@ impl Generator<'_> {
                 Some(self.some_lanes(depth))
             }
             24..28 if in_loop == Some(flow) => {
-                let guard = self.guard(flow);
-                Some(if self.random.chance(60) { Node::Break(guard) } else { Node::Continue(guard) })
+                let departure = Departure { guard: self.guard(flow), levels: 0, uniform: true };
+                Some(if self.random.chance(60) { Node::Break(departure) } else { Node::Continue(departure) })
             }
             28 if self.exits || flow == Flow::Cta => {
                 let inner = if self.exits { Flow::Thread } else { Flow::Cta };
@@ -183,7 +236,7 @@ impl Generator<'_> {
         let then = self.block(inner, in_loop, depth + 1);
         let otherwise =
             if self.random.chance(50) { self.block(inner, in_loop, depth + 1) } else { Vec::new() };
-        Node::If { condition, then, otherwise }
+        Node::If { grouping: Grouping::Unknown, condition, then, otherwise }
     }
 
     fn repeated(&mut self, flow: Flow, depth: usize) -> Option<Node> {
@@ -200,7 +253,7 @@ impl Generator<'_> {
         self.counters.push((counter, inner));
         let body = self.block(inner, Some(inner), depth + 1);
         self.counters.pop();
-        Some(Node::Loop { counter, bound, at_top: self.random.chance(50), body })
+        Some(Node::Loop { grouping: Grouping::Unknown, counter, bound, at_top: self.random.chance(50), body })
     }
 
     fn switch(&mut self, flow: Flow, in_loop: Option<Flow>, depth: usize) -> Node {
@@ -208,7 +261,7 @@ impl Generator<'_> {
         let index = self.register('r', inner);
         let (count, table) = (self.random.pick(&[2, 4, 8]), self.random.chance(50));
         let arms = (0..count).map(|_| (self.random.chance(25), self.block(inner, in_loop, depth + 1)));
-        Node::Switch { index, table, arms: arms.collect() }
+        Node::Switch { grouping: Grouping::Unknown, index, table, arms: arms.collect() }
     }
 
     fn graph(&mut self, depth: usize) -> Option<Node> {
@@ -220,7 +273,7 @@ impl Generator<'_> {
             let condition = self.random.chance(60).then(|| self.condition(Flow::Thread));
             let ways = self.random.pick(&[1, 2, 4, 8]);
             let targets = (0..ways).map(|_| self.random.below(count)).collect();
-            GraphBlock { body, condition, targets }
+            GraphBlock { beat: None, body, condition, targets }
         });
         Some(Node::Graph { counter, selector, blocks: blocks.collect() })
     }

@@ -1,7 +1,7 @@
 //! Fills templates: one statement at a time.
 
 use super::{Flow, Generator, Mix};
-use crate::program::{OWN_BYTES, Piece, Statement};
+use crate::program::{Family, OWN_BYTES, Piece, Statement};
 use crate::template::{
     ATOMIC, COMPUTED, CTA, DOUBLE, FLOAT, INTEGER, MEMORY, Role, SHARED_BY_ALL, SHUFFLE, SPECIAL, Template,
     Templates, Token, WARP,
@@ -34,7 +34,9 @@ impl Generator<'_> {
     pub(super) fn statement(&mut self, flow: Flow) -> Statement {
         // Where only some lanes of a warp are, nothing can be written that has to be the same in all.
         let uniform = if self.lanes.is_some() { Flow::Thread } else { flow };
-        let together = !self.exits;
+        // Elsewhere lanes that act together have masks.
+        let plain = self.family == Family::Plain;
+        let together = !self.exits || !plain;
         let (integer, float) = match self.mix {
             Mix::Everything => (58..84, 40..58),
             Mix::Integer => (42..96, 40..42),
@@ -45,11 +47,17 @@ impl Generator<'_> {
         let all = [INTEGER.len() * 2, FLOAT.len(), DOUBLE.len()];
         let (templates, written): (&Templates, Flow) = match kind {
             0..=4 if together && flow == Flow::Cta && self.lanes.is_none() => (&CTA, Flow::Thread),
-            5..=10 if together && flow >= Flow::Warp => (&WARP, Flow::Thread),
-            11..=13 if together && flow >= Flow::Warp && self.lanes.is_none() && self.shape.whole_warps() => {
+            5..=10 if plain && together && flow >= Flow::Warp => (&WARP, Flow::Thread),
+            11..=13
+                if plain
+                    && together
+                    && flow >= Flow::Warp
+                    && self.lanes.is_none()
+                    && self.shape.whole_warps() =>
+            {
                 (&SHUFFLE, Flow::Thread)
             }
-            14..=16 => (&SHARED_BY_ALL, Flow::Thread),
+            14..=16 if self.function.is_none() => (&SHARED_BY_ALL, Flow::Thread),
             17..=21 => (&COMPUTED, Flow::Thread),
             22..=24 => (&ATOMIC, Flow::Thread),
             25 => (&SPECIAL, Flow::Thread),
@@ -62,7 +70,10 @@ impl Generator<'_> {
                 _ => (&DOUBLE, Flow::Thread),
             },
         };
-        let template = self.template(templates);
+        let in_function = self.function.is_some();
+        // What these hold is the kernel's.
+        let here = |template: &Template| !in_function || !template.names(&["%in", "%next", "%tally"]);
+        let template = self.template(templates, &here);
         let collective = [&CTA, &WARP, &SHUFFLE].into_iter().any(|file| std::ptr::eq(file, templates));
         let atomic = std::ptr::eq(templates, &raw const ATOMIC);
         let mut statement = self.fill(template, written, atomic);
@@ -75,13 +86,19 @@ impl Generator<'_> {
     }
 
     /// One that this kernel may have.
-    fn template(&mut self, templates: &'static [Template]) -> &'static Template {
+    pub(super) fn template(
+        &mut self,
+        templates: &'static [Template],
+        here: &dyn Fn(&Template) -> bool,
+    ) -> &'static Template {
         loop {
             let index = self.random.below(templates.len());
             let template = &templates[index];
             let may = (!template.contracts || self.may_contract)
                 && (!template.approximates || self.may_approximate)
-                && (!template.disputed || self.may_dispute);
+                && (!template.disputed || self.may_dispute)
+                && (!template.everyone || !self.exits)
+                && here(template);
             if may {
                 self.contracts |= template.contracts;
                 self.approximates |= template.approximates;
@@ -91,7 +108,7 @@ impl Generator<'_> {
         }
     }
 
-    fn fill(&mut self, template: &Template, flow: Flow, atomic: bool) -> Statement {
+    pub(super) fn fill(&mut self, template: &Template, flow: Flow, atomic: bool) -> Statement {
         let (mut space, mut base) = self.random.pick(SPACES);
         while atomic && base.contains("lo") {
             (space, base) = self.random.pick(SPACES);
@@ -121,6 +138,7 @@ impl Generator<'_> {
                     filling.pieces.push(Piece::Text(filling.base.to_string()));
                     Piece::Choice { chosen: format!("+{offset}"), simplest: "+0".to_string() }
                 }
+                Token::Group => Piece::Group,
                 Token::Lanes => Piece::Text(format!("{:#x}", self.lanes.unwrap_or(u32::MAX))),
                 Token::Lane => {
                     let lanes = match self.lanes {
@@ -149,7 +167,7 @@ impl Generator<'_> {
     }
 
     /// A register that the statement does not write yet; a class with too few of them takes others.
-    fn destination(&mut self, class: char, flow: Flow, written: &mut Vec<String>) -> String {
+    pub(super) fn destination(&mut self, class: char, flow: Flow, written: &mut Vec<String>) -> String {
         let mut name = self.variable(class, flow);
         for _ in 0..40 {
             if !written.contains(&name) {
@@ -161,7 +179,7 @@ impl Generator<'_> {
         name
     }
 
-    fn source(&mut self, role: Role, class: char, flow: Flow) -> Piece {
+    pub(super) fn source(&mut self, role: Role, class: char, flow: Flow) -> Piece {
         let constants: &[&str] = match class {
             'f' => &["0f00000000", "0f3f800000"],
             'e' => &["0d0000000000000000", "0d3ff0000000000000"],

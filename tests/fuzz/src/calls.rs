@@ -1,0 +1,206 @@
+//! Functions of a kernel, and calls of them.
+//!
+//! Every function takes the address of the thread's own memory and its *fuel*, which a call of a function with a number
+//! that is not higher has to take from, so that recursion ends. One whose lanes act together takes the mask of those who
+//! call it together.
+
+use crate::program::{Beat, Node, Piece, count};
+
+/// The type of a parameter, a result, or an element of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// As it is declared: `.b32`.
+    pub name: &'static str,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// The class of the registers that hold it.
+    pub class: char,
+}
+
+/// What parameters and results there are, one of a class more often than others if it stands more than once.
+pub const TYPES: &[Type] = &[
+    Type { name: ".b32", bytes: 4, class: 'r' },
+    Type { name: ".u32", bytes: 4, class: 'r' },
+    Type { name: ".s32", bytes: 4, class: 'r' },
+    Type { name: ".b64", bytes: 8, class: 'd' },
+    Type { name: ".u64", bytes: 8, class: 'd' },
+    Type { name: ".f32", bytes: 4, class: 'f' },
+    Type { name: ".f64", bytes: 8, class: 'e' },
+    Type { name: ".b16", bytes: 2, class: 'h' },
+    Type { name: ".u16", bytes: 2, class: 'h' },
+    Type { name: ".s16", bytes: 2, class: 'h' },
+    Type { name: ".b8", bytes: 1, class: 'h' },
+    Type { name: ".u8", bytes: 1, class: 'h' },
+    Type { name: ".s8", bytes: 1, class: 'h' },
+];
+
+/// A parameter or result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Alignment and size of bytes that hold several elements; `None` is a scalar, which has one.
+    pub bytes: Option<(u32, u32)>,
+    /// Offsets and types of what is written to it and read from it.
+    pub elements: Vec<(u32, Type)>,
+}
+
+/// What a function takes and gives beside what all do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// Parameters.
+    pub takes: Vec<Form>,
+    /// Results; only in registers more than one.
+    pub gives: Vec<Form>,
+}
+
+/// What those who call a function together do in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing together.
+    Alone,
+    /// They are named by the mask, and act together.
+    Group,
+    /// The mask names lanes that are in other functions of this kind, too; once in each all do the same.
+    Beat,
+    /// All threads of the CTA call it together.
+    Whole,
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The number of its signature.
+    pub signature: usize,
+    /// What is done together in it.
+    pub kind: Kind,
+    /// The statements; of a [`Kind::Beat`] those in front of what is done together.
+    pub body: Vec<Node>,
+    /// What is done together.
+    pub beat: Option<Beat>,
+    /// Behind it.
+    pub after: Vec<Node>,
+    /// What registers begin with, pool by pool.
+    pub starts: Vec<Vec<String>>,
+    /// For each parameter the registers that get its elements.
+    pub takes: Vec<Vec<String>>,
+    /// For each result the registers that its elements are taken from.
+    pub gives: Vec<Vec<String>>,
+    /// Whether all returns are one.
+    pub one_return: bool,
+    /// Whether it must not be expanded where it is called.
+    pub noinline: bool,
+}
+
+/// How the address of a function gets into a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Select {
+    /// From a table in global memory.
+    Global,
+    /// From a table in constant memory.
+    Constant,
+    /// By choices between two.
+    Chosen,
+    /// By branches.
+    Branches,
+}
+
+/// Who is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// A function.
+    Direct(usize),
+    /// One of several with the same signature and kind.
+    Indirect {
+        /// The functions, a power of two of them.
+        among: Vec<usize>,
+        /// The word that chooses.
+        index: String,
+        /// How it is found.
+        select: Select,
+        /// Whether the call lists them all, not only their prototype.
+        listed: bool,
+    },
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Who is called.
+    pub callee: Callee,
+    /// Who calls: a predicate.
+    pub guard: Option<String>,
+    /// Whether the others jump around the call; otherwise it has the guard.
+    pub around: bool,
+    /// Whether it takes from the fuel, which it has to if the callee may come back here.
+    pub deeper: bool,
+    /// The fuel, where it is given.
+    pub fuel: String,
+    /// What is passed, element by element.
+    pub takes: Vec<Vec<Piece>>,
+    /// The registers that get the results.
+    pub gives: Vec<Vec<String>>,
+    /// Whether it says that all active threads make the same call.
+    pub uniform: bool,
+}
+
+impl Callee {
+    /// All that may be called.
+    pub fn all(&self) -> &[usize] {
+        match self {
+            Callee::Direct(function) => std::slice::from_ref(function),
+            Callee::Indirect { among, .. } => among,
+        }
+    }
+}
+
+/// Roughly how many instructions a thread executes in a body, with so much fuel; `of` knows it of functions.
+pub fn cost(body: &[Node], fuel: usize, of: &dyn Fn(usize, usize) -> u64) -> u64 {
+    let sum = |bodies: Vec<&Vec<Node>>| bodies.into_iter().map(|body| cost(body, fuel, of)).sum::<u64>();
+    body.iter()
+        .map(|node| match node {
+            Node::Call(call) => {
+                let fuel = if call.deeper { fuel.checked_sub(1) } else { Some(fuel) };
+                let callee = |fuel| call.callee.all().iter().map(move |&callee| of(callee, fuel)).max();
+                20 + fuel.and_then(callee).unwrap_or(0)
+            }
+            Node::Loop { body, .. } => 5 + 4 * cost(body, fuel, of),
+            Node::Irreducible { first, second, .. } => 5 + 3 * sum(vec![first, second]),
+            Node::Graph { blocks, .. } => 60 + 10 * sum(blocks.iter().map(|block| &block.body).collect()),
+            Node::Statement(_) => 3,
+            _ => 4 + sum(node.bodies()),
+        })
+        .sum()
+}
+
+/// The same of the kernel and all functions: the fuel that the kernel gives is at most `fuel`.
+pub fn whole_cost(body: &[Node], functions: &[Function], fuel: usize) -> u64 {
+    let mut costs = vec![vec![0; functions.len()]; fuel + 1];
+    for fuel in 0..=fuel {
+        for number in (0..functions.len()).rev() {
+            let function = &functions[number];
+            let of = |callee: usize, fuel: usize| costs[fuel][callee];
+            let own = cost(&function.body, fuel, &of) + cost(&function.after, fuel, &of);
+            costs[fuel][number] = 10 + own;
+        }
+    }
+    cost(body, fuel, &|callee, fuel| costs[fuel][callee])
+}
+
+/// Removes the calls from a body: those in loops, or all.
+pub fn without_calls(body: &mut Vec<Node>, in_loop: bool) {
+    body.retain(|node| !(in_loop && matches!(node, Node::Call(_))));
+    for node in body {
+        let looped = matches!(node, Node::Loop { .. } | Node::Graph { .. } | Node::Irreducible { .. });
+        node.bodies_mut().into_iter().for_each(|body| without_calls(body, in_loop || looped));
+    }
+}
+
+/// Whether a body calls anything.
+pub fn has_calls(body: &[Node]) -> bool {
+    body.iter()
+        .any(|node| matches!(node, Node::Call(_)) || node.bodies().into_iter().any(|body| has_calls(body)))
+}
+
+/// Number of nodes of a function.
+pub fn size(function: &Function) -> usize {
+    count(&function.body) + count(&function.after)
+}
