@@ -131,7 +131,10 @@ pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options
                 Some(func) => {
                     let calls_back = func == owner || device_callees(db, func).contains(&owner);
                     let independent = is_independent(db, func);
-                    ir::CalleeLanes { together: !calls_back && returns_together(db, func, options), independent }
+                    ir::CalleeLanes {
+                        together: !calls_back && returns_together(db, func, options),
+                        independent,
+                    }
                 }
                 None => ir::CalleeLanes::default(),
             },

@@ -30,6 +30,7 @@ fn code(kind: HazardKind) -> &'static str {
         HazardKind::LostGroup => "E0981",
         HazardKind::UnawaitedFence => "E0982",
         HazardKind::UnfencedExchange => "E0983",
+        HazardKind::Parted => "E0984",
     }
 }
 
@@ -108,6 +109,11 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             "a barrier result is read that may be lost".to_string(),
             "reads the result of the warp's last reduction".to_string(),
             "the result is lost here".to_string(),
+        ),
+        HazardKind::Parted => (
+            "an instruction of the warp may see a part of its lanes".to_string(),
+            "exchanges with the lanes that are here".to_string(),
+            "lanes may return one by one from this call".to_string(),
         ),
         HazardKind::LostGroup => (
             "a wait for asynchronous copies does not know of all of them".to_string(),
@@ -221,6 +227,9 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
             format!("a wait for SB{scoreboard} at /*{place:04x}*/ would do")
         }
         Lack::Rule => match hazard.kind {
+            HazardKind::Parted => "bring the lanes together: `BSSY` before the call and `BSYNC` behind it, or \
+                                   `WARPSYNC.ALL` here"
+                .to_string(),
             HazardKind::StaleReuse => "the instruction without that `.reuse` would do".to_string(),
             HazardKind::LostResult => {
                 "a warp has one barrier result: B2R before the next BAR would do".to_string()

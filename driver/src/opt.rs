@@ -242,7 +242,8 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
         "gather" => {
             let for_anybody = together::verify::for_anybody(func);
             gather::gather(func, arch);
-            together::verify::check(func, &Uniformity::compute_converged(func), &for_anybody).map_err(errors)?;
+            together::verify::check(func, &Uniformity::compute_converged(func), &for_anybody)
+                .map_err(errors)?;
             level = Level::Converged;
         }
         _ => {

@@ -219,6 +219,12 @@ impl Control {
         self.release();
     }
 
+    /// Those of some lanes that hold a barrier: that passed its `BSSY` and have neither left nor put it away.
+    pub fn holding(&self, lanes: u32, barrier: u8) -> u32 {
+        let holds = |&lane: &u32| self.meetings[barrier as usize][lane as usize].mask != 0;
+        lanes_of(lanes).filter(holds).fold(0, |held, lane| held | 1 << lane)
+    }
+
     /// Puts a barrier of these lanes away: their masks. The lanes of these go on waiting for them.
     pub fn put_away(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
         let mut masks = [0; LANES];

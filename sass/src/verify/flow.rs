@@ -41,15 +41,15 @@ fn next(program: &Program, index: usize) -> Next {
 }
 
 /// A block: its instructions and where control goes from it.
-struct Block {
-    insts: Range<u32>,
-    successors: SmallVec<[u32; 2]>,
+pub(super) struct Block {
+    pub(super) insts: Range<u32>,
+    pub(super) successors: SmallVec<[u32; 2]>,
     /// Whether control may run past the last instruction of the program.
     falls_off: bool,
 }
 
 /// The blocks of a program, and those where it is entered.
-fn blocks(program: &Program) -> (Vec<Block>, Vec<u32>) {
+pub(super) fn blocks(program: &Program) -> (Vec<Block>, Vec<u32>) {
     let count = program.insts.len();
     // Functions are entered from wherever they are called.
     let functions = program.functions.iter().skip(1).filter_map(|function| function.start);

@@ -36,6 +36,8 @@
 //! - **Calls.** Where a call goes to its function or a function returns, nothing is under way: all scoreboards have been
 //!   waited for, and each fixed-latency access is as old as any consumer demands when the first instruction on the
 //!   other side issues.
+//! - **Lanes.** An exchange, vote, match or reduction of the warp, or a CTA barrier with a result, does not come behind a call from
+//!   which lanes may return apart, unless they meet in between ([`lanes`]).
 //! - **Format.** The control field is one that the hardware accepts ([`Control::check`](crate::Control::check)).
 //!
 //! # How
@@ -52,6 +54,7 @@
 
 mod fixed;
 mod flow;
+mod lanes;
 mod pending;
 mod state;
 mod walk;
@@ -91,6 +94,8 @@ pub enum HazardKind {
     LostGroup,
     /// A fence of the asynchronous view is not awaited by what relies on it.
     UnawaitedFence,
+    /// An instruction of the warp sees a part of its lanes, which a call has parted.
+    Parted,
     /// An mbarrier is made where accesses to shared memory may still be under way, without a fence in between.
     UnfencedExchange,
 }
@@ -150,6 +155,7 @@ impl fmt::Display for Hazard {
             HazardKind::LostGroup => "does not wait for the copies",
             HazardKind::UnawaitedFence => "does not wait for the fence",
             HazardKind::UnfencedExchange => "makes an mbarrier without a fence behind",
+            HazardKind::Parted => "may be executed by lanes that have come apart",
             HazardKind::LostResult => "reads a barrier result behind",
             HazardKind::TrapMode => return write!(f, "/*{:04x}*/ is not for this mode", self.consumer * 16),
             HazardKind::FallsOff => return write!(f, "/*{:04x}*/ runs past the end", self.consumer * 16),
@@ -160,7 +166,7 @@ impl fmt::Display for Hazard {
         }
         let of = match self.kind {
             HazardKind::Raw | HazardKind::Waw | HazardKind::LostGroup => " of",
-            HazardKind::UnawaitedFence => " at",
+            HazardKind::UnawaitedFence | HazardKind::Parted => " at",
             HazardKind::Boundary => " of",
             HazardKind::War => ", which is still to be read by",
             _ => "",
@@ -206,6 +212,7 @@ pub fn check_with(program: &Program, order: Order) -> Result<(), Vec<Hazard>> {
 /// The same; `poll` is called at each instruction, and may unwind.
 pub fn check_polling(program: &Program, order: Order, poll: &dyn Fn()) -> Result<(), Vec<Hazard>> {
     let mut hazards = flow::run(program, order, poll);
+    hazards.extend(lanes::run(program, poll));
     hazards.sort();
     hazards
         .dedup_by(|a, b| (a.consumer, a.producer, a.kind, a.reg) == (b.consumer, b.producer, b.kind, b.reg));

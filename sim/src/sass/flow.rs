@@ -119,7 +119,9 @@ pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
     let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
     if !i.is_register("d") {
         return Ok(Box::new(move |_, step| {
-            step.control.leave(step.lanes, barrier);
+            // What is put away stays: only what the barrier holds now is gone.
+            let held = step.control.holding(step.lanes, barrier);
+            step.control.leave(held, barrier);
             Ok(Flow::Next)
         }));
     }

@@ -61,8 +61,12 @@ impl Barriers {
 
     /// Writes them into the function.
     pub(super) fn emit(&self, func: &mut Function) {
-        let mut out =
-            Writer { barriers: self, meets: BTreeMap::new(), breaks: BTreeMap::new(), new: SecondaryMap::new() };
+        let mut out = Writer {
+            barriers: self,
+            meets: BTreeMap::new(),
+            breaks: BTreeMap::new(),
+            new: SecondaryMap::new(),
+        };
         for block in func.layout.clone() {
             interrupt::poll();
             out.edges(func, block);

@@ -13,9 +13,7 @@
 //! CTA barriers that PTX calls aligned are executed by the whole warp, by the programmer's word, and are no reason.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{
-    Block, CalleeKind, Function, FunctionKind, Inst, InstData, Op, Value, ValueDef, VoteMode,
-};
+use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, InstData, Op, Value, ValueDef, VoteMode};
 
 use super::region::{Flow, Region};
 use crate::gather::{Mask, equivalent_blocks, mask_of, routine_for};
@@ -58,7 +56,8 @@ impl Progress {
                 }
             }
         }
-        let classes = if sites.is_empty() { SecondaryMap::with_default(func.entry()) } else { equivalent_blocks(func) };
+        let classes =
+            if sites.is_empty() { SecondaryMap::with_default(func.entry()) } else { equivalent_blocks(func) };
         Progress { sites, by_block, classes, strict: strict || func.kind == FunctionKind::Device }
     }
 
@@ -192,9 +191,7 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
             let is_known = callee.lanes.independent || callee.kind == CalleeKind::Routine;
             (!is_known).then_some(Waits::ForAny)
         }
-        Op::CallIndirect(prototype) => {
-            (!func.callees[prototype].lanes.independent).then_some(Waits::ForAny)
-        }
+        Op::CallIndirect(prototype) => (!func.callees[prototype].lanes.independent).then_some(Waits::ForAny),
         _ => mask_of(func, data).map(|mask| Waits::ForMask(routine_for(func, inst), mask)),
     }
 }

@@ -270,9 +270,10 @@ impl Search<'_, '_> {
         }
         let leaves_loop = |&way: &Block| flow.loops.depth(way) > flow.loops.depth(region.join);
         let stays = |block: Block| {
-            flow.cfg.succs(block).iter().all(|&way| {
-                way == region.join || region.holds(way) || is_exit(flow.func, way)
-            })
+            flow.cfg
+                .succs(block)
+                .iter()
+                .all(|&way| way == region.join || region.holds(way) || is_exit(flow.func, way))
         };
         flow.cfg.preds(region.join).iter().any(leaves_loop)
             || region.blocks.iter().copied().chain([region.anchor]).all(stays)
@@ -360,9 +361,11 @@ fn nest(search: &Search<'_, '_>, mut regions: Vec<Region>) -> Vec<Region> {
         for inner in 0..regions.len() {
             interrupt::poll();
             let outer = enclosing(&regions, &around, inner);
-            let crossed =
-                outer.into_iter().find(|&outer| matches!(nesting(&regions[outer], &regions[inner]), Nesting::Crossed));
-            let Some(crossed) = crossed.filter(|&outer| regions[outer].anchor != regions[inner].anchor) else {
+            let crossed = outer
+                .into_iter()
+                .find(|&outer| matches!(nesting(&regions[outer], &regions[inner]), Nesting::Crossed));
+            let Some(crossed) = crossed.filter(|&outer| regions[outer].anchor != regions[inner].anchor)
+            else {
                 continue;
             };
             let anchor = regions[crossed].anchor;
@@ -386,8 +389,10 @@ fn nest(search: &Search<'_, '_>, mut regions: Vec<Region>) -> Vec<Region> {
     for region in regions {
         interrupt::poll();
         let mut outer = holders[region.anchor].clone();
-        outer.extend((0..kept.len() as u32).rev().take_while(|&at| kept[at as usize].anchor == region.anchor));
-        let sound = outer.iter().all(|&outer| matches!(nesting(&kept[outer as usize], &region), Nesting::Sound));
+        outer
+            .extend((0..kept.len() as u32).rev().take_while(|&at| kept[at as usize].anchor == region.anchor));
+        let sound =
+            outer.iter().all(|&outer| matches!(nesting(&kept[outer as usize], &region), Nesting::Sound));
         if !sound {
             continue;
         }

@@ -142,7 +142,8 @@ pub(crate) fn gather_in(
     sites.retain(|site| {
         let op = func.insts[site.inst].op;
         // Lanes of the mask that are elsewhere come to no operation of the kind: they end, and nobody waits for them.
-        let alone = complete.contains(site.inst) && !paired.contains(site.inst) && !callee_waits && !is_barrier(op);
+        let alone =
+            complete.contains(site.inst) && !paired.contains(site.inst) && !callee_waits && !is_barrier(op);
         if alone {
             changed |= stays(func, site.inst, arch, &uniformity);
             holds = false;

@@ -374,11 +374,9 @@ impl Lower<'_> {
             }
             Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
             Op::Barrier(..) => self.lower_barrier(inst),
-            Op::Bssy(..)
-            | Op::Bsync(_)
-            | Op::Break(_)
-            | Op::SaveBarrier(_)
-            | Op::RestoreBarrier(_) => self.lower_convergence(inst),
+            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {
+                self.lower_convergence(inst)
+            }
             Op::Call(..) | Op::CallIndirect(_) => self.lower_call(inst),
             Op::FuncAddr(_) => self.lower_function_address(inst),
             Op::Trap | Op::Breakpoint => self.lower_trap(),

@@ -218,11 +218,7 @@ fn waits_for_mask(op: &Op) -> bool {
 
 /// Whether lanes that begin an operation together may end it one by one: a call of what may return so, and a wait for
 /// masks of which `is_uniform` does not say that they are one.
-pub(crate) fn parts(
-    func: &Function,
-    data: &InstData,
-    is_uniform: impl Fn(ptxc_ir::Value) -> bool,
-) -> bool {
+pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_ir::Value) -> bool) -> bool {
     let mask = match data.op {
         Op::Call(callee, false) => {
             let callee = &func.callees[callee];
@@ -317,7 +313,8 @@ impl Solver<'_> {
 
     /// Whether a block is the header of a loop that one way leads into and one around.
     fn is_plain_header(&self, block: Block) -> bool {
-        let Some(around) = self.loops.innermost(block).filter(|&this| self.loops.header(this) == block) else {
+        let Some(around) = self.loops.innermost(block).filter(|&this| self.loops.header(this) == block)
+        else {
             return false;
         };
         let preds = self.cfg.preds(block);
@@ -331,7 +328,8 @@ impl Solver<'_> {
             return known.way;
         }
         // Lanes that go round the loop have left those behind that don't, and the first ones came together.
-        let joins = (known.extent != Extent::PART && new.extent != Extent::PART) || self.is_plain_header(target);
+        let joins =
+            (known.extent != Extent::PART && new.extent != Extent::PART) || self.is_plain_header(target);
         own.filter(|_| joins && known.way.is_some() && new.way.is_some())
     }
 
@@ -349,7 +347,8 @@ impl Solver<'_> {
         if is_exit(self.func, target) && self.together.at_start[target].is_some() {
             return;
         }
-        let way = self.together.at_start[target].as_ref().and_then(|known| self.merged(target, known, &state));
+        let way =
+            self.together.at_start[target].as_ref().and_then(|known| self.merged(target, known, &state));
         let changed = match &mut self.together.at_start[target] {
             known @ None => {
                 *known = Some(state);

@@ -44,7 +44,10 @@ impl fmt::Display for Apart {
         match why {
             Why::Apart => write!(f, "{block}, {inst}: `{op}` may be executed by a part of its lanes"),
             Why::WaitsInRegion => {
-                write!(f, "{block}, {inst}: `{op}` may wait for lanes that wait at the end of a region around it")
+                write!(
+                    f,
+                    "{block}, {inst}: `{op}` may wait for lanes that wait at the end of a region around it"
+                )
             }
         }
     }
@@ -63,7 +66,11 @@ pub fn for_anybody(func: &Function) -> EntitySet<Inst> {
 }
 
 /// Checks a function; `for_anybody` has the operations that were never meant for more lanes than are there.
-pub fn check(func: &Function, uniformity: &Uniformity, for_anybody: &EntitySet<Inst>) -> Result<(), Vec<Apart>> {
+pub fn check(
+    func: &Function,
+    uniformity: &Uniformity,
+    for_anybody: &EntitySet<Inst>,
+) -> Result<(), Vec<Apart>> {
     if func.kind == FunctionKind::Device && warp::is_warp_routine(&func.name) {
         return Ok(());
     }
@@ -89,12 +96,22 @@ pub fn check(func: &Function, uniformity: &Uniformity, for_anybody: &EntitySet<I
             }
             // A `warpsync` may be for a barrier of the CTA that the whole warp executes, by the programmer's word.
             if let Some(waiting) = waiting.take().filter(|_| !is_aligned(&op)) {
-                errors.push(Apart { block, inst: waiting, op: "warpsync".to_string(), why: Why::WaitsInRegion });
+                errors.push(Apart {
+                    block,
+                    inst: waiting,
+                    op: "warpsync".to_string(),
+                    why: Why::WaitsInRegion,
+                });
             }
             if may_wait(func, inst) && !state.open.is_empty() && !is_own_mask(func, inst) {
                 match op {
                     Op::WarpSync => waiting = Some(inst),
-                    _ => errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::WaitsInRegion }),
+                    _ => errors.push(Apart {
+                        block,
+                        inst,
+                        op: op.mnemonic().to_string(),
+                        why: Why::WaitsInRegion,
+                    }),
                 }
             }
             match op {

@@ -1,0 +1,383 @@
+//! Are the lanes of a warp together where an instruction needs them to be?
+//!
+//! Lanes that call a function together need not return together: each goes back on its own where an indirect call has
+//! several targets, where a recursion is deeper for some, or where the function ends behind a branch that parted them. An
+//! exchange, vote, match or reduction of the warp, or a CTA barrier with a result, behind such a call sees a part of the
+//! lanes, unless they have met: at the `BSYNC` of a barrier that was opened before the call, or at a `WARPSYNC`.
+//!
+//! In: a program. Out: each instruction of the warp that lanes may come to apart from each other because of a call, with
+//! that call.
+//!
+//! Lanes that part at a branch of the function itself are not reported: a program may mean an instruction for those that
+//! are there, as `activemask` does. They count where the function returns. Which predicates differ between lanes is found by a
+//! forward dataflow over registers: what a function receives, the number of a thread and what is loaded from an address that
+//! differs, differs. A value that depends on such a branch alone is taken for even, so that nothing is claimed that is
+//! not so. (After Coutinho et al., "Divergence Analysis and Optimizations", PACT 2011.)
+//!
+//! States only grow, and a function is looked at again when one that it calls turns out to part lanes: the instructions
+//! times the height of a state, which is bounded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+
+use super::flow::{Block, blocks};
+use super::{Hazard, HazardKind, Lack};
+use crate::inst::Inst;
+use crate::operand::{FunctionIndex, OperandKind};
+use crate::program::Program;
+use crate::register::{PReg, RegFile, Register};
+use crate::table::Op;
+
+/// From the instructions that find out the mask of a test to the test it is not farther, in NVIDIA's code.
+const TEST_LENGTH: usize = 16;
+
+/// A set of registers.
+type Registers = [u64; PReg::COUNT.div_ceil(64)];
+
+/// A convergence barrier that is open, and what had parted the lanes when it was opened.
+type Open = (u8, Option<u32>);
+
+/// What is known of the lanes in front of an instruction.
+#[derive(Clone, PartialEq, Eq)]
+struct State {
+    /// The registers whose values may differ between lanes.
+    uneven: Registers,
+    /// The registers that are as the function received them.
+    received: Registers,
+    /// The instruction that may have parted the lanes.
+    parted: Option<u32>,
+    /// The registers that the function received and of which lanes are apart that have different values: they waited for
+    /// masks.
+    apart_by: Registers,
+    /// Whether a `WARPSYNC` has brought those together since that what follows is for.
+    met: bool,
+    /// The open barriers, outer ones first.
+    open: SmallVec<[Open; 4]>,
+}
+
+impl State {
+    /// The lanes that enter the program or a function of it.
+    fn at_entry(is_called: bool) -> State {
+        let mut uneven = Registers::default();
+        if is_called {
+            // All lanes have the same stack.
+            let general = (0..RegFile::Gpr.count()).filter(|&number| number != 1).map(PReg::r);
+            general.chain(predicates()).for_each(|reg| insert(&mut uneven, reg));
+        }
+        let (received, apart_by) = (uneven, Registers::default());
+        State { uneven, received, parted: None, apart_by, met: false, open: SmallVec::new() }
+    }
+
+    /// An instruction after which lanes are apart that have different values in these registers.
+    fn part_by(&mut self, regs: impl Iterator<Item = PReg>, index: u32) {
+        for reg in regs {
+            if contains(&self.received, reg) {
+                insert(&mut self.apart_by, reg);
+            } else if contains(&self.uneven, reg) {
+                self.parted = Some(index);
+            }
+        }
+    }
+
+    /// All lanes that came together are together again.
+    fn gather(&mut self, parted: Option<u32>) {
+        self.parted = parted;
+        self.apart_by = Registers::default();
+    }
+
+    /// Takes in another path; whether that changes anything.
+    fn join(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        self.uneven.iter_mut().zip(&other.uneven).for_each(|(all, new)| *all |= new);
+        self.received.iter_mut().zip(&other.received).for_each(|(all, new)| *all &= new);
+        self.apart_by.iter_mut().zip(&other.apart_by).for_each(|(all, new)| *all |= new);
+        self.parted = first(self.parted, other.parted);
+        self.met &= other.met;
+        for (known, new) in self.open.iter_mut().zip(&other.open) {
+            known.1 = first(known.1, new.1);
+        }
+        self.open.truncate(other.open.len());
+        *self != before
+    }
+}
+
+/// The first of two causes that there may be.
+fn first(one: Option<u32>, two: Option<u32>) -> Option<u32> {
+    one.into_iter().chain(two).min()
+}
+
+fn insert(set: &mut Registers, reg: PReg) {
+    set[reg.dense() / 64] |= 1 << (reg.dense() % 64);
+}
+
+fn remove(set: &mut Registers, reg: PReg) {
+    set[reg.dense() / 64] &= !(1 << (reg.dense() % 64));
+}
+
+fn contains(set: &Registers, reg: PReg) -> bool {
+    set[reg.dense() / 64] >> (reg.dense() % 64) & 1 == 1
+}
+
+/// Checks a program.
+pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
+    let concerned = |op: Op| needs_lanes(op) || op == Op::BAR_RED;
+    let calls = program.insts.iter().any(|coded| is_call(coded.inst.op));
+    if !calls || !program.insts.iter().any(|coded| concerned(coded.inst.op)) {
+        return Vec::new();
+    }
+    let (blocks, entries) = blocks(program);
+    let breaks = broken(program);
+    let mut check = Check {
+        program,
+        blocks: &blocks,
+        breaks,
+        parts: BTreeMap::new(),
+        changed: false,
+        hazards: BTreeSet::new(),
+    };
+    loop {
+        check.changed = false;
+        check.hazards.clear();
+        // Functions lie behind those that call them first.
+        for (number, &entry) in entries.iter().enumerate().rev() {
+            check.function(entry, number > 0, poll);
+        }
+        if !check.changed {
+            break;
+        }
+    }
+    let hazard = |&(consumer, producer): &(u32, u32)| {
+        let kind = HazardKind::Parted;
+        Hazard { consumer, producer, kind, reg: None, lack: Lack::Rule }
+    };
+    check.hazards.iter().map(hazard).collect()
+}
+
+/// The barriers that a `BREAK` leaves anywhere.
+fn broken(program: &Program) -> u16 {
+    let breaks = program.insts.iter().filter(|coded| matches!(coded.inst.op, Op::BREAK | Op::BREAK_IF));
+    breaks.filter_map(|coded| barrier(&coded.inst)).fold(0, |set, barrier| set | 1 << barrier)
+}
+
+fn barrier(inst: &Inst<PReg>) -> Option<u8> {
+    inst.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Convergence(barrier) => Some(barrier & 15),
+        _ => None,
+    })
+}
+
+fn is_call(op: Op) -> bool {
+    matches!(op, Op::CALL | Op::CALL_INDIRECT)
+}
+
+/// Whether an instruction exchanges something between lanes.
+fn needs_lanes(op: Op) -> bool {
+    matches!(op, Op::SHFL | Op::VOTE | Op::VOTEU | Op::REDUX) || is_match(op)
+}
+
+fn is_match(op: Op) -> bool {
+    matches!(op, Op::MATCH_ANY | Op::MATCH_ANY_64 | Op::MATCH_ALL | Op::MATCH_ALL_64)
+}
+
+/// How lanes return apart from a function.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Parts {
+    /// Whatever they call it with.
+    always: bool,
+    /// If they call it with different values in any of these registers.
+    by: Registers,
+}
+
+struct Check<'a> {
+    program: &'a Program,
+    blocks: &'a [Block],
+    breaks: u16,
+    /// By their first instructions, the functions from which lanes may return apart.
+    parts: BTreeMap<u32, Parts>,
+    /// Whether something new has been found out of a function.
+    changed: bool,
+    /// Instructions of the warp, each with the call behind which its lanes may be apart.
+    hazards: BTreeSet<(u32, u32)>,
+}
+
+impl Check<'_> {
+    /// Looks at a function from its first block on.
+    fn function(&mut self, entry: u32, is_called: bool, poll: &dyn Fn()) {
+        let mut at_start = BTreeMap::from([(entry, State::at_entry(is_called))]);
+        let mut queue = BTreeSet::from([entry]);
+        while let Some(block) = queue.pop_first() {
+            let Some(mut state) = at_start.get(&block).cloned() else { continue };
+            let Block { insts, successors, .. } = &self.blocks[block as usize];
+            for index in insts.clone() {
+                poll();
+                self.step(&mut state, entry, index, is_called);
+            }
+            for &successor in successors {
+                let changed = match at_start.get_mut(&successor) {
+                    Some(known) => known.join(&state),
+                    None => {
+                        at_start.insert(successor, state.clone());
+                        true
+                    }
+                };
+                if changed {
+                    queue.insert(successor);
+                }
+            }
+        }
+    }
+
+    /// Executes an instruction of the function that begins at a block.
+    fn step(&mut self, state: &mut State, entry: u32, index: u32, is_called: bool) {
+        let inst = &self.program.insts[index as usize].inst;
+        let is_uneven = |state: &State, reg: PReg| contains(&state.uneven, reg);
+        let guard_is_uneven = inst.guard.is_some_and(|guard| is_uneven(state, guard.reg));
+        let reads_uneven =
+            inst.uses().any(|access| covers(access.reg, access.width).any(|reg| is_uneven(state, reg)));
+        match inst.op {
+            Op::BSSY => state.open.extend(barrier(inst).map(|barrier| (barrier, state.parted))),
+            Op::BSYNC => self.meet(state, inst),
+            Op::BREAK | Op::BREAK_IF => {
+                if let Some(place) = state.open.iter().rposition(|open| Some(open.0) == barrier(inst))
+                    && inst.guard.is_none()
+                {
+                    state.open.remove(place);
+                }
+            }
+            Op::WARPSYNC_ALL => {
+                state.gather(None);
+                state.met = true;
+            }
+            Op::WARPSYNC => {
+                // Lanes of different masks go on apart.
+                state.gather(None);
+                state.part_by(inst.uses().map(|access| access.reg), index);
+                state.met = true;
+            }
+            op if op.tests_lanes() => state.met = true,
+            Op::CALL => {
+                let callee = inst.operands.iter().find_map(|operand| match operand.kind {
+                    OperandKind::Function(FunctionIndex(number)) => {
+                        self.program.functions.get(number as usize)
+                    }
+                    _ => None,
+                });
+                let start = callee.and_then(|function| function.start);
+                if let Some(parts) = start.and_then(|start| self.parts.get(&start)) {
+                    state.met = false;
+                    if parts.always {
+                        state.parted = Some(index);
+                    }
+                    let masks = (0..PReg::COUNT).filter_map(PReg::from_dense);
+                    state.part_by(masks.filter(|&reg| contains(&parts.by, reg)), index);
+                }
+                forget_results(state);
+            }
+            Op::CALL_INDIRECT => {
+                if reads_uneven || self.parts.values().any(|parts| parts.always) {
+                    (state.parted, state.met) = (Some(index), false);
+                }
+                forget_results(state);
+            }
+            // Lanes that take the branch are apart from the others, in a function whose caller awaits them together.
+            _ if is_called && (guard_is_uneven || inst.jumps() && reads_uneven) && goes_elsewhere(inst) => {
+                state.parted = first(state.parted, Some(index));
+                state.met = false;
+            }
+            _ => {}
+        }
+        let is_apart = state.parted.is_some() || state.apart_by != Registers::default();
+        if matches!(inst.op, Op::RET | Op::RET_ABSOLUTE) && is_apart {
+            let parts = self.parts.entry(self.blocks[entry as usize].insts.start).or_default();
+            let before = parts.clone();
+            parts.always |= state.parted.is_some();
+            parts.by.iter_mut().zip(&state.apart_by).for_each(|(all, new)| *all |= new);
+            self.changed |= *parts != before;
+        }
+        let asks =
+            needs_lanes(inst.op) && !is_active_mask(inst) && !self.is_test(index) || inst.op == Op::BAR_RED;
+        let after_call = |&cause: &u32| is_call(self.program.insts[cause as usize].inst.op);
+        if let Some(cause) = state.parted.filter(after_call)
+            && asks
+            && !state.met
+        {
+            self.hazards.insert((index, cause));
+        }
+        if !is_call(inst.op) {
+            self.define(state, inst, reads_uneven || is_source(self.program, inst), guard_is_uneven);
+        }
+    }
+
+    /// Lanes that opened a barrier together are together again, unless some have left.
+    fn meet(&self, state: &mut State, inst: &Inst<PReg>) {
+        let Some(barrier) = barrier(inst) else { return };
+        let Some(place) = state.open.iter().rposition(|open| open.0 == barrier) else { return };
+        if self.breaks >> barrier & 1 == 0 {
+            state.gather(state.open[place].1);
+        }
+        state.open.truncate(place);
+    }
+
+    /// Whether an instruction finds out of which lanes a `BRA.DIV` or `BRA.CONV` behind it tells, for whoever is there.
+    fn is_test(&self, index: u32) -> bool {
+        let op = self.program.insts[index as usize].inst.op;
+        let behind = self.program.insts.iter().skip(index as usize + 1).take(TEST_LENGTH);
+        (op == Op::REDUX || is_match(op)) && behind.into_iter().any(|coded| coded.inst.op.tests_lanes())
+    }
+
+    fn define(&self, state: &mut State, inst: &Inst<PReg>, uneven: bool, guard_is_uneven: bool) {
+        for access in inst.defs() {
+            for reg in covers(access.reg, access.width).filter(|reg| !reg.file().is_uniform()) {
+                if uneven || guard_is_uneven {
+                    insert(&mut state.uneven, reg);
+                } else if inst.guard.is_none() {
+                    remove(&mut state.uneven, reg);
+                }
+                remove(&mut state.received, reg);
+            }
+        }
+    }
+}
+
+/// The registers of a tuple.
+fn covers(reg: PReg, width: u8) -> impl Iterator<Item = PReg> {
+    (0..width).filter_map(move |n| reg.offset(n))
+}
+
+fn predicates() -> impl Iterator<Item = PReg> {
+    (0..RegFile::Pred.count()).map(PReg::p)
+}
+
+/// What a callee returns may differ between lanes. Both NVIDIA's convention and ours have it from R4 on; NVIDIA's preserves
+/// what lies from R16 on.
+fn forget_results(state: &mut State) {
+    (4..16).map(PReg::r).chain(predicates()).for_each(|reg| insert(&mut state.uneven, reg));
+}
+
+/// Whether some lanes may leave the way of the others at an instruction, and not by ending.
+fn goes_elsewhere(inst: &Inst<PReg>) -> bool {
+    inst.jumps() && !inst.op.tests_lanes() || matches!(inst.op, Op::RET | Op::RET_ABSOLUTE)
+}
+
+/// Whether a vote asks for nothing but who is there.
+fn is_active_mask(inst: &Inst<PReg>) -> bool {
+    let is_true = |kind: &OperandKind<PReg>| matches!(kind, OperandKind::Zero(file) if file.is_predicate());
+    matches!(inst.op, Op::VOTE | Op::VOTEU) && inst.get("ps").is_some_and(|source| is_true(&source.kind))
+}
+
+/// Whether the results of an instruction may differ between lanes whatever it reads.
+fn is_source(program: &Program, inst: &Inst<PReg>) -> bool {
+    let special = inst.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Special(special) => Some(special.name(program.arch)),
+        _ => None,
+    });
+    let of_lane = |name: &str| {
+        ["SR_TID", "SR_LANE", "SR_CLOCK"].iter().any(|start| name.starts_with(start))
+            || name.ends_with("MASK")
+    };
+    special.is_some_and(of_lane)
+        || inst.op == Op::SHFL
+        || is_match(inst.op)
+        || inst.row().mnemonic.starts_with("ATOM")
+}
