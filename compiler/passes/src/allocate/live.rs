@@ -187,17 +187,6 @@ impl<'a> LiveRanges<'a> {
         self.sets.live_in(block).iter().copied().filter(|&component| !self.is_frame(component))
     }
 
-    /// Components that the end of a block keeps alive: what its terminator reads and what is live behind
-    /// it, ascending.
-    pub fn live_out(&self, mir: &Mir<VReg>, block: MBlockId) -> Vec<u32> {
-        let behind = self.sets.live_out(block).iter().copied();
-        let mut list: Vec<u32> = behind.filter(|&component| !self.is_frame(component)).collect();
-        for_each_term_use(mir, block, |reg, width| list.extend(self.of((reg, width))));
-        list.sort_unstable();
-        list.dedup();
-        list
-    }
-
     /// The uniform components that count as live throughout this block; none where the warp is converged.
     pub fn throughout(&self, block: MBlockId) -> &[u32] {
         self.region[block].map_or(&[], |region| &self.region_uniform[region as usize])

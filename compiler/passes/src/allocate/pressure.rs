@@ -12,7 +12,8 @@
 //! of its own. The pressure of those short ranges is counted along the way, so one sweep almost always
 //! suffices; sweeps repeat until nothing more is chosen. A sweep costs `O(n log n)`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use cranelift_entity::EntityRef;
 use ptxc_ir::SourceLoc;
@@ -70,7 +71,7 @@ pub(super) fn choose(
         chooser.spilled[id.index()] = chooser.plans[id.index()];
     }
     let mut order = work.mir.layout.clone();
-    order.sort_by_key(|&block| std::cmp::Reverse(work.mir.blocks[block].frequency));
+    order.sort_by_key(|&block| Reverse(work.mir.blocks[block].frequency));
     loop {
         let before = chooser.chosen;
         for &block in &order {
@@ -153,8 +154,58 @@ struct Chooser<'a> {
     alive: Vec<bool>,
     /// Live components by virtual register.
     count_alive: Vec<u32>,
-    /// Live virtual registers that may be spilled, the cheapest first.
-    candidates: BTreeSet<(u128, usize)>,
+    /// Live components of the block, and some that have died.
+    members: Vec<u32>,
+    /// What may be spilled in the block.
+    candidates: Candidates,
+}
+
+/// Virtual registers that may be spilled, with their cost. They are sorted only where a block needs a victim, which few
+/// blocks do: once the cheapest values of a crowd are spilled, the rest fits in most places.
+#[derive(Default)]
+struct Candidates {
+    /// Those that came before a victim was needed.
+    unsorted: Vec<Reverse<(u128, usize)>>,
+    /// All others; some may have died.
+    sorted: BinaryHeap<Reverse<(u128, usize)>>,
+    is_sorted: bool,
+}
+
+impl Candidates {
+    fn clear(&mut self) {
+        self.unsorted.clear();
+        self.sorted.clear();
+        self.is_sorted = false;
+    }
+
+    fn add(&mut self, cost: u128, vreg: usize) {
+        if self.is_sorted {
+            self.sorted.push(Reverse((cost, vreg)));
+        } else {
+            self.unsorted.push(Reverse((cost, vreg)));
+        }
+    }
+
+    /// Takes the cheapest that may go, of those that are alive.
+    fn take(&mut self, is_alive: impl Fn(usize) -> bool, may_go: impl Fn(usize) -> bool) -> Option<usize> {
+        if !std::mem::replace(&mut self.is_sorted, true) {
+            self.sorted.extend(self.unsorted.drain(..));
+        }
+        let mut kept: SmallVec<[Reverse<(u128, usize)>; 8]> = SmallVec::new();
+        let mut found = None;
+        while let Some(candidate) = self.sorted.pop() {
+            let Reverse((_, vreg)) = candidate;
+            if is_alive(vreg) {
+                if may_go(vreg) {
+                    found = Some(vreg);
+                    break;
+                }
+                kept.push(candidate);
+            }
+        }
+        self.sorted.extend(kept);
+        found
+    }
 }
 
 impl<'a> Chooser<'a> {
@@ -174,7 +225,8 @@ impl<'a> Chooser<'a> {
             pressure: 0,
             alive: vec![false; live.ranges.len()],
             count_alive: vec![0; count],
-            candidates: BTreeSet::new(),
+            members: Vec::new(),
+            candidates: Candidates::default(),
         }
     }
 
@@ -185,10 +237,11 @@ impl<'a> Chooser<'a> {
             return;
         }
         self.alive[component as usize] = true;
+        self.members.push(component);
         self.pressure += 1;
         self.count_alive[vreg] += 1;
         if self.count_alive[vreg] == 1 && self.plans[vreg].is_some() {
-            self.candidates.insert((self.cost[vreg], vreg));
+            self.candidates.add(self.cost[vreg], vreg);
         }
     }
 
@@ -199,9 +252,6 @@ impl<'a> Chooser<'a> {
         let vreg = self.live.owner(component);
         self.pressure -= 1;
         self.count_alive[vreg] -= 1;
-        if self.count_alive[vreg] == 0 {
-            self.candidates.remove(&(self.cost[vreg], vreg));
-        }
     }
 
     /// Spills the cheapest until `extra` more registers fit; not what is in `keep`.
@@ -213,7 +263,7 @@ impl<'a> Chooser<'a> {
     fn fit_in(&mut self, limit: u32, extra: u32, keep: &[Operand], loc: SourceLoc) -> Result<(), AllocError> {
         while self.pressure + extra > limit {
             let kept = |vreg: usize| keep.iter().any(|(reg, _)| reg.id().index() == vreg);
-            let victim = self.candidates.iter().map(|&(_, vreg)| vreg).find(|&vreg| !kept(vreg));
+            let victim = self.candidates.take(|vreg| self.count_alive[vreg] > 0, |vreg| !kept(vreg));
             let Some(victim) = victim else {
                 let needed = self.pressure + extra;
                 return Err(AllocError::TooFewRegisters { file: self.file, needed, limit, loc });
@@ -260,7 +310,7 @@ impl<'a> Chooser<'a> {
                     Some(vreg) != predicate
                         && !taken_by.get(&vreg).is_some_and(|params| params.iter().any(stays))
                 };
-                let victim = self.candidates.iter().map(|&(_, vreg)| vreg).find(|&vreg| may_go(vreg));
+                let victim = self.candidates.take(|vreg| self.count_alive[vreg] > 0, may_go);
                 let Some(victim) = victim else {
                     if self.spill_params(block, self.pressure + extra - self.limit) {
                         break;
@@ -365,12 +415,10 @@ impl<'a> Chooser<'a> {
             }
         }
         self.fit_exit(block)?;
-        for component in live.live_out(&work.mir, block) {
-            self.remove(component);
-        }
-        for &component in live.throughout(block) {
-            self.remove(component);
-        }
+        let mut members = std::mem::take(&mut self.members);
+        members.drain(..).for_each(|component| self.remove(component));
+        self.members = members;
+        self.candidates.clear();
         Ok(())
     }
 
