@@ -43,3 +43,4 @@ pub mod limits;
 pub mod link;
 
 pub mod pipeline;
+pub mod register_limit;
