@@ -74,8 +74,26 @@ fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
             }
         }
     }
-    env::place(found.values_mut());
+    let globals = found.values().filter(|variable| variable.space == Space::Global).count();
+    if globals <= env::MOST_ADDRESSES {
+        env::place(found.iter_mut(), &|_| true);
+    } else {
+        let used = used_names(db, file, &found);
+        env::place(found.iter_mut(), &|name| used.contains(name));
+    }
     found
+}
+
+/// The names that functions mention, and those whose addresses variables hold.
+fn used_names(db: &dyn Db, file: SourceFile, variables: &IndexMap<Name, Variable>) -> FxHashSet<Name> {
+    let mut used = FxHashSet::default();
+    for &func in &items(db, file).functions {
+        used.extend(mentioned(db, func).iter().cloned());
+    }
+    for content in variables.values().filter_map(|variable| variable.content.as_ref().ok()?.as_deref()) {
+        used.extend(content.addresses.iter().map(|address| Name::from(address.symbol.as_str())));
+    }
+    used
 }
 
 /// A name of a module.
