@@ -60,7 +60,7 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
 
 /// The variables that a file declares outside its functions, with their places in the module.
 #[salsa::tracked(returns(ref))]
-fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
+pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
     let mut found: IndexMap<Name, Variable> = IndexMap::new();
     for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Variable) {
         let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
