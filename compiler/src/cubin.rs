@@ -25,6 +25,7 @@ use crate::module::ast;
 use crate::output::{kernels, locate};
 use crate::render::Located;
 use crate::stages::arch;
+use crate::variables::{bindings, unnamed};
 
 /// The bytes of a file's cubin, with all its kernels. Kernels with errors are missing from it, so look at
 /// [`diagnostics`](crate::diagnostics) first.
@@ -54,7 +55,14 @@ pub fn cubin_of(
             Source { program: &code.program, lines }
         })
         .collect();
-    let module = Module { arch: arch(db, file, options), abi: options.abi(db), files: files.names };
+    let codes: Vec<&FuncCode> = kernels.iter().map(|&(_, code)| code).collect();
+    let module = Module {
+        arch: arch(db, file, options),
+        abi: options.abi(db),
+        files: files.names,
+        variables: unnamed(db, file, &codes),
+        bindings: bindings(db, file),
+    };
     write(&assemble(&sources, module)?)
 }
 

@@ -133,6 +133,7 @@ pub mod render;
 pub mod session;
 pub mod settings;
 pub mod stages;
+mod variables;
 
 pub use compile::{Compiled, compile, compile_ir, compile_with};
 pub use db::{Database, Db};

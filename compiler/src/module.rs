@@ -60,7 +60,7 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
 
 /// The variables that a file declares outside its functions, with their places in the module.
 #[salsa::tracked(returns(ref))]
-fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
+pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
     let mut found: IndexMap<Name, Variable> = IndexMap::new();
     for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Variable) {
         let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
@@ -74,8 +74,26 @@ fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
             }
         }
     }
-    env::place(found.values_mut());
+    let globals = found.values().filter(|variable| variable.space == Space::Global).count();
+    if globals <= env::MOST_ADDRESSES {
+        env::place(found.iter_mut(), &|_| true);
+    } else {
+        let used = used_names(db, file, &found);
+        env::place(found.iter_mut(), &|name| used.contains(name));
+    }
     found
+}
+
+/// The names that functions mention, and those whose addresses variables hold.
+fn used_names(db: &dyn Db, file: SourceFile, variables: &IndexMap<Name, Variable>) -> FxHashSet<Name> {
+    let mut used = FxHashSet::default();
+    for &func in &items(db, file).functions {
+        used.extend(mentioned(db, func).iter().cloned());
+    }
+    for content in variables.values().filter_map(|variable| variable.content.as_ref().ok()?.as_deref()) {
+        used.extend(content.addresses.iter().map(|address| Name::from(address.symbol.as_str())));
+    }
+    used
 }
 
 /// A name of a module.

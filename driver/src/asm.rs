@@ -88,7 +88,7 @@ fn assembled(
 fn contents(file: &SassFile, arch: Arch, args: &AsmArgs) -> Result<Cubin, CubinError> {
     let sources: Vec<Source<'_>> =
         file.kernels.iter().map(|kernel| Source { program: &kernel.program, lines: Vec::new() }).collect();
-    assemble(&sources, Module { arch, abi: args.cubin_abi.into(), files: Vec::new() })
+    assemble(&sources, Module::of(arch, args.cubin_abi.into()))
 }
 
 /// The instructions of a kernel that have no bits. Targets of branches are near enough, wherever they are.

@@ -29,7 +29,7 @@ pub fn module(data: &[u8]) {
             let _ = verify::check_with(&program, Order::InOrder);
         }
         let sources = [cubin::Source { program: &program, lines: Vec::new() }];
-        let of_one = cubin::Module { arch: module.arch, abi: module.abi, files: Vec::new() };
+        let of_one = cubin::Module::of(module.arch, module.abi);
         let _ = cubin::assemble(&sources, of_one).and_then(|made| cubin::write(&made));
     }
 }

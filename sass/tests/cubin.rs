@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ptxc_sass::cubin::{
-    Abi, Bank, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module, Param,
-    Part, Relocation, RelocationKind, Source, assemble, program, read, write,
+    Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
+    Param, Part, Relocation, RelocationKind, Source, assemble, program, read, write,
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{
@@ -59,6 +59,11 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
         has_content,
         offset,
         name: name.into(),
+        binding: match (section, has_content) {
+            (Section::Constant, _) => Binding::Weak,
+            (_, true) => Binding::Global,
+            (_, false) => Binding::Local,
+        },
         size: 16,
         align: if offset == 0 { 8 } else { offset & offset.wrapping_neg() }.min(8),
         bytes,
@@ -191,7 +196,7 @@ fn program_with_variables() -> Program {
 }
 
 fn assembled(program: &Program) -> Result<Cubin, CubinError> {
-    let module = Module { arch: program.arch, abi: Abi::V8, files: Vec::new() };
+    let module = Module::of(program.arch, Abi::V8);
     assemble(&[Source { program, lines: Vec::new() }], module)
 }
 

@@ -42,7 +42,7 @@ fn written(program: &Program) -> String {
 }
 
 fn assembled(program: &Program) -> Result<Cubin, CubinError> {
-    let module = Module { arch: program.arch, abi: Abi::V8, files: Vec::new() };
+    let module = Module::of(program.arch, Abi::V8);
     assemble(&[Source { program, lines: Vec::new() }], module)
 }
 

@@ -44,3 +44,4 @@ pub mod limits;
 pub mod link;
 
 pub mod pipeline;
+pub mod register_limit;

@@ -30,6 +30,7 @@ use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
 use crate::link::{self, Callees, Summary};
 use crate::mir::{Liveness, Mir, VReg};
+pub use crate::register_limit::{TOO_FEW_REGISTERS, register_limit};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify, simplify_in};
 use crate::together::{self, Together};
@@ -47,9 +48,6 @@ pub const WRONG_ALLOCATION: Code = Code(991);
 
 /// The compiler contradicts itself: the hazard check rejects the control codes.
 pub const HAZARD: Code = Code(992);
-
-/// The kernel needs more registers than it may have.
-pub const TOO_FEW_REGISTERS: Code = Code(901);
 
 /// A heuristic returned an order that breaks a dependence.
 pub const ILLEGAL_ORDER: Code = Code(903);
@@ -332,30 +330,6 @@ pub fn name_unsupported(function: &ast::Function, halt: Halt) -> Halt {
     halt
 }
 
-/// The general registers that a function may use: the least of what the options allow, its `.maxnreg`, and
-/// what a thread gets where the CTAs of its launch bounds share a multiprocessor.
-///
-/// An SM has 65,536 registers, which warps get in units of 8 a thread. A CTA of at most `n` threads has
-/// `ceil(n / 32)` warps; `.minnctapersm` of them (1 if it does not say, or if so many warps are more than an SM
-/// holds) leave `65,536 / 32 / warps` registers a thread. ptxas takes these numbers too, but lets `.maxnreg`
-/// and the launch bounds override its option where they are higher; here no limit is ever exceeded. Code with
-/// fewer than 16 registers can't be made.
-pub fn register_limit(func: &Function, max_regs: u32) -> u32 {
-    const REGISTERS_A_LANE: u64 = 65_536 / 32;
-    const WARPS: u64 = 64;
-    let bounds = &func.bounds;
-    let by_launch = bounds.required_threads.or(bounds.max_threads).map(|shape| {
-        let threads = shape.iter().map(|&n| u64::from(n.max(1))).fold(1, u64::saturating_mul);
-        let warps = threads.div_ceil(32);
-        let ctas = bounds.min_ctas.map_or(1, |count| u64::from(count.max(1)));
-        let resident = Some(warps.saturating_mul(ctas)).filter(|&all| all <= WARPS).unwrap_or(warps);
-        let registers = REGISTERS_A_LANE / resident / 8 * 8;
-        registers.min(255) as u32
-    });
-    let own = bounds.max_registers.into_iter().chain(by_launch).min().unwrap_or(255);
-    own.clamp(16, 255).min(max_regs)
-}
-
 /// Schedules by a built-in heuristic, allocates, lays out, adds control codes, and links a kernel with the
 /// functions that it calls.
 pub fn code(
@@ -397,7 +371,8 @@ pub fn code_with(
 
     observer.before("allocate", &mir);
     let options = allocate::Options { max_regs: settings.max_regs as u16, arch };
-    let allocation = allocate::allocate(&mir, &live, &options).map_err(|error| too_few(&error))?;
+    let allocation = allocate::allocate(&mir, &live, &options)
+        .map_err(|error| vec![crate::register_limit::too_few(&error, &mir, settings.max_regs)])?;
     allocate::check(&mir, &live, &allocation, &options)
         .map_err(|violations| contradiction(WRONG_ALLOCATION, "allocate", violations))?;
     let allocated = allocation.mir;
@@ -515,12 +490,6 @@ pub fn compile_routines(mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Call
 fn illegal_order(pass: &str, error: &IllegalOrder) -> Halt {
     let message = format!("{pass}: the heuristic's order is illegal: {error}");
     vec![Diagnostic::error(ILLEGAL_ORDER, NodeId(0), message)]
-}
-
-fn too_few(error: &allocate::AllocError) -> Halt {
-    vec![
-        Diagnostic::error(TOO_FEW_REGISTERS, NodeId(0), error.to_string()).help("allow more with --max-regs"),
-    ]
 }
 
 /// A program as text, for printing between passes.

@@ -203,7 +203,7 @@ fn indexed_constant(
     let byte = offset.get_signed(word);
     match optional_register(index.get(word), field.file_of_index(slot)) {
         Some(index) => Some(OperandKind::IndexedConst { bank, index, offset: byte as i32 }),
-        None => Some(OperandKind::Const { bank, offset: u32::try_from(byte).ok()? }),
+        None => Some(OperandKind::Const { bank, offset: u32::from(byte as u16) }),
     }
 }
 

@@ -159,6 +159,8 @@ fn operand_bits(
             }
             let file = field.file_of_index(slot);
             let base = index.put(number(register, file)?)?;
+            // Without a register, the upper half of a bank counts backwards from its end.
+            let byte = if register.is_none() { i64::from(u16::try_from(byte).ok()? as i16) } else { byte };
             Some(base | offset.put_signed(byte)? | bank.put(u64::from(number_of_bank))?)
         }
         (Place::Address(place), OperandKind::Mem(address))

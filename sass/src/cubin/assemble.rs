@@ -14,10 +14,12 @@
 //!
 //! Linear in the code, but for sorting the variables.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::contents::{
-    Abi, Bank, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
 };
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
@@ -52,6 +54,17 @@ pub struct Module {
     pub abi: Abi,
     /// The names of the source files, by the numbers in lines.
     pub files: Vec<String>,
+    /// Variables that no kernel names: the host may ask for them. Those in global memory have no address in bank 4.
+    pub variables: Vec<Variable>,
+    /// The variables that other files do not see by their names alone; all others are global.
+    pub bindings: BTreeMap<String, Binding>,
+}
+
+impl Module {
+    /// A module of kernels, without source files and other variables than the kernels name.
+    pub fn of(arch: Arch, abi: Abi) -> Module {
+        Module { arch, abi, files: Vec::new(), variables: Vec::new(), bindings: BTreeMap::new() }
+    }
 }
 
 /// Assembles kernels.
@@ -64,14 +77,20 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
     for source in sources {
         functions.push(kernel(source, module.abi)?);
     }
-    let all = union(sources.iter().map(|source| &source.program.variables[..]));
+    let named = union(sources.iter().map(|source| &source.program.variables[..]));
+    let others = union([&module.variables[..]]);
+    let all: Vec<(&Variable, bool)> = named
+        .into_iter()
+        .map(|variable| (variable, true))
+        .chain(others.into_iter().map(|variable| (variable, false)))
+        .collect();
     let places: FxHashMap<&str, &Variable> =
-        all.iter().map(|&variable| (&*variable.name, variable)).collect();
+        all.iter().map(|&(variable, _)| (&*variable.name, variable)).collect();
     let mut variables = Vec::new();
     let mut addresses = Vec::new();
     // The ends of the variables with and without content.
     let mut ends = [0u64; 2];
-    for variable in &all {
+    for (variable, is_named) in all {
         let has_content = variable.section == Section::Constant
             || !variable.bytes.is_empty()
             || !variable.pointers.is_empty();
@@ -80,7 +99,8 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
             "constants and addresses",
             match variable.section {
                 Section::Constant => variable.place.saturating_add(variable.size),
-                Section::Global => variable.place.saturating_add(8),
+                Section::Global if is_named => variable.place.saturating_add(8),
+                Section::Global => 0,
             },
         )?;
         let offset = match variable.section {
@@ -89,8 +109,10 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
                 let end = &mut ends[usize::from(has_content)];
                 let offset = end.next_multiple_of(align);
                 *end = offset + u64::from(variable.size);
-                let (at, kind) = (u64::from(variable.place), RelocationKind::ABS_64);
-                addresses.push(Relocation { at, kind, target: variable.name.clone(), addend: 0 });
+                if is_named {
+                    let (at, kind) = (u64::from(variable.place), RelocationKind::ABS_64);
+                    addresses.push(Relocation { at, kind, target: variable.name.clone(), addend: 0 });
+                }
                 offset
             }
         };
@@ -108,6 +130,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
             has_content,
             offset,
             name: variable.name.clone(),
+            binding: module.bindings.get(&variable.name).copied().unwrap_or_default(),
             size: u64::from(variable.size),
             align,
             bytes,
@@ -117,7 +140,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
     addresses.sort_unstable();
     variables.sort_by_key(|one| (one.section, !one.has_content, one.offset));
     let address_bytes = addresses.iter().map(|one| one.at + 8).max().unwrap_or(0);
-    let Module { arch, abi, files } = module;
+    let Module { arch, abi, files, .. } = module;
     let accelerated = sources.iter().any(|source| source.program.accelerated);
     Ok(Cubin { arch, accelerated, abi, functions, variables, address_bytes, addresses, files })
 }

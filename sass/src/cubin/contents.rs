@@ -197,6 +197,18 @@ pub struct Line {
     pub line: u32,
 }
 
+/// How other files see a variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// Not at all.
+    Local,
+    /// By its name.
+    #[default]
+    Global,
+    /// By its name, unless another file defines that.
+    Weak,
+}
+
 /// A variable of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobalVariable {
@@ -208,6 +220,8 @@ pub struct GlobalVariable {
     pub offset: u64,
     /// Its name.
     pub name: String,
+    /// How other files see it.
+    pub binding: Binding,
     /// Its size in bytes.
     pub size: u64,
     /// What its offset is a multiple of, as far as the file shows.

@@ -18,7 +18,9 @@ mod relocation;
 mod write;
 
 pub use assemble::{Module, Source, assemble, encode};
-pub use contents::{Abi, Bank, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part};
+pub use contents::{
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
+};
 pub use error::CubinError;
 pub use program::program;
 pub use read::read;

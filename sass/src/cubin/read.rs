@@ -12,7 +12,7 @@ use object::{SectionIndex, SymbolIndex};
 use rustc_hash::FxHashMap;
 
 use super::attribute::{self as eiattr, attributes, compat};
-use super::contents::{Abi, Bank, Cubin, Function, GlobalVariable, IndirectBranch, Param, Part};
+use super::contents::{Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Param, Part};
 use super::error::CubinError;
 use super::line;
 use super::relocation::{Relocation, RelocationKind};
@@ -373,6 +373,11 @@ impl<'a> Reader<'a> {
                 Vec::new()
             };
             let name = self.text(self.symbol_name(index)?)?;
+            let binding = match symbol.st_bind() {
+                object::elf::STB_LOCAL => Binding::Local,
+                object::elf::STB_WEAK => Binding::Weak,
+                _ => Binding::Global,
+            };
             let align = section.sh_addralign(LE).clamp(1, 1 << 16);
             let align = if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) };
             let place = (offset, self.cubin.variables.len());
@@ -383,6 +388,7 @@ impl<'a> Reader<'a> {
                 has_content,
                 offset,
                 name,
+                binding,
                 size,
                 align,
                 bytes,

@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::attribute::{self as eiattr, Attributes, compat};
-use super::contents::{Abi, Cubin, Function, GlobalVariable};
+use super::contents::{Abi, Binding, Cubin, Function, GlobalVariable};
 use super::elf::{Data, Elf, Entry, Header, Reference, Section, SectionId, Segment, Symbol, SymbolId};
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
@@ -51,6 +51,7 @@ const LOCAL_FUNCTION: u8 = object::elf::STT_FUNC;
 const GLOBAL: u8 = object::elf::STB_GLOBAL << 4;
 const GLOBAL_FUNCTION: u8 = GLOBAL | object::elf::STT_FUNC;
 const GLOBAL_OBJECT: u8 = GLOBAL | object::elf::STT_OBJECT;
+const WEAK_OBJECT: u8 = object::elf::STB_WEAK << 4 | object::elf::STT_OBJECT;
 
 /// The alignment of code, in bytes: what an instruction cache fetches.
 pub(super) const CODE_ALIGN: usize = 128;
@@ -341,14 +342,23 @@ impl<'a> Writer<'a> {
                 (Space::Global, true) => ".nv.global.init",
                 (Space::Global, false) => ".nv.global",
             };
-            let symbol = self.elf.global(Symbol {
+            let kind = match variable.binding {
+                Binding::Local => object::elf::STT_OBJECT,
+                Binding::Global => GLOBAL_OBJECT,
+                Binding::Weak => WEAK_OBJECT,
+            };
+            let symbol = Symbol {
                 name: variable.name.clone(),
-                kind: GLOBAL_OBJECT,
+                kind,
                 other: 0,
                 section: self.sections.get(section).copied(),
                 value: variable.offset,
                 size: variable.size,
-            });
+            };
+            let symbol = match variable.binding {
+                Binding::Local => self.elf.local(symbol),
+                _ => self.elf.global(symbol),
+            };
             self.symbols.entry(&variable.name).or_insert(symbol);
         }
     }

@@ -235,9 +235,9 @@ const CONSTANT_SIZE: Modifier =
 const fn indexed(len: u8) -> Place {
     Place::Constant { index: Bits::new(24, len), offset: Bits::new(38, 16), bank: Place::CONSTANT_BANK }
 }
-/// The same without register; the offset has a sign that is never set.
+/// The same without register.
 const WORD: Place =
-    Place::Constant { index: Bits::NONE, offset: Bits::new(38, 15), bank: Place::CONSTANT_BANK };
+    Place::Constant { index: Bits::NONE, offset: Bits::new(38, 16), bank: Place::CONSTANT_BANK };
 
 pub(super) static LDC: Row = Row {
     mnemonic: "LDC",

@@ -207,8 +207,9 @@ impl Place {
     /// Where operands that are no registers lie, if a [`Source`](Place::Source) takes them.
     pub const WIDE: Bits = Bits::new(32, 32);
 
-    /// The offset of a word of a constant bank there, in bytes. The bit behind is its sign.
-    pub const CONSTANT_OFFSET: Bits = Bits::new(38, 15);
+    /// The offset of a word of a constant bank there, in bytes. nvdisasm shows it with a sign: those of the upper half of a bank
+    /// are negative.
+    pub const CONSTANT_OFFSET: Bits = Bits::new(38, 16);
 
     /// The number of the bank there.
     pub const CONSTANT_BANK: Bits = Bits::new(54, 5);

@@ -295,6 +295,8 @@ fn operand_text<W: Sink, R: Register>(
             line.str(if shown.selects_part(inst.mods) { "] [" } else { "][" });
             match offset {
                 0 if inst.op == Op::LDC => line.str("RZ"),
+                // nvdisasm's sign: the upper half of a bank counts backwards from its end.
+                0x8000..0x1_0000 => line.signed_hex(offset as i32 - 0x1_0000),
                 _ => line.prefixed_hex(offset),
             }
             line.str("]");

@@ -560,6 +560,10 @@ fn constant(text: &str) -> Option<OperandKind<PReg>> {
     if let Some(offset) = hexadecimal(offset) {
         return Some(OperandKind::Const { bank, offset });
     }
+    if let Some(distance) = offset.strip_prefix('-').and_then(hexadecimal) {
+        let offset = 0x1_0000u32.checked_sub(distance).filter(|offset| *offset >= 0x8000)?;
+        return Some(OperandKind::Const { bank, offset });
+    }
     let (index, offset) = offset.split_once('+').unwrap_or((offset, "0x0"));
     let offset = immediate(offset, ImmFormat::Signed)? as i32;
     match register(index)? {

@@ -61,7 +61,7 @@ fn assembled(text: &str, arch: Arch) -> Cubin {
     let kernels = parse_programs(text, &ReadOptions::default()).expect("ours to read");
     let sources: Vec<_> =
         kernels.iter().map(|kernel| Source { program: &kernel.program, lines: Vec::new() }).collect();
-    assemble(&sources, Module { arch, abi: Abi::V8, files: Vec::new() }).expect("ours to assemble")
+    assemble(&sources, Module::of(arch, Abi::V8)).expect("ours to assemble")
 }
 
 /// Bits to text to bits: the code and what the loader writes into it. Returns the kinds.

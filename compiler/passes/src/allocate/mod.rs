@@ -288,7 +288,7 @@ impl Forced {
 fn all_costs(work: &Work<'_>, live: &LiveRanges<'_>) -> Vec<u128> {
     let mut costs = vec![u128::MAX; work.mir.vregs.len()];
     for file in RegFile::ALL {
-        let of_file = pressure::costs(work, live, &pressure::plans(work, file));
+        let of_file = pressure::costs(work, live, &pressure::plans(work, live, file));
         costs.iter_mut().zip(of_file).for_each(|(cost, other)| *cost = (*cost).min(other));
     }
     costs

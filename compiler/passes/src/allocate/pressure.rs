@@ -22,6 +22,7 @@ use smallvec::SmallVec;
 
 use super::AllocError;
 use super::live::{LiveRanges, exit_uses};
+use super::spill;
 use super::work::{self, Operand, Work};
 use crate::interrupt;
 use crate::mir::{EdgeArg, MBlockId, MInst, VReg, VRegId};
@@ -84,7 +85,11 @@ pub(super) fn choose(
 }
 
 /// What the virtual registers of a file may become: those that have a plan may be spilled.
-pub(super) fn plans(work: &Work<'_>, file: RegFile) -> Spilled {
+///
+/// Each uniform register that is brought back or computed again in a divergent region is taken as long as the region
+/// lasts, so that it would set nothing free. There, a spilled value is read from general registers; one that must be uniform
+/// where it is read there stays.
+pub(super) fn plans(work: &Work<'_>, live: &LiveRanges<'_>, file: RegFile) -> Spilled {
     let mut plans = vec![None; work.mir.vregs.len()];
     for (id, data) in work.mir.vregs.iter() {
         if data.file == file && file != RegFile::Upred && !work.short[id] && Some(id) != work.frame_id() {
@@ -104,7 +109,33 @@ pub(super) fn plans(work: &Work<'_>, file: RegFile) -> Spilled {
             }
         }
     }
+    if file == RegFile::Ugpr {
+        for &block in work.mir.layout.iter().filter(|&&block| live.extends(block, file)) {
+            restrict(work, block, &mut plans);
+        }
+    }
     plans
+}
+
+/// Takes from what a divergent block reads of uniform registers the plans that would set nothing free.
+fn restrict(work: &Work<'_>, block: MBlockId, plans: &mut Spilled) {
+    let may = |reg: VReg, in_place: bool, plans: &mut Spilled| {
+        let plan = &mut plans[reg.id().index()];
+        if plan.is_some() {
+            *plan = in_place.then_some(Plan::Store);
+        }
+    };
+    for inst in &work.mir.blocks[block].insts {
+        interrupt::poll();
+        for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file() == RegFile::Ugpr) {
+            may(reg, spill::can_read_in_place(inst, reg), plans);
+        }
+    }
+    if let Some((&selector, _)) = work.mir.blocks[block].term.selector()
+        && selector.file() == RegFile::Ugpr
+    {
+        may(selector, false, plans);
+    }
 }
 
 /// By virtual register, what it costs to spill it, for each point that this sets free. What has no plan
@@ -211,7 +242,7 @@ impl Candidates {
 impl<'a> Chooser<'a> {
     fn new(work: &'a Work<'a>, live: &'a LiveRanges<'a>, file: RegFile, limit: u32) -> Chooser<'a> {
         let count = work.mir.vregs.len();
-        let plans = plans(work, file);
+        let plans = plans(work, live, file);
         let cost = costs(work, live, &plans);
         Chooser {
             work,

@@ -100,7 +100,7 @@ pub(super) fn reside(
         live,
         uses,
         limit,
-        plans: plans(work, RegFile::Gpr),
+        plans: plans(work, live, RegFile::Gpr),
         undefined,
         loop_pressure,
         alive: vec![false; live.ranges.len()],

@@ -132,6 +132,23 @@ pub(super) fn place_slots(work: &mut Work<'_>, live: &LiveRanges<'_>, homes: &mu
     work.spill_bytes = work.spill_bytes.next_multiple_of(16);
 }
 
+/// Whether an instruction can read a general register in place of a uniform one.
+pub(super) fn can_read_in_place(inst: &MInst<VReg>, reg: VReg) -> bool {
+    if reg.file() != RegFile::Ugpr || inst.call.is_some() || !inst.tied.is_empty() {
+        return false;
+    }
+    // Which general register does not matter.
+    let general = VReg::new(reg.id(), reg.component(), RegFile::Gpr);
+    let mut renamed = inst.inst.clone();
+    for operand in &mut renamed.operands {
+        if operand.kind == OperandKind::Reg(reg) {
+            operand.kind = OperandKind::Reg(general);
+        }
+    }
+    let is_left = renamed.accesses().iter().any(|access| access.reg == reg);
+    !is_left && renamed.check_form().is_ok()
+}
+
 struct Rewriter<'a, 'm> {
     work: &'a mut Work<'m>,
     homes: Vec<Option<Home>>,
@@ -185,18 +202,7 @@ impl Rewriter<'_, '_> {
     /// register besides: in a divergent region what is brought back keeps its register as long as the region lasts.
     fn read_in_place(&self, inst: &MInst<VReg>, reg: VReg) -> Option<VReg> {
         let Some(Home::General(general)) = self.home(reg) else { return None };
-        if reg.file() != RegFile::Ugpr || inst.call.is_some() || !inst.tied.is_empty() {
-            return None;
-        }
-        let general = general.offset(reg.component());
-        let mut renamed = inst.inst.clone();
-        for operand in &mut renamed.operands {
-            if operand.kind == OperandKind::Reg(reg) {
-                operand.kind = OperandKind::Reg(general);
-            }
-        }
-        let is_left = renamed.accesses().iter().any(|access| access.reg == reg);
-        (!is_left && renamed.check_form().is_ok()).then_some(general)
+        can_read_in_place(inst, reg).then(|| general.offset(reg.component()))
     }
 
     /// Stores a fresh definition of components of a spilled register.

@@ -7,12 +7,13 @@
 
 use ptxc_ir::symbol::SymbolData;
 use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, FunctionKind, Space, Symbol};
-use ptxc_syntax::Name;
 use ptxc_syntax::ast;
+use ptxc_syntax::{Name, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::params;
-use crate::check::env::{ModuleEnv, Signature, Variable};
+use crate::check::env::{MOST_ADDRESSES, ModuleEnv, Signature, Variable};
+use crate::diagnostic::Diagnostic;
 
 /// The IR's name for a state space; none for those without variables.
 pub(super) fn ir_space(space: ast::Space) -> Option<Space> {
@@ -37,6 +38,25 @@ pub(super) enum Owner {
     Module(Name),
 }
 
+/// A variable that lies beyond its constant bank, or whose address would.
+pub(super) struct NoRoom {
+    name: Name,
+    space: ast::Space,
+}
+
+impl NoRoom {
+    /// What is said of the instruction that names the variable.
+    pub(super) fn finding(self, node: NodeId) -> Diagnostic {
+        let (kind, note) = match self.space {
+            ast::Space::Const => {
+                ("constant", format!("there is room for {BANK_BYTES} bytes of constants in a module"))
+            }
+            _ => ("global", format!("a module may use {MOST_ADDRESSES} global variables")),
+        };
+        Diagnostic::unsupported(node, format!("the {kind} variable `{}`", self.name)).note(note)
+    }
+}
+
 /// The symbols made so far.
 #[derive(Default)]
 pub(super) struct Symbols {
@@ -45,27 +65,33 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// The symbol of a variable; none if it lies in no addressable space or beyond its constant bank, or nothing
-    /// fits its initialiser.
+    /// The symbol of a variable.
+    ///
+    /// # Errors
+    /// It lies in no addressable space or beyond its constant bank, which the message says, or nothing fits its
+    /// initialiser.
     pub fn get(
         &mut self,
         func: &mut Function,
         owner: Owner,
         name: &Name,
         variable: &Variable,
-    ) -> Option<Symbol> {
+    ) -> Result<Symbol, Option<NoRoom>> {
         if let Some(&symbol) = self.made.get(&owner) {
-            return Some(symbol);
+            return Ok(symbol);
         }
         // What lies beyond a constant bank, or where only a linker knows, can't be named.
         let end = |bytes: u32| variable.place.and_then(|place| place.checked_add(bytes));
         let end = match variable.space {
-            ast::Space::Const => end(variable.size)?,
-            ast::Space::Global => end(8)?,
-            _ => 0,
+            ast::Space::Const => end(variable.size),
+            ast::Space::Global => end(8),
+            _ => Some(0),
         };
-        if end > BANK_BYTES {
-            return None;
+        if variable.linkage == Some(ast::Linkage::Extern) && end.is_none() {
+            return Err(None);
+        }
+        if end.is_none_or(|end| end > BANK_BYTES) {
+            return Err(Some(NoRoom { name: name.clone(), space: variable.space }));
         }
         // A variable of the function may have the name of one of the module, or of another block of it.
         let mut unique = name.to_string();
@@ -76,14 +102,14 @@ impl Symbols {
         }
         let symbol = func.symbols.push(SymbolData {
             name: unique,
-            space: ir_space(variable.space)?,
+            space: ir_space(variable.space).ok_or(None)?,
             size: variable.size,
             align: variable.align,
             offset: variable.place,
-            initial: variable.content.as_ref().ok()?.as_deref().cloned(),
+            initial: variable.content.as_ref().map_err(|_| None)?.as_deref().cloned(),
         });
         self.made.insert(owner, symbol);
-        Some(symbol)
+        Ok(symbol)
     }
 
     /// Makes symbols of the variables that others point to, and callees of the functions; lets addresses name them.
@@ -102,10 +128,10 @@ impl Symbols {
                     address.symbol = callee.name;
                     continue;
                 }
-                let found = env
-                    .variables
-                    .get_key_value(address.symbol.as_str())
-                    .and_then(|(name, variable)| self.get(func, Owner::Module(name.clone()), name, variable));
+                let found =
+                    env.variables.get_key_value(address.symbol.as_str()).and_then(|(name, variable)| {
+                        self.get(func, Owner::Module(name.clone()), name, variable).ok()
+                    });
                 let found = found.ok_or_else(|| address.symbol.clone())?;
                 address.symbol.clone_from(&func.symbols[found].name);
             }

@@ -98,13 +98,21 @@ impl ModuleEnv {
     }
 }
 
-/// Gives the constant and global variables of a module their places, in order: constants lie behind each
+/// So many addresses of global variables have room in their constant bank.
+pub const MOST_ADDRESSES: usize = 8192;
+
+/// Gives the constant and global variables of a module their places, in order: constants lie one after the
 /// other in constant bank 3, as ptxas lays them out, and the address of each global variable has 8 bytes of
 /// constant bank 4. An extern constant has none; only a linker knows it. `None` also where the bank would be
 /// larger than 2^31 bytes.
-pub fn place<'a>(variables: impl Iterator<Item = &'a mut Variable>) {
+///
+/// Of more global variables than the bank has room for, only those that `is_used` have a place there.
+pub fn place<'a>(
+    variables: impl Iterator<Item = (&'a Name, &'a mut Variable)>,
+    is_used: &dyn Fn(&Name) -> bool,
+) {
     let (mut constants, mut addresses) = (0u32, 0u32);
-    for variable in variables {
+    for (name, variable) in variables {
         match variable.space {
             Space::Const if variable.linkage != Some(Linkage::Extern) => {
                 let start = constants.checked_next_multiple_of(variable.align);
@@ -112,7 +120,7 @@ pub fn place<'a>(variables: impl Iterator<Item = &'a mut Variable>) {
                 variable.place = start.filter(|_| end <= 1 << 31);
                 constants = end;
             }
-            Space::Global => {
+            Space::Global if is_used(name) => {
                 variable.place = Some(addresses);
                 addresses += 8;
             }

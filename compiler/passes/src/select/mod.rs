@@ -50,12 +50,13 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Block, Function, FunctionKind, InitialAddress, Inst as IrInst, Op, Order, SourceLoc, Space, SymbolData,
-    Type, Value,
+    Block, Function, FunctionKind, Initial, InitialAddress, Inst as IrInst, Op, Order, SourceLoc, Space,
+    SymbolData, Type, Value,
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Arch, RegFile};
 
+use crate::check::env;
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
 use crate::uniformity::Uniformity;
 use crate::{interrupt, limits};
@@ -191,19 +192,34 @@ fn variable(symbol: &SymbolData) -> Option<Variable> {
         _ => return None,
     };
     let initial = symbol.initial.clone().unwrap_or_default();
+    Some(placed(section, symbol.offset?, &symbol.name, [symbol.size, symbol.align], initial))
+}
+
+/// A variable of a module that no function names. One in global memory needs no place for its address.
+pub fn module_variable(name: &str, variable: &env::Variable) -> Option<Variable> {
+    let (section, place) = match variable.space {
+        ptxc_syntax::ast::Space::Const => (Section::Constant, variable.place?),
+        ptxc_syntax::ast::Space::Global => (Section::Global, 0),
+        _ => return None,
+    };
+    let initial = variable.content.as_ref().ok()?.as_deref().cloned().unwrap_or_default();
+    Some(placed(section, place, name, [variable.size, variable.align], initial))
+}
+
+fn placed(section: Section, place: u32, name: &str, [size, align]: [u32; 2], initial: Initial) -> Variable {
     let pointer = |address: InitialAddress| {
         let InitialAddress { at, bytes, shift, symbol, generic, addend } = address;
         Pointer { at, bytes, shift, target: symbol, generic, addend }
     };
-    Some(Variable {
+    Variable {
         section,
-        place: symbol.offset?,
-        name: symbol.name.clone(),
-        size: symbol.size,
-        align: symbol.align,
+        place,
+        name: name.to_string(),
+        size,
+        align,
         bytes: initial.bytes,
         pointers: initial.addresses.into_iter().map(pointer).collect(),
-    })
+    }
 }
 
 fn reachable(func: &Function) -> Vec<Block> {

@@ -91,6 +91,8 @@ pub(super) struct Translator<'a> {
     return_block: Option<Block>,
     /// Whether an operation got a type that it does not have, as only what the check rejects asks for.
     mistyped: bool,
+    /// The variable that can't be named, if that is what the instruction is unsupported for.
+    no_room: Option<symbols::NoRoom>,
 }
 
 impl<'a> Translator<'a> {
@@ -151,6 +153,7 @@ impl<'a> Translator<'a> {
             exit: None,
             return_block: None,
             mistyped: false,
+            no_room: None,
         }
     }
 
@@ -174,10 +177,11 @@ impl<'a> Translator<'a> {
         }
         let result = self.guarded(instruction, parts);
         self.guard = None;
+        let no_room = self.no_room.take();
         if result.is_err() {
-            let what = format!("`{}` in this form", instruction.opcode);
             let node = instruction.opcode.id;
-            self.diagnostics.push(Diagnostic::unsupported(node, what));
+            let form = || Diagnostic::unsupported(node, format!("`{}` in this form", instruction.opcode));
+            self.diagnostics.push(no_room.map_or_else(form, |no_room| no_room.finding(node)));
         }
     }
 

@@ -109,7 +109,10 @@ impl Translator<'_> {
                 (Owner::Module(name.clone()), name.clone(), variable.clone())
             }
         };
-        self.symbols.get(&mut self.function, owner, &name, &variable).ok_or(Unsupported)
+        self.symbols.get(&mut self.function, owner, &name, &variable).map_err(|why| {
+            self.no_room = why;
+            Unsupported
+        })
     }
 
     fn function_address(&mut self, signature: &Signature) -> Translated<Value> {

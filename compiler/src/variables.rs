@@ -1,0 +1,137 @@
+//! The variables of a module in its cubin: also those that no kernel names, for which the host may ask by name.
+//!
+//! A function's code names variables as its SSA does. Here they come from the declarations alone.
+
+use std::collections::BTreeMap;
+
+use ptxc_passes::check::codes::UNDECLARED_SYMBOL;
+use ptxc_passes::check::env;
+use ptxc_passes::diagnostic::Diagnostic;
+use ptxc_passes::pipeline::FuncCode;
+use ptxc_passes::select;
+use ptxc_sass::cubin::Binding;
+use ptxc_sass::variable::Variable;
+use ptxc_syntax::ast::{Item, Linkage, Space};
+use ptxc_syntax::items::ItemKind;
+use ptxc_syntax::{Name, NodeId, parse_item};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::db::Db;
+use crate::input::SourceFile;
+use crate::items::{items, places};
+use crate::module::{ModuleName, definition, module_variables, signature};
+use crate::output::{MOST_FINDINGS, locate_in};
+use crate::render::Located;
+
+/// How other files see each variable of a module.
+pub(crate) fn bindings(db: &dyn Db, file: SourceFile) -> BTreeMap<String, Binding> {
+    let binding = |variable: &env::Variable| match variable.linkage {
+        None => Binding::Local,
+        Some(Linkage::Weak) => Binding::Weak,
+        Some(Linkage::Visible | Linkage::Common | Linkage::Extern) => Binding::Global,
+    };
+    module_variables(db, file).iter().map(|(name, variable)| (name.to_string(), binding(variable))).collect()
+}
+
+/// The constant and global variables that none of the kernels names. One that holds the address of a function is not among
+/// them: the code of a function is part of the kernels that name it.
+pub(crate) fn unnamed(db: &dyn Db, file: SourceFile, kernels: &[&FuncCode]) -> Vec<Variable> {
+    let all = module_variables(db, file);
+    let named = kernels.iter().flat_map(|code| &code.program.variables);
+    let named: FxHashSet<&str> = named.map(|variable| &*variable.name).collect();
+    let is_here = |variable: &env::Variable| {
+        matches!(variable.space, Space::Const | Space::Global) && variable.linkage != Some(Linkage::Extern)
+    };
+    let lost = pointing_elsewhere(all);
+    let rest = all.iter().filter(|(name, variable)| {
+        is_here(variable) && !named.contains(name.as_str()) && !lost.contains(name.as_str())
+    });
+    rest.filter_map(|(name, variable)| select::module_variable(name, variable)).collect()
+}
+
+/// The variables that hold the address of what is no variable of the module, or that of a variable which does.
+fn pointing_elsewhere(all: &indexmap::IndexMap<Name, env::Variable>) -> FxHashSet<&str> {
+    let mut holders: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    let mut open: Vec<&str> = Vec::new();
+    for (name, variable) in all {
+        let Ok(Some(content)) = &variable.content else { continue };
+        for address in &content.addresses {
+            match all.get_key_value(address.symbol.as_str()) {
+                Some((target, found)) if found.linkage != Some(Linkage::Extern) => {
+                    holders.entry(target.as_str()).or_default().push(name.as_str());
+                }
+                _ => open.push(name.as_str()),
+            }
+        }
+    }
+    let mut lost = FxHashSet::default();
+    while let Some(name) = open.pop() {
+        if lost.insert(name) {
+            open.extend(holders.get(name).into_iter().flatten());
+        }
+    }
+    lost
+}
+
+/// The initialisers with addresses of what the module does not have.
+pub(crate) fn missing_targets(db: &dyn Db, file: SourceFile, what: Missing) -> Vec<Located> {
+    let mut lacking: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    for (name, variable) in module_variables(db, file) {
+        let Ok(Some(content)) = &variable.content else { continue };
+        let mut seen = FxHashSet::default();
+        let targets = content.addresses.iter().map(|address| address.symbol.as_str());
+        let targets = targets.filter(|target| seen.insert(*target) && is_missing(db, file, what, target));
+        let targets: Vec<&str> = targets.take(MOST_FINDINGS).collect();
+        if !targets.is_empty() {
+            lacking.insert(name, targets);
+        }
+    }
+    let mut found = Vec::new();
+    if lacking.is_empty() {
+        return found;
+    }
+    // Only now is it worth while to look where they stand.
+    for (item, &offset) in items(db, file).others.iter().zip(&places(db, file).others) {
+        if item.kind != ItemKind::Variable || found.len() > MOST_FINDINGS {
+            continue;
+        }
+        let parsed = parse_item(&item.text, item.kind);
+        let Some(Item::Declaration(declaration)) = &parsed.value else { continue };
+        for declarator in &declaration.declarators {
+            for target in lacking.remove(declarator.name.name.as_str()).into_iter().flatten() {
+                let finding = missing_target(what, declarator.name.id, target);
+                found.push(locate_in(&parsed.spans, offset, &finding));
+            }
+        }
+    }
+    found
+}
+
+/// What is missing that an address needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// A declaration.
+    Declaration,
+    /// The definition of a function that is declared.
+    Definition,
+}
+
+fn is_missing(db: &dyn Db, file: SourceFile, what: Missing, name: &str) -> bool {
+    let key = ModuleName::new(db, Name::from(name));
+    let is_defined = module_variables(db, file).contains_key(name) || definition(db, file, key).is_some();
+    !is_defined && signature(db, file, key).is_some() == (what == Missing::Definition)
+}
+
+fn missing_target(what: Missing, node: NodeId, name: &str) -> Diagnostic {
+    match what {
+        Missing::Declaration => {
+            let message = format!("`{name}`, whose address this variable holds, is not declared");
+            let finding = Diagnostic::error(UNDECLARED_SYMBOL, node, message);
+            finding.help("declare the variable or function in this module")
+        }
+        Missing::Definition => {
+            let what = format!("the address of the function `{name}`, which another module defines,");
+            Diagnostic::unsupported(node, what).help("define the function in this module")
+        }
+    }
+}
