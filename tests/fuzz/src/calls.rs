@@ -86,8 +86,6 @@ pub struct Function {
     pub gives: Vec<Vec<String>>,
     /// Whether all returns are one.
     pub one_return: bool,
-    /// Whether it must not be expanded where it is called.
-    pub noinline: bool,
 }
 
 /// How the address of a function gets into a register.
@@ -128,7 +126,7 @@ pub struct Call {
     pub callee: Callee,
     /// Who calls: a predicate.
     pub guard: Option<String>,
-    /// Whether the others jump around the call; otherwise it has the guard.
+    /// Whether the others jump around the call. Otherwise the call has the guard, unless there are results.
     pub around: bool,
     /// Whether it takes from the fuel, which it has to if the callee may come back here.
     pub deeper: bool,

@@ -99,7 +99,6 @@ impl Reducer<'_> {
         self.with(|program| program.fuel = 0);
         self.with(|program| program.opaque = false);
         for number in 0..self.trial.program.functions.len() {
-            self.with(|program| program.functions[number].noinline = false);
             self.with(|program| program.functions[number].one_return = true);
         }
         for index in (0..self.trial.program.directives.len()).rev() {

@@ -38,7 +38,11 @@ pub(super) fn versions(node: &Node) -> Vec<Node> {
                 });
             });
         }
-        Node::If { .. } | Node::Loop { .. } | Node::Switch { .. } | Node::Cross { .. } | Node::Meet { .. } => {
+        Node::If { .. }
+        | Node::Loop { .. }
+        | Node::Switch { .. }
+        | Node::Cross { .. }
+        | Node::Meet { .. } => {
             with(&|node| {
                 if let Node::If { grouping, .. }
                 | Node::Loop { grouping, .. }
