@@ -219,6 +219,14 @@ impl Control {
         self.release();
     }
 
+    /// Clears a barrier of these lanes. A lane that has put its barrier away has none to clear: the others go on waiting for it.
+    pub fn clear(&mut self, lanes: u32, barrier: u8) {
+        let meetings = &self.meetings[barrier as usize];
+        let lanes = lanes_of(lanes).filter(|&lane| meetings[lane as usize].mask != 0);
+        let lanes = lanes.fold(0, |all, lane| all | 1 << lane);
+        self.leave(lanes, barrier);
+    }
+
     /// Puts a barrier of these lanes away: their masks. The lanes of these go on waiting for them.
     pub fn put_away(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
         let mut masks = [0; LANES];

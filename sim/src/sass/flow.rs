@@ -108,13 +108,19 @@ pub(super) fn exit(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Exit(step.lanes))))
 }
 
+/// `EXIT` with a predicate besides its guard.
+pub(super) fn exit_if(i: &Fields<'_>) -> Decoded {
+    let ps = i.pred("ps")?;
+    Ok(Box::new(move |registers, step| Ok(Flow::Exit(registers.pred(ps) & step.lanes))))
+}
+
 /// `BMOV.32.CLEAR`. With a result the barrier is only put away, by a function that needs it for itself: its lanes are still
 /// waited for.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
     let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
     if !i.is_register("d") {
         return Ok(Box::new(move |_, step| {
-            step.control.leave(step.lanes, barrier);
+            step.control.clear(step.lanes, barrier);
             Ok(Flow::Next)
         }));
     }
@@ -184,6 +190,15 @@ pub(super) fn break_(i: &Fields<'_>) -> Decoded {
     let barrier = i.convergence("barrier")?;
     Ok(Box::new(move |_, step| {
         step.control.leave(step.lanes, barrier);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `BREAK` with a predicate besides its guard.
+pub(super) fn break_if(i: &Fields<'_>) -> Decoded {
+    let (ps, barrier) = (i.pred("ps")?, i.convergence("barrier")?);
+    Ok(Box::new(move |registers, step| {
+        step.control.leave(step.lanes & registers.pred(ps), barrier);
         Ok(Flow::Next)
     }))
 }

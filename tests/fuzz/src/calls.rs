@@ -1,6 +1,7 @@
 //! Functions of a kernel, and calls of them.
 //!
-//! Every function takes the address of the thread's own memory and its *fuel*, which a call of a function with a number
+//! Every function takes the address of the thread's own memory, the generic address of more of it, which may be the
+//! caller's local memory, and its *fuel*, which a call of a function with a number
 //! that is not higher has to take from, so that recursion ends. One whose lanes act together takes the mask of those who
 //! call it together.
 
@@ -130,6 +131,8 @@ pub struct Call {
     pub around: bool,
     /// Whether it takes from the fuel, which it has to if the callee may come back here.
     pub deeper: bool,
+    /// The generic address of memory of the thread alone that the callee gets.
+    pub near: String,
     /// The fuel, where it is given.
     pub fuel: String,
     /// What is passed, element by element.

@@ -31,7 +31,7 @@ impl Trial {
         let mut settings = Settings::random(&mut random);
         // Functions need some registers for their callers' values.
         if family == Family::Calls {
-            settings.max_regs = settings.max_regs.max(24);
+            settings.max_regs = settings.max_regs.max(40);
         }
         // What may be fused is not, so that all engines round as often; what is not exact is the same everywhere.
         settings.fmad &= !program.contracts;

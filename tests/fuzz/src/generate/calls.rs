@@ -206,6 +206,13 @@ impl Generator<'_> {
             guard,
             around: self.random.chance(60),
             deeper,
+            near: {
+                let list: &[&str] = match self.function {
+                    Some(_) => &["%gown", "%gsh", "%glo", "%near"],
+                    None => &["%gown", "%gsh", "%glo", "%glo"],
+                };
+                self.random.pick(list).to_string()
+            },
             fuel: self.register('r', Flow::Thread),
             takes: passed,
             gives: given,

@@ -25,7 +25,7 @@ impl Program {
 
     /// What is in the list of all functions, and is called so.
     fn common(&self, number: usize) -> Vec<(&'static str, &'static str)> {
-        let mut list = vec![(".b64", "own"), (".b32", "fuel")];
+        let mut list = vec![(".b64", "own"), (".b64", "near"), (".b32", "fuel")];
         if self.takes_mask(number) {
             list.push((".b32", "mask"));
         }
@@ -60,6 +60,7 @@ impl Program {
     pub(super) fn given(&self, mark: &str) -> String {
         let (ty, register, name) = match mark {
             "$OWN" => (".b64", "%own", "own"),
+            "$NEAR" => (".b64", "%near", "near"),
             "$FUEL" => (".b32", "%fuel", "fuel"),
             _ => (".b32", "%given", "mask"),
         };
@@ -222,8 +223,13 @@ impl Writer<'_> {
             self.line(&format!("and.b32 %t0, {}, {};", call.fuel, program.fuel));
             "%t0".to_string()
         };
-        let common = [".b64 own %own".to_string(), format!(".b32 fuel {fuel}"), format!(".b32 mask {mask}")];
-        let common = &common[..if kind == Kind::Alone { 2 } else { 3 }];
+        let common = [
+            ".b64 own %own".to_string(),
+            format!(".b64 near {}", call.near),
+            format!(".b32 fuel {fuel}"),
+            format!(".b32 mask {mask}"),
+        ];
+        let common = &common[..if kind == Kind::Alone { 3 } else { 4 }];
         let uniform = if call.uniform && (guard.is_none() || around) { ".uni" } else { "" };
         self.pass(call, first, common, &prefix, &format!("call{uniform}"), &target, list);
         if around {
