@@ -219,10 +219,12 @@ impl Control {
         self.release();
     }
 
-    /// Those of some lanes that hold a barrier: that passed its `BSSY` and have neither left nor put it away.
-    pub fn holding(&self, lanes: u32, barrier: u8) -> u32 {
-        let holds = |&lane: &u32| self.meetings[barrier as usize][lane as usize].mask != 0;
-        lanes_of(lanes).filter(holds).fold(0, |held, lane| held | 1 << lane)
+    /// Clears a barrier of these lanes. A lane that has put its barrier away has none to clear: the others go on waiting for it.
+    pub fn clear(&mut self, lanes: u32, barrier: u8) {
+        let meetings = &self.meetings[barrier as usize];
+        let lanes = lanes_of(lanes).filter(|&lane| meetings[lane as usize].mask != 0);
+        let lanes = lanes.fold(0, |all, lane| all | 1 << lane);
+        self.leave(lanes, barrier);
     }
 
     /// Puts a barrier of these lanes away: their masks. The lanes of these go on waiting for them.

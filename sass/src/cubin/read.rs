@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads attributes, constant banks and the sizes of shared memory.
+    /// Reads attributes, constant banks and the sizes of shared and local memory.
     fn function_sections(&mut self) -> Result<()> {
         for (index, section) in self.all_sections() {
             let name = self.section_name(section)?;
@@ -234,6 +234,14 @@ impl<'a> Reader<'a> {
                     let reserved = u64::from(self.cubin.arch.reserved_shared());
                     let bytes = section.sh_size(LE).saturating_sub(reserved);
                     self.cubin.functions[function].shared_bytes = Some(bytes);
+                }
+                // The local memory of a kernel that was compiled without a stack.
+                (object::elf::SHT_NOBITS, Some(function)) if name.starts_with(b".nv.local.") => {
+                    let bytes = u32::try_from(section.sh_size(LE)).map_err(|_| {
+                        CubinError::malformed("a section of local memory is too large".to_string())
+                    })?;
+                    let function = &mut self.cubin.functions[function];
+                    function.frame_bytes = function.frame_bytes.max(bytes);
                 }
                 (object::elf::SHT_PROGBITS, owner) => {
                     let Some((number, rest)) = bank_of(name) else { continue };
@@ -287,7 +295,7 @@ impl<'a> Reader<'a> {
             let function = &mut self.cubin.functions[function];
             match code {
                 eiattr::REGCOUNT => function.registers = number,
-                eiattr::FRAME_SIZE => function.frame_bytes = number,
+                eiattr::FRAME_SIZE => function.frame_bytes = function.frame_bytes.max(number),
                 eiattr::MIN_STACK_SIZE => function.stack_bytes = number,
                 _ => {}
             }

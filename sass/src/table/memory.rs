@@ -187,8 +187,9 @@ pub(super) static STS: Row = Row {
 pub(super) static LDL: Row = Row {
     mnemonic: "LDL",
     summary: "load from local memory",
-    slots: &[D, LOCAL_ADDRESS],
+    slots: &[D, LOCAL_ADDRESS.place(Place::Address(AddressPlace::PLAIN.uniform(32)))],
     mods: &[CACHE, SIZE],
+    forms: &[PLAIN, UNIFORM],
     opcode: 0x983,
     ..LOAD
 };
@@ -196,8 +197,9 @@ pub(super) static LDL: Row = Row {
 pub(super) static STL: Row = Row {
     mnemonic: "STL",
     summary: "store to local memory",
-    slots: &[LOCAL_ADDRESS, DATA],
+    slots: &[LOCAL_ADDRESS.place(Place::Address(AddressPlace::PLAIN.uniform(64))), DATA],
     mods: &[CACHE, SIZE],
+    forms: &[PLAIN, UNIFORM.opcode(0x987)],
     opcode: 0x387,
     ..STORE
 };

@@ -3,7 +3,7 @@
 //! The rows of the uniform datapath with the same arithmetic (`UIADD3`, `ULEA`, `USHF`, `ULOP3`) come here
 //! too: only the files of their registers differ, which the operands know.
 
-use ptxc_sass::{ModKind, PReg, RegFile};
+use ptxc_sass::{ModKind, Op, PReg, RegFile};
 use ptxc_semantics::bits::{self, Funnel, Limit, PrmtMode};
 use ptxc_semantics::int::{self, IntCmp};
 use ptxc_semantics::{IntType, S32, S64, U32, U64};
@@ -378,17 +378,27 @@ pub(super) fn plop3_sign(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// The predicates that a mask chooses, each with its bit.
-fn chosen_predicates(i: &Fields<'_>) -> Result<(u32, Vec<(PReg, u32)>), String> {
-    let mask = i.imm("mask")?;
-    let chosen = (0..RegFile::Pred.count()).filter(|&n| has(mask, n.into()));
-    Ok((mask, chosen.map(|n| (PReg::p(n), n.into())).collect()))
+/// The predicates that a mask chooses, each with its bit in the register, and the mask of these bits. Uniform ones are in the
+/// byte that the modifier names.
+fn chosen_predicates(i: &Fields<'_>, file: RegFile) -> Result<(u32, Vec<(PReg, u32)>), String> {
+    let byte = match i.modifier(ModKind::Variant) {
+        "" => 0,
+        ".B1" => 1,
+        ".B2" => 2,
+        ".B3" => 3,
+        _ => return i.unknown(ModKind::Variant),
+    };
+    // Without a mask all are moved.
+    let mask = if i.inst.get("mask").is_some() { i.imm("mask")? } else { 0xff };
+    let chosen = (0..file.count()).filter(|&n| has(mask, n.into()));
+    Ok((mask << (8 * byte), chosen.map(|n| (PReg::new(file, n), 8 * byte + u32::from(n))).collect()))
 }
 
-/// `P2R`.
+/// `P2R`, `UP2UR`.
 pub(super) fn p2r(i: &Fields<'_>) -> Decoded {
+    let file = if i.inst.op == Op::P2R { RegFile::Pred } else { RegFile::Upred };
     let (d, a) = (i.dest("d")?, i.word("a")?);
-    let (mask, chosen) = chosen_predicates(i)?;
+    let (mask, chosen) = chosen_predicates(i, file)?;
     let chosen: Vec<_> =
         chosen.into_iter().map(|(reg, bit)| (PredSource::new(Some(reg), false), bit)).collect();
     Ok(Box::new(move |registers, step| {
@@ -404,10 +414,11 @@ pub(super) fn p2r(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `R2P`.
+/// `R2P`, `UR2UP`.
 pub(super) fn r2p(i: &Fields<'_>) -> Decoded {
+    let file = if i.inst.op == Op::R2P { RegFile::Pred } else { RegFile::Upred };
     let a = i.word("a")?;
-    let (_, chosen) = chosen_predicates(i)?;
+    let (_, chosen) = chosen_predicates(i, file)?;
     let chosen: Vec<_> =
         chosen.into_iter().map(|(reg, bit)| (Some(PredIndex::new(reg)), bit as usize)).collect();
     Ok(Box::new(move |registers, step| {

@@ -113,15 +113,19 @@ pub(super) fn bpt(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Err(Fault::trap(step.lanes))))
 }
 
+/// `EXIT` with a predicate besides its guard.
+pub(super) fn exit_if(i: &Fields<'_>) -> Decoded {
+    let ps = i.pred("ps")?;
+    Ok(Box::new(move |registers, step| Ok(Flow::Exit(registers.pred(ps) & step.lanes))))
+}
+
 /// `BMOV.32.CLEAR`. With a result the barrier is only put away, by a function that needs it for itself: its lanes are still
 /// waited for.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
     let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
     if !i.is_register("d") {
         return Ok(Box::new(move |_, step| {
-            // What is put away stays: only what the barrier holds now is gone.
-            let held = step.control.holding(step.lanes, barrier);
-            step.control.leave(held, barrier);
+            step.control.clear(step.lanes, barrier);
             Ok(Flow::Next)
         }));
     }
@@ -191,6 +195,15 @@ pub(super) fn break_(i: &Fields<'_>) -> Decoded {
     let barrier = i.convergence("barrier")?;
     Ok(Box::new(move |_, step| {
         step.control.leave(step.lanes, barrier);
+        Ok(Flow::Next)
+    }))
+}
+
+/// `BREAK` with a predicate besides its guard.
+pub(super) fn break_if(i: &Fields<'_>) -> Decoded {
+    let (ps, barrier) = (i.pred("ps")?, i.convergence("barrier")?);
+    Ok(Box::new(move |registers, step| {
+        step.control.leave(step.lanes & registers.pred(ps), barrier);
         Ok(Flow::Next)
     }))
 }

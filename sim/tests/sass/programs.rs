@@ -172,6 +172,98 @@ fn break_and_exit_leave_a_convergence_barrier() {
 }
 
 #[test]
+fn break_and_exit_ask_a_second_predicate() {
+    // Odd lanes but 3 break out past the BSYNC; lane 0 exits inside; the rest meet.
+    let body = "
+        S2R R1, SR_LANEID
+        MOV R0, 0x5
+        LOP3.LUT R2, R1, 0x1, RZ, 0xc0, !PT
+        ISETP.NE.AND P0, PT, R2, RZ, PT
+        ISETP.LT.U32.AND P1, PT, R1, 0x2, PT
+        ISETP.NE.AND P2, PT, R1, 0x3, PT
+        BSSY B0, `(.L_x_1)
+        @P0 BREAK P2, B0
+        @P0 BRA P2, `(.L_x_2)
+        @!P0 EXIT P1
+        BSYNC B0
+    .L_x_1:
+        VOTE.ANY R0, PT, PT
+    .L_x_2:
+    ";
+    let expect = (0..32).map(|i| match i {
+        0 => 0,
+        i if i % 2 == 1 && i != 3 => 5,
+        _ => 0x5555_555c,
+    });
+    run_to_r0(body, &expect.collect::<Vec<u32>>());
+}
+
+/// A function that needs its caller's barrier puts it away, and clears what is then its own: the caller's lanes still wait.
+#[test]
+fn a_barrier_that_was_put_away_is_not_cleared() {
+    let body = "
+        S2R R1, SR_LANEID
+        ISETP.LT.U32.AND P0, PT, R1, 0x8, PT
+        BSSY B0, `(.L_x_1)
+        @!P0 BRA `(.L_x_0)
+        BMOV.32.CLEAR R2, B0
+        BMOV.32.CLEAR RZ, B0
+        BSSY B0, `(.L_x_2)
+        BSYNC B0
+    .L_x_2:
+        BMOV.32 B0, R2
+    .L_x_0:
+        BSYNC B0
+    .L_x_1:
+        VOTE.ANY R0, PT, PT
+    ";
+    run_to_r0(body, &[u32::MAX; 32]);
+}
+
+/// Uniform predicates in a byte of a uniform register, and back.
+#[test]
+fn uniform_predicates_are_kept_in_a_register() {
+    let body = "
+        UMOV UR4, 0x12345678
+        UISETP.EQ.AND UP0, UPT, UR4, 0x12345678, UPT
+        UISETP.EQ.AND UP1, UPT, UR4, 0x1, UPT
+        UISETP.NE.AND UP2, UPT, UR4, 0x1, UPT
+        UP2UR UR5, UPR, UR4, 0x7
+        UP2UR UR6, UPR, URZ, 0x4
+        UISETP.EQ.AND UP0, UPT, UR4, 0x1, UPT
+        UISETP.EQ.AND UP2, UPT, UR4, 0x1, UPT
+        UR2UP UPR, UR5
+        USEL UR7, URZ, 0x100, !UP0
+        USEL UR8, URZ, 0x200, !UP1
+        MOV R1, UR7
+        IADD3 R0, R1, UR5, RZ
+        IADD3 R0, R0, UR8, RZ
+        IADD3 R0, R0, UR6, RZ
+    ";
+    // The byte 0x78 becomes 0x7d.
+    run_to_r0(body, &[0x1234_567d + 0x100 + 4; 3]);
+}
+
+/// Local memory at an address in a uniform register.
+#[test]
+fn local_memory_is_reached_by_uniform_registers() {
+    let body = "
+        S2R R1, SR_TID.X
+        UMOV UR4, 0x10
+        STL [UR4+0x4], R1
+        LDL R0, [0x14]
+        LDL R2, [UR4+0x4]
+        IADD3 R0, R0, R2, RZ
+    ";
+    let expect = (0..5).map(|i| 2 * i).collect::<Vec<u32>>();
+    let case = case(1, 5, vec![buffer("out", &[0; 5], &expect)]);
+    let mut program = program(&format!("{body}{STORE}"), &case);
+    program.resources.local_bytes = 32;
+    let report = run_sass(&case, &program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(report.passed(), "{report}");
+}
+
+#[test]
 fn carries_go_through_both_predicates() {
     // 64-bit: 0xffffffff_fffffff0 + 3 * 0x20 as IADD3 / IADD3.X, the low word with two carries.
     let body = "

@@ -1,6 +1,7 @@
 //! Functions of a kernel, and calls of them.
 //!
-//! Every function takes the address of the thread's own memory and its *fuel*, which a call of a function with a number
+//! Every function takes the address of the thread's own memory, the generic address of more of it, which may be the
+//! caller's local memory, and its *fuel*, which a call of a function with a number
 //! that is not higher has to take from, so that recursion ends. One whose lanes act together takes the mask of those who
 //! call it together.
 
@@ -86,8 +87,6 @@ pub struct Function {
     pub gives: Vec<Vec<String>>,
     /// Whether all returns are one.
     pub one_return: bool,
-    /// Whether it must not be expanded where it is called.
-    pub noinline: bool,
 }
 
 /// How the address of a function gets into a register.
@@ -128,10 +127,12 @@ pub struct Call {
     pub callee: Callee,
     /// Who calls: a predicate.
     pub guard: Option<String>,
-    /// Whether the others jump around the call; otherwise it has the guard.
+    /// Whether the others jump around the call. Otherwise the call has the guard, unless there are results.
     pub around: bool,
     /// Whether it takes from the fuel, which it has to if the callee may come back here.
     pub deeper: bool,
+    /// The generic address of memory of the thread alone that the callee gets.
+    pub near: String,
     /// The fuel, where it is given.
     pub fuel: String,
     /// What is passed, element by element.

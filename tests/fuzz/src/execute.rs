@@ -155,6 +155,7 @@ impl Failure {
     pub fn is_unsupported(&self) -> bool {
         self.who == Who::Compiler && self.sort == "E0900"
             || self.who == Who::TheirSass && self.sort == NOT_RUN
+            || self.who == Who::Ptxas && self.what.contains("Internal compiler error")
     }
 
     /// Whether another one may stand for this one.

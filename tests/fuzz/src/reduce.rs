@@ -99,7 +99,6 @@ impl Reducer<'_> {
         self.with(|program| program.fuel = 0);
         self.with(|program| program.opaque = false);
         for number in 0..self.trial.program.functions.len() {
-            self.with(|program| program.functions[number].noinline = false);
             self.with(|program| program.functions[number].one_return = true);
         }
         for index in (0..self.trial.program.directives.len()).rev() {
@@ -345,6 +344,26 @@ mod tests {
     use super::*;
     use crate::execute::Who;
     use crate::program::Family;
+
+    /// A kernel with functions is cut down to one indirect call, of functions that do, take and give nothing.
+    #[test]
+    fn a_call_is_left() {
+        let mut reduced = 0;
+        for seed in 0..60 {
+            let trial = Trial::new(Family::Calls, seed);
+            let mut test = |trial: &Trial| {
+                let failure = Failure { who: Who::Sass, sort: String::new(), what: String::new() };
+                if trial.text().contains("%fa, (p_own") { Err(failure) } else { Ok(()) }
+            };
+            let Err(failure) = test(&trial) else { continue };
+            let (small, _) = reduce(trial, failure, &mut test);
+            let text = small.text();
+            assert!(small.program.nodes() <= 2, "{text}");
+            assert_eq!(text.matches(".param .b32 p_").count() + text.matches("q_z0").count(), 1, "{text}");
+            reduced += 1;
+        }
+        assert!(reduced > 3, "only {reduced} kernels call indirectly");
+    }
 
     /// A kernel is cut down to the one statement that is to blame.
     #[test]

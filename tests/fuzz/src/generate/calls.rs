@@ -57,7 +57,8 @@ impl Generator<'_> {
         if in_registers {
             let ty = loop {
                 let ty = self.random.pick(TYPES);
-                if ty.bytes > 1 {
+                // ptxas passes nothing smaller in registers.
+                if ty.bytes >= 4 {
                     break ty;
                 }
             };
@@ -134,7 +135,6 @@ impl Generator<'_> {
             takes,
             gives,
             one_return: self.random.chance(40),
-            noinline: self.random.chance(40),
         }
     }
 
@@ -206,6 +206,13 @@ impl Generator<'_> {
             guard,
             around: self.random.chance(60),
             deeper,
+            near: {
+                let list: &[&str] = match self.function {
+                    Some(_) => &["%gown", "%gsh", "%glo", "%near"],
+                    None => &["%gown", "%gsh", "%glo", "%glo"],
+                };
+                self.random.pick(list).to_string()
+            },
             fuel: self.register('r', Flow::Thread),
             takes: passed,
             gives: given,

@@ -90,6 +90,9 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
     }
     let (may_contract, may_approximate, may_dispute) =
         (random.chance(50), random.chance(15), random.chance(10));
+    // In the other families every kernel can be compared with ptxas's.
+    let plain = family == Family::Plain;
+    let (may_approximate, may_dispute) = (plain && may_approximate, plain && may_dispute);
     let mut generator = Generator {
         random,
         family,

@@ -110,6 +110,10 @@ impl Generator<'_> {
 
     pub(super) fn fill(&mut self, template: &Template, flow: Flow, atomic: bool) -> Statement {
         let (mut space, mut base) = self.random.pick(SPACES);
+        // What the caller passed, which may be local.
+        if self.function.is_some() && !atomic && self.random.chance(20) {
+            (space, base) = ("", "%near");
+        }
         while atomic && base.contains("lo") {
             (space, base) = self.random.pick(SPACES);
         }

@@ -24,6 +24,7 @@ pub(super) fn versions(node: &Node) -> Vec<Node> {
                 with(&|node| *node = simpler(&|call| call.callee = Callee::Direct(number)));
             }
             with(&|node| *node = simpler(&|call| call.guard = None));
+            with(&|node| *node = simpler(&|call| call.near = "%own".to_string()));
             with(&|node| *node = simpler(&|call| call.around = true));
             with(&|node| *node = simpler(&|call| call.uniform = false));
             with(&|node| {

@@ -10,6 +10,8 @@ use crate::program::{Piece, Program};
 fn declared(form: &Form, name: &str) -> String {
     match (form.bytes, form.elements.first()) {
         (Some((align, size)), _) => format!(".param .align {align} .b8 {name}[{size}]"),
+        // ptxas passes nothing smaller.
+        (None, Some((_, ty))) if ty.bytes < 4 => format!(".param .b32 {name}"),
         (None, Some((_, ty))) => format!(".param {} {name}", ty.name),
         (None, None) => String::new(),
     }
@@ -23,7 +25,7 @@ impl Program {
 
     /// What is in the list of all functions, and is called so.
     fn common(&self, number: usize) -> Vec<(&'static str, &'static str)> {
-        let mut list = vec![(".b64", "own"), (".b32", "fuel")];
+        let mut list = vec![(".b64", "own"), (".b64", "near"), (".b32", "fuel")];
         if self.takes_mask(number) {
             list.push((".b32", "mask"));
         }
@@ -51,14 +53,14 @@ impl Program {
     pub(super) fn head(&self, number: usize) -> String {
         let (takes, gives) = self.lists(number, &|name| name.to_string());
         let gives = if gives.is_empty() { String::new() } else { format!("({}) ", gives.join(", ")) };
-        let noinline = if self.functions[number].noinline { " .noinline" } else { "" };
-        format!(".func {gives}f{number}({}){noinline}", takes.join(", "))
+        format!(".func {gives}f{number}({})", takes.join(", "))
     }
 
     /// What the mark of a function's part stands for.
     pub(super) fn given(&self, mark: &str) -> String {
         let (ty, register, name) = match mark {
             "$OWN" => (".b64", "%own", "own"),
+            "$NEAR" => (".b64", "%near", "near"),
             "$FUEL" => (".b32", "%fuel", "fuel"),
             _ => (".b32", "%given", "mask"),
         };
@@ -176,13 +178,16 @@ impl Writer<'_> {
             guard = Some("%fq".to_string());
         }
         let skip = self.fresh();
+        let mut around = false;
         let mut prefix = String::new();
         if let Some(guard) = &guard {
             if kind == Kind::Group {
                 self.line(&format!("vote.sync.ballot.b32 %cm, {guard}, {mask};"));
                 mask = "%cm".to_string();
             }
-            if call.around {
+            // Results are loaded without a guard, and only by those who called.
+            around = call.around || !call.gives.is_empty();
+            if around {
                 self.line(&format!("@!{guard} bra L{skip};"));
             } else {
                 prefix = format!("@{guard} ");
@@ -218,11 +223,16 @@ impl Writer<'_> {
             self.line(&format!("and.b32 %t0, {}, {};", call.fuel, program.fuel));
             "%t0".to_string()
         };
-        let common = [".b64 own %own".to_string(), format!(".b32 fuel {fuel}"), format!(".b32 mask {mask}")];
-        let common = &common[..if kind == Kind::Alone { 2 } else { 3 }];
-        let uniform = if call.uniform && (guard.is_none() || call.around) { ".uni" } else { "" };
+        let common = [
+            ".b64 own %own".to_string(),
+            format!(".b64 near {}", call.near),
+            format!(".b32 fuel {fuel}"),
+            format!(".b32 mask {mask}"),
+        ];
+        let common = &common[..if kind == Kind::Alone { 3 } else { 4 }];
+        let uniform = if call.uniform && (guard.is_none() || around) { ".uni" } else { "" };
         self.pass(call, first, common, &prefix, &format!("call{uniform}"), &target, list);
-        if guard.is_some() && call.around {
+        if around {
             self.label(skip);
         }
     }
@@ -281,8 +291,8 @@ impl Writer<'_> {
         for (index, (form, registers)) in signature.gives.iter().zip(&call.gives).enumerate() {
             for ((offset, ty), register) in form.elements.iter().zip(registers) {
                 self.line(&match form.bytes {
-                    None => format!("{prefix}ld.param{} {register}, [q_z{index}];", ty.name),
-                    Some(_) => format!("{prefix}ld.param{} {register}, [q_z{index}+{offset}];", ty.name),
+                    None => format!("ld.param{} {register}, [q_z{index}];", ty.name),
+                    Some(_) => format!("ld.param{} {register}, [q_z{index}+{offset}];", ty.name),
                 });
             }
         }

@@ -59,6 +59,7 @@ pub(super) const PARTS: &[Part] = &[
         ".reg .b64 %own, %ownat;\nld.param.u64 %own, [own];\ncvta.to.global.u64 %own, %own;\nmul.wide.u32 %ownat, %index, 64;\nadd.s64 %own, %own, %ownat;",
         "$OWN",
     ),
+    inside(&["%near"], "$NEAR"),
     inside(&["%fuel"], "$FUEL"),
     inside(&["%given"], "$GIVEN"),
     inside(&["%gown"], ".reg .b64 %gown;\ncvta.global.u64 %gown, %own;"),
