@@ -69,6 +69,7 @@ use crate::mir::{Liveness, MBlockId, Mir, VReg, VRegId};
 use assign::Priority;
 use coalesce::Classes;
 use live::LiveRanges;
+use next_use::NextUses;
 use work::Work;
 
 /// What the allocator may use.
@@ -387,10 +388,11 @@ fn split_ranges<'a>(
         return None;
     }
     let limit = limit.saturating_sub([0, 1, 3][attempt.min(2) as usize]);
-    let mut residence = residence::reside(work, live, &cfg, limit).ok()?;
+    let uses = NextUses::new(work, live, &cfg);
+    let mut residence = residence::reside(work, live, &cfg, &uses, limit).ok()?;
     if !work.is_framed() && split::stores(&residence, work, &cfg) {
         // The stack pointer takes R1.
-        residence = residence::reside(work, live, &cfg, limit - 1).ok()?;
+        residence = residence::reside(work, live, &cfg, &uses, limit - 1).ok()?;
     }
     work.mir.to_mut().spills += split::split(work, live, &cfg, &residence);
     Some(LiveRanges::new(&work.mir, work.frame))

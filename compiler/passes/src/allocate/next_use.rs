@@ -50,6 +50,22 @@ pub(super) fn distance(list: &Distances, vreg: u32) -> u32 {
     list.binary_search_by_key(&vreg, |&(vreg, _)| vreg).map_or(NEVER, |at| list[at].1)
 }
 
+/// Distances of virtual registers that are asked for in ascending order.
+pub(super) struct Ascending<'a>(pub &'a [(u32, u32)]);
+
+impl Ascending<'_> {
+    /// The distance of a virtual register.
+    pub fn distance(&mut self, vreg: u32) -> u32 {
+        while let [(first, far), rest @ ..] = self.0 {
+            if *first >= vreg {
+                return if *first == vreg { *far } else { NEVER };
+            }
+            self.0 = rest;
+        }
+        NEVER
+    }
+}
+
 impl NextUses {
     pub fn new(work: &Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg) -> NextUses {
         let mut uses = NextUses {
@@ -73,10 +89,17 @@ impl NextUses {
             list.dedup_by_key(|&mut (vreg, _)| vreg);
             first[block] = list;
         }
+        // A block is looked at again only where the start of one that it leads to has changed. That is so for what is in loops.
+        let mut is_due: SecondaryMap<MBlockId, bool> = SecondaryMap::with_default(true);
         for _ in 0..SWEEPS {
             let mut changed = false;
             for &block in cfg.order().iter().rev() {
-                changed |= uses.sweep(work, live, block, &first[block]);
+                if std::mem::replace(&mut is_due[block], false)
+                    && uses.sweep(work, live, block, &first[block])
+                {
+                    changed = true;
+                    cfg.preds(block).iter().for_each(|&pred| is_due[pred] = true);
+                }
             }
             if !changed {
                 break;
@@ -107,6 +130,8 @@ impl NextUses {
         std::iter::successors(self.innermost[block], |&header| self.around[header])
     }
 
+    /// Finds the distances at the borders of a block from those at the starts of the next ones; whether its start has
+    /// changed.
     fn sweep(&mut self, work: &Work<'_>, live: &LiveRanges<'_>, block: MBlockId, first: &Distances) -> bool {
         let data = &work.mir.blocks[block];
         let length = data.insts.len() as u32;
@@ -125,21 +150,26 @@ impl NextUses {
                 }
             }
         }
-        behind.sort_unstable();
+        // A stable sort merges lists that are sorted already.
+        behind.sort();
         behind.dedup_by_key(|&mut (vreg, _)| vreg);
         let mut ahead = Distances::new();
         let params = data.params.iter().flat_map(|param| live.of((param.reg, param.width)));
         for component in live.live_in(block).chain(params) {
             if live.file(component) == RegFile::Gpr {
-                let vreg = live.owner(component) as u32;
-                let here = distance(first, vreg);
-                let far = if here != NEVER { here } else { distance(&behind, vreg).saturating_add(length) };
-                ahead.push((vreg, far));
+                ahead.push((live.owner(component) as u32, NEVER));
             }
         }
-        ahead.sort_unstable();
-        ahead.dedup_by_key(|&mut (vreg, _)| vreg);
-        let changed = self.at_start[block] != ahead || self.at_end[block] != behind;
+        ahead.sort();
+        ahead.dedup();
+        let (mut here, mut after) = (Ascending(first), Ascending(&behind));
+        for (vreg, far) in &mut ahead {
+            *far = match here.distance(*vreg) {
+                NEVER => after.distance(*vreg).saturating_add(length),
+                here => here,
+            };
+        }
+        let changed = self.at_start[block] != ahead;
         self.at_start[block] = ahead;
         self.at_end[block] = behind;
         changed

@@ -10,7 +10,8 @@
 //! the instruction does not itself touch goes to memory everywhere ("spill everywhere", Bouchez, Darte and
 //! Rastello, "On the complexity of spill everywhere under SSA form", LCTES 2007): each use then has a reload
 //! of its own. The pressure of those short ranges is counted along the way, so one sweep almost always
-//! suffices; sweeps repeat until nothing more is chosen. A sweep costs `O(n log n)`.
+//! suffices; sweeps repeat until nothing more is chosen, as far as anything was. A sweep costs the function and its
+//! liveness sets, and where something is chosen their logarithm.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -73,13 +74,23 @@ pub(super) fn choose(
     }
     let mut order = work.mir.layout.clone();
     order.sort_by_key(|&block| Reverse(work.mir.blocks[block].frequency));
+    // Where the sweep before chose last: later blocks have been looked at with all that is chosen.
+    let mut settled = order.len();
     loop {
-        let before = chooser.chosen;
-        for &block in &order {
+        let mut last = None;
+        for (place, &block) in order.iter().enumerate() {
+            if last.is_none() && place > settled {
+                return Ok(chooser.spilled);
+            }
+            let before = chooser.chosen;
             chooser.block(block)?;
+            if chooser.chosen > before {
+                last = Some(place);
+            }
         }
-        if chooser.chosen == before {
-            return Ok(chooser.spilled);
+        match last {
+            Some(place) => settled = place,
+            None => return Ok(chooser.spilled),
         }
     }
 }

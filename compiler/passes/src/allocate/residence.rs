@@ -25,7 +25,7 @@ use ptxc_sass::RegFile;
 use smallvec::SmallVec;
 
 use super::live::LiveRanges;
-use super::next_use::{LEAVING, NEVER, NextUses, distance};
+use super::next_use::{Ascending, LEAVING, NEVER, NextUses};
 use super::pressure::{Plan, Spilled, plans};
 use super::work::{self, Operand, Work};
 use crate::interrupt;
@@ -53,7 +53,7 @@ pub(super) struct TooTight;
 struct Resident<'a> {
     work: &'a Work<'a>,
     live: &'a LiveRanges<'a>,
-    uses: NextUses,
+    uses: &'a NextUses,
     limit: u32,
     plans: Spilled,
     /// Components that are yet to be defined, by virtual register.
@@ -71,6 +71,8 @@ struct Resident<'a> {
     pressure: u32,
     /// Where in the present block each is read next, by virtual register.
     next: Vec<u32>,
+    /// By virtual register, how many blocks that lead to the present one have it in registers at their end.
+    handed: Vec<u32>,
 }
 
 /// Finds out where to keep what, for so many registers.
@@ -78,10 +80,10 @@ pub(super) fn reside(
     work: &Work<'_>,
     live: &LiveRanges<'_>,
     cfg: &Cfg,
+    uses: &NextUses,
     limit: u32,
 ) -> Result<Residence, TooTight> {
     let count = work.mir.vregs.len();
-    let uses = NextUses::new(work, live, cfg);
     let mut loop_pressure: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
     for (block, pressure) in live.block_pressures(&work.mir, RegFile::Gpr) {
         for header in uses.headers(block) {
@@ -109,6 +111,7 @@ pub(super) fn reside(
         inside: vec![false; count],
         pressure: 0,
         next: vec![NEVER; count],
+        handed: vec![0; count],
     };
     let mut residence = Residence {
         entry: SecondaryMap::new(),
@@ -309,10 +312,9 @@ impl Resident<'_> {
     }
 
     /// What is in registers at the start of a block, of what is live there.
-    fn entry(&self, block: MBlockId, vregs: &[u32], cfg: &Cfg, residence: &Residence) -> Vec<u32> {
-        let width = |vreg: u32| self.count[vreg as usize];
+    fn entry(&mut self, block: MBlockId, vregs: &[u32], cfg: &Cfg, residence: &Residence) -> Vec<u32> {
         let mut limit = self.limit;
-        let all: u32 = vregs.iter().map(|&vreg| width(vreg)).sum();
+        let all: u32 = vregs.iter().map(|&vreg| self.count[vreg as usize]).sum();
         if block == self.work.mir.entry() || cfg.preds(block).is_empty() {
             return vregs.to_vec();
         }
@@ -326,21 +328,23 @@ impl Resident<'_> {
             .copied()
             .filter(|&pred| cfg.rank(pred).is_some_and(|rank| Some(rank) < cfg.rank(block)))
             .collect();
+        self.count_handed(block, &done, residence);
+        let width = |vreg: u32| self.count[vreg as usize];
         let is_loop = self.uses.is_header(block);
-        let starts = &self.uses.at_start[block];
+        let mut starts = Ascending(&self.uses.at_start[block]);
         let mut chosen = Vec::new();
         let mut candidates: Vec<(u32, u32, u32)> = Vec::new();
         let mut through: Vec<(u32, u32)> = Vec::new();
         let mut room = limit;
         let mut passing = 0;
         for &vreg in vregs {
-            let far = distance(starts, vreg);
+            let far = starts.distance(vreg);
             if self.plans[vreg as usize].is_none() || self.undefined[vreg as usize] > 0 {
                 chosen.push(vreg);
                 room = room.saturating_sub(width(vreg));
                 continue;
             }
-            let present = done.iter().filter(|&&pred| self.is_handed(vreg, pred, block, residence)).count();
+            let present = self.handed[vreg as usize] as usize;
             if is_loop && far >= LEAVING {
                 passing += width(vreg);
                 if present == done.len() {
@@ -368,21 +372,31 @@ impl Resident<'_> {
                 chosen.push(vreg);
             }
         }
+        let params = self.work.mir.blocks[block].params.iter().map(|param| param.reg.id().as_u32());
+        for vreg in done.iter().flat_map(|&pred| residence.exit[pred].iter().copied()).chain(params) {
+            self.handed[vreg as usize] = 0;
+        }
         chosen
     }
 
-    /// Whether a predecessor has in a register what a virtual register is at the start of a block: itself, or the
-    /// argument of the parameter that it is.
-    fn is_handed(&self, vreg: u32, pred: MBlockId, block: MBlockId, residence: &Residence) -> bool {
-        let mir = &self.work.mir;
-        let held = |vreg: u32| residence.exit[pred].binary_search(&vreg).is_ok();
-        let param = mir.blocks[block].params.iter().position(|param| param.reg.id().as_u32() == vreg);
-        let Some(number) = param else { return held(vreg) };
-        mir.blocks[pred].term.edges().iter().filter(|edge| edge.block == block).all(|edge| {
-            match edge.args[number] {
-                EdgeArg::Reg(reg) => held(reg.id().as_u32()),
-                EdgeArg::Imm(_) | EdgeArg::Undef => true,
+    /// Counts the blocks that have in a register what a virtual register is at the start of the block they lead to:
+    /// itself, or the argument of the parameter that it is.
+    fn count_handed(&mut self, block: MBlockId, preds: &[MBlockId], residence: &Residence) {
+        for &pred in preds {
+            for &vreg in &residence.exit[pred] {
+                self.handed[vreg as usize] += 1;
             }
-        })
+        }
+        let mir = &self.work.mir;
+        for (number, param) in mir.blocks[block].params.iter().enumerate() {
+            let hands = |&&pred: &&MBlockId| {
+                let mut edges = mir.blocks[pred].term.edges().into_iter().filter(|edge| edge.block == block);
+                edges.all(|edge| match edge.args[number] {
+                    EdgeArg::Reg(reg) => residence.exit[pred].binary_search(&reg.id().as_u32()).is_ok(),
+                    EdgeArg::Imm(_) | EdgeArg::Undef => true,
+                })
+            };
+            self.handed[param.reg.id().index()] = preds.iter().filter(hands).count() as u32;
+        }
     }
 }
