@@ -7,7 +7,7 @@ use ptxc_passes::check::codes::{
     BAD_SIZE, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
     UNKNOWN_VERSION,
 };
-use ptxc_passes::check::env::{PtxTarget, PtxVersion, Variable, variables};
+use ptxc_passes::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
 use ptxc_passes::check::names::predicate_storage;
 use ptxc_passes::check::scope::misplaces_predicate;
 use ptxc_passes::check::{initialisers, targets};
@@ -45,7 +45,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
         variables.map(|(_, &offset)| offset).chain(items.functions.first().map(|func| func.offset(db))).min();
     let target = items.others.iter().zip(offsets).find(|(item, _)| item.kind == ItemKind::Target);
     let target = target.map(|(_, &offset)| offset);
-    let mut constants = Constants::default();
+    let (mut constants, mut contents) = (Constants::default(), Contents::default());
     let mut declared: IndexMap<Name, Span> = IndexMap::new();
     for (item, &offset) in items.others.iter().zip(offsets) {
         // Each character may be an item of its own.
@@ -85,7 +85,8 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                 found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
             }
             Some(Item::Declaration(declaration)) => {
-                variable_findings(declaration, &parsed, offset, &mut declared, &mut constants, &mut found);
+                let sizes = (&mut constants, &mut contents);
+                variable_findings(declaration, &parsed, offset, &mut declared, sizes, &mut found);
             }
             _ => {}
         }
@@ -125,6 +126,36 @@ impl Constants {
     }
 }
 
+/// Bytes of content that the file of a module's machine code can have at most.
+const MOST_CONTENT: u64 = 1 << 28;
+
+/// The content of the variables of a module, which its machine code takes with it.
+#[derive(Default)]
+struct Contents {
+    bytes: u64,
+}
+
+impl Contents {
+    /// Takes in a variable with an initialiser; the first that is too much is an error.
+    fn add(&mut self, name: &Name, variable: &Variable, span: Span) -> Option<Located> {
+        if !matches!(variable.content, Ok(Some(_))) {
+            return None;
+        }
+        let fits = self.bytes <= MOST_CONTENT;
+        self.bytes += u64::from(variable.size);
+        if !fits || self.bytes <= MOST_CONTENT {
+            return None;
+        }
+        let message =
+            format!("with `{name}` the initialised variables of this module take {} bytes", self.bytes);
+        Some(
+            error(BAD_SIZE, message, span)
+                .label(format!("there is room for {MOST_CONTENT}"))
+                .help("leave the initialiser out, and fill the variable by a copy or a kernel"),
+        )
+    }
+}
+
 /// What is wrong with the place or the type of a declaration between functions.
 fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u32) -> Option<Located> {
     let specifiers = &declaration.specifiers;
@@ -147,7 +178,7 @@ fn variable_findings(
     parsed: &Parsed<Option<Item>>,
     offset: u32,
     declared: &mut IndexMap<Name, Span>,
-    constants: &mut Constants,
+    (constants, contents): (&mut Constants, &mut Contents),
     found: &mut Vec<Located>,
 ) {
     if let Some(finding) = misplaced(declaration, parsed, offset) {
@@ -159,6 +190,13 @@ fn variable_findings(
     found.extend(misfits.into_iter().map(|misfit| locate_in(&parsed.spans, offset, &misfit)));
     for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
         let span = parsed.spans.get(declarator.name.id).shifted(offset);
+        let too_coarse = declaration.specifiers.align.as_ref().and_then(env::constant_u32);
+        if let Some(align) = too_coarse.filter(|align| *align > env::MOST_ALIGNMENT) {
+            let message = format!("`{name}` can't be aligned to {align} bytes");
+            let finding = error(BAD_SIZE, message, span);
+            found.push(finding.label(format!("{} is the largest alignment", env::MOST_ALIGNMENT)));
+            continue;
+        }
         let Some(variable) = variable else {
             let message = format!("the size of `{name}` is no constant that fits");
             found.push(error(BAD_SIZE, message, span).label("not a positive constant, or too large"));
@@ -184,6 +222,7 @@ fn variable_findings(
             if variable.space == Space::Const {
                 found.extend(constants.add(&name, &variable, span));
             }
+            found.extend(contents.add(&name, &variable, span));
             declared.insert(name, span);
         }
     }

@@ -11,6 +11,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::cli::JobArgs;
+use crate::output::read_bytes;
 use crate::progress::Progress;
 use crate::{Outcome, Streams};
 
@@ -113,9 +114,10 @@ pub(crate) fn run(
     match files.iter().filter(|path| *path == "-").count() {
         0 => {}
         1 => {
-            if let Err(error) = streams.stdin.read_to_end(&mut stdin) {
-                return streams.failed(format!("-: {error}"));
-            }
+            stdin = match read_bytes("-", streams.stdin) {
+                Ok(stdin) => stdin,
+                Err(error) => return streams.failed(format!("-: {error}")),
+            };
         }
         _ => return streams.usage("standard input can be read only once"),
     }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use crate::output::check_overwrites;
+
 /// What `--output` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
@@ -44,7 +46,7 @@ impl Destination {
     /// The file for each input, where those that are named after it get this extension.
     ///
     /// # Errors
-    /// Two inputs would be written to one file.
+    /// Two inputs would be written to one file, or an output is an input.
     pub(crate) fn targets(&self, inputs: &[String], extension: &str) -> Result<Vec<PathBuf>, String> {
         let targets: Vec<PathBuf> = inputs.iter().map(|input| self.target(input, extension)).collect();
         let mut writers: FxHashMap<PathBuf, &str> = FxHashMap::default();
@@ -66,6 +68,8 @@ impl Destination {
                 ));
             }
         }
+        let written = targets.iter().map(PathBuf::as_path).filter(|target| *target != Path::new("-"));
+        check_overwrites(inputs.iter().map(String::as_str), written)?;
         Ok(targets)
     }
 

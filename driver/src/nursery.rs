@@ -265,6 +265,28 @@ impl Program {
     }
 }
 
+/// A block that was asked for; where the system has none, the program ends with an error instead of a signal.
+#[inline]
+fn there(block: *mut u8) -> *mut u8 {
+    #[cfg(target_os = "linux")]
+    if block.is_null() {
+        out_of_memory();
+    }
+    block
+}
+
+/// Says so and ends. Nothing here may allocate, and other threads may be anywhere.
+#[cold]
+#[cfg(target_os = "linux")]
+fn out_of_memory() -> ! {
+    const MESSAGE: &[u8] = b"error: the system has no more memory for ptxc; try fewer --jobs\n";
+    // Safety: the bytes are there; where they can't be written, nobody can be told.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len() as _);
+        libc::_exit(1)
+    }
+}
+
 // Safety: blocks come from one of two allocators and go back to the same one, which their address tells.
 // None of it is inlined: there are thousands of places that allocate, and a small kernel's time is that of fetching code.
 unsafe impl GlobalAlloc for Program {
@@ -273,7 +295,7 @@ unsafe impl GlobalAlloc for Program {
         // Safety: the caller's.
         match unsafe { self.take(layout) } {
             Some((block, _)) => block.as_ptr(),
-            None => unsafe { MiMalloc.alloc(layout) },
+            None => there(unsafe { MiMalloc.alloc(layout) }),
         }
     }
 
@@ -287,7 +309,7 @@ unsafe impl GlobalAlloc for Program {
                 unsafe { block.as_ptr().write_bytes(0, layout.size()) };
                 block.as_ptr()
             }
-            None => unsafe { MiMalloc.alloc_zeroed(layout) },
+            None => there(unsafe { MiMalloc.alloc_zeroed(layout) }),
         }
     }
 
@@ -308,7 +330,7 @@ unsafe impl GlobalAlloc for Program {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !is_inside(block) {
             // Safety: the caller's.
-            return unsafe { MiMalloc.realloc(block, layout, size) };
+            return there(unsafe { MiMalloc.realloc(block, layout, size) });
         }
         if size <= MAX_BLOCK && class(size) == class(layout.size()) {
             return block;

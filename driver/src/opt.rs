@@ -26,7 +26,7 @@ use ptxc_syntax::Span;
 
 use crate::cli::{MessageFormat, OptArgs};
 use crate::messages::report;
-use crate::output::{read, write};
+use crate::output::{check_overwrites, read, write};
 use crate::{Outcome, Streams};
 
 /// A function on its way.
@@ -73,6 +73,9 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
     }
     if let Some(name) = args.passes.iter().find(|name| !names().contains(&name.as_str())) {
         return streams.usage(format!("no pass `{name}`; there are {}", names().join(", ")));
+    }
+    if let Err(message) = check_overwrites([args.file.as_str()], [args.output.as_path()]) {
+        return streams.usage(message);
     }
     let text = match read(&args.file, streams.stdin) {
         Ok(text) => text,

@@ -3,6 +3,8 @@
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
+
 /// Reads a file, or standard input for `-`. Bytes that are no UTF-8 become replacement characters, which
 /// the lexer reports where they stand.
 pub fn read(path: &str, stdin: &mut dyn Read) -> std::io::Result<String> {
@@ -17,14 +19,81 @@ pub fn text_of(bytes: Vec<u8>) -> String {
     }
 }
 
+/// So many bytes are read from a stream: a pipe or a device may have no end.
+const MOST_OF_STREAM: u64 = 1 << 27;
+
 /// Reads a file, or standard input for `-`, as it is.
 pub fn read_bytes(path: &str, stdin: &mut dyn Read) -> std::io::Result<Vec<u8>> {
-    if path != "-" {
-        return std::fs::read(path);
+    if path == "-" {
+        return read_stream(stdin);
+    }
+    let mut file = std::fs::File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return read_stream(&mut file);
     }
     let mut bytes = Vec::new();
-    stdin.read_to_end(&mut bytes)?;
+    file.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+fn read_stream(stream: &mut dyn Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(MOST_OF_STREAM + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_OF_STREAM {
+        let what = format!("more than {MOST_OF_STREAM} bytes, and no file that has an end");
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
+/// Refuses outputs that are files which are read, whatever the way to them.
+///
+/// # Errors
+/// The first such output.
+pub fn check_overwrites<'a>(
+    inputs: impl IntoIterator<Item = &'a str>,
+    outputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), String> {
+    let outputs = outputs.into_iter().filter_map(|output| Some((identity(output)?, output)));
+    let outputs: FxHashMap<Identity, &Path> = outputs.collect();
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    for input in inputs.into_iter().filter(|input| *input != "-") {
+        if let Some(output) = identity(Path::new(input)).and_then(|identity| outputs.get(&identity)) {
+            return Err(match *output == Path::new(input) {
+                true => format!("the output would overwrite its input, `{input}`; nothing written"),
+                false => format!(
+                    "the output `{}` is the same file as the input `{input}`; nothing written",
+                    output.display()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What tells one file from another.
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+/// The identity of a file that is there, through links; none of what is no plain file.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let there = std::fs::metadata(path).ok().filter(|there| there.is_file())?;
+    Some((there.dev(), there.ino()))
+}
+
+/// What tells one file from another.
+#[cfg(not(unix))]
+type Identity = std::path::PathBuf;
+
+/// The identity of a file that is there, through symbolic links; none of what is no plain file.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    std::fs::metadata(path).ok().filter(|there| there.is_file())?;
+    std::fs::canonicalize(path).ok()
 }
 
 /// Writes a text, or bytes, as [`write_with`] does.

@@ -8,7 +8,7 @@ use ptxc_compiler::{Interrupted, Session, Update};
 
 use crate::cli::LowerArgs;
 use crate::lower::{Job, settings, write_out};
-use crate::output::text_of;
+use crate::output::{read_bytes, text_of};
 use crate::passes::Watch;
 use crate::{Outcome, Streams};
 
@@ -51,7 +51,7 @@ pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     let mut session: Option<Session> = None;
     loop {
         let stamp = Stamp::of(job.path);
-        let text = match std::fs::read(job.path) {
+        let text = match read_bytes(job.path, streams.stdin) {
             Ok(bytes) => text_of(bytes),
             // Editors that save by a rename leave a moment without a file.
             Err(_) if session.is_some() => {

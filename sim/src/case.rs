@@ -168,6 +168,10 @@ impl Case {
     pub fn load(path: impl AsRef<Path>) -> Result<Case, SimError> {
         let path = path.as_ref();
         let named = |what: String| SimError::Case(format!("{}: {what}", path.display()));
+        let is_file = std::fs::metadata(path).map_err(|error| named(error.to_string()))?.is_file();
+        if !is_file {
+            return Err(named("is no file".to_string()));
+        }
         let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
         let corpus = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
         Case::parse(&text, corpus).map_err(named)
@@ -187,7 +191,7 @@ impl Case {
             grid: raw.grid,
             block: raw.block,
             dynamic_smem: raw.dynamic_smem,
-            args: raw.args.into_iter().map(RawArg::check).collect::<Result<_, _>>()?,
+            args: checked(raw.args)?,
         })
     }
 
@@ -273,6 +277,25 @@ enum Content {
 enum RawTolerance {
     Word(String),
     Near { abs: f64, rel: f64 },
+}
+
+/// Bytes of all buffers of a case at most.
+const MOST_BYTES: usize = 1 << 31;
+
+fn checked(args: Vec<RawArg>) -> Result<Vec<Argument>, String> {
+    let mut bytes = 0;
+    args.into_iter()
+        .map(|arg| {
+            let arg = arg.check()?;
+            if let Argument::Buffer(buffer) = &arg {
+                bytes += buffer.init.len();
+            }
+            match bytes {
+                0..=MOST_BYTES => Ok(arg),
+                _ => Err(format!("the buffers have more than {MOST_BYTES} bytes")),
+            }
+        })
+        .collect()
 }
 
 impl RawArg {

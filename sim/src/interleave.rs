@@ -26,6 +26,9 @@ const TURN_BITS: u32 = 8;
 /// Warps that are there at once, unless one CTA has more: as many as an H100 has places for (132 SMs of 64).
 const RESIDENT_WARPS: u32 = 132 * 64;
 
+/// Bytes of shared and local memory of all CTAs that are there at once, unless one cluster has more.
+const MOST_MEMORY: u64 = 1 << 30;
+
 /// How often in a row the time of all that wait for mbarriers, while nobody else can execute, may end before they count as
 /// waiting for ever.
 const MOST_IN_VAIN: u32 = 64;
@@ -47,7 +50,8 @@ impl Scheduler for Interleaved<'_> {
         let size = shape.cluster_size();
         let mut to_come = 0..shape.grid.iter().product();
         let resident = RESIDENT_WARPS / shape.threads().div_ceil(LANES as u32).max(1);
-        let resident = (resident / size).max(1) * size;
+        let in_memory = (MOST_MEMORY / shape.memory().max(1)).min(u64::from(u32::MAX)) as u32;
+        let resident = (resident.min(in_memory) / size).max(1) * size;
         for cta in to_come.by_ref().take(resident as usize) {
             grid.start(cta, &mut random);
         }

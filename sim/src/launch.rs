@@ -67,7 +67,18 @@ pub(crate) struct Shape {
     pub check_uninitialised: bool,
 }
 
+/// Bytes of shared memory of a multiprocessor: a CTA of no GPU has more.
+const MOST_SHARED: u32 = 228 << 10;
+
+/// Bytes of local memory that a thread has at most.
+const MOST_LOCAL: u32 = 512 << 10;
+
 impl Shape {
+    /// Bytes of shared and local memory of a CTA.
+    pub fn memory(&self) -> u64 {
+        u64::from(self.shared_bytes) + u64::from(self.local_bytes) * u64::from(self.threads())
+    }
+
     /// Threads in a CTA.
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
@@ -97,11 +108,23 @@ impl Shape {
         (std::array::from_fn(|n| outer[n] * shape[n] + inner[n]), rank)
     }
 
-    /// Refuses clusters that do not fill the grid, and those that are larger than any GPU's.
+    /// Refuses clusters that do not fill the grid, those that are larger than any GPU's, and more memory than a CTA or thread
+    /// of any GPU has.
     ///
     /// # Errors
     /// Says which.
-    pub fn check_clusters(&self) -> Result<(), SimError> {
+    pub fn check(&self) -> Result<(), SimError> {
+        let memory = [
+            ("a CTA", "shared", self.shared_bytes, MOST_SHARED),
+            ("a thread", "local", self.local_bytes, MOST_LOCAL),
+        ];
+        for (whose, space, bytes, most) in memory {
+            if bytes > most {
+                let what = format!("{bytes} bytes of {space} memory for {whose}: {most} are the most");
+                return Err(SimError::Case(what));
+            }
+        }
+
         let shape = self.cluster_shape();
         if (0..3).any(|n| shape[n] == 0 || !self.grid[n].is_multiple_of(shape[n])) {
             let what = format!("a grid of {:?} CTAs is not made of clusters of {shape:?}", self.grid);

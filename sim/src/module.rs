@@ -15,6 +15,9 @@ use crate::memory::{ADDRESS_BANK, CONSTANT_WINDOW, GridMemory, MODULE_BANK, writ
 /// The most bytes that a constant bank may have.
 const BANK_BYTES: usize = 1 << 16;
 
+/// Bytes of all variables at most.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// Places the variables that functions of one module name. Host code may have written to the constants before the
 /// launch: `written` are the first bytes of bank 3 then.
 pub(crate) fn load_functions(
@@ -62,6 +65,12 @@ pub(crate) fn load(
     let mut constants: Vec<u8> = Vec::new();
     let mut table = Vec::new();
     let mut places: BTreeMap<&str, (Section, u64)> = BTreeMap::new();
+    let bytes = variables.iter().map(|variable| u64::from(variable.size)).sum::<u64>();
+    if bytes > MOST_BYTES {
+        return Err(SimError::Case(format!(
+            "the variables have {bytes} bytes: {MOST_BYTES} are the most here"
+        )));
+    }
     for variable in variables {
         let mut content = variable.bytes.clone();
         content.resize(variable.size as usize, 0);

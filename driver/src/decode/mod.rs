@@ -20,7 +20,7 @@ use ptxc_sass::Arch;
 use ptxc_sass::container::{Content, Found, Function, Image, Place, visit};
 
 use crate::cli::{Color, DecodeArgs, DecodeFormat};
-use crate::output::{read_bytes, write_with};
+use crate::output::{check_overwrites, read_bytes, write_with};
 use crate::progress::{Above, Progress};
 use crate::sass_text::{arch, count};
 use crate::{Outcome, Streams};
@@ -35,6 +35,9 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         Ok(arch) => arch,
         Err(message) => return streams.usage(message),
     };
+    if let Err(message) = check_overwrites(args.files.iter().map(String::as_str), [args.output.as_path()]) {
+        return streams.usage(message);
+    }
     let format = args.format.unwrap_or_else(|| by_extension(&args.output));
     let to_stream = args.output == Path::new("-");
     // A file has colours only where the user asks for them.

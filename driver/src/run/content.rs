@@ -8,6 +8,8 @@
 //! | a number | that number everywhere |
 //! | `@FILE` | the bytes of a file; zeros behind its end |
 
+use std::io::Read as _;
+
 use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
 use ptxc_sim::case::Elem;
 
@@ -47,9 +49,13 @@ impl Init {
     pub(crate) fn content(&self, elem: Elem, count: usize) -> Result<Vec<u8>, String> {
         let size = elem.bytes() as usize;
         if let Init::File(path) = self {
-            let mut bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
+            let named = |error: std::io::Error| format!("{path}: {error}");
+            let mut bytes = Vec::new();
+            // One byte more than there is room for says that there are too many.
+            let file = std::fs::File::open(path).map_err(named)?;
+            file.take((count * size) as u64 + 1).read_to_end(&mut bytes).map_err(named)?;
             if bytes.len() > count * size {
-                return Err(format!("{path} has {} bytes, the buffer {}", bytes.len(), count * size));
+                return Err(format!("{path} has more than the {} bytes of the buffer", count * size));
             }
             bytes.resize(count * size, 0);
             return Ok(bytes);

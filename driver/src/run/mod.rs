@@ -16,11 +16,12 @@ mod content;
 mod launch;
 mod show;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ptxc_sim::Case;
 
 use crate::cli::{Engine, RunArgs, StatsFormat};
+use crate::output::check_overwrites;
 use crate::sass_text::count;
 use crate::{Outcome, Streams};
 use code::Code;
@@ -31,6 +32,12 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Outcome {
         [("--hazards", args.hazards), ("--timing", args.timing), ("--trace", !args.trace.is_empty())];
     if let Some((option, _)) = needs_sass.iter().find(|(_, given)| *given && args.engine == Engine::Ssa) {
         return streams.usage(format!("{option} is for SASS, which has control codes"));
+    }
+    let files = args.arg.iter().filter_map(|arg| arg.split_once('@').map(|(_, file)| file));
+    let inputs = [Some(&args.input), args.sass.as_ref(), args.cubin.as_ref()].into_iter().flatten();
+    let traces = || args.trace.iter().map(PathBuf::as_path);
+    if let Err(message) = check_overwrites(inputs.map(String::as_str).chain(files), traces()) {
+        return streams.usage(message);
     }
     let is_case = Path::new(&args.input).extension().is_some_and(|extension| extension == "json");
     let result = if is_case { run_case(args, streams) } else { run_kernel(args, streams) };
@@ -44,6 +51,8 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
     }
     let case = Case::load(&args.input).map_err(|error| streams.failed(error))?;
     let ptx = case.ptx.display().to_string();
+    check_overwrites([ptx.as_str()], args.trace.iter().map(PathBuf::as_path))
+        .map_err(|message| streams.usage(message))?;
     let source = args.sass.as_ref().or(args.cubin.as_ref()).unwrap_or(&ptx);
     let code = Code::load(source, Some(&case.entry), args, streams)?;
     let runs: Vec<Run> = engines(args).iter().map(|&engine| code.run(engine, &case, args)).collect();

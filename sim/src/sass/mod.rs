@@ -401,16 +401,18 @@ fn launch_observed<'a>(
 ) -> Result<Report, SimError> {
     let params = program.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
+    // What is too large to be padded is refused.
+    let padded = |bytes: u32| bytes.checked_next_multiple_of(16).unwrap_or(u32::MAX);
     let shape = Shape {
         grid: case.grid,
         cluster: program.resources.cluster(),
         block: case.block,
-        shared_bytes: program.resources.shared_bytes.next_multiple_of(16) + case.dynamic_smem,
-        local_bytes: program.resources.local_bytes.next_multiple_of(16)
-            + if program.resources.open_stack != 0 { STACK } else { 0 },
+        shared_bytes: padded(program.resources.shared_bytes).saturating_add(case.dynamic_smem),
+        local_bytes: padded(program.resources.local_bytes)
+            .saturating_add(if program.resources.open_stack != 0 { STACK } else { 0 }),
         check_uninitialised: options.check_uninitialised,
     };
-    shape.check_clusters()?;
+    shape.check()?;
     memory.mbarriers = if program.arch >= Arch::Sm90 { Layout::Sm90 } else { Layout::Sm80 };
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());

@@ -72,10 +72,10 @@ pub fn run_ssa(
         cluster: func.bounds.cluster,
         block: case.block,
         shared_bytes,
-        local_bytes: layouts[0].local_bytes + stack,
+        local_bytes: layouts[0].local_bytes.saturating_add(stack),
         check_uninitialised: options.check_uninitialised,
     };
-    shape.check_clusters()?;
+    shape.check()?;
     let engine = Ssa { functions, code };
     let steps = interleave::Interleaved { options }.run(&engine, &shape, &mut memory)?;
     let mut report = Report::new(case, &memory.global, steps);

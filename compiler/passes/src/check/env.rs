@@ -98,6 +98,9 @@ impl ModuleEnv {
     }
 }
 
+/// The largest alignment of a variable, in bytes: in a file of machine code so much may lie unused in front of one.
+pub const MOST_ALIGNMENT: u32 = 1 << 24;
+
 /// So many addresses of global variables have room in their constant bank.
 pub const MOST_ADDRESSES: usize = 8192;
 
@@ -145,7 +148,7 @@ pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
     let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
     let element = specifiers.ty.bytes().unwrap_or(0) * lanes;
     let align = match &specifiers.align {
-        Some(expr) => constant_u32(expr).filter(|align| align.is_power_of_two()),
+        Some(expr) => constant_u32(expr).filter(|align| align.is_power_of_two() && *align <= MOST_ALIGNMENT),
         None => Some(element.max(1)),
     };
     let make = |declarator: &ptxc_syntax::ast::Declarator| {
