@@ -316,14 +316,18 @@ impl<R: Register> Inst<R> {
         }
     }
 
-    /// Those of [all predicates](OperandKind::Predicates) that the slot `mask` chooses, a bit each from P0 on.
+    /// Those of [all predicates](OperandKind::Predicates) that the slot `mask` chooses, a bit each from P0 or UP0 on; all
+    /// where there is no such slot.
     fn chosen_predicates(&self) -> impl Iterator<Item = R> + use<R> {
         let mask = match self.get("mask").map(|operand| operand.kind) {
             Some(OperandKind::Imm(mask)) => mask,
-            _ => 0,
+            Some(_) => 0,
+            None => u32::MAX,
         };
-        let numbers = (0..RegFile::Pred.count()).filter(move |&number| mask >> number & 1 != 0);
-        numbers.filter_map(|number| R::numbered(RegFile::Pred, number))
+        // An instruction of the uniform datapath has a uniform guard, and moves uniform predicates.
+        let file = self.row().guard;
+        let numbers = (0..file.count()).filter(move |&number| mask >> number & 1 != 0);
+        numbers.filter_map(move |number| R::numbered(file, number))
     }
 
     /// The registers it writes, each with the number of neighbours.

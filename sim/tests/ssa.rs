@@ -140,6 +140,39 @@ block3(v14: b32):
     run(text, &case(1, 32, vec![buffer("out", &[0; 32], &expect)])).unwrap();
 }
 
+/// An operation whose operands are one value, while those of the other place are two: each lane counts with its own.
+#[test]
+fn lanes_meet_with_their_own_operands() {
+    let text = r#"
+func @k entry {
+    param "out" 8 +0
+block0:
+    v0 = param.b64 +0
+    v1 = sreg.b32 laneid
+    v2 = const.b32 0xffffffff
+    v3 = const.b32 0x3
+    v4 = icmp.ult.b32 v1, v3
+    v5 = const.b32 0x5
+    brif v4, block1, block2
+block1:
+    v6 = redux.add v2, v2
+    jump block3(v6)
+block2:
+    v7 = redux.add v5, v2
+    jump block3(v7)
+block3(v8: b32):
+    v9 = zext.b64 v1
+    v10 = const.b32 0x2
+    v11 = shl.b64 v9, v10
+    v12 = iadd.b64 v0, v11
+    store.global.b32 [v12], v8
+    exit
+}
+"#;
+    let sum = 29 * 5 - 3;
+    run(text, &case(1, 32, vec![buffer("out", &[0; 32], &[sum; 32])])).unwrap();
+}
+
 /// The shuffle of the reversed lane; a barrier between a shared store and a load from another warp.
 #[test]
 fn shuffles_and_shared_memory_across_a_barrier() {

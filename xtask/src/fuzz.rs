@@ -158,14 +158,14 @@ impl Fuzz {
         let start = Instant::now();
         let mut told = start;
         let (mut tried, mut failures) = (0u64, 0u64);
-        let mut unsupported: BTreeMap<String, u64> = BTreeMap::new();
+        let mut unsupported: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         let mut trouble = Ok(());
         let rate = |tried: u64| tried as f64 / start.elapsed().as_secs_f64();
-        campaign.run(&|seed, trial| self.test(seed, trial), &mut |_, outcome| {
+        campaign.run(&|seed, trial| self.test(seed, trial), &mut |seed, outcome| {
             tried += 1;
             match outcome {
                 Outcome::Agreed => {}
-                Outcome::Unsupported(what) => *unsupported.entry(what).or_default() += 1,
+                Outcome::Unsupported(what) => unsupported.entry(what).or_default().push(seed),
                 Outcome::Failed(finding) => {
                     failures += 1;
                     let written = self.report(&finding);
@@ -177,7 +177,10 @@ impl Fuzz {
                 eprintln!("{tried} programs, {failures} failures, {:.0} programs/s", rate(tried));
             }
         });
-        unsupported.iter().for_each(|(what, count)| println!("not supported, {count} programs: {what}"));
+        for (what, seeds) in &unsupported {
+            let first: Vec<String> = seeds.iter().take(5).map(u64::to_string).collect();
+            println!("not supported, {} programs: {what} (seeds {}…)", seeds.len(), first.join(", "));
+        }
         println!("{tried} programs from seed {}, {failures} failures", campaign.first);
         eprintln!("{:.0} programs/s", rate(tried));
         trouble?;

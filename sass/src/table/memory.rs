@@ -29,7 +29,7 @@ const STORE: Row = Row {
 };
 
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size).place(Place::D);
-const LOCAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace::PLAIN));
+const LOCAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
 /// A global address has a uniform part, a pair, where no descriptor takes its place.
 pub(super) const GLOBAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
 /// In shared memory the register may be multiplied before sm_90.

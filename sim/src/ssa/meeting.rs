@@ -19,30 +19,28 @@ use super::Values;
 use super::decode::{Action, Code, SlotIndex};
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::warp::{Flow, Group, Wait, lanes_of};
+use crate::warp::{Flow, Group, LANES, Wait, lanes_of};
+
+/// For each lane a word.
+pub(super) type Words = [u64; LANES];
 
 /// An operation for the lanes of a mask.
 #[derive(Clone, Debug)]
 struct Exchange {
     /// What it does, by its qualifiers.
     kind: (&'static str, &'static str),
-    /// What it reads, the mask last.
+    /// What it reads besides the mask.
     args: SmallVec<[SlotIndex; 4]>,
+    /// `None`: it is for whoever is there.
+    mask: Option<SlotIndex>,
     results: SmallVec<[SlotIndex; 2]>,
 }
 
-impl Exchange {
-    fn mask(&self) -> SlotIndex {
-        self.args[self.args.len() - 1]
-    }
-}
-
-/// The exchange that an action is; `None` if it is none or has no mask.
+/// The exchange that an action is, if it is one.
 fn exchange(action: &Action) -> Option<Exchange> {
     let of = |kind, args: &[SlotIndex], mask: &Option<SlotIndex>, results: &[SlotIndex]| {
-        let mut args = SmallVec::from_slice(args);
-        args.push((*mask)?);
-        Some(Exchange { kind, args, results: SmallVec::from_slice(results) })
+        let (args, results) = (SmallVec::from_slice(args), SmallVec::from_slice(results));
+        Some(Exchange { kind, args, mask: *mask, results })
     };
     match action {
         Action::Vote { d, mode, p, mask } => of(("vote", mode.name()), &[*p], mask, &[*d]),
@@ -57,16 +55,17 @@ fn exchange(action: &Action) -> Option<Exchange> {
 }
 
 /// Executes an operation that has a mask of lanes for each set of lanes with one mask that has come in full; the rest
-/// waits for those who are missing. Without a mask it is executed for whoever is here.
+/// waits for those who are missing. Without a mask it is executed for whoever is here. `f` gets what the lanes read: operands
+/// of one operation may lie in one slot that lie in several of another one, so they are not lent by their slots.
 pub(super) fn gather(
     code: &Code,
     values: &mut Values,
     step: &mut Step<'_>,
-    mask: Option<SlotIndex>,
-    mut f: impl FnMut(&mut Values, u32, &mut Step<'_>),
+    mut f: impl FnMut(&mut Values, &[Words], u32),
 ) -> Result<Flow, Fault> {
-    let Some(mask) = mask else {
-        f(values, step.lanes, step);
+    let Some(own) = exchange(&code.nodes[step.pc as usize].action) else { return Ok(Flow::Next) };
+    let Some(mask) = own.mask else {
+        f(values, &operands(values, &own, &[]), step.lanes);
         return Ok(Flow::Next);
     };
     let (mut left, mut waiting, mut awaited) = (step.lanes, 0, 0);
@@ -82,12 +81,10 @@ pub(super) fn gather(
         left &= !together;
         let missing = named & step.control.live & !together;
         if missing == 0 {
-            f(values, together, step);
-        } else if let Some(others) = elsewhere(code, values, step, named, missing) {
-            let own = exchange(&code.nodes[step.pc as usize].action);
-            let Some(own) = own else { continue };
-            let saved = lend(values, &own, &others);
-            f(values, together | missing, step);
+            f(values, &operands(values, &own, &[]), together);
+        } else if let Some(others) = elsewhere(code, values, step, &own, named, missing) {
+            let saved = save(values, &own, &others);
+            f(values, &operands(values, &own, &others), together | missing);
             take_back(values, &own, &others, saved);
             let done = others.iter().map(|(group, lanes, _)| (*group, *lanes));
             go_on(step, done);
@@ -103,8 +100,14 @@ pub(super) fn gather(
 type Others = SmallVec<[(usize, u32, Exchange); 2]>;
 
 /// The missing lanes, if they wait at operations of the same kind for the same mask.
-fn elsewhere(code: &Code, values: &Values, step: &Step<'_>, named: u32, missing: u32) -> Option<Others> {
-    let own = exchange(&code.nodes[step.pc as usize].action)?;
+fn elsewhere(
+    code: &Code,
+    values: &Values,
+    step: &Step<'_>,
+    own: &Exchange,
+    named: u32,
+    missing: u32,
+) -> Option<Others> {
     let mut others = Others::new();
     let mut found = 0;
     for (index, group) in step.control.groups.iter().enumerate() {
@@ -112,10 +115,8 @@ fn elsewhere(code: &Code, values: &Values, step: &Step<'_>, named: u32, missing:
             continue;
         }
         let Some(theirs) = exchange(&code.nodes[group.pc as usize].action) else { continue };
-        if theirs.kind != own.kind {
-            continue;
-        }
-        let alike = |&lane: &u32| values.get(theirs.mask(), lane) as u32 == named;
+        let (true, Some(mask)) = (theirs.kind == own.kind, theirs.mask) else { continue };
+        let alike = |&lane: &u32| values.get(mask, lane) as u32 == named;
         let lanes = lanes_of(group.lanes & missing).filter(alike).fold(0, |set, lane| set | 1 << lane);
         if lanes != 0 {
             found |= lanes;
@@ -128,24 +129,32 @@ fn elsewhere(code: &Code, values: &Values, step: &Step<'_>, named: u32, missing:
 /// What slots held before, by slot and lane.
 type Saved = Vec<(SlotIndex, u32, u64)>;
 
-/// Puts the operands of lanes from elsewhere into the slots of an operation; what these held.
-fn lend(values: &mut Values, own: &Exchange, others: &Others) -> Saved {
+/// What the lanes of an operation read, each at its own place.
+fn operands(values: &Values, own: &Exchange, others: &[(usize, u32, Exchange)]) -> SmallVec<[Words; 4]> {
+    let read = |(index, &slot): (usize, &SlotIndex)| {
+        let mut words = values.words[slot as usize];
+        for (_, lanes, theirs) in others {
+            for lane in lanes_of(*lanes) {
+                words[lane as usize] = values.get(theirs.args[index], lane);
+            }
+        }
+        words
+    };
+    own.args.iter().enumerate().map(read).collect()
+}
+
+/// What the slots for results hold of lanes from elsewhere.
+fn save(values: &Values, own: &Exchange, others: &Others) -> Saved {
     let mut saved = Saved::new();
-    for (_, lanes, theirs) in others {
+    for (_, lanes, _) in others {
         for lane in lanes_of(*lanes) {
-            for &slot in own.args.iter().chain(&own.results) {
-                saved.push((slot, lane, values.get(slot, lane)));
-            }
-            let read: SmallVec<[u64; 4]> = theirs.args.iter().map(|&slot| values.get(slot, lane)).collect();
-            for (&slot, word) in own.args.iter().zip(read) {
-                values.set(slot, lane, word);
-            }
+            saved.extend(own.results.iter().map(|&slot| (slot, lane, values.get(slot, lane))));
         }
     }
     saved
 }
 
-/// Puts the results of lanes from elsewhere into their own slots, and what was lent back.
+/// Puts the results of lanes from elsewhere into their own slots, and what was there before back.
 fn take_back(values: &mut Values, own: &Exchange, others: &Others, saved: Saved) {
     let mut results = Saved::new();
     for (_, lanes, theirs) in others {

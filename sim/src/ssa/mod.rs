@@ -290,9 +290,10 @@ impl Engine for Ssa<'_> {
                     }
                 }
             }
-            Action::Vote { d, mode, p, mask } => {
-                return gather(&self.code, values, step, *mask, |values, together, _| {
-                    let holds = values.holds(*p, together);
+            Action::Vote { d, mode, .. } => {
+                return gather(&self.code, values, step, |values, read, together| {
+                    let votes = |&lane: &u32| read[0][lane as usize] & 1 != 0;
+                    let holds = lanes_of(together).filter(votes).fold(0, |set, lane| set | 1 << lane);
                     let result = match mode {
                         VoteMode::All => u64::from(holds == together),
                         VoteMode::Any => u64::from(holds != 0),
@@ -304,11 +305,11 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
-            Action::Shfl { d, p, mode, args: [a, b, c], mask } => {
-                return gather(&self.code, values, step, *mask, |values, together, _| {
-                    let source = values.words[*a as usize];
+            Action::Shfl { d, p, mode, .. } => {
+                return gather(&self.code, values, step, |values, read, together| {
+                    let source = read[0];
                     for lane in lanes_of(together) {
-                        let (b, c) = (values.get(*b, lane) as u32, values.get(*c, lane) as u32);
+                        let (b, c) = (read[1][lane as usize] as u32, read[2][lane as usize] as u32);
                         let (from, in_range) = source_lane(*mode, lane, b, c);
                         let value = match together >> from & 1 {
                             1 => source[from as usize],
@@ -319,9 +320,9 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
-            Action::Match { d, all, a, mask } => {
-                return gather(&self.code, values, step, *mask, |values, together, _| {
-                    let found = matching(&values.words[*a as usize], together);
+            Action::Match { d, all, .. } => {
+                return gather(&self.code, values, step, |values, read, together| {
+                    let found = matching(&read[0], together);
                     for lane in lanes_of(together) {
                         let same = found[lane as usize];
                         match all {
@@ -335,16 +336,16 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
-            Action::Redux { d, op, a, mask } => {
-                return gather(&self.code, values, step, *mask, |values, together, _| {
-                    let result = reduce(*op, &values.words[*a as usize].map(|word| word as u32), together);
+            Action::Redux { d, op, .. } => {
+                return gather(&self.code, values, step, |values, read, together| {
+                    let result = reduce(*op, &read[0].map(|word| word as u32), together);
                     for lane in lanes_of(together) {
                         values.set(*d, lane, result.into());
                     }
                 });
             }
-            Action::Elect { d, p, mask } => {
-                return gather(&self.code, values, step, *mask, |values, together, _| {
+            Action::Elect { d, p, .. } => {
+                return gather(&self.code, values, step, |values, _, together| {
                     let elected = together.trailing_zeros();
                     for lane in lanes_of(together) {
                         values.set(*d, lane, elected.into());
@@ -352,7 +353,7 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
-            Action::WarpSync { mask } => return gather(&self.code, values, step, Some(*mask), |_, _, _| {}),
+            Action::WarpSync { .. } => return gather(&self.code, values, step, |_, _, _| {}),
             Action::ActiveMask { d } => {
                 for lane in lanes_of(lanes) {
                     values.set(*d, lane, lanes.into());

@@ -333,6 +333,8 @@ pub struct Program {
     pub in_registers: bool,
     /// The bits of the fuel that the kernel gives to functions: how often they may call themselves.
     pub fuel: u32,
+    /// Whether unguarded branches say that they are uniform, as NVIDIA's compilers have it.
+    pub uniform_branches: bool,
     /// Whether the mask of all lanes is read from memory.
     pub opaque: bool,
     /// The registers that the kernel shows in the end, by pool and number.

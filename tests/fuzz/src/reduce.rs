@@ -98,6 +98,7 @@ impl Reducer<'_> {
         }
         self.with(|program| program.fuel = 0);
         self.with(|program| program.opaque = false);
+        self.with(|program| program.uniform_branches = false);
         for number in 0..self.trial.program.functions.len() {
             self.with(|program| program.functions[number].one_return = true);
         }

@@ -127,6 +127,7 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
     let fuel = generator.thin(&mut body, &mut functions);
     let Generator { contracts, approximates, disputed, plan, .. } = generator;
     let opaque = family != Family::Plain && random.chance(40);
+    let uniform_branches = family != Family::Plain && random.chance(40);
     let mut shown = Vec::new();
     for (pool, &(_, _, count)) in POOLS.iter().enumerate() {
         shown.extend((0..count).map(|index| (pool, index)));
@@ -140,6 +141,7 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
         in_registers: plan.in_registers,
         fuel,
         opaque,
+        uniform_branches,
         shown,
         starts,
         directives,

@@ -62,6 +62,10 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn line(&mut self, line: &str) {
+        if self.program.uniform_branches && line.starts_with("bra L") {
+            let _ = writeln!(self.text, "\tbra.uni{}", &line[3..]);
+            return;
+        }
         // Writing to a string can't fail.
         let _ = writeln!(self.text, "\t{line}");
     }
