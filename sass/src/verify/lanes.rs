@@ -245,11 +245,11 @@ impl Check<'_> {
                     state.open.remove(place);
                 }
             }
-            Op::WARPSYNC_ALL => {
+            Op::WARPSYNC_ALL | Op::WARPSYNC_COLLECTIVE_ALL => {
                 state.gather(None);
                 state.met = true;
             }
-            Op::WARPSYNC => {
+            Op::WARPSYNC | Op::WARPSYNC_EXCLUSIVE | Op::WARPSYNC_COLLECTIVE => {
                 // Lanes of different masks go on apart.
                 state.gather(None);
                 state.part_by(inst.uses().map(|access| access.reg), index);

@@ -12,7 +12,7 @@ use std::fmt;
 use cranelift_entity::EntitySet;
 use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode};
 
-use super::{State, Together};
+use super::{State, Together, parts};
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 
@@ -116,7 +116,10 @@ pub fn check(
             }
             match op {
                 Op::WarpSync => gathered = true,
-                Op::Bssy(..) | Op::Bsync(_) | Op::Call(_, false) | Op::CallIndirect(_) => gathered = false,
+                // What keeps a mask does not wait for its lanes any more.
+                Op::Call(..) | Op::CallIndirect(_) => {
+                    gathered &= !parts(func, &func.insts[inst], |mask| uniformity.is_uniform(mask));
+                }
                 _ => {}
             }
         });
