@@ -230,6 +230,8 @@ impl Resident<'_> {
         let mut exit: Vec<u32> =
             self.list.iter().copied().filter(|&vreg| self.inside[vreg as usize]).collect();
         exit.sort_unstable();
+        // The list has a register twice that was evicted and came back.
+        exit.dedup();
         for &vreg in &exit {
             self.inside[vreg as usize] = false;
         }
