@@ -437,8 +437,8 @@ impl<R: Register> Inst<R> {
         }
         for (slot, operand) in row.slots.iter().zip(&self.operands) {
             if !slot.limits.is_empty() && slot.lacks(Kinds::of(operand), arch) {
-                let (name, kind) = (row.mnemonic_on(arch), operand.kind);
-                return Err(format!("{arch} has no {name} whose {} is {kind:?}", slot.name));
+                let (name, kind) = (row.mnemonic_on(arch), operand.kind.describe());
+                return Err(format!("{arch} has no {name} whose {} is {kind}", slot.name));
             }
         }
         Ok(())

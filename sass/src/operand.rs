@@ -86,6 +86,31 @@ pub enum OperandKind<R> {
     Predicates,
 }
 
+impl<R: Register> OperandKind<R> {
+    /// What it is, in a message.
+    pub fn describe(&self) -> &'static str {
+        let of_file = |file: RegFile| match file {
+            RegFile::Gpr => "a general register",
+            RegFile::Ugpr => "a uniform register",
+            RegFile::Pred => "a predicate",
+            RegFile::Upred => "a uniform predicate",
+        };
+        match self {
+            OperandKind::Zero(file) => of_file(*file),
+            OperandKind::Reg(reg) => of_file(reg.file()),
+            OperandKind::Imm(_) => "an immediate",
+            OperandKind::Const { .. } => "a word of a constant bank",
+            OperandKind::IndexedConst { .. } => "a word of a constant bank at an offset in a register",
+            OperandKind::Mem(_) => "an address",
+            OperandKind::Label(_) | OperandKind::Code(_) => "a place in the code",
+            OperandKind::Function(_) => "a function",
+            OperandKind::Special(_) => "a special register",
+            OperandKind::Convergence(_) => "a convergence barrier",
+            OperandKind::Predicates => "all predicates",
+        }
+    }
+}
+
 /// Which part of a register an instruction on smaller values reads: mostly one on two halves, for each of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HalfSelect {

@@ -67,7 +67,9 @@ impl Barrier {
             self.arrived.resize(warps, 0);
             self.count = arrival.count;
         } else if self.count != arrival.count {
-            let what = format!("awaits {:?} threads where others await {:?}", arrival.count, self.count);
+            let threads = |count: Option<u32>| count.map_or("all".to_string(), |count| count.to_string());
+            let (own, others) = (threads(arrival.count), threads(self.count));
+            let what = format!("awaits {own} threads where others await {others}");
             return Err(Fault::new(lane, what));
         }
         let before = &mut self.arrived[arrival.warp as usize];

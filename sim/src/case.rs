@@ -302,8 +302,9 @@ impl RawArg {
     fn check(self) -> Result<Argument, String> {
         match self {
             RawArg::Scalar { elem, value } => {
-                let bits = scalar_bits(elem, &value)
-                    .ok_or_else(|| format!("{value} is no {elem:?} that an argument can have"))?;
+                let bits = scalar_bits(elem, &value).ok_or_else(|| {
+                    format!("{value} is no {} that an argument can have", format!("{elem:?}").to_lowercase())
+                })?;
                 Ok(Argument::Scalar { elem, bits })
             }
             RawArg::Buffer { name, elem, init, expect, tolerance } => {

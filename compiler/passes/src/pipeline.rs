@@ -307,9 +307,15 @@ pub fn machine(
     Ok(mir)
 }
 
+/// What the finding says that is about no instruction of a function's text, until the function's name is known.
+const UNNAMED: &str = "a function like this";
+
 fn unsupported(what: select::Unsupported) -> Diagnostic {
-    let node = source_node(what.loc).unwrap_or(NodeId(0));
-    Diagnostic::unsupported(node, format!("`{}`", what.op)).note(what.why)
+    match source_node(what.loc) {
+        // The operation is called as the function's text calls it: see `name_unsupported`.
+        Some(node) => Diagnostic::unsupported(node, "this instruction").note(what.why),
+        None => Diagnostic::unsupported(NodeId(0), UNNAMED).note(what.why),
+    }
 }
 
 /// Lets diagnostics about instructions that can't be lowered yet name them as the function's text does,
@@ -324,6 +330,8 @@ pub fn name_unsupported(function: &ast::Function, halt: Halt) -> Halt {
         });
         if let Some(opcode) = written {
             diagnostic.message = format!("`{opcode}` is not supported yet");
+        } else if diagnostic.message.starts_with(UNNAMED) {
+            diagnostic.message = format!("the function `{}` is not supported yet", function.name.name);
         }
     }
     halt.dedup();

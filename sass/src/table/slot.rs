@@ -345,7 +345,7 @@ impl Slot {
         // A function may be named by where it lies, as any place in the code.
         let is_place = matches!(operand.kind, OperandKind::Code(_)) && self.kinds.contains(Kinds::FUNCTION);
         if !self.kinds.contains(Kinds::of(operand)) && !is_place {
-            return Err(format!("cannot be {:?}", operand.kind));
+            return Err(format!("cannot be {}", operand.kind.describe()));
         }
         if matches!(operand.kind, OperandKind::Mem(address) if self.narrow && address.wide) {
             return Err("is an address of 32 bits".to_string());
@@ -355,13 +355,13 @@ impl Slot {
         }
         let flags = operand.flags;
         if !self.takes_signs(flags) {
-            return Err(format!("does not take the sign of {operand:?}"));
+            return Err("does not take the operand's sign".to_string());
         }
         if matches!(operand.kind, OperandKind::Imm(_)) && flags != OperandFlags::default() {
             return Err("an immediate holds its sign in its bits".to_string());
         }
         if !self.halves.takes(flags.half) && !matches!(operand.kind, OperandKind::Imm(_)) {
-            return Err(format!("does not take those halves of {operand:?}"));
+            return Err("does not take those halves of the operand".to_string());
         }
         Ok(())
     }

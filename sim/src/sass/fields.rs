@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
                 }
                 OperandKind::Imm(bits) if n == 0 => Origin::Value(bits),
                 OperandKind::Const { bank, offset } => self.constant(bank, offset + 4 * n as u32)?,
-                other => return Err(format!("{name} can't be {other:?}")),
+                other => return Err(format!("{name} can't be {}", other.describe())),
             };
             let flags = operand.flags;
             *word = Source { origin, neg: flags.neg, abs: flags.abs, not: flags.not };
@@ -167,7 +167,7 @@ impl<'a> Fields<'a> {
                         Origin::Value(_) => Ok(Dest::Zero),
                     }
                 }
-                other => Err(format!("{name} can't be {other:?}")),
+                other => Err(format!("{name} can't be {}", other.describe())),
             })
             .collect()
     }
@@ -183,7 +183,7 @@ impl<'a> Fields<'a> {
         let register = match operand.kind {
             OperandKind::Zero(file) if file.is_predicate() => None,
             OperandKind::Reg(register) if register.file().is_predicate() => Some(register),
-            other => return Err(format!("{name} can't be {other:?}")),
+            other => return Err(format!("{name} can't be {}", other.describe())),
         };
         Ok(register)
     }
@@ -203,7 +203,7 @@ impl<'a> Fields<'a> {
     pub fn imm(&self, name: &str) -> Result<u32, String> {
         match self.operand(name)?.kind {
             OperandKind::Imm(bits) => Ok(bits),
-            other => Err(format!("{name} can't be {other:?}")),
+            other => Err(format!("{name} can't be {}", other.describe())),
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a> Fields<'a> {
                 .get(label.0 as usize)
                 .copied()
                 .ok_or_else(|| format!("no label {}", label.0)),
-            other => Err(format!("{name} can't be {other:?}")),
+            other => Err(format!("{name} can't be {}", other.describe())),
         }
     }
 
@@ -227,7 +227,7 @@ impl<'a> Fields<'a> {
                 let function = self.program.functions.get(index as usize);
                 function.and_then(|function| function.start).ok_or_else(|| format!("no function {index}"))
             }
-            other => Err(format!("{name} can't be {other:?}")),
+            other => Err(format!("{name} can't be {}", other.describe())),
         }
     }
 
@@ -245,7 +245,7 @@ impl<'a> Fields<'a> {
     pub fn convergence(&self, name: &str) -> Result<u8, String> {
         match self.operand(name)?.kind {
             OperandKind::Convergence(index) if index < 16 => Ok(index),
-            other => Err(format!("{name} can't be {other:?}")),
+            other => Err(format!("{name} can't be {}", other.describe())),
         }
     }
 
@@ -253,7 +253,7 @@ impl<'a> Fields<'a> {
     pub fn special(&self, name: &str) -> Result<SpecialReg, String> {
         match self.operand(name)?.kind {
             OperandKind::Special(register) => Ok(register),
-            other => Err(format!("{name} can't be {other:?}")),
+            other => Err(format!("{name} can't be {}", other.describe())),
         }
     }
 
@@ -293,7 +293,7 @@ impl<'a> Fields<'a> {
 
     /// The error for a modifier that the engine doesn't know.
     pub fn unknown<T>(&self, kind: ModKind) -> Result<T, String> {
-        Err(format!("{kind:?} {:?}", self.modifier(kind)))
+        Err(format!("the modifier `{}`", self.modifier(kind)))
     }
 }
 

@@ -13,7 +13,7 @@
 //! A function that is called gets its parameters, and its return address, as the results of an instruction that is
 //! none. The end of a routine that is copied rather than called ([`warp`](crate::runtime::warp)) is `ENDCOLLECTIVE`.
 
-use ptxc_ir::{CalleeKind, Inst as IrInst, Op as IrOp, Type, Value};
+use ptxc_ir::{CalleeKind, Inst as IrInst, Op as IrOp, SourceLoc, Type, Value};
 use ptxc_sass::{FunctionIndex, Inst, Op, Operand, PReg, RegFile};
 use smallvec::SmallVec;
 
@@ -103,6 +103,7 @@ impl Lower<'_> {
         let params = &self.func.blocks[self.func.entry()].params;
         let types: Vec<Type> = params.iter().map(|&param| self.func.ty(param)).collect();
         let Some(places) = abi::places(&types) else {
+            self.loc = SourceLoc::NONE;
             self.unsupported(&IrOp::Return, "the parameters do not fit into registers");
             return None;
         };

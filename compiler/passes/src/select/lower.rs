@@ -155,7 +155,7 @@ impl<'a> Lower<'a> {
 
     /// Notes that an operation can't be selected.
     pub(super) fn unsupported(&mut self, op: &IrOp, why: impl Into<String>) {
-        self.unsupported.push(Unsupported { op: format!("{op:?}"), loc: self.loc, why: why.into() });
+        self.unsupported.push(Unsupported { op: op.mnemonic().to_string(), loc: self.loc, why: why.into() });
     }
 
     /// Adds a machine instruction.
