@@ -68,7 +68,9 @@ pub(super) fn sources(
         }
     }
     for seed in 0..random {
-        let text = Trial::new(ptxc_fuzz::program::Family::Plain, seed).text().replace(".target sm_90", &format!(".target {arch}"));
+        let text = Trial::new(ptxc_fuzz::program::Family::Plain, seed)
+            .text()
+            .replace(".target sm_90", &format!(".target {arch}"));
         write(format!("random{seed:04}"), text)?;
     }
     Ok(found)
