@@ -18,7 +18,7 @@ pub struct Type {
     pub class: char,
 }
 
-/// What parameters and results there are, one of a class more often than others if it stands more than once.
+/// The types of parameters and results. Classes that have several entries are chosen more often.
 pub const TYPES: &[Type] = &[
     Type { name: ".b32", bytes: 4, class: 'r' },
     Type { name: ".u32", bytes: 4, class: 'r' },
@@ -44,7 +44,7 @@ pub struct Form {
     pub elements: Vec<(u32, Type)>,
 }
 
-/// What a function takes and gives beside what all do.
+/// The parameters and results of a function, without those that all functions have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
     /// Parameters.
@@ -53,14 +53,14 @@ pub struct Signature {
     pub gives: Vec<Form>,
 }
 
-/// What those who call a function together do in it.
+/// How the lanes that call a function together act in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing together.
+    /// Nothing is done together.
     Alone,
-    /// They are named by the mask, and act together.
+    /// The mask names the lanes that called, and they act together.
     Group,
-    /// The mask names lanes that are in other functions of this kind, too; once in each all do the same.
+    /// The mask also names lanes that called other functions of this kind. Each function does the same thing together once.
     Beat,
     /// All threads of the CTA call it together.
     Whole,
@@ -71,15 +71,15 @@ pub enum Kind {
 pub struct Function {
     /// The number of its signature.
     pub signature: usize,
-    /// What is done together in it.
+    /// How lanes act together in it.
     pub kind: Kind,
-    /// The statements; of a [`Kind::Beat`] those in front of what is done together.
+    /// The statements; in a [`Kind::Beat`] those before the beat.
     pub body: Vec<Node>,
-    /// What is done together.
+    /// The place where all lanes of the mask do the same thing together.
     pub beat: Option<Beat>,
-    /// Behind it.
+    /// The statements after the beat.
     pub after: Vec<Node>,
-    /// What registers begin with, pool by pool.
+    /// The initial values of registers, pool by pool.
     pub starts: Vec<Vec<String>>,
     /// For each parameter the registers that get its elements.
     pub takes: Vec<Vec<String>>,
@@ -135,7 +135,7 @@ pub struct Call {
     pub near: String,
     /// The fuel, where it is given.
     pub fuel: String,
-    /// What is passed, element by element.
+    /// The arguments, element by element.
     pub takes: Vec<Vec<Piece>>,
     /// The registers that get the results.
     pub gives: Vec<Vec<String>>,
@@ -153,7 +153,7 @@ impl Callee {
     }
 }
 
-/// Roughly how many instructions a thread executes in a body, with so much fuel; `of` knows it of functions.
+/// Estimates how many instructions a thread executes in a body, with so much fuel; `of` gives the cost of a function.
 pub fn cost(body: &[Node], fuel: usize, of: &dyn Fn(usize, usize) -> u64) -> u64 {
     let sum = |bodies: Vec<&Vec<Node>>| bodies.into_iter().map(|body| cost(body, fuel, of)).sum::<u64>();
     body.iter()
@@ -172,7 +172,7 @@ pub fn cost(body: &[Node], fuel: usize, of: &dyn Fn(usize, usize) -> u64) -> u64
         .sum()
 }
 
-/// The same of the kernel and all functions: the fuel that the kernel gives is at most `fuel`.
+/// Estimates the cost of a kernel that gives its functions at most so much fuel.
 pub fn whole_cost(body: &[Node], functions: &[Function], fuel: usize) -> u64 {
     let mut costs = vec![vec![0; functions.len()]; fuel + 1];
     for fuel in 0..=fuel {

@@ -7,7 +7,7 @@
 use crate::calls::{Call, Function, Signature};
 use crate::launch::Shape;
 
-/// What a kernel is made to have.
+/// A family of kernels: the features that the generator emphasises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// All sorts of instructions, structured control flow.
@@ -126,18 +126,18 @@ impl Statement {
     }
 }
 
-/// How the lanes that come to a choice together know of each other behind it.
+/// How the lanes that reach a choice together know of each other after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// They do not: in the arms nothing is done together.
+    /// They do not, so nothing is done together in the arms.
     Unknown,
     /// All go the same way.
     Same,
-    /// A vote of all says who goes which way.
+    /// A vote of all lanes says which lanes go which way.
     Told,
 }
 
-/// What lanes do together in [`Node::Meet`] and [`Node::Graph`].
+/// The operation that lanes execute together in [`Node::Meet`] and [`Node::Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Together {
     /// `vote.sync.ballot`
@@ -161,7 +161,7 @@ pub enum Together {
 /// One place where lanes do something together with others that are elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beat {
-    /// What they do; the same at all places.
+    /// The operation; the same at all places.
     pub what: Together,
     /// The word that is written.
     pub word: String,
@@ -261,13 +261,13 @@ pub enum Node {
         grouping: Grouping,
         /// The number of the predicate that keeps the condition.
         number: usize,
-        /// Who goes to the first place.
+        /// The lanes for which it holds go to the first place.
         condition: String,
-        /// In front of the places.
+        /// The statements before the places.
         before: [Vec<Node>; 2],
         /// The places.
         beats: [Beat; 2],
-        /// Behind them.
+        /// The statements after them.
         after: [Vec<Node>; 2],
         /// Between the two, by all lanes.
         middle: Vec<Node>,
@@ -297,7 +297,7 @@ pub enum Node {
 /// A way out of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// Who goes.
+    /// The lanes for which it holds leave.
     pub guard: String,
     /// How many loops around the innermost one are left, too.
     pub levels: usize,
@@ -308,7 +308,7 @@ pub struct Departure {
 /// A block of a [`Node::Graph`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphBlock {
-    /// What the lanes do together with those in other blocks at the beginning.
+    /// The operation at the beginning of the block, together with the lanes in other blocks.
     pub beat: Option<Beat>,
     /// What it does.
     pub body: Vec<Node>,
@@ -321,13 +321,13 @@ pub struct GraphBlock {
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What it is made to have.
+    /// Its family.
     pub family: Family,
     /// The statements of the kernel.
     pub body: Vec<Node>,
     /// The functions. Those with higher numbers do not call those with lower ones, except for a share of their fuel.
     pub functions: Vec<Function>,
-    /// What the functions take and give.
+    /// Parameters and results of the functions.
     pub signatures: Vec<Signature>,
     /// How parameters are passed: in registers, which allows several results, or else in the space of parameters.
     pub in_registers: bool,
@@ -416,8 +416,8 @@ pub fn count(body: &[Node]) -> usize {
     body.iter().map(|node| 1 + node.bodies().into_iter().map(|body| count(body)).sum::<usize>()).sum()
 }
 
-/// Whether a lane may go on behind the end of a body otherwise than through it: by a `break` or `continue` of a loop around,
-/// or by a `return`. `loops` is the number of loops between.
+/// Whether a lane may leave a body before its end: by a `break` or `continue` of a loop around the body, or by a `return`.
+/// `loops` is the number of loops around the current part of the body, within it.
 pub fn leaves(body: &[Node], loops: usize) -> bool {
     body.iter().any(|node| {
         let inner = loops

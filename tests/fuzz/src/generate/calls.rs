@@ -10,19 +10,19 @@ use crate::template::Role;
 /// The most instructions that a thread executes, roughly.
 const COST: u64 = 2500;
 
-/// What is known of functions before they are made.
+/// The properties of functions that are chosen before their bodies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     /// Signature and kind of each.
     pub(super) functions: Vec<(usize, Kind)>,
     pub(super) signatures: Vec<Signature>,
     pub(super) in_registers: bool,
-    /// What functions of the kind that do it once do.
+    /// The operation of the functions that have a beat.
     pub(super) beat: Option<Together>,
 }
 
 impl Generator<'_> {
-    /// How many functions there are, and what they take and give.
+    /// Chooses the number of functions, their kinds and signatures.
     pub(super) fn plan(&mut self) -> Plan {
         if self.family != Family::Calls {
             return Plan::default();
@@ -80,7 +80,7 @@ impl Generator<'_> {
         Form { bytes: Some((align, end.next_multiple_of(align))), elements }
     }
 
-    /// The functions, the last ones first: they are called by those before.
+    /// Generates the functions, the last ones first: functions with lower numbers call them.
     pub(super) fn functions(&mut self) -> Vec<Function> {
         let plans = self.plan.functions.clone();
         let mut functions: Vec<Function> = plans
@@ -220,7 +220,7 @@ impl Generator<'_> {
         })))
     }
 
-    /// Takes calls away until a thread does not execute too much; returns the bits of the fuel.
+    /// Removes calls until a thread does not execute too much; returns the bits of the fuel.
     pub(super) fn thin(&mut self, body: &mut Vec<Node>, functions: &mut [Function]) -> u32 {
         if functions.is_empty() {
             return 0;

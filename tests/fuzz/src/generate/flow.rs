@@ -1,14 +1,14 @@
 //! Irregular control flow in which lanes of a warp act together.
 //!
-//! Whoever acts together has to be named by a mask that all of them know. [`Generator::known`] says whether the lanes
-//! that are here do: at the beginning, behind a choice that a vote has told ([`Grouping::Told`]), and where all go the same way.
-//! Elsewhere nothing is done together, except what each lane does as often wherever it goes ([`Node::Meet`], graphs with beats).
+//! Lanes that act together need a mask that all of them know. [`Generator::known`] says whether the current lanes know
+//! each other: at the beginning, after a choice that a vote has told ([`Grouping::Told`]), and where all go the same way.
+//! Elsewhere lanes act together only at places that each lane passes equally often ([`Node::Meet`], graphs with beats).
 
 use super::{Flow, Generator};
 use crate::calls::Kind;
 use crate::program::{Beat, Departure, Family, GraphBlock, Grouping, LOOPS, Node, Together};
 
-/// A loop around, as those who might leave it have to know it.
+/// A loop around the current place: which lanes may leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
     /// Each lane may leave it.
@@ -65,7 +65,7 @@ impl Generator<'_> {
         self.condition(Flow::Thread)
     }
 
-    /// How the lanes know of each other behind a choice as uniform as `inner`.
+    /// How the lanes know of each other after a choice as uniform as `inner`.
     fn grouping(&mut self, inner: Flow) -> Grouping {
         match inner {
             Flow::Thread if self.known && self.random.chance(60) => Grouping::Told,
@@ -74,7 +74,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A body behind a choice.
+    /// A body after a choice.
     fn part(&mut self, grouping: Grouping, inner: Flow, depth: usize) -> Vec<Node> {
         let known = self.known;
         self.known = known && grouping != Grouping::Unknown;
@@ -83,7 +83,7 @@ impl Generator<'_> {
         body
     }
 
-    /// A body that nobody leaves otherwise than by its end, or by ending.
+    /// A body that lanes leave only at its end, or by `exit`.
     fn closed(&mut self, depth: usize) -> Vec<Node> {
         let (around, returns) = (std::mem::take(&mut self.around), self.returns);
         self.returns = false;
@@ -151,7 +151,7 @@ impl Generator<'_> {
         Node::Cross { grouping, condition, jump, first, second, shared }
     }
 
-    /// What lanes do together at several places.
+    /// An operation that lanes execute together at several places.
     pub(super) fn together(&mut self, flow: Flow) -> Together {
         let all = [
             Together::Ballot,

@@ -6,7 +6,7 @@ use super::Writer;
 use crate::calls::{Call, Callee, Form, Function, Kind, Select};
 use crate::program::{Piece, Program};
 
-/// The variable in the space of parameters, or of another space.
+/// The declaration of a parameter or result.
 fn declared(form: &Form, name: &str) -> String {
     match (form.bytes, form.elements.first()) {
         (Some((align, size)), _) => format!(".param .align {align} .b8 {name}[{size}]"),
@@ -23,7 +23,7 @@ impl Program {
         if self.in_registers { text.replacen(".param", ".reg", 1) } else { text }
     }
 
-    /// What is in the list of all functions, and is called so.
+    /// The parameters that every function has: type and name.
     fn common(&self, number: usize) -> Vec<(&'static str, &'static str)> {
         let mut list = vec![(".b64", "own"), (".b64", "near"), (".b32", "fuel")];
         if self.takes_mask(number) {
@@ -56,7 +56,7 @@ impl Program {
         format!(".func {gives}f{number}({})", takes.join(", "))
     }
 
-    /// What the mark of a function's part stands for.
+    /// The text that a mark in a function's part stands for.
     pub(super) fn given(&self, mark: &str) -> String {
         let (ty, register, name) = match mark {
             "$OWN" => (".b64", "%own", "own"),
@@ -128,7 +128,7 @@ impl Writer<'_> {
         self.line("ret;");
     }
 
-    /// Hands over what a function gives.
+    /// Stores the results of a function.
     fn give(&mut self, function: &Function) {
         let signature = &self.program.signatures[function.signature];
         for (index, (form, registers)) in signature.gives.iter().zip(&function.gives).enumerate() {
@@ -157,7 +157,7 @@ impl Writer<'_> {
         });
     }
 
-    /// A call. In front of it the mask of those who call is made, if there are fewer of them than come here.
+    /// A call, after the computation of the mask if only some of the current lanes call.
     pub(super) fn call(&mut self, call: &Call) {
         let program = self.program;
         let first = call.callee.all()[0];

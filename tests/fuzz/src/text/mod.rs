@@ -1,7 +1,7 @@
 //! A program as PTX text.
 //!
-//! The bodies are written first. In front of each comes only what it uses: registers and what they begin with, addresses,
-//! variables of the module. So a small program has a small text. Of the functions only those are written that are called.
+//! The bodies are written first. Only the declarations that a body uses precede it: registers with their initial values,
+//! addresses, variables of the module. So a small program has a small text. Functions that nothing calls are left out.
 
 mod call;
 mod parts;
@@ -19,9 +19,9 @@ use crate::program::{DUMP_BYTES, LOOPS, POOLS, Program};
 /// A kernel or function whose body is written.
 struct Routine {
     body: String,
-    /// What registers begin with, pool by pool.
+    /// The initial values of registers, pool by pool.
     starts: Vec<Vec<String>>,
-    /// Behind the variables, in front of the body.
+    /// The text between the variables and the body.
     prologue: String,
     /// The names that the body uses.
     used: HashSet<String>,
@@ -41,7 +41,7 @@ impl Program {
         let mut tables = writer.tables.clone();
         let mut kernel = Routine::new(writer, &self.starts, String::new());
 
-        // Functions that functions call are called, too.
+        // Functions may call further functions.
         let mut functions = Vec::new();
         let mut written = BTreeSet::new();
         while let Some(&number) = called.difference(&written).next() {
@@ -60,7 +60,7 @@ impl Program {
         for (number, routine) in &mut functions {
             let text = self.routine(routine, Some(*number), &mut module);
             let _ = write!(bodies, "{}\n{{\n{text}}}\n\n", self.head(*number));
-            // The kernel fills what functions find.
+            // The kernel initialises the shared memory that functions read.
             if routine.used.contains("%sh") {
                 kernel.used.insert("%sh".to_string());
             }
@@ -150,7 +150,7 @@ impl Routine {
     fn new(writer: Writer<'_>, starts: &[Vec<String>], mut prologue: String) -> Routine {
         let mut used = HashSet::new();
         collect(&writer.text, &mut used);
-        // What is passed goes only to registers that are used.
+        // Arguments are loaded only into registers that the body uses.
         prologue = prologue
             .lines()
             .filter(|line| line.split([' ', ',']).nth(1).is_some_and(|name| used.contains(name)))

@@ -1,11 +1,11 @@
-//! What a body may use that stands in front of it.
+//! Declarations and initial values that precede a body if it uses them.
 
-/// What stands in front of the body if one of the names is used: names, whether it is outside of the entry, text.
+/// A text that precedes the body if the body uses one of the names; `outside` texts belong to the module.
 pub(super) struct Part {
     pub(super) defines: &'static [&'static str],
     pub(super) outside: bool,
     pub(super) text: &'static str,
-    /// What stands in functions instead.
+    /// The text that functions have instead.
     pub(super) in_function: Option<&'static str>,
 }
 

@@ -1,24 +1,25 @@
 //! Statements as text.
 //!
-//! Lanes that act together name each other by a mask: the register `%g0` has those who came, and behind a choice that a vote
-//! has told, another one has those who went the same way. A lane that leaves an arm or a turn otherwise than by its end, by a
-//! `break` over two levels or a `return`, *owes* a vote to each place that it passes by where the others ask who is
-//! still there. It casts that vote, against itself, before it goes. Lanes that have exited owe nothing: nobody waits for them.
+//! Lanes that act together name each other by a mask. The register `%g0` names the lanes that entered the kernel or function;
+//! after a choice that a vote has told, another register names the lanes that went the same way. A lane that does not reach
+//! the end of an arm or a turn, because of a `break` over two levels or a `return`, *owes* a vote to each place on its way
+//! where the other lanes ask who is still there. The lane casts that vote, against itself, before it jumps. Lanes that have
+//! exited owe nothing, since no instruction waits for them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::program::{Beat, Departure, Grouping, Node, Program, Statement, Together, leaves};
 
-/// What is around a statement.
+/// A construct around a statement.
 struct Scope {
-    /// The vote that a lane owes that does not come to the end, if any.
+    /// The vote that a lane owes if it does not reach the end, if any.
     owed: Option<String>,
-    /// Of a turn of a loop: labels behind the loop and in front of the next turn.
+    /// Of a turn of a loop: the labels after the loop and before the next turn.
     turn: Option<(usize, usize)>,
     /// Whether it is a turn of a loop in which all that are together stay together.
     same: bool,
-    /// Whether nobody may leave otherwise than by the end.
+    /// Whether lanes may leave only at the end.
     barred: bool,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Writer<'a> {
     pub(super) group: Option<String>,
     /// Number of registers with masks.
     pub(super) groups: usize,
-    /// The label in front of the only return.
+    /// The label of the only return.
     pub(super) end: Option<usize>,
     /// The functions that are called.
     pub(super) called: BTreeSet<usize>,
@@ -98,7 +99,7 @@ impl<'a> Writer<'a> {
         self.scopes.len()
     }
 
-    /// What a lane owes that leaves so many scopes; `None` if it may not.
+    /// The votes that a lane owes if it leaves so many scopes; `None` if it may not leave them.
     pub(super) fn owed(&self, scopes: usize) -> Option<Vec<String>> {
         let left = self.scopes.iter().rev().take(scopes);
         left.clone().all(|scope| !scope.barred).then(|| left.filter_map(|scope| scope.owed.clone()).collect())
@@ -127,8 +128,8 @@ impl<'a> Writer<'a> {
         self.group = around;
     }
 
-    /// For the end of something whose bodies are given: what the lanes that come there ask the others, and what those owe
-    /// who do not. Nothing if all come, or if nobody knows of each other.
+    /// The votes at the end of a construct with these bodies: that of the lanes that reach the end, and that of the lanes that
+    /// do not. `None` if all reach it, or if the lanes do not know each other.
     fn gather(&self, bodies: &[&Vec<Node>], loops: usize) -> Option<(String, String)> {
         let group = self.group.as_ref()?;
         // A kernel's `ret` is an `exit`.
@@ -139,7 +140,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Whether there is nothing around that a lane could leave for.
+    /// Whether no construct around has a place that a lane could leave for.
     fn scopes_end(&self) -> bool {
         self.function.is_none() && !self.scopes.iter().any(|scope| scope.turn.is_some())
     }
@@ -180,7 +181,7 @@ impl<'a> Writer<'a> {
         text.lines().for_each(|line| self.line(line));
     }
 
-    /// Leaves for somewhere, under a guard: who stays notes who goes, who goes pays what it owes.
+    /// Leaves under a guard: the lanes that stay compute their mask, the lanes that go cast the votes that they owe.
     pub(super) fn leave(
         &mut self,
         guard: &str,
@@ -208,7 +209,7 @@ impl<'a> Writer<'a> {
         let turns = self.scopes.iter().enumerate().rev().filter(|(_, scope)| scope.turn.is_some());
         let Some((at, scope)) = turns.clone().nth(departure.levels) else { return };
         let Some((end, next)) = scope.turn else { return };
-        // Who stays in such a loop counts on all others.
+        // The lanes that stay in such a loop count on all others.
         if scope.same && !departure.uniform {
             return;
         }
@@ -227,7 +228,7 @@ impl<'a> Writer<'a> {
         self.leave(&departure.guard, &owed, skip, |_| format!("bra L{to};"));
     }
 
-    /// What the lanes do together, with a mask.
+    /// The operation that lanes execute together, with a mask.
     pub(super) fn beat(&mut self, beat: &Beat, mask: &str) {
         let Beat { what, word, flag, from, vote } = beat;
         self.line(&match what {
@@ -242,7 +243,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// The part that a lane takes in that which does not come to the place.
+    /// The same operation for a lane that does not reach the place.
     pub(super) fn beat_of_others(&self, what: Together, mask: &str) -> String {
         match what {
             Together::Ballot => format!("vote.sync.ballot.b32 %t0, %never, {mask};"),
@@ -394,10 +395,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Between two places: those who were at the first one go past the second.
+    /// Between two places: the lanes that were at the first one skip the second.
     fn meet_in_middle(&mut self, number: usize, middle: &[Node], end: usize) {
         let around = self.group.take();
-        // Nobody leaves from here: some owe their part, and some do not.
+        // No lane may leave here: some would owe the operation and some would not.
         self.scopes.push(Scope { owed: None, turn: None, same: false, barred: true });
         self.nodes(middle);
         self.pop();
