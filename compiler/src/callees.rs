@@ -10,7 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use ptxc_ir::{self as ir, CalleeKind};
 use ptxc_passes::diagnostic::Diagnostic;
-use ptxc_passes::link::Callees;
+use ptxc_passes::link::{Callees, Summaries, Summary};
 use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
 use ptxc_passes::runtime;
@@ -121,6 +121,9 @@ fn returns_together(db: &dyn Db, func: Func, options: Options) -> bool {
 /// than whether they wait.
 pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options: Options) {
     let file = owner.file(db);
+    if device_callees(db, owner).len() > MOST_CALLEES {
+        return;
+    }
     for callee in function.callees.values_mut() {
         callee.lanes = match callee.kind {
             CalleeKind::Routine => continue,
@@ -260,9 +263,53 @@ fn routines(db: &dyn Db, mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Cal
 pub fn device_code(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> Arc<Stage<Arc<FuncCode>>> {
     let Some(mir) = &mir(db, func, options).value else { return Stage::of(Err(Vec::new())) };
     let settings = settings(db, func, options, max_regs);
-    let code = callees(db, func, mir, options, &settings)
-        .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
+    let code = own_code(db, func, mir, options, &settings)
+        .and_then(|own| pipeline::linked(own, &Callees::new(), settings.arch, &mut Silent));
     Stage::of(code.map(Arc::new).map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
+}
+
+/// What callers must know of a device function's code.
+#[salsa::tracked(returns(copy))]
+fn device_summary(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> Option<Summary> {
+    device_code(db, func, options, max_regs).value.as_ref().and_then(|code| code.summary)
+}
+
+/// The code of a function by itself: of the device functions that it calls it depends on their summaries alone. Of those that
+/// call it in turn nothing is known.
+///
+/// # Errors
+/// What went wrong in it, or in a routine.
+pub fn own_code(
+    db: &dyn Db,
+    owner: Func,
+    mir: &Mir<VReg>,
+    options: Options,
+    settings: &CodeSettings,
+) -> Result<FuncCode, Vec<Diagnostic>> {
+    if device_callees(db, owner).len() > MOST_CALLEES {
+        return Err(too_many_callees());
+    }
+    let (mut summaries, mut codes) = (Summaries::new(), Callees::new());
+    for symbol in mir.functions.iter().skip(1) {
+        if runtime::name_of_symbol(symbol).is_some() {
+            let stage = routine_code(db, Routine::with_settings(db, symbol, settings));
+            let Some(code) = &stage.value else { return Err(stage.diagnostics.clone()) };
+            summaries.extend(code.summary.map(|summary| (symbol.clone(), summary)));
+            codes.insert(symbol.clone(), code.clone());
+        } else if let Some(func) = named_callee(db, owner.file(db), symbol)
+            && func != owner
+            && !device_callees(db, func).contains(&owner)
+        {
+            let summary = device_summary(db, func, options, settings.max_regs);
+            summaries.extend(summary.map(|summary| (symbol.clone(), summary)));
+        }
+    }
+    pipeline::own_code(mir.clone(), &summaries, &codes, settings)
+}
+
+fn too_many_callees() -> Vec<Diagnostic> {
+    let what = format!("a call of more than {MOST_CALLEES} functions, directly or not,");
+    vec![Diagnostic::unsupported(NodeId(0), what)]
 }
 
 /// The code of what machine IR calls, and of what that calls in turn: routines and device functions. Those that call
@@ -278,8 +325,7 @@ pub fn callees(
     settings: &CodeSettings,
 ) -> Result<Callees, Vec<Diagnostic>> {
     if device_callees(db, owner).len() > MOST_CALLEES {
-        let what = format!("a call of more than {MOST_CALLEES} functions, directly or not,");
-        return Err(vec![Diagnostic::unsupported(NodeId(0), what)]);
+        return Err(too_many_callees());
     }
     let mut found = Callees::new();
     let pointers = |variables: &[Variable]| {

@@ -19,7 +19,7 @@ use ptxc_syntax::NodeId;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
-use crate::callees::{SYSTEM_FUNCTIONS, callees, fill_lanes, named_callee};
+use crate::callees::{self, SYSTEM_FUNCTIONS, callees, fill_lanes, named_callee};
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
 use crate::items::Func;
@@ -231,13 +231,25 @@ pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     if func.kind(db) == ItemKind::Func {
         return Stage::nothing();
     }
-    match &mir(db, func, options).value {
-        Some(mir) => {
+    match (&mir(db, func, options).value, &own_code(db, func, options).value) {
+        (Some(mir), Some(own)) => {
             let settings = code_settings(db, func, options);
             let code = callees(db, func, mir, options, &settings)
-                .and_then(|callees| pipeline::code(mir.clone(), &callees, &settings, &mut Silent));
+                .and_then(|callees| pipeline::linked(own.clone(), &callees, settings.arch, &mut Silent));
             Stage::of(code.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
         }
-        None => Stage::nothing(),
+        _ => {
+            let diagnostics = own_code(db, func, options).diagnostics.clone();
+            Arc::new(Stage { value: None, diagnostics })
+        }
     }
+}
+
+/// A kernel's code before what it calls is put behind it.
+#[salsa::tracked(returns(ref))]
+fn own_code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
+    let Some(mir) = &mir(db, func, options).value else { return Stage::nothing() };
+    let settings = code_settings(db, func, options);
+    let code = callees::own_code(db, func, mir, options, &settings);
+    Stage::of(code.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
 }

@@ -242,3 +242,35 @@ fn aggregation_is_part_of_what_decides_the_code() {
     assert_eq!([of(&runs, "built"), of(&runs, "ssa"), of(&runs, "code")], [0, 1, 1]);
     assert_ne!(session.compile(), each);
 }
+
+/// Kernels that call a function in one arm of a branch, which decides how lanes meet behind it.
+fn callers_of(body: &str) -> String {
+    let function = format!(
+        ".func (.param .b32 r) f(.param .b32 a)\n{{\n\t.reg .b32 %r<4>;\n\t.reg .pred %p<2>;\n\tld.param.b32 %r1, [a];\n\
+         {body}\tst.param.b32 [r], %r1;\n\tret;\n}}\n"
+    );
+    let caller = |n: usize| {
+        format!(
+            ".visible .entry k{n}(.param .u64 p)\n{{\n\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p;\n\
+             \tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n\tsetp.gt.u32 %p, %r1, {n};\n\t@%p bra DONE;\n\
+             \t{{\n\t.param .b32 x, y;\n\tst.param.b32 [x], %r1;\n\tcall (y), f, (x);\n\tld.param.b32 %r1, [y];\n\t}}\n\
+             DONE:\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}}\n"
+        )
+    };
+    let callers: String = (0..10).map(caller).collect();
+    format!("{HEADER}\n{function}{callers}")
+}
+
+#[test]
+fn an_edit_in_a_callee_that_leaves_its_summary_compiles_no_caller() {
+    let mut session = Session::new(&callers_of("\tadd.u32 %r1, %r1, 5;\n"));
+    let after = session.edit(&callers_of("\tadd.u32 %r1, %r1, 6;\n"));
+    // The callee alone; what calls it is linked again.
+    assert_eq!((of(&after, "mir"), of(&after, "device_code")), (1, 1), "{after:?}");
+    assert_eq!((of(&after, "own_code"), of(&after, "code")), (0, 10), "{after:?}");
+
+    // Its lanes now wait for lanes that may be elsewhere, so that callers bring theirs together in another way.
+    let vote = "\tsetp.gt.u32 %p1, %r1, 3;\n\tvote.sync.ballot.b32 %r1, %p1, -1;\n";
+    let after = session.edit(&callers_of(vote));
+    assert_eq!((of(&after, "mir"), of(&after, "own_code")), (11, 10), "{after:?}");
+}

@@ -29,6 +29,14 @@ use crate::pipeline::FuncCode;
 /// Compiled functions by symbol: those that a function calls, those that they call, and so on.
 pub type Callees = BTreeMap<String, Arc<FuncCode>>;
 
+/// What callers know of functions, by symbol.
+pub type Summaries = BTreeMap<String, Summary>;
+
+/// The summaries of compiled functions.
+pub fn summaries(callees: &Callees) -> Summaries {
+    callees.iter().filter_map(|(symbol, code)| Some((symbol.clone(), code.summary?))).collect()
+}
+
 /// What a caller must know of a compiled function, with all that it calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -42,7 +50,7 @@ pub struct Summary {
 
 /// What a function destroys and needs: itself, and what it calls. Of those that are not known, because they call it in
 /// turn or are called through an address, it is what any function may do.
-pub fn summary(program: &Program, callees: &Callees) -> Summary {
+pub fn summary(program: &Program, callees: &Summaries) -> Summary {
     let mut clobbers = RegSet::default();
     for coded in &program.insts {
         for def in coded.inst.defs() {
@@ -52,10 +60,10 @@ pub fn summary(program: &Program, callees: &Callees) -> Summary {
     let mut below = 0;
     let mut open_stack = false;
     let unknown = Summary { clobbers: abi::unknown_clobbers(), stack: 0, open_stack: true };
-    let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name));
+    let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name).copied());
     let indirect = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT);
     for callee in named.chain(indirect.then_some(None)) {
-        let callee = callee.and_then(|code| code.summary).unwrap_or(unknown);
+        let callee = callee.unwrap_or(unknown);
         clobbers = clobbers.union(callee.clobbers);
         below = below.max(callee.stack);
         open_stack |= callee.open_stack;
@@ -69,9 +77,9 @@ pub fn summary(program: &Program, callees: &Callees) -> Summary {
 
 /// Lets the call sites of a function know what their callees really destroy, as far as they are known: of registers
 /// below the limit that all of the program is compiled for.
-pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Callees, max_regs: u32) {
+pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
     let summaries: Vec<Option<Summary>> =
-        mir.functions.iter().map(|symbol| callees.get(symbol).and_then(|code| code.summary)).collect();
+        mir.functions.iter().map(|symbol| callees.get(symbol).copied()).collect();
     for block in mir.blocks.values_mut() {
         for minst in &mut block.insts {
             let Some(site) = minst.call.as_mut().filter(|_| is_call(minst.inst.op)) else { continue };

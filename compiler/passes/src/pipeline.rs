@@ -28,7 +28,7 @@ use crate::check::resolved::Resolved;
 use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
-use crate::link::{self, Callees, Summary};
+use crate::link::{self, Callees, Summaries, Summary};
 use crate::mir::{Liveness, Mir, VReg};
 pub use crate::register_limit::{TOO_FEW_REGISTERS, register_limit};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
@@ -346,27 +346,56 @@ pub fn code(
     settings: &CodeSettings,
     observer: &mut dyn Observer,
 ) -> Result<FuncCode, Halt> {
-    match heuristic_by_name(&settings.heuristic) {
-        Some(mut heuristic) => code_with(mir, callees, settings, &mut *heuristic, observer),
-        None => {
-            let message = format!("there is no heuristic `{}`", settings.heuristic);
-            Err(vec![Diagnostic::error(INTERNAL, NodeId(0), message)])
-        }
-    }
+    let mut heuristic = built_in(&settings.heuristic)?;
+    code_with(mir, callees, settings, &mut *heuristic, observer)
+}
+
+/// The built-in heuristic of that name.
+fn built_in(name: &str) -> Result<Box<dyn Heuristic + Send>, Halt> {
+    heuristic_by_name(name).ok_or_else(|| {
+        vec![Diagnostic::error(INTERNAL, NodeId(0), format!("there is no heuristic `{name}`"))]
+    })
 }
 
 /// Schedules by any heuristic, allocates, lays out, adds control codes and links. An order that breaks a
 /// dependence is an error that names it; every other order becomes correct code.
 pub fn code_with(
-    mut mir: Mir<VReg>,
+    mir: Mir<VReg>,
     callees: &Callees,
+    settings: &CodeSettings,
+    heuristic: &mut dyn Heuristic,
+    observer: &mut dyn Observer,
+) -> Result<FuncCode, Halt> {
+    let own = own_code_with(mir, &link::summaries(callees), callees, settings, heuristic, observer)?;
+    linked(own, callees, settings.arch, observer)
+}
+
+/// The same by a built-in heuristic, but for linking: the code of the function by itself, which depends on what it calls
+/// by summaries and by the code of the routines that are copied into it.
+///
+/// # Errors
+/// As [`code`].
+pub fn own_code(
+    mir: Mir<VReg>,
+    summaries: &Summaries,
+    routines: &Callees,
+    settings: &CodeSettings,
+) -> Result<FuncCode, Halt> {
+    let mut heuristic = built_in(&settings.heuristic)?;
+    own_code_with(mir, summaries, routines, settings, &mut *heuristic, &mut Silent)
+}
+
+fn own_code_with(
+    mut mir: Mir<VReg>,
+    summaries: &Summaries,
+    routines: &Callees,
     settings: &CodeSettings,
     heuristic: &mut dyn Heuristic,
     observer: &mut dyn Observer,
 ) -> Result<FuncCode, Halt> {
     let arch = settings.arch;
     let is_kernel = mir.kind == FunctionKind::Entry;
-    link::fill_clobbers(&mut mir, callees, settings.max_regs);
+    link::fill_clobbers(&mut mir, summaries, settings.max_regs);
     observer.before("schedule-pre-ra", &mir);
     // An order changes nothing at the borders of blocks.
     let live = Liveness::new(&mir);
@@ -390,7 +419,7 @@ pub fn code_with(
 
     observer.before("layout", &allocated);
     let mut laid_out = layout::layout(allocated, arch);
-    layout::inline_collectives(&mut laid_out, arch, callees)
+    layout::inline_collectives(&mut laid_out, arch, routines)
         .map_err(|missing| internal("layout", [format!("`{missing}` has no code that can be copied")]))?;
     layout::check_convergence(&laid_out).map_err(|errors| internal("layout", errors))?;
     go_on(observer, "layout", &laid_out)?;
@@ -405,7 +434,7 @@ pub fn code_with(
 
     observer.before("control", &laid_out);
     let sync = if settings.serial { control::Sync::Serial } else { control::Sync::Dataflow };
-    let (mut program, mut explain) = control::assign(laid_out, arch, control::Options { sync });
+    let (mut program, explain) = control::assign(laid_out, arch, control::Options { sync });
     program.accelerated = settings.accelerated;
     program.number_labels();
     go_on(observer, "control", &ProgramText(&program))?;
@@ -418,12 +447,8 @@ pub fn code_with(
         return Err(refused);
     }
 
-    observer.before("link", &ProgramText(&program));
     let mut summary = None;
-    if is_kernel {
-        (program, explain) = link::link(program, explain, callees)
-            .map_err(|missing| internal("link", [format!("`{missing}` has no code that can be copied")]))?;
-    } else {
+    if !is_kernel {
         if !link::keeps_warp_registers(&program) {
             return Err(internal("select", ["a function that is called writes uniform registers"]));
         }
@@ -431,7 +456,26 @@ pub fn code_with(
             let message = "a jump table in a function that is called";
             return Err(vec![Diagnostic::unsupported(NodeId(0), message)]);
         }
-        summary = Some(link::summary(&program, callees));
+        summary = Some(link::summary(&program, summaries));
+    }
+    Ok(FuncCode { program, explain, summary })
+}
+
+/// Puts a kernel together with what it calls, and checks what came out. A function that is called is checked alone.
+///
+/// # Errors
+/// Code of a callee that is missing, and what the hazard check finds: errors in ptxc.
+pub fn linked(
+    code: FuncCode,
+    callees: &Callees,
+    arch: Arch,
+    observer: &mut dyn Observer,
+) -> Result<FuncCode, Halt> {
+    let FuncCode { mut program, mut explain, summary } = code;
+    observer.before("link", &ProgramText(&program));
+    if summary.is_none() {
+        (program, explain) = link::link(program, explain, callees)
+            .map_err(|missing| internal("link", [format!("`{missing}` has no code that can be copied")]))?;
     }
     go_on(observer, "link", &ProgramText(&program))?;
 
