@@ -24,12 +24,15 @@
 //! liveness holds. Lanes enter and leave a region only through converged blocks or by exiting, so nothing
 //! outside of the region runs while lanes are in it; what a converged target of the branch needs is live
 //! through the region as well, which the liveness sets already say.
+//!
+//! What `R2UR` gives is the exception: no other lanes of the warp have a turn until an instruction that
+//! [gives one](crate::mir::MInst::gives_turn). Where all readers stand before that, in the same block, ordinary liveness holds.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_sass::RegFile;
+use ptxc_sass::{Op, RegFile};
 use smallvec::SmallVec;
 
 use super::work::Operand;
@@ -103,6 +106,8 @@ pub(super) struct LiveRanges<'a> {
     region: SecondaryMap<MBlockId, Option<u32>>,
     /// The uniform components of each divergent region, ascending.
     region_uniform: Vec<Vec<u32>>,
+    /// By component, whether it has an ordinary range in a divergent region; empty where there is none.
+    undisturbed: Vec<bool>,
     /// The calls, in the order of their points.
     pub calls: Vec<Call>,
     /// The greatest number of components of each file that are live at one point.
@@ -142,6 +147,7 @@ impl<'a> LiveRanges<'a> {
             frame: frame.map(|frame| frame.id()),
             region: divergent_regions(mir),
             region_uniform: Vec::new(),
+            undisturbed: Vec::new(),
             calls: Vec::new(),
             most: [0; 4],
         };
@@ -192,9 +198,55 @@ impl<'a> LiveRanges<'a> {
         self.region[block].map_or(&[], |region| &self.region_uniform[region as usize])
     }
 
-    /// Whether components of a file are live throughout this block if at all.
+    /// Whether components of a file are live throughout this block if at all, unless they are
+    /// [undisturbed](Self::is_undisturbed).
     pub fn extends(&self, block: MBlockId, file: RegFile) -> bool {
         file.is_uniform() && self.region[block].is_some()
+    }
+
+    /// Whether a uniform component has an ordinary range, wherever it stands.
+    pub fn is_undisturbed(&self, component: u32) -> bool {
+        self.undisturbed.get(component as usize).is_some_and(|&is| is)
+    }
+
+    /// Finds the uniform components that only `R2UR` writes, and that are read in its block before others have a turn.
+    fn find_undisturbed(&self, mir: &Mir<VReg>) -> Vec<bool> {
+        // In which block, and behind how many instructions that give a turn, each was written last.
+        let mut written = vec![(u32::MAX, 0); self.ranges.len()];
+        let mut undisturbed = vec![false; self.ranges.len()];
+        let mut disturbed = vec![false; self.ranges.len()];
+        let other = |disturbed: &mut Vec<bool>, range: Range<u32>| {
+            range.for_each(|component| disturbed[component as usize] = true);
+        };
+        for (number, &block) in (0u32..).zip(&mir.layout) {
+            let data = &mir.blocks[block];
+            let mut turns = 0u32;
+            for param in &data.params {
+                other(&mut disturbed, self.of((param.reg, param.width)));
+            }
+            for inst in &data.insts {
+                interrupt::poll();
+                inst.for_each_use(|reg, width| {
+                    for component in self.of((reg, width)).filter(|_| reg.file() == RegFile::Ugpr) {
+                        if written[component as usize] != (number, turns) {
+                            disturbed[component as usize] = true;
+                        }
+                    }
+                });
+                let takes_lane = inst.inst.op == Op::R2UR && inst.inst.guard.is_none();
+                inst.for_each_def(|reg, width| match takes_lane {
+                    true => self.of((reg, width)).for_each(|component| {
+                        written[component as usize] = (number, turns);
+                        undisturbed[component as usize] = true;
+                    }),
+                    false => other(&mut disturbed, self.of((reg, width))),
+                });
+                turns += u32::from(inst.gives_turn());
+            }
+            for_each_term_use(mir, block, |reg, width| other(&mut disturbed, self.of((reg, width))));
+        }
+        undisturbed.iter_mut().zip(disturbed).for_each(|(is, disturbed)| *is &= !disturbed);
+        undisturbed
     }
 
     fn is_frame(&self, component: u32) -> bool {
@@ -204,6 +256,7 @@ impl<'a> LiveRanges<'a> {
     fn build(&mut self, mir: &Mir<VReg>) {
         let regions = self.region.values().flatten().max().map_or(0, |&region| region as usize + 1);
         let mut uniform: Vec<Vec<u32>> = vec![Vec::new(); regions];
+        let undisturbed = if regions > 0 { self.find_undisturbed(mir) } else { Vec::new() };
         let LiveRanges { points, ranges, sets, components, frame, region, calls, .. } = self;
         let frame = frame.map(|frame| components.start(frame));
         // Where what is live just now is live up to; 0 for what is not.
@@ -227,7 +280,9 @@ impl<'a> LiveRanges<'a> {
             let block_end = points.exit(block, data.insts.len()) + 1;
             // In a divergent region uniform components have the whole region for a range.
             let region = region[block];
-            let is_apart = |reg: VReg| region.is_some() && reg.file().is_uniform();
+            let is_apart = |reg: VReg, component: usize| {
+                region.is_some() && reg.file().is_uniform() && !undisturbed[component]
+            };
             let mut set_apart = |components: Range<usize>| {
                 let Some(region) = region else { return };
                 for component in components {
@@ -238,7 +293,7 @@ impl<'a> LiveRanges<'a> {
             };
             for &component in sets.live_out(block) {
                 let component = component as usize;
-                if is_apart(components.reg(component)) {
+                if is_apart(components.reg(component), component) {
                     set_apart(component..component + 1);
                 } else if Some(component) != frame {
                     ends[component] = block_end;
@@ -246,7 +301,8 @@ impl<'a> LiveRanges<'a> {
             }
             for_each_term_use(mir, block, |reg, width| {
                 let range = components.range(reg, width);
-                if is_apart(reg) { set_apart(range) } else { ends[range].fill(block_end) }
+                // What a terminator reads is never undisturbed.
+                if is_apart(reg, range.start) { set_apart(range) } else { ends[range].fill(block_end) }
             });
             for (index, inst) in data.insts.iter().enumerate().rev() {
                 interrupt::poll();
@@ -257,12 +313,17 @@ impl<'a> LiveRanges<'a> {
                 }
                 inst.for_each_access(|reg, width, is_def| {
                     let range = components.range(reg, width);
-                    if is_apart(reg) {
-                        set_apart(range);
-                    } else if is_def {
-                        range.for_each(|component| begin(&mut ends, component, late));
-                    } else {
-                        reads.push(range);
+                    // Some components of a tuple may be undisturbed, and others not.
+                    let parts = if reg.file().is_uniform() { 1 } else { range.len().max(1) };
+                    for start in range.clone().step_by(parts) {
+                        let part = start..(start + parts).min(range.end);
+                        if is_apart(reg, start) {
+                            set_apart(part);
+                        } else if is_def {
+                            part.for_each(|component| begin(&mut ends, component, late));
+                        } else {
+                            reads.push(part);
+                        }
                     }
                 });
                 for component in reads.drain(..).flatten() {
@@ -272,7 +333,7 @@ impl<'a> LiveRanges<'a> {
             }
             for param in &data.params {
                 let range = components.range(param.reg, param.width);
-                if is_apart(param.reg) {
+                if is_apart(param.reg, range.start) {
                     set_apart(range);
                 } else {
                     range.for_each(|component| begin(&mut ends, component, entry));
@@ -280,7 +341,7 @@ impl<'a> LiveRanges<'a> {
             }
             for &component in sets.live_in(block) {
                 let component = component as usize;
-                if is_apart(components.reg(component)) {
+                if is_apart(components.reg(component), component) {
                     set_apart(component..component + 1);
                 } else if Some(component) != frame {
                     begin(&mut ends, component, entry);
@@ -296,6 +357,7 @@ impl<'a> LiveRanges<'a> {
             set.dedup();
         }
         self.region_uniform = uniform;
+        self.undisturbed = undisturbed;
         self.add_regions(mir);
     }
 

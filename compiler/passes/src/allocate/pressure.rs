@@ -23,7 +23,6 @@ use smallvec::SmallVec;
 
 use super::AllocError;
 use super::live::{LiveRanges, exit_uses};
-use super::spill;
 use super::work::{self, Operand, Work};
 use crate::interrupt;
 use crate::mir::{EdgeArg, MBlockId, MInst, VReg, VRegId};
@@ -97,9 +96,8 @@ pub(super) fn choose(
 
 /// What the virtual registers of a file may become: those that have a plan may be spilled.
 ///
-/// Each uniform register that is brought back or computed again in a divergent region is taken as long as the region
-/// lasts, so that it would set nothing free. There, a spilled value is read from general registers; one that must be uniform
-/// where it is read there stays.
+/// A uniform register that is computed again in a divergent region is taken as long as the region lasts, so that it would set
+/// nothing free. There, a spilled value is read from general registers, or brought back by `R2UR`.
 pub(super) fn plans(work: &Work<'_>, live: &LiveRanges<'_>, file: RegFile) -> Spilled {
     let mut plans = vec![None; work.mir.vregs.len()];
     for (id, data) in work.mir.vregs.iter() {
@@ -128,24 +126,22 @@ pub(super) fn plans(work: &Work<'_>, live: &LiveRanges<'_>, file: RegFile) -> Sp
     plans
 }
 
-/// Takes from what a divergent block reads of uniform registers the plans that would set nothing free.
+/// Lets what a divergent block reads of uniform registers lie in general ones if it is spilled, from where `R2UR` brings it back; but
+/// for what the block's end reads, which stays.
 fn restrict(work: &Work<'_>, block: MBlockId, plans: &mut Spilled) {
-    let may = |reg: VReg, in_place: bool, plans: &mut Spilled| {
-        let plan = &mut plans[reg.id().index()];
-        if plan.is_some() {
-            *plan = in_place.then_some(Plan::Store);
-        }
+    let mut may = |reg: VReg, plan: Option<Plan>| {
+        let old = &mut plans[reg.id().index()];
+        *old = old.and(plan);
     };
     for inst in &work.mir.blocks[block].insts {
         interrupt::poll();
-        for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file() == RegFile::Ugpr) {
-            may(reg, spill::can_read_in_place(inst, reg), plans);
-        }
+        let uses = work::uses(inst).into_iter().map(|(reg, _)| reg);
+        uses.filter(|reg| reg.file() == RegFile::Ugpr).for_each(|reg| may(reg, Some(Plan::Store)));
     }
     if let Some((&selector, _)) = work.mir.blocks[block].term.selector()
         && selector.file() == RegFile::Ugpr
     {
-        may(selector, false, plans);
+        may(selector, None);
     }
 }
 
@@ -433,13 +429,14 @@ impl<'a> Chooser<'a> {
             let (uses, defs) = (work::uses(inst), work::defs(inst));
             let late = live.points.late(block, index);
             self.fit(self.spilled_width(&uses), &uses, inst.loc)?;
-            if !extended {
-                for component in uses.iter().flat_map(|&operand| live.of(operand)) {
-                    if self.live.ends_by(component, late) {
-                        self.remove(component);
-                    }
+            let is_ordinary = |component: u32| !extended || live.is_undisturbed(component);
+            for component in uses.iter().flat_map(|&operand| live.of(operand)) {
+                if is_ordinary(component) && self.live.ends_by(component, late) {
+                    self.remove(component);
                 }
-                for component in defs.iter().flat_map(|&operand| live.of(operand)) {
+            }
+            for component in defs.iter().flat_map(|&operand| live.of(operand)) {
+                if is_ordinary(component) {
                     self.add(component);
                 }
             }
@@ -451,7 +448,7 @@ impl<'a> Chooser<'a> {
             };
             self.fit_in(self.limit.saturating_sub(lost), self.spilled_width(&defs), &defs, inst.loc)?;
             for component in defs.iter().flat_map(|&operand| live.of(operand)) {
-                if !extended && self.live.ends_by(component, late + 1) {
+                if is_ordinary(component) && self.live.ends_by(component, late + 1) {
                     self.remove(component);
                 }
             }

@@ -133,7 +133,7 @@ pub(super) fn place_slots(work: &mut Work<'_>, live: &LiveRanges<'_>, homes: &mu
 }
 
 /// Whether an instruction can read a general register in place of a uniform one.
-pub(super) fn can_read_in_place(inst: &MInst<VReg>, reg: VReg) -> bool {
+fn can_read_in_place(inst: &MInst<VReg>, reg: VReg) -> bool {
     if reg.file() != RegFile::Ugpr || inst.call.is_some() || !inst.tied.is_empty() {
         return false;
     }

@@ -85,6 +85,18 @@ impl<R: Copy> Clone for MInst<R> {
 }
 
 impl<R: Register> MInst<R> {
+    /// Whether lanes that are elsewhere may have a turn when it is executed. From `R2UR` to such an instruction, nothing else of
+    /// the warp comes between (docs/facts/clusters.md).
+    pub fn gives_turn(&self) -> bool {
+        let effects = self.inst.row().effects;
+        effects.convergent
+            || effects.branch
+            || effects.exit
+            || effects.boundary
+            || self.call.is_some()
+            || matches!(self.inst.op, ptxc_sass::Op::SYNCS_PHASECHK | ptxc_sass::Op::UCGABAR_WAIT)
+    }
+
     /// An instruction from a source location.
     #[inline]
     pub fn new(inst: Inst<R>, loc: SourceLoc) -> MInst<R> {

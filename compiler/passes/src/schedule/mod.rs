@@ -176,8 +176,14 @@ fn pressure_limit(source: u32) -> u32 {
     limit
 }
 
-/// Whether nothing moves across an instruction: lanes part or meet there, or a routine runs.
-fn is_boundary<R>(minst: &MInst<R>) -> bool {
+/// Whether nothing moves across an instruction: lanes part or meet there, or a routine runs; in a block that has values of lanes in
+/// uniform registers, also others may have a turn.
+fn is_boundary<R: Register>(minst: &MInst<R>, has_lanes_values: bool) -> bool {
+    let effects = minst.inst.row().effects;
+    let ends_block = effects.branch || effects.exit;
+    if has_lanes_values && !ends_block && minst.gives_turn() {
+        return true;
+    }
     let meets = matches!(
         minst.inst.op,
         Op::WARPSYNC
@@ -269,15 +275,16 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
 
     /// Schedules the regions, last first.
     fn schedule(&mut self, mut block: Block, insts: &mut [MInst<R>]) -> Result<(), IllegalOrder> {
+        let has_lanes_values = insts.iter().any(|minst| minst.inst.op == Op::R2UR);
         let mut end = insts.len();
         while end > 0 {
             interrupt::poll();
-            if is_boundary(&insts[end - 1]) {
+            if is_boundary(&insts[end - 1], has_lanes_values) {
                 end -= 1;
                 self.step_back(&insts[end], block.first + end);
             } else {
                 let least = end.saturating_sub(Region::LIMIT);
-                let boundary = insts[least..end].iter().rposition(is_boundary);
+                let boundary = insts[least..end].iter().rposition(|inst| is_boundary(inst, has_lanes_values));
                 let start = boundary.map_or(least, |at| least + at + 1);
                 self.schedule_region(&block, start, &mut insts[start..end])?;
                 end = start;

@@ -21,6 +21,7 @@ use ptxc_ir::{Access, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp
 use ptxc_sass::{Arch, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src};
+use super::pool::Pooled;
 use crate::control::COPY_GROUPS;
 use crate::mir::VReg;
 
@@ -109,6 +110,14 @@ impl Lower<'_> {
 
     fn uniform_word(&mut self, to: VReg, from: Src) {
         let to = Operand::reg(to);
+        if self.mir.blocks[self.block].divergent {
+            // What `R2UR` gives need not be kept from the arms of the branch: many copies take few registers.
+            let from = match from {
+                Src::Imm(bits) => Operand::reg(self.pooled(Pooled::Const(bits))),
+                other => self.gpr(other),
+            };
+            return self.emit(Inst::new(Op::R2UR).ops([to, from]));
+        }
         let made = match (from, self.pooled_word(from)) {
             (Src::Imm(bits), _) => Inst::new(Op::UMOV).ops([to, Operand::imm(bits)]),
             (_, Some(from)) => Inst::new(Op::UMOV).ops([to, from]),

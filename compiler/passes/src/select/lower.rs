@@ -80,6 +80,8 @@ pub(super) struct Lower<'a> {
     pub(super) block_map: SecondaryMap<Block, Option<MBlockId>>,
     /// What could not be selected.
     pub(super) unsupported: Vec<Unsupported>,
+    /// How many instructions so far answer in uniform registers where lanes may be apart.
+    pub(super) uniform_answers: u32,
     /// Constants that are made where they are needed.
     pub(super) pool: Pool,
     /// The block in hand.
@@ -144,6 +146,7 @@ impl<'a> Lower<'a> {
             cfg,
             block_map,
             unsupported: Vec::new(),
+            uniform_answers: 0,
             loc: SourceLoc::NONE,
             is_acquired: false,
             seq: Vec::with_capacity(longest),

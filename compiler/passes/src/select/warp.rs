@@ -18,6 +18,9 @@ use super::lower::{Lower, Src};
 use crate::mir::VReg;
 use crate::{gather, runtime};
 
+/// So many instructions of a function answer in uniform registers where lanes may be apart.
+const MOST_UNIFORM_ANSWERS: u32 = 40;
+
 impl Lower<'_> {
     pub(super) fn lower_warp(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
@@ -132,9 +135,15 @@ impl Lower<'_> {
     /// Whether an instruction may answer in a uniform register: a function that is called has none, a routine that is
     /// copied has [one](crate::abi::collective_answer). Arms of a divergent
     /// branch share them, but the allocator keeps what one writes out of the way of the other, and those who execute
-    /// an operation for one mask do so once.
-    fn may_write_uniform(&self) -> bool {
-        self.func.kind != FunctionKind::Device || self.is_collective()
+    /// an operation for one mask do so once. As each has its own register for as long as lanes are apart, there are few.
+    fn may_write_uniform(&mut self) -> bool {
+        if self.func.kind == FunctionKind::Device {
+            return self.is_collective();
+        }
+        if self.mir.blocks[self.block].divergent {
+            self.uniform_answers += 1;
+        }
+        self.uniform_answers <= MOST_UNIFORM_ANSWERS
     }
 
     /// The least lane of those that are here, which is the one that `ELECT` elects.

@@ -1,6 +1,7 @@
 //! Follows the contents of registers through a block.
 
 use ptxc_sass::{Inst, Op, PReg, Register};
+use smallvec::SmallVec;
 
 use super::super::Origin;
 use super::renamed::{Match, Renamed, same_but_registers};
@@ -25,6 +26,8 @@ pub(super) struct Walk<'a> {
     watch: Watch<'a>,
     /// What uniform registers mean in the divergent region of the block, if other arms may write them.
     shared: Option<(u32, &'a UniformWrites)>,
+    /// The uniform registers that `R2UR` has written since other lanes last had a turn: no arm has overwritten them.
+    own: SmallVec<[Place; 8]>,
 }
 
 impl<'a> Walk<'a> {
@@ -41,7 +44,7 @@ impl<'a> Walk<'a> {
             }
             _ => None,
         };
-        Walk { checker, block, state, watch, shared }
+        Walk { checker, block, state, watch, shared, own: SmallVec::new() }
     }
 
     fn wrong(&mut self, inst: usize, what: impl FnOnce() -> String) {
@@ -90,6 +93,20 @@ impl<'a> Walk<'a> {
             if let Err(what) = outcome {
                 self.wrong(at, || what);
             }
+            if inst.gives_turn() {
+                self.own.clear();
+            } else if self.shared.is_some() {
+                let takes_lane = inst.inst.op == Op::R2UR && inst.inst.guard.is_none();
+                inst.for_each_def(|reg, width| {
+                    let places = (0..width).filter_map(|n| reg.offset(n)).map(Place::register);
+                    for place in places.filter(|place| place.is_uniform()) {
+                        self.own.retain(|own| *own != place);
+                        if takes_lane {
+                            self.own.push(place);
+                        }
+                    }
+                });
+            }
             if let Watch::Writes(list) = &mut self.watch {
                 let mut written = |reg: PReg| {
                     let place = Place::register(reg);
@@ -116,7 +133,8 @@ impl<'a> Walk<'a> {
     fn read(&mut self, inst: usize, read: &Renamed) {
         for (component, place) in read.pairs() {
             let holds = self.state.holds(place, component);
-            let is_lost = self.shared.is_some_and(|(region, writes)| {
+            let is_own = self.own.contains(&place);
+            let is_lost = self.shared.filter(|_| !is_own).is_some_and(|(region, writes)| {
                 let agreed = writes.get(&(region, place));
                 agreed.is_some_and(|agreed| !agreed.contains(&Value::Component(component)))
             });
