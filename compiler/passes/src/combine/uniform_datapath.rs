@@ -211,6 +211,12 @@ fn visit_readers(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<
                     list[index].moves = false;
                 }
             }
+            // A call passes its arguments in general registers. Constants stay there in any case.
+            for arg in inst.call.iter().flat_map(|call| &call.args) {
+                if let Some(index) = of_reg[arg.value.reg.id()].filter(|&index| !list[index].constant) {
+                    list[index].moves = false;
+                }
+            }
         }
         for_each_term_use(mir, block, |reg, _| {
             if let Some(index) = of_reg[reg.id()] {
