@@ -204,9 +204,7 @@ fn visit_readers(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<
             if !is_candidate {
                 visit_reader(mir, block, inst, list, of_reg);
             }
-            // A value that stays where a guard fails, and an argument of a call, is in a general register.
-            let args = inst.call.iter().flat_map(|site| &site.args).map(|arg| arg.value.reg);
-            for old in inst.tied.iter().map(|&(_, old)| old).chain(args) {
+            for (_, old) in &inst.tied {
                 if let Some(index) = of_reg[old.id()] {
                     list[index].moves = false;
                 }
