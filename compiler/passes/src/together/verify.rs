@@ -84,7 +84,7 @@ pub fn check(
         return Ok(());
     }
     let together = Together::compute(func, uniformity);
-    let tested = tested_blocks(func);
+    let (tested, own) = (tested_blocks(func), own_masks(func));
     let mut errors = Vec::new();
     for block in blocks {
         let mut gathered = tested.contains(block);
@@ -103,7 +103,7 @@ pub fn check(
                     why: Why::WaitsInRegion,
                 });
             }
-            if may_wait(func, inst) && !state.open.is_empty() && !is_own_mask(func, inst) {
+            if may_wait(func, inst) && !state.open.is_empty() && !is_own_mask(func, inst, &own) {
                 match op {
                     Op::WarpSync => waiting = Some(inst),
                     _ => errors.push(Apart {
@@ -166,23 +166,41 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
 }
 
 /// Whether the lanes that an instruction waits for were found out by the lanes that came with it.
-fn is_own_mask(func: &Function, inst: Inst) -> bool {
+fn is_own_mask(func: &Function, inst: Inst, own: &EntitySet<Value>) -> bool {
     let data = &func.insts[inst];
-    let found = |mask: &Value| {
-        func.def_inst(*mask).is_some_and(|maker| {
-            matches!(maker.op, Op::ActiveMask | Op::Vote(VoteMode::Ballot) | Op::Match(_) | Op::Call(..))
-        })
-    };
     match data.op {
-        Op::WarpSync => data.args.first().is_some_and(found),
+        Op::WarpSync => data.args.first().is_some_and(|&mask| own.contains(mask)),
         Op::Call(callee, false) => {
             let callee = &func.callees[callee];
             callee.kind == CalleeKind::Routine
                 && warp::takes_mask(&callee.name)
-                && data.args.last().is_some_and(found)
+                && data.args.last().is_some_and(|&mask| own.contains(mask))
         }
         _ => false,
     }
+}
+
+/// The masks of lanes that some operation has found out, by whichever way they come.
+fn own_masks(func: &Function) -> EntitySet<Value> {
+    let mut own: EntitySet<Value> = EntitySet::new();
+    // What comes to each parameter that stands for such an operation in both its forms.
+    let mut other: EntitySet<Value> = EntitySet::new();
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            let finds = match data.op {
+                Op::ActiveMask | Op::Vote(VoteMode::Ballot) | Op::Match(_) => true,
+                Op::Call(callee, _) => warp::is_warp_routine(&func.callees[callee].name),
+                _ => false,
+            };
+            own.extend(func.results(inst).iter().copied().filter(|_| finds));
+        }
+    }
+    let edges = || func.layout.iter().flat_map(|&block| func.edges(block));
+    let handed = || edges().flat_map(|edge| func.blocks[edge.block].params.iter().zip(&edge.args));
+    other.extend(handed().filter(|&(_, &arg)| !own.contains(arg)).map(|(&param, _)| param));
+    own.extend(handed().map(|(&param, _)| param).filter(|&param| !other.contains(param)).collect::<Vec<_>>());
+    own
 }
 
 /// Whether PTX says of an operation that the whole warp executes it together.
