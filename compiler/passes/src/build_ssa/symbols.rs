@@ -100,13 +100,16 @@ impl Symbols {
             unique = format!("{name}${number}");
             number += 1;
         }
+        // An initialiser elsewhere is an error of the declaration, about which nothing more is to be said.
+        let has_content = matches!(variable.space, ast::Space::Const | ast::Space::Global);
+        let content = variable.content.as_ref().map_err(|_| None)?.as_deref();
         let symbol = func.symbols.push(SymbolData {
             name: unique,
             space: ir_space(variable.space).ok_or(None)?,
             size: variable.size,
             align: variable.align,
             offset: variable.place,
-            initial: variable.content.as_ref().map_err(|_| None)?.as_deref().cloned(),
+            initial: content.filter(|_| has_content).cloned(),
         });
         self.made.insert(owner, symbol);
         Ok(symbol)

@@ -319,6 +319,6 @@ cases! {
         ];
     what_has_no_instruction_is_named:
         &with64("    v20 = udiv.b64 v2, v3\n") => [
-            "Udiv: no instruction for it at type b64",
+            "udiv: no instruction for it at type b64",
         ];
 }
