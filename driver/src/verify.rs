@@ -2,7 +2,7 @@
 
 use ptxc_compiler::Located;
 use ptxc_sass::text::ReadOptions;
-use ptxc_sass::verify::{Order, check_with};
+use ptxc_sass::verify::{Order, check_with, parted_lanes};
 
 use crate::cli::VerifyArgs;
 use crate::hazard::{group, located};
@@ -38,7 +38,9 @@ fn verify(
         .kernels
         .iter()
         .flat_map(|kernel| {
-            let hazards = check_with(&kernel.program, order).err().unwrap_or_default();
+            let mut hazards = check_with(&kernel.program, order).err().unwrap_or_default();
+            hazards.extend(parted_lanes(&kernel.program));
+            hazards.sort();
             group(&hazards).map(|group| located(kernel, group)).collect::<Vec<_>>()
         })
         .collect();

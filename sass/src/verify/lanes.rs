@@ -35,8 +35,15 @@ const TEST_LENGTH: usize = 16;
 /// A set of registers.
 type Registers = [u64; PReg::COUNT.div_ceil(64)];
 
-/// A convergence barrier that is open, and what had parted the lanes when it was opened.
-type Open = (u8, Option<u32>);
+/// A convergence barrier that is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Open {
+    barrier: u8,
+    /// The `BSSY` that opened it.
+    by: u32,
+    /// What had parted the lanes then.
+    parted: Option<u32>,
+}
 
 /// What is known of the lanes in front of an instruction.
 #[derive(Clone, PartialEq, Eq)]
@@ -95,7 +102,7 @@ impl State {
         self.parted = first(self.parted, other.parted);
         self.met &= other.met;
         for (known, new) in self.open.iter_mut().zip(&other.open) {
-            known.1 = first(known.1, new.1);
+            known.parted = first(known.parted, new.parted);
         }
         self.open.truncate(other.open.len());
         *self != before
@@ -127,11 +134,10 @@ pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
         return Vec::new();
     }
     let (blocks, entries) = blocks(program);
-    let breaks = broken(program);
     let mut check = Check {
         program,
         blocks: &blocks,
-        breaks,
+        broken: BTreeSet::new(),
         parts: BTreeMap::new(),
         changed: false,
         hazards: BTreeSet::new(),
@@ -152,12 +158,6 @@ pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
         Hazard { consumer, producer, kind, reg: None, lack: Lack::Rule }
     };
     check.hazards.iter().map(hazard).collect()
-}
-
-/// The barriers that a `BREAK` leaves anywhere.
-fn broken(program: &Program) -> u16 {
-    let breaks = program.insts.iter().filter(|coded| matches!(coded.inst.op, Op::BREAK | Op::BREAK_IF));
-    breaks.filter_map(|coded| barrier(&coded.inst)).fold(0, |set, barrier| set | 1 << barrier)
 }
 
 fn barrier(inst: &Inst<PReg>) -> Option<u8> {
@@ -192,7 +192,8 @@ struct Parts {
 struct Check<'a> {
     program: &'a Program,
     blocks: &'a [Block],
-    breaks: u16,
+    /// The `BSSY` whose regions lanes may leave by `BREAK`.
+    broken: BTreeSet<u32>,
     /// By their first instructions, the functions from which lanes may return apart.
     parts: BTreeMap<u32, Parts>,
     /// Whether something new has been found out of a function.
@@ -236,13 +237,17 @@ impl Check<'_> {
         let reads_uneven =
             inst.uses().any(|access| covers(access.reg, access.width).any(|reg| is_uneven(state, reg)));
         match inst.op {
-            Op::BSSY => state.open.extend(barrier(inst).map(|barrier| (barrier, state.parted))),
+            Op::BSSY => {
+                let parted = state.parted;
+                state.open.extend(barrier(inst).map(|barrier| Open { barrier, by: index, parted }));
+            }
             Op::BSYNC => self.meet(state, inst),
             Op::BREAK | Op::BREAK_IF => {
-                if let Some(place) = state.open.iter().rposition(|open| Some(open.0) == barrier(inst))
-                    && inst.guard.is_none()
-                {
-                    state.open.remove(place);
+                if let Some(place) = state.open.iter().rposition(|open| Some(open.barrier) == barrier(inst)) {
+                    self.changed |= self.broken.insert(state.open[place].by);
+                    if inst.guard.is_none() && inst.op == Op::BREAK {
+                        state.open.remove(place);
+                    }
                 }
             }
             Op::WARPSYNC_ALL | Op::WARPSYNC_COLLECTIVE_ALL => {
@@ -305,16 +310,19 @@ impl Check<'_> {
             self.hazards.insert((index, cause));
         }
         if !is_call(inst.op) {
-            self.define(state, inst, reads_uneven || is_source(self.program, inst), guard_is_uneven);
+            // A vote, and a barrier's result, is one for all that are there.
+            let agreed = matches!(inst.op, Op::VOTE | Op::B2R);
+            let uneven = !agreed && (reads_uneven || is_source(self.program, inst));
+            self.define(state, inst, uneven, guard_is_uneven);
         }
     }
 
     /// Lanes that opened a barrier together are together again, unless some have left.
     fn meet(&self, state: &mut State, inst: &Inst<PReg>) {
         let Some(barrier) = barrier(inst) else { return };
-        let Some(place) = state.open.iter().rposition(|open| open.0 == barrier) else { return };
-        if self.breaks >> barrier & 1 == 0 {
-            state.gather(state.open[place].1);
+        let Some(place) = state.open.iter().rposition(|open| open.barrier == barrier) else { return };
+        if !self.broken.contains(&state.open[place].by) {
+            state.gather(state.open[place].parted);
         }
         state.open.truncate(place);
     }
@@ -352,7 +360,7 @@ fn predicates() -> impl Iterator<Item = PReg> {
 /// What a callee returns may differ between lanes. Both NVIDIA's convention and ours have it from R4 on; NVIDIA's preserves
 /// what lies from R16 on.
 fn forget_results(state: &mut State) {
-    (4..16).map(PReg::r).chain(predicates()).for_each(|reg| insert(&mut state.uneven, reg));
+    (4..16).map(PReg::r).for_each(|reg| insert(&mut state.uneven, reg));
 }
 
 /// Whether some lanes may leave the way of the others at an instruction, and not by ending.
