@@ -21,6 +21,10 @@
 //! that does not take a register more (biased colouring, Briggs, Cooper and Torczon, "Improvements to graph
 //! coloring register allocation", TOPLAS 1994), else the lowest.
 //!
+//! Instructions that read their registers late, such as loads, make whatever overwrites these wait. So a class that may choose
+//! leaves alone, for a few instructions, the registers whose last reader reads late. Such an attempt is given up as soon as it
+//! takes more registers than are live at once.
+//!
 //! What must be in certain registers comes before all others. A value that lives across a call avoids what the
 //! call destroys. General registers may also be saved around the call ([`save`](super::save)); a class takes
 //! such a place only where the calls are rare and any other place would make the function need more registers
@@ -29,7 +33,8 @@
 use std::cmp::Reverse;
 
 use cranelift_entity::EntityRef;
-use ptxc_sass::{RegFile, Register};
+use ptxc_sass::latency::reads_at_issue;
+use ptxc_sass::{Arch, RegFile, Register};
 
 use super::coalesce::{Affinity, Classes};
 use super::live::{LiveRanges, Segment};
@@ -83,6 +88,31 @@ pub(super) struct Assignment {
     floor: i16,
     /// How often the entry runs.
     entry_frequency: u64,
+    /// The registers that late readers may not have read yet, in an attempt that leaves these alone.
+    recent: Option<Recent>,
+}
+
+/// The general registers that late readers may not have read yet.
+struct Recent {
+    /// By component, whether its last reader reads late.
+    reads_late: Vec<bool>,
+    /// The registers at each point.
+    occupancy: Occupancy,
+    /// The number of general registers that the function needs at least.
+    needed: i16,
+}
+
+/// So many points after a late reader, about ten instructions, its registers have been read.
+const READ_WITHIN: u32 = 20;
+
+impl Recent {
+    /// The points after the last reader of a component at which it may still read, if it reads late.
+    fn after(&self, live: &LiveRanges<'_>, component: u32) -> Option<Segment> {
+        let last = live.ranges[component as usize].last().filter(|_| self.reads_late[component as usize])?;
+        let after =
+            Segment { start: last.end, end: (last.end + READ_WITHIN).min(live.points.total() as u32) };
+        (after.start < after.end).then_some(after)
+    }
 }
 
 /// The number of registers of each file that may be used, in the order of [`RegFile::ALL`].
@@ -135,23 +165,78 @@ impl Wishes {
     }
 }
 
-/// Places every class, or returns the virtual registers that found no place. `cores` has the classes
-/// without optional merges. R1 stays free where it is the stack pointer.
+/// What is to be assigned, and with what.
+pub(super) struct Problem<'a> {
+    pub work: &'a Work<'a>,
+    pub live: &'a LiveRanges<'a>,
+    /// The classes without optional merges.
+    pub cores: &'a Classes,
+    pub affinities: &'a [Affinity],
+    pub budget: &'a Budget,
+    pub arch: Arch,
+}
+
+/// Places every class, or returns the virtual registers that found no place. R1 stays free where it is the stack pointer.
 pub(super) fn assign(
-    work: &Work<'_>,
-    live: &LiveRanges<'_>,
-    cores: &Classes,
+    problem: &Problem<'_>,
     classes: &Classes,
     priority: Priority<'_>,
-    affinities: &[Affinity],
-    budget: &Budget,
 ) -> Result<Assignment, Vec<VRegId>> {
+    let Problem { work, live, .. } = *problem;
+    let compact = || attempt(problem, classes, priority, None);
+    let needed = live.most(RegFile::Gpr) as i16 + i16::from(work.is_framed());
+    // Where all registers are needed, there is hardly a choice.
+    let has_choice =
+        matches!(priority, Priority::Compact) && needed < problem.budget[RegFile::Gpr as usize] as i16;
+    let reads_late = has_choice.then(|| reads_late(work, live, problem.arch)).flatten();
+    let Some(reads_late) = reads_late else { return compact() };
+    let recent = Recent { reads_late, occupancy: Occupancy::new(live.points.total()), needed };
+    attempt(problem, classes, priority, Some(recent)).or_else(|_| compact())
+}
+
+/// By component, whether its last reader reads late; `None` if none does.
+fn reads_late(work: &Work<'_>, live: &LiveRanges<'_>, arch: Arch) -> Option<Vec<bool>> {
+    let mut late = vec![false; live.ranges.len()];
+    let mut any = false;
+    for &block in &work.mir.layout {
+        for (index, minst) in work.mir.blocks[block].insts.iter().enumerate() {
+            interrupt::poll();
+            if reads_at_issue(arch, &minst.inst, RegFile::Gpr) {
+                continue;
+            }
+            let end = live.points.late(block, index);
+            minst.inst.for_each_use(|access| {
+                if access.reg.file() != RegFile::Gpr {
+                    return;
+                }
+                for component in live.of((access.reg, access.width)) {
+                    let component = component as usize;
+                    if live.ranges[component].last().is_some_and(|last| last.end == end) {
+                        late[component] = true;
+                        any = true;
+                    }
+                }
+            });
+        }
+    }
+    any.then_some(late)
+}
+
+/// Places every class, out of the way of late readers if these are to be remembered.
+fn attempt(
+    problem: &Problem<'_>,
+    classes: &Classes,
+    priority: Priority<'_>,
+    recent: Option<Recent>,
+) -> Result<Assignment, Vec<VRegId>> {
+    let Problem { work, live, cores, affinities, budget, .. } = *problem;
     let mut assignment = Assignment {
         first: vec![None; work.mir.vregs.len()],
         occupancy: Occupancy::new(live.points.total()),
         top: [0; 4],
         floor: floor(live),
         entry_frequency: work.mir.blocks[work.mir.entry()].frequency,
+        recent,
     };
     if work.is_framed() {
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
@@ -161,6 +246,9 @@ pub(super) fn assign(
     let mut failed = Vec::new();
     for class in in_order(live, classes, priority) {
         interrupt::poll();
+        if assignment.is_wasteful() {
+            return Err(Vec::new());
+        }
         if assignment.place(live, classes, class, &wishes, budget) {
             continue;
         }
@@ -174,7 +262,7 @@ pub(super) fn assign(
             }
         }
     }
-    if failed.is_empty() { Ok(assignment) } else { Err(failed) }
+    if failed.is_empty() && !assignment.is_wasteful() { Ok(assignment) } else { Err(failed) }
 }
 
 /// The general registers that the function needs however they are assigned, in units of the 8 in which a thread
@@ -230,6 +318,12 @@ fn join(all: &mut Mask, more: Mask) {
 }
 
 impl Assignment {
+    /// Whether leaving registers alone has taken more of them than are needed at once.
+    fn is_wasteful(&self) -> bool {
+        let top = i16::from(self.top[RegFile::Gpr as usize]);
+        self.recent.as_ref().is_some_and(|recent| top > recent.needed)
+    }
+
     /// Gives a class the lowest place that is free throughout; whether there is one.
     fn place(
         &mut self,
@@ -245,7 +339,7 @@ impl Assignment {
             && wishes.of(vreg).is_empty()
             && let [range] = live.ranges_of(vreg as usize)
         {
-            return self.place_register(range, file, vreg, budget);
+            return self.place_register(live, range, file, vreg, budget);
         }
         let mut blocked: Mask = [0; 4];
         // What calls destroy while the class is alive, and how many registers of it they would.
@@ -296,8 +390,14 @@ impl Assignment {
                 let inside = (lowest..=highest).contains(&origin) && origin + class.high <= top;
                 inside && fits(origin, &clear)
             });
+        let unhurried = || {
+            let found = self.unhurried(live, classes, index, &clear);
+            found.filter(|&origin| live.calls.is_empty() || origin + class.high <= self.floor)
+        };
+        let unhurried = if class.fixed || wished.is_some() { None } else { unhurried() };
         let origin = match wished.or_else(|| first(&clear)) {
             _ if class.fixed => first(&blocked),
+            _ if unhurried.is_some() => unhurried,
             None if destroys_for_good(file) => None,
             None => first(&blocked),
             Some(origin) if origin + class.high <= self.floor || weight >= self.entry_frequency => {
@@ -313,22 +413,63 @@ impl Assignment {
                     self.occupancy.take(file, (origin + lane) as u8, range);
                 }
             }
+            self.remember(live, vreg, origin + offset, file);
             self.first[vreg as usize] = Some((origin + offset) as u8);
         }
         self.top[file as usize] = self.top[file as usize].max((origin + class.high) as u8);
         true
     }
 
+    /// The lowest place that is free throughout and that no late reader may still read, if there is one among the registers that
+    /// the function needs anyway.
+    fn unhurried(&self, live: &LiveRanges<'_>, classes: &Classes, index: usize, clear: &Mask) -> Option<i16> {
+        let class = &classes.list[index];
+        let recent = self.recent.as_ref().filter(|_| class.file == RegFile::Gpr)?;
+        let mut mask = *clear;
+        for (vreg, offset) in classes.members(index) {
+            for (range, lane) in live.ranges_of(vreg as usize).iter().zip(offset..) {
+                if let Some(first) = range.first() {
+                    join(&mut mask, shift_down(recent.occupancy.at(class.file, first.start), lane));
+                }
+            }
+        }
+        lowest_clear(&mask, (-class.low).max(0), recent.needed - class.high, class.align, class.residue)
+    }
+
+    /// Notes how long late readers may still read the registers of a virtual register, which begin with `first`.
+    fn remember(&mut self, live: &LiveRanges<'_>, vreg: u32, first: i16, file: RegFile) {
+        let Some(recent) = self.recent.as_mut().filter(|_| file == RegFile::Gpr) else { return };
+        for (component, register) in live.all(vreg as usize).zip(first..) {
+            if let Some(after) = recent.after(live, component) {
+                recent.occupancy.take(file, register as u8, &[after]);
+            }
+        }
+    }
+
     /// The same of one register that no call destroys and that no copy speaks for another place of.
-    fn place_register(&mut self, range: &[Segment], file: RegFile, vreg: u32, budget: &Budget) -> bool {
+    fn place_register(
+        &mut self,
+        live: &LiveRanges<'_>,
+        range: &[Segment],
+        file: RegFile,
+        vreg: u32,
+        budget: &Budget,
+    ) -> bool {
         if range.is_empty() {
             return true;
         }
         let taken = self.occupancy.busy(file, range);
-        let Some(register) = lowest_clear(&taken, 0, budget[file as usize] as i16 - 1, 1, 0) else {
+        let highest = budget[file as usize] as i16 - 1;
+        let unhurried = self.recent.as_ref().filter(|_| file == RegFile::Gpr).and_then(|recent| {
+            let mut hurried = recent.occupancy.at(file, range[0].start);
+            join(&mut hurried, taken);
+            lowest_clear(&hurried, 0, recent.needed - 1, 1, 0)
+        });
+        let Some(register) = unhurried.or_else(|| lowest_clear(&taken, 0, highest, 1, 0)) else {
             return false;
         };
         self.occupancy.take(file, register as u8, range);
+        self.remember(live, vreg, register, file);
         self.first[vreg as usize] = Some(register as u8);
         self.top[file as usize] = self.top[file as usize].max(register as u8 + 1);
         true

@@ -66,7 +66,7 @@ pub use work::Origin;
 
 use crate::interrupt;
 use crate::mir::{Liveness, MBlockId, Mir, VReg, VRegId};
-use assign::Priority;
+use assign::{Priority, Problem};
 use coalesce::Classes;
 use live::LiveRanges;
 use next_use::NextUses;
@@ -203,9 +203,15 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
         let affinities = coalesce::affinities(&work);
         let mut classes = cores.clone();
         coalesce::coalesce(&affinities, &live, &mut classes);
-        let assign = |classes: &Classes, priority: Priority<'_>| {
-            assign::assign(&work, &live, &cores, classes, priority, &affinities, &budget)
+        let problem = Problem {
+            work: &work,
+            live: &live,
+            cores: &cores,
+            affinities: &affinities,
+            budget: &budget,
+            arch: options.arch,
         };
+        let assign = |classes: &Classes, priority: Priority<'_>| assign::assign(&problem, classes, priority);
         // Merged classes are harder to place; without them only wishes are left of the affinities.
         let assignment = assign(&classes, Priority::Compact).or_else(|_| {
             let costs = all_costs(&work, &live);

@@ -257,11 +257,14 @@ impl Search<'_, '_> {
     }
 
     /// Whether the code at the join is worth a barrier. Lanes that leave a loop, and those of a region that all of them stay
-    /// in, always meet.
+    /// in, always meet. So do those at the end of an iteration, which would otherwise run all further iterations apart.
     fn is_worth_it(&self, region: &Region) -> bool {
         let flow = self.flow;
         let insts = &flow.func.blocks[region.join].insts;
         if insts.len() >= WORTH_MEETING || flow.cfg.succs(region.join).len() != 1 {
+            return true;
+        }
+        if self.is_latch(region.join) {
             return true;
         }
         if region.around_call {
@@ -277,6 +280,13 @@ impl Search<'_, '_> {
         };
         flow.cfg.preds(region.join).iter().any(leaves_loop)
             || region.blocks.iter().copied().chain([region.anchor]).all(stays)
+    }
+
+    /// Whether a block leads to the header of a loop around it and nowhere else.
+    fn is_latch(&self, block: Block) -> bool {
+        let loops = self.flow.loops;
+        let around = loops.innermost(block);
+        around.is_some_and(|around| self.flow.cfg.succs(block) == [loops.header(around)])
     }
 
     /// Whether lanes may come to the join of a region apart, so far as regions inside it do not bring them together.

@@ -16,6 +16,9 @@
 //! v4 = iadd.b64 v3, v2      =>     v4 = iadd.b64 v5, 8
 //! ```
 //!
+//! A 32-bit sum is turned inside out only if nothing but accesses uses it, since elsewhere the constant costs an addition. Arrays
+//! in one window that the same index walks then share one sum, and the scheduler sees that their accesses are disjoint.
+//!
 //! An access of sm_75 to sm_90 holds a signed 24-bit offset; one to a constant bank a signed 16-bit one, a copy to shared
 //! memory a signed 12-bit one of what it reads.
 
@@ -24,7 +27,8 @@ use std::ops::Range;
 use ptxc_ir::{Function, Op, Space, Type, Value};
 use ptxc_sass::Arch;
 
-use super::emitter::{Emitter, rewrite};
+use super::emitter::{Emitter, rewrite, use_counts};
+use crate::interrupt;
 
 /// The offsets of what a copy to shared memory reads: 12 bits with sign.
 pub(super) const COPY_OFFSETS: Range<i64> = -(1 << 11)..1 << 11;
@@ -39,19 +43,28 @@ struct Place {
 /// Folds constant parts of addresses into the accesses.
 pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
     let mut places: Vec<Option<Place>> = vec![None; func.num_values()];
+    let only_addresses = only_addresses(func);
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
         match data.op {
             Op::Iadd if matches!(data.ty, Type::B32 | Type::B64) => {
                 let (a, b) = (data.args[0], data.args[1]);
                 let result = emitter.func.result(inst);
-                let (place, changed) = sum(emitter, &places, a, b);
+                let ty = data.ty;
+                let may_turn = ty == Type::B64 || only_addresses[result.as_u32() as usize];
+                let (place, changed) = sum(emitter, &places, [a, b], may_turn);
                 places[result.as_u32() as usize] = place;
                 if let (true, Some(place)) = (changed, place) {
-                    let offset = emitter.constant(Type::B64, place.offset as u64);
-                    emitter.become_op(inst, Op::Iadd, Type::B64, &[place.base, offset]);
+                    let offset = emitter.constant(ty, place.offset as u64);
+                    emitter.become_op(inst, Op::Iadd, ty, &[place.base, offset]);
                 }
                 changed
+            }
+            // What is left of an extension where only the low word is wanted.
+            Op::Bitcast if data.ty == Type::B32 && emitter.func.ty(data.args[0]) == Type::B32 => {
+                let result = emitter.func.result(inst);
+                places[result.as_u32() as usize] = Some(place(&places, data.args[0]));
+                false
             }
             // A hint is about the access, wherever the constant part stands.
             Op::CacheHint => {
@@ -99,8 +112,31 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// Where `a + b` is, and whether a new sum of two bases was made for it.
-fn sum(emitter: &mut Emitter, places: &[Option<Place>], a: Value, b: Value) -> (Option<Place>, bool) {
+/// The values that are used, and only as addresses of accesses that have room for an offset.
+fn only_addresses(func: &Function) -> Vec<bool> {
+    let mut other_uses = use_counts(func);
+    let mut is_address = vec![false; other_uses.len()];
+    for &block in &func.layout {
+        for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
+            let data = &func.insts[inst];
+            if let Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Red(..) | Op::TryAtomic(..) = data.op {
+                let address = data.args[0].as_u32() as usize;
+                other_uses[address] -= 1;
+                is_address[address] = true;
+            }
+        }
+    }
+    is_address.iter_mut().zip(other_uses).for_each(|(is_address, others)| *is_address &= others == 0);
+    is_address
+}
+
+/// Where `a + b` is, and whether a new sum of two bases was made for it, as `may_turn` allows.
+fn sum(
+    emitter: &mut Emitter,
+    places: &[Option<Place>],
+    [a, b]: [Value; 2],
+    may_turn: bool,
+) -> (Option<Place>, bool) {
     let ty = emitter.func.ty(a);
     let constant = |emitter: &Emitter, value| {
         let bits = emitter.func.constant(value)?;
@@ -115,7 +151,7 @@ fn sum(emitter: &mut Emitter, places: &[Option<Place>], a: Value, b: Value) -> (
     }
     let (at_a, at_b) = (place(places, a), place(places, b));
     let offset = at_a.offset + at_b.offset;
-    if ty != Type::B64 || (at_a.offset == 0 && at_b.offset == 0) || !fits(Space::Global, offset) {
+    if !may_turn || (at_a.offset == 0 && at_b.offset == 0) || !fits(Space::Global, offset) {
         return (None, false);
     }
     let base = emitter.value(Op::Iadd, ty, &[at_a.base, at_b.base]);

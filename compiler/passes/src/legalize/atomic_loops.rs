@@ -42,12 +42,15 @@
 //! A compare-and-swap of 16 bits puts the half that it expects and the new one into the word; what it finds counts
 //! unless the other half has changed in between.
 //!
+//! A loop that goes on with the word that its swap found needs no fresh word to begin with: a stale one costs one more turn.
+//! So that load is weak and may hit the first-level cache. A loop that loads in each turn needs the relaxed load.
+//!
 //! Each loop cuts its block in two. Linear in the function.
 
 use ptxc_ir::op::BytePick;
 use ptxc_ir::{
-    Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, IntCond, MemType, Op, Order, Space, Type,
-    Value,
+    Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, IntCond, MemType, Op, Order, Scope, Space,
+    Type, Value,
 };
 use ptxc_sass::Arch;
 
@@ -116,7 +119,7 @@ fn update_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[
 fn update_global_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[Value]) -> Value {
     let word = ty.as_int();
     let [turn, behind] = [e.block(), e.block()];
-    let first = e.value(Op::Load(access), word, &[args[0]]);
+    let first = e.value(Op::Load(guess(access)), word, &[args[0]]);
     let seen = e.func.add_block_param(turn, word);
     e.end(Op::Jump, &[], &[BlockCall::new(turn, &[first])]);
     e.go_on(turn);
@@ -128,6 +131,11 @@ fn update_global_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, a
     e.end(Op::Branch(false), &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])]);
     e.go_on(behind);
     old
+}
+
+/// The load of the word that a swap in the same loop checks.
+fn guess(access: Access) -> Access {
+    Access { order: Order::Weak, scope: Scope::Sys, ..access }
 }
 
 /// The word around a half in memory.
@@ -164,7 +172,7 @@ impl Around {
 
     /// Begins the loop: the block that is gone back to and the word as last seen.
     fn begin(&self, e: &mut Emitter) -> (Block, Value) {
-        let seen = e.value(Op::Load(self.access), Type::B32, &[self.address]);
+        let seen = e.value(Op::Load(guess(self.access)), Type::B32, &[self.address]);
         let turn = e.block();
         let word = e.func.add_block_param(turn, Type::B32);
         e.end(Op::Jump, &[], &[BlockCall::new(turn, &[seen])]);

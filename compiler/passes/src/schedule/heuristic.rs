@@ -77,23 +77,27 @@ impl Heuristic for CriticalPath {
     }
 
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node {
-        let Some((&first, others)) = ready.split_first() else { return Node::default() };
-        let change = |node| region.pressure_change(node, RegFile::Gpr);
-        let mut best = first;
-        let (mut least, mut greatest) = (region.ready_at(best).max(now), region.height(best));
-        for &node in others {
-            let at = region.ready_at(node).max(now);
-            if at > least {
-                continue;
-            }
-            let height = region.height(node);
-            // Of equals, the first in source order.
-            if at < least || height > greatest || (height == greatest && change(node) < change(best)) {
-                (best, least, greatest) = (node, at, height);
-            }
-        }
-        best
+        longest(region, ready.iter().copied(), now).unwrap_or_default()
     }
+}
+
+/// The node of the longest path among those whose operands come first.
+fn longest(region: &Region, mut nodes: impl Iterator<Item = Node>, now: Cycle) -> Option<Node> {
+    let change = |node| region.pressure_change(node, RegFile::Gpr);
+    let mut best = nodes.next()?;
+    let (mut least, mut greatest) = (region.ready_at(best).max(now), region.height(best));
+    for node in nodes {
+        let at = region.ready_at(node).max(now);
+        if at > least {
+            continue;
+        }
+        let height = region.height(node);
+        // Of equals, the first in source order.
+        if at < least || height > greatest || (height == greatest && change(node) < change(best)) {
+            (best, least, greatest) = (node, at, height);
+        }
+    }
+    Some(best)
 }
 
 /// Keeps few registers in use: the node that frees the most next, in source order among equals.
@@ -115,8 +119,32 @@ impl Heuristic for Pressure {
 
 /// The default: the critical path while registers last; where it would take a file over its limit, the node
 /// that frees most of that file. So loads go early, but not at the price of occupancy.
+///
+/// A node that takes a register and that nobody needs for long does not fill a gap either, once few registers are left: they
+/// are for loads.
 #[derive(Clone, Copy, Debug)]
 pub struct Balanced;
+
+/// A node that may issue so many cycles later without making the region longer is not needed for long: most of a global
+/// load.
+const PATIENCE: Cycle = 200;
+
+impl Balanced {
+    /// Whether more than five eighths of the general registers are in use.
+    fn is_filling(region: &Region) -> bool {
+        let (used, limit) = (region.pressure(RegFile::Gpr), region.pressure_limit(RegFile::Gpr));
+        8 * u64::from(used) >= 5 * u64::from(limit)
+    }
+
+    /// The node of the longest path among those that must issue soon or take no register, if there is any.
+    fn needed_soon(region: &Region, ready: &[Node], now: Cycle) -> Option<Node> {
+        let end = |node: Node| region.ready_at(node).max(now) + Cycle::from(region.height(node));
+        let last = ready.iter().map(|&node| end(node)).max()?;
+        let may_go =
+            |node: &Node| last - end(*node) <= PATIENCE || region.pressure_change(*node, RegFile::Gpr) <= 0;
+        longest(region, ready.iter().copied().filter(may_go), now)
+    }
+}
 
 impl Heuristic for Balanced {
     fn name(&self) -> &str {
@@ -127,7 +155,10 @@ impl Heuristic for Balanced {
         if let &[only] = ready {
             return only;
         }
-        let by_path = CriticalPath.pick(region, ready, now);
+        let mut by_path = CriticalPath.pick(region, ready, now);
+        if region.pressure_change(by_path, RegFile::Gpr) > 0 && Balanced::is_filling(region) {
+            by_path = Balanced::needed_soon(region, ready, now).unwrap_or(by_path);
+        }
         let over = RegFile::ALL.into_iter().find(|&file| {
             let change = region.pressure_change(by_path, file);
             let after = i64::from(region.pressure(file)) + i64::from(change);

@@ -162,14 +162,14 @@ fn handed_on(mir: &Mir<VReg>, block: MBlockId, components: &Components) -> Vec<(
     becomes
 }
 
-/// The general registers to stay within before allocation, given what the source order needs: a quarter more
+/// The general registers to stay within before allocation, given what the source order needs: six and a quarter more
 /// than that, but not beyond the next number of registers at which fewer warps fit on a multiprocessor, which
 /// hands 65,536 registers out in units of 8 a thread to at most 64 warps.
 fn pressure_limit(source: u32) -> u32 {
     const WARPS: u32 = 64;
     const REGISTERS_A_LANE: u32 = 65_536 / 32;
     let warps_with = |registers: u32| (REGISTERS_A_LANE / registers.max(1).next_multiple_of(8)).min(WARPS);
-    let mut limit = source + 4 + source / 4;
+    let mut limit = source + 6 + source / 4;
     while limit > source && warps_with(limit) < warps_with(source) {
         limit -= 1;
     }

@@ -262,7 +262,7 @@ fn virtual_registers_keep_what_a_guarded_definition_leaves() {
 
 #[test]
 fn the_limit_stays_within_a_step_of_occupancy() {
-    assert_eq!(pressure_limit(10), 16);
+    assert_eq!(pressure_limit(10), 18);
     assert_eq!(pressure_limit(31), 32);
     assert_eq!(pressure_limit(32), 32);
     assert_eq!(pressure_limit(33), 40);

@@ -6,11 +6,12 @@
 //! stands for all threads. The aligned forms, and those in converged code, need nothing else, the others first bring the warp together. A
 //! reduction leaves its result for `B2R`, which follows at once.
 
-use ptxc_ir::{BarrierKind, Inst as IrInst, Op as IrOp, Value};
+use ptxc_ir::{BarrierKind, FunctionKind, Inst as IrInst, Op as IrOp, Value};
 use ptxc_sass::{Arch, Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
 
 use super::compare::plop3;
 use super::lower::{Lower, Src};
+use super::pool::Pooled;
 use crate::mir::{Edge, Term, VReg};
 
 /// The number of the trap that a program asks for.
@@ -76,6 +77,10 @@ impl Lower<'_> {
         if needs_none {
             return None;
         }
+        if self.func.kind != FunctionKind::Device {
+            return Some(self.pooled(Pooled::UniformConst(lanes)));
+        }
+        // A device function has uniform registers only where nothing comes in between.
         let mask = self.mir.new_vreg(RegFile::Ugpr, 1);
         self.emit(Inst::new(Op::UMOV).ops([Operand::reg(mask), Operand::imm(lanes)]));
         Some(mask)

@@ -79,6 +79,8 @@ pub(super) enum Pooled {
     SharedAlone(u32),
     /// The same in a uniform register.
     Shared(u32),
+    /// A constant in a uniform register.
+    UniformConst(u32),
     /// A constant in a pair of uniform registers.
     UniformLong(u64),
     /// The CTA's number in its cluster, which is the high byte of its shared addresses.
@@ -95,9 +97,11 @@ pub(super) enum Pooled {
 impl Pooled {
     fn file(self) -> RegFile {
         match self {
-            Pooled::Shared(_) | Pooled::UniformLong(_) | Pooled::CtaRank | Pooled::UniformBank { .. } => {
-                RegFile::Ugpr
-            }
+            Pooled::Shared(_)
+            | Pooled::UniformConst(_)
+            | Pooled::UniformLong(_)
+            | Pooled::CtaRank
+            | Pooled::UniformBank { .. } => RegFile::Ugpr,
             _ => RegFile::Gpr,
         }
     }
@@ -186,6 +190,7 @@ impl Pool {
         match what {
             Pooled::Const(bits) => vec![Inst::new(Op::MOV).ops([to, Operand::imm(bits)])],
             Pooled::Long(bits) => halves(Op::MOV, reg, bits),
+            Pooled::UniformConst(bits) => vec![Inst::new(Op::UMOV).ops([to, Operand::imm(bits)])],
             Pooled::UniformLong(bits) => halves(Op::UMOV, reg, bits),
             Pooled::Bank { at, width } => {
                 vec![sized(Inst::new(Op::LDC), width).ops([to, at.operand()])]
