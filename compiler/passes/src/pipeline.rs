@@ -28,11 +28,13 @@ use crate::check::resolved::Resolved;
 use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
+use crate::converge::Waiting;
 use crate::link::{self, Callees, Summaries, Summary};
 use crate::mir::{Liveness, Mir, VReg};
 pub use crate::register_limit::{TOO_FEW_REGISTERS, register_limit};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use crate::simplify::{Effort, simplify, simplify_in};
+use crate::together::verify::Apart;
 use crate::together::{self, Together};
 use crate::uniformity::Uniformity;
 use crate::{
@@ -238,6 +240,29 @@ pub fn may_wait(func: &Function) -> bool {
     converge::has_waits(func)
 }
 
+/// Brackets divergence, and makes the function say where lanes are waited for. Out comes the uniformity of what is left, or
+/// what is not proved of it.
+fn together(
+    func: &mut Function,
+    known: &mut Analyses,
+    arch: Arch,
+    waiting: Waiting,
+    observer: &mut dyn Observer,
+) -> Result<Result<Uniformity, Vec<Apart>>, Halt> {
+    observer.before("converge", func);
+    let converged = converge::converge_in(func, known, waiting);
+    verified("converge", func, Level::Converged)?;
+    go_on(observer, "converge", func)?;
+
+    observer.before("gather", func);
+    let for_anybody = together::verify::for_anybody(func);
+    let gathered = gather::gather_in(func, arch, known, converged.uniformity, waiting);
+    verified("gather", func, Level::Converged)?;
+    go_on(observer, "gather", func)?;
+    let uniformity = gathered.uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
+    Ok(together::verify::check(func, &uniformity, &for_anybody).map(|()| uniformity))
+}
+
 /// Legalizes, brackets divergence and selects instructions.
 pub fn machine(
     mut func: Function,
@@ -263,20 +288,20 @@ pub fn machine(
     verified("simplify-legal", &func, Level::Legal)?;
     go_on(observer, "simplify-legal", &func)?;
 
-    observer.before("converge", &func);
-    let converged = converge::converge_in(&mut func, &mut known);
-    verified("converge", &func, Level::Converged)?;
-    go_on(observer, "converge", &func)?;
-
-    observer.before("gather", &func);
-    let for_anybody = together::verify::for_anybody(&func);
-    let gathered = gather::gather_in(&mut func, arch, &mut known, converged.uniformity);
-    verified("gather", &func, Level::Converged)?;
-    go_on(observer, "gather", &func)?;
-
+    // Where a first result is not proved, every operation that could wait does.
+    let again = converge::has_waits(&func).then(|| func.clone());
+    let first = together(&mut func, &mut known, arch, Waiting::WhereNeeded, observer)?;
+    let uniformity = match (first, again) {
+        (Ok(uniformity), _) => uniformity,
+        (Err(_), Some(before)) => {
+            func = before;
+            known.forget();
+            together(&mut func, &mut known, arch, Waiting::Always, observer)?
+                .map_err(|errors| internal("gather", errors))?
+        }
+        (Err(errors), None) => return Err(internal("gather", errors)),
+    };
     observer.before("select", &func);
-    let uniformity = gathered.uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(&func, &known));
-    together::verify::check(&func, &uniformity, &for_anybody).map_err(|errors| internal("gather", errors))?;
     interrupt::poll();
     let frequency = frequency::block_frequencies_in(&func, &known);
     interrupt::poll();

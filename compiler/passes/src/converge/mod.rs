@@ -50,6 +50,15 @@ use emit::Barriers;
 use progress::Progress;
 use region::Flow;
 
+/// Which operations of the warp wait for lanes in code where these may be apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Those whose lanes are not all there, as far as is known beforehand.
+    WhereNeeded,
+    /// All of them.
+    Always,
+}
+
 /// What the pass leaves.
 #[derive(Debug, Default)]
 pub(crate) struct Converged {
@@ -62,19 +71,19 @@ pub(crate) struct Converged {
 
 /// Brackets the divergent regions of a function; whether there are any.
 pub fn converge(func: &mut Function) -> bool {
-    converge_in(func, &mut Analyses::default()).has_regions
+    converge_in(func, &mut Analyses::default(), Waiting::WhereNeeded).has_regions
 }
 
 /// The same with what is known of the function's graph, as it is before and as it is then.
-pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses) -> Converged {
+pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses, waiting: Waiting) -> Converged {
     if !may_part(func) {
         return Converged::default();
     }
     if returns::cut(func) {
         known.forget();
     }
-    let progress = Progress::of(func, false);
-    if !progress.has_sites() {
+    let progress = Progress::of(func, waiting == Waiting::Always);
+    if !progress.has_sites() || waiting == Waiting::Always {
         return bracket(func, known, &progress);
     }
     // Whether an operation that waits in a region can do without waiting shows when the regions are there.

@@ -46,6 +46,7 @@ use ptxc_sass::Arch;
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
+use crate::converge::Waiting;
 use crate::interrupt;
 use crate::runtime;
 use crate::together::Together;
@@ -89,7 +90,7 @@ pub(crate) struct Gathered {
 
 /// Makes the function say where lanes are waited for; whether it changed.
 pub fn gather(func: &mut Function, arch: Arch) -> bool {
-    gather_in(func, arch, &mut Analyses::default(), None).changed
+    gather_in(func, arch, &mut Analyses::default(), None, Waiting::WhereNeeded).changed
 }
 
 /// The same with what is known of the function's graph and uniformity, as they are before and as they are then.
@@ -98,6 +99,7 @@ pub(crate) fn gather_in(
     arch: Arch,
     known: &mut Analyses,
     uniformity: Option<Uniformity>,
+    waiting: Waiting,
 ) -> Gathered {
     // A routine of this kind is how lanes come together.
     if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
@@ -142,8 +144,11 @@ pub(crate) fn gather_in(
     sites.retain(|site| {
         let op = func.insts[site.inst].op;
         // Lanes of the mask that are elsewhere come to no operation of the kind: they end, and nobody waits for them.
-        let alone =
-            complete.contains(site.inst) && !paired.contains(site.inst) && !callee_waits && !is_barrier(op);
+        let alone = waiting == Waiting::WhereNeeded
+            && complete.contains(site.inst)
+            && !paired.contains(site.inst)
+            && !callee_waits
+            && !is_barrier(op);
         if alone {
             changed |= stays(func, site.inst, arch, &uniformity);
             holds = false;
