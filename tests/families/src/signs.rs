@@ -2,7 +2,7 @@
 //! value comes from memory, a parameter or a constant variable.
 //!
 //! Selection folds such a sign into the instruction that reads the value where the machine's instruction has a bit for it. A
-//! [kernel](kernel) has all settings of one instruction. On each architecture it must compile to machine code that nvdisasm reads, and
+//! [kernel] has all settings of one instruction. On each architecture it must compile to machine code that nvdisasm reads, and
 //! leave in memory what the SSA form as built leaves. An instruction that does not compile without signs is left out.
 
 mod kernel;

@@ -175,6 +175,7 @@ pub struct Beat {
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "a kernel has a few hundred nodes")]
 pub enum Node {
     /// Instructions.
     Statement(Statement),

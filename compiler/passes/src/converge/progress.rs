@@ -214,7 +214,7 @@ fn block_of(flow: &Flow<'_>, inst: Inst, below: Block) -> Option<Block> {
 fn holds_on(func: &Function, condition: Value, truth: bool, wanted: Value) -> bool {
     let (condition, flipped) = without_not(func, condition);
     let (wanted, wanted_flipped) = without_not(func, wanted);
-    condition == wanted && (truth != flipped) == !wanted_flipped
+    condition == wanted && (truth != flipped) != wanted_flipped
 }
 
 /// A predicate without negations around it, and whether their number is odd.
