@@ -288,19 +288,8 @@ pub fn machine(
     verified("simplify-legal", &func, Level::Legal)?;
     go_on(observer, "simplify-legal", &func)?;
 
-    // Where a first result is not proved, every operation that could wait does.
-    let again = converge::has_waits(&func).then(|| func.clone());
-    let first = together(&mut func, &mut known, arch, Waiting::WhereNeeded, observer)?;
-    let uniformity = match (first, again) {
-        (Ok(uniformity), _) => uniformity,
-        (Err(_), Some(before)) => {
-            func = before;
-            known.forget();
-            together(&mut func, &mut known, arch, Waiting::Always, observer)?
-                .map_err(|errors| internal("gather", errors))?
-        }
-        (Err(errors), None) => return Err(internal("gather", errors)),
-    };
+    let uniformity = together(&mut func, &mut known, arch, Waiting::Always, observer)?
+        .map_err(|errors| internal("gather", errors))?;
     observer.before("select", &func);
     interrupt::poll();
     let frequency = frequency::block_frequencies_in(&func, &known);
