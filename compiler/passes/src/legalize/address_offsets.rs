@@ -63,7 +63,8 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
             // What is left of an extension where only the low word is wanted.
             Op::Bitcast if data.ty == Type::B32 && emitter.func.ty(data.args[0]) == Type::B32 => {
                 let result = emitter.func.result(inst);
-                places[result.as_u32() as usize] = Some(place(&places, data.args[0]));
+                places[result.as_u32() as usize] =
+                    places.get(data.args[0].as_u32() as usize).copied().flatten();
                 false
             }
             // A hint is about the access, wherever the constant part stands.
@@ -203,6 +204,19 @@ mod tests {
         assert_eq!((func.insts[l0].args[0], offset(&func, l0)), (base, 0x40_0004));
         assert_eq!((func.insts[l1].args[0], offset(&func, l1)), (far, 0));
         assert_eq!((func.insts[l2].args[0], offset(&func, l2)), (base, 0x3f_fffc));
+    }
+
+    #[test]
+    fn a_copy_of_an_address_stays() {
+        let mut b = Build::new();
+        let base = b.value(Op::Param(0), Type::B32, &[]);
+        let copy = b.value(Op::Bitcast, Type::B32, &[base]);
+        let access = Access { offset: 4, ..Access::weak(Space::Shared, MemType::B32) };
+        b.inst(Op::Load(access), Type::B32, &[copy]);
+        let mut func = b.finish();
+        let before = func.clone();
+        assert!(!address_offsets(&mut func, Arch::Sm90));
+        assert_eq!(func, before);
     }
 
     #[test]
