@@ -8,7 +8,7 @@
 //! ```
 
 use ptxc_ir::{Approx, FloatMode, Inst as IrInst, Op as IrOp, Rounding, Type, Value};
-use ptxc_sass::{Inst, Op, Operand};
+use ptxc_sass::{Inst, Op, Operand, OperandFlags};
 
 use super::integer::is_general;
 use super::lower::{Lower, Src};
@@ -56,14 +56,18 @@ impl Lower<'_> {
     /// As an operand of a slot of an instruction; the flag allows other forms than a general register. Where the slot has
     /// no room for the signs, an instruction of its own applies them.
     pub(super) fn float_operand(&mut self, float: FloatSrc, op: Op, slot: &str, any: bool) -> Operand<VReg> {
-        let operand = self.signed_operand(float, any);
-        if op.row().takes_signs(slot, operand.flags) { operand } else { self.with_signs_applied(operand) }
+        let flags = OperandFlags { abs: float.abs, neg: float.neg, ..OperandFlags::default() };
+        match op.row().takes_signs(slot, flags) {
+            true => self.signed_operand(float, any),
+            false => self.with_signs_applied(float),
+        }
     }
 
-    /// A register with the number that the operand is, whose signs are applied: adding -0 changes no number.
-    fn with_signs_applied(&mut self, operand: Operand<VReg>) -> Operand<VReg> {
+    /// A register with the number that a source is, whose signs are applied: adding -0 changes no number.
+    fn with_signs_applied(&mut self, float: FloatSrc) -> Operand<VReg> {
         let to = Operand::reg(self.temp());
-        self.emit(Inst::new(Op::FADD).ops([to, Operand::rz().neg(), operand]));
+        let a = self.signed_operand(float, false);
+        self.emit(Inst::new(Op::FADD).ops([to, a, Operand::rz().neg()]));
         to
     }
 
@@ -131,8 +135,7 @@ impl Lower<'_> {
         if !float.abs {
             return self.float_operand(float, Op::FFMA, slot, any);
         }
-        let operand = self.signed_operand(float, true);
-        self.with_signs_applied(operand)
+        self.with_signs_applied(float)
     }
 
     pub(super) fn lower_float_unary(&mut self, inst: IrInst) {
