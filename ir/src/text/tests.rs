@@ -183,6 +183,8 @@ block3:
 block4:
     ret
 block5:
+    v98 = bsave b3
+    brestore b3, v98
     brif v0, block6, block7
 block6:
     warp_fence
