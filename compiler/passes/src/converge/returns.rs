@@ -10,10 +10,14 @@ use crate::together::is_parting_call;
 
 /// Brings the function into that form; whether it changed.
 pub(super) fn cut(func: &mut Function) -> bool {
-    let mut changed = one_return(func);
-    let parts = |func: &Function, inst: &Inst| is_parting_call(func, *inst);
-    if !func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(|inst| parts(func, inst))) {
-        return changed;
+    let returns = one_return(func);
+    cut_after(func, is_parting_call) || returns
+}
+
+/// Ends blocks after each instruction for which `ends` holds; whether there is any.
+fn cut_after(func: &mut Function, ends: impl Fn(&Function, Inst) -> bool) -> bool {
+    if !func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(|&inst| ends(func, inst))) {
+        return false;
     }
     let mut layout = Vec::with_capacity(func.layout.len());
     for block in std::mem::take(&mut func.layout) {
@@ -21,15 +25,15 @@ pub(super) fn cut(func: &mut Function) -> bool {
         let mut current = block;
         loop {
             interrupt::poll();
-            let insts = &func.blocks[current].insts;
-            let Some(call) = insts.iter().position(|inst| parts(func, inst)) else { break };
-            current = cut_behind(func, current, call);
+            let Some(place) = func.blocks[current].insts.iter().position(|&inst| ends(func, inst)) else {
+                break;
+            };
+            current = cut_behind(func, current, place);
             layout.push(current);
-            changed = true;
         }
     }
     func.layout = layout;
-    changed
+    true
 }
 
 /// Ends a block behind an instruction, and goes on in a new one.
@@ -46,26 +50,8 @@ fn cut_behind(func: &mut Function, block: Block, place: usize) -> Block {
 
 /// Ends blocks behind CTA barriers that the whole warp executes together, by PTX's word. Whether there are any.
 pub(super) fn cut_at_barriers(func: &mut Function) -> bool {
-    if func.kind != FunctionKind::Entry {
-        return false;
-    }
-    let mut changed = false;
-    let mut layout = Vec::with_capacity(func.layout.len());
-    for block in std::mem::take(&mut func.layout) {
-        layout.push(block);
-        let mut current = block;
-        loop {
-            interrupt::poll();
-            let insts = &func.blocks[current].insts;
-            let is_aligned = |inst: &Inst| matches!(func.insts[*inst].op, Op::Barrier(_, true, _));
-            let Some(place) = insts.iter().position(is_aligned) else { break };
-            current = cut_behind(func, current, place);
-            layout.push(current);
-            changed = true;
-        }
-    }
-    func.layout = layout;
-    changed
+    let is_aligned = |func: &Function, inst: Inst| matches!(func.insts[inst].op, Op::Barrier(_, true, _));
+    func.kind == FunctionKind::Entry && cut_after(func, is_aligned)
 }
 
 /// Lets a device function return from one block.
