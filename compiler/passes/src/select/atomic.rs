@@ -12,7 +12,7 @@
 //! descriptor nor a uniform part. Orders other than relaxed have become fences before.
 
 use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Space, Type, Value};
-use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, RegFile};
+use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile};
 
 use super::lower::{Lower, Src, width_of};
 use super::memory::scope_text;
@@ -91,7 +91,7 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let (width, stores) = (width_of(data.ty), atomic == AtomicOp::Cast);
         let values = if width == 1 && !stores {
-            [self.gpr_value(data.args[1]), self.gpr_value(data.args[2])]
+            [self.compared(data.args[1]), self.gpr_value(data.args[2])]
         } else {
             let both = self.mir.new_vreg(RegFile::Gpr, 2 * width);
             self.place(data.args[1], both);
@@ -119,6 +119,17 @@ impl Lower<'_> {
             Space::Shared => made,
             _ => made.with(".STRONG").with(scope_text(access.scope)),
         });
+    }
+
+    /// What a compare-and-swap compares with, which `sm_75` takes from any register except `RZ`.
+    fn compared(&mut self, value: Value) -> Operand<VReg> {
+        let operand = self.gpr_value(value);
+        if self.arch == Arch::Sm75 && matches!(operand.kind, OperandKind::Zero(_)) {
+            let register = self.mir.new_vreg(RegFile::Gpr, 1);
+            self.place(value, register);
+            return Operand::reg(register);
+        }
+        operand
     }
 
     /// Whether an acquire may go by what an update finds, for which no reduction will do.
