@@ -10,10 +10,11 @@
 //!   see.
 //! - The SSA engine joins groups wherever they meet, since PTX leaves that open.
 //!
-//! Convergence barriers are kept for each lane: the mask of the lanes that passed `BSSY` together. Sibling
-//! arms of a divergent branch may use the same barrier at the same time. A lane waits at `BSYNC` for those
-//! of its mask that are alive and still count it among theirs: a lane that has left by `BREAK` or has
-//! passed another `BSSY` of that barrier is not waited for.
+//! Convergence barriers are kept for each lane: the region that it is in, which lanes opened together by `BSSY`. Sibling arms of
+//! a divergent branch, functions that are called, and regions inside each other may use the same barrier at the same time. A
+//! lane waits at `BSYNC` for those lanes of its region that are alive and still in it: a lane that has left by `BREAK` or has
+//! passed another `BSSY` of that barrier is not waited for. What `BMOV` puts into a register stands for a region; the register
+//! has its number here, and not its mask.
 
 use smallvec::SmallVec;
 
@@ -131,8 +132,12 @@ pub(crate) struct Control {
     /// Where each lane goes on behind the collective that it is in; [`NOWHERE`] outside of one.
     collective: [u32; LANES],
     meetings: Box<[[Meeting; LANES]; BARRIERS]>,
-    /// The masks of convergence barriers that lanes have put away, with their barrier and lane, in the order of that.
-    put_away: Vec<(u8, u32, u32)>,
+    /// What lanes have put away of their convergence barriers, with barrier and lane, in the order of that.
+    put_away: Vec<(u8, u32, Meeting)>,
+    /// The number of the next region; 0 is none.
+    next_region: u32,
+    /// Whether a lane has taken a region back into another barrier than it was in.
+    has_moved: bool,
 }
 
 /// No instruction.
@@ -145,6 +150,8 @@ struct Meeting {
     mask: u32,
     /// Where they go on.
     target: u32,
+    /// Which execution of a `BSSY` it was: lanes in other regions may have the same barrier.
+    region: u32,
 }
 
 /// The bit of each lane. A table, because loading from it makes vector code where shifting by the number of the
@@ -193,25 +200,34 @@ impl Control {
             collective: [NOWHERE; LANES],
             meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
             put_away: Vec::new(),
+            next_region: 1,
+            has_moved: false,
         }
     }
 
     /// Lets the lanes of a group meet at `bsync` of the barrier and go on at `target`.
     pub fn bssy(&mut self, lanes: u32, barrier: u8, target: u32) {
         for lane in lanes_of(lanes) {
-            self.meetings[barrier as usize][lane as usize] = Meeting { mask: lanes, target };
+            let region = self.next_region;
+            self.meetings[barrier as usize][lane as usize] = Meeting { mask: lanes, target, region };
         }
+        self.next_region = self.next_region.wrapping_add(1).max(1);
     }
 
-    /// Lets lanes leave the region of a barrier. Waiting lanes may be released by it.
+    /// Lets lanes leave the region in which each of them is now. Lanes of that region may be released by it; lanes of regions
+    /// around, with the same barrier, go on waiting.
     pub fn leave(&mut self, lanes: u32, barrier: u8) {
-        for meeting in self.meetings[barrier as usize].iter_mut() {
-            meeting.mask &= !lanes;
-        }
-        for (_, _, mask) in
-            self.put_away.iter_mut().filter(|(of, by, _)| *of == barrier && lanes >> by & 1 == 0)
-        {
-            *mask &= !lanes;
+        let own = self.meetings[barrier as usize];
+        let mut left = lanes;
+        while left != 0 {
+            let region = own[left.trailing_zeros() as usize].region;
+            let together = lanes_of(left).filter(|&lane| own[lane as usize].region == region);
+            let together = together.fold(0, |all, lane| all | 1 << lane);
+            let put_away = self.put_away.iter_mut().filter(|(of, ..)| *of == barrier);
+            let meetings = self.meetings[barrier as usize].iter_mut();
+            let all = meetings.chain(put_away.map(|(.., meeting)| meeting));
+            all.filter(|meeting| meeting.region == region).for_each(|meeting| meeting.mask &= !together);
+            left &= !together;
         }
         for lane in lanes_of(lanes) {
             self.meetings[barrier as usize][lane as usize].mask = 0;
@@ -227,42 +243,45 @@ impl Control {
         self.leave(lanes, barrier);
     }
 
-    /// Puts a barrier of these lanes away: their masks. The lanes of these go on waiting for them.
+    /// Puts a barrier of these lanes away: a number for each lane, by which it takes its region back; 0 stands for none. The
+    /// other lanes of a region go on waiting.
     pub fn put_away(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
-        let mut masks = [0; LANES];
+        let mut numbers = [0; LANES];
         for lane in lanes_of(lanes) {
-            let mask = std::mem::take(&mut self.meetings[barrier as usize][lane as usize].mask);
-            self.put_away.push((barrier, lane, mask));
-            masks[lane as usize] = mask;
+            let mut meeting = std::mem::take(&mut self.meetings[barrier as usize][lane as usize]);
+            if meeting.mask == 0 {
+                meeting.region = 0;
+            }
+            self.put_away.push((barrier, lane, meeting));
+            numbers[lane as usize] = meeting.region;
         }
-        masks
+        numbers
     }
 
-    /// Gives a barrier of these lanes the masks that were put away last. Where they go on is behind the `BSYNC`.
+    /// Lets lanes take back into a barrier the regions that they put away from this or another one. The lanes go on behind
+    /// the `BSYNC`.
     ///
     /// # Errors
-    /// A lane whose barrier had other lanes then, but for those that have left since.
-    pub fn take_back(&mut self, lanes: u32, barrier: u8, masks: &[u32; LANES]) -> Result<(), u32> {
+    /// A lane that has put away no region of its number.
+    pub fn take_back(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
         for lane in lanes_of(lanes) {
-            let is_own = |&(of, by, _): &(u8, u32, u32)| (of, by) == (barrier, lane);
+            let number = numbers[lane as usize];
+            let is_own = |&(_, by, meeting): &(u8, u32, Meeting)| by == lane && meeting.region == number;
             let place = self.put_away.iter().rposition(is_own).ok_or(lane)?;
-            let (_, _, mask) = self.put_away.remove(place);
-            if mask & !masks[lane as usize] != 0 {
-                return Err(lane);
-            }
-            self.meetings[barrier as usize][lane as usize] = Meeting { mask, target: NOWHERE };
+            let (from, _, meeting) = self.put_away.remove(place);
+            self.has_moved |= from != barrier;
+            self.meetings[barrier as usize][lane as usize] = Meeting { target: NOWHERE, ..meeting };
         }
         self.release();
         Ok(())
     }
 
-    /// Whether a lane counts another one among those of its barrier, or did when it put that away.
-    fn counts(&self, barrier: u8, lane: u32, other: u32) -> bool {
-        self.meetings[barrier as usize][lane as usize].mask >> other & 1 == 1
-            || self
-                .put_away
-                .iter()
-                .any(|&(of, by, mask)| (of, by) == (barrier, lane) && mask >> other & 1 == 1)
+    /// Whether a lane has not left a region that others wait for with a barrier.
+    fn is_in(&self, barrier: u8, region: u32, lane: u32) -> bool {
+        let is_this = |meeting: &Meeting| meeting.region == region && meeting.mask != 0;
+        is_this(&self.meetings[barrier as usize][lane as usize])
+            || self.put_away.iter().any(|(_, by, meeting)| *by == lane && is_this(meeting))
+            || self.has_moved && self.meetings.iter().any(|lanes| is_this(&lanes[lane as usize]))
     }
 
     /// Lets lanes go on there when they end the collective that they begin.
@@ -385,8 +404,8 @@ impl Control {
             Wait::Converge(barrier) => {
                 let meetings = &self.meetings[barrier as usize];
                 lanes_of(group.lanes).fold(0, |all, lane| {
-                    let mutual = |&other: &u32| self.counts(barrier, other, lane);
-                    let members = lanes_of(meetings[lane as usize].mask).filter(mutual);
+                    let Meeting { mask, region, .. } = meetings[lane as usize];
+                    let members = lanes_of(mask).filter(|&other| self.is_in(barrier, region, other));
                     members.fold(all, |all, other| all | 1 << other)
                 })
             }
@@ -415,7 +434,7 @@ impl Control {
             while left != 0 {
                 let lane = left.trailing_zeros();
                 let meetings = &self.meetings[barrier as usize];
-                let Meeting { mask, target } = meetings[lane as usize];
+                let Meeting { mask, target, region } = meetings[lane as usize];
                 let (pc, members) = if mask == 0 {
                     // Nobody to wait for: straight on, with those of the group who have nobody either.
                     let Some(group) = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1) else {
@@ -424,20 +443,21 @@ impl Control {
                     let alone = lanes_of(group.lanes).filter(|&other| meetings[other as usize].mask == 0);
                     (group.pc, alone.fold(0, |members, other| members | 1 << other))
                 } else {
-                    let mutual = |&other: &u32| self.counts(barrier, other, lane);
-                    let members = lanes_of(mask & self.live).filter(mutual);
+                    let members = lanes_of(mask & self.live);
+                    let members = members.filter(|&other| self.is_in(barrier, region, other));
                     let own = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1);
                     let behind = own.map_or(target, |group| group.pc);
                     let target = if target == NOWHERE { behind } else { target };
                     (target, members.fold(0, |members, other| members | 1 << other))
                 };
-                // Who has put the barrier away waits at most for what it uses it for since.
+                // A lane that has put the region away waits at most for another one.
                 let has_come = |other: u32| {
-                    came >> other & 1 == 1 && (mask == 0 || meetings[other as usize].mask >> lane & 1 == 1)
+                    came >> other & 1 == 1 && (mask == 0 || meetings[other as usize].region == region)
                 };
                 if !lanes_of(members).all(has_come) {
                     // Those of the same lanes wait as long.
-                    let alike = lanes_of(left).filter(|&other| meetings[other as usize].mask == mask);
+                    let waits_alike = |meeting: Meeting| (meeting.mask, meeting.region) == (mask, region);
+                    let alike = lanes_of(left).filter(|&other| waits_alike(meetings[other as usize]));
                     left &= !alike.fold(1 << lane, |all, other| all | 1 << other);
                     continue;
                 }
@@ -703,12 +723,12 @@ mod tests {
         warp.apply(index, Flow::Wait(!1, Wait::Converge(6)));
         // Lane 0 is in a function that has the barrier for itself.
         let saved = warp.put_away(1, 6);
-        assert_eq!(saved[0], u32::MAX);
+        assert_ne!(saved[0], 0);
         warp.bssy(1, 6, 7);
         let index = at(&warp, 5);
         warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
         assert!(warp.groups.contains(&Group { pc: 7, lanes: 1, wait: Wait::Ready }), "it meets nobody there");
-        assert_eq!(warp.take_back(1, 6, &[0; LANES]), Err(0), "the lanes were others");
+        assert_eq!(warp.take_back(1, 6, &[0; LANES]), Err(0), "it was another region");
         let mut warp = control();
         warp.bssy(u32::MAX, 6, 9);
         warp.apply(0, Flow::Branch { taken: 1, target: 5 });

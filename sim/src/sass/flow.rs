@@ -130,19 +130,19 @@ pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
         }));
     }
     Ok(Box::new(move |registers, step| {
-        let masks = step.control.put_away(step.lanes, barrier);
-        registers.write(d, step.lanes, |lane| masks[lane]);
+        let regions = step.control.put_away(step.lanes, barrier);
+        registers.write(d, step.lanes, |lane| regions[lane]);
         Ok(Flow::Next)
     }))
 }
 
-/// `BMOV.32`: the barrier is as it was when it was put away.
+/// `BMOV.32`: the barrier holds a region that was put away.
 pub(super) fn bmov(i: &Fields<'_>) -> Decoded {
     let (barrier, a) = (i.convergence("barrier")?, i.word("a")?);
     Ok(Box::new(move |registers, step| {
-        let masks = registers.int(a);
-        step.control.take_back(step.lanes, barrier, &masks).map_err(|lane| {
-            Fault::new(lane, "gives a convergence barrier lanes that it did not have when it was saved")
+        let regions = registers.int(a);
+        step.control.take_back(step.lanes, barrier, &regions).map_err(|lane| {
+            Fault::new(lane, "gives a convergence barrier something that no `BMOV` has saved")
         })?;
         Ok(Flow::Next)
     }))
