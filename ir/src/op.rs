@@ -741,8 +741,8 @@ pub enum Op {
     Bsync(ConvergenceBarrier),
     /// `()`: leave the region of a barrier.
     Break(ConvergenceBarrier),
-    /// `() -> b32`: what a barrier holds for the callers of the function, so that it can be opened anew. Made by the
-    /// converge pass.
+    /// `() -> b32`: what a barrier holds for the function's callers or for a region around, so that another region can
+    /// open the barrier. Made by the converge pass.
     SaveBarrier(ConvergenceBarrier),
     /// `(a: b32)`: a barrier holds what it did when `a` was saved.
     RestoreBarrier(ConvergenceBarrier),

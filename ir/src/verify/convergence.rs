@@ -1,23 +1,37 @@
 //! `bssy` and `bsync` nest like brackets along every path.
 //!
-//! One walk in reverse postorder with the stack of open barriers at the end of each block; every edge must
-//! bring the stack that the first one brought. `break` takes a barrier out of the stack, wherever in it that is: the
-//! lanes that leave go on without it, and meet at `bsync` of those that are left from inside out. So lanes that wait at a
-//! `bsync` wait only for lanes that wait further in, if at all. Stacks hold at most sixteen barriers, so this is linear.
+//! The check walks the blocks once in reverse postorder, with the stack of open regions at the end of each block. All edges
+//! to a block must bring the same stack. `break` takes a region out of the stack, wherever in it the region is: the lanes
+//! that leave go on without it, and meet at the `bsync` of the other regions from inside out. So lanes that wait at a `bsync`
+//! wait only for lanes that wait further in, if at all.
 //!
-//! A device function saves a barrier once, at its start, and restores it before each return.
+//! A region may open a barrier that a region around it holds, if `bsave` has saved the barrier directly in the outer region.
+//! The outer region can be left or closed only after `brestore` has given the barrier back. A device function may save a
+//! barrier that its callers hold, before it opens the barrier.
+//!
+//! Cost: the number of blocks and edges times the depth of the stack, which the converge pass bounds.
 
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
 use super::{Report, Rule};
 use crate::cfg::Cfg;
-use crate::entities::Block;
+use crate::entities::{Block, Value};
 use crate::function::{Function, FunctionKind};
 use crate::op::{ConvergenceBarrier, Op};
 
-/// The open barriers, innermost last, each with the block where its threads go on.
-type Stack = SmallVec<[(ConvergenceBarrier, Block); 4]>;
+/// A region whose `bsync` is still to come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Open {
+    barrier: ConvergenceBarrier,
+    /// The block where its threads go on.
+    continuation: Block,
+    /// What the barrier holds for the region, while an inner region may open the barrier.
+    saved: Option<Value>,
+}
+
+/// The open regions, innermost last.
+type Stack = SmallVec<[Open; 4]>;
 
 pub(super) fn check(func: &Function, report: &mut Report<'_>) {
     let cfg = Cfg::compute(func);
@@ -31,36 +45,48 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
         let mut goes_on = None;
         for &inst in &func.blocks[block].insts {
             let mut say = |message: String| report.inst(block, inst, Rule::Convergence, message);
-            let place_of = |stack: &Stack, barrier| stack.iter().position(|open| open.0 == barrier);
+            // Of the regions with the same barrier, the innermost one holds it.
+            let place_of = |stack: &Stack, barrier| stack.iter().rposition(|open| open.barrier == barrier);
+            let holder = |stack: &Stack, barrier| match place_of(stack, barrier) {
+                Some(place) if stack[place].saved.is_some() => Err("the barrier is saved"),
+                Some(place) => Ok(place),
+                None => Err("the barrier is not open"),
+            };
             match func.insts[inst].op {
-                Op::Bssy(barrier, continuation) => match place_of(&stack, barrier) {
-                    Some(_) => say("the barrier is open already".to_string()),
-                    None => stack.push((barrier, continuation)),
+                Op::Bssy(barrier, continuation) => match holder(&stack, barrier) {
+                    Ok(_) => say("the barrier is open already".to_string()),
+                    Err(_) => stack.push(Open { barrier, continuation, saved: None }),
                 },
-                Op::Bsync(barrier) => match place_of(&stack, barrier) {
-                    Some(place) => {
+                Op::Bsync(barrier) => match holder(&stack, barrier) {
+                    Ok(place) => {
                         if place + 1 != stack.len() {
                             say("a barrier inside this one is still open".to_string());
                         }
-                        goes_on = Some((inst, stack[place].1));
+                        goes_on = Some((inst, stack[place].continuation));
                         stack.truncate(place);
                     }
-                    None => say("the barrier is not open".to_string()),
+                    Err(why) => say(why.to_string()),
                 },
-                Op::Break(barrier) => match place_of(&stack, barrier) {
-                    Some(place) => {
+                Op::Break(barrier) => match holder(&stack, barrier) {
+                    Ok(place) => {
                         stack.remove(place);
                     }
+                    Err(why) => say(why.to_string()),
+                },
+                Op::SaveBarrier(barrier) => match holder(&stack, barrier) {
+                    Ok(place) => stack[place].saved = func.results(inst).first().copied(),
+                    Err(_) if func.kind == FunctionKind::Device && place_of(&stack, barrier).is_none() => {}
+                    Err(why) => say(why.to_string()),
+                },
+                Op::RestoreBarrier(barrier) => match place_of(&stack, barrier) {
+                    Some(place) if stack[place].saved.is_none() => say("the barrier is open".to_string()),
+                    Some(place) if stack[place].saved != func.insts[inst].args.first().copied() => {
+                        say("another region's barrier was saved".to_string());
+                    }
+                    Some(place) => stack[place].saved = None,
+                    None if func.kind == FunctionKind::Device => {}
                     None => say("the barrier is not open".to_string()),
                 },
-                Op::SaveBarrier(barrier) | Op::RestoreBarrier(barrier) => {
-                    if func.kind != FunctionKind::Device {
-                        say("a kernel has no callers for whom to keep a barrier".to_string());
-                    }
-                    if place_of(&stack, barrier).is_some() {
-                        say("the barrier is open".to_string());
-                    }
-                }
                 Op::Return if !stack.is_empty() => say("a barrier is still open".to_string()),
                 _ => {}
             }
@@ -94,6 +120,6 @@ fn only_exits(func: &Function, block: Block) -> bool {
 
 fn describe(stack: &Stack) -> String {
     let names: Vec<String> =
-        stack.iter().map(|(barrier, block)| format!("b{} to {block}", barrier.0)).collect();
+        stack.iter().map(|open| format!("b{} to {}", open.barrier.0, open.continuation)).collect();
     names.join(", ")
 }

@@ -163,6 +163,31 @@ fn convergence_brackets() {
 }
 
 #[test]
+fn a_region_may_open_a_barrier_that_another_one_has_saved() {
+    let sound = "block0:\n v0 = undef.pred\n bssy b0, block6\n brif v0, block1, block5\n\
+                 block1:\n v1 = bsave b0\n bssy b0, block4\n brif v0, block2, block3\n\
+                 block2:\n jump block3\nblock3:\n bsync b0\n jump block4\n\
+                 block4:\n brestore b0, v1\n jump block5\nblock5:\n bsync b0\n jump block6\nblock6:\n exit";
+    assert_eq!(rules(&function(sound), Level::Converged), []);
+    let broken = [
+        (" brestore b0, v1\n", ""),
+        ("block4:\n brestore b0, v1", "block4:\n v2 = undef.b32\n brestore b0, v2"),
+        ("block2:\n jump", "block2:\n brestore b0, v1\n jump"),
+        ("brestore b0, v1\n", "brestore b0, v1\n brestore b0, v1\n"),
+        ("bsave b0\n", "bsave b0\n break b0\n"),
+        ("bsave b0", "bsave b1"),
+    ];
+    for (from, to) in broken {
+        let body = sound.replacen(from, to, 1);
+        let found = rules(&function(&body), Level::Converged);
+        assert!(
+            !found.is_empty() && found.iter().all(|&rule| rule == Rule::Convergence),
+            "{found:?} in\n{body}"
+        );
+    }
+}
+
+#[test]
 fn sums_that_keep_subnormals_are_of_singles() {
     let sum = |ty: &str| {
         format!(

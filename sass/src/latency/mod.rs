@@ -198,7 +198,11 @@ impl Op {
         match (self, arch) {
             (Op::WARPSYNC, Arch::Sm75) => 4,
             (Op::CS2R | Op::CS2R_32, Arch::Sm75) => 2,
-            (Op::WARPSYNC | Op::NANOSLEEP | Op::YIELD | Op::BREAK, _) if arch < Arch::Sm90 => 1,
+            (Op::WARPSYNC | Op::NANOSLEEP | Op::YIELD | Op::BREAK | Op::BMOV_CLEAR | Op::BMOV, _)
+                if arch < Arch::Sm90 =>
+            {
+                1
+            }
             _ => self.row().min_stall,
         }
     }

@@ -706,6 +706,73 @@ def regex_match(rng):
     )
 
 
+def deep_arms(rng, leaves, goes_on):
+    """Arms inside each other: `leaves` says whether a digest ends a thread's rounds in the innermost arm, and `goes_on` whether it
+    ends the round in one of them."""
+    threads, levels, rounds = 64, 22, 6
+    values = [rng.randrange(1 << 32) for _ in range(rounds * levels * threads)]
+    trace = [0] * (levels * threads)
+    digests, ends = [], []
+    for thread in range(threads):
+        digest, ended = 1, rounds
+        for at in range(rounds):
+            deepest = levels
+            for level in range(levels):
+                value = values[(at * levels + level) * threads + thread]
+                digest = (digest * 31 + value) & MASK
+                if value % 16 == 0:
+                    deepest = level
+                    break
+            if deepest == levels:
+                if leaves(digest):
+                    ended = at
+                    break
+                digest = (digest + at) & MASK
+            for level in range(min(deepest, levels - 1), -1, -1):
+                digest ^= digest >> 3
+                trace[level * threads + thread] = digest
+                if goes_on(level, digest):
+                    break
+        digests.append(digest)
+        ends.append(ended)
+    args = [given("in", "u32", words(values)), scalar("s32", rounds), made("trace", "u32", words(trace))]
+    return args, digests, ends
+
+
+def ballot(digests, thread):
+    """The lanes of a thread's warp with an odd digest."""
+    warp = thread // 32 * 32
+    return sum((digests[warp + lane] & 1) << lane for lane in range(32))
+
+
+def deep_nesting(rng):
+    args, digests, ends = deep_arms(
+        rng, lambda _: False, lambda level, digest: level == 3 and digest % 16 == 0
+    )
+    out = []
+    for thread, digest in enumerate(digests):
+        out += [digest + ballot(digests, thread), ends[thread]]
+    return dict(
+        about="Twenty-two arms inside each other, more than there are convergence barriers, and a vote after the loop.",
+        block=len(digests),
+        args=[*args, made("out", "u32", words(out))],
+    )
+
+
+def deep_breaks(rng):
+    args, digests, ends = deep_arms(
+        rng, lambda digest: digest % 4 == 0, lambda level, digest: level % 4 == 3 and digest % 16 == 0
+    )
+    out = []
+    for thread, digest in enumerate(digests):
+        out += [digest + ballot(digests, thread), ends[thread]]
+    return dict(
+        about="Twenty-two arms inside each other, which lanes leave by break and continue, and a vote after the loop.",
+        block=len(digests),
+        args=[*args, made("out", "u32", words(out))],
+    )
+
+
 def scalar(elem, value):
     return {"kind": "scalar", "elem": elem, "value": value}
 
@@ -748,6 +815,8 @@ CASES = [
     sudoku_goto,
     sieve_continue,
     regex_match,
+    deep_nesting,
+    deep_breaks,
 ]
 
 

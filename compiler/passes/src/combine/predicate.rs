@@ -320,10 +320,25 @@ impl State<'_> {
             return;
         }
         self.code[head].remove(open);
-        let clears =
-            |inst: &MInst<VReg>| inst.inst.op == Op::BMOV_CLEAR && inst.inst.operands.contains(&barrier);
-        if let Some(clear) = self.code[head].range(..open).rposition(clears) {
+        let is_clear =
+            |inst: &MInst<VReg>| inst.inst.op == Op::BMOV_CLEAR && inst.inst.operands[1] == barrier;
+        // sm_75 clears the barrier before it opens it.
+        let mut before = open;
+        if let Some(clear) = before.checked_sub(1).filter(|&at| {
+            is_clear(&self.code[head][at]) && self.code[head][at].inst.operands[0] == Operand::rz()
+        }) {
             self.code[head].remove(clear);
+            before = clear;
+        }
+        // A region that took the barrier of one around it gives it back where it ends.
+        if let Some(save) = before.checked_sub(1).filter(|&at| is_clear(&self.code[head][at]))
+            && let Some(block) = goes_on
+            && let Some(first) = self.code[block].front()
+            && first.inst.op == Op::BMOV
+            && first.inst.operands[1] == self.code[head][save].inst.operands[0]
+        {
+            self.code[block].pop_front();
+            self.code[head].remove(save);
         }
         self.code[join].pop_front();
         // Whoever comes here now came through the head.

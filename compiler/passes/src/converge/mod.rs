@@ -209,6 +209,30 @@ mod tests {
     }
 
     #[test]
+    fn regions_deeper_than_the_barriers_take_those_around_them() {
+        let depth = 20;
+        let mut text = String::from(
+            "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
+             v2 = icmp.slt.b32 v0, v1\n    brif v2, block1, block40\n",
+        );
+        for level in 1..depth {
+            text += &format!(
+                "block{level}:\n    fence.sc.cta\n    brif v2, block{}, block{}\n",
+                level + 1,
+                40 - level
+            );
+        }
+        text += &format!("block{depth}:\n    fence.sc.cta\n    jump block{}\n", depth + 1);
+        for join in depth + 1..40 {
+            text += &format!("block{join}:\n    fence.sc.gpu\n    jump block{}\n", join + 1);
+        }
+        let out = verified(&(text + "block40:\n    fence.sc.gpu\n    exit\n}\n"));
+        assert_eq!(out.matches("bssy").count(), depth, "{out}");
+        assert_eq!(out.matches("bsave").count(), depth - 16, "{out}");
+        assert_eq!(out.matches("brestore").count(), depth - 16, "{out}");
+    }
+
+    #[test]
     fn regions_with_one_join_in_both_arms_of_a_uniform_branch() {
         let arm = |n: usize| {
             let (left, right) = (n + 1, n + 2);

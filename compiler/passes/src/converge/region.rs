@@ -110,7 +110,7 @@ impl<'a> Flow<'a> {
 }
 
 /// So many regions at most may hold a block: those with barriers, and some that turn out to need none.
-const MOST_AROUND: u32 = 24;
+const MOST_AROUND: u32 = 48;
 
 /// At a join that some lanes pass by, fewer instructions than this are not worth meeting for.
 const WORTH_MEETING: usize = 4;

@@ -11,9 +11,12 @@
 //! …                        B0                  BSYNC B0              open and without
 //! BSYNC B0                 (none)
 //! ```
-//! `BREAK` lets its lanes leave the region on a path of their own; on that path the barrier is open no more. A function that
-//! is called may save a barrier of its callers by `BMOV` and open it anew, if it is not open. One walk over the blocks with an abstract stack each: linear, as stacks
-//! are no deeper than sixteen.
+//! `BREAK` lets its lanes leave the region on a path of their own, on which the barrier is no longer open. `BMOV.32.CLEAR`
+//! saves a barrier of a region around or of the function's callers, so that `BSSY` can open it again; only after `BMOV.32` has
+//! given it back can the outer region be closed or left.
+//!
+//! The check walks the blocks once, with an abstract stack for each. Its cost is the number of instructions and edges times
+//! the depth of the stack, which the converge pass bounds.
 
 use std::fmt;
 
@@ -42,6 +45,8 @@ pub enum Why {
     Reopened(u8),
     /// `BSYNC` or `BREAK` on a barrier that is not open.
     NotOpen(u8),
+    /// Something other than `BSSY` and `BMOV.32` on a barrier that is saved.
+    Saved(u8),
     /// `BSYNC` on a barrier inside which another one is open.
     NotInnermost {
         /// The barrier of the `BSYNC`.
@@ -73,6 +78,7 @@ impl fmt::Display for ConvergenceError {
         match &self.why {
             Why::Reopened(barrier) => write!(f, "BSSY B{barrier}, which is open already"),
             Why::NotOpen(barrier) => write!(f, "B{barrier} is not open"),
+            Why::Saved(barrier) => write!(f, "B{barrier} is saved"),
             Why::NotInnermost { barrier, innermost } => {
                 write!(f, "BSYNC B{barrier} while B{innermost} is open inside it")
             }
@@ -88,8 +94,18 @@ impl fmt::Display for ConvergenceError {
 
 impl std::error::Error for ConvergenceError {}
 
-/// The open barriers, outermost first, each with the label of its `BSSY`.
-type Open = SmallVec<[(u8, u32); 4]>;
+/// A region that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Region {
+    barrier: u8,
+    /// The label of its `BSSY`.
+    label: u32,
+    /// Whether the barrier is saved, so that an inner region can open it.
+    saved: bool,
+}
+
+/// The open regions, outermost first.
+type Open = SmallVec<[Region; 4]>;
 
 /// Checks every path; all errors are found, each once.
 pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
@@ -135,8 +151,8 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
                         inst: end,
                         why: Why::Join {
                             target: way.target,
-                            here: open.iter().map(|&(barrier, _)| barrier).collect(),
-                            there: known.iter().map(|&(barrier, _)| barrier).collect(),
+                            here: open.iter().map(|region| region.barrier).collect(),
+                            there: known.iter().map(|region| region.barrier).collect(),
                         },
                     })
                 }
@@ -161,24 +177,36 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
     }) else {
         return Ok(());
     };
-    let place = open.iter().rposition(|&(other, _)| other == barrier);
-    match (inst.op, place) {
+    // Of the regions with the same barrier, the innermost one holds it.
+    let place = open.iter().rposition(|region| region.barrier == barrier);
+    let holder = place.filter(|&place| !open[place].saved);
+    // Before a `BSSY`, sm_75 clears a barrier without saving it.
+    let saves = inst.operands.first().is_some_and(|to| matches!(to.kind, OperandKind::Reg(_)));
+    match (inst.op, holder) {
+        (Op::BMOV_CLEAR, Some(place)) if saves => open[place].saved = true,
+        (Op::BMOV_CLEAR, None) if saves && place.is_some() => return Err(Why::Saved(barrier)),
+        (Op::BMOV_CLEAR, None) => {}
+        (Op::BMOV, None) => {
+            if let Some(place) = place {
+                open[place].saved = false;
+            }
+        }
         (Op::BSSY | Op::BMOV_CLEAR | Op::BMOV, Some(_)) => return Err(Why::Reopened(barrier)),
         (Op::BSSY, None) => {
             let label = inst.operands.iter().find_map(|operand| match operand.kind {
                 OperandKind::Label(label) => Some(label.0),
                 _ => None,
             });
-            open.push((barrier, label.unwrap_or(u32::MAX)));
+            open.push(Region { barrier, label: label.unwrap_or(u32::MAX), saved: false });
         }
-        (Op::BMOV_CLEAR | Op::BMOV, None) => {}
+        (_, None) if place.is_some() => return Err(Why::Saved(barrier)),
         (_, None) => return Err(Why::NotOpen(barrier)),
         (Op::BREAK, Some(place)) => {
             open.remove(place);
         }
         (_, Some(place)) => {
-            let (innermost, _) = open[open.len() - 1];
-            *synced = Some(open[place]);
+            let innermost = open[open.len() - 1].barrier;
+            *synced = Some((barrier, open[place].label));
             open.truncate(place);
             if innermost != barrier {
                 return Err(Why::NotInnermost { barrier, innermost });
@@ -238,6 +266,21 @@ mod tests {
     fn an_arm_that_skips_the_bsync_is_found() {
         let mut blocks = diamond();
         blocks[2].term = Term::Jump(edge(4));
+        assert!(matches!(errors(blocks)[..], [Why::Join { .. }]));
+    }
+
+    #[test]
+    fn a_barrier_that_is_saved_is_given_back_before_its_region_ends() {
+        let mut save = barrier(Op::BMOV_CLEAR, 0);
+        save.inst = save.inst.slot("d", Operand::reg(PReg::r(0)));
+        let mut blocks = diamond();
+        blocks[1].insts.extend([save.clone(), barrier(Op::BMOV, 0)]);
+        assert_eq!(errors(blocks), []);
+        let mut blocks = diamond();
+        blocks[1].insts.extend([save.clone(), barrier(Op::BREAK, 0)]);
+        assert!(errors(blocks).contains(&Why::Saved(0)));
+        let mut blocks = diamond();
+        blocks[1].insts.push(save);
         assert!(matches!(errors(blocks)[..], [Why::Join { .. }]));
     }
 

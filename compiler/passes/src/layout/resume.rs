@@ -26,11 +26,14 @@ use super::code::{Code, CodeBlock};
 use super::{Found, Site};
 use crate::interrupt;
 
-/// The convergence barriers that may be open, each with the `BSSY` instructions that may have opened it. Most blocks leave them
-/// as they are, and share the list.
-type Open = Rc<[(u8, Site)]>;
+/// The regions that may be open, each with a `BSSY` that may have opened it. Most blocks leave them as they are, and share the
+/// list.
+type Open = Rc<[(Holder, Site)]>;
 
-/// A `BSSY`, `BSYNC` or `BREAK`.
+/// A region by its convergence barrier, and how many regions inside it have the same barrier.
+type Holder = (u8, u8);
+
+/// An instruction that names a convergence barrier.
 #[derive(Debug)]
 pub(super) struct Bracket {
     site: Site,
@@ -44,6 +47,9 @@ enum BracketKind {
     Opens,
     Closes,
     Leaves,
+    /// An inner region or a function that is called is to open the barrier.
+    Saves,
+    Restores,
 }
 
 impl Bracket {
@@ -53,6 +59,9 @@ impl Bracket {
             Op::BSSY => BracketKind::Opens,
             Op::BSYNC => BracketKind::Closes,
             Op::BREAK => BracketKind::Leaves,
+            // Before a `BSSY`, sm_75 clears a barrier without saving it.
+            Op::BMOV_CLEAR if matches!(inst.operands[0].kind, OperandKind::Reg(_)) => BracketKind::Saves,
+            Op::BMOV => BracketKind::Restores,
             _ => return None,
         };
         Some(Bracket { site, barrier: barrier(inst)?, kind })
@@ -144,18 +153,25 @@ fn closed_barriers(code: &Code, brackets: &[Bracket]) -> BTreeSet<(Site, Site)> 
         let mut open = entry[block].clone().unwrap_or_default();
         let first = brackets.partition_point(|bracket| bracket.site.0 < block);
         for bracket in brackets[first..].iter().take_while(|bracket| bracket.site.0 == block) {
-            let is_same = |(opened, _): &&(u8, Site)| *opened == bracket.barrier;
+            let is_same = |(holder, _): &&(Holder, Site)| *holder == (bracket.barrier, 0);
             if bracket.kind == BracketKind::Closes {
                 closed.extend(open.iter().filter(is_same).map(|&(_, site)| (bracket.site, site)));
             }
-            let opened = (bracket.kind == BracketKind::Opens).then_some((bracket.barrier, bracket.site));
-            open = open.iter().filter(|one| !is_same(one)).copied().chain(opened).collect();
+            open = match bracket.kind {
+                BracketKind::Saves => nested(&open, bracket.barrier, |inside| inside.checked_add(1)),
+                BracketKind::Restores => nested(&open, bracket.barrier, |inside| inside.checked_sub(1)),
+                BracketKind::Opens | BracketKind::Closes | BracketKind::Leaves => {
+                    let opened = ((bracket.barrier, 0), bracket.site);
+                    let opened = (bracket.kind == BracketKind::Opens).then_some(opened);
+                    open.iter().filter(|one| !is_same(one)).copied().chain(opened).collect()
+                }
+            };
         }
         for way in code.ways(block) {
             let merged = match &entry[way.target] {
                 Some(known) if Rc::ptr_eq(known, &open) => continue,
                 Some(known) => {
-                    let mut all: Vec<(u8, Site)> = known.iter().chain(&*open).copied().collect();
+                    let mut all: Vec<(Holder, Site)> = known.iter().chain(&*open).copied().collect();
                     all.sort_unstable();
                     all.dedup();
                     if all.len() == known.len() {
@@ -170,6 +186,15 @@ fn closed_barriers(code: &Code, brackets: &[Bracket]) -> BTreeSet<(Site, Site)> 
         }
     }
     closed
+}
+
+/// The open regions after the number of regions inside those with one barrier has changed.
+fn nested(open: &Open, barrier: u8, change: impl Fn(u8) -> Option<u8>) -> Open {
+    let changed = |&((of, inside), site): &(Holder, Site)| match of == barrier {
+        true => change(inside).map(|inside| ((of, inside), site)),
+        false => Some(((of, inside), site)),
+    };
+    open.iter().filter_map(changed).collect()
 }
 
 #[cfg(test)]

@@ -389,6 +389,7 @@ fn is_source(op: &Op) -> bool {
         | Op::TryAtomic(..)
         | Op::Shfl(_)
         | Op::Elect
+        | Op::SaveBarrier(_)
         | Op::Call(_, false)
         | Op::CallIndirect(_) => true,
         // One thread after another arrives, and what one has found another one need not have.
