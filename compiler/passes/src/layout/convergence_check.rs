@@ -281,7 +281,7 @@ mod tests {
         assert!(errors(blocks).contains(&Why::Saved(0)));
         let mut blocks = diamond();
         blocks[1].insts.push(save);
-        assert!(matches!(errors(blocks)[..], [Why::Join { .. }]));
+        assert!(errors(blocks).iter().any(|why| matches!(why, Why::Join { .. })));
     }
 
     #[test]
