@@ -28,7 +28,6 @@ use crate::check::resolved::Resolved;
 use crate::control::{self, Explain};
 use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 
-use crate::converge::Waiting;
 use crate::link::{self, Callees, Summaries, Summary};
 use crate::mir::{Liveness, Mir, VReg};
 pub use crate::register_limit::{TOO_FEW_REGISTERS, register_limit};
@@ -246,17 +245,16 @@ fn together(
     func: &mut Function,
     known: &mut Analyses,
     arch: Arch,
-    waiting: Waiting,
     observer: &mut dyn Observer,
 ) -> Result<Result<Uniformity, Vec<Apart>>, Halt> {
     observer.before("converge", func);
-    let converged = converge::converge_in(func, known, waiting);
+    let converged = converge::converge_in(func, known);
     verified("converge", func, Level::Converged)?;
     go_on(observer, "converge", func)?;
 
     observer.before("gather", func);
     let for_anybody = together::verify::for_anybody(func);
-    let gathered = gather::gather_in(func, arch, known, converged.uniformity, waiting);
+    let gathered = gather::gather_in(func, arch, known, converged.uniformity);
     verified("gather", func, Level::Converged)?;
     go_on(observer, "gather", func)?;
     let uniformity = gathered.uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
@@ -288,8 +286,8 @@ pub fn machine(
     verified("simplify-legal", &func, Level::Legal)?;
     go_on(observer, "simplify-legal", &func)?;
 
-    let uniformity = together(&mut func, &mut known, arch, Waiting::Always, observer)?
-        .map_err(|errors| internal("gather", errors))?;
+    let uniformity =
+        together(&mut func, &mut known, arch, observer)?.map_err(|errors| internal("gather", errors))?;
     observer.before("select", &func);
     interrupt::poll();
     let frequency = frequency::block_frequencies_in(&func, &known);

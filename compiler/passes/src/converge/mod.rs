@@ -44,20 +44,11 @@ mod shape;
 use ptxc_ir::{BlockCall, CalleeKind, Function, Inst, Op};
 
 use crate::analyses::Analyses;
-use crate::together::{Together, is_parting_call};
+use crate::together::is_parting_call;
 use crate::uniformity::{Uniformity, is_exit};
 use emit::Barriers;
 use progress::Progress;
 use region::Flow;
-
-/// Which operations of the warp wait for lanes in code where these may be apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// Those whose lanes are not all there, as far as is known beforehand.
-    WhereNeeded,
-    /// All of them.
-    Always,
-}
 
 /// What the pass leaves.
 #[derive(Debug, Default)]
@@ -71,35 +62,18 @@ pub(crate) struct Converged {
 
 /// Brackets the divergent regions of a function; whether there are any.
 pub fn converge(func: &mut Function) -> bool {
-    converge_in(func, &mut Analyses::default(), Waiting::WhereNeeded).has_regions
+    converge_in(func, &mut Analyses::default()).has_regions
 }
 
 /// The same with what is known of the function's graph, as it is before and as it is then.
-pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses, waiting: Waiting) -> Converged {
+pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses) -> Converged {
     if !may_part(func) {
         return Converged::default();
     }
     if returns::cut(func) {
         known.forget();
     }
-    let progress = Progress::of(func, waiting == Waiting::Always);
-    if !progress.has_sites() || waiting == Waiting::Always {
-        return bracket(func, known, &progress);
-    }
-    // Whether an operation that waits in a region can do without waiting shows when the regions are there.
-    let before = func.clone();
-    let converged = bracket(func, known, &progress);
-    if !waits_in_region(func, known) {
-        return converged;
-    }
-    *func = before;
-    returns::cut_at_barriers(func);
-    known.forget();
-    bracket(func, known, &Progress::of(func, true))
-}
-
-/// Finds the regions of a function and gives them barriers.
-fn bracket(func: &mut Function, known: &mut Analyses, progress: &Progress) -> Converged {
+    let progress = Progress::of(func);
     let flow = Flow::analyse(func, known);
     if !known.cfg(func).rpo().iter().any(|&block| flow.parts(block)) {
         let is_even = flow.uniformity.has_no_divergent_branch();
@@ -107,12 +81,12 @@ fn bracket(func: &mut Function, known: &mut Analyses, progress: &Progress) -> Co
     }
     let missing = shape::missing(&flow);
     let regions = if missing.is_empty() {
-        region::regions(&flow, progress)
+        region::regions(&flow, &progress)
     } else {
         drop(flow);
         shape::add(func, missing);
         known.forget();
-        region::regions(&Flow::analyse(func, known), progress)
+        region::regions(&Flow::analyse(func, known), &progress)
     };
     let barriers = Barriers::assign(func, regions);
     if barriers.is_empty() {
@@ -121,24 +95,6 @@ fn bracket(func: &mut Function, known: &mut Analyses, progress: &Progress) -> Co
     barriers.emit(func);
     known.forget();
     Converged { has_regions: true, uniformity: None }
-}
-
-/// Whether an operation may have to wait for lanes that wait in turn at the end of a region around it.
-fn waits_in_region(func: &Function, known: &Analyses) -> bool {
-    let uniformity = Uniformity::compute_converged_in(func, known);
-    let together = Together::compute_in(func, &uniformity, known);
-    let mut found = false;
-    let progress = Progress::of(func, false);
-    for &block in &func.layout {
-        if !progress.has_sites_in(block) {
-            continue;
-        }
-        together.walk(func, &uniformity, block, |inst, state| {
-            let apart = !state.is_complete() && !state.open.is_empty();
-            found |= apart && progress.is_optimistic(func, inst);
-        });
-    }
-    found
 }
 
 /// Whether a function has an operation at which a lane may wait for others, but for calls.

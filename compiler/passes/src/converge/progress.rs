@@ -2,34 +2,29 @@
 //!
 //! Lanes at the join of a region wait for those that are still in it. If one of these is at an operation that waits for
 //! lanes of a mask, and a lane at the join is among them, both wait forever, although PTX lets the lane at the join
-//! go on to where it ends, or to another operation of the kind. So a region may hold an operation that waits only if
-//!
-//! - the mask names lanes that execute the operation in the region: it is a ballot of the condition under which they came, or
-//!   was found out by `activemask`, `vote` or `match` in the region, in a block that is executed as often; or
-//! - in a kernel, no other operation can be meant: none of the kind stands in the region or after it, and no loop leads
-//!   back. The lanes of the mask that are elsewhere then only end, so that [`gather`](crate::gather) lets those that are here
-//!   go on without them.
+//! go on to where it ends, or to another operation of the kind. So a region may hold an operation that waits only if the mask
+//! names lanes that execute the operation in the region: it is a ballot of the condition under which they came, or was found
+//! out by `activemask`, `vote` or `match` in the region, in a block that is executed as often.
 //!
 //! CTA barriers that PTX calls aligned are executed by the whole warp, by the programmer's word, and are no reason.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, InstData, Op, Value, ValueDef, VoteMode};
+use ptxc_ir::{Block, CalleeKind, Function, Inst, Op, Value, ValueDef, VoteMode};
 
 use super::region::{Flow, Region};
-use crate::gather::{Mask, equivalent_blocks, mask_of, routine_for};
+use crate::gather::{Mask, equivalent_blocks, mask_of};
 use crate::interrupt;
 
 /// An operation that may wait for other lanes.
 struct Site {
-    inst: Inst,
     block: Block,
     waits: Waits,
 }
 
 /// For whom an operation waits.
 enum Waits {
-    /// The lanes of a mask that execute an operation of that name.
-    ForMask(String, Mask),
+    /// The lanes of a mask.
+    ForMask(Mask),
     /// Anybody: a barrier, or a call of a function of which nothing better is known.
     ForAny,
 }
@@ -39,47 +34,24 @@ pub(super) struct Progress {
     sites: Vec<Site>,
     by_block: SecondaryMap<Block, Vec<u32>>,
     classes: SecondaryMap<Block, Block>,
-    /// Whether every operation whose lanes are not known to be in the region is a reason against it.
-    strict: bool,
 }
 
 impl Progress {
     /// Finds the operations of a function.
-    pub(super) fn of(func: &Function, strict: bool) -> Progress {
+    pub(super) fn of(func: &Function) -> Progress {
         let mut sites = Vec::new();
         let mut by_block: SecondaryMap<Block, Vec<u32>> = SecondaryMap::new();
         for &block in &func.layout {
             for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
                 if let Some(waits) = waits(func, inst) {
                     by_block[block].push(sites.len() as u32);
-                    sites.push(Site { inst, block, waits });
+                    sites.push(Site { block, waits });
                 }
             }
         }
         let classes =
             if sites.is_empty() { SecondaryMap::with_default(func.entry()) } else { equivalent_blocks(func) };
-        Progress { sites, by_block, classes, strict: strict || func.kind == FunctionKind::Device }
-    }
-
-    /// Whether there is any operation that waits.
-    pub(super) fn has_sites(&self) -> bool {
-        !self.sites.is_empty()
-    }
-
-    /// Whether there is any in a block.
-    pub(super) fn has_sites_in(&self, block: Block) -> bool {
-        !self.by_block[block].is_empty()
-    }
-
-    /// Whether an operation may stand in a region only because its lanes need not wait there, which shows later.
-    pub(super) fn is_optimistic(&self, func: &Function, inst: Inst) -> bool {
-        let of_mask = |data: &InstData| mask_of(func, data).filter(|_| !matches!(data.op, Op::Barrier(..)));
-        match of_mask(&func.insts[inst]) {
-            Some(Mask::Lanes(_)) => true,
-            // The lanes of a ballot or a match are known to come.
-            Some(Mask::Value(mask)) => !func.def_inst(mask).is_some_and(|maker| finds_lanes(&maker.op)),
-            None => false,
-        }
+        Progress { sites, by_block, classes }
     }
 
     /// Whether lanes at the join of a region might wait forever.
@@ -89,12 +61,9 @@ impl Progress {
         }
         let waits = |number: &u32| {
             let site = &self.sites[*number as usize];
-            match &site.waits {
-                Waits::ForAny => true,
-                Waits::ForMask(_, Mask::Value(mask)) if self.is_own_mask(flow, region, site, *mask) => false,
-                Waits::ForMask(routine, mask) => {
-                    self.strict || self.may_mean_another(flow, region.anchor, site, routine, *mask)
-                }
+            match site.waits {
+                Waits::ForAny | Waits::ForMask(Mask::Lanes(_)) => true,
+                Waits::ForMask(Mask::Value(mask)) => !self.is_own_mask(flow, region, site, mask),
             }
         };
         let at_anchor = || {
@@ -137,37 +106,6 @@ impl Progress {
         }
         false
     }
-
-    /// Whether lanes of the mask may be, or come, at another operation of the kind, or at this one another time.
-    fn may_mean_another(
-        &self,
-        flow: &Flow<'_>,
-        anchor: Block,
-        site: &Site,
-        routine: &str,
-        mask: Mask,
-    ) -> bool {
-        if flow.loops.innermost(anchor).is_some() || !flow.loops.irreducible_edges().is_empty() {
-            return true;
-        }
-        let place = |block: Block| flow.cfg.rpo_index(block);
-        let own = (self.classes[site.block], mask);
-        self.sites.iter().any(|other| {
-            let behind = other.inst != site.inst && place(other.block) > place(anchor);
-            behind
-                && match &other.waits {
-                    // A barrier is none of the kind.
-                    Waits::ForAny => !matches!(flow.func.insts[other.inst].op, Op::Barrier(..)),
-                    Waits::ForMask(name, other_mask) => {
-                        let may_be_equal = match (mask, other_mask) {
-                            (Mask::Lanes(one), &Mask::Lanes(two)) => one == two,
-                            _ => true,
-                        };
-                        name == routine && may_be_equal && (self.classes[other.block], *other_mask) != own
-                    }
-                }
-        })
-    }
 }
 
 /// Whether lanes may wait at an instruction for others.
@@ -192,7 +130,7 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
             (!is_known).then_some(Waits::ForAny)
         }
         Op::CallIndirect(prototype) => (!func.callees[prototype].lanes.independent).then_some(Waits::ForAny),
-        _ => mask_of(func, data).map(|mask| Waits::ForMask(routine_for(func, inst), mask)),
+        _ => mask_of(func, data).map(Waits::ForMask),
     }
 }
 

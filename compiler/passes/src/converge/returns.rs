@@ -3,7 +3,7 @@
 //! A device function returns from one block, so that lanes which return from different places can meet there. A call
 //! from which lanes may return apart ends its block, so that a block is executed by lanes that are together, or is not.
 
-use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, Type};
+use ptxc_ir::{Block, BlockCall, Function, Inst, InstData, Op, Type};
 
 use crate::interrupt;
 use crate::together::is_parting_call;
@@ -11,47 +11,38 @@ use crate::together::is_parting_call;
 /// Brings the function into that form; whether it changed.
 pub(super) fn cut(func: &mut Function) -> bool {
     let returns = one_return(func);
-    cut_after(func, is_parting_call) || returns
+    cut_after_calls(func) || returns
 }
 
-/// Ends blocks after each instruction for which `ends` holds; whether there is any.
-fn cut_after(func: &mut Function, ends: impl Fn(&Function, Inst) -> bool) -> bool {
-    if !func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(|&inst| ends(func, inst))) {
+/// Ends blocks after calls from which lanes may return apart; whether there is any.
+fn cut_after_calls(func: &mut Function) -> bool {
+    let has_call = |&block: &Block| func.blocks[block].insts.iter().any(|&inst| is_parting_call(func, inst));
+    if !func.layout.iter().any(has_call) {
         return false;
     }
     let mut layout = Vec::with_capacity(func.layout.len());
     for block in std::mem::take(&mut func.layout) {
         layout.push(block);
         let mut current = block;
-        loop {
+        let mut part = Vec::new();
+        for inst in std::mem::take(&mut func.blocks[block].insts) {
             interrupt::poll();
-            let Some(place) = func.blocks[current].insts.iter().position(|&inst| ends(func, inst)) else {
-                break;
-            };
-            current = cut_behind(func, current, place);
-            layout.push(current);
+            part.push(inst);
+            if !is_parting_call(func, inst) {
+                continue;
+            }
+            let rest = func.blocks.push(Default::default());
+            let mut jump = InstData::new(Op::Jump, Type::B32, &[]).at(func.insts[inst].loc);
+            jump.targets.push(BlockCall::new(rest, &[]));
+            func.blocks[current].insts = std::mem::take(&mut part);
+            func.append(current, jump);
+            layout.push(rest);
+            current = rest;
         }
+        func.blocks[current].insts = part;
     }
     func.layout = layout;
     true
-}
-
-/// Ends a block behind an instruction, and goes on in a new one.
-fn cut_behind(func: &mut Function, block: Block, place: usize) -> Block {
-    let rest = func.blocks.push(Default::default());
-    let loc = func.insts[func.blocks[block].insts[place]].loc;
-    let insts = func.blocks[block].insts.split_off(place + 1);
-    func.blocks[rest].insts = insts;
-    let mut jump = InstData::new(Op::Jump, Type::B32, &[]).at(loc);
-    jump.targets.push(BlockCall::new(rest, &[]));
-    func.append(block, jump);
-    rest
-}
-
-/// Ends blocks behind CTA barriers that the whole warp executes together, by PTX's word. Whether there are any.
-pub(super) fn cut_at_barriers(func: &mut Function) -> bool {
-    let is_aligned = |func: &Function, inst: Inst| matches!(func.insts[inst].op, Op::Barrier(_, true, _));
-    func.kind == FunctionKind::Entry && cut_after(func, is_aligned)
 }
 
 /// Lets a device function return from one block.

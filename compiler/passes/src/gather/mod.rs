@@ -8,8 +8,7 @@
 //! |---|---|---|
 //! | the warp runs together | all of them | itself, without its mask |
 //! | the same | `warpsync` | `warp_fence`: memory keeps its order, nobody waits |
-//! | all lanes that ever come there do | one that [`pairs`] with no other | itself: lanes of the mask that are elsewhere only end |
-//! | they may not, sm_90 | the same | `warpsync` of its mask in front, once a block for a mask |
+//! | it may not, sm_90 | one that [`pairs`] with no other | `warpsync` of its mask in front, once a block for a mask |
 //! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
 //! | it may not | a barrier with `.aligned` | `warpsync` in front of it |
@@ -46,10 +45,8 @@ use ptxc_sass::Arch;
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
-use crate::converge::Waiting;
 use crate::interrupt;
 use crate::runtime;
-use crate::together::Together;
 use crate::uniformity::Uniformity;
 
 /// The lanes that an operation is for.
@@ -90,7 +87,7 @@ pub(crate) struct Gathered {
 
 /// Makes the function say where lanes are waited for; whether it changed.
 pub fn gather(func: &mut Function, arch: Arch) -> bool {
-    gather_in(func, arch, &mut Analyses::default(), None, Waiting::WhereNeeded).changed
+    gather_in(func, arch, &mut Analyses::default(), None).changed
 }
 
 /// The same with what is known of the function's graph and uniformity, as they are before and as they are then.
@@ -99,7 +96,6 @@ pub(crate) fn gather_in(
     arch: Arch,
     known: &mut Analyses,
     uniformity: Option<Uniformity>,
-    waiting: Waiting,
 ) -> Gathered {
     // A routine of this kind is how lanes come together.
     if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
@@ -114,17 +110,7 @@ pub(crate) fn gather_in(
     // the mask made its results divergent.
     let mut holds = true;
     let mut sites = Vec::new();
-    // The operations that all lanes which ever come there execute together.
-    let mut complete: EntitySet<Inst> = EntitySet::new();
-    let together = Together::compute_in(func, &uniformity, known);
     for block in func.layout.clone() {
-        if !uniformity.is_convergent_block(block) && func.kind == FunctionKind::Entry {
-            together.walk(func, &uniformity, block, |inst, state| {
-                if state.is_complete() {
-                    complete.insert(inst);
-                }
-            });
-        }
         for inst in func.blocks[block].insts.clone() {
             interrupt::poll();
             let data = &func.insts[inst];
@@ -139,22 +125,6 @@ pub(crate) fn gather_in(
             }
         }
     }
-    let paired = pairs::paired(func, &sites);
-    let callee_waits = calls_what_waits(func);
-    sites.retain(|site| {
-        let op = func.insts[site.inst].op;
-        // Lanes of the mask that are elsewhere come to no operation of the kind: they end, and nobody waits for them.
-        let alone = waiting == Waiting::WhereNeeded
-            && complete.contains(site.inst)
-            && !paired.contains(site.inst)
-            && !callee_waits
-            && !is_barrier(op);
-        if alone {
-            changed |= stays(func, site.inst, arch, &uniformity);
-            holds = false;
-        }
-        !alone
-    });
     if sites.is_empty() {
         return Gathered { changed, uniformity: (holds || !changed).then_some(uniformity) };
     }
@@ -191,16 +161,6 @@ pub(crate) fn gather_in(
 pub fn has_sites(func: &Function) -> bool {
     let waits = |&inst: &Inst| mask_of(func, &func.insts[inst]).is_some();
     func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits))
-}
-
-/// Whether a function calls one in which lanes may wait for others than those that call it together.
-fn calls_what_waits(func: &Function) -> bool {
-    let calls = |inst: &Inst| match func.insts[*inst].op {
-        Op::Call(callee, false) => !func.callees[callee].lanes.independent,
-        Op::CallIndirect(prototype) => !func.callees[prototype].lanes.independent,
-        _ => false,
-    };
-    func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(calls))
 }
 
 /// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
