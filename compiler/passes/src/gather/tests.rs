@@ -118,13 +118,3 @@ fn masks_that_are_one_value_for_all_are_not_tested_either() {
         assert_eq!(meets(&alone), usize::from(!collective), "{alone}");
     }
 }
-
-#[test]
-fn who_comes_with_all_others_that_ever_come_waits_for_nobody() {
-    let two = "    v10 = vote.all v2, v5\n    v11, v12 = shfl.idx v0, v6, v7, v4\n    warpsync v3\n";
-    for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm90] {
-        let text = arms(two, "", arch);
-        let waits = text.matches("warpsync").count() + text.matches("brtogether").count() + meets(&text);
-        assert_eq!((waits, text.matches("warp_fence").count()), (0, 1), "{text}");
-    }
-}

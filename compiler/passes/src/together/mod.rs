@@ -12,12 +12,9 @@
 //! ```text
 //! block0: bssy b0, block4            all lanes
 //!     brif v1, block1, block2
-//! block1: …                          some lanes, complete
+//! block1: …                          some lanes
 //! block3: bsync b0                   some, then all lanes
 //! ```
-//!
-//! A group is *complete* if all lanes that come to the block, from where the lanes were last together, come with it. So
-//! each arm of a branch is complete, and the code behind a loop that lanes leave in different iterations is not.
 //!
 //! States only get worse, and a block is looked at again when its state has: near-linear.
 
@@ -27,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, CalleeKind, Cfg, Function, FunctionKind, Inst, InstData, Loops, Op};
+use ptxc_ir::{Block, CalleeKind, Cfg, Function, FunctionKind, Inst, InstData, Op};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
@@ -69,23 +66,6 @@ pub struct State {
     pub open: SmallVec<[Open; 4]>,
     /// Of which set the group has all lanes.
     pub extent: Extent,
-    /// The way by which all lanes of the group came that it is not apart from: it was undivided since. `None` if lanes that it
-    /// parted from may come here, too.
-    way: Option<Way>,
-}
-
-/// Where a group formed: at the end of a block by that one of its ways, or at its start or in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
-    block: Block,
-    number: u32,
-}
-
-impl Way {
-    /// A group forms at the start of a block, or in it.
-    fn at(block: Block) -> Option<Way> {
-        Some(Way { block, number: u32::MAX })
-    }
 }
 
 /// What is known of the lanes of a function.
@@ -106,14 +86,14 @@ impl Together {
 
     /// The same with what is known of the function's graph.
     pub(crate) fn compute_in(func: &Function, uniformity: &Uniformity, known: &Analyses) -> Together {
-        let (cfg, loops) = (known.cfg(func), known.loops(func));
+        let cfg = known.cfg(func);
         let together = Together {
             at_start: SecondaryMap::new(),
             all_return: true,
             broken: BTreeSet::new(),
             is_kernel: func.kind == FunctionKind::Entry,
         };
-        let mut solver = Solver { func, cfg, loops, uniformity, together, queue: BinaryHeap::new() };
+        let mut solver = Solver { func, cfg, uniformity, together, queue: BinaryHeap::new() };
         solver.run();
         solver.together
     }
@@ -144,21 +124,15 @@ impl Together {
         let Some(mut state) = self.at_start(block).cloned() else { return };
         for &inst in &func.blocks[block].insts {
             visit(inst, &state);
-            state.step(block, &func.insts[inst], func, uniformity, &self.broken);
+            state.step(&func.insts[inst], func, uniformity, &self.broken);
         }
     }
 }
 
 impl State {
-    /// Whether all lanes that come here, from where they were last together, come with the group.
-    pub fn is_complete(&self) -> bool {
-        self.extent != Extent::PART || self.way.is_some()
-    }
-
-    /// Executes an instruction of a block.
+    /// Executes an instruction.
     fn step(
         &mut self,
-        block: Block,
         data: &InstData,
         func: &Function,
         uniformity: &Uniformity,
@@ -180,7 +154,6 @@ impl State {
                 if self.extent > Extent::of_region(number) {
                     self.extent = Extent::PART;
                 }
-                self.way = Way::at(block).filter(|_| self.extent != Extent::PART);
             }
             Op::Break(barrier) => {
                 let Some(number) = place(&self.open, barrier.0) else { return };
@@ -196,14 +169,12 @@ impl State {
             // The programmer says that the whole warp executes it together.
             Op::Barrier(_, true, _) if func.kind == FunctionKind::Entry && self.open.is_empty() => {
                 self.extent = Extent::ALL;
-                self.way = Way::at(block);
             }
             _ if parts(func, data, |mask| uniformity.is_uniform(mask)) => {
                 let whole = func.kind == FunctionKind::Entry && self.extent == Extent::ALL;
                 // Where nobody is elsewhere, nobody is waited for.
                 if !(whole && waits_for_mask(&data.op)) {
                     self.extent = Extent::PART;
-                    self.way = None;
                 }
             }
             _ => {}
@@ -246,7 +217,6 @@ pub(crate) fn is_parting_call(func: &Function, inst: Inst) -> bool {
 struct Solver<'a> {
     func: &'a Function,
     cfg: &'a Cfg,
-    loops: &'a Loops,
     uniformity: &'a Uniformity,
     together: Together,
     /// Blocks to look at, by their place in reverse postorder.
@@ -256,7 +226,7 @@ struct Solver<'a> {
 impl Solver<'_> {
     fn run(&mut self) {
         let Some(&entry) = self.cfg.rpo().first() else { return };
-        let start = State { open: SmallVec::new(), extent: Extent::ALL, way: Way::at(entry) };
+        let start = State { open: SmallVec::new(), extent: Extent::ALL };
         self.together.at_start[entry] = Some(start);
         self.queue.push(Reverse(0));
         while let Some(Reverse(place)) = self.queue.pop() {
@@ -278,59 +248,20 @@ impl Solver<'_> {
             {
                 self.break_region(left.barrier, left.continuation);
             }
-            state.step(block, data, func, uniformity, &self.together.broken);
+            state.step(data, func, uniformity, &self.together.broken);
             if data.op == Op::Return {
                 self.together.all_return &= state.extent == Extent::ALL;
             }
         }
         let ways = self.cfg.succs(block).iter().filter(|&&way| !is_exit(func, way)).count();
         let divides = ways > 1 && uniformity.is_divergent_branch(block);
-        for (number, &target) in (0..).zip(self.cfg.succs(block)) {
+        for &target in self.cfg.succs(block) {
             let mut state = state.clone();
             if divides {
                 state.extent = Extent::PART;
-                state.way = state.way.map(|_| Way { block, number });
-            }
-            if state.extent == Extent::PART && self.leaves_apart(block, target, state.way) {
-                state.way = None;
             }
             self.arrive(target, state);
         }
-    }
-
-    /// Whether lanes leave a loop in different iterations on the way to a block: the group has formed in the loop.
-    fn leaves_apart(&self, block: Block, target: Block, way: Option<Way>) -> bool {
-        let Some(way) = way else { return false };
-        let mut around = self.loops.innermost(block);
-        while let Some(this) = around.filter(|&this| !self.loops.contains(this, target)) {
-            if self.loops.contains(this, way.block) {
-                return true;
-            }
-            around = self.loops.parent(this);
-        }
-        false
-    }
-
-    /// Whether a block is the header of a loop that one way leads into and one around.
-    fn is_plain_header(&self, block: Block) -> bool {
-        let Some(around) = self.loops.innermost(block).filter(|&this| self.loops.header(this) == block)
-        else {
-            return false;
-        };
-        let preds = self.cfg.preds(block);
-        preds.len() == 2 && preds.iter().filter(|&&pred| self.loops.contains(around, pred)).count() == 1
-    }
-
-    /// How a group comes to a block to which two ways lead.
-    fn merged(&self, target: Block, known: &State, new: &State) -> Option<Way> {
-        let own = Way::at(target);
-        if known.way == new.way {
-            return known.way;
-        }
-        // Lanes that go round the loop have left those behind that don't, and the first ones came together.
-        let joins =
-            (known.extent != Extent::PART && new.extent != Extent::PART) || self.is_plain_header(target);
-        own.filter(|_| joins && known.way.is_some() && new.way.is_some())
     }
 
     /// A region turns out to be left by `break`: the blocks with its `bsync` are looked at again.
@@ -347,18 +278,14 @@ impl Solver<'_> {
         if is_exit(self.func, target) && self.together.at_start[target].is_some() {
             return;
         }
-        let way =
-            self.together.at_start[target].as_ref().and_then(|known| self.merged(target, known, &state));
         let changed = match &mut self.together.at_start[target] {
             known @ None => {
                 *known = Some(state);
                 true
             }
             Some(known) => {
-                let before = (known.extent, known.way);
+                let mut changed = state.extent > known.extent;
                 known.extent = known.extent.max(state.extent);
-                known.way = way;
-                let mut changed = before != (known.extent, known.way);
                 for (known, new) in known.open.iter_mut().zip(&state.open) {
                     changed |= new.extent > known.extent;
                     known.extent = known.extent.max(new.extent);

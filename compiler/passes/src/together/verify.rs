@@ -4,15 +4,15 @@
 //! place where an operation that PTX wants a mask of lanes to execute together may be executed by a part of them, or where
 //! lanes may wait at a `bsync` for lanes that wait for these.
 //!
-//! An operation of the warp is sound if all of the warp is there, if a `warpsync` in front of it or a `brtogether` has
-//! brought its lanes together, or if the group is complete: nobody else ever comes.
+//! An operation of the warp is sound if all of the warp is there, if a `warpsync` before it or a `brtogether` has
+//! brought its lanes together.
 
 use std::fmt;
 
 use cranelift_entity::EntitySet;
 use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode};
 
-use super::{State, Together, parts};
+use super::{Extent, State, Together, parts};
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 
@@ -129,7 +129,7 @@ pub fn check(
 
 /// Whether a group is all that an operation of the warp is for.
 fn is_sound(func: &Function, state: &State) -> bool {
-    func.kind == FunctionKind::Entry && (state.is_complete())
+    func.kind == FunctionKind::Entry && state.extent == Extent::ALL
 }
 
 /// Whether an operation depends on which lanes of a warp execute it together.
