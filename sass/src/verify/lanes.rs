@@ -1,8 +1,8 @@
 //! Are the lanes of a warp together where an instruction needs them to be?
 //!
 //! Lanes that call a function together need not return together: each goes back on its own where an indirect call has
-//! several targets, where a recursion is deeper for some, or where the function ends behind a branch that parted them. An
-//! exchange, vote, match or reduction of the warp, or a CTA barrier with a result, behind such a call sees a part of the
+//! several targets, where a recursion is deeper for some, or where the function ends after a branch that parted them. An
+//! exchange, vote, match or reduction of the warp, or a CTA barrier with a result, after such a call sees a part of the
 //! lanes, unless they have met: at the `BSYNC` of a barrier that was opened before the call, or at a `WARPSYNC`.
 //!
 //! In: a program. Out: each instruction of the warp that lanes may come to apart from each other because of a call, with
@@ -45,10 +45,10 @@ struct Open {
     parted: Option<u32>,
 }
 
-/// What is known of the lanes in front of an instruction.
+/// The state of the lanes before an instruction.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
-    /// The registers whose values may differ between lanes.
+    /// The registers with values that may differ between lanes.
     uneven: Registers,
     /// The registers that are as the function received them.
     received: Registers,
@@ -145,7 +145,7 @@ pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
     loop {
         check.changed = false;
         check.hazards.clear();
-        // Functions lie behind those that call them first.
+        // A function lies after its first caller.
         for (number, &entry) in entries.iter().enumerate().rev() {
             check.function(entry, number > 0, poll);
         }
@@ -192,13 +192,13 @@ struct Parts {
 struct Check<'a> {
     program: &'a Program,
     blocks: &'a [Block],
-    /// The `BSSY` whose regions lanes may leave by `BREAK`.
+    /// Each `BSSY` that opens a region which lanes may leave by `BREAK`.
     broken: BTreeSet<u32>,
     /// By their first instructions, the functions from which lanes may return apart.
     parts: BTreeMap<u32, Parts>,
     /// Whether something new has been found out of a function.
     changed: bool,
-    /// Instructions of the warp, each with the call behind which its lanes may be apart.
+    /// Instructions of the warp, each with the call after which its lanes may be apart.
     hazards: BTreeSet<(u32, u32)>,
 }
 
@@ -327,11 +327,11 @@ impl Check<'_> {
         state.open.truncate(place);
     }
 
-    /// Whether an instruction finds out of which lanes a `BRA.DIV` or `BRA.CONV` behind it tells, for whoever is there.
+    /// Whether an instruction finds the lanes that a later `BRA.DIV` or `BRA.CONV` tests.
     fn is_test(&self, index: u32) -> bool {
         let op = self.program.insts[index as usize].inst.op;
-        let behind = self.program.insts.iter().skip(index as usize + 1).take(TEST_LENGTH);
-        (op == Op::REDUX || is_match(op)) && behind.into_iter().any(|coded| coded.inst.op.tests_lanes())
+        let later = self.program.insts.iter().skip(index as usize + 1).take(TEST_LENGTH);
+        (op == Op::REDUX || is_match(op)) && later.into_iter().any(|coded| coded.inst.op.tests_lanes())
     }
 
     fn define(&self, state: &mut State, inst: &Inst<PReg>, uneven: bool, guard_is_uneven: bool) {

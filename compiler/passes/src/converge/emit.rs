@@ -88,7 +88,7 @@ impl Barriers {
             return None;
         }
         // The outermost region whose barrier no region inside it has taken, so that all take turns. Lanes come back to it
-        // from inside before they leave it: its join lies behind the inner one.
+        // from the inner region before they leave it, since it holds the join of the inner region.
         let mut passed = 0u16;
         let mut lent = None;
         for &outer in open.iter().rev() {
@@ -189,7 +189,7 @@ struct Writer<'a> {
     saved: Vec<Option<Inst>>,
     /// The block after the `bsync` of such a region, which gives the barrier back.
     resumes: BTreeMap<u32, Block>,
-    /// The new blocks to be put in front of each block.
+    /// The new blocks to insert before each block.
     new: SecondaryMap<Block, Vec<Block>>,
 }
 
@@ -292,7 +292,7 @@ fn plain(op: Op) -> InstData {
     InstData::new(op, Type::B32, &[])
 }
 
-/// A new block with some operations that leads to another one, whose parameters are those of `like`.
+/// A new block with some operations that jumps to `to`. Its parameters are those of `like`.
 fn forward(func: &mut Function, to: Block, ops: impl IntoIterator<Item = InstData>, like: Block) -> Block {
     let block = func.blocks.push(Default::default());
     let mut params = Vec::new();

@@ -33,7 +33,7 @@
 //! Joins that are no post-dominators, and lanes that give up meeting there, are those of Collange, *Stack-less SIMT
 //! reconvergence at low cost* (2011), and of Damani et al., *Speculative reconvergence for improved SIMT efficiency* (CGO
 //! 2020); without speculation, as every join here lies on the way of lanes that have parted. Cost: the sum of the sizes of the
-//! regions, of which a bounded number holds a block, and which a budget bounds.
+//! regions. A bounded number of regions holds a block, and a budget bounds the search.
 
 mod emit;
 mod progress;
@@ -65,7 +65,7 @@ pub fn converge(func: &mut Function) -> bool {
     converge_in(func, &mut Analyses::default()).has_regions
 }
 
-/// The same with what is known of the function's graph, as it is before and as it is then.
+/// The same with cached analyses of the function's graph, which stay valid.
 pub(crate) fn converge_in(func: &mut Function, known: &mut Analyses) -> Converged {
     if !may_part(func) {
         return Converged::default();
@@ -161,7 +161,7 @@ mod tests {
         text += &format!("block{}:\n    exit\n}}\n", 2 * depth + 1);
         let mut func = parse_function(&text).expect("the text is a function");
         converge(&mut func);
-        ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged).expect("what is there nests");
+        ptxc_ir::verify::verify(&func, ptxc_ir::verify::Level::Converged).expect("the regions nest");
     }
 
     #[test]

@@ -25,7 +25,7 @@ struct Site {
 enum Waits {
     /// The lanes of a mask.
     ForMask(Mask),
-    /// Anybody: a barrier, or a call of a function of which nothing better is known.
+    /// Any lane: a barrier, or a call of a function about which nothing better is known.
     ForAny,
 }
 
@@ -67,7 +67,7 @@ impl Progress {
             }
         };
         let at_anchor = || {
-            // What stands in front of the call that ends the anchor is no part of the region.
+            // Operations before the call that ends the anchor are not in the region.
             let last = self.by_block[region.anchor].last();
             last.filter(|&&number| !matches!(self.sites[number as usize].waits, Waits::ForMask(..)))
         };

@@ -4,13 +4,13 @@
 //! those inside them.
 //!
 //! A region has a *join*, a block where paths of a divergent branch, iterations of a loop that lanes leave apart, or
-//! lanes behind a call come together, and an *anchor*, which dominates the join. It holds the blocks between the two:
+//! lanes after a call come together, and an *anchor*, which dominates the join. It holds the blocks between the two:
 //! those that lead to the join without passing the anchor again. Lanes may leave it anywhere else, for the join of an
 //! outer region, for the next iteration or for a return: they `break` its barrier on their way. So a join need not
 //! post-dominate the branch, as where an arm may leave the loop.
 //!
 //! ```text
-//! while … {                       anchor of the loop's region: in front of it
+//! while … {                       anchor of the loop's region: before it
 //!     if x { y } else { z }       join where the arms meet; an arm that leaves the loop breaks
 //! }                               join of the loop's region
 //! ```
@@ -37,11 +37,11 @@ use crate::uniformity::{Uniformity, is_exit, live_graph};
 /// A region of divergent control flow.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
-    /// The block at whose end the region opens: behind its instructions, or in front of the call that ends it.
+    /// The region opens at the end of this block: after its instructions, or before the call that ends it.
     pub(super) anchor: Block,
-    /// Whether it opens in front of the call that ends the anchor, and closes behind that.
+    /// Whether it opens before the call that ends the anchor, and closes after that call.
     pub(super) around_call: bool,
-    /// The block at whose start its lanes are together again.
+    /// Its lanes are together again at the start of this block.
     pub(super) join: Block,
     /// The blocks in between, in a fixed order.
     pub(super) blocks: Vec<Block>,
@@ -208,7 +208,7 @@ impl Search<'_, '_> {
             }
         }
         if self.flow.ends_in_call(anchor) {
-            // What opens behind the call opens in the block behind it.
+            // A region that opens after the call opens in the next block.
             anchor = *self.flow.cfg.succs(anchor).first()?;
         }
         (anchor != join).then_some(anchor)
@@ -298,7 +298,7 @@ impl Search<'_, '_> {
         inside.any(|block| self.flow.parts(block) && self.meet(block).is_none_or(|meet| !region.holds(meet)))
     }
 
-    /// The first block behind the end of a block at which all lanes that part there meet in a region.
+    /// The first block after a block in which all lanes that part at its end meet in a region.
     fn meet(&mut self, block: Block) -> Option<Block> {
         if let Some(known) = self.meets[block] {
             return known;
@@ -339,7 +339,7 @@ fn calls_device(func: &Function, block: Block) -> bool {
     func.blocks[block].insts.iter().any(|&inst| super::calls_device(func, inst))
 }
 
-/// How two regions of which one holds the anchor of the other lie to each other.
+/// The relation of two regions, one of which holds the anchor of the other.
 enum Nesting {
     /// They can stay as they are.
     Sound,

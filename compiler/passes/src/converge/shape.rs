@@ -1,4 +1,4 @@
-//! Blocks that regions need: one in front of a loop that lanes leave apart, and one at the end of its iterations.
+//! Blocks that regions need: one before a loop that lanes leave apart, and one at the end of its iterations.
 //!
 //! ```text
 //! block1: brif v1, block2, block9        block1: brif v1, block7, block9
@@ -15,7 +15,7 @@ use ptxc_ir::{Block, BlockCall, Function, InstData, Loop, Op, Type};
 use super::region::Flow;
 use crate::interrupt;
 
-/// A block to be put in front of another.
+/// A block to insert before another one.
 pub(super) struct Front {
     header: Block,
     sources: Vec<Block>,
@@ -23,7 +23,7 @@ pub(super) struct Front {
 
 /// The blocks that are missing.
 pub(super) fn missing(flow: &Flow<'_>) -> Vec<Front> {
-    // Loops with a block at whose end lanes part, and those from which such lanes do not meet inside.
+    // Loops in which lanes part, and loops in which such lanes do not meet again.
     let (mut parted, mut left): (EntitySet<Loop>, EntitySet<Loop>) = Default::default();
     // From a loop outwards, the last one of those that have been marked as left.
     let mut outermost_left: SecondaryMap<Loop, Option<Loop>> = SecondaryMap::new();

@@ -2,7 +2,7 @@
 //! `bar.warp.sync`, and barriers of the CTA and the cluster.
 //!
 //! In: a converged function, in which these operations wait for the lanes of their masks wherever they stand. Out: one
-//! in which they are executed by whoever is there, and lanes that may be elsewhere are waited for explicitly.
+//! in which the lanes that are there execute them, and wait explicitly for lanes that may be elsewhere.
 //!
 //! | block | operation | becomes |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | it may not, sm_90 | one that [`pairs`] with no other | `warpsync` of its mask in front, once a block for a mask |
 //! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
-//! | it may not | a barrier with `.aligned` | `warpsync` in front of it |
+//! | it may not | a barrier with `.aligned` | `warpsync` before it |
 //!
 //! ```text
 //! v5, v6 = shfl.bfly v1, v2, v3, v4    =>       brtogether v4, block7, block8
@@ -90,7 +90,7 @@ pub fn gather(func: &mut Function, arch: Arch) -> bool {
     gather_in(func, arch, &mut Analyses::default(), None).changed
 }
 
-/// The same with what is known of the function's graph and uniformity, as they are before and as they are then.
+/// The same with cached analyses of the function's graph and uniformity, which stay valid.
 pub(crate) fn gather_in(
     func: &mut Function,
     arch: Arch,
@@ -106,7 +106,7 @@ pub(crate) fn gather_in(
     }
     let uniformity = uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
     let mut changed = false;
-    // Whether what is known of uniformity still holds. An operation without its mask is as uniform as with it, unless
+    // Whether the uniformity still holds. An operation without its mask is as uniform as with it, unless
     // the mask made its results divergent.
     let mut holds = true;
     let mut sites = Vec::new();
@@ -136,7 +136,7 @@ pub(crate) fn gather_in(
         uniformity: &uniformity,
         used,
         names: BTreeMap::new(),
-        behind: SecondaryMap::new(),
+        after: SecondaryMap::new(),
     };
     let mut at = 0;
     while at < sites.len() {
@@ -145,10 +145,10 @@ pub(crate) fn gather_in(
         split.block(block, &sites[at..at + count], &meeting);
         at += count;
     }
-    let Splitter { names, mut behind, .. } = split;
+    let Splitter { names, mut after, .. } = split;
     for block in std::mem::take(&mut func.layout) {
         func.layout.push(block);
-        func.layout.append(&mut behind[block]);
+        func.layout.append(&mut after[block]);
     }
     if !names.is_empty() {
         func.rewrite_uses(|value| names.get(&value).copied().unwrap_or(value));
@@ -181,7 +181,7 @@ pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
     Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
 }
 
-/// The name of the routine for an operation. A CTA barrier whose name and count are known has them there.
+/// The name of the routine for an operation. It contains the name and count of a CTA barrier if both are known.
 pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     let data = &func.insts[inst];
     let numbers = match data.op {
@@ -194,7 +194,7 @@ pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
 }
 
-/// The operations for which lanes meet in a routine. Barriers whose numbers are known and others of their kind may be one, and get one
+/// The operations for which lanes meet in a routine. Barriers with known numbers may be the same as others of their kind, and share one
 /// routine.
 fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     let mut open: BTreeMap<&'static str, bool> = BTreeMap::new();
@@ -273,7 +273,7 @@ struct Splitter<'a> {
     /// What stands for the results of operations that are gone.
     names: BTreeMap<Value, Value>,
     /// For each block that was split the new ones, in order.
-    behind: SecondaryMap<Block, Vec<Block>>,
+    after: SecondaryMap<Block, Vec<Block>>,
 }
 
 impl Splitter<'_> {
@@ -282,7 +282,7 @@ impl Splitter<'_> {
         let mut rest: std::collections::VecDeque<Inst> =
             std::mem::take(&mut self.func.blocks[block].insts).into();
         let mut current = block;
-        // The mask whose lanes have been brought together in this block and not parted since.
+        // The mask that this block has brought together and not parted since.
         let mut together = None;
         for site in sites {
             while let Some(inst) = rest.pop_front().filter(|&inst| inst != site.inst) {
@@ -290,8 +290,8 @@ impl Splitter<'_> {
             }
             if meeting.contains(site.inst) {
                 let new = self.meet(current, site);
-                self.behind[block].extend(new.iter().flatten());
-                current = new.map_or(current, |[.., behind]| behind);
+                self.after[block].extend(new.iter().flatten());
+                current = new.map_or(current, |[.., after]| after);
                 together = None;
                 continue;
             }
@@ -329,7 +329,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Ends a block with the two ways of an operation; the new blocks, the last one behind them. None where only one
+    /// Ends a block with the two ways of an operation; the new blocks, the one after them last. None where only one
     /// way is open.
     fn meet(&mut self, block: Block, site: &Site) -> Option<[Block; 3]> {
         let data = self.func.insts[site.inst].clone();
@@ -349,7 +349,7 @@ impl Splitter<'_> {
         }
         let mask = self.mask_value(block, site.mask, data.loc);
         let blocks: [Block; 3] = std::array::from_fn(|_| self.func.blocks.push(Default::default()));
-        let [here, apart, behind] = blocks;
+        let [here, apart, after] = blocks;
         let mut test = InstData::new(Op::BranchTogether, Type::B32, &[mask]).at(data.loc);
         test.targets = [here, apart].map(|target| BlockCall::new(target, &[])).into_iter().collect();
         self.func.append(block, test);
@@ -360,13 +360,13 @@ impl Splitter<'_> {
             self.without_mask(copy);
             values = wanted(self.func.results(copy), &used);
         }
-        self.jump(here, behind, &values, data.loc);
+        self.jump(here, after, &values, data.loc);
         let called = self.func.append(apart, call);
         let values = wanted(self.func.results(called), &used);
-        self.jump(apart, behind, &values, data.loc);
+        self.jump(apart, after, &values, data.loc);
         for result in wanted(&results, &used) {
             let ty = self.func.ty(result);
-            let param = self.func.add_block_param(behind, ty);
+            let param = self.func.add_block_param(after, ty);
             self.names.insert(result, param);
         }
         Some(blocks)

@@ -6,7 +6,7 @@
 //! PTX lets a `shfl.sync` wait until all threads of its mask have executed one "with the same qualifiers" and the same
 //! mask, wherever it stands. So two of them pair if they have the same routine, if their masks may be equal, and if
 //! threads may be at one while others are at the other. The last is excluded for two in *control-equivalent* blocks,
-//! where whoever executes one executes the other as often, if both have one and the same mask: then all threads
+//! where a thread executes one as often as the other, if both have one and the same mask: then all threads
 //! of the mask execute them in turn.
 //!
 //! ```text

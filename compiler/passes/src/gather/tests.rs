@@ -52,7 +52,7 @@ fn two_arms_pair_where_kind_and_mask_may_agree() {
     assert_eq!(count(&up("v3", 10), &up("v5", 12)), 0, "masks differ");
     assert_eq!(count(&up("v3", 10), &up("v4", 12)), 2, "one is not known");
     assert_eq!(count(&up("v3", 10), down), 0, "another kind");
-    assert_eq!(count(&(up("v3", 10) + &up("v3", 14)), ""), 0, "one behind the other");
+    assert_eq!(count(&(up("v3", 10) + &up("v3", 14)), ""), 0, "one after the other");
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Together {
         Together::compute_in(func, uniformity, &Analyses::default())
     }
 
-    /// The same with what is known of the function's graph.
+    /// The same with cached analyses of the function's graph.
     pub(crate) fn compute_in(func: &Function, uniformity: &Uniformity, known: &Analyses) -> Together {
         let cfg = known.cfg(func);
         let together = Together {
@@ -113,7 +113,7 @@ impl Together {
         self.is_kernel && self.at_start(block).is_none_or(|state| state.extent == Extent::ALL)
     }
 
-    /// Shows the group in front of each instruction of a block.
+    /// Shows the group before each instruction of a block.
     pub fn walk(
         &self,
         func: &Function,
@@ -188,7 +188,7 @@ fn waits_for_mask(op: &Op) -> bool {
 }
 
 /// Whether lanes that begin an operation together may end it one by one: a call of what may return so, and a wait for
-/// masks of which `is_uniform` does not say that they are one.
+/// masks that may differ by `is_uniform`.
 pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_ir::Value) -> bool) -> bool {
     let mask = match data.op {
         Op::Call(callee, false) => {
@@ -208,7 +208,7 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_i
     mask.is_some_and(|&mask| !is_uniform(mask))
 }
 
-/// Whether an instruction ends a stretch of code behind which lanes may be apart although no branch parts them.
+/// Whether lanes may be apart after an instruction although no branch parts them.
 pub(crate) fn is_parting_call(func: &Function, inst: Inst) -> bool {
     let data = &func.insts[inst];
     matches!(data.op, Op::Call(_, false) | Op::CallIndirect(_)) && parts(func, data, |_| true)

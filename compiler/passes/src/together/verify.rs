@@ -55,7 +55,7 @@ impl fmt::Display for Apart {
 
 impl std::error::Error for Apart {}
 
-/// Operations of the warp without a mask, which are for whoever executes them together: as legalization makes some.
+/// Operations of the warp without a mask, such as legalization makes: any lanes may execute them together.
 pub fn for_anybody(func: &Function) -> EntitySet<Inst> {
     let mut found = EntitySet::new();
     for &block in &func.layout {
