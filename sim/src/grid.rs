@@ -192,6 +192,7 @@ impl<'a, E: Engine> Grid<'a, E> {
             control.alone &= !lanes;
             control.held = lanes;
         }
+        control.begin(lanes);
         let alone = control.groups.len() == 1 || E::JOINING == Joining::Barriers;
         let mut step = Step {
             pc,

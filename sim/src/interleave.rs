@@ -18,7 +18,7 @@ use crate::grid::Grid;
 use crate::launch::{Options, Shape};
 use crate::memory::GridMemory;
 use crate::random::Random;
-use crate::warp::{Control, Joining, LANES, Wait};
+use crate::warp::{Control, Group, Joining, LANES, Wait};
 
 /// A turn has at most 2 to this power instructions.
 const TURN_BITS: u32 = 8;
@@ -120,12 +120,13 @@ fn turn<E: Engine>(
 /// A ready group of the warp. Lanes that should meet again do so soonest if those that are behind go first,
 /// which is mostly what happens where meeting is left to chance.
 fn choose(control: &Control, joining: Joining, random: &mut Random) -> Option<usize> {
-    let ready = || control.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
-    if control.held != 0
-        && let Some((index, _)) = ready().find(|(_, group)| group.lanes & control.held != 0)
-    {
-        return Some(index);
-    }
+    let first = control.first();
+    let is_ready = |group: &Group| group.wait == Wait::Ready;
+    // Lanes that wait need no turn.
+    let goes_first = |group: &Group| is_ready(group) && group.lanes & first != 0;
+    let first = if control.groups.iter().any(goes_first) { first } else { u32::MAX };
+    let may_go = move |group: &Group| is_ready(group) && group.lanes & first != 0;
+    let ready = || control.groups.iter().enumerate().filter(move |(_, group)| may_go(group));
     let count = match control.groups.len() {
         1 => ready().count(),
         _ if joining == Joining::Anywhere && random.below(8) != 0 => {

@@ -29,9 +29,10 @@ pub struct Options {
     pub hazards: bool,
     /// Which waits the code counts on (SASS only, with [`hazards`](Options::hazards)).
     pub order: Order,
-    /// Whether a group of lanes that has written a uniform register keeps the warp to itself until it goes elsewhere than
-    /// to the next instruction (SASS only). NVIDIA's compiler counts on it: both arms of a divergent branch use one
-    /// uniform register. Ours does not, and without the option a program that did would show.
+    /// Whether a group of lanes that has written a uniform register keeps the warp to itself, across branches too, until it
+    /// waits, yields or exits (SASS only). If a branch parts the lanes, one part goes on first, then the others. NVIDIA's
+    /// compiler counts on it: both arms of a divergent branch use one uniform register. Ours does not, and without the
+    /// option a program that did would show.
     pub holds_uniform: bool,
 }
 

@@ -128,6 +128,9 @@ pub(crate) struct Control {
     pub held: u32,
     /// The lanes that are held as soon as they execute something: they met to have the warp's uniform registers alone.
     pub alone: u32,
+    /// The lanes that keep the uniform registers to themselves until they wait, yield or exit, the set that goes first last.
+    /// See [`Options::holds_uniform`](crate::Options::holds_uniform).
+    kept: SmallVec<[u32; 4]>,
     joining: Joining,
     /// Where each lane goes on behind the collective that it is in; [`NOWHERE`] outside of one.
     collective: [u32; LANES],
@@ -196,6 +199,7 @@ impl Control {
             expired: 0,
             held: 0,
             alone: 0,
+            kept: SmallVec::new(),
             joining,
             collective: [NOWHERE; LANES],
             meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
@@ -306,12 +310,56 @@ impl Control {
         }
     }
 
+    /// Lets lanes keep the uniform registers to themselves, across branches too.
+    pub fn keep(&mut self, lanes: u32) {
+        if self.kept.last().is_some_and(|first| first & lanes == lanes) {
+            return;
+        }
+        while self.kept.last().is_some_and(|first| first & !lanes == 0) {
+            self.kept.pop();
+        }
+        self.kept.push(lanes);
+    }
+
+    /// Lets a group that is about to execute go before the other parts of the lanes that keep the uniform registers.
+    #[inline]
+    pub fn begin(&mut self, lanes: u32) {
+        if let Some(&first) = self.kept.last()
+            && first & lanes != 0
+            && first & !lanes != 0
+        {
+            self.kept.push(first & lanes);
+        }
+    }
+
+    /// Lets other lanes have the uniform registers after these.
+    fn let_go(&mut self, lanes: u32) {
+        self.held = 0;
+        self.kept.retain(|kept| {
+            *kept &= !lanes;
+            *kept != 0
+        });
+        self.kept.dedup();
+    }
+
+    /// The lanes that go before all others of the warp; 0 if none do.
+    #[inline]
+    pub fn first(&self) -> u32 {
+        match self.held {
+            0 => self.kept.last().copied().unwrap_or(0),
+            held => held,
+        }
+    }
+
     /// Moves the lanes of a ready group as an instruction said.
     pub fn apply(&mut self, index: usize, flow: Flow) {
         let group = self.groups[index];
         let next = Group { pc: group.pc + 1, ..group };
-        if flow != Flow::Next {
-            self.held = 0;
+        match &flow {
+            Flow::Next => {}
+            Flow::Branch { .. } | Flow::Spread(_) => self.held = 0,
+            Flow::Yield | Flow::Meet(_) => self.let_go(group.lanes),
+            Flow::Exit(lanes) | Flow::Wait(lanes, _) => self.let_go(*lanes),
         }
         match flow {
             Flow::Next | Flow::Yield => self.groups[index].pc += 1,

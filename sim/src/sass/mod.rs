@@ -634,7 +634,7 @@ impl Node {
         let lanes = step.lanes;
         let flow = (self.action)(registers, step)?;
         if self.holds {
-            step.control.held |= lanes;
+            step.control.keep(lanes);
         }
         Ok(flow)
     }

@@ -113,7 +113,8 @@ impl Warp {
 /// wait, whoever is behind most. Lanes that have the uniform registers to themselves go before all.
 pub(super) fn choose_path(control: &Control, lanes: u32, rotate: bool) -> Option<usize> {
     let ready = || control.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
-    if let Some((index, _)) = ready().find(|(_, group)| group.lanes & control.held != 0) {
+    let first = control.first();
+    if let Some((index, _)) = ready().find(|(_, group)| group.lanes & first != 0) {
         return Some(index);
     }
     let behind = |(_, group): &(usize, &Group)| (group.pc, group.lanes);

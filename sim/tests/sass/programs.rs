@@ -100,6 +100,70 @@ fn a_uniform_register_belongs_to_the_warp() {
     run_to_r0(body, &[9; 32]);
 }
 
+/// Runs a program of 32 threads with [`Options::holds_uniform`] or without it, and says whether the buffer is right.
+fn holds(holds_uniform: bool, seed: u64, body: &str, expect: &[u32; 32]) -> bool {
+    let case = case(1, 32, vec![buffer("out", &[0; 32], expect)]);
+    let program = program(&format!("{body}{STORE}"), &case);
+    let options = Options { seed, holds_uniform, step_limit: 100_000, ..Options::default() };
+    run_sass(&case, &program, &options).unwrap_or_else(|error| panic!("seed {seed}: {error}")).passed()
+}
+
+#[test]
+fn lanes_keep_a_uniform_register_across_the_branches_of_a_loop() {
+    // Lane n of the lower half leaves the loop in turn n + 1; the upper half writes the same register.
+    let body = "
+        S2R R1, SR_LANEID
+        MOV R2, RZ
+        BSSY B0, `(.L_x_3)
+        ISETP.GE.AND P0, PT, R1, 0x10, PT
+        @P0 BRA `(.L_x_1)
+        UMOV UR6, 0x7
+    .L_x_0:
+        VIADD R2, R2, 0x1
+        ISETP.LE.U32.AND P1, PT, R2, R1, PT
+        @P1 BRA `(.L_x_0)
+        MOV R0, UR6
+        BRA `(.L_x_2)
+    .L_x_1:
+        UMOV UR6, 0x9
+        NOP
+        MOV R0, UR6
+    .L_x_2:
+        BSYNC B0
+    .L_x_3:
+    ";
+    let expect = std::array::from_fn(|lane| if lane < 16 { 7 } else { 9 });
+    assert!((0..64).all(|seed| holds(true, seed, body, &expect)));
+    assert!(!(0..64).all(|seed| holds(false, seed, body, &expect)), "our own code must do without");
+}
+
+#[test]
+fn lanes_that_yield_let_others_have_the_uniform_registers() {
+    // All lanes but the first spin until that has stored to shared memory.
+    let body = "
+        S2R R1, SR_LANEID
+        STS [RZ+0x400], RZ
+        BSSY B0, `(.L_x_3)
+        UMOV UR6, 0x7
+        ISETP.NE.AND P0, PT, R1, RZ, PT
+        @P0 BRA `(.L_x_1)
+        UMOV UR6, 0x9
+        MOV R0, UR6
+        STS [RZ+0x400], R0
+        BRA `(.L_x_2)
+    .L_x_1:
+        UMOV UR7, 0x1
+        LDS R0, [RZ+0x400]
+        YIELD
+        ISETP.EQ.U32.AND P1, PT, R0, RZ, PT
+        @P1 BRA `(.L_x_1)
+    .L_x_2:
+        BSYNC B0
+    .L_x_3:
+    ";
+    assert!((0..64).all(|seed| holds(true, seed, body, &[9; 32])));
+}
+
 #[test]
 fn a_branch_for_all_is_taken_by_all_or_by_none() {
     // Below 4 lanes the guard holds for all of the three, else for some; `.U.ANY` goes where one does.
