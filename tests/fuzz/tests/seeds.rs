@@ -50,6 +50,18 @@ fn a_seed_is_the_same_trial_every_time() {
     }
 }
 
+/// ptxas drops such shifts of a product: see `docs/facts/ptxas.md`.
+#[test]
+fn left_shifts_by_64_and_more_are_disputed() {
+    let shifts_so = |line: &str| {
+        line.contains("shl.b64 ") && [", 64;", ", 70;"].iter().any(|amount| line.trim_end().ends_with(amount))
+    };
+    let programs = (0..300).map(|seed| Trial::new(Family::Plain, seed).program);
+    let shifting: Vec<_> = programs.filter(|program| program.text().lines().any(shifts_so)).collect();
+    assert!(!shifting.is_empty());
+    assert!(shifting.iter().all(|program| program.disputed));
+}
+
 /// `k(p, n)` with a word of `p` for each thread.
 #[test]
 fn irregular_flow_computes_the_same_before_and_after() {
