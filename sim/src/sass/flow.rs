@@ -119,24 +119,24 @@ pub(super) fn exit_if(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| Ok(Flow::Exit(registers.pred(ps) & step.lanes))))
 }
 
-/// `BMOV.32.CLEAR`. With a result the barrier is only put away, by a function that needs it for itself: its lanes are still
-/// waited for.
+/// `BMOV.32.CLEAR`. With a result it puts the lanes' regions away, and other lanes go on waiting for them. Without one the lanes
+/// leave their regions.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
     let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
     if !i.is_register("d") {
         return Ok(Box::new(move |_, step| {
-            step.control.clear(step.lanes, barrier);
+            step.control.leave(step.lanes, barrier);
             Ok(Flow::Next)
         }));
     }
     Ok(Box::new(move |registers, step| {
-        let regions = step.control.put_away(step.lanes, barrier);
+        let regions = step.control.regions.put_away(step.lanes, barrier);
         registers.write(d, step.lanes, |lane| regions[lane]);
         Ok(Flow::Next)
     }))
 }
 
-/// `BMOV.32`: the barrier holds a region that was put away.
+/// `BMOV.32`: the lanes take regions back that they have put away.
 pub(super) fn bmov(i: &Fields<'_>) -> Decoded {
     let (barrier, a) = (i.convergence("barrier")?, i.word("a")?);
     Ok(Box::new(move |registers, step| {
@@ -179,7 +179,7 @@ fn return_half(i: &Fields<'_>) -> Result<usize, String> {
 pub(super) fn bssy(i: &Fields<'_>) -> Decoded {
     let (barrier, target) = (i.convergence("barrier")?, i.target("target")?);
     Ok(Box::new(move |_, step| {
-        step.control.bssy(step.lanes, barrier, target);
+        step.control.regions.open(step.lanes, barrier, target);
         Ok(Flow::Next)
     }))
 }

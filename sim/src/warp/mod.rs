@@ -10,18 +10,16 @@
 //!   see.
 //! - The SSA engine joins groups wherever they meet, since PTX leaves that open.
 //!
-//! Convergence barriers are kept for each lane: the region that it is in, which lanes opened together by `BSSY`. Sibling arms of
-//! a divergent branch, functions that are called, and regions inside each other may use the same barrier at the same time. A
-//! lane waits at `BSYNC` for those lanes of its region that are alive and still in it: a lane that has left by `BREAK` or has
-//! passed another `BSSY` of that barrier is not waited for. What `BMOV` puts into a register stands for a region; the register
-//! has its number here, and not its mask.
+//! Which lanes wait for each other at `BSYNC` is in [`regions`].
+
+mod regions;
 
 use smallvec::SmallVec;
 
+use regions::Regions;
+
 /// Number of lanes of a warp.
 pub(crate) const LANES: usize = 32;
-/// Number of convergence barriers.
-const BARRIERS: usize = 16;
 
 /// What a group waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,28 +132,12 @@ pub(crate) struct Control {
     joining: Joining,
     /// Where each lane goes on behind the collective that it is in; [`NOWHERE`] outside of one.
     collective: [u32; LANES],
-    meetings: Box<[[Meeting; LANES]; BARRIERS]>,
-    /// What lanes have put away of their convergence barriers, with barrier and lane, in the order of that.
-    put_away: Vec<(u8, u32, Meeting)>,
-    /// The number of the next region; 0 is none.
-    next_region: u32,
-    /// Whether a lane has taken a region back into another barrier than it was in.
-    has_moved: bool,
+    /// The regions of convergence barriers.
+    pub regions: Regions,
 }
 
 /// No instruction.
 const NOWHERE: u32 = u32::MAX;
-
-/// A lane's view of a convergence barrier.
-#[derive(Clone, Copy, Debug, Default)]
-struct Meeting {
-    /// The lanes that passed `BSSY` with it and have not left.
-    mask: u32,
-    /// Where they go on.
-    target: u32,
-    /// Which execution of a `BSSY` it was: lanes in other regions may have the same barrier.
-    region: u32,
-}
 
 /// The bit of each lane. A table, because loading from it makes vector code where shifting by the number of the
 /// lane does not.
@@ -202,90 +184,24 @@ impl Control {
             kept: SmallVec::new(),
             joining,
             collective: [NOWHERE; LANES],
-            meetings: Box::new([[Meeting::default(); LANES]; BARRIERS]),
-            put_away: Vec::new(),
-            next_region: 1,
-            has_moved: false,
+            regions: Regions::default(),
         }
     }
 
-    /// Lets the lanes of a group meet at `bsync` of the barrier and go on at `target`.
-    pub fn bssy(&mut self, lanes: u32, barrier: u8, target: u32) {
-        for lane in lanes_of(lanes) {
-            let region = self.next_region;
-            self.meetings[barrier as usize][lane as usize] = Meeting { mask: lanes, target, region };
-        }
-        self.next_region = self.next_region.wrapping_add(1).max(1);
-    }
-
-    /// Lets lanes leave the region in which each of them is now. Lanes of that region may be released by it; lanes of regions
-    /// around, with the same barrier, go on waiting.
+    /// Lets lanes leave their regions of a barrier, if they are in any. Lanes that wait for them may be released.
     pub fn leave(&mut self, lanes: u32, barrier: u8) {
-        let own = self.meetings[barrier as usize];
-        let mut left = lanes;
-        while left != 0 {
-            let region = own[left.trailing_zeros() as usize].region;
-            let together = lanes_of(left).filter(|&lane| own[lane as usize].region == region);
-            let together = together.fold(0, |all, lane| all | 1 << lane);
-            let put_away = self.put_away.iter_mut().filter(|(of, ..)| *of == barrier);
-            let meetings = self.meetings[barrier as usize].iter_mut();
-            let all = meetings.chain(put_away.map(|(.., meeting)| meeting));
-            all.filter(|meeting| meeting.region == region).for_each(|meeting| meeting.mask &= !together);
-            left &= !together;
-        }
-        for lane in lanes_of(lanes) {
-            self.meetings[barrier as usize][lane as usize].mask = 0;
-        }
+        self.regions.leave(lanes, barrier);
         self.release();
     }
 
-    /// Clears a barrier of these lanes. A lane that has put its barrier away has none to clear: the others go on waiting for it.
-    pub fn clear(&mut self, lanes: u32, barrier: u8) {
-        let meetings = &self.meetings[barrier as usize];
-        let lanes = lanes_of(lanes).filter(|&lane| meetings[lane as usize].mask != 0);
-        let lanes = lanes.fold(0, |all, lane| all | 1 << lane);
-        self.leave(lanes, barrier);
-    }
-
-    /// Puts a barrier of these lanes away: a number for each lane, by which it takes its region back; 0 stands for none. The
-    /// other lanes of a region go on waiting.
-    pub fn put_away(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
-        let mut numbers = [0; LANES];
-        for lane in lanes_of(lanes) {
-            let mut meeting = std::mem::take(&mut self.meetings[barrier as usize][lane as usize]);
-            if meeting.mask == 0 {
-                meeting.region = 0;
-            }
-            self.put_away.push((barrier, lane, meeting));
-            numbers[lane as usize] = meeting.region;
-        }
-        numbers
-    }
-
-    /// Lets lanes take back into a barrier the regions that they put away from this or another one. The lanes go on behind
-    /// the `BSYNC`.
+    /// Lets lanes take back into a barrier the regions that they put away: see [`Regions::take_back`].
     ///
     /// # Errors
     /// A lane that has put away no region of its number.
     pub fn take_back(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
-        for lane in lanes_of(lanes) {
-            let number = numbers[lane as usize];
-            let is_own = |&(_, by, meeting): &(u8, u32, Meeting)| by == lane && meeting.region == number;
-            let place = self.put_away.iter().rposition(is_own).ok_or(lane)?;
-            let (from, _, meeting) = self.put_away.remove(place);
-            self.has_moved |= from != barrier;
-            self.meetings[barrier as usize][lane as usize] = Meeting { target: NOWHERE, ..meeting };
-        }
+        self.regions.take_back(lanes, barrier, numbers)?;
         self.release();
         Ok(())
-    }
-
-    /// Whether a lane has not left a region that others wait for with a barrier.
-    fn is_in(&self, barrier: u8, region: u32, lane: u32) -> bool {
-        let is_this = |meeting: &Meeting| meeting.region == region && meeting.mask != 0;
-        is_this(&self.meetings[barrier as usize][lane as usize])
-            || self.put_away.iter().any(|(_, by, meeting)| *by == lane && is_this(meeting))
-            || self.has_moved && self.meetings.iter().any(|lanes| is_this(&lanes[lane as usize]))
     }
 
     /// Lets lanes go on there when they end the collective that they begin.
@@ -439,8 +355,10 @@ impl Control {
             let all = alike.fold(0, |all, other| all | other.lanes);
             match wait {
                 Wait::Converge(barrier) => {
-                    let meetings = &self.meetings[barrier as usize];
-                    let together = |&lane: &u32| meetings[lane as usize].mask & group.lanes != 0;
+                    let together = |&lane: &u32| {
+                        let region = self.regions.of(barrier, lane).number;
+                        lanes_of(group.lanes).any(|own| self.regions.of(barrier, own).number == region)
+                    };
                     lanes_of(all).filter(together).fold(0, |all, lane| all | 1 << lane)
                 }
                 _ => all,
@@ -450,12 +368,8 @@ impl Control {
             Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_) => 0,
             Wait::Lanes(mask) | Wait::Gather(mask) | Wait::Exclusive(mask) | Wait::Collective(mask) => mask,
             Wait::Converge(barrier) => {
-                let meetings = &self.meetings[barrier as usize];
-                lanes_of(group.lanes).fold(0, |all, lane| {
-                    let Meeting { mask, region, .. } = meetings[lane as usize];
-                    let members = lanes_of(mask).filter(|&other| self.is_in(barrier, region, other));
-                    members.fold(all, |all, other| all | 1 << other)
-                })
+                let members = |lane| self.regions.members(barrier, lane, self.live);
+                lanes_of(group.lanes).fold(0, |all, lane| all | members(lane))
             }
         };
         awaited & self.live & !came(group.wait)
@@ -474,47 +388,31 @@ impl Control {
 
     /// Lets lanes at `bsync` go on where all that they wait for have come.
     fn release_converged(&mut self) {
-        for barrier in 0..BARRIERS as u8 {
+        for barrier in 0..regions::BARRIERS {
             let waits = |group: &Group| group.wait == Wait::Converge(barrier);
             let came =
                 self.groups.iter().filter(|group| waits(group)).fold(0, |all, group| all | group.lanes);
             let mut left = came;
             while left != 0 {
                 let lane = left.trailing_zeros();
-                let meetings = &self.meetings[barrier as usize];
-                let Meeting { mask, target, region } = meetings[lane as usize];
-                let (pc, members) = if mask == 0 {
-                    // Nobody to wait for: straight on, with those of the group who have nobody either.
-                    let Some(group) = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1) else {
-                        break;
-                    };
-                    let alone = lanes_of(group.lanes).filter(|&other| meetings[other as usize].mask == 0);
-                    (group.pc, alone.fold(0, |members, other| members | 1 << other))
-                } else {
-                    let members = lanes_of(mask & self.live);
-                    let members = members.filter(|&other| self.is_in(barrier, region, other));
-                    let own = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1);
-                    let behind = own.map_or(target, |group| group.pc);
-                    let target = if target == NOWHERE { behind } else { target };
-                    (target, members.fold(0, |members, other| members | 1 << other))
+                let region = self.regions.of(barrier, lane);
+                let is_same = |&other: &u32| self.regions.of(barrier, other).number == region.number;
+                let Some(own) = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1) else { break };
+                // A lane outside of all regions goes straight on, with those of its group that are outside, too.
+                let members = match region.is_none() {
+                    true => lanes_of(own.lanes).filter(is_same).fold(0, |all, other| all | 1 << other),
+                    false => self.regions.members(barrier, lane, self.live),
                 };
+                let pc = region.goes_on_at.unwrap_or(own.pc);
                 // A lane that has put the region away waits at most for another one.
-                let has_come = |other: u32| {
-                    came >> other & 1 == 1 && (mask == 0 || meetings[other as usize].region == region)
-                };
-                if !lanes_of(members).all(has_come) {
-                    // Those of the same lanes wait as long.
-                    let waits_alike = |meeting: Meeting| (meeting.mask, meeting.region) == (mask, region);
-                    let alike = lanes_of(left).filter(|&other| waits_alike(meetings[other as usize]));
-                    left &= !alike.fold(1 << lane, |all, other| all | 1 << other);
+                if !lanes_of(members).all(|other| came >> other & 1 == 1 && is_same(&other)) {
+                    left &= !lanes_of(left).filter(is_same).fold(0, |all, other| all | 1 << other);
                     continue;
                 }
                 left &= !members;
                 self.take(members);
                 self.groups.push(Group { pc, lanes: members, wait: Wait::Ready });
-                for lane in lanes_of(members) {
-                    self.meetings[barrier as usize][lane as usize].mask = 0;
-                }
+                self.regions.leave(members, barrier);
             }
         }
     }
@@ -657,171 +555,4 @@ impl Control {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each half of the warp for itself.
-    const HALVES: [u32; LANES] = {
-        let mut masks = [0xffff; LANES];
-        let mut lane = 16;
-        while lane < LANES {
-            masks[lane] = 0xffff_0000;
-            lane += 1;
-        }
-        masks
-    };
-
-    fn control() -> Control {
-        Control::new(u32::MAX, Joining::Barriers)
-    }
-
-    fn at(control: &Control, pc: u32) -> usize {
-        control.groups.iter().position(|group| group.pc == pc).unwrap()
-    }
-
-    #[test]
-    fn bsync_joins_the_lanes_of_bssy() {
-        let mut warp = control();
-        warp.bssy(u32::MAX, 0, 9);
-        warp.apply(0, Flow::Branch { taken: 0xff, target: 5 });
-        let index = at(&warp, 5);
-        warp.apply(index, Flow::Wait(0xff, Wait::Converge(0)));
-        assert_eq!(warp.groups.len(), 2);
-        let index = at(&warp, 1);
-        warp.apply(index, Flow::Exit(0x100));
-        assert_eq!(warp.groups.len(), 2, "the others are still on their way");
-        let index = at(&warp, 2);
-        warp.apply(index, Flow::Wait(0xffff_fe00, Wait::Converge(0)));
-        assert_eq!(&warp.groups[..], [Group { pc: 9, lanes: 0xffff_feff, wait: Wait::Ready }]);
-    }
-
-    #[test]
-    fn a_lane_that_breaks_is_not_waited_for() {
-        let mut warp = control();
-        warp.bssy(u32::MAX, 3, 9);
-        warp.apply(0, Flow::Branch { taken: 1, target: 5 });
-        let index = at(&warp, 1);
-        warp.apply(index, Flow::Wait(!1, Wait::Converge(3)));
-        assert!(warp.groups.iter().any(|group| group.wait == Wait::Converge(3)));
-        warp.leave(1, 3);
-        assert!(warp.groups.iter().any(|group| group.pc == 9 && group.lanes == !1));
-    }
-
-    #[test]
-    fn sibling_arms_use_one_barrier_at_once() {
-        let mut warp = control();
-        warp.apply(0, Flow::Branch { taken: 0xffff, target: 20 });
-        warp.bssy(0xffff, 1, 30);
-        warp.bssy(0xffff_0000, 1, 10);
-        let index = at(&warp, 20);
-        warp.apply(index, Flow::Wait(0xffff, Wait::Converge(1)));
-        assert!(warp.groups.iter().any(|group| group.pc == 30 && group.lanes == 0xffff));
-        let index = at(&warp, 1);
-        warp.apply(index, Flow::Wait(0xffff_0000, Wait::Converge(1)));
-        assert!(warp.groups.iter().any(|group| group.pc == 10 && group.lanes == 0xffff_0000));
-    }
-
-    #[test]
-    fn equal_places_join_in_the_ssa_engine_only() {
-        for joining in [Joining::Barriers, Joining::Anywhere] {
-            let mut warp = Control::new(u32::MAX, joining);
-            warp.apply(0, Flow::Branch { taken: 0xf, target: 2 });
-            let index = at(&warp, 1);
-            warp.apply(index, Flow::Next);
-            assert_eq!(warp.groups.len(), if joining == Joining::Anywhere { 1 } else { 2 });
-        }
-    }
-
-    #[test]
-    fn a_collective_is_executed_once_and_left_for_different_places() {
-        let mut warp = control();
-        warp.apply(0, Flow::Branch { taken: 0xff, target: 20 });
-        warp.goes_on_at(0xff, 40);
-        let index = at(&warp, 20);
-        warp.apply(index, Flow::Meet(Box::new([Wait::Collective(u32::MAX); LANES])));
-        assert_eq!(warp.groups.len(), 2, "the others have not come");
-        warp.goes_on_at(!0xff, 30);
-        let index = at(&warp, 1);
-        warp.apply(index, Flow::Meet(Box::new([Wait::Collective(u32::MAX); LANES])));
-        assert_eq!(&warp.groups[..], [Group { pc: 21, lanes: u32::MAX, wait: Wait::Ready }]);
-        let targets = warp.leave_collective(u32::MAX).unwrap();
-        warp.apply(0, Flow::Spread(Box::new(targets)));
-        assert!(warp.groups.iter().any(|group| group.pc == 40 && group.lanes == 0xff));
-        assert!(warp.groups.iter().any(|group| group.pc == 30 && group.lanes == !0xff));
-        assert_eq!(warp.leave_collective(1), Err(0), "it has left");
-    }
-
-    #[test]
-    fn lanes_wait_for_masks_of_their_own() {
-        let mut warp = control();
-        let halves = HALVES.map(Wait::Lanes);
-        warp.apply(0, Flow::Branch { taken: 0xffff_0001, target: 1 });
-        let index = warp.groups.iter().position(|group| group.lanes == 0xffff_0001).unwrap();
-        warp.apply(index, Flow::Meet(Box::new(halves)));
-        assert!(warp.groups.iter().any(|group| group.lanes == 0xffff_0000 && group.wait == Wait::Ready));
-        assert!(warp.groups.iter().any(|group| group.lanes == 1 && group.wait == Wait::Lanes(0xffff)));
-    }
-
-    #[test]
-    fn a_barrier_that_is_put_away_still_has_its_lanes() {
-        let mut warp = control();
-        warp.bssy(u32::MAX, 6, 9);
-        warp.apply(0, Flow::Branch { taken: 1, target: 5 });
-        let index = at(&warp, 1);
-        warp.apply(index, Flow::Wait(!1, Wait::Converge(6)));
-        // Lane 0 is in a function that has the barrier for itself.
-        let saved = warp.put_away(1, 6);
-        assert_ne!(saved[0], 0);
-        warp.bssy(1, 6, 7);
-        let index = at(&warp, 5);
-        warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
-        assert!(warp.groups.contains(&Group { pc: 7, lanes: 1, wait: Wait::Ready }), "it meets nobody there");
-        assert_eq!(warp.take_back(1, 6, &[0; LANES]), Err(0), "it was another region");
-        let mut warp = control();
-        warp.bssy(u32::MAX, 6, 9);
-        warp.apply(0, Flow::Branch { taken: 1, target: 5 });
-        let saved = warp.put_away(1, 6);
-        let index = at(&warp, 1);
-        warp.apply(index, Flow::Wait(!1, Wait::Converge(6)));
-        assert_eq!(warp.groups.len(), 2, "the others wait for it");
-        warp.take_back(1, 6, &saved).unwrap();
-        let index = at(&warp, 5);
-        warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
-        assert_eq!(warp.groups.len(), 1);
-        assert_eq!(warp.groups[0].lanes, u32::MAX);
-    }
-
-    #[test]
-    fn masks_stay_apart_where_they_meet_exclusively() {
-        let mut warp = control();
-        warp.apply(0, Flow::Meet(Box::new(HALVES.map(Wait::Exclusive))));
-        let lanes: Vec<u32> = warp.groups.iter().map(|group| group.lanes).collect();
-        assert_eq!((lanes, warp.alone), (vec![0xffff, 0xffff_0000], u32::MAX));
-        let mut warp = control();
-        warp.apply(0, Flow::Meet(Box::new(HALVES.map(Wait::Lanes))));
-        assert_eq!(warp.groups.len(), 1, "no matter whom it is for, a plain one lets them go on together");
-    }
-
-    #[test]
-    fn warpsync_with_another_mask_is_no_arrival() {
-        let mut warp = control();
-        warp.apply(0, Flow::Branch { taken: 0xffff, target: 7 });
-        let index = at(&warp, 7);
-        warp.apply(index, Flow::Wait(0xffff, Wait::Lanes(u32::MAX)));
-        let index = at(&warp, 1);
-        warp.apply(index, Flow::Wait(0xffff_0000, Wait::Lanes(0xffff_0000)));
-        assert!(warp.groups.iter().any(|group| group.wait == Wait::Lanes(u32::MAX)));
-        assert!(warp.groups.iter().any(|group| group.lanes == 0xffff_0000 && group.wait == Wait::Ready));
-    }
-
-    #[test]
-    fn warpsync_waits_for_the_mask() {
-        let mut warp = control();
-        warp.apply(0, Flow::Branch { taken: 0x3, target: 1 });
-        warp.apply(0, Flow::Wait(!0x3, Wait::Lanes(u32::MAX)));
-        assert!(warp.groups.iter().any(|group| group.wait == Wait::Lanes(u32::MAX)));
-        let index = warp.groups.iter().position(|group| group.wait == Wait::Ready).unwrap();
-        warp.apply(index, Flow::Wait(0x3, Wait::Lanes(u32::MAX)));
-        assert_eq!(&warp.groups[..], [Group { pc: 2, lanes: u32::MAX, wait: Wait::Ready }]);
-    }
-}
+mod tests;

@@ -1,0 +1,118 @@
+//! Which lanes wait for each other at `BSYNC`.
+//!
+//! Lanes that execute a `BSSY` together open a *region*, which has a number. Each lane has its own view of each convergence
+//! barrier: the region that it is in. So the arms of a divergent branch, a function and its caller, and a region and one
+//! around it may use the same barrier at the same time. A lane at `BSYNC` waits for the lanes of its region that are alive
+//! and still in it. `BREAK`, `BSYNC` and another `BSSY` of the barrier take a lane out.
+//!
+//! `BMOV` moves a region to a register and back, also into another barrier, and the lane stays in the region meanwhile. The
+//! register gets the number of the region. Hardware has a mask of lanes there, which nothing reads.
+
+use super::{LANES, lanes_of};
+
+/// Number of convergence barriers.
+pub(super) const BARRIERS: u8 = 16;
+
+/// A region as a lane sees it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Region {
+    /// The number; 0 stands for no region.
+    pub(super) number: u32,
+    /// Where the lanes go on; after the `BSYNC` if it is not known.
+    pub(super) goes_on_at: Option<u32>,
+}
+
+impl Region {
+    pub(super) fn is_none(self) -> bool {
+        self.number == 0
+    }
+}
+
+/// A region that a lane has put away.
+#[derive(Clone, Copy, Debug)]
+struct Away {
+    lane: u32,
+    /// The barrier that held it.
+    from: u8,
+    number: u32,
+}
+
+/// The regions in which the lanes of a warp are.
+#[derive(Clone, Debug)]
+pub(crate) struct Regions {
+    current: Box<[[Region; LANES]; BARRIERS as usize]>,
+    /// The regions that lanes have put away, in that order.
+    away: Vec<Away>,
+    /// The number of the last region.
+    last: u32,
+    /// Whether a lane has taken a region back into another barrier than the one that held it.
+    has_moved: bool,
+}
+
+impl Default for Regions {
+    fn default() -> Regions {
+        let current = Box::new([[Region::default(); LANES]; BARRIERS as usize]);
+        Regions { current, away: Vec::new(), last: 0, has_moved: false }
+    }
+}
+
+impl Regions {
+    /// Lets the lanes of a group meet at `BSYNC` of the barrier and go on at `target`.
+    pub fn open(&mut self, lanes: u32, barrier: u8, target: u32) {
+        self.last = self.last.wrapping_add(1).max(1);
+        let region = Region { number: self.last, goes_on_at: Some(target) };
+        lanes_of(lanes).for_each(|lane| self.current[barrier as usize][lane as usize] = region);
+    }
+
+    /// Takes lanes out of the regions in which they are now.
+    pub(super) fn leave(&mut self, lanes: u32, barrier: u8) {
+        lanes_of(lanes).for_each(|lane| self.current[barrier as usize][lane as usize] = Region::default());
+    }
+
+    /// Frees a barrier for these lanes, which stay in their regions: the number of each lane's region.
+    pub fn put_away(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
+        let mut numbers = [0; LANES];
+        for lane in lanes_of(lanes) {
+            let Region { number, .. } = std::mem::take(&mut self.current[barrier as usize][lane as usize]);
+            self.away.push(Away { lane, from: barrier, number });
+            numbers[lane as usize] = number;
+        }
+        numbers
+    }
+
+    /// Gives a barrier the regions of these numbers. The lanes go on after the `BSYNC`.
+    ///
+    /// # Errors
+    /// A lane that has put away no region of its number.
+    pub(super) fn take_back(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
+        for lane in lanes_of(lanes) {
+            let number = numbers[lane as usize];
+            let is_wanted = |away: &Away| (away.lane, away.number) == (lane, number);
+            let place = self.away.iter().rposition(is_wanted).ok_or(lane)?;
+            self.has_moved |= self.away.remove(place).from != barrier;
+            self.current[barrier as usize][lane as usize] = Region { number, goes_on_at: None };
+        }
+        Ok(())
+    }
+
+    /// The region that a barrier holds for a lane.
+    pub(super) fn of(&self, barrier: u8, lane: u32) -> Region {
+        self.current[barrier as usize][lane as usize]
+    }
+
+    /// Those of some lanes that are in the region of a lane, whether in this barrier, put away, or in another barrier; none if the
+    /// lane is in no region.
+    pub(super) fn members(&self, barrier: u8, lane: u32, among: u32) -> u32 {
+        let number = self.of(barrier, lane).number;
+        if number == 0 {
+            return 0;
+        }
+        let is_in = |&other: &u32| {
+            let holds = |lanes: &[Region; LANES]| lanes[other as usize].number == number;
+            holds(&self.current[barrier as usize])
+                || self.away.iter().any(|away| (away.lane, away.number) == (other, number))
+                || self.has_moved && self.current.iter().any(holds)
+        };
+        lanes_of(among).filter(is_in).fold(0, |all, other| all | 1 << other)
+    }
+}
