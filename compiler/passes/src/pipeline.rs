@@ -258,7 +258,7 @@ fn together(
     verified("gather", func, Level::Converged)?;
     go_on(observer, "gather", func)?;
     let uniformity = gathered.uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
-    Ok(together::verify::check(func, &uniformity, &for_anybody).map(|()| uniformity))
+    Ok(together::verify::check_in(func, &uniformity, &for_anybody, known).map(|()| uniformity))
 }
 
 /// Legalizes, brackets divergence and selects instructions.

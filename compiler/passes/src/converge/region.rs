@@ -339,7 +339,7 @@ fn calls_device(func: &Function, block: Block) -> bool {
     func.blocks[block].insts.iter().any(|&inst| super::calls_device(func, inst))
 }
 
-/// The relation of two regions, one of which holds the anchor of the other.
+/// How two regions relate if one holds the anchor of the other.
 enum Nesting {
     /// They can stay as they are.
     Sound,

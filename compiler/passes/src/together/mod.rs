@@ -75,24 +75,13 @@ pub struct Together {
     /// Whether lanes that call the function together return together.
     all_return: bool,
     broken: BTreeSet<(u8, Block)>,
-    is_kernel: bool,
 }
 
 impl Together {
-    /// Analyses a converged function.
-    pub fn compute(func: &Function, uniformity: &Uniformity) -> Together {
-        Together::compute_in(func, uniformity, &Analyses::default())
-    }
-
-    /// The same with cached analyses of the function's graph.
-    pub(crate) fn compute_in(func: &Function, uniformity: &Uniformity, known: &Analyses) -> Together {
+    /// Analyses a converged function, with cached analyses of its graph.
+    pub(crate) fn compute(func: &Function, uniformity: &Uniformity, known: &Analyses) -> Together {
         let cfg = known.cfg(func);
-        let together = Together {
-            at_start: SecondaryMap::new(),
-            all_return: true,
-            broken: BTreeSet::new(),
-            is_kernel: func.kind == FunctionKind::Entry,
-        };
+        let together = Together { at_start: SecondaryMap::new(), all_return: true, broken: BTreeSet::new() };
         let mut solver = Solver { func, cfg, uniformity, together, queue: BinaryHeap::new() };
         solver.run();
         solver.together
@@ -100,17 +89,7 @@ impl Together {
 
     /// Whether lanes that call a device function together return together.
     pub(crate) fn returns_together(func: &Function, uniformity: &Uniformity, known: &Analyses) -> bool {
-        func.kind == FunctionKind::Device && Together::compute_in(func, uniformity, known).all_return
-    }
-
-    /// The group at the start of a block; `None` where nothing leads to the block.
-    pub fn at_start(&self, block: Block) -> Option<&State> {
-        self.at_start[block].as_ref()
-    }
-
-    /// Whether all live lanes of the warp are together at the start of a block: never so in a function that is called.
-    pub fn is_whole(&self, block: Block) -> bool {
-        self.is_kernel && self.at_start(block).is_none_or(|state| state.extent == Extent::ALL)
+        func.kind == FunctionKind::Device && Together::compute(func, uniformity, known).all_return
     }
 
     /// Shows the group before each instruction of a block.
@@ -121,7 +100,7 @@ impl Together {
         block: Block,
         mut visit: impl FnMut(Inst, &State),
     ) {
-        let Some(mut state) = self.at_start(block).cloned() else { return };
+        let Some(mut state) = self.at_start[block].clone() else { return };
         for &inst in &func.blocks[block].insts {
             visit(inst, &state);
             state.step(&func.insts[inst], func, uniformity, &self.broken);

@@ -13,6 +13,7 @@ use cranelift_entity::EntitySet;
 use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode};
 
 use super::{Extent, State, Together, parts};
+use crate::analyses::Analyses;
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 
@@ -71,6 +72,16 @@ pub fn check(
     uniformity: &Uniformity,
     for_anybody: &EntitySet<Inst>,
 ) -> Result<(), Vec<Apart>> {
+    check_in(func, uniformity, for_anybody, &Analyses::default())
+}
+
+/// The same with cached analyses of the function's graph.
+pub(crate) fn check_in(
+    func: &Function,
+    uniformity: &Uniformity,
+    for_anybody: &EntitySet<Inst>,
+    known: &Analyses,
+) -> Result<(), Vec<Apart>> {
     if func.kind == FunctionKind::Device && warp::is_warp_routine(&func.name) {
         return Ok(());
     }
@@ -83,7 +94,7 @@ pub fn check(
     if blocks.is_empty() {
         return Ok(());
     }
-    let together = Together::compute(func, uniformity);
+    let together = Together::compute(func, uniformity, known);
     let (tested, own) = (tested_blocks(func), own_masks(func));
     let mut errors = Vec::new();
     for block in blocks {
