@@ -320,18 +320,16 @@ impl State<'_> {
             return;
         }
         self.code[head].remove(open);
-        let is_clear =
-            |inst: &MInst<VReg>| inst.inst.op == Op::BMOV_CLEAR && inst.inst.operands[1] == barrier;
+        let mut at = open;
         // sm_75 clears the barrier before it opens it.
-        let mut before = open;
-        if let Some(clear) = before.checked_sub(1).filter(|&at| {
-            is_clear(&self.code[head][at]) && self.code[head][at].inst.operands[0] == Operand::rz()
-        }) {
+        if let Some(clear) = self.clear_before(head, at, barrier)
+            && self.code[head][clear].inst.operands[0] == Operand::rz()
+        {
             self.code[head].remove(clear);
-            before = clear;
+            at = clear;
         }
         // A region that took the barrier of one around it gives it back where it ends.
-        if let Some(save) = before.checked_sub(1).filter(|&at| is_clear(&self.code[head][at]))
+        if let Some(save) = self.clear_before(head, at, barrier)
             && let Some(block) = goes_on
             && let Some(first) = self.code[block].front()
             && first.inst.op == Op::BMOV
@@ -346,6 +344,13 @@ impl State<'_> {
         if let Some(block) = goes_on {
             self.names[block] -= 1;
         }
+    }
+
+    /// The place of a `BMOV.32.CLEAR` of a barrier directly before another instruction of a block.
+    fn clear_before(&self, block: MBlockId, at: usize, barrier: Operand<VReg>) -> Option<usize> {
+        let at = at.checked_sub(1)?;
+        let inst = &self.code[block][at].inst;
+        (inst.op == Op::BMOV_CLEAR && inst.operands[1] == barrier).then_some(at)
     }
 
     /// Appends the blocks that now follow in a straight line.
