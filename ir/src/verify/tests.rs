@@ -131,11 +131,23 @@ fn broken_ownership_is_found() {
     assert_eq!(rules(&func, Level::Built), [Rule::Type]);
 }
 
+/// Each of the replacements breaks rules of convergence in a sound function, and no others.
+fn breaks_convergence(sound: &str, replacements: &[(&str, &str)]) {
+    assert_eq!(rules(&function(sound), Level::Converged), []);
+    for (from, to) in replacements {
+        let body = sound.replacen(from, to, 1);
+        let found = rules(&function(&body), Level::Converged);
+        assert!(
+            !found.is_empty() && found.iter().all(|&rule| rule == Rule::Convergence),
+            "{found:?} in\n{body}"
+        );
+    }
+}
+
 #[test]
 fn convergence_brackets() {
     let sound = "block0:\n v0 = undef.pred\n bssy b0, block3\n brif v0, block1, block2\n\
                  block1:\n jump block2\nblock2:\n bsync b0\n jump block3\nblock3:\n exit";
-    assert_eq!(rules(&function(sound), Level::Converged), []);
     let broken = [
         ("bssy b0, block3\n", ""),
         ("bsync b0\n jump", "bsync b1\n jump"),
@@ -146,14 +158,7 @@ fn convergence_brackets() {
         ("block1:\n jump", "block1:\n bssy b1, block2\n jump"),
         ("block1:\n jump", "block1:\n bssy b0, block2\n jump"),
     ];
-    for (from, to) in broken {
-        let body = sound.replacen(from, to, 1);
-        let found = rules(&function(&body), Level::Converged);
-        assert!(
-            !found.is_empty() && found.iter().all(|&rule| rule == Rule::Convergence),
-            "{found:?} in\n{body}"
-        );
-    }
+    breaks_convergence(sound, &broken);
     let exits = sound.replace("bsync b0\n", "");
     assert_eq!(rules(&function(&exits), Level::Converged), [], "an exit may leave barriers open");
     let early = sound.replace("block1:\n jump block2", "block1:\n break b0\n exit");
@@ -168,7 +173,6 @@ fn a_region_may_open_a_barrier_that_another_one_has_saved() {
                  block1:\n v1 = bsave b0\n bssy b0, block4\n brif v0, block2, block3\n\
                  block2:\n jump block3\nblock3:\n bsync b0\n jump block4\n\
                  block4:\n brestore b0, v1\n jump block5\nblock5:\n bsync b0\n jump block6\nblock6:\n exit";
-    assert_eq!(rules(&function(sound), Level::Converged), []);
     let broken = [
         (" brestore b0, v1\n", ""),
         ("block4:\n brestore b0, v1", "block4:\n v2 = undef.b32\n brestore b0, v2"),
@@ -177,14 +181,7 @@ fn a_region_may_open_a_barrier_that_another_one_has_saved() {
         ("bsave b0\n", "bsave b0\n break b0\n"),
         ("bsave b0", "bsave b1"),
     ];
-    for (from, to) in broken {
-        let body = sound.replacen(from, to, 1);
-        let found = rules(&function(&body), Level::Converged);
-        assert!(
-            !found.is_empty() && found.iter().all(|&rule| rule == Rule::Convergence),
-            "{found:?} in\n{body}"
-        );
-    }
+    breaks_convergence(sound, &broken);
 }
 
 #[test]
