@@ -1,30 +1,9 @@
-// Twenty-two arms inside each other, more than a warp has convergence barriers. The innermost one may leave the loop, and each
-// arm may go on to the next round.
-#define DOWN(level, inner)                                                                                    \
-    {                                                                                                         \
-        unsigned value = in[(round * 22 + level) * blockDim.x + threadIdx.x];                                 \
-        digest = digest * 31 + value;                                                                         \
-        if (value & 15) {                                                                                     \
-            inner                                                                                             \
-        }                                                                                                     \
-        digest ^= digest >> 3;                                                                                \
-        trace[level * blockDim.x + threadIdx.x] = digest;                                                     \
-        if (level % 4 == 3 && digest % 16 == 0)                                                               \
-            continue;                                                                                         \
-    }
-
-extern "C" __global__ void deep_breaks(const unsigned *in, int rounds, volatile unsigned *trace, unsigned *out)
-{
-    unsigned digest = 1;
-    int round;
-    for (round = 0; round < rounds; round++)
-        // clang-format off
-        DOWN(0, DOWN(1, DOWN(2, DOWN(3, DOWN(4, DOWN(5, DOWN(6, DOWN(7, DOWN(8, DOWN(9, DOWN(10,
-        DOWN(11, DOWN(12, DOWN(13, DOWN(14, DOWN(15, DOWN(16, DOWN(17, DOWN(18, DOWN(19, DOWN(20, DOWN(21,
-            if (digest % 4 == 0) break; digest += round;
-        ))))))))))))))))))))))
-    // clang-format on
-    unsigned odd = __ballot_sync(0xffffffff, digest & 1);
-    out[2 * threadIdx.x] = digest + odd;
-    out[2 * threadIdx.x + 1] = round;
-}
+// Arms inside each other, more than a warp has convergence barriers. The innermost one may leave the loop, and every fourth one
+// may go on to the next round.
+#define KERNEL deep_breaks
+#define GOES_ON(level) (level % 4 == 3)
+#define INNERMOST                                                                                             \
+    if (digest % 4 == 0)                                                                                      \
+        break;                                                                                                \
+    digest += round;
+#include "deep_arms.h"
