@@ -23,7 +23,8 @@ use ptxc_syntax::{Name, NodeId};
 use crate::db::Db;
 use crate::input::{Options, SourceFile};
 use crate::items::{Func, items};
-use crate::module::{ModuleName, ast, definition};
+use crate::meetings::elsewhere;
+use crate::module::{ModuleName, ast, definition, module_variables};
 use crate::stages::{Stage, built, mir, settings, ssa};
 
 /// The functions that a driver provides, which a module declares without a body.
@@ -70,7 +71,7 @@ fn waits_itself(db: &dyn Db, func: Func) -> bool {
 
 /// Whether a function calls what an address names.
 #[salsa::tracked(returns(copy))]
-fn calls_by_address(db: &dyn Db, func: Func) -> bool {
+pub(crate) fn calls_by_address(db: &dyn Db, func: Func) -> bool {
     let is_indirect = |inst: &ir::InstData| matches!(inst.op, ir::Op::CallIndirect(_));
     built(db, func).value.as_ref().is_none_or(|built| built.insts.values().any(is_indirect))
 }
@@ -85,20 +86,33 @@ fn is_independent(db: &dyn Db, func: Func) -> bool {
         && (!all.any(|&callee| calls_by_address(db, callee)) || pointers_are_independent(db, func.file(db)))
 }
 
+/// Every device function whose address the module takes, in code or in a variable.
+#[salsa::tracked(returns(ref))]
+pub(crate) fn pointed_to(db: &dyn Db, file: SourceFile) -> IndexSet<Func> {
+    let mut found: IndexSet<Func> =
+        items(db, file).functions.iter().flat_map(|&func| addresses_taken(db, func)).copied().collect();
+    found.extend(held_by_variables(db, file));
+    found
+}
+
+/// The device functions whose addresses variables of the module hold.
+#[salsa::tracked(returns(ref))]
+fn held_by_variables(db: &dyn Db, file: SourceFile) -> Vec<Func> {
+    let contents = module_variables(db, file).values().filter_map(|variable| variable.content.as_ref().ok());
+    let addresses = contents.flatten().flat_map(|content| &content.addresses);
+    addresses.filter_map(|address| named_callee(db, file, &address.symbol)).collect()
+}
+
 /// The same of every function whose address the module takes.
 #[salsa::tracked(returns(copy))]
 fn pointers_are_independent(db: &dyn Db, file: SourceFile) -> bool {
-    let mut pointed_to: IndexSet<Func> = IndexSet::new();
-    for &func in &items(db, file).functions {
-        pointed_to.extend(addresses_taken(db, func));
-    }
-    pointed_to.iter().all(|&func| {
+    pointed_to(db, file).iter().all(|&func| {
         let inner = device_callees(db, func);
         inner.len() <= MOST_CALLEES && inner.iter().chain([&func]).all(|&callee| !waits_itself(db, callee))
     })
 }
 
-/// The device functions whose addresses a function takes, or has in variables that it names.
+/// The device functions whose addresses a function takes, or has in variables of its own.
 #[salsa::tracked(returns(ref))]
 fn addresses_taken(db: &dyn Db, func: Func) -> Vec<Func> {
     let Some(built) = &built(db, func).value else { return Vec::new() };
@@ -117,13 +131,14 @@ fn returns_together(db: &dyn Db, func: Func, options: Options) -> bool {
     mir(db, func, options).value.as_ref().is_some_and(|mir| mir.returns_together)
 }
 
-/// Writes into a function what is known of the lanes that call its callees. Of functions that call it in turn no more is known
-/// than whether they wait.
+/// Writes into a function what is known of the lanes that call its callees, and where else lanes may wait. Of functions that
+/// call it in turn no more is known than whether they wait.
 pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options: Options) {
     let file = owner.file(db);
     if device_callees(db, owner).len() > MOST_CALLEES {
         return;
     }
+    function.elsewhere.clone_from(elsewhere(db, owner));
     for callee in function.callees.values_mut() {
         callee.lanes = match callee.kind {
             CalleeKind::Routine => continue,

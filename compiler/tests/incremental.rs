@@ -274,3 +274,37 @@ fn an_edit_in_a_callee_that_leaves_its_summary_compiles_no_caller() {
     let after = session.edit(&callers_of(vote));
     assert_eq!((of(&after, "mir"), of(&after, "own_code")), (11, 10), "{after:?}");
 }
+
+#[test]
+fn where_lanes_meet_is_compiled_again_only_if_they_may_meet_elsewhere() {
+    let vote = |mode: &str| {
+        format!(
+            "\tsetp.gt.u32 %p1, %r1, 3;\n\tvote.sync.{mode}.pred %p1, %p1, -1;\n\tselp.u32 %r1, 1, 2, %p1;\n"
+        )
+    };
+    // One of the kernels votes in an arm, too.
+    let file = |body: &str| {
+        let voting = ".visible .entry voting(.param .u64 p)\n{\n\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p<3>;\n\
+             \tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n\tsetp.gt.u32 %p1, %r1, 9;\n\t@%p1 bra OTHER;\n\
+             \tvote.sync.any.pred %p2, %p1, -1;\n\tselp.u32 %r1, 3, 4, %p2;\n\tbra DONE;\nOTHER:\n\
+             \t{\n\t.param .b32 x, y;\n\tst.param.b32 [x], %r1;\n\tcall (y), f, (x);\n\tld.param.b32 %r1, [y];\n\t}\n\
+             DONE:\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n";
+        callers_of(body) + voting
+    };
+    let mut session = Session::new(&file(&vote("all")));
+    // The function, and the kernel that executes the same now; the others wait for nobody themselves.
+    let after = session.edit(&file(&vote("any")));
+    assert_eq!((of(&after, "elsewhere"), of(&after, "mir")), (2, 2), "{after:?}");
+
+    // Another vote of the same kind: what each executes in common stays as it is.
+    let after = session.edit(&file(&(vote("any") + &vote("any"))));
+    assert_eq!((of(&after, "elsewhere"), of(&after, "mir"), of(&after, "own_code")), (1, 1, 0), "{after:?}");
+
+    // Nothing about lanes.
+    let after = session.edit(&file(&(vote("any") + &vote("any") + "\tadd.u32 %r1, %r1, 6;\n")));
+    assert_eq!(
+        (of(&after, "common_kinds"), of(&after, "mir"), of(&after, "own_code")),
+        (0, 1, 0),
+        "{after:?}"
+    );
+}

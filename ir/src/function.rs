@@ -226,6 +226,9 @@ pub struct Function {
     pub returns: Vec<Type>,
     /// The functions that it calls or takes the address of, and the prototypes of its calls through addresses.
     pub callees: PrimaryMap<FuncRef, Callee>,
+    /// The kinds of its operations that wait for lanes, such as `warp.shfl.bfly`, which other lanes of a warp may execute
+    /// in another function meanwhile, or at another place of this one in another activation.
+    pub elsewhere: Vec<String>,
     /// The variables it names.
     pub symbols: PrimaryMap<Symbol, SymbolData>,
     /// The blocks; those in [`layout`](Self::layout) are part of the function.
@@ -267,6 +270,7 @@ impl Clone for Function {
             params: self.params.clone(),
             returns: self.returns.clone(),
             callees: self.callees.clone(),
+            elsewhere: self.elsewhere.clone(),
             symbols: self.symbols.clone(),
             blocks: PrimaryMap::from(blocks),
             layout: self.layout.clone(),
@@ -288,6 +292,7 @@ impl Function {
             params: Vec::new(),
             returns: Vec::new(),
             callees: PrimaryMap::new(),
+            elsewhere: Vec::new(),
             symbols: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
             layout: Vec::new(),

@@ -13,6 +13,7 @@
 //! check that the architecture has every instruction, and the hazard check run in all builds, since wrong code
 //! must never be written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -237,6 +238,11 @@ pub fn aggregate(
 /// together with that lane.
 pub fn may_wait(func: &Function) -> bool {
     converge::has_waits(func)
+}
+
+/// The kinds of a function's operations for which lanes may have to meet in another function, and how many it has of each.
+pub fn meeting_kinds(func: &Function) -> BTreeMap<String, usize> {
+    gather::kinds(func)
 }
 
 /// Brackets divergence, and makes the function say where lanes are waited for. Out comes the uniformity of what is left, or

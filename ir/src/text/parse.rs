@@ -399,6 +399,10 @@ impl<'t> FunctionParser<'t> {
         match word {
             "param" if self.body.is_empty() => return self.param_line(func),
             "callee" if self.body.is_empty() => return self.callee_line(func),
+            "elsewhere" if self.body.is_empty() => {
+                func.elsewhere.push(self.at_name()?);
+                return Ok(());
+            }
             "symbol" if self.body.is_empty() => return self.symbol_line(func),
             "bounds" if self.body.is_empty() => return self.bounds_line(func),
             _ => {}

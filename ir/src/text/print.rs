@@ -68,6 +68,11 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         }
         out.push('\n');
     }
+    for kind in &func.elsewhere {
+        out.push_str("    elsewhere ");
+        at_name(kind, out);
+        out.push('\n');
+    }
     for symbol in func.symbols.values() {
         out.push_str("    symbol ");
         at_name(&symbol.name, out);

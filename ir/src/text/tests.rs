@@ -16,6 +16,8 @@ const EVERYTHING: &str = r#"func @everything entry {
     callee @helper device (b32, pred)
     callee @prototype.0 prototype (b32) -> (b64)
     callee @"f32.div rn" routine (f32, f32) -> (f32, b32)
+    elsewhere @warp.shfl.bfly
+    elsewhere @"odd kind"
     symbol @buf shared size 512 align 4 +0
     symbol @"with space" global size 4 align 4
     symbol @extern_buf shared size 0 align 16

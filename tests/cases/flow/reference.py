@@ -291,6 +291,60 @@ def virtual_reduce(rng):
     )
 
 
+def function_arms(rng):
+    threads = 64
+    inputs = [rng.getrandbits(32) for _ in range(threads)]
+
+    # Each yields what a thread gives to its neighbour, and gets what the neighbour gives.
+    def itself(x):
+        for turn in range(6):
+            x = x + 2 * (yield x ^ turn) & MASK
+        return x
+
+    def direct(x):
+        for _ in range(6):
+            x = x * 3 + (yield x) & MASK
+        return x
+
+    def plus(x):
+        for turn in range(3):
+            x = x + (yield x + turn & MASK) & MASK
+            x = x ^ (yield x >> 3)
+        return x
+
+    def times(x):
+        for _ in range(2):
+            for more in (0, 5, 9):
+                x = x * ((yield x + more & MASK) | 1) & MASK
+        return x
+
+    def deeper(x, depth):
+        x = x + 7 * (yield x) & MASK
+        return (yield from deeper(x + depth & MASK, depth - 1)) ^ depth if depth > 0 else x
+
+    def start(x):
+        by_address = times if x & 1 else plus
+        recursive = lambda x: deeper(x, 5)
+        return [itself, itself, direct, direct, by_address, by_address, recursive, recursive][x >> 8 & 7](x)
+
+    out = []
+    for first in range(0, threads, 2):
+        pair = [start(inputs[first]), start(inputs[first + 1])]
+        given_ = [next(lane) for lane in pair]
+        for _ in range(5):
+            given_ = [lane.send(theirs) for lane, theirs in zip(pair, reversed(given_))]
+        for lane, theirs in zip(pair, reversed(given_)):
+            try:
+                lane.send(theirs)
+            except StopIteration as end:
+                out.append(end.value)
+    return dict(
+        about="Lanes that exchange in a kernel and in several functions.",
+        block=threads,
+        args=[given("input", "u32", words(inputs)), made("out", "u32", words(out))],
+    )
+
+
 def collatz_breaks(rng):
     threads, count = 32, 2
     starts = [rng.choice([0, 27, 97, 55, rng.randrange(1, 3000), rng.randrange(1, 60)]) for _ in range(threads * count)]
@@ -807,6 +861,7 @@ CASES = [
     lz_match,
     tree_ballot,
     virtual_reduce,
+    function_arms,
     collatz_breaks,
     string_search,
     mandelbrot_levels,

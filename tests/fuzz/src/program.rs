@@ -268,6 +268,8 @@ pub enum Node {
         before: [Vec<Node>; 2],
         /// The places.
         beats: [Beat; 2],
+        /// For each place a call of a function that does the same once, in the place's stead; or nothing.
+        calls: [Vec<Node>; 2],
         /// The statements after them.
         after: [Vec<Node>; 2],
         /// Between the two, by all lanes.
@@ -364,10 +366,11 @@ impl Node {
             Node::Switch { arms, .. } => arms.iter().map(|(_, arm)| arm).collect(),
             Node::Graph { blocks, .. } => blocks.iter().map(|block| &block.body).collect(),
             Node::Cross { first, second, shared, .. } => vec![first, second, shared],
-            Node::Meet { before, after, middle, .. } => {
+            Node::Meet { before, calls, after, middle, .. } => {
                 let [before, other_before] = before;
+                let [call, other_call] = calls;
                 let [after, other_after] = after;
-                vec![before, after, middle, other_before, other_after]
+                vec![before, call, after, middle, other_before, other_call, other_after]
             }
             _ => Vec::new(),
         }
@@ -382,10 +385,11 @@ impl Node {
             Node::Switch { arms, .. } => arms.iter_mut().map(|(_, arm)| arm).collect(),
             Node::Graph { blocks, .. } => blocks.iter_mut().map(|block| &mut block.body).collect(),
             Node::Cross { first, second, shared, .. } => vec![first, second, shared],
-            Node::Meet { before, after, middle, .. } => {
+            Node::Meet { before, calls, after, middle, .. } => {
                 let [before, other_before] = before;
+                let [call, other_call] = calls;
                 let [after, other_after] = after;
-                vec![before, after, middle, other_before, other_after]
+                vec![before, call, after, middle, other_before, other_call, other_after]
             }
             _ => Vec::new(),
         }

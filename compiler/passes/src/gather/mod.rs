@@ -24,6 +24,9 @@
 //!                                           block9(v5: b32, v6: pred):
 //! ```
 //!
+//! Lanes may also be at such an operation of another function: the function names these kinds (`elsewhere`), and all
+//! of its operations of such a kind count as ones that pair.
+//!
 //! `brtogether` is `BRA.DIV`: it costs one instruction where nobody is elsewhere. It wants its mask in a uniform
 //! register, so that only constants are tested; for other masks the routine is called at once. The
 //! [routine](crate::runtime::warp) is one place for all operations of a kind, so that lanes meet from both arms of a
@@ -194,6 +197,33 @@ pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
 }
 
+/// Whether the warp executes an operation together by the programmer's word.
+fn is_aligned(op: Op) -> bool {
+    matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true))
+}
+
+/// The kinds of a function's operations that wait for lanes, and of how many places each is: what says whether lanes
+/// may have to meet in different functions.
+pub(crate) fn kinds(func: &Function) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        let data = &func.insts[inst];
+        if mask_of(func, data).is_some()
+            && !is_aligned(data.op)
+            && let Some(kind) = runtime::warp::kind(data)
+        {
+            *found.entry(kind).or_default() += 1;
+        }
+    }
+    found
+}
+
+/// Whether operations of this kind may be executed in other functions meanwhile.
+fn is_elsewhere(func: &Function, inst: Inst) -> bool {
+    !func.elsewhere.is_empty()
+        && runtime::warp::kind(&func.insts[inst]).is_some_and(|kind| func.elsewhere.contains(&kind))
+}
+
 /// The operations for which lanes meet in a routine. Barriers with known numbers may be the same as others of their kind, and share one
 /// routine.
 fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
@@ -204,7 +234,8 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     };
     for site in sites.iter() {
         if let Some(kind) = kind_of(site) {
-            *open.entry(kind).or_default() |= !site.routine.ends_with(|last: char| last.is_ascii_digit());
+            *open.entry(kind).or_default() |=
+                !site.routine.ends_with(|last: char| last.is_ascii_digit()) || is_elsewhere(func, site.inst);
         }
     }
     for site in sites.iter_mut() {
@@ -217,15 +248,12 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     let mut meet = EntitySet::new();
     if has_collectives(arch) {
         meet = pairs::paired(func, sites);
+        meet.extend(sites.iter().map(|site| site.inst).filter(|&inst| is_elsewhere(func, inst)));
     } else {
         meet.extend(sites.iter().map(|site| site.inst));
     }
-    // The warp executes an aligned barrier together by the programmer's word.
-    for site in sites.iter() {
-        let op = func.insts[site.inst].op;
-        if matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true)) {
-            meet.remove(site.inst);
-        }
+    for site in sites.iter().filter(|site| is_aligned(func.insts[site.inst].op)) {
+        meet.remove(site.inst);
     }
     meet
 }

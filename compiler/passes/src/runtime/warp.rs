@@ -38,9 +38,9 @@ pub fn takes_mask(name: &str) -> bool {
     !name.starts_with("warp.barrier.") && !name.starts_with("warp.cluster.")
 }
 
-/// The name of the routine for an operation that waits for lanes, given the constants that a CTA barrier names;
-/// `None` for any other operation.
-pub fn routine_name(data: &InstData, numbers: Option<&[u64]>) -> Option<String> {
+/// The kind of an operation that waits for lanes: operations of one kind at different places may have to meet. `None` for any
+/// other operation.
+pub fn kind(data: &InstData) -> Option<String> {
     let operation = match data.op {
         Op::Shfl(mode) => format!("shfl.{}", mode.name()),
         Op::Vote(mode) => format!("vote.{}", mode.name()),
@@ -50,19 +50,25 @@ pub fn routine_name(data: &InstData, numbers: Option<&[u64]>) -> Option<String> 
         Op::WarpSync => "sync".to_string(),
         Op::ClusterArrive(..) => "cluster.arrive".to_string(),
         Op::ClusterWait(..) => "cluster.wait".to_string(),
-        Op::Barrier(kind, _, packed) => {
-            let mut name = format!("barrier.{}", kind.name());
-            match numbers {
-                Some(numbers) => numbers.iter().for_each(|number| name += &format!(".{number}")),
-                None if packed => name += ".packed",
-                None if data.args.len() > 1 + usize::from(kind.is_reduction()) => name += ".name.count",
-                None => name += ".name",
-            }
-            name
-        }
+        Op::Barrier(kind, ..) => format!("barrier.{}", kind.name()),
         _ => return None,
     };
     Some(format!("{PREFIX}{operation}"))
+}
+
+/// The name of the routine for an operation that waits for lanes, given the constants that a CTA barrier names;
+/// `None` for any other operation.
+pub fn routine_name(data: &InstData, numbers: Option<&[u64]>) -> Option<String> {
+    let mut name = kind(data)?;
+    if let Op::Barrier(kind, _, packed) = data.op {
+        match numbers {
+            Some(numbers) => numbers.iter().for_each(|number| name += &format!(".{number}")),
+            None if packed => name += ".packed",
+            None if data.args.len() > 1 + usize::from(kind.is_reduction()) => name += ".name.count",
+            None => name += ".name",
+        }
+    }
+    Some(name)
 }
 
 /// The routine of that name, if it is one of these.

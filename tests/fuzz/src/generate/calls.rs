@@ -139,10 +139,9 @@ impl Generator<'_> {
     }
 
     pub(super) fn call(&mut self, flow: Flow) -> Option<Node> {
-        let in_registers = self.plan.in_registers;
         let from = self.function.map(|(number, _)| number);
         let own = self.function.map(|(_, kind)| kind);
-        let deeper = from.is_some() && !in_registers && self.random.chance(35);
+        let deeper = from.is_some() && !self.plan.in_registers && self.random.chance(35);
         let whole = flow == Flow::Cta && self.lanes.is_none() && own.is_none_or(|kind| kind == Kind::Whole);
         let allowed = |&number: &usize| {
             let kind = self.plan.functions[number].1;
@@ -155,10 +154,26 @@ impl Generator<'_> {
                 }
         };
         let candidates: Vec<usize> = (0..self.plan.functions.len()).filter(allowed).collect();
+        self.call_among(&candidates, deeper, flow)
+    }
+
+    /// A call of a function in which lanes do something together with those that do not call it.
+    pub(super) fn call_for_beat(&mut self) -> Option<Node> {
+        let from = self.function.map(|(number, _)| number);
+        let functions = self.plan.functions.iter().enumerate();
+        let allowed = functions
+            .filter(|&(number, &(_, kind))| kind == Kind::Beat && from.is_none_or(|from| number > from));
+        let candidates: Vec<usize> = allowed.map(|(number, _)| number).collect();
+        self.call_among(&candidates, false, Flow::Thread)
+    }
+
+    /// A call of one of these functions; `deeper` takes fuel.
+    fn call_among(&mut self, candidates: &[usize], deeper: bool, flow: Flow) -> Option<Node> {
         if candidates.is_empty() {
             return None;
         }
-        let chosen = self.random.pick(&candidates);
+        let in_registers = self.plan.in_registers;
+        let chosen = self.random.pick(candidates);
         let (signature, kind) = self.plan.functions[chosen];
         let alike: Vec<usize> = candidates
             .iter()

@@ -186,13 +186,19 @@ impl Generator<'_> {
         }
         self.meets += 1;
         let grouping = if self.random.chance(50) { Grouping::Told } else { Grouping::Unknown };
-        let what = self.together(flow);
+        // The operation of the functions that do one together, so that these may be called in its stead.
+        let called = self.plan.beat.filter(|_| self.random.chance(50));
+        let what = called.unwrap_or_else(|| self.together(flow));
         let condition = self.condition(Flow::Thread);
         let beats = [self.beat(what), self.beat(what)];
+        let calls = [(); 2].map(|()| {
+            let call = called.is_some() && self.random.chance(60);
+            call.then(|| self.call_for_beat()).flatten().into_iter().collect()
+        });
         let before = [(); 2].map(|()| self.part(grouping, Flow::Thread, depth));
         let after = [(); 2].map(|()| self.part(grouping, Flow::Thread, depth));
         let middle = if self.random.chance(50) { self.closed(depth) } else { Vec::new() };
-        Some(Node::Meet { grouping, number, condition, before, beats, after, middle })
+        Some(Node::Meet { grouping, number, condition, before, beats, calls, after, middle })
     }
 
     fn steps(&mut self, flow: Flow, depth: usize) -> Option<Node> {

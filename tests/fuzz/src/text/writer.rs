@@ -345,7 +345,7 @@ impl<'a> Writer<'a> {
                 self.label(end);
                 self.come_together(gather);
             }
-            Node::Meet { grouping, number, condition, before, beats, after, middle } => {
+            Node::Meet { grouping, number, condition, before, beats, calls, after, middle } => {
                 let Some(mask) = self.group.clone() else { return };
                 let [first, second] = before;
                 let [behind, last] = after;
@@ -353,7 +353,7 @@ impl<'a> Writer<'a> {
                 // The place is passed by all of these, so its mask may not change on the way.
                 let all = self.mask();
                 self.line(&format!("mov.b32 {all}, {mask};"));
-                let gather = self.gather(&[first, second, behind, last, middle], 0);
+                let gather = self.gather(&[first, &calls[0], second, &calls[1], behind, last, middle], 0);
                 let owed = gather.as_ref().map(|(_, owed)| owed.clone());
                 self.line(&format!("mov.pred %s{number}, {condition};"));
                 let (here, there) = self.tell(*grouping, condition);
@@ -361,7 +361,7 @@ impl<'a> Writer<'a> {
                 let part = self.beat_of_others(beats[0].what, &all);
                 self.line(&format!("@!%s{number} bra L{other};"));
                 self.body(first, here.clone(), Some(part.clone()));
-                self.beat(&beats[0], &all);
+                self.meet(&beats[0], &calls[0], &all);
                 self.body(behind, here, None);
                 if middle.is_empty() {
                     self.line(&format!("bra L{end};"));
@@ -372,7 +372,7 @@ impl<'a> Writer<'a> {
                 }
                 self.others(*grouping, there.as_ref());
                 self.body(second, there.clone(), Some(part));
-                self.beat(&beats[1], &all);
+                self.meet(&beats[1], &calls[1], &all);
                 self.body(last, there, None);
                 self.label(end);
                 self.pop();
@@ -393,6 +393,14 @@ impl<'a> Writer<'a> {
             }
             Node::Call(call) => self.call(call),
         }
+    }
+
+    /// One of two places: what the lanes do together, or a call of a function that does it.
+    fn meet(&mut self, beat: &Beat, calls: &[Node], mask: &str) {
+        let [Node::Call(call)] = calls else { return self.beat(beat, mask) };
+        let group = self.group.replace(mask.to_string());
+        self.call(call);
+        self.group = group;
     }
 
     /// Between two places: the lanes that were at the first one skip the second.

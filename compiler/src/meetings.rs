@@ -1,0 +1,80 @@
+//! Where lanes of one warp may have to meet in different functions.
+//!
+//! A `shfl.sync` waits for lanes that execute one of the same kind wherever that stands: in a kernel's other arm, or in a
+//! function which that calls. Device functions are compiled once, so that each must know the kinds of its operations that
+//! others have, of those that a kernel may execute together with it.
+//!
+//! In: what each function waits in, and what each kernel may call. Out: for each function the kinds to meet in. A
+//! function is compiled again only if its own list changes.
+
+#![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::{IndexMap, IndexSet};
+use ptxc_passes::pipeline;
+use ptxc_syntax::items::ItemKind;
+
+use crate::callees::{calls_by_address, device_callees, pointed_to};
+use crate::db::Db;
+use crate::input::SourceFile;
+use crate::items::{Func, items};
+use crate::stages::built;
+
+/// The kinds of a function's own operations for which lanes may have to meet, and the number of each.
+#[salsa::tracked(returns(ref))]
+fn own_kinds(db: &dyn Db, func: Func) -> BTreeMap<String, usize> {
+    built(db, func).value.as_ref().map(pipeline::meeting_kinds).unwrap_or_default()
+}
+
+/// What a kernel may execute besides its own code, directly or not.
+#[salsa::tracked(returns(ref))]
+fn executed(db: &dyn Db, kernel: Func) -> IndexSet<Func> {
+    let called = device_callees(db, kernel);
+    let mut found: IndexSet<Func> = called.iter().copied().collect();
+    if called.iter().chain([&kernel]).any(|&func| calls_by_address(db, func)) {
+        for &func in pointed_to(db, kernel.file(db)) {
+            found.insert(func);
+            found.extend(device_callees(db, func));
+        }
+    }
+    found
+}
+
+/// For each function of a file the kinds that it has in common with others which a kernel executes, or with
+/// other activations of itself. Linear in what all kernels execute.
+#[salsa::tracked(returns(ref))]
+fn common_kinds(db: &dyn Db, file: SourceFile) -> IndexMap<Func, BTreeSet<String>> {
+    let mut common: IndexMap<Func, BTreeSet<String>> = IndexMap::new();
+    for &kernel in items(db, file).functions.iter().filter(|func| func.kind(db) == ItemKind::Entry) {
+        let executed = executed(db, kernel);
+        if executed.is_empty() {
+            continue;
+        }
+        let all = || executed.iter().copied().chain([kernel]);
+        let mut functions: BTreeMap<&str, usize> = BTreeMap::new();
+        for kind in all().flat_map(|func| own_kinds(db, func).keys()) {
+            *functions.entry(kind).or_default() += 1;
+        }
+        for func in all() {
+            for (kind, &places) in own_kinds(db, func) {
+                if functions[kind.as_str()] > 1 || (places > 1 && device_callees(db, func).contains(&func)) {
+                    common.entry(func).or_default().insert(kind.clone());
+                }
+            }
+        }
+    }
+    common
+}
+
+/// The kinds of a function's operations that lanes may execute in other functions meanwhile, or elsewhere in another
+/// activation of the same, in order.
+#[salsa::tracked(returns(ref))]
+pub(crate) fn elsewhere(db: &dyn Db, func: Func) -> Vec<String> {
+    // Most functions wait for nobody, and most kernels call nothing: these need not know their neighbours.
+    let is_alone = func.kind(db) == ItemKind::Entry && executed(db, func).is_empty();
+    if is_alone || own_kinds(db, func).is_empty() {
+        return Vec::new();
+    }
+    common_kinds(db, func.file(db)).get(&func).into_iter().flatten().cloned().collect()
+}
