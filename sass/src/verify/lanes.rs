@@ -139,6 +139,7 @@ pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
         blocks: &blocks,
         broken: BTreeSet::new(),
         parts: BTreeMap::new(),
+        writes: BTreeMap::new(),
         changed: false,
         hazards: BTreeSet::new(),
     };
@@ -196,6 +197,8 @@ struct Check<'a> {
     broken: BTreeSet<u32>,
     /// By their first instructions, the functions from which lanes may return apart.
     parts: BTreeMap<u32, Parts>,
+    /// By their first instructions, what the functions may write, and what they call.
+    writes: BTreeMap<u32, Registers>,
     /// Whether something new has been found out of a function.
     changed: bool,
     /// Instructions of the warp, each with the call after which its lanes may be apart.
@@ -277,13 +280,23 @@ impl Check<'_> {
                     let masks = (0..PReg::COUNT).filter_map(PReg::from_dense);
                     state.part_by(masks.filter(|&reg| contains(&parts.by, reg)), index);
                 }
-                forget_results(state);
+                let written = match start {
+                    Some(start) => self.writes.get(&start).copied().unwrap_or_default(),
+                    None => [u64::MAX; _],
+                };
+                forget_results(state, &written);
+                self.writes_too(is_called, entry, &written);
             }
             Op::CALL_INDIRECT => {
                 if reads_uneven || self.parts.values().any(|parts| parts.always) {
                     (state.parted, state.met) = (Some(index), false);
                 }
-                forget_results(state);
+                let mut written = Registers::default();
+                for one in self.writes.values() {
+                    written.iter_mut().zip(one).for_each(|(all, new)| *all |= new);
+                }
+                forget_results(state, &written);
+                self.writes_too(is_called, entry, &written);
             }
             // Lanes that take the branch are apart from the others, in a function whose caller awaits them together.
             _ if is_called && (guard_is_uneven || inst.jumps() && reads_uneven) && goes_elsewhere(inst) => {
@@ -314,7 +327,22 @@ impl Check<'_> {
             let agreed = matches!(inst.op, Op::VOTE | Op::B2R);
             let uneven = !agreed && (reads_uneven || is_source(self.program, inst));
             self.define(state, inst, uneven, guard_is_uneven);
+            let mut written = Registers::default();
+            let regs = inst.defs().flat_map(|access| covers(access.reg, access.width));
+            regs.for_each(|reg| insert(&mut written, reg));
+            self.writes_too(is_called, entry, &written);
         }
+    }
+
+    /// A function that is called and begins at a block may write these registers.
+    fn writes_too(&mut self, is_called: bool, entry: u32, written: &Registers) {
+        if !is_called {
+            return;
+        }
+        let known = self.writes.entry(self.blocks[entry as usize].insts.start).or_default();
+        let before = *known;
+        known.iter_mut().zip(written).for_each(|(all, new)| *all |= new);
+        self.changed |= *known != before;
     }
 
     /// Lanes that opened a barrier together are together again, unless some have left.
@@ -357,10 +385,11 @@ fn predicates() -> impl Iterator<Item = PReg> {
     (0..RegFile::Pred.count()).map(PReg::p)
 }
 
-/// What a callee returns may differ between lanes. Both NVIDIA's convention and ours have it from R4 on; NVIDIA's preserves
-/// what lies from R16 on.
-fn forget_results(state: &mut State) {
-    (4..16).map(PReg::r).for_each(|reg| insert(&mut state.uneven, reg));
+/// What a callee returns may differ between lanes. Both NVIDIA's convention and ours have it from R4 on; NVIDIA's
+/// preserves what lies from R16 on, ours what a callee does not write.
+fn forget_results(state: &mut State, written: &Registers) {
+    let results = (4..16).map(PReg::r).filter(|&reg| contains(written, reg));
+    results.for_each(|reg| insert(&mut state.uneven, reg));
 }
 
 /// Whether some lanes may leave the way of the others at an instruction, and not by ending.
