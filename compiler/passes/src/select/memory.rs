@@ -55,7 +55,13 @@ impl Lower<'_> {
         if access.lanes > 1 {
             return self.unsupported(&data.op, "a vector of parameters");
         }
-        let offset = self.arch.param_base().wrapping_add(place).wrapping_add_signed(access.offset);
+        let bytes = i64::from(access.elem.bytes());
+        let start = i64::from(place) + i64::from(access.offset);
+        let end = self.func.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
+        if start < 0 || start + bytes > i64::from(end) || start % bytes != 0 {
+            return self.unsupported(&data.op, "an address at which there is no parameter");
+        }
+        let offset = self.arch.param_base() + start as u32;
         let load = Inst::new(Op::LDC).with_kind(ModKind::Size, size);
         let to = Operand::reg(self.reg_of(result));
         self.emit(load.ops([to, Operand::constant(0, offset)]));
