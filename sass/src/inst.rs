@@ -201,14 +201,17 @@ impl<R: Register> Inst<R> {
     /// # Panics
     /// If the row has no such modifier or value.
     pub fn with_kind(mut self, kind: ModKind, text: &str) -> Inst<R> {
-        let row = self.op.row();
-        let position = row.mods.iter().position(|m| m.kind == kind);
-        let value = position.and_then(|p| row.mods[p].values.iter().position(|&value| value == text));
-        match (position, value) {
-            (Some(position), Some(value)) => self.mods.0[position] = value as u8,
-            _ => panic!("{} has no {kind:?} {text}", row.mnemonic),
-        }
+        assert!(self.set_kind(kind, text), "{} has no {kind:?} {text}", self.op.row().mnemonic);
         self
+    }
+
+    /// Chooses the value of a modifier by kind and text; whether there is one.
+    pub fn set_kind(&mut self, kind: ModKind, text: &str) -> bool {
+        let mods = self.op.row().mods;
+        let Some(position) = mods.iter().position(|modifier| modifier.kind == kind) else { return false };
+        let value = mods[position].values.iter().position(|&value| value == text);
+        self.mods.0[position] = value.unwrap_or(0) as u8;
+        value.is_some()
     }
 
     /// The text of the modifier of that kind; empty where the row lacks it or the value prints nothing.

@@ -57,7 +57,7 @@ impl Lower<'_> {
             Some(result) => self.def(result),
             None => self.unread(&data.op, width_of(data.ty)),
         };
-        let made = match access.space {
+        let mut made = match access.space {
             // An acquire goes by what was there before, whether it is read or not.
             Space::Global if result.is_none() && atomic != AtomicOp::Exch && !self.must_arrive(&data.op) => {
                 Inst::new(Op::REDG).ops([address, content])
@@ -67,7 +67,11 @@ impl Lower<'_> {
             Space::Shared => Inst::new(Op::ATOMS).ops([to, address]).slot("data", content),
             other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
         };
-        let made = made.with(name).with_kind(ModKind::DataType, kind);
+        // Legalization leaves none of those that shared memory lacks, but text may.
+        if !made.set_modifier(name) || !made.set_kind(ModKind::DataType, kind) {
+            let what = format!("no instruction for type {} in {} memory", data.ty, access.space);
+            return self.unsupported(&data.op, what);
+        }
         // The other types of 64 bits say so themselves.
         let made = if kind.is_empty() { with_size(made, data.ty) } else { made };
         let made = match done {

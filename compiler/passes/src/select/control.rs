@@ -159,8 +159,9 @@ impl Lower<'_> {
         let ps = predicate.map(|predicate| self.pred(predicate));
         let count_operand = match count {
             // One register is both.
-            Some(_) if packed && !matches!(name, Src::Imm(_)) => Some(name_operand),
+            Some(_) if packed && !matches!(name, Src::Imm(_) | Src::Undef) => Some(name_operand),
             // All threads: as if there were none, but an arrival always has one.
+            Some(Src::Undef) if kind != BarrierKind::Arrive => None,
             Some(Src::Imm(count)) if count & COUNT_FIELD == 0 && kind != BarrierKind::Arrive => None,
             count => count.map(|count| self.barrier_operand(count, COUNT_FIELD)),
         };
@@ -206,6 +207,8 @@ impl Lower<'_> {
     fn barrier_operand(&mut self, src: Src, field: u32) -> Operand<VReg> {
         match src {
             Src::Imm(bits) => Operand::imm(bits & field),
+            // `RZ` is no operand of these.
+            Src::Undef => Operand::imm(0),
             other => self.gpr(other),
         }
     }
