@@ -70,6 +70,7 @@ use assign::{Priority, Problem};
 use coalesce::Classes;
 use live::LiveRanges;
 use next_use::NextUses;
+use residence::Obstacle;
 use work::Work;
 
 /// What the allocator may use.
@@ -340,9 +341,7 @@ fn spill_all<'a>(
         }
         if let Some(attempt) = splits.filter(|_| file == RegFile::Gpr && forced.is_empty()) {
             let mut other = Work::clone(work);
-            split = split_ranges(&mut other, &live, limit, attempt)
-                .filter(|now| fits(now, u32::from(limits[file as usize]) - u32::from(other.is_framed())))
-                .map(|now| (other, now));
+            split = split_ranges(&mut other, &live, limit, attempt).then_some(other);
         }
         let mut spilled = pressure::choose(work, &live, file, limit, &forced)?;
         let to_memory = file == RegFile::Gpr && spilled.contains(&Some(pressure::Plan::Store));
@@ -353,18 +352,21 @@ fn spill_all<'a>(
         if spilled.iter().all(Option::is_none) {
             continue;
         }
-        let work = work.to_mut();
-        let stored = spill::spill(work, &live, file, &spilled);
-        work.mir.to_mut().spills += stored;
+        let stored = spill::spill(work.to_mut(), &live, file, &spilled);
+        work.to_mut().mir.to_mut().spills += stored;
+        // General registers come last. The live ranges of what costs more are not even computed.
+        if let Some(other) = split.take()
+            && added_cost(&other) <= added_cost(work)
+        {
+            let now = LiveRanges::new(&other.mir, other.frame);
+            if fits(&now, u32::from(limits[file as usize]) - u32::from(other.is_framed())) {
+                *work = Cow::Owned(other);
+                return Ok(Spilling { spilled: all, live: now, is_split: true });
+            }
+        }
         let ids = spilled.iter().enumerate().filter(|(_, plan)| plan.is_some());
         all.extend(ids.map(|(vreg, _)| VRegId::new(vreg)));
         live = LiveRanges::new(&work.mir, work.frame);
-    }
-    if let Some((other, now)) = split
-        && added_cost(&other) <= added_cost(work)
-    {
-        *work = Cow::Owned(other);
-        return Ok(Spilling { spilled: all, live: now, is_split: true });
     }
     Ok(Spilling { spilled: all, live, is_split: false })
 }
@@ -381,25 +383,27 @@ fn added_cost(work: &Work<'_>) -> u128 {
     work.mir.layout.iter().map(block).sum()
 }
 
-/// Splits the live ranges of general registers so that at most `limit` are needed, or fewer in later attempts;
-/// `None` if that is too tight.
-fn split_ranges<'a>(
-    work: &mut Work<'_>,
-    live: &LiveRanges<'_>,
-    limit: u32,
-    attempt: u32,
-) -> Option<LiveRanges<'a>> {
+/// Splits the live ranges of general registers so that at most `limit` are needed, or fewer in later attempts; whether that is
+/// possible.
+fn split_ranges(work: &mut Work<'_>, live: &LiveRanges<'_>, limit: u32, attempt: u32) -> bool {
     let cfg = crate::mir::Cfg::new(&work.mir);
     if cfg.order().len() != work.mir.layout.len() {
-        return None;
+        return false;
     }
     let limit = limit.saturating_sub([0, 1, 3][attempt.min(2) as usize]);
     let uses = NextUses::new(work, live, &cfg);
-    let mut residence = residence::reside(work, live, &cfg, &uses, limit).ok()?;
-    if !work.is_framed() && split::stores(&residence, work, &cfg) {
+    let has_stack = work.is_framed();
+    let mut residence = residence::reside(work, live, &cfg, &uses, limit, !has_stack);
+    let stores = match &residence {
+        Ok(residence) => !has_stack && split::stores(residence, work, &cfg),
+        Err(Obstacle::NoStack) => true,
+        Err(Obstacle::TooTight) => return false,
+    };
+    if stores {
         // The stack pointer takes R1.
-        residence = residence::reside(work, live, &cfg, &uses, limit - 1).ok()?;
+        residence = residence::reside(work, live, &cfg, &uses, limit - 1, false);
     }
+    let Ok(residence) = residence else { return false };
     work.mir.to_mut().spills += split::split(work, live, &cfg, &residence);
-    Some(LiveRanges::new(&work.mir, work.frame))
+    true
 }

@@ -46,15 +46,21 @@ pub(super) struct Residence {
     pub plans: Spilled,
 }
 
-/// It cannot be done within the limit.
+/// Why it cannot be done within the limit.
 #[derive(Debug)]
-pub(super) struct TooTight;
+pub(super) enum Obstacle {
+    /// More is needed at some point.
+    TooTight,
+    /// Something goes to memory, for which there is no stack pointer yet.
+    NoStack,
+}
 
 struct Resident<'a> {
     work: &'a Work<'a>,
     live: &'a LiveRanges<'a>,
     uses: &'a NextUses,
     limit: u32,
+    stops_at_stores: bool,
     plans: Spilled,
     /// Components that are yet to be defined, by virtual register.
     undefined: Vec<u32>,
@@ -75,14 +81,15 @@ struct Resident<'a> {
     handed: Vec<u32>,
 }
 
-/// Finds out where to keep what, for so many registers.
+/// Finds out where to keep what, for so many registers; with `stops_at_stores` only as long as nothing has to be in memory.
 pub(super) fn reside(
     work: &Work<'_>,
     live: &LiveRanges<'_>,
     cfg: &Cfg,
     uses: &NextUses,
     limit: u32,
-) -> Result<Residence, TooTight> {
+    stops_at_stores: bool,
+) -> Result<Residence, Obstacle> {
     let count = work.mir.vregs.len();
     let mut loop_pressure: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
     for (block, pressure) in live.block_pressures(&work.mir, RegFile::Gpr) {
@@ -102,6 +109,7 @@ pub(super) fn reside(
         live,
         uses,
         limit,
+        stops_at_stores,
         plans: plans(work, live, RegFile::Gpr),
         undefined,
         loop_pressure,
@@ -127,7 +135,7 @@ pub(super) fn reside(
 }
 
 impl Resident<'_> {
-    fn block(&mut self, block: MBlockId, cfg: &Cfg, residence: &mut Residence) -> Result<(), TooTight> {
+    fn block(&mut self, block: MBlockId, cfg: &Cfg, residence: &mut Residence) -> Result<(), Obstacle> {
         let (work, live) = (self.work, self.live);
         let data = &work.mir.blocks[block];
         // What is live at the start.
@@ -153,7 +161,7 @@ impl Resident<'_> {
             self.take(vreg);
         }
         if self.pressure > self.limit {
-            return Err(TooTight);
+            return Err(Obstacle::TooTight);
         }
         residence.entry[block] = entry;
         for param in &data.params {
@@ -194,8 +202,13 @@ impl Resident<'_> {
             for (reg, _) in &uses {
                 let vreg = reg.id().as_u32();
                 if !self.inside[vreg as usize] {
-                    if self.plans[vreg as usize].is_none() || self.undefined[vreg as usize] > 0 {
-                        return Err(TooTight);
+                    let plan = self.plans[vreg as usize].filter(|_| self.undefined[vreg as usize] == 0);
+                    match plan {
+                        None => return Err(Obstacle::TooTight),
+                        Some(Plan::Store) if self.stops_at_stores => {
+                            return Err(Obstacle::NoStack);
+                        }
+                        Some(_) => {}
                     }
                     residence.reloads[block].push((index as u32, (vreg, self.live_components(vreg))));
                     self.take(vreg);
@@ -210,7 +223,7 @@ impl Resident<'_> {
             for &(reg, width) in &defs {
                 let vreg = reg.id().index();
                 if self.count[vreg] > 0 && !self.inside[vreg] {
-                    return Err(TooTight);
+                    return Err(Obstacle::TooTight);
                 }
                 self.take(vreg as u32);
                 for component in live.of((reg, width)) {
@@ -279,7 +292,7 @@ impl Resident<'_> {
     }
 
     /// Evicts until the limit is kept; not what is in `keep`.
-    fn fit(&mut self, keep: &[Operand], now: u32) -> Result<(), TooTight> {
+    fn fit(&mut self, keep: &[Operand], now: u32) -> Result<(), Obstacle> {
         if self.pressure <= self.limit {
             return Ok(());
         }
@@ -306,7 +319,7 @@ impl Resident<'_> {
                 Some(Plan::Store) => Some(u64::from(far(vreg))),
             };
             let victim = candidates.filter_map(|vreg| Some((worth(vreg)?, std::cmp::Reverse(vreg)))).max();
-            let Some((_, std::cmp::Reverse(victim))) = victim else { return Err(TooTight) };
+            let Some((_, std::cmp::Reverse(victim))) = victim else { return Err(Obstacle::TooTight) };
             self.inside[victim as usize] = false;
             self.pressure -= self.count[victim as usize];
         }

@@ -72,6 +72,9 @@ fn resize(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Transla
 }
 
 fn integer_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
+    if to.bits.max(from.bits) > 64 {
+        return Err(Unsupported);
+    }
     let mut value = integer(t, form, from)?;
     if form.take("sat") {
         value = clamp(t, value, to, from.is_signed());
