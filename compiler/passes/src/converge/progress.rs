@@ -6,7 +6,8 @@
 //! names lanes that execute the operation in the region: it is a ballot of the condition under which they came, or was found
 //! out by `activemask`, `vote` or `match` in the region, in a block that is executed as often.
 //!
-//! CTA barriers that PTX calls aligned are executed by the whole warp, by the programmer's word, and are no reason.
+//! A CTA barrier waits for all lanes of the warp that have not exited, also one that PTX calls aligned: some may go on from the join
+//! to where they exit.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, CalleeKind, Function, Inst, Op, Value, ValueDef, VoteMode};
@@ -122,8 +123,7 @@ fn finds_lanes(op: &Op) -> bool {
 fn waits(func: &Function, inst: Inst) -> Option<Waits> {
     let data = &func.insts[inst];
     match data.op {
-        Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true) => None,
-        Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => Some(Waits::ForAny),
+        Op::Bar(_) | Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => Some(Waits::ForAny),
         Op::Call(callee, false) => {
             let callee = &func.callees[callee];
             let is_known = callee.lanes.independent || callee.kind == CalleeKind::Routine;

@@ -99,31 +99,13 @@ pub(crate) fn check_in(
     let mut errors = Vec::new();
     for block in blocks {
         let mut gathered = tested.contains(block);
-        let mut waiting: Option<Inst> = None;
         together.walk(func, uniformity, block, |inst, state| {
             let op = func.insts[inst].op;
             if is_of_warp(&op) && !for_anybody.contains(inst) && !gathered && !is_sound(func, state) {
                 errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::Apart });
             }
-            // A `warpsync` may be for a barrier of the CTA that the whole warp executes, by the programmer's word.
-            if let Some(waiting) = waiting.take().filter(|_| !is_aligned(&op)) {
-                errors.push(Apart {
-                    block,
-                    inst: waiting,
-                    op: "warpsync".to_string(),
-                    why: Why::WaitsInRegion,
-                });
-            }
             if may_wait(func, inst) && !state.open.is_empty() && !is_own_mask(func, inst, &own) {
-                match op {
-                    Op::WarpSync => waiting = Some(inst),
-                    _ => errors.push(Apart {
-                        block,
-                        inst,
-                        op: op.mnemonic().to_string(),
-                        why: Why::WaitsInRegion,
-                    }),
-                }
+                errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::WaitsInRegion });
             }
             match op {
                 Op::WarpSync => gathered = true,
@@ -212,11 +194,6 @@ fn own_masks(func: &Function) -> EntitySet<Value> {
     other.extend(handed().filter(|&(_, &arg)| !own.contains(arg)).map(|(&param, _)| param));
     own.extend(handed().map(|(&param, _)| param).filter(|&param| !other.contains(param)).collect::<Vec<_>>());
     own
-}
-
-/// Whether PTX says of an operation that the whole warp executes it together.
-fn is_aligned(op: &Op) -> bool {
-    matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true))
 }
 
 /// The blocks that lanes come to only where they have all been found to be there.
