@@ -360,6 +360,7 @@ mod tests {
             let (small, _) = reduce(trial, failure, &mut test);
             let text = small.text();
             // The indirect call, and the calls that lead to its function.
+            assert!(small.program.nodes() <= 3, "{text}");
             assert_eq!(small.program.nodes(), text.matches("call ").count(), "{text}");
             let signatures = &small.program.signatures;
             assert!(signatures.iter().all(|of| of.takes.is_empty() && of.gives.is_empty()), "{text}");

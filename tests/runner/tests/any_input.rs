@@ -201,10 +201,9 @@ fn complaint(args: &[&str], input: &[u8]) -> Option<String> {
     if !(0..=2).contains(&code) {
         return Some(format!("exit code {code}"));
     }
-    // The input, which may be a test of these very codes, is quoted.
-    if let Some(line) =
-        err.lines().find(|line| line.starts_with("error[E099") || line.contains("an error in ptxc, not"))
-    {
+    // Lines with a bar quote the input, which may be a test of these very codes.
+    let mut own = err.lines().filter(|line| !line.contains('│'));
+    if let Some(line) = own.find(|line| line.contains("E099") || line.contains("this is an error in ptxc")) {
         return Some(line.to_string());
     }
     (code != 0 && err.trim().is_empty()).then(|| format!("exit code {code} without a word"))
