@@ -209,9 +209,9 @@ impl<R: Register> Inst<R> {
     pub fn set_kind(&mut self, kind: ModKind, text: &str) -> bool {
         let mods = self.op.row().mods;
         let Some(position) = mods.iter().position(|modifier| modifier.kind == kind) else { return false };
-        let value = mods[position].values.iter().position(|&value| value == text);
-        self.mods.0[position] = value.unwrap_or(0) as u8;
-        value.is_some()
+        let Some(value) = mods[position].values.iter().position(|&value| value == text) else { return false };
+        self.mods.0[position] = value as u8;
+        true
     }
 
     /// The text of the modifier of that kind; empty where the row lacks it or the value prints nothing.

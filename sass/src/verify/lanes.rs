@@ -22,9 +22,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 
 use super::flow::{Block, blocks};
+use super::written::{Callee, Writes};
 use super::{Hazard, HazardKind, Lack};
 use crate::inst::Inst;
-use crate::operand::{FunctionIndex, OperandKind};
+use crate::operand::OperandKind;
 use crate::program::Program;
 use crate::register::{PReg, RegFile, Register};
 use crate::table::Op;
@@ -33,7 +34,7 @@ use crate::table::Op;
 const TEST_LENGTH: usize = 16;
 
 /// A set of registers.
-type Registers = [u64; PReg::COUNT.div_ceil(64)];
+pub(super) type Registers = [u64; PReg::COUNT.div_ceil(64)];
 
 /// A convergence barrier that is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,9 +97,9 @@ impl State {
     /// Takes in another path; whether that changes anything.
     fn join(&mut self, other: &State) -> bool {
         let before = self.clone();
-        self.uneven.iter_mut().zip(&other.uneven).for_each(|(all, new)| *all |= new);
+        unite(&mut self.uneven, &other.uneven);
         self.received.iter_mut().zip(&other.received).for_each(|(all, new)| *all &= new);
-        self.apart_by.iter_mut().zip(&other.apart_by).for_each(|(all, new)| *all |= new);
+        unite(&mut self.apart_by, &other.apart_by);
         self.parted = first(self.parted, other.parted);
         self.met &= other.met;
         for (known, new) in self.open.iter_mut().zip(&other.open) {
@@ -114,12 +115,16 @@ fn first(one: Option<u32>, two: Option<u32>) -> Option<u32> {
     one.into_iter().chain(two).min()
 }
 
-fn insert(set: &mut Registers, reg: PReg) {
+pub(super) fn insert(set: &mut Registers, reg: PReg) {
     set[reg.dense() / 64] |= 1 << (reg.dense() % 64);
 }
 
 fn remove(set: &mut Registers, reg: PReg) {
     set[reg.dense() / 64] &= !(1 << (reg.dense() % 64));
+}
+
+pub(super) fn unite(set: &mut Registers, other: &Registers) {
+    set.iter_mut().zip(other).for_each(|(all, new)| *all |= new);
 }
 
 fn contains(set: &Registers, reg: PReg) -> bool {
@@ -139,7 +144,7 @@ pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
         blocks: &blocks,
         broken: BTreeSet::new(),
         parts: BTreeMap::new(),
-        writes: BTreeMap::new(),
+        writes: Writes::of(program, &blocks, &entries),
         changed: false,
         hazards: BTreeSet::new(),
     };
@@ -197,8 +202,8 @@ struct Check<'a> {
     broken: BTreeSet<u32>,
     /// By their first instructions, the functions from which lanes may return apart.
     parts: BTreeMap<u32, Parts>,
-    /// By their first instructions, what the functions may write, and what they call.
-    writes: BTreeMap<u32, Registers>,
+    /// What functions may write.
+    writes: Writes,
     /// Whether something new has been found out of a function.
     changed: bool,
     /// Instructions of the warp, each with the call after which its lanes may be apart.
@@ -265,14 +270,11 @@ impl Check<'_> {
             }
             op if op.tests_lanes() => state.met = true,
             Op::CALL => {
-                let callee = inst.operands.iter().find_map(|operand| match operand.kind {
-                    OperandKind::Function(FunctionIndex(number)) => {
-                        self.program.functions.get(number as usize)
-                    }
-                    _ => None,
-                });
-                let start = callee.and_then(|function| function.start);
-                if let Some(parts) = start.and_then(|start| self.parts.get(&start)) {
+                let parts = match Callee::of(self.program, inst) {
+                    Callee::At(start) => self.parts.get(&start),
+                    Callee::Elsewhere | Callee::Any => None,
+                };
+                if let Some(parts) = parts {
                     state.met = false;
                     if parts.always {
                         state.parted = Some(index);
@@ -280,23 +282,13 @@ impl Check<'_> {
                     let masks = (0..PReg::COUNT).filter_map(PReg::from_dense);
                     state.part_by(masks.filter(|&reg| contains(&parts.by, reg)), index);
                 }
-                let written = match start {
-                    Some(start) => self.writes.get(&start).copied().unwrap_or_default(),
-                    None => [u64::MAX; _],
-                };
-                forget_results(state, &written);
-                self.writes_too(is_called, entry, &written);
+                forget_results(state, self.writes.of_call(self.program, inst));
             }
             Op::CALL_INDIRECT => {
                 if reads_uneven || self.parts.values().any(|parts| parts.always) {
                     (state.parted, state.met) = (Some(index), false);
                 }
-                let mut written = Registers::default();
-                for one in self.writes.values() {
-                    written.iter_mut().zip(one).for_each(|(all, new)| *all |= new);
-                }
-                forget_results(state, &written);
-                self.writes_too(is_called, entry, &written);
+                forget_results(state, self.writes.of_call(self.program, inst));
             }
             // Lanes that take the branch are apart from the others, in a function whose caller awaits them together.
             _ if is_called && (guard_is_uneven || inst.jumps() && reads_uneven) && goes_elsewhere(inst) => {
@@ -310,7 +302,7 @@ impl Check<'_> {
             let parts = self.parts.entry(self.blocks[entry as usize].insts.start).or_default();
             let before = parts.clone();
             parts.always |= state.parted.is_some();
-            parts.by.iter_mut().zip(&state.apart_by).for_each(|(all, new)| *all |= new);
+            unite(&mut parts.by, &state.apart_by);
             self.changed |= *parts != before;
         }
         let asks =
@@ -327,22 +319,7 @@ impl Check<'_> {
             let agreed = matches!(inst.op, Op::VOTE | Op::B2R);
             let uneven = !agreed && (reads_uneven || is_source(self.program, inst));
             self.define(state, inst, uneven, guard_is_uneven);
-            let mut written = Registers::default();
-            let regs = inst.defs().flat_map(|access| covers(access.reg, access.width));
-            regs.for_each(|reg| insert(&mut written, reg));
-            self.writes_too(is_called, entry, &written);
         }
-    }
-
-    /// A function that is called and begins at a block may write these registers.
-    fn writes_too(&mut self, is_called: bool, entry: u32, written: &Registers) {
-        if !is_called {
-            return;
-        }
-        let known = self.writes.entry(self.blocks[entry as usize].insts.start).or_default();
-        let before = *known;
-        known.iter_mut().zip(written).for_each(|(all, new)| *all |= new);
-        self.changed |= *known != before;
     }
 
     /// Lanes that opened a barrier together are together again, unless some have left.
@@ -377,7 +354,7 @@ impl Check<'_> {
 }
 
 /// The registers of a tuple.
-fn covers(reg: PReg, width: u8) -> impl Iterator<Item = PReg> {
+pub(super) fn covers(reg: PReg, width: u8) -> impl Iterator<Item = PReg> {
     (0..width).filter_map(move |n| reg.offset(n))
 }
 

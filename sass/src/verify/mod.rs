@@ -58,6 +58,7 @@ mod lanes;
 mod pending;
 mod state;
 mod walk;
+mod written;
 
 use std::fmt;
 
