@@ -119,7 +119,7 @@ pub(super) fn exit_if(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| Ok(Flow::Exit(registers.pred(ps) & step.lanes))))
 }
 
-/// `BMOV.32.CLEAR`. With a result it puts the lanes' regions away, and other lanes go on waiting for them. Without one the lanes
+/// `BMOV.32.CLEAR`. With a result it saves the lanes' regions, and other lanes go on waiting for them. Without one the lanes
 /// leave their regions.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
     let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
@@ -130,18 +130,18 @@ pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
         }));
     }
     Ok(Box::new(move |registers, step| {
-        let regions = step.control.regions.put_away(step.lanes, barrier);
+        let regions = step.control.regions.save(step.lanes, barrier);
         registers.write(d, step.lanes, |lane| regions[lane]);
         Ok(Flow::Next)
     }))
 }
 
-/// `BMOV.32`: the lanes take regions back that they have put away.
+/// `BMOV.32`: restores regions that the lanes have saved.
 pub(super) fn bmov(i: &Fields<'_>) -> Decoded {
     let (barrier, a) = (i.convergence("barrier")?, i.word("a")?);
     Ok(Box::new(move |registers, step| {
         let regions = registers.int(a);
-        step.control.take_back(step.lanes, barrier, &regions).map_err(|lane| {
+        step.control.restore(step.lanes, barrier, &regions).map_err(|lane| {
             Fault::new(lane, "gives a convergence barrier something that no `BMOV` has saved")
         })?;
         Ok(Flow::Next)

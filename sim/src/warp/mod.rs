@@ -194,12 +194,12 @@ impl Control {
         self.release();
     }
 
-    /// Lets lanes take back into a barrier the regions that they put away: see [`Regions::take_back`].
+    /// Restores the regions that lanes saved to a barrier: see [`Regions::restore`].
     ///
     /// # Errors
-    /// A lane that has put away no region of its number.
-    pub fn take_back(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
-        self.regions.take_back(lanes, barrier, numbers)?;
+    /// A lane that has saved no region of its number.
+    pub fn restore(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
+        self.regions.restore(lanes, barrier, numbers)?;
         self.release();
         Ok(())
     }
@@ -404,7 +404,7 @@ impl Control {
                     false => self.regions.members(barrier, lane, self.live),
                 };
                 let pc = region.goes_on_at.unwrap_or(own.pc);
-                // A lane that has put the region away waits at most for another one.
+                // A lane that has saved the region can only be waiting for another one.
                 if !lanes_of(members).all(|other| came >> other & 1 == 1 && is_same(&other)) {
                     left &= !lanes_of(left).filter(is_same).fold(0, |all, other| all | 1 << other);
                     continue;

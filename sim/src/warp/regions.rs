@@ -28,9 +28,9 @@ impl Region {
     }
 }
 
-/// A region that a lane has put away.
+/// A region that a lane has saved in a register.
 #[derive(Clone, Copy, Debug)]
-struct Away {
+struct Saved {
     lane: u32,
     /// The barrier that held it.
     from: u8,
@@ -41,18 +41,18 @@ struct Away {
 #[derive(Clone, Debug)]
 pub(crate) struct Regions {
     current: Box<[[Region; LANES]; BARRIERS as usize]>,
-    /// The regions that lanes have put away, in that order.
-    away: Vec<Away>,
+    /// The regions that lanes have saved, in that order.
+    saved: Vec<Saved>,
     /// The number of the last region.
     last: u32,
-    /// Whether a lane has taken a region back into another barrier than the one that held it.
+    /// Whether a lane has restored a region to another barrier than the one that held it.
     has_moved: bool,
 }
 
 impl Default for Regions {
     fn default() -> Regions {
         let current = Box::new([[Region::default(); LANES]; BARRIERS as usize]);
-        Regions { current, away: Vec::new(), last: 0, has_moved: false }
+        Regions { current, saved: Vec::new(), last: 0, has_moved: false }
     }
 }
 
@@ -70,26 +70,26 @@ impl Regions {
     }
 
     /// Frees a barrier for these lanes, which stay in their regions: the number of each lane's region.
-    pub fn put_away(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
+    pub fn save(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
         let mut numbers = [0; LANES];
         for lane in lanes_of(lanes) {
             let Region { number, .. } = std::mem::take(&mut self.current[barrier as usize][lane as usize]);
-            self.away.push(Away { lane, from: barrier, number });
+            self.saved.push(Saved { lane, from: barrier, number });
             numbers[lane as usize] = number;
         }
         numbers
     }
 
-    /// Gives a barrier the regions of these numbers. The lanes go on after the `BSYNC`.
+    /// Restores the regions of these numbers to a barrier. The lanes go on after the `BSYNC`.
     ///
     /// # Errors
-    /// A lane that has put away no region of its number.
-    pub(super) fn take_back(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
+    /// A lane that has saved no region of its number.
+    pub(super) fn restore(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
         for lane in lanes_of(lanes) {
             let number = numbers[lane as usize];
-            let is_wanted = |away: &Away| (away.lane, away.number) == (lane, number);
-            let place = self.away.iter().rposition(is_wanted).ok_or(lane)?;
-            self.has_moved |= self.away.remove(place).from != barrier;
+            let is_wanted = |saved: &Saved| (saved.lane, saved.number) == (lane, number);
+            let place = self.saved.iter().rposition(is_wanted).ok_or(lane)?;
+            self.has_moved |= self.saved.remove(place).from != barrier;
             self.current[barrier as usize][lane as usize] = Region { number, goes_on_at: None };
         }
         Ok(())
@@ -100,17 +100,18 @@ impl Regions {
         self.current[barrier as usize][lane as usize]
     }
 
-    /// Those of some lanes that are in the region of a lane, whether in this barrier, put away, or in another barrier; none if the
-    /// lane is in no region.
+    /// The lanes `among` those given that are in the same region as `lane`. This barrier may hold the region for them, or another
+    /// one, or they have saved it. None if the lane is in no region.
     pub(super) fn members(&self, barrier: u8, lane: u32, among: u32) -> u32 {
-        let number = self.of(barrier, lane).number;
-        if number == 0 {
+        let region = self.of(barrier, lane);
+        if region.is_none() {
             return 0;
         }
+        let number = region.number;
         let is_in = |&other: &u32| {
             let holds = |lanes: &[Region; LANES]| lanes[other as usize].number == number;
             holds(&self.current[barrier as usize])
-                || self.away.iter().any(|away| (away.lane, away.number) == (other, number))
+                || self.saved.iter().any(|saved| (saved.lane, saved.number) == (other, number))
                 || self.has_moved && self.current.iter().any(holds)
         };
         lanes_of(among).filter(is_in).fold(0, |all, other| all | 1 << other)

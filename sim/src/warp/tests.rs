@@ -19,6 +19,20 @@ fn at(control: &Control, pc: u32) -> usize {
     control.groups.iter().position(|group| group.pc == pc).unwrap()
 }
 
+/// A warp in a region, of which lane 0 has branched to 5 and the others go on at 1.
+fn parted(barrier: u8) -> Control {
+    let mut warp = control();
+    warp.regions.open(u32::MAX, barrier, 9);
+    warp.apply(0, Flow::Branch { taken: 1, target: 5 });
+    warp
+}
+
+/// All lanes but lane 0 come to the end of the region.
+fn others_come(warp: &mut Control, barrier: u8) {
+    let index = at(warp, 1);
+    warp.apply(index, Flow::Wait(!1, Wait::Converge(barrier)));
+}
+
 #[test]
 fn bsync_joins_the_lanes_of_bssy() {
     let mut warp = control();
@@ -37,11 +51,8 @@ fn bsync_joins_the_lanes_of_bssy() {
 
 #[test]
 fn a_lane_that_breaks_is_not_waited_for() {
-    let mut warp = control();
-    warp.regions.open(u32::MAX, 3, 9);
-    warp.apply(0, Flow::Branch { taken: 1, target: 5 });
-    let index = at(&warp, 1);
-    warp.apply(index, Flow::Wait(!1, Wait::Converge(3)));
+    let mut warp = parted(3);
+    others_come(&mut warp, 3);
     assert!(warp.groups.iter().any(|group| group.wait == Wait::Converge(3)));
     warp.leave(1, 3);
     assert!(warp.groups.iter().any(|group| group.pc == 9 && group.lanes == !1));
@@ -103,28 +114,22 @@ fn lanes_wait_for_masks_of_their_own() {
 }
 
 #[test]
-fn a_barrier_that_is_put_away_still_has_its_lanes() {
-    let mut warp = control();
-    warp.regions.open(u32::MAX, 6, 9);
-    warp.apply(0, Flow::Branch { taken: 1, target: 5 });
-    let index = at(&warp, 1);
-    warp.apply(index, Flow::Wait(!1, Wait::Converge(6)));
+fn a_region_that_is_saved_still_has_its_lanes() {
+    let mut warp = parted(6);
+    others_come(&mut warp, 6);
     // Lane 0 is in a function that has the barrier for itself.
-    let saved = warp.regions.put_away(1, 6);
+    let saved = warp.regions.save(1, 6);
     assert_ne!(saved[0], 0);
     warp.regions.open(1, 6, 7);
     let index = at(&warp, 5);
     warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
     assert!(warp.groups.contains(&Group { pc: 7, lanes: 1, wait: Wait::Ready }), "it meets nobody there");
-    assert_eq!(warp.take_back(1, 6, &[0; LANES]), Err(0), "it was another region");
-    let mut warp = control();
-    warp.regions.open(u32::MAX, 6, 9);
-    warp.apply(0, Flow::Branch { taken: 1, target: 5 });
-    let saved = warp.regions.put_away(1, 6);
-    let index = at(&warp, 1);
-    warp.apply(index, Flow::Wait(!1, Wait::Converge(6)));
+    assert_eq!(warp.restore(1, 6, &[0; LANES]), Err(0), "it was another region");
+    let mut warp = parted(6);
+    let saved = warp.regions.save(1, 6);
+    others_come(&mut warp, 6);
     assert_eq!(warp.groups.len(), 2, "the others wait for it");
-    warp.take_back(1, 6, &saved).unwrap();
+    warp.restore(1, 6, &saved).unwrap();
     let index = at(&warp, 5);
     warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
     assert_eq!(warp.groups.len(), 1);
