@@ -323,7 +323,6 @@ fn spill_all<'a>(
     splits: Option<u32>,
 ) -> Result<Spilling<'a>, AllocError> {
     let mut all = Vec::new();
-    let mut split = None;
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
         let limit = u32::from(limits[file as usize]);
         let framed = work.is_framed() && file == RegFile::Gpr;
@@ -339,10 +338,8 @@ fn spill_all<'a>(
         if fits(&live, limit) {
             continue;
         }
-        if let Some(attempt) = splits.filter(|_| file == RegFile::Gpr && forced.is_empty()) {
-            let mut other = Work::clone(work);
-            split = split_ranges(&mut other, &live, limit, attempt).then_some(other);
-        }
+        let attempt = splits.filter(|_| file == RegFile::Gpr && forced.is_empty());
+        let split = attempt.and_then(|attempt| split_ranges(work, &live, limit, attempt));
         let mut spilled = pressure::choose(work, &live, file, limit, &forced)?;
         let to_memory = file == RegFile::Gpr && spilled.contains(&Some(pressure::Plan::Store));
         if to_memory && !framed {
@@ -355,7 +352,7 @@ fn spill_all<'a>(
         let stored = spill::spill(work.to_mut(), &live, file, &spilled);
         work.to_mut().mir.to_mut().spills += stored;
         // General registers come last. The live ranges of what costs more are not even computed.
-        if let Some(other) = split.take()
+        if let Some(other) = split
             && added_cost(&other) <= added_cost(work)
         {
             let now = LiveRanges::new(&other.mir, other.frame);
@@ -383,12 +380,12 @@ fn added_cost(work: &Work<'_>) -> u128 {
     work.mir.layout.iter().map(block).sum()
 }
 
-/// Splits the live ranges of general registers so that at most `limit` are needed, or fewer in later attempts; whether that is
-/// possible.
-fn split_ranges(work: &mut Work<'_>, live: &LiveRanges<'_>, limit: u32, attempt: u32) -> bool {
+/// The function with the live ranges of general registers split so that at most `limit` are needed, or fewer in later attempts;
+/// `None` if that is too tight.
+fn split_ranges<'a>(work: &Work<'a>, live: &LiveRanges<'_>, limit: u32, attempt: u32) -> Option<Work<'a>> {
     let cfg = crate::mir::Cfg::new(&work.mir);
     if cfg.order().len() != work.mir.layout.len() {
-        return false;
+        return None;
     }
     let limit = limit.saturating_sub([0, 1, 3][attempt.min(2) as usize]);
     let uses = NextUses::new(work, live, &cfg);
@@ -397,13 +394,15 @@ fn split_ranges(work: &mut Work<'_>, live: &LiveRanges<'_>, limit: u32, attempt:
     let stores = match &residence {
         Ok(residence) => !has_stack && split::stores(residence, work, &cfg),
         Err(Obstacle::NoStack) => true,
-        Err(Obstacle::TooTight) => return false,
+        Err(Obstacle::TooTight) => return None,
     };
     if stores {
         // The stack pointer takes R1.
         residence = residence::reside(work, live, &cfg, &uses, limit - 1, false);
     }
-    let Ok(residence) = residence else { return false };
-    work.mir.to_mut().spills += split::split(work, live, &cfg, &residence);
-    true
+    let residence = residence.ok()?;
+    let mut work = work.clone();
+    let stored = split::split(&mut work, live, &cfg, &residence);
+    work.mir.to_mut().spills += stored;
+    Some(work)
 }

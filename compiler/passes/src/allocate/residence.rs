@@ -60,6 +60,7 @@ struct Resident<'a> {
     live: &'a LiveRanges<'a>,
     uses: &'a NextUses,
     limit: u32,
+    /// Whether to give up where something comes back from memory.
     stops_at_stores: bool,
     plans: Spilled,
     /// Components that are yet to be defined, by virtual register.
@@ -202,12 +203,9 @@ impl Resident<'_> {
             for (reg, _) in &uses {
                 let vreg = reg.id().as_u32();
                 if !self.inside[vreg as usize] {
-                    let plan = self.plans[vreg as usize].filter(|_| self.undefined[vreg as usize] == 0);
-                    match plan {
+                    match self.plans[vreg as usize].filter(|_| self.undefined[vreg as usize] == 0) {
                         None => return Err(Obstacle::TooTight),
-                        Some(Plan::Store) if self.stops_at_stores => {
-                            return Err(Obstacle::NoStack);
-                        }
+                        Some(Plan::Store) if self.stops_at_stores => return Err(Obstacle::NoStack),
                         Some(_) => {}
                     }
                     residence.reloads[block].push((index as u32, (vreg, self.live_components(vreg))));

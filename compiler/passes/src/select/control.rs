@@ -140,11 +140,16 @@ impl Lower<'_> {
         let IrOp::Barrier(kind, aligned, packed) = data.op else { return };
         let predicate = if kind.is_reduction() { data.args.last().copied() } else { None };
         let numbers = &data.args[..data.args.len() - predicate.iter().len()];
-        let (name, count) = match (self.src(numbers[0]), numbers.get(1)) {
+        // What nothing has defined may be zero; as a register it would be `RZ`, which is no operand of these.
+        let number = |value| match self.src(value) {
+            Src::Undef => Src::Imm(0),
+            src => src,
+        };
+        let (name, count) = match (number(numbers[0]), numbers.get(1)) {
             // Folding has found out both.
             (Src::Imm(word), _) if packed => (Src::Imm(word), Some(Src::Imm(word >> 16))),
             (word, _) if packed => (word, Some(word)),
-            (name, count) => (name, count.map(|&count| self.src(count))),
+            (name, count) => (name, count.map(|&count| number(count))),
         };
         match name {
             Src::Imm(name) => self.mir.barriers = self.mir.barriers.max((name & NAME_FIELD) + 1),
@@ -159,9 +164,8 @@ impl Lower<'_> {
         let ps = predicate.map(|predicate| self.pred(predicate));
         let count_operand = match count {
             // One register is both.
-            Some(_) if packed && !matches!(name, Src::Imm(_) | Src::Undef) => Some(name_operand),
+            Some(_) if packed && !matches!(name, Src::Imm(_)) => Some(name_operand),
             // All threads: as if there were none, but an arrival always has one.
-            Some(Src::Undef) if kind != BarrierKind::Arrive => None,
             Some(Src::Imm(count)) if count & COUNT_FIELD == 0 && kind != BarrierKind::Arrive => None,
             count => count.map(|count| self.barrier_operand(count, COUNT_FIELD)),
         };
@@ -207,8 +211,6 @@ impl Lower<'_> {
     fn barrier_operand(&mut self, src: Src, field: u32) -> Operand<VReg> {
         match src {
             Src::Imm(bits) => Operand::imm(bits & field),
-            // `RZ` is no operand of these.
-            Src::Undef => Operand::imm(0),
             other => self.gpr(other),
         }
     }
