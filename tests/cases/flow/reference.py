@@ -345,6 +345,32 @@ def function_arms(rng):
     )
 
 
+def both_arms(rng):
+    threads, count = 64, 20
+    inputs = [rng.getrandbits(32) for _ in range(threads)]
+    offered = [x if x & 16 else x + 5 & MASK for x in inputs]
+    out = []
+    for thread, first in enumerate(inputs):
+        theirs, total = offered[thread ^ 1], 0
+        if first & 16:
+            x = theirs * 3 & MASK
+            if x & 1:
+                total = x >> 7
+        else:
+            x = theirs ^ 0x55
+        for turn in range(count):
+            total = total * 1664525 + x & MASK
+            x ^= total >> 13
+            if x & 64:
+                x = x + turn * (total & 0xFF) & MASK
+        out.append(total + x)
+    return dict(
+        about="An exchange of all lanes in each arm of a branch, and a loop after it.",
+        block=threads,
+        args=[given("input", "u32", words(inputs)), made("out", "u32", words(out)), scalar("u32", count)],
+    )
+
+
 def collatz_breaks(rng):
     threads, count = 32, 2
     starts = [rng.choice([0, 27, 97, 55, rng.randrange(1, 3000), rng.randrange(1, 60)]) for _ in range(threads * count)]
@@ -862,6 +888,7 @@ CASES = [
     tree_ballot,
     virtual_reduce,
     function_arms,
+    both_arms,
     collatz_breaks,
     string_search,
     mandelbrot_levels,

@@ -35,6 +35,7 @@
 //! 2020); without speculation, as every join here lies on the way of lanes that have parted. Cost: the sum of the sizes of the
 //! regions. A bounded number of regions holds a block, and a budget bounds the search.
 
+mod balance;
 mod emit;
 mod progress;
 mod region;

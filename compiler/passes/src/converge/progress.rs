@@ -4,22 +4,28 @@
 //! lanes of a mask, and a lane at the join is among them, both wait forever, although PTX lets the lane at the join
 //! go on to where it ends, or to another operation of the kind. So a region may hold an operation that waits only if the mask
 //! names lanes that execute the operation in the region: it is a ballot of the condition under which they came, or was found
-//! out by `activemask`, `vote` or `match` in the region, in a block that is executed as often.
+//! out by `activemask`, `vote` or `match` in the region, in a block that is executed as often; or if all ways through the region
+//! [wait for the same](super::balance).
 //!
 //! A CTA barrier waits for all lanes of the warp that have not exited, also one that PTX calls aligned: some may go on from the join
 //! to where they exit.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, CalleeKind, Function, Inst, Op, Value, ValueDef, VoteMode};
+use indexmap::IndexSet;
+use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, ValueDef, VoteMode};
 
+use super::balance::is_balanced;
 use super::region::{Flow, Region};
 use crate::gather::{Mask, equivalent_blocks, mask_of};
 use crate::interrupt;
+use crate::runtime::warp;
 
 /// An operation that may wait for other lanes.
 struct Site {
     block: Block,
     waits: Waits,
+    /// The number of its kind.
+    kind: u32,
 }
 
 /// For whom an operation waits.
@@ -28,6 +34,15 @@ enum Waits {
     ForMask(Mask),
     /// Any lane: a barrier, or a call of a function about which nothing better is known.
     ForAny,
+}
+
+impl Waits {
+    fn mask(&self) -> Option<Mask> {
+        match self {
+            Waits::ForMask(mask) => Some(*mask),
+            Waits::ForAny => None,
+        }
+    }
 }
 
 /// The operations of a function that wait.
@@ -41,12 +56,15 @@ impl Progress {
     /// Finds the operations of a function.
     pub(super) fn of(func: &Function) -> Progress {
         let mut sites = Vec::new();
+        let mut kinds: IndexSet<String> = IndexSet::new();
         let mut by_block: SecondaryMap<Block, Vec<u32>> = SecondaryMap::new();
         for &block in &func.layout {
             for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
                 if let Some(waits) = waits(func, inst) {
                     by_block[block].push(sites.len() as u32);
-                    sites.push(Site { block, waits });
+                    let name = warp::kind(&func.insts[inst]).unwrap_or_default();
+                    let kind = kinds.insert_full(name).0 as u32;
+                    sites.push(Site { block, waits, kind });
                 }
             }
         }
@@ -60,20 +78,37 @@ impl Progress {
         if self.sites.is_empty() {
             return false;
         }
-        let waits = |number: &u32| {
-            let site = &self.sites[*number as usize];
-            match site.waits {
-                Waits::ForAny | Waits::ForMask(Mask::Lanes(_)) => true,
-                Waits::ForMask(Mask::Value(mask)) => !self.is_own_mask(flow, region, site, mask),
-            }
-        };
+        let waits = |number: &u32| self.waits_for_others(flow, region, &self.sites[*number as usize]);
         let at_anchor = || {
             // Operations before the call that ends the anchor are not in the region.
             let last = self.by_block[region.anchor].last();
             last.filter(|&&number| !matches!(self.sites[number as usize].waits, Waits::ForMask(..)))
         };
-        region.blocks.iter().flat_map(|&block| &self.by_block[block]).any(waits)
-            || region.around_call && at_anchor().is_some_and(waits)
+        if region.around_call && at_anchor().is_some_and(waits) {
+            return true;
+        }
+        let mut inside = region.blocks.iter().flat_map(|&block| &self.by_block[block]).filter(|&n| waits(n));
+        let Some(first) = inside.next() else { return false };
+        // One mask for all lanes of the region.
+        let is_fixed = |number: &u32| match self.sites[*number as usize].waits {
+            Waits::ForAny => false,
+            Waits::ForMask(Mask::Lanes(_)) => true,
+            Waits::ForMask(Mask::Value(mask)) => is_parameter(flow.func, mask),
+        };
+        let events = |block: Block| {
+            let numbers = self.by_block[block].iter().filter(|&number| waits(number));
+            let sites = numbers.map(|&number| &self.sites[number as usize]);
+            sites.filter_map(|site| Some((site.kind, site.waits.mask()?))).collect()
+        };
+        !(is_fixed(first) && inside.all(is_fixed) && is_balanced(flow, region, events))
+    }
+
+    /// Whether an operation in a region may wait for lanes that have left it.
+    fn waits_for_others(&self, flow: &Flow<'_>, region: &Region, site: &Site) -> bool {
+        match site.waits {
+            Waits::ForAny | Waits::ForMask(Mask::Lanes(_)) => true,
+            Waits::ForMask(Mask::Value(mask)) => !self.is_own_mask(flow, region, site, mask),
+        }
     }
 
     /// Whether all lanes of a mask execute an operation in a region, before they leave it.
@@ -107,6 +142,12 @@ impl Progress {
         }
         false
     }
+}
+
+/// Whether a value is a parameter of a kernel, and so the same wherever it is read.
+fn is_parameter(func: &Function, value: Value) -> bool {
+    func.kind == FunctionKind::Entry
+        && func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Param(_)))
 }
 
 /// Whether lanes may wait at an instruction for others.

@@ -53,7 +53,7 @@ use crate::runtime;
 use crate::uniformity::Uniformity;
 
 /// The lanes that an operation is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Mask {
     /// These.
     Lanes(u32),

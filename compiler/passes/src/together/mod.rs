@@ -18,6 +18,7 @@
 //!
 //! States only get worse, and a block is looked at again when its state has: near-linear.
 
+mod balance;
 pub mod verify;
 
 use std::cmp::Reverse;

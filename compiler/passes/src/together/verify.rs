@@ -7,11 +7,13 @@
 //! An operation of the warp is sound if all of the warp is there, if a `warpsync` before it or a `brtogether` has
 //! brought its lanes together.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use cranelift_entity::EntitySet;
 use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode};
 
+use super::balance::Ways;
 use super::{Extent, State, Together, parts};
 use crate::analyses::Analyses;
 use crate::runtime::warp;
@@ -96,6 +98,16 @@ pub(crate) fn check_in(
     }
     let together = Together::compute(func, uniformity, known);
     let (tested, own) = (tested_blocks(func), own_masks(func));
+    let waits = |inst| may_wait(func, inst) && !is_own_mask(func, inst, &own);
+    let ways = Ways::new(func, known.cfg(func), uniformity, &together, &waits);
+    let mut balanced: BTreeMap<(u8, Block), bool> = BTreeMap::new();
+    // Whether lanes may wait at the end of a region for lanes that wait for them in it.
+    let mut may_block = |state: &State| {
+        state.open.iter().any(|region| {
+            let key = (region.barrier, region.continuation);
+            !*balanced.entry(key).or_insert_with(|| ways.are_balanced(region))
+        })
+    };
     let mut errors = Vec::new();
     for block in blocks {
         let mut gathered = tested.contains(block);
@@ -104,7 +116,7 @@ pub(crate) fn check_in(
             if is_of_warp(&op) && !for_anybody.contains(inst) && !gathered && !is_sound(func, state) {
                 errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::Apart });
             }
-            if may_wait(func, inst) && !state.open.is_empty() && !is_own_mask(func, inst, &own) {
+            if waits(inst) && may_block(state) {
                 errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::WaitsInRegion });
             }
             match op {
