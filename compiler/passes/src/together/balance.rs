@@ -3,16 +3,18 @@
 //! Every lane of a mask has executed as many operations of a kind with that mask as the others. So where all ways from a
 //! `bssy` to its `bsync` have the same, a lane that has come to the `bsync` is not waited for in the region any more. This
 //! is the check's own proof, from the code that [`gather`](crate::gather) leaves: an operation waits in a
-//! `warpsync`, in a routine, or on the two ways of a `brtogether`, where it counts once.
+//! `warpsync`, in a routine, or on the two ways of a `brtogether`, where it counts once. Where all of the warp is together, no
+//! lane is at the `bsync`, and what came before does not matter.
 //!
 //! In: a function, what is known of its lanes, a region. Out: whether the ways through the region wait for the same. Linear in the region.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_entity::EntitySet;
 use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Inst, Op, Value};
+use smallvec::SmallVec;
 
-use super::{Open, Together};
+use super::{Extent, Open, Together};
 use crate::gather::Mask;
 use crate::interrupt;
 use crate::runtime::warp;
@@ -21,8 +23,17 @@ use crate::uniformity::Uniformity;
 /// What lanes wait for: a kind of operation, and a mask that all of them have.
 type Event<'a> = (&'a str, Mask);
 
-/// The way of one sequence of events to the next.
-type Sequences<'a> = BTreeMap<(u32, Event<'a>), u32>;
+/// The number of each sequence: that of an event before another one. The empty sequence is 0.
+type Sequences<'a> = BTreeMap<(Event<'a>, u32), u32>;
+
+/// What a block does while a region is open.
+struct Part<'a> {
+    events: SmallVec<[Event<'a>; 4]>,
+    /// Whether the region ends there.
+    ends: bool,
+    /// Whether all of the warp executes an instruction of it together.
+    is_whole: bool,
+}
 
 /// What the proof looks at.
 pub(super) struct Ways<'a> {
@@ -67,97 +78,91 @@ impl<'a> Ways<'a> {
 
     /// Whether all ways through a region wait for the same.
     pub(super) fn are_balanced(&self, region: &Open) -> bool {
-        let mut sequences = Sequences::new();
-        let mut at_end: BTreeMap<Block, u32> = BTreeMap::new();
-        // What each block begins with, to be compared with what all its ways bring.
-        let mut at_start: Vec<(Block, u32)> = Vec::new();
-        // What the ways bring to the end of the region.
-        let mut joined: Option<u32> = None;
-        let blocks = self.blocks(region);
-        let leading = self.leading(&blocks, region.barrier);
-        for &block in &blocks {
-            // Lanes that leave the region or exit are waited for until then: they may have waited for as much as the others.
-            let leads = leading.contains(block);
-            let mut now = None;
-            if self.is_open(block, region) {
-                now = match leads {
-                    true => self.cfg.preds(block).iter().find_map(|way| at_end.get(way).copied()),
-                    false => Some(0),
-                };
-                let Some(start) = now else { return false };
-                at_start.extend(leads.then_some((block, start)));
-            }
-            let mut differ = false;
-            self.together.walk(self.func, self.uniformity, block, |inst, state| {
-                let ends = |barrier: u8| {
-                    let innermost = state.open.iter().rfind(|open| open.barrier == barrier);
-                    innermost.is_some_and(|open| open.continuation == region.continuation)
-                };
-                match self.func.insts[inst].op {
-                    Op::Bssy(barrier, continuation)
-                        if (barrier.0, continuation) == (region.barrier, region.continuation) =>
-                    {
-                        now = Some(0);
-                    }
-                    Op::Bsync(barrier) if barrier.0 == region.barrier && ends(barrier.0) => {
-                        if let Some(sequence) = now.take() {
-                            differ |= *joined.get_or_insert(sequence) != sequence;
-                        }
-                    }
-                    Op::Break(barrier) if barrier.0 == region.barrier && ends(barrier.0) => now = None,
-                    _ => {
-                        let Some(before) = now else { return };
-                        match self.event(inst, self.tested.contains(block)) {
-                            Waiting::Not => {}
-                            _ if !leads => differ = true,
-                            Waiting::For(event) => {
-                                let next = sequences.len() as u32 + 1;
-                                now = Some(*sequences.entry((before, event)).or_insert(next));
-                            }
-                            Waiting::Unknown => differ = true,
-                        }
-                    }
-                }
-            });
-            if differ {
-                return false;
-            }
-            if let Some(sequence) = now.filter(|_| leads) {
-                at_end.insert(block, sequence);
-            }
+        let mut parts: BTreeMap<Block, Part<'_>> = BTreeMap::new();
+        for block in self.blocks(region) {
+            let Some(part) = self.part(block, region) else { return false };
+            parts.insert(block, part);
         }
-        at_start.iter().all(|&(block, start)| {
-            self.cfg.preds(block).iter().filter_map(|way| at_end.get(way)).all(|&end| end == start)
+        let mut sequences = Sequences::new();
+        let mut at_start: BTreeMap<Block, u32> = BTreeMap::new();
+        let mut at_end: BTreeMap<Block, Option<u32>> = BTreeMap::new();
+        let ends = parts.iter().filter(|(_, part)| part.ends);
+        // A way on which all of the warp comes together says nothing, and is followed where no other one is.
+        let (mut ways, mut other_ways) =
+            (ends.map(|(&block, _)| (block, Some(0))).collect::<Vec<_>>(), Vec::new());
+        while let Some((block, after)) = ways.pop().or_else(|| other_ways.pop()) {
+            interrupt::poll();
+            let Some(part) = parts.get(&block).filter(|_| !at_end.contains_key(&block)) else { continue };
+            at_end.insert(block, after);
+            if !self.is_open(block, region) {
+                continue;
+            }
+            let before = self.cfg.preds(block).iter();
+            let Some(after) = after.filter(|_| !part.is_whole) else {
+                other_ways.extend(before.map(|&way| (way, None)));
+                continue;
+            };
+            let start = part.events.iter().rev().fold(after, |after, &event| {
+                let next = sequences.len() as u32 + 1;
+                *sequences.entry((event, after)).or_insert(next)
+            });
+            at_start.insert(block, start);
+            ways.extend(before.map(|&way| (way, Some(start))));
+        }
+        parts.iter().all(|(block, part)| match at_end.get(block) {
+            Some(Some(after)) if !part.ends => {
+                let mut ways = self.cfg.succs(*block).iter().filter_map(|way| at_start.get(way));
+                ways.all(|way| way == after)
+            }
+            Some(_) => true,
+            // Lanes that leave the region or exit are waited for until then: they may have waited for as much as the others.
+            None => part.events.is_empty(),
         })
     }
 
-    /// The blocks in which a region is open somewhere, in reverse postorder.
-    fn blocks(&self, region: &Open) -> Vec<Block> {
-        let mut found: BTreeMap<usize, Block> = BTreeMap::new();
+    /// What a block does while a region is open; `None` if it waits for lanes that nobody knows.
+    fn part(&self, block: Block, region: &Open) -> Option<Part<'a>> {
+        let mut part = Part { events: SmallVec::new(), ends: false, is_whole: false };
+        let mut open = self.is_open(block, region);
+        let mut is_known = true;
+        self.together.walk(self.func, self.uniformity, block, |inst, state| {
+            let is_own = |barrier: ConvergenceBarrier| {
+                let innermost = state.open.iter().rfind(|open| open.barrier == barrier.0);
+                innermost.is_some_and(|open| is_same(open, region))
+            };
+            part.is_whole |= open && self.func.kind == FunctionKind::Entry && state.extent == Extent::ALL;
+            match self.func.insts[inst].op {
+                Op::Bssy(barrier, continuation)
+                    if (barrier.0, continuation) == (region.barrier, region.continuation) =>
+                {
+                    open = true;
+                    part.events.clear();
+                }
+                Op::Bsync(barrier) if is_own(barrier) => {
+                    part.ends |= open;
+                    open = false;
+                }
+                Op::Break(barrier) if is_own(barrier) => open = false,
+                _ if open => match self.event(inst, self.tested.contains(block)) {
+                    Waiting::Not => {}
+                    Waiting::For(event) => part.events.push(event),
+                    Waiting::Unknown => is_known = false,
+                },
+                _ => {}
+            }
+        });
+        is_known.then_some(part)
+    }
+
+    /// The blocks in which a region is open somewhere.
+    fn blocks(&self, region: &Open) -> BTreeSet<Block> {
+        let mut found = BTreeSet::new();
         let opened = self.opened.get(&(region.barrier, region.continuation));
         let mut stack: Vec<Block> = opened.into_iter().flatten().copied().collect();
         while let Some(block) = stack.pop() {
             interrupt::poll();
-            let Some(place) = self.cfg.rpo_index(block) else { continue };
-            if found.insert(place, block).is_none() {
-                stack.extend(self.cfg.succs(block).iter().filter(|&&to| self.is_open(to, region)));
-            }
-        }
-        found.into_values().collect()
-    }
-
-    /// Those blocks of a region from which lanes come to a `bsync` of its barrier.
-    fn leading(&self, blocks: &[Block], barrier: u8) -> EntitySet<Block> {
-        let mut inside = EntitySet::new();
-        inside.extend(blocks.iter().copied());
-        let is_end = |&inst: &Inst| self.func.insts[inst].op == Op::Bsync(ConvergenceBarrier(barrier));
-        let ends = blocks.iter().filter(|&&block| self.func.blocks[block].insts.iter().any(is_end));
-        let mut stack: Vec<Block> = ends.copied().collect();
-        let mut found = EntitySet::new();
-        while let Some(block) = stack.pop() {
-            interrupt::poll();
             if found.insert(block) {
-                stack.extend(self.cfg.preds(block).iter().filter(|&&way| inside.contains(way)));
+                stack.extend(self.cfg.succs(block).iter().filter(|&&to| self.is_open(to, region)));
             }
         }
         found
@@ -165,8 +170,8 @@ impl<'a> Ways<'a> {
 
     /// Whether a region is open at the start of a block.
     fn is_open(&self, block: Block, region: &Open) -> bool {
-        let is_it = |open: &Open| open.barrier == region.barrier && open.continuation == region.continuation;
-        self.together.at_start[block].as_ref().is_some_and(|state| state.open.iter().any(is_it))
+        let state = self.together.at_start[block].as_ref();
+        state.is_some_and(|state| state.open.iter().any(|open| is_same(open, region)))
     }
 
     /// What an instruction waits for; `is_tested` if a test for lanes that are together has counted it.
@@ -218,6 +223,11 @@ impl<'a> Ways<'a> {
             }
         }
     }
+}
+
+/// Whether a region is another one.
+fn is_same(open: &Open, region: &Open) -> bool {
+    open.barrier == region.barrier && open.continuation == region.continuation
 }
 
 /// Whether an instruction waits.
