@@ -3,6 +3,7 @@
 use ptxc_ir::text::parse_function;
 use ptxc_sass::Arch;
 
+use super::predicate::LIMIT;
 use crate::converge::converge;
 use crate::frequency::block_frequencies;
 use crate::mir::verify;
@@ -98,7 +99,8 @@ block2:
 "
     ));
     assert!(barrier.contains("branch"), "{barrier}");
-    let stores: String = (0..7).map(|n| format!("    store.global.b32 [v0 + {}], v1\n", 4 * n)).collect();
+    let stores: String =
+        (0..=LIMIT).map(|n| format!("    store.global.b32 [v0 + {}], v1\n", 4 * n)).collect();
     let long = combined(&format!(
         "{HEAD}    brif v3, block1, block2
 block1:
@@ -110,6 +112,31 @@ block2:
 "
     ));
     assert!(long.contains("branch"), "{long}");
+}
+
+/// A lane that skips the load has no value to add to.
+#[test]
+fn what_reads_a_guarded_value_is_guarded() {
+    let text = combined(&format!(
+        "{HEAD}    brif v3, block1, block2
+block1:
+    v5 = load.global.b32 [v0 + 8]
+    v6 = iadd.b32 v5, v1
+    v7 = iadd.b32 v1, v4
+    v8 = imul.b32 v6, v7
+    store.global.b32 [v0 + 4], v8
+    jump block2
+block2:
+    store.global.b32 [v0], v4
+    exit
+}}
+"
+    ));
+    assert_lines(
+        &text,
+        &["@%p", "LDG.E", "@%p", "IADD3", "IADD3", "@%p", "IMAD", "@%p", "STG.E", "+0x4", "STG.E"],
+    );
+    assert_eq!(text.matches('@').count(), 4, "{text}");
 }
 
 /// The inner branch goes with its barrier, the outer one stays since its arm then has guards.
