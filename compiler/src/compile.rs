@@ -93,7 +93,7 @@ pub fn compile_ir(
 ) -> Result<FuncCode, Vec<Diagnostic>> {
     let Settings { opt, fmad, heuristic, max_regs, serial, .. } = settings.clone();
     let ssa = pipeline::ssa(function, arch, opt, fmad, &mut Silent)?;
-    let ssa = pipeline::aggregate(ssa, arch, settings.aggregate, &mut Silent)?;
+    let ssa = pipeline::aggregate(ssa, arch, opt, settings.aggregate, &mut Silent)?;
     let max_regs = pipeline::register_limit(&ssa, max_regs);
     let mir = pipeline::machine(ssa, arch, opt, &mut Silent)?;
     let settings = CodeSettings { arch, accelerated: false, opt, heuristic, max_regs, serial };

@@ -182,7 +182,9 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
             }
             let arch = arch(db, func.file(db), options);
             let ssa = pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent);
-            Stage::of(ssa.and_then(|ssa| pipeline::aggregate(ssa, arch, options.aggregate(db), &mut Silent)))
+            Stage::of(ssa.and_then(|ssa| {
+                pipeline::aggregate(ssa, arch, options.opt(db), options.aggregate(db), &mut Silent)
+            }))
         }
         None => Stage::nothing(),
     }

@@ -452,7 +452,7 @@ fn passes(
     }
     let arch = arch(db, func.file(db), options);
     let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
-    let mut ssa = pipeline::aggregate(ssa, arch, options.aggregate(db), watcher)?;
+    let mut ssa = pipeline::aggregate(ssa, arch, options.opt(db), options.aggregate(db), watcher)?;
     fill_lanes(db, func, &mut ssa, options);
     let max_regs = pipeline::register_limit(&ssa, options.max_regs(db));
     let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)

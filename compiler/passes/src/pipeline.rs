@@ -218,16 +218,19 @@ pub fn ssa(
     Ok(func)
 }
 
-/// Aggregates the updates that a warp does at one address, if `enabled`.
+/// Aggregates the updates that a warp does at one address: `all`, or from `opt` 1 those that would be loops.
 pub fn aggregate(
     mut func: Function,
     arch: Arch,
-    enabled: bool,
+    opt: u8,
+    all: bool,
     observer: &mut dyn Observer,
 ) -> Result<Function, Halt> {
     observer.before("aggregate-atomics", &func);
-    if enabled {
+    if all {
         legalize::aggregate_atomics(&mut func, arch);
+    } else if opt > 0 {
+        legalize::aggregate_loops(&mut func, arch);
     }
     verified("aggregate-atomics", &func, Level::Built)?;
     go_on(observer, "aggregate-atomics", &func)?;

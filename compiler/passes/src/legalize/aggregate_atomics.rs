@@ -1,4 +1,5 @@
-//! Integer updates of one address by a warp become one update by one of its threads (`--aggregate-atomics`).
+//! Integer updates of one address by a warp become one update by one of its threads: all of them with `--aggregate-atomics`, and
+//! by default those that would be [loops](super::atomic_loops), whose lanes would take turns.
 //!
 //! ```text
 //! red.add.global… [v1], v2          v3 = activemask
@@ -6,7 +7,7 @@
 //!                                   v5 = sreg.b32 laneid
 //!                                   v6 = icmp.eq.b32 v5, v4
 //!                              =>   v7 = popc.b32 v3                  // v2 is the same in all lanes:
-//!                                   v8 = imul.b32 v2, v7              // so much together; else `redux.add v2`
+//!                                   v8 = imul.b32 v2, v7              // so much together; else `redux.add v2, v3`
 //!                                   brif v6, block1, block2
 //!                               block1:
 //!                                   red.add.global… [v1], v8
@@ -19,9 +20,10 @@
 //!
 //! | update | operand the same in all lanes | another one for each lane |
 //! |---|---|---|
-//! | `red.add` | 32 and 64 bits: times the number of lanes | 32 bits: `redux` |
-//! | `red.xor` | 32 and 64 bits: if that number is odd | 32 bits: `redux` |
-//! | `red.min .max .and .or` | 32 and 64 bits: once | 32 bits: `redux` |
+//! | `red.add` | 32 and 64 bits: times the number of lanes | `redux`; of 64 bits three, of 16, 16 and 32 bits |
+//! | `red.xor` | 32 and 64 bits: if that number is odd | `redux`; of 64 bits two |
+//! | `red.and .or` | 32 and 64 bits: once | `redux`; of 64 bits two |
+//! | `red.min .max` | 32 and 64 bits: once | 32 bits: `redux` |
 //! | `atom.add`, 32 bits | what the leader got, and the operand times the number of lanes below | – |
 //!
 //! `redux` needs sm_80, and a block that the warp executes together: elsewhere its result has no uniform register to be in,
@@ -35,43 +37,73 @@ use ptxc_ir::{
 };
 use ptxc_sass::Arch;
 
+use super::atomic_loops::needs_loop;
 use super::emitter::{Emitter, rewrite};
 use crate::uniformity::Uniformity;
 
+/// Which updates are aggregated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// All that can be.
+    All,
+    /// Those that would be loops, in blocks that the warp executes together.
+    Loops,
+}
+
 /// Aggregates the updates of addresses that a warp has in common.
 pub fn aggregate_atomics(func: &mut Function, arch: Arch) -> bool {
+    aggregate_some(func, arch, Which::All)
+}
+
+/// Aggregates those of them for which lanes would take turns in a loop, in blocks that the warp executes together.
+pub fn aggregate_loops(func: &mut Function, arch: Arch) -> bool {
+    aggregate_some(func, arch, Which::Loops)
+}
+
+fn aggregate_some(func: &mut Function, arch: Arch, which: Which) -> bool {
+    let is_candidate = |func: &Function, inst: Inst| {
+        update(func, inst).filter(|_| which == Which::All || needs_loop(func, inst, arch).is_some())
+    };
+    let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+    if !insts.any(|&inst| is_candidate(func, inst).is_some()) {
+        return false;
+    }
     let uniformity = Uniformity::compute(func);
     let mut from = None;
     rewrite(func, |emitter, inst| {
-        let found = candidate(emitter.func, inst, &uniformity);
+        let found = is_candidate(emitter.func, inst);
         // Later parts of a block that was cut are executed by the same lanes as the first.
         let block: Block = *match &mut from {
             Some((start, last)) if *last == emitter.block => start,
             place => &mut place.insert((emitter.block, emitter.block)).0,
         };
         let Some((op, access)) = found else { return false };
-        let together = arch >= Arch::Sm80 && uniformity.is_convergent_block(block);
-        let done = aggregate(emitter, inst, op, access, &uniformity, together);
+        let together = uniformity.is_convergent_block(block);
+        if !uniformity.is_uniform(emitter.func.insts[inst].args[0]) || which == Which::Loops && !together {
+            return false;
+        }
+        let done = aggregate(emitter, inst, op, access, &uniformity, together && arch >= Arch::Sm80);
         from = Some((block, emitter.block));
         done
     })
 }
 
-/// The update of an instruction that all lanes do at one address.
-fn candidate(func: &Function, inst: Inst, uniformity: &Uniformity) -> Option<(AtomicOp, Access)> {
+/// A relaxed update of a word or two.
+fn update(func: &Function, inst: Inst) -> Option<(AtomicOp, Access)> {
     let data = &func.insts[inst];
     let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
     let fits = access.order == Order::Relaxed && matches!(data.ty, Type::B32 | Type::B64);
-    (fits && uniformity.is_uniform(data.args[0])).then_some((op, access))
+    fits.then_some((op, access))
 }
 
+/// The update by one lane, if there is one; `reduces` says whether operands that differ can be reduced.
 fn aggregate(
     emitter: &mut Emitter,
     inst: Inst,
     op: AtomicOp,
     access: Access,
     uniformity: &Uniformity,
-    together: bool,
+    reduces: bool,
 ) -> bool {
     let data = emitter.func.insts[inst].clone();
     let (ty, address, operand) = (data.ty, data.args[0], data.args[1]);
@@ -90,7 +122,7 @@ fn aggregate(
     let is_same = uniformity.is_uniform(operand);
     let can = match (is_red, is_same) {
         (true, true) => true,
-        (true, false) => together && ty == Type::B32,
+        (true, false) => reduces && (ty == Type::B32 || is_by_words(op)),
         (false, same) => same && op == AtomicOp::Add && ty == Type::B32,
     };
     if !can {
@@ -101,7 +133,8 @@ fn aggregate(
     let lane = emitter.value(Op::SpecialReg(SpecialReg::LaneId), Type::B32, &[]);
     let leads = emitter.value(Op::Icmp(IntCond::Eq), Type::B32, &[lane, leader]);
     let all = match op {
-        _ if !is_same => emitter.value(Op::Redux(redux), Type::B32, &[operand]),
+        _ if !is_same && ty == Type::B64 => reduced_pair(emitter, redux, operand, lanes),
+        _ if !is_same => reduced(emitter, redux, operand, lanes),
         AtomicOp::Add => times(emitter, ty, operand, lanes),
         AtomicOp::Xor => {
             let count = emitter.value(Op::Popc, Type::B32, &[lanes]);
@@ -134,6 +167,39 @@ fn aggregate(
     let result = emitter.func.result(inst);
     emitter.rename(result, old);
     true
+}
+
+/// Whether the update of a pair of words can be made of such of words.
+fn is_by_words(op: AtomicOp) -> bool {
+    matches!(op, AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor)
+}
+
+/// What the lanes have together. They are those that have been found here, wherever they are by then.
+fn reduced(emitter: &mut Emitter, redux: ReduxOp, operand: Value, lanes: Value) -> Value {
+    emitter.value(Op::Redux(redux), Type::B32, &[operand, lanes])
+}
+
+/// The same of 64 bits, for what is [by words](is_by_words).
+fn reduced_pair(emitter: &mut Emitter, redux: ReduxOp, operand: Value, lanes: Value) -> Value {
+    let (low, high) = emitter.pair(Op::Unpack, Type::B64, &[operand]);
+    let high = reduced(emitter, redux, high, lanes);
+    if redux != ReduxOp::Add {
+        let low = reduced(emitter, redux, low, lanes);
+        return emitter.value(Op::Pack, Type::B64, &[low, high]);
+    }
+    // The sum of 32 halves of a word fits into a word.
+    let (mask, sixteen) = (emitter.constant(Type::B32, 0xffff), emitter.constant(Type::B32, 16));
+    let halves = [(Op::And, mask), (Op::Shr, sixteen)];
+    let [first, second] = halves.map(|(op, by)| {
+        let half = emitter.value(op, Type::B32, &[low, by]);
+        let sum = reduced(emitter, redux, half, lanes);
+        emitter.value(Op::Zext, Type::B64, &[sum])
+    });
+    let second = emitter.value(Op::Shl, Type::B64, &[second, sixteen]);
+    let zero = emitter.constant(Type::B32, 0);
+    let high = emitter.value(Op::Pack, Type::B64, &[zero, high]);
+    let low = emitter.value(Op::Iadd, Type::B64, &[first, second]);
+    emitter.value(Op::Iadd, Type::B64, &[low, high])
 }
 
 /// `operand` times the number of lanes.

@@ -79,7 +79,7 @@ pub fn atomic_loops(func: &mut Function, arch: Arch) -> bool {
 }
 
 /// The update, if it needs a loop.
-fn needs_loop(func: &Function, inst: Inst, arch: Arch) -> Option<(AtomicOp, Access)> {
+pub(super) fn needs_loop(func: &Function, inst: Inst, arch: Arch) -> Option<(AtomicOp, Access)> {
     let data = &func.insts[inst];
     let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
     let native = match access.space {

@@ -61,7 +61,7 @@ mod wide_multiply_add;
 mod window_addresses;
 
 pub use address_offsets::address_offsets;
-pub use aggregate_atomics::aggregate_atomics;
+pub use aggregate_atomics::{aggregate_atomics, aggregate_loops};
 pub use atomic_loops::atomic_loops;
 pub use bar_to_barrier::bar_to_barrier;
 pub use cluster_addresses::cluster_addresses;
