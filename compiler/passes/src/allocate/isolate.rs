@@ -21,20 +21,53 @@
 //!                                                    CALL f args(%r3 in R4) results(%r4 in R4)
 //!                                                    MOV %r2, %r4
 //! ```
+//!
+//! A word that a call leaves in its place serves the next call that wants it there, if that is [near](NEAR).
 //! The cost is linear.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Inst, OperandKind, RegFile};
+use ptxc_sass::{Inst, OperandKind, PReg, RegFile};
+use smallvec::SmallVec;
 
 use super::AllocError;
 use super::moves;
 use super::work::{Origin, Rebuilt, Work};
 use crate::abi;
 use crate::interrupt;
-use crate::mir::{MInst, Tuple, VReg};
+use crate::mir::{MInst, RegSet, Tuple, VReg};
 
 /// A tied operand and the definition that goes into its register.
 pub(super) type Tie = (VReg, VReg);
+
+/// A place is kept for a value over so many instructions at most, which other values can't have meanwhile.
+const NEAR: usize = 12;
+
+/// What calls of a block have found in their places and left there.
+#[derive(Default)]
+struct Held(SmallVec<[Holding; 8]>);
+
+struct Holding {
+    place: PReg,
+    original: VReg,
+    copy: VReg,
+    /// The number of the last instruction of the block that reads the copy.
+    read: usize,
+}
+
+impl Held {
+    /// The copy of a value that is in a place when an instruction reads it there.
+    fn copy(&mut self, place: PReg, original: VReg, reader: usize) -> Option<VReg> {
+        let is_it = |held: &&mut Holding| (held.place, held.original) == (place, original);
+        let held = self.0.iter_mut().find(is_it).filter(|held| reader - held.read <= NEAR)?;
+        held.read = reader;
+        Some(held.copy)
+    }
+
+    /// Forgets what is in places that are written.
+    fn write(&mut self, places: RegSet) {
+        self.0.retain(|held| !places.contains(held.place));
+    }
+}
 
 /// Puts a copy in front of each guarded definition, and copies around each call.
 pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
@@ -50,7 +83,8 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
         }
         let Rebuilt { insts, origins } = work.take_body(block);
         let mut rebuilt = Rebuilt::with_capacity(insts.len() + copies);
-        for (mut inst, origin) in insts.into_iter().zip(origins) {
+        let mut held = Held::default();
+        for (number, (mut inst, origin)) in insts.into_iter().zip(origins).enumerate() {
             interrupt::poll();
             for index in 0..inst.tied.len() {
                 let (slot, old) = inst.tied[index];
@@ -70,17 +104,27 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
             let mut behind: Vec<(VReg, VReg)> = Vec::new();
             let mut copies: Vec<(VReg, VReg)> = Vec::new();
             if let Some(call) = &mut inst.call {
+                let mut left: SmallVec<[Holding; 4]> = SmallVec::new();
                 for fixed in &mut call.args {
-                    let original = fixed.value.reg;
-                    let (Tuple { reg, width }, copy) =
-                        (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
-                    for component in 0..width {
-                        let (to, from) = (copy.offset(component), reg.offset(component));
-                        rebuilt.insert(own_copy(to, from, loc)?, loc);
+                    let (place, Tuple { reg: original, width }) = (fixed.place, fixed.value);
+                    let known = if width == 1 { held.copy(place, original, number) } else { None };
+                    let copy = known.unwrap_or_else(|| work.new_fixed(place, width));
+                    if known.is_none() {
+                        for component in 0..width {
+                            let (to, from) = (copy.offset(component), original.offset(component));
+                            rebuilt.insert(own_copy(to, from, loc)?, loc);
+                        }
+                        // What was there before is gone.
+                        let mut places = RegSet::default();
+                        places.insert_tuple(place, width);
+                        held.write(places);
+                        left.extend((width == 1).then_some(Holding { place, original, copy, read: number }));
                     }
                     fixed.value.reg = copy;
                     copies.push((original, copy));
                 }
+                held.0.extend(left);
+                held.write(call.destroyed());
                 for fixed in &mut call.results {
                     if fixed.place == abi::stack_pointer() {
                         // R1 is not to be had, and holds the value from here on.
