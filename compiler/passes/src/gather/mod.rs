@@ -173,15 +173,22 @@ fn is_barrier(op: Op) -> bool {
 
 /// The lanes that an operation waits for; `None` if it waits for nobody.
 pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
+    if is_barrier(data.op) {
+        return Some(Mask::ALL);
+    }
+    let value = mask_argument(data)?;
+    Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
+}
+
+/// The argument that says which lanes an operation is for, if it has one.
+pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
     let at = match data.op {
         Op::Shfl(_) => 3,
         Op::Vote(_) | Op::Match(_) | Op::Redux(_) => 1,
         Op::Elect | Op::WarpSync => 0,
-        op if is_barrier(op) => return Some(Mask::ALL),
         _ => return None,
     };
-    let &value = data.args.get(at)?;
-    Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
+    data.args.get(at).copied()
 }
 
 /// The name of the routine for an operation. It contains the name and count of a CTA barrier if both are known.

@@ -8,6 +8,7 @@
 //! | [`fold`](mod@fold) | constants, identities, conditions, conversions |
 //! | [`gvn`](mod@gvn) | equal computations |
 //! | [`branches`](mod@branches) | empty blocks, straight lines |
+//! | [`common_starts`](mod@common_starts) | exchanges that both arms begin with |
 //! | [`if_convert`](mod@if_convert) | short arms become choices |
 //! | [`licm`](mod@licm) | loop invariants |
 //! | [`strength`](mod@strength) | products of induction variables become sums |
@@ -18,6 +19,7 @@
 //! linear in the function but for the dominator trees.
 
 pub mod branches;
+pub mod common_starts;
 pub mod dce;
 pub mod dead_atomics;
 pub mod evaluate;
@@ -38,6 +40,7 @@ use ptxc_ir::Function;
 use smallvec::SmallVec;
 
 pub use branches::branches;
+pub use common_starts::common_starts;
 pub use dce::dce;
 pub use dead_atomics::dead_atomics;
 pub use fold::{Target, fold};
@@ -72,6 +75,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     (fold::NAME, fold_any),
     (gvn::NAME, gvn),
     (branches::NAME, branches),
+    (common_starts::NAME, common_starts),
     (if_convert::NAME, if_convert),
     (licm::NAME, licm),
     (strength::NAME, strength),
@@ -135,6 +139,7 @@ pub(crate) fn simplify_in(func: &mut Function, effort: Effort, known: &mut Analy
             NUMBER,
             SWEEP,
             others(branches),
+            others(common_starts),
             others(if_convert),
             others(licm),
             others(strength),

@@ -29,6 +29,7 @@ use ptxc_ir::{Block, CalleeKind, Cfg, Function, FunctionKind, Inst, InstData, Op
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
+use crate::gather::mask_argument;
 use crate::interrupt;
 use crate::runtime::warp;
 use crate::uniformity::{Uniformity, is_exit};
@@ -177,15 +178,12 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_i
                 return true;
             }
             let meets = callee.kind == CalleeKind::Routine && warp::is_warp_routine(&callee.name);
-            if meets && warp::takes_mask(&callee.name) { data.args.last() } else { None }
+            if meets && warp::takes_mask(&callee.name) { data.args.last().copied() } else { None }
         }
         Op::CallIndirect(_) => return true,
-        Op::Shfl(_) => data.args.get(3),
-        Op::Vote(_) | Op::Match(_) | Op::Redux(_) => data.args.get(1),
-        Op::Elect | Op::WarpSync => data.args.first(),
-        _ => None,
+        _ => mask_argument(data),
     };
-    mask.is_some_and(|&mask| !is_uniform(mask))
+    mask.is_some_and(|mask| !is_uniform(mask))
 }
 
 /// Whether lanes may be apart after an instruction although no branch parts them.
