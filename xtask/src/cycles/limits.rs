@@ -2,10 +2,6 @@
 //!
 //! Lanes per issue are limited in every case: they say whether the compiler keeps the lanes of a warp together, which no other check
 //! does. Cycles are limited only in the cases that `limits.txt` names.
-//!
-//! Lanes that part cost time and issues. Where our code spends less of these all the same, the two figures compare unlike code, and
-//! the case is only noted: ptxas may have put guards on both arms of every branch, so that all 32 lanes count as active at
-//! instructions that half of them skip.
 
 use std::collections::BTreeSet;
 
@@ -13,50 +9,29 @@ use super::report::{Pair, Report};
 
 /// The least lanes per issue, as a part of ptxas's.
 const LEAST_LANES: f64 = 0.9;
-/// Our code with so much of ptxas's cycles has lost nothing by fewer lanes per issue.
-const CLEARLY_FASTER: f64 = 0.9;
 /// The most cycles, as a multiple of ptxas's, of the cases that are named.
 const MOST_CYCLES: f64 = 1.3;
 
 /// The cases whose cycles are limited: one a line; what follows a `#` is a comment.
 pub(crate) const NAMES: &str = include_str!("limits.txt");
 
-/// What the limits say.
-#[derive(Debug, Default)]
-pub(crate) struct Verdict {
-    /// The limits that do not hold, a sentence each.
-    pub(crate) broken: Vec<String>,
-    /// The cases whose lanes per issue would break the limit, and why they do not.
-    pub(crate) notes: Vec<String>,
-}
-
-/// Holds the cases against the limits. A case that is named, and was meant to be compared but was not, breaks its limit.
+/// The limits that do not hold, a sentence each. A case that is named, and was meant to be compared but was not, breaks its limit.
 ///
 /// # Errors
 /// A name that stands twice.
-pub(crate) fn judge(report: &Report, names: &str) -> Result<Verdict, String> {
+pub(crate) fn broken(report: &Report, names: &str) -> Result<Vec<String>, String> {
     let names = names_in(names)?;
-    let mut verdict = Verdict::default();
-    let Verdict { broken, notes } = &mut verdict;
+    let mut broken = Vec::new();
     let mut compared = BTreeSet::new();
     for pair in report.pairs() {
         let Pair { name, ours, theirs } = pair;
         let ratios = pair.ratios();
         compared.insert(name);
         if ratios.lanes_per_issue < LEAST_LANES {
-            let lanes = format!(
+            broken.push(format!(
                 "{name}: {:.1} lanes per issue are less than {LEAST_LANES} of ptxas's {:.1}",
                 ours.lanes_per_issue, theirs.lanes_per_issue
-            );
-            let costs_nothing =
-                ratios.cycles <= CLEARLY_FASTER || ratios.cycles <= 1.0 && ratios.issued <= 1.0;
-            match costs_nothing {
-                true => notes.push(format!(
-                    "{lanes}, but it takes {:.2} of its cycles and {:.2} of its issues",
-                    ratios.cycles, ratios.issued
-                )),
-                false => broken.push(lanes),
-            }
+            ));
         }
         if names.contains(name) && ratios.cycles > MOST_CYCLES {
             broken.push(format!(
@@ -67,7 +42,7 @@ pub(crate) fn judge(report: &Report, names: &str) -> Result<Verdict, String> {
     }
     let missing = names.iter().filter(|name| report.has(name) && !compared.contains(*name));
     broken.extend(missing.map(|name| format!("{name}: its cycles are limited, but it was not compared")));
-    Ok(verdict)
+    Ok(broken)
 }
 
 /// The names of a list.

@@ -25,7 +25,6 @@ use rayon::prelude::*;
 use crate::cases::{self, stem};
 use crate::oracle::Oracle;
 use crate::settings::Settings;
-use limits::Verdict;
 use report::Report;
 use sides::both;
 
@@ -69,9 +68,7 @@ impl Cycles<'_> {
             true => print!("{}", report.json(arch, self.settings.opt)?),
             false => print!("{report}"),
         }
-        let Verdict { broken, notes } =
-            if self.limits { limits::judge(&report, limits::NAMES)? } else { Verdict::default() };
-        notes.iter().for_each(|note| eprintln!("NOTE {note}"));
+        let broken = if self.limits { limits::broken(&report, limits::NAMES)? } else { Vec::new() };
         broken.iter().for_each(|limit| eprintln!("LIMIT {limit}"));
         match (report.failures(), broken.len()) {
             (0, 0) => Ok(()),
