@@ -42,6 +42,8 @@ pub(super) struct Residence {
     pub exit: SecondaryMap<MBlockId, Vec<u32>>,
     /// What comes back before an instruction of a block, in the order of the instructions.
     pub reloads: SecondaryMap<MBlockId, Vec<(u32, Reload)>>,
+    /// What comes back on the edges of a block, parameters apart: the number of the edge and the virtual register, ascending.
+    pub missing: SecondaryMap<MBlockId, Vec<(u32, u32)>>,
     /// How each may come back.
     pub plans: Spilled,
 }
@@ -126,13 +128,36 @@ pub(super) fn reside(
         entry: SecondaryMap::new(),
         exit: SecondaryMap::new(),
         reloads: SecondaryMap::new(),
+        missing: SecondaryMap::new(),
         plans: Spilled::new(),
     };
     for &block in cfg.order() {
         resident.block(block, cfg, &mut residence)?;
     }
     residence.plans = resident.plans;
+    for &block in cfg.order() {
+        for (number, edge) in (0..).zip(work.mir.blocks[block].term.edges()) {
+            let missing = residence.missing_on(work, block, edge.block);
+            residence.missing[block].extend(missing.into_iter().map(|vreg| (number, vreg)));
+        }
+    }
     Ok(residence)
+}
+
+impl Residence {
+    /// The virtual registers, parameters apart, that a block begins with and that one before it does not end with.
+    fn missing_on(&self, work: &Work<'_>, block: MBlockId, target: MBlockId) -> SmallVec<[u32; 8]> {
+        let params = &work.mir.blocks[target].params;
+        let mut exit = self.exit[block].iter().peekable();
+        let mut missing = SmallVec::new();
+        for &vreg in &self.entry[target] {
+            while exit.next_if(|&&other| other < vreg).is_some() {}
+            if exit.peek() != Some(&&vreg) && !params.iter().any(|param| param.reg.id().as_u32() == vreg) {
+                missing.push(vreg);
+            }
+        }
+        missing
+    }
 }
 
 impl Resident<'_> {

@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 
 use super::live::LiveRanges;
 use super::moves;
-use super::names::{Names, missing_values};
+use super::names::Names;
 use super::pressure::Plan;
 use super::residence::Residence;
 use super::rewrite::end_of_body;
@@ -69,9 +69,7 @@ pub(super) fn stores(residence: &Residence, work: &Work<'_>, cfg: &Cfg) -> bool 
     cfg.order().iter().any(|&block| {
         residence.reloads[block].iter().any(|(_, (vreg, _))| kept(residence.plans[*vreg as usize]))
             || evicted_params(residence, work, block).next().is_some()
-            || work.mir.blocks[block].term.edges().iter().any(|edge| {
-                missing(residence, work, block, edge).any(|vreg| kept(residence.plans[vreg as usize]))
-            })
+            || missing(residence, work, block).any(|vreg| kept(residence.plans[vreg as usize]))
     })
 }
 
@@ -88,23 +86,23 @@ fn evicted_params(
     })
 }
 
-/// What must come back on an edge: what the target begins with and the source does not end with, and arguments of
-/// parameters in registers.
-fn missing(
-    residence: &Residence,
-    work: &Work<'_>,
-    block: MBlockId,
-    edge: &Edge<VReg>,
-) -> impl Iterator<Item = u32> {
-    let (entry, exit) = (&residence.entry[edge.block], &residence.exit[block]);
-    let params = &work.mir.blocks[edge.block].params;
-    let values = missing_values(work, residence, block, edge.block);
-    let args = params.iter().zip(&edge.args).filter_map(|(param, arg)| match arg {
-        EdgeArg::Reg(arg) => entry.binary_search(&param.reg.id().as_u32()).ok().map(|_| arg.id().as_u32()),
-        _ => None,
-    });
-    let args: Vec<u32> = args.collect();
-    values.into_iter().chain(args).filter(|vreg| exit.binary_search(vreg).is_err())
+/// What must come back on the edges of a block: what the target begins with and the block does not end with, and arguments
+/// of parameters in registers.
+fn missing(residence: &Residence, work: &Work<'_>, block: MBlockId) -> impl Iterator<Item = u32> {
+    let exit = &residence.exit[block];
+    let mut args: SmallVec<[u32; 8]> = SmallVec::new();
+    for edge in work.mir.blocks[block].term.edges() {
+        let entry = &residence.entry[edge.block];
+        for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
+            if let EdgeArg::Reg(arg) = arg
+                && exit.binary_search(&arg.id().as_u32()).is_err()
+                && entry.binary_search(&param.reg.id().as_u32()).is_ok()
+            {
+                args.push(arg.id().as_u32());
+            }
+        }
+    }
+    residence.missing[block].iter().map(|&(_, vreg)| vreg).chain(args)
 }
 
 /// Rewrites the function; returns how many virtual registers went to local memory.
@@ -153,10 +151,10 @@ impl Splitter<'_, '_> {
                 needed.entry(*vreg).or_default().push(block);
             }
             slots.extend(evicted_params(residence, work, block).map(|(_, param)| param.reg.id().as_u32()));
+            for vreg in missing(residence, work, block) {
+                needed.entry(vreg).or_default().push(block);
+            }
             for edge in work.mir.blocks[block].term.edges() {
-                for vreg in missing(residence, work, block, edge) {
-                    needed.entry(vreg).or_default().push(block);
-                }
                 for (number, param) in evicted_params(residence, work, edge.block) {
                     let EdgeArg::Reg(arg) = edge.args[number] else { continue };
                     let vreg = arg.id().as_u32();
@@ -289,8 +287,11 @@ impl Splitter<'_, '_> {
     }
 
     fn name_at_start(&self, block: MBlockId, vreg: u32) -> VReg {
-        let own = VReg::new(VRegId::new(vreg as usize), 0, RegFile::Gpr);
-        self.names.present.get(&(block, vreg)).copied().unwrap_or(own)
+        self.names.at_start(self.residence, block, vreg).unwrap_or_else(|| own_name(vreg))
+    }
+
+    fn name_at_end(&self, block: MBlockId, vreg: u32) -> VReg {
+        self.names.at_end(self.residence, block, vreg).unwrap_or_else(|| own_name(vreg))
     }
 
     fn body(&mut self, block: MBlockId) {
@@ -301,10 +302,10 @@ impl Splitter<'_, '_> {
         let loc = insts.first().map_or(self.work.mir.blocks[block].term_loc, |inst| inst.loc);
         // Stores at the start: of parameters, and of values that have their place here.
         for &vreg in &residence.entry[block] {
-            let own = self.work.mir.blocks[block].params.iter().any(|p| p.reg.id().as_u32() == vreg);
+            let mut params = self.work.mir.blocks[block].params.iter();
             let here = match self.store_at[vreg as usize] {
                 StoreAt::Block(other) => other == block,
-                StoreAt::Definition => own,
+                StoreAt::Definition => params.any(|param| param.reg.id().as_u32() == vreg),
                 StoreAt::Never => false,
             };
             if here && let Some(Home::Slot(offset)) = self.homes[vreg as usize] {
@@ -335,9 +336,6 @@ impl Splitter<'_, '_> {
             }
         }
         self.work.put_body(block, out);
-        for (vreg, name) in current {
-            self.names.present.insert((block, vreg), name);
-        }
     }
 
     /// An instruction with the present names of what it reads.
@@ -351,14 +349,6 @@ impl Splitter<'_, '_> {
             let name = current.get(&vreg).copied().unwrap_or_else(|| self.name_at_start(block, vreg));
             reg.with_id(name.id())
         })
-    }
-
-    /// What a register is called at the end of a block; the body has left its last names there.
-    fn at_end(&self, block: MBlockId, reg: VReg) -> VReg {
-        if reg.file() != RegFile::Gpr {
-            return reg;
-        }
-        reg.with_id(self.name_at_start(block, reg.id().as_u32()).id())
     }
 
     /// The edges of a block; blocks on edges join the layout.
@@ -397,8 +387,8 @@ impl Splitter<'_, '_> {
         let residence = self.residence;
         let ends_with = |reg: VReg| residence.exit[block].binary_search(&reg.id().as_u32()).is_ok();
         let starts_with = |reg: VReg| residence.entry[edge.block].binary_search(&reg.id().as_u32()).is_ok();
-        for vreg in missing_values(self.work, self.residence, block, edge.block) {
-            let name = self.names.edges[&(block, number, vreg)];
+        for &(_, vreg) in residence.missing[block].iter().filter(|&&(edge, _)| edge == number) {
+            let Some(name) = self.names.on_edge(block, number, vreg) else { continue };
             let components = self.live_at_start(vreg, edge.block);
             self.reload(vreg, name, &components, loc, code);
         }
@@ -428,7 +418,7 @@ impl Splitter<'_, '_> {
                         continue;
                     }
                     let name = if ends_with(reg) {
-                        self.at_end(block, reg)
+                        reg.with_id(self.name_at_end(block, reg.id().as_u32()).id())
                     } else {
                         let data = self.work.mir.vregs[reg.id()];
                         let name = self.work.new_short(data.file, data.width);
@@ -461,10 +451,8 @@ impl Splitter<'_, '_> {
             }
         }
         for (vreg, _) in self.names.params[edge.block].clone() {
-            let from = match self.names.edges.get(&(block, number, vreg)) {
-                Some(&from) => from,
-                None => self.name_at_start(block, vreg),
-            };
+            let from = self.names.on_edge(block, number, vreg);
+            let from = from.unwrap_or_else(|| self.name_at_end(block, vreg));
             for (component, _) in runs(&self.live_at_start(vreg, edge.block)) {
                 args.push(EdgeArg::Reg(from.offset(component)));
             }
@@ -516,6 +504,11 @@ impl Splitter<'_, '_> {
             self.work.put_body(block, out);
         }
     }
+}
+
+/// The name that a value has from its definition on.
+fn own_name(vreg: u32) -> VReg {
+    VReg::new(VRegId::from_u32(vreg), 0, RegFile::Gpr)
 }
 
 /// Neighbouring components as aligned tuples of 4, 2 or 1.
