@@ -65,12 +65,14 @@ pub use check::{Violation, check};
 pub use work::Origin;
 
 use crate::interrupt;
-use crate::mir::{Liveness, MBlockId, Mir, VReg, VRegId};
+use crate::mir::{Cfg, Liveness, MBlockId, Mir, VReg, VRegId};
 use assign::{Priority, Problem};
 use coalesce::Classes;
 use live::LiveRanges;
 use next_use::NextUses;
+use pressure::Spilled;
 use residence::Obstacle;
+use rewrite::Rewritten;
 use work::Work;
 
 /// What the allocator may use.
@@ -187,47 +189,10 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
     isolate::isolate(&mut isolated)?;
     let budget = RegFile::ALL
         .map(|file| if file == RegFile::Gpr { options.max_regs } else { u16::from(file.count()) });
-    let mut forced = Forced::default();
-    let mut retries = 0;
+    let mut failures = Failures::default();
     loop {
-        interrupt::poll();
-        // Only what is spilled is changed, and where nothing is, nothing is copied.
-        let mut work = Cow::Borrowed(&isolated);
-        // In the end what fails is put away everywhere, which always succeeds.
-        let splits = (retries < 3).then_some(retries);
-        // What was isolated is live within blocks.
-        let live = LiveRanges::with(&work.mir, work.frame, Cow::Borrowed(live));
-        let Spilling { spilled, live, is_split } = spill_all(&mut work, live, &budget, &forced, splits)?;
-        let mut cores = Classes::new(&work, &live, &budget)?;
-        interrupt::poll();
-        coalesce::join_ties(&work, &live, &mut cores)?;
-        let affinities = coalesce::affinities(&work);
-        let mut classes = cores.clone();
-        coalesce::coalesce(&affinities, &live, &mut classes);
-        let problem = Problem {
-            work: &work,
-            live: &live,
-            cores: &cores,
-            affinities: &affinities,
-            budget: &budget,
-            arch: options.arch,
-        };
-        let assign = |classes: &Classes, priority: Priority<'_>| assign::assign(&problem, classes, priority);
-        // Merged classes are harder to place; without them only wishes are left of the affinities.
-        let assignment = assign(&classes, Priority::Compact).or_else(|_| {
-            let costs = all_costs(&work, &live);
-            assign(&classes, Priority::Cost(&costs))
-                .or_else(|_| assign(&cores, Priority::Compact))
-                .or_else(|_| assign(&cores, Priority::Cost(&costs)))
-        });
-        match assignment {
-            Ok(assignment) => {
-                let stack_top = options.arch.stack_top();
-                let Some(rewritten) = rewrite::rewrite(&work, &live, &assignment, &budget, stack_top)? else {
-                    // What calls destroy has to be saved in memory.
-                    isolated.frame();
-                    continue;
-                };
+        match attempt(&isolated, live, &budget, options.arch, &mut failures)? {
+            Attempt::Done(rewritten) => {
                 let origins = rewritten.mir.layout.iter().flat_map(|&block| &rewritten.origins[block]);
                 let kept = origins.clone().filter(|origin| matches!(origin, Origin::Inst(_))).count();
                 let statistics = Statistics {
@@ -236,25 +201,97 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
                     edge_copies: rewritten.copies,
                     inserted: (origins.count() - kept) as u32,
                     removed: (instructions - kept) as u32,
-                    retries,
+                    retries: failures.count,
                 };
                 return Ok(Allocation { mir: rewritten.mir, origins: rewritten.origins, statistics });
             }
-            Err(failed) => {
-                retries += 1;
-                if is_split {
-                    continue;
-                }
-                let found_more = forced.add(&isolated, &work, &failed);
-                // What was spilled stays so; else it would take the room that was made.
-                forced.add(&isolated, &work, &spilled);
-                if !found_more && retries > 3 {
-                    let file = work.mir.vregs[failed[0]].file;
-                    let limit = u32::from(budget[file as usize]);
-                    return Err(AllocError::TooFewRegisters { file, needed: 0, limit, loc: SourceLoc::NONE });
-                }
+            Attempt::SavesInMemory => {
+                isolated.frame();
             }
+            Attempt::Failed => {}
         }
+    }
+}
+
+/// What came of an attempt.
+enum Attempt {
+    /// Everything has a register.
+    Done(Box<Rewritten>),
+    /// What calls destroy has to be saved in memory, for which there is no stack pointer.
+    SavesInMemory,
+    /// More must be spilled.
+    Failed,
+}
+
+/// What has failed so far.
+#[derive(Default)]
+struct Failures {
+    /// How often assigning failed.
+    count: u32,
+    forced: Forced,
+}
+
+/// Spills what is forced and what has to be, and assigns registers. As long as live ranges are split, what fails is tried again
+/// for fewer registers: nothing else of the attempt changes.
+fn attempt(
+    isolated: &Work<'_>,
+    live: &Liveness,
+    budget: &assign::Budget,
+    arch: Arch,
+    failures: &mut Failures,
+) -> Result<Attempt, AllocError> {
+    interrupt::poll();
+    // Only what is spilled is changed, and where nothing is, nothing is copied.
+    let mut work = Cow::Borrowed(isolated);
+    // What was isolated is live within blocks.
+    let mut live = LiveRanges::with(&work.mir, work.frame, Cow::Borrowed(live));
+    let mut spilled = Vec::new();
+    for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred] {
+        spill_file(&mut work, &mut live, budget, file, &failures.forced, &mut spilled)?;
+    }
+    let mut general = General::new(&work, &live, budget, &failures.forced);
+    loop {
+        // In the end what fails is put away everywhere, which always succeeds.
+        let splits = (failures.count < 3).then_some(failures.count);
+        let Spilling { work, live, is_split } = general.spill(splits)?;
+        let (work, live) = (&*work, &*live);
+        let mut cores = Classes::new(work, live, budget)?;
+        interrupt::poll();
+        coalesce::join_ties(work, live, &mut cores)?;
+        let affinities = coalesce::affinities(work);
+        let mut classes = cores.clone();
+        coalesce::coalesce(&affinities, live, &mut classes);
+        let problem = Problem { work, live, cores: &cores, affinities: &affinities, budget, arch };
+        let assign = |classes: &Classes, priority: Priority<'_>| assign::assign(&problem, classes, priority);
+        // Merged classes are harder to place; without them only wishes are left of the affinities.
+        let assignment = assign(&classes, Priority::Compact).or_else(|_| {
+            let costs = all_costs(work, live);
+            assign(&classes, Priority::Cost(&costs))
+                .or_else(|_| assign(&cores, Priority::Compact))
+                .or_else(|_| assign(&cores, Priority::Cost(&costs)))
+        });
+        let failed = match assignment {
+            Ok(assignment) => {
+                let rewritten = rewrite::rewrite(work, live, &assignment, budget, arch.stack_top())?;
+                let done = |rewritten| Attempt::Done(Box::new(rewritten));
+                return Ok(rewritten.map_or(Attempt::SavesInMemory, done));
+            }
+            Err(failed) => failed,
+        };
+        failures.count += 1;
+        if is_split {
+            continue;
+        }
+        let found_more = failures.forced.add(isolated, work, &failed);
+        // What was spilled stays so; else it would take the room that was made.
+        failures.forced.add(isolated, work, &spilled);
+        failures.forced.add(isolated, work, &general.spilled);
+        if !found_more && failures.count > 3 {
+            let file = work.mir.vregs[failed[0]].file;
+            let limit = u32::from(budget[file as usize]);
+            return Err(AllocError::TooFewRegisters { file, needed: 0, limit, loc: SourceLoc::NONE });
+        }
+        return Ok(Attempt::Failed);
     }
 }
 
@@ -302,70 +339,160 @@ fn all_costs(work: &Work<'_>, live: &LiveRanges<'_>) -> Vec<u128> {
     costs
 }
 
-/// What was spilled.
-struct Spilling<'a> {
-    /// Everywhere.
-    spilled: Vec<VRegId>,
-    /// The live ranges that remain.
-    live: LiveRanges<'a>,
+/// How many registers of a file there are for values.
+fn limit_of(work: &Work<'_>, budget: &assign::Budget, file: RegFile) -> u32 {
+    let all = u32::from(budget[file as usize]);
+    match file {
+        RegFile::Gpr => all - u32::from(work.is_framed()),
+        RegFile::Ugpr => all - work.kept_uniform.count(file),
+        _ => all,
+    }
+}
+
+/// Spills until every point needs at most as many registers of a file, not the general ones, as there are.
+fn spill_file(
+    work: &mut Cow<'_, Work<'_>>,
+    live: &mut LiveRanges<'_>,
+    budget: &assign::Budget,
+    file: RegFile,
+    forced: &Forced,
+    all: &mut Vec<VRegId>,
+) -> Result<(), AllocError> {
+    let limit = limit_of(work, budget, file);
+    let forced = forced.of(work, file);
+    let called = pressure::destroys_for_good(file) && live.crosses_calls(&work.mir, file);
+    if forced.is_empty() && !called && live.most(file) <= limit {
+        return Ok(());
+    }
+    let spilled = pressure::choose(work, live, file, limit, limit, &forced)?;
+    if spilled.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    spill::spill(work.to_mut(), live, file, &spilled);
+    all.extend(ids(&spilled));
+    *live = LiveRanges::new(&work.mir, work.frame);
+    Ok(())
+}
+
+/// The virtual registers that are spilled.
+fn ids(spilled: &Spilled) -> impl Iterator<Item = VRegId> {
+    spilled.iter().enumerate().filter(|(_, plan)| plan.is_some()).map(|(vreg, _)| VRegId::new(vreg))
+}
+
+/// A function and its live ranges in which no point needs more general registers than there are.
+struct Spilling<'a, 'm> {
+    work: Cow<'a, Work<'m>>,
+    live: Cow<'a, LiveRanges<'m>>,
     /// Whether live ranges of general registers were split.
     is_split: bool,
 }
 
-/// Spills until every point needs at most so many registers of each file. General registers have their live
-/// ranges split if `splits` says which attempt that is (each leaves more room for tuples) and that is cheaper than
-/// putting the cheapest away everywhere.
-fn spill_all<'a>(
-    work: &mut Cow<'_, Work<'_>>,
-    mut live: LiveRanges<'a>,
-    limits: &assign::Budget,
-    forced: &Forced,
-    splits: Option<u32>,
-) -> Result<Spilling<'a>, AllocError> {
-    let mut all = Vec::new();
-    for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred, RegFile::Gpr] {
-        let limit = u32::from(limits[file as usize]);
-        let framed = work.is_framed() && file == RegFile::Gpr;
-        let limit = match file {
-            RegFile::Gpr if framed => limit - 1,
-            RegFile::Ugpr => limit - work.kept_uniform.count(file),
-            _ => limit,
-        };
-        let forced = forced.of(work, file);
-        let called = pressure::destroys_for_good(file) && live.crosses_calls(&work.mir, file);
-        let fits =
-            |live: &LiveRanges<'_>, limit: u32| forced.is_empty() && !called && live.most(file) <= limit;
-        if fits(&live, limit) {
-            continue;
+/// Spills general registers, which come last. What several attempts need is found once.
+struct General<'a, 'm> {
+    work: &'a Work<'m>,
+    live: &'a LiveRanges<'m>,
+    /// How many registers there are.
+    limit: u32,
+    forced: BTreeSet<VRegId>,
+    /// The function with the cheapest put away everywhere, and what that is.
+    everywhere: Option<Work<'m>>,
+    spilled: Vec<VRegId>,
+    splits: Option<Splits>,
+}
+
+/// What the splitting of live ranges needs to know of a function.
+struct Splits {
+    cfg: Cfg,
+    uses: NextUses,
+    /// Whether something has to be in memory.
+    stores: bool,
+}
+
+impl<'a, 'm> General<'a, 'm> {
+    fn new(
+        work: &'a Work<'m>,
+        live: &'a LiveRanges<'m>,
+        budget: &assign::Budget,
+        forced: &Forced,
+    ) -> General<'a, 'm> {
+        let limit = limit_of(work, budget, RegFile::Gpr);
+        let forced = forced.of(work, RegFile::Gpr);
+        General { work, live, limit, forced, everywhere: None, spilled: Vec::new(), splits: None }
+    }
+
+    /// Splits live ranges if `attempt` says which attempt that is (each leaves more room for tuples) and that is cheaper than
+    /// putting the cheapest away everywhere.
+    fn spill(&mut self, attempt: Option<u32>) -> Result<Spilling<'a, 'm>, AllocError> {
+        let (work, live) = (self.work, self.live);
+        let unchanged = || Spilling { work: Cow::Borrowed(work), live: Cow::Borrowed(live), is_split: false };
+        if self.forced.is_empty() && live.most(RegFile::Gpr) <= self.limit {
+            return Ok(unchanged());
         }
-        let attempt = splits.filter(|_| file == RegFile::Gpr && forced.is_empty());
-        let split = attempt.and_then(|attempt| split_ranges(work, &live, limit, attempt));
-        let mut spilled = pressure::choose(work, &live, file, limit, &forced)?;
-        let to_memory = file == RegFile::Gpr && spilled.contains(&Some(pressure::Plan::Store));
-        if to_memory && !framed {
+        if self.everywhere.is_none() {
             // The stack pointer takes R1.
-            spilled = pressure::choose(work, &live, file, limit.saturating_sub(1), &forced)?;
+            let with_stack = if work.is_framed() { self.limit } else { self.limit.saturating_sub(1) };
+            let spilled = pressure::choose(work, live, RegFile::Gpr, self.limit, with_stack, &self.forced)?;
+            if spilled.iter().all(Option::is_none) {
+                return Ok(unchanged());
+            }
+            let mut other = work.clone();
+            let stored = spill::spill(&mut other, live, RegFile::Gpr, &spilled);
+            other.mir.to_mut().spills += stored;
+            self.spilled = ids(&spilled).collect();
+            self.everywhere = Some(other);
         }
-        if spilled.iter().all(Option::is_none) {
-            continue;
-        }
-        let stored = spill::spill(work.to_mut(), &live, file, &spilled);
-        work.to_mut().mir.to_mut().spills += stored;
-        // General registers come last. The live ranges of what costs more are not even computed.
-        if let Some(other) = split
-            && added_cost(&other) <= added_cost(work)
+        let split = attempt.filter(|_| self.forced.is_empty()).and_then(|attempt| self.split(attempt));
+        // The live ranges of what costs more are not even computed.
+        if let Some(split) = split
+            && self.everywhere.as_ref().is_none_or(|everywhere| added_cost(&split) <= added_cost(everywhere))
         {
-            let now = LiveRanges::new(&other.mir, other.frame);
-            if fits(&now, u32::from(limits[file as usize]) - u32::from(other.is_framed())) {
-                *work = Cow::Owned(other);
-                return Ok(Spilling { spilled: all, live: now, is_split: true });
+            let now = LiveRanges::new(&split.mir, split.frame);
+            let framed = u32::from(split.is_framed() && !work.is_framed());
+            if now.most(RegFile::Gpr) <= self.limit - framed {
+                return Ok(Spilling { work: Cow::Owned(split), live: Cow::Owned(now), is_split: true });
             }
         }
-        let ids = spilled.iter().enumerate().filter(|(_, plan)| plan.is_some());
-        all.extend(ids.map(|(vreg, _)| VRegId::new(vreg)));
-        live = LiveRanges::new(&work.mir, work.frame);
+        let Some(everywhere) = self.everywhere.take() else { return Ok(unchanged()) };
+        let live = LiveRanges::new(&everywhere.mir, everywhere.frame);
+        Ok(Spilling { work: Cow::Owned(everywhere), live: Cow::Owned(live), is_split: false })
     }
-    Ok(Spilling { spilled: all, live, is_split: false })
+
+    /// The function with the live ranges of general registers split so that at most as many as there are are needed, or fewer
+    /// in later attempts; `None` if that is too tight.
+    fn split(&mut self, attempt: u32) -> Option<Work<'m>> {
+        let (work, live) = (self.work, self.live);
+        if self.splits.is_none() {
+            let cfg = Cfg::new(&work.mir);
+            if cfg.order().len() != work.mir.layout.len() {
+                return None;
+            }
+            let uses = NextUses::new(work, live, &cfg);
+            self.splits = Some(Splits { cfg, uses, stores: false });
+        }
+        let Splits { cfg, uses, stores } = self.splits.as_mut()?;
+        let limit = self.limit.saturating_sub([0, 1, 3][attempt.min(2) as usize]);
+        let has_stack = work.is_framed();
+        let mut residence = Err(Obstacle::NoStack);
+        if !*stores {
+            residence = residence::reside(work, live, cfg, uses, limit, !has_stack);
+            if let Ok(found) = &residence
+                && !has_stack
+                && split::stores(found, work, cfg)
+            {
+                residence = Err(Obstacle::NoStack);
+            }
+        }
+        if matches!(residence, Err(Obstacle::NoStack)) {
+            // The stack pointer takes R1. Fewer registers don't need less memory.
+            *stores = true;
+            residence = residence::reside(work, live, cfg, uses, limit - 1, false);
+        }
+        let residence = residence.ok()?;
+        let mut work = work.clone();
+        let stored = split::split(&mut work, live, cfg, &residence);
+        work.mir.to_mut().spills += stored;
+        Some(work)
+    }
 }
 
 /// What the instructions that were added cost, by frequency: an access to memory counts as four others.
@@ -378,31 +505,4 @@ fn added_cost(work: &Work<'_>) -> u128 {
         u128::from(data.frequency.max(1)) * cost.sum::<u128>()
     };
     work.mir.layout.iter().map(block).sum()
-}
-
-/// The function with the live ranges of general registers split so that at most `limit` are needed, or fewer in later attempts;
-/// `None` if that is too tight.
-fn split_ranges<'a>(work: &Work<'a>, live: &LiveRanges<'_>, limit: u32, attempt: u32) -> Option<Work<'a>> {
-    let cfg = crate::mir::Cfg::new(&work.mir);
-    if cfg.order().len() != work.mir.layout.len() {
-        return None;
-    }
-    let limit = limit.saturating_sub([0, 1, 3][attempt.min(2) as usize]);
-    let uses = NextUses::new(work, live, &cfg);
-    let has_stack = work.is_framed();
-    let mut residence = residence::reside(work, live, &cfg, &uses, limit, !has_stack);
-    let stores = match &residence {
-        Ok(residence) => !has_stack && split::stores(residence, work, &cfg),
-        Err(Obstacle::NoStack) => true,
-        Err(Obstacle::TooTight) => return None,
-    };
-    if stores {
-        // The stack pointer takes R1.
-        residence = residence::reside(work, live, &cfg, &uses, limit - 1, false);
-    }
-    let residence = residence.ok()?;
-    let mut work = work.clone();
-    let stored = split::split(&mut work, live, &cfg, &residence);
-    work.mir.to_mut().spills += stored;
-    Some(work)
 }

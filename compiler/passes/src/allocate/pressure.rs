@@ -58,40 +58,26 @@ pub(super) fn destroys_for_good(file: RegFile) -> bool {
     file != RegFile::Gpr
 }
 
-/// Chooses what to spill of a file so that at most `limit` registers are needed; what is `forced` goes
-/// in any case.
+/// Chooses what to spill of a file so that at most `limit` registers are needed, or `with_stack` if anything goes to memory;
+/// what is `forced` goes in any case.
 pub(super) fn choose(
     work: &Work<'_>,
     live: &LiveRanges<'_>,
     file: RegFile,
     limit: u32,
+    with_stack: u32,
     forced: &BTreeSet<VRegId>,
 ) -> Result<Spilled, AllocError> {
     let mut chooser = Chooser::new(work, live, file, limit);
-    for id in forced {
-        chooser.spilled[id.index()] = chooser.plans[id.index()];
-    }
     let mut order = work.mir.layout.clone();
     order.sort_by_key(|&block| Reverse(work.mir.blocks[block].frequency));
-    // Where the sweep before chose last: later blocks have been looked at with all that is chosen.
-    let mut settled = order.len();
-    loop {
-        let mut last = None;
-        for (place, &block) in order.iter().enumerate() {
-            if last.is_none() && place > settled {
-                return Ok(chooser.spilled);
-            }
-            let before = chooser.chosen;
-            chooser.block(block)?;
-            if chooser.chosen > before {
-                last = Some(place);
-            }
-        }
-        match last {
-            Some(place) => settled = place,
-            None => return Ok(chooser.spilled),
-        }
+    if with_stack < limit && !chooser.choose(&order, forced, true)? {
+        chooser.limit = with_stack;
+    } else if with_stack < limit {
+        return Ok(chooser.spilled);
     }
+    chooser.choose(&order, forced, false)?;
+    Ok(chooser.spilled)
 }
 
 /// What the virtual registers of a file may become: those that have a plan may be spilled.
@@ -183,6 +169,8 @@ struct Chooser<'a> {
     limit: u32,
     spilled: Spilled,
     chosen: usize,
+    /// Whether anything goes to memory.
+    stores: bool,
     /// By virtual register: the cost of a point that it would set free.
     cost: Vec<u128>,
     /// What each virtual register may become.
@@ -258,6 +246,7 @@ impl<'a> Chooser<'a> {
             limit,
             spilled: vec![None; count],
             chosen: 0,
+            stores: false,
             cost,
             plans,
             pressure: 0,
@@ -266,6 +255,48 @@ impl<'a> Chooser<'a> {
             members: Vec::new(),
             candidates: Candidates::default(),
         }
+    }
+
+    /// Chooses from the start; with `stops_at_stores` only as long as nothing goes to memory. Whether it came to the end.
+    fn choose(
+        &mut self,
+        order: &[MBlockId],
+        forced: &BTreeSet<VRegId>,
+        stops_at_stores: bool,
+    ) -> Result<bool, AllocError> {
+        self.spilled.fill(None);
+        self.stores = false;
+        for id in forced {
+            self.mark(id.index());
+        }
+        // Where the sweep before chose last: later blocks have been looked at with all that is chosen.
+        let mut settled = order.len();
+        loop {
+            let mut last = None;
+            for (place, &block) in order.iter().enumerate() {
+                if last.is_none() && place > settled {
+                    return Ok(true);
+                }
+                if stops_at_stores && self.stores {
+                    return Ok(false);
+                }
+                let before = self.chosen;
+                self.block(block)?;
+                if self.chosen > before {
+                    last = Some(place);
+                }
+            }
+            match last {
+                Some(place) => settled = place,
+                None => return Ok(true),
+            }
+        }
+    }
+
+    /// Notes that a virtual register is spilled.
+    fn mark(&mut self, vreg: usize) {
+        self.spilled[vreg] = self.plans[vreg];
+        self.stores |= self.file == RegFile::Gpr && self.plans[vreg] == Some(Plan::Store);
     }
 
     fn add(&mut self, component: u32) {
@@ -312,7 +343,7 @@ impl<'a> Chooser<'a> {
     }
 
     fn spill(&mut self, victim: usize) {
-        self.spilled[victim] = self.plans[victim];
+        self.mark(victim);
         self.chosen += 1;
         for component in self.live.all(victim) {
             self.remove(component);
