@@ -291,7 +291,7 @@ impl<'a> LiveRanges<'a> {
                     }
                 }
             };
-            for &component in sets.live_out(block) {
+            for component in sets.live_out(mir, block) {
                 let component = component as usize;
                 if is_apart(components.reg(component), component) {
                     set_apart(component..component + 1);

@@ -138,7 +138,7 @@ pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Re
 fn live_at_end(mir: &Mir<VReg>, block: MBlockId, liveness: &Liveness, live: &mut LiveSet) {
     let components = liveness.components();
     live.clear();
-    for &index in liveness.live_out(block) {
+    for index in liveness.live_out(mir, block) {
         live.insert(index, components.reg(index as usize).file());
     }
     for_each_term_use(mir, block, |reg, width| {

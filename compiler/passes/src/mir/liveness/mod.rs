@@ -163,7 +163,8 @@ impl<'a> LivePoint<'a> {
 pub struct Liveness {
     components: Components,
     live_in: Sets,
-    live_out: Sets,
+    /// What is live at the end of a block of a divergent region, whether or not that is so where the block goes on.
+    kept: Sets,
 }
 
 /// A set of components for each block, ascending.
@@ -231,12 +232,12 @@ impl Liveness {
         let cfg = Cfg::new(mir);
         let components = Components::new(mir);
         let blocks = mir.blocks.len();
-        let (mut live_in, mut live_out) = (GrowingSets::new(blocks), GrowingSets::new(blocks));
+        let (mut live_in, mut kept) = (GrowingSets::new(blocks), GrowingSets::new(blocks));
         // Nothing crosses the borders of a block that has no others around it.
         if let [block] = mir.layout[..]
             && cfg.preds(block).is_empty()
         {
-            return Liveness { components, live_in: live_in.sort(), live_out: live_out.sort() };
+            return Liveness { components, live_in: live_in.sort(), kept: kept.sort() };
         }
         let uses = Uses::new(mir, &components);
         let mut regions = None;
@@ -255,12 +256,7 @@ impl Liveness {
                 if !live_in.add(block, index) {
                     continue;
                 }
-                for &pred in cfg.preds(block) {
-                    live_out.add(pred, index);
-                    if def != Some(pred) {
-                        stack.push(pred);
-                    }
-                }
+                stack.extend(cfg.preds(block).iter().filter(|&&pred| def != Some(pred)));
                 if !uniform {
                     continue;
                 }
@@ -274,7 +270,7 @@ impl Liveness {
                         continue;
                     }
                     for &member in regions.members(region) {
-                        live_out.add(member, index);
+                        kept.add(member, index);
                         if def != Some(member) {
                             stack.push(member);
                         }
@@ -282,7 +278,7 @@ impl Liveness {
                 }
             }
         }
-        Liveness { components, live_in: live_in.sort(), live_out: live_out.sort() }
+        Liveness { components, live_in: live_in.sort(), kept: kept.sort() }
     }
 
     /// The numbering of the components.
@@ -296,19 +292,12 @@ impl Liveness {
         self.live_in.of(block)
     }
 
-    /// The numbers of the components that are live at the end of a block, ascending.
-    pub fn live_out(&self, block: MBlockId) -> &[u32] {
-        self.live_out.of(block)
-    }
-
-    /// Whether a component is live at the start of a block.
-    pub fn is_live_in(&self, block: MBlockId, reg: VReg) -> bool {
-        self.live_in(block).binary_search(&(self.components.index(reg) as u32)).is_ok()
-    }
-
-    /// Whether a component is live at the end of a block.
-    pub fn is_live_out(&self, block: MBlockId, reg: VReg) -> bool {
-        self.live_out(block).binary_search(&(self.components.index(reg) as u32)).is_ok()
+    /// The numbers of the components that are live at the end of a block, in no particular order: what several blocks that
+    /// come next need is there several times.
+    pub fn live_out(&self, mir: &Mir<VReg>, block: MBlockId) -> impl Iterator<Item = u32> {
+        let edges = mir.blocks[block].term.edges();
+        let next = edges.into_iter().map(|edge| edge.block);
+        next.flat_map(|next| self.live_in(next)).chain(self.kept.of(block)).copied()
     }
 
     /// A point for [`walk_block`](Self::walk_block), to be made once and used for many blocks.
@@ -331,7 +320,7 @@ impl Liveness {
     ) {
         point.clear();
         let components = point.components;
-        for &index in self.live_out(block) {
+        for index in self.live_out(mir, block) {
             point.insert(index as usize);
         }
         for_each_term_use(mir, block, |reg, width| {
@@ -509,10 +498,13 @@ mod tests {
         mir.blocks[right].term = Term::Jump(edge(join));
         let cfg = Cfg::new(&mir);
         let live = Liveness::new(&mir);
-        assert!(live.is_live_in(right, uniform) && live.is_live_out(right, uniform));
-        assert!(!live.is_live_in(right, general));
-        assert!(!live.is_live_in(join, uniform));
-        assert!(live.is_live_out(head, uniform) && !live.is_live_in(head, uniform));
+        let number = |reg: VReg| live.components().index(reg) as u32;
+        let is_live_in = |block: MBlockId, reg: VReg| live.live_in(block).contains(&number(reg));
+        let is_live_out = |block: MBlockId, reg: VReg| live.live_out(&mir, block).any(|at| at == number(reg));
+        assert!(is_live_in(right, uniform) && is_live_out(right, uniform));
+        assert!(!is_live_in(right, general));
+        assert!(!is_live_in(join, uniform));
+        assert!(is_live_out(head, uniform) && !is_live_in(head, uniform));
         let pressure = live.pressure(&mir, head, &mut live.point());
         assert_eq!((pressure.of(RegFile::Gpr), pressure.of(RegFile::Pred)), (1, 1));
         assert_eq!(cfg.idom(join), Some(head));
@@ -548,8 +540,8 @@ mod tests {
             list.iter().map(|&index| live.components().reg(index as usize).to_string()).collect()
         };
         assert_eq!(names(live.live_in(body)), ["%r0.1"]);
-        assert_eq!(names(live.live_out(body)), ["%r0.1"]);
-        assert_eq!(names(live.live_out(head)), ["%r0.1"]);
+        assert_eq!(names(&live.live_out(&mir, body).collect::<Vec<_>>()), ["%r0.1"]);
+        assert_eq!(names(&live.live_out(&mir, head).collect::<Vec<_>>()), ["%r0.1"]);
         assert!(live.live_in(head).is_empty() && live.live_in(end).is_empty());
     }
 }
