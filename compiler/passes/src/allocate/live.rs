@@ -436,10 +436,15 @@ impl<'a> LiveRanges<'a> {
         index == 0 || range[index - 1].end <= point
     }
 
-    /// The greatest number of registers of a file that are live at once in each block.
-    pub fn block_pressures(&self, mir: &Mir<VReg>, file: RegFile) -> Vec<(MBlockId, u32)> {
+    /// The greatest number of registers of a file that are live at once in each of some blocks.
+    pub fn block_pressures(
+        &self,
+        mir: &Mir<VReg>,
+        file: RegFile,
+        blocks: impl Iterator<Item = MBlockId>,
+    ) -> Vec<(MBlockId, u32)> {
         let mut point = LivePoint::new(&self.components);
-        mir.layout.iter().map(|&block| (block, self.sets.pressure(mir, block, &mut point).of(file))).collect()
+        blocks.map(|block| (block, self.sets.pressure(mir, block, &mut point).of(file))).collect()
     }
 
     /// Whether anything of a file is live where a call destroys registers of it.

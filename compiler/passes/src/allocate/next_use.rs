@@ -1,7 +1,7 @@
 //! How far away the next use of each general register is, at the borders of blocks.
 //!
-//! In: a function and its liveness. Out: for each block the distances, in instructions, from its start and from
-//! its end to the nearest use of what is live there. An edge that leaves a loop counts as [`LEAVING`]
+//! In: a function and its liveness. Out: for each block the distances, in instructions, from its start to the nearest
+//! use of what is live there; those from its end follow from the starts of the next blocks. An edge that leaves a loop counts as [`LEAVING`]
 //! instructions more, so that a value that the loop does not read is farther away than any that it reads
 //! (Braun and Hack, "Register spilling and live-range splitting for SSA-form programs", CC 2009, section 4.1).
 //! An edge argument is used where the parameter that receives it is.
@@ -22,7 +22,7 @@ use ptxc_sass::RegFile;
 use super::live::LiveRanges;
 use super::work::{self, Work};
 use crate::interrupt;
-use crate::mir::{Cfg, EdgeArg, MBlockId};
+use crate::mir::{Cfg, EdgeArg, MBlockId, for_blocks};
 
 /// What leaving a loop counts for.
 pub(super) const LEAVING: u32 = 100_000;
@@ -33,29 +33,31 @@ pub(super) const NEVER: u32 = u32::MAX;
 const SWEEPS: usize = 12;
 
 /// Distances by virtual register, ascending by number.
-pub(super) type Distances = Vec<(u32, u32)>;
+type Distances = Vec<(u32, u32)>;
 
-/// Distances at the borders of blocks, and the loops.
+/// Distances at the starts of blocks, and the loops.
 pub(super) struct NextUses {
+    /// Of what is live at the start of each block, its parameters included.
     pub at_start: SecondaryMap<MBlockId, Distances>,
-    pub at_end: SecondaryMap<MBlockId, Distances>,
     /// The header of the innermost loop of each block; a header's own is itself.
     innermost: SecondaryMap<MBlockId, Option<MBlockId>>,
     /// The header of the loop around the loop of a header.
     around: SecondaryMap<MBlockId, Option<MBlockId>>,
+    /// The greatest number of general registers that are live at once in the loop of a header.
+    pub loop_pressure: SecondaryMap<MBlockId, u32>,
 }
 
 /// The distance of a virtual register.
-pub(super) fn distance(list: &Distances, vreg: u32) -> u32 {
+fn distance(list: &Distances, vreg: u32) -> u32 {
     list.binary_search_by_key(&vreg, |&(vreg, _)| vreg).map_or(NEVER, |at| list[at].1)
 }
 
 /// Distances of virtual registers that are asked for in ascending order.
-pub(super) struct Ascending<'a>(pub &'a [(u32, u32)]);
+struct Ascending<'a>(&'a [(u32, u32)]);
 
 impl Ascending<'_> {
     /// The distance of a virtual register.
-    pub fn distance(&mut self, vreg: u32) -> u32 {
+    fn distance(&mut self, vreg: u32) -> u32 {
         while let [(first, far), rest @ ..] = self.0 {
             if *first >= vreg {
                 return if *first == vreg { *far } else { NEVER };
@@ -69,12 +71,13 @@ impl Ascending<'_> {
 impl NextUses {
     pub fn new(work: &Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg) -> NextUses {
         let mut uses = NextUses {
-            at_start: SecondaryMap::new(),
-            at_end: SecondaryMap::new(),
-            innermost: SecondaryMap::new(),
-            around: SecondaryMap::new(),
+            at_start: for_blocks(&work.mir, Distances::new()),
+            innermost: for_blocks(&work.mir, None),
+            around: for_blocks(&work.mir, None),
+            loop_pressure: for_blocks(&work.mir, 0),
         };
         uses.find_loops(cfg);
+        uses.find_pressures(work, live, cfg);
         // What the block itself reads, before what it defines.
         let mut first: SecondaryMap<MBlockId, Distances> = SecondaryMap::new();
         for &block in cfg.order() {
@@ -88,14 +91,16 @@ impl NextUses {
             list.sort_unstable();
             list.dedup_by_key(|&mut (vreg, _)| vreg);
             first[block] = list;
+            uses.at_start[block] = live_at_start(work, live, block);
         }
         // A block is looked at again only where the start of one that it leads to has changed. That is so for what is in loops.
-        let mut is_due: SecondaryMap<MBlockId, bool> = SecondaryMap::with_default(true);
+        let mut is_due = for_blocks(&work.mir, true);
+        let mut behind = vec![NEVER; work.mir.vregs.len()];
         for _ in 0..SWEEPS {
             let mut changed = false;
             for &block in cfg.order().iter().rev() {
                 if std::mem::replace(&mut is_due[block], false)
-                    && uses.sweep(work, live, block, &first[block])
+                    && uses.sweep(work, block, &first[block], &mut behind)
                 {
                     changed = true;
                     cfg.preds(block).iter().for_each(|&pred| is_due[pred] = true);
@@ -108,71 +113,73 @@ impl NextUses {
         uses
     }
 
-    /// Whether a block is a header whose loop has a block.
-    pub fn contains(&self, header: MBlockId, block: MBlockId) -> bool {
-        let mut at = self.innermost[block];
-        while let Some(other) = at {
-            if other == header {
-                return true;
-            }
-            at = self.around[other];
-        }
-        false
-    }
-
     /// Whether a block is the header of a loop.
     pub fn is_header(&self, block: MBlockId) -> bool {
         self.innermost[block] == Some(block)
     }
 
-    /// The headers of the loops that a block is in, the innermost first.
-    pub fn headers(&self, block: MBlockId) -> impl Iterator<Item = MBlockId> {
-        std::iter::successors(self.innermost[block], |&header| self.around[header])
+    /// Whether an edge leaves the innermost loop of the block that it comes from. A loop is entered at its header alone.
+    fn leaves(&self, block: MBlockId, target: MBlockId) -> bool {
+        self.innermost[block].is_some_and(|header| {
+            let enters = self.is_header(target) && self.around[target] == Some(header);
+            self.innermost[target] != Some(header) && !enters
+        })
     }
 
-    /// Finds the distances at the borders of a block from those at the starts of the next ones; whether its start has
-    /// changed.
-    fn sweep(&mut self, work: &Work<'_>, live: &LiveRanges<'_>, block: MBlockId, first: &Distances) -> bool {
-        let data = &work.mir.blocks[block];
-        let length = data.insts.len() as u32;
-        let mut behind = Distances::new();
-        for edge in data.term.edges() {
-            let leaves = self.innermost[block].is_some_and(|header| !self.contains(header, edge.block));
-            let penalty = if leaves { LEAVING } else { 0 };
+    /// Calls `visit` with how far behind the end of a block something is read next, once for each edge that leads there.
+    pub fn for_each_at_end(&self, work: &Work<'_>, block: MBlockId, mut visit: impl FnMut(u32, u32)) {
+        for edge in work.mir.blocks[block].term.edges() {
+            let penalty = if self.leaves(block, edge.block) { LEAVING } else { 0 };
             let start = &self.at_start[edge.block];
-            behind.extend(start.iter().map(|&(vreg, far)| (vreg, far.saturating_add(penalty))));
+            start.iter().for_each(|&(vreg, far)| visit(vreg, far.saturating_add(penalty)));
             for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
                 if let EdgeArg::Reg(arg) = arg
                     && arg.file() == RegFile::Gpr
                 {
                     let far = distance(start, param.reg.id().as_u32());
-                    behind.push((arg.id().as_u32(), far.saturating_add(penalty)));
+                    visit(arg.id().as_u32(), far.saturating_add(penalty));
                 }
             }
         }
-        // A stable sort merges lists that are sorted already.
-        behind.sort();
-        behind.dedup_by_key(|&mut (vreg, _)| vreg);
-        let mut ahead = Distances::new();
-        let params = data.params.iter().flat_map(|param| live.of((param.reg, param.width)));
-        for component in live.live_in(block).chain(params) {
-            if live.file(component) == RegFile::Gpr {
-                ahead.push((live.owner(component) as u32, NEVER));
-            }
-        }
-        ahead.sort();
-        ahead.dedup();
-        let (mut here, mut after) = (Ascending(first), Ascending(&behind));
-        for (vreg, far) in &mut ahead {
-            *far = match here.distance(*vreg) {
-                NEVER => after.distance(*vreg).saturating_add(length),
+    }
+
+    /// Finds the distances at the start of a block from those at the starts of the next ones; whether any has changed.
+    /// Nothing is in `behind`, before and after.
+    fn sweep(&mut self, work: &Work<'_>, block: MBlockId, first: &Distances, behind: &mut [u32]) -> bool {
+        let length = work.mir.blocks[block].insts.len() as u32;
+        self.for_each_at_end(work, block, |vreg, far| {
+            let nearest = &mut behind[vreg as usize];
+            *nearest = far.min(*nearest);
+        });
+        let mut here = Ascending(first);
+        let mut changed = false;
+        let mut start = std::mem::take(&mut self.at_start[block]);
+        for (vreg, far) in &mut start {
+            let now = match here.distance(*vreg) {
+                NEVER => behind[*vreg as usize].saturating_add(length),
                 here => here,
             };
+            changed |= now != *far;
+            *far = now;
         }
-        let changed = self.at_start[block] != ahead;
-        self.at_start[block] = ahead;
-        self.at_end[block] = behind;
+        self.at_start[block] = start;
+        self.for_each_at_end(work, block, |vreg, _| behind[vreg as usize] = NEVER);
         changed
+    }
+
+    fn find_pressures(&mut self, work: &Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg) {
+        let inside = work.mir.layout.iter().copied().filter(|&block| self.innermost[block].is_some());
+        for (block, pressure) in live.block_pressures(&work.mir, RegFile::Gpr, inside) {
+            if let Some(header) = self.innermost[block] {
+                self.loop_pressure[header] = self.loop_pressure[header].max(pressure);
+            }
+        }
+        // An inner header comes after an outer one.
+        for &header in cfg.order().iter().rev() {
+            if let Some(outer) = self.around[header] {
+                self.loop_pressure[outer] = self.loop_pressure[outer].max(self.loop_pressure[header]);
+            }
+        }
     }
 
     fn find_loops(&mut self, cfg: &Cfg) {
@@ -209,4 +216,18 @@ impl NextUses {
             }
         }
     }
+}
+
+/// The virtual registers that are live at the start of a block, its parameters included, ascending.
+fn live_at_start(work: &Work<'_>, live: &LiveRanges<'_>, block: MBlockId) -> Distances {
+    let mut list = Distances::new();
+    let params = work.mir.blocks[block].params.iter().flat_map(|param| live.of((param.reg, param.width)));
+    for component in live.live_in(block).chain(params) {
+        if live.file(component) == RegFile::Gpr {
+            list.push((live.owner(component) as u32, NEVER));
+        }
+    }
+    list.sort();
+    list.dedup();
+    list
 }

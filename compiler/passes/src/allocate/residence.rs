@@ -25,7 +25,7 @@ use ptxc_sass::RegFile;
 use smallvec::SmallVec;
 
 use super::live::LiveRanges;
-use super::next_use::{Ascending, LEAVING, NEVER, NextUses};
+use super::next_use::{LEAVING, NEVER, NextUses};
 use super::pressure::{Plan, Spilled, plans};
 use super::work::{self, Operand, Work};
 use crate::interrupt;
@@ -67,8 +67,6 @@ struct Resident<'a> {
     plans: Spilled,
     /// Components that are yet to be defined, by virtual register.
     undefined: Vec<u32>,
-    /// The greatest pressure in the loop of a header.
-    loop_pressure: SecondaryMap<MBlockId, u32>,
     /// Whether a component is live here.
     alive: Vec<bool>,
     /// Live components by virtual register.
@@ -94,12 +92,6 @@ pub(super) fn reside(
     stops_at_stores: bool,
 ) -> Result<Residence, Obstacle> {
     let count = work.mir.vregs.len();
-    let mut loop_pressure: SecondaryMap<MBlockId, u32> = SecondaryMap::new();
-    for (block, pressure) in live.block_pressures(&work.mir, RegFile::Gpr) {
-        for header in uses.headers(block) {
-            loop_pressure[header] = loop_pressure[header].max(pressure);
-        }
-    }
     let mut undefined: Vec<u32> = work.mir.vregs.values().map(|data| u32::from(data.width)).collect();
     for component in 0..live.ranges.len() {
         // What is never live need not be defined either.
@@ -115,7 +107,6 @@ pub(super) fn reside(
         stops_at_stores,
         plans: plans(work, live, RegFile::Gpr),
         undefined,
-        loop_pressure,
         alive: vec![false; live.ranges.len()],
         count: vec![0; count],
         list: Vec::new(),
@@ -174,15 +165,13 @@ impl Resident<'_> {
             self.alive[component as usize] = true;
             self.count[live.owner(component)] += 1;
         }
-        let mut vregs: Vec<u32> = touched.iter().map(|&component| live.owner(component) as u32).collect();
-        vregs.sort_unstable();
-        vregs.dedup();
         for param in data.params.iter().filter(|param| param.reg.file() == RegFile::Gpr) {
             self.undefined[param.reg.id().index()] = 0;
         }
 
-        let mut entry = self.entry(block, &vregs, cfg, residence);
-        entry.sort_unstable();
+        let mut entry = self.entry(block, cfg, residence);
+        // A stable sort merges lists that are sorted already, here and at the end.
+        entry.sort();
         for &vreg in &entry {
             self.take(vreg);
         }
@@ -196,9 +185,11 @@ impl Resident<'_> {
 
         // Where each operand is read next, from behind.
         let length = data.insts.len() as u32;
-        for &(vreg, far) in &self.uses.at_end[block] {
-            self.next[vreg as usize] = far.saturating_add(length);
-        }
+        let next = &mut self.next;
+        self.uses.for_each_at_end(work, block, |vreg, far| {
+            let nearest = &mut next[vreg as usize];
+            *nearest = far.saturating_add(length).min(*nearest);
+        });
         let mut after: Vec<SmallVec<[(u32, u32); 4]>> = Vec::with_capacity(data.insts.len());
         for (index, inst) in data.insts.iter().enumerate().rev() {
             interrupt::poll();
@@ -265,7 +256,7 @@ impl Resident<'_> {
 
         let mut exit: Vec<u32> =
             self.list.iter().copied().filter(|&vreg| self.inside[vreg as usize]).collect();
-        exit.sort_unstable();
+        exit.sort();
         // The list has a register twice that was evicted and came back.
         exit.dedup();
         for &vreg in &exit {
@@ -279,9 +270,9 @@ impl Resident<'_> {
             self.alive[component as usize] = false;
             self.count[live.owner(component)] = 0;
         }
-        for &(vreg, _) in self.uses.at_end[block].iter().chain(&self.uses.at_start[block]) {
-            self.next[vreg as usize] = NEVER;
-        }
+        let next = &mut self.next;
+        self.uses.for_each_at_end(work, block, |vreg, _| next[vreg as usize] = NEVER);
+        self.uses.at_start[block].iter().for_each(|&(vreg, _)| next[vreg as usize] = NEVER);
         Ok(())
     }
 
@@ -350,12 +341,13 @@ impl Resident<'_> {
     }
 
     /// What is in registers at the start of a block, of what is live there.
-    fn entry(&mut self, block: MBlockId, vregs: &[u32], cfg: &Cfg, residence: &Residence) -> Vec<u32> {
+    fn entry(&mut self, block: MBlockId, cfg: &Cfg, residence: &Residence) -> Vec<u32> {
         let mut limit = self.limit;
-        let all: u32 = vregs.iter().map(|&vreg| self.count[vreg as usize]).sum();
+        let start = &self.uses.at_start[block];
         if block == self.work.mir.entry() || cfg.preds(block).is_empty() {
-            return vregs.to_vec();
+            return start.iter().map(|&(vreg, _)| vreg).collect();
         }
+        let all: u32 = start.iter().map(|&(vreg, _)| self.count[vreg as usize]).sum();
         if all > limit && !self.work.mir.blocks[block].params.is_empty() {
             // Copies between slots take a register, a cycle of them another one.
             limit = limit.saturating_sub(2);
@@ -369,14 +361,12 @@ impl Resident<'_> {
         self.count_handed(block, &done, residence);
         let width = |vreg: u32| self.count[vreg as usize];
         let is_loop = self.uses.is_header(block);
-        let mut starts = Ascending(&self.uses.at_start[block]);
         let mut chosen = Vec::new();
         let mut candidates: Vec<(u32, u32, u32)> = Vec::new();
         let mut through: Vec<(u32, u32)> = Vec::new();
         let mut room = limit;
         let mut passing = 0;
-        for &vreg in vregs {
-            let far = starts.distance(vreg);
+        for &(vreg, far) in start {
             if self.plans[vreg as usize].is_none() || self.undefined[vreg as usize] > 0 {
                 chosen.push(vreg);
                 room = room.saturating_sub(width(vreg));
@@ -393,7 +383,10 @@ impl Resident<'_> {
                 candidates.push((if is_loop { 0 } else { missing }, far, vreg));
             }
         }
-        candidates.sort_unstable();
+        // Where all have room, their order does not matter.
+        if candidates.iter().map(|&(_, _, vreg)| width(vreg)).sum::<u32>() > room {
+            candidates.sort_unstable();
+        }
         for (_, _, vreg) in candidates {
             if width(vreg) <= room {
                 room -= width(vreg);
@@ -401,9 +394,11 @@ impl Resident<'_> {
             }
         }
         // What only passes through stays if the loop has room for it all the way.
-        let inner = self.loop_pressure[block].saturating_sub(passing);
+        let inner = self.uses.loop_pressure[block].saturating_sub(passing);
         let mut room = room.min(limit.saturating_sub(inner));
-        through.sort_unstable();
+        if through.iter().map(|&(_, vreg)| width(vreg)).sum::<u32>() > room {
+            through.sort_unstable();
+        }
         for (_, vreg) in through {
             if width(vreg) <= room {
                 room -= width(vreg);
