@@ -176,14 +176,16 @@ pub(super) struct Problem<'a> {
     pub arch: Arch,
 }
 
-/// Places every class, or returns the virtual registers that found no place. R1 stays free where it is the stack pointer.
+/// Places every class, or returns virtual registers that found no place: all, or with `stops` the first. R1 stays free where it
+/// is the stack pointer.
 pub(super) fn assign(
     problem: &Problem<'_>,
     classes: &Classes,
     priority: Priority<'_>,
+    stops: bool,
 ) -> Result<Assignment, Vec<VRegId>> {
     let Problem { work, live, .. } = *problem;
-    let compact = || attempt(problem, classes, priority, None);
+    let compact = || attempt(problem, classes, priority, stops, None);
     let needed = live.most(RegFile::Gpr) as i16 + i16::from(work.is_framed());
     // Where all registers are needed, there is hardly a choice.
     let has_choice =
@@ -191,7 +193,7 @@ pub(super) fn assign(
     let reads_late = has_choice.then(|| reads_late(work, live, problem.arch)).flatten();
     let Some(reads_late) = reads_late else { return compact() };
     let recent = Recent { reads_late, occupancy: Occupancy::new(live.points.total()), needed };
-    attempt(problem, classes, priority, Some(recent)).or_else(|_| compact())
+    attempt(problem, classes, priority, true, Some(recent)).or_else(|_| compact())
 }
 
 /// By component, whether its last reader reads late; `None` if none does.
@@ -227,6 +229,7 @@ fn attempt(
     problem: &Problem<'_>,
     classes: &Classes,
     priority: Priority<'_>,
+    stops: bool,
     recent: Option<Recent>,
 ) -> Result<Assignment, Vec<VRegId>> {
     let Problem { work, live, cores, affinities, budget, .. } = *problem;
@@ -259,6 +262,9 @@ fn attempt(
         for part in parts {
             if !assignment.place(live, cores, part, &wishes, budget) {
                 failed.extend(cores.members(part).map(|(vreg, _)| VRegId::new(vreg as usize)));
+                if stops {
+                    return Err(failed);
+                }
             }
         }
     }

@@ -37,7 +37,7 @@ use smallvec::SmallVec;
 
 use super::work::Operand;
 use crate::interrupt;
-use crate::mir::liveness::{Components, LivePoint, Liveness, for_each_term_use};
+use crate::mir::liveness::{Components, Liveness, for_each_term_use};
 use crate::mir::{MBlockId, Mir, RegSet, VReg, VRegId, for_blocks};
 
 /// Points from `start` up to but not including `end`.
@@ -110,7 +110,9 @@ pub(super) struct LiveRanges<'a> {
     undisturbed: Vec<bool>,
     /// The calls, in the order of their points.
     pub calls: Vec<Call>,
-    /// The greatest number of components of each file that are live at one point.
+    /// By block, the greatest number of components of each file that are live at one of its points.
+    pressure: SecondaryMap<MBlockId, [u32; 4]>,
+    /// The same of all blocks.
     most: [u32; 4],
 }
 
@@ -149,10 +151,11 @@ impl<'a> LiveRanges<'a> {
             region_uniform: Vec::new(),
             undisturbed: Vec::new(),
             calls: Vec::new(),
+            pressure: for_blocks(mir, [0; 4]),
             most: [0; 4],
         };
         live.build(mir);
-        live.most = live.count();
+        live.count(mir);
         live
     }
 
@@ -398,7 +401,7 @@ impl<'a> LiveRanges<'a> {
         }
     }
 
-    fn count(&self) -> [u32; 4] {
+    fn count(&mut self, mir: &Mir<VReg>) {
         let mut change = vec![[0i32; 4]; self.points.total() + 1];
         for (component, range) in self.ranges.iter().enumerate() {
             let file = self.components.reg(component).file() as usize;
@@ -407,14 +410,23 @@ impl<'a> LiveRanges<'a> {
                 change[segment.end as usize][file] -= 1;
             }
         }
-        let (mut now, mut most) = ([0; 4], [0; 4]);
-        for step in change {
-            for file in 0..4 {
-                now[file] += step[file];
-                most[file] = most[file].max(now[file]);
+        let mut now = [0; 4];
+        for &block in &mir.layout {
+            let exit = self.points.exit(block, mir.blocks[block].insts.len());
+            let most = &mut self.pressure[block];
+            for step in &change[self.points.entry(block) as usize..=exit as usize] {
+                for file in 0..4 {
+                    now[file] += step[file];
+                    most[file] = most[file].max(now[file] as u32);
+                    self.most[file] = self.most[file].max(most[file]);
+                }
             }
         }
-        most.map(|most| most as u32)
+    }
+
+    /// The greatest number of components of a file that are live at one point of a block.
+    pub fn most_in(&self, block: MBlockId, file: RegFile) -> u32 {
+        self.pressure[block][file as usize]
     }
 
     /// The greatest number of components of a file that are live at one point.
@@ -434,17 +446,6 @@ impl<'a> LiveRanges<'a> {
         let range = &self.ranges[component as usize];
         let index = range.partition_point(|segment| segment.start < point);
         index == 0 || range[index - 1].end <= point
-    }
-
-    /// The greatest number of registers of a file that are live at once in each of some blocks.
-    pub fn block_pressures(
-        &self,
-        mir: &Mir<VReg>,
-        file: RegFile,
-        blocks: impl Iterator<Item = MBlockId>,
-    ) -> Vec<(MBlockId, u32)> {
-        let mut point = LivePoint::new(&self.components);
-        blocks.map(|block| (block, self.sets.pressure(mir, block, &mut point).of(file))).collect()
     }
 
     /// Whether anything of a file is live where a call destroys registers of it.

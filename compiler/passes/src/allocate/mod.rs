@@ -262,13 +262,14 @@ fn attempt(
         let mut classes = cores.clone();
         coalesce::coalesce(&affinities, live, &mut classes);
         let problem = Problem { work, live, cores: &cores, affinities: &affinities, budget, arch };
-        let assign = |classes: &Classes, priority: Priority<'_>| assign::assign(&problem, classes, priority);
+        let assign =
+            |classes: &Classes, priority: Priority<'_>| assign::assign(&problem, classes, priority, true);
         // Merged classes are harder to place; without them only wishes are left of the affinities.
         let assignment = assign(&classes, Priority::Compact).or_else(|_| {
             let costs = all_costs(work, live);
             assign(&classes, Priority::Cost(&costs))
                 .or_else(|_| assign(&cores, Priority::Compact))
-                .or_else(|_| assign(&cores, Priority::Cost(&costs)))
+                .or_else(|_| assign::assign(&problem, &cores, Priority::Cost(&costs), is_split))
         });
         let failed = match assignment {
             Ok(assignment) => {

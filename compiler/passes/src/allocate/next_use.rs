@@ -22,7 +22,7 @@ use ptxc_sass::RegFile;
 use super::live::LiveRanges;
 use super::work::{self, Work};
 use crate::interrupt;
-use crate::mir::{Cfg, EdgeArg, MBlockId, for_blocks};
+use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, VReg, for_blocks};
 
 /// What leaving a loop counts for.
 pub(super) const LEAVING: u32 = 100_000;
@@ -35,10 +35,20 @@ const SWEEPS: usize = 12;
 /// Distances by virtual register, ascending by number.
 type Distances = Vec<(u32, u32)>;
 
+/// A virtual register at the start of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    pub vreg: u32,
+    /// How far away its next use is.
+    pub far: u32,
+    /// How many components are live.
+    pub width: u32,
+}
+
 /// Distances at the starts of blocks, and the loops.
 pub(super) struct NextUses {
     /// Of what is live at the start of each block, its parameters included.
-    pub at_start: SecondaryMap<MBlockId, Distances>,
+    pub at_start: SecondaryMap<MBlockId, Vec<Start>>,
     /// The header of the innermost loop of each block; a header's own is itself.
     innermost: SecondaryMap<MBlockId, Option<MBlockId>>,
     /// The header of the loop around the loop of a header.
@@ -48,8 +58,8 @@ pub(super) struct NextUses {
 }
 
 /// The distance of a virtual register.
-fn distance(list: &Distances, vreg: u32) -> u32 {
-    list.binary_search_by_key(&vreg, |&(vreg, _)| vreg).map_or(NEVER, |at| list[at].1)
+fn distance(list: &[Start], vreg: u32) -> u32 {
+    list.binary_search_by_key(&vreg, |start| start.vreg).map_or(NEVER, |at| list[at].far)
 }
 
 /// Distances of virtual registers that are asked for in ascending order.
@@ -71,7 +81,7 @@ impl Ascending<'_> {
 impl NextUses {
     pub fn new(work: &Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg) -> NextUses {
         let mut uses = NextUses {
-            at_start: for_blocks(&work.mir, Distances::new()),
+            at_start: for_blocks(&work.mir, Vec::new()),
             innermost: for_blocks(&work.mir, None),
             around: for_blocks(&work.mir, None),
             loop_pressure: for_blocks(&work.mir, 0),
@@ -127,20 +137,43 @@ impl NextUses {
     }
 
     /// Calls `visit` with how far behind the end of a block something is read next, once for each edge that leads there.
-    pub fn for_each_at_end(&self, work: &Work<'_>, block: MBlockId, mut visit: impl FnMut(u32, u32)) {
+    fn for_each_at_end(&self, work: &Work<'_>, block: MBlockId, mut visit: impl FnMut(u32, u32)) {
         for edge in work.mir.blocks[block].term.edges() {
-            let penalty = if self.leaves(block, edge.block) { LEAVING } else { 0 };
+            let penalty = self.penalty(block, edge.block);
             let start = &self.at_start[edge.block];
-            start.iter().for_each(|&(vreg, far)| visit(vreg, far.saturating_add(penalty)));
-            for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
-                if let EdgeArg::Reg(arg) = arg
-                    && arg.file() == RegFile::Gpr
-                {
-                    let far = distance(start, param.reg.id().as_u32());
-                    visit(arg.id().as_u32(), far.saturating_add(penalty));
-                }
+            start.iter().for_each(|start| visit(start.vreg, start.far.saturating_add(penalty)));
+            for_each_arg(work, edge, |arg, param| {
+                visit(arg, distance(start, param).saturating_add(penalty));
+            });
+        }
+    }
+
+    /// Lowers the distances from the end of a block of virtual registers that are asked for, ascending.
+    pub fn find_at_end(&self, work: &Work<'_>, block: MBlockId, wanted: &mut [(u32, u32)]) {
+        let mut lower = |vreg: u32, far: u32| {
+            if let Ok(at) = wanted.binary_search_by_key(&vreg, |&(vreg, _)| vreg) {
+                wanted[at].1 = wanted[at].1.min(far);
+            }
+        };
+        for edge in work.mir.blocks[block].term.edges() {
+            let penalty = self.penalty(block, edge.block);
+            let start = &self.at_start[edge.block];
+            for_each_arg(work, edge, |arg, param| {
+                lower(arg, distance(start, param).saturating_add(penalty));
+            });
+        }
+        for edge in work.mir.blocks[block].term.edges() {
+            let penalty = self.penalty(block, edge.block);
+            let start = &self.at_start[edge.block];
+            for (vreg, far) in wanted.iter_mut() {
+                *far = distance(start, *vreg).saturating_add(penalty).min(*far);
             }
         }
+    }
+
+    /// What an edge counts for.
+    fn penalty(&self, block: MBlockId, target: MBlockId) -> u32 {
+        if self.leaves(block, target) { LEAVING } else { 0 }
     }
 
     /// Finds the distances at the start of a block from those at the starts of the next ones; whether any has changed.
@@ -154,13 +187,13 @@ impl NextUses {
         let mut here = Ascending(first);
         let mut changed = false;
         let mut start = std::mem::take(&mut self.at_start[block]);
-        for (vreg, far) in &mut start {
-            let now = match here.distance(*vreg) {
-                NEVER => behind[*vreg as usize].saturating_add(length),
+        for start in &mut start {
+            let now = match here.distance(start.vreg) {
+                NEVER => behind[start.vreg as usize].saturating_add(length),
                 here => here,
             };
-            changed |= now != *far;
-            *far = now;
+            changed |= now != start.far;
+            start.far = now;
         }
         self.at_start[block] = start;
         self.for_each_at_end(work, block, |vreg, _| behind[vreg as usize] = NEVER);
@@ -168,10 +201,10 @@ impl NextUses {
     }
 
     fn find_pressures(&mut self, work: &Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg) {
-        let inside = work.mir.layout.iter().copied().filter(|&block| self.innermost[block].is_some());
-        for (block, pressure) in live.block_pressures(&work.mir, RegFile::Gpr, inside) {
+        for &block in &work.mir.layout {
             if let Some(header) = self.innermost[block] {
-                self.loop_pressure[header] = self.loop_pressure[header].max(pressure);
+                let most = live.most_in(block, RegFile::Gpr);
+                self.loop_pressure[header] = self.loop_pressure[header].max(most);
             }
         }
         // An inner header comes after an outer one.
@@ -218,16 +251,31 @@ impl NextUses {
     }
 }
 
+/// Calls `visit` with the virtual register of each general argument of an edge, and that of the parameter that receives it.
+fn for_each_arg(work: &Work<'_>, edge: &Edge<VReg>, mut visit: impl FnMut(u32, u32)) {
+    for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
+        if let EdgeArg::Reg(arg) = arg
+            && arg.file() == RegFile::Gpr
+        {
+            visit(arg.id().as_u32(), param.reg.id().as_u32());
+        }
+    }
+}
+
 /// The virtual registers that are live at the start of a block, its parameters included, ascending.
-fn live_at_start(work: &Work<'_>, live: &LiveRanges<'_>, block: MBlockId) -> Distances {
-    let mut list = Distances::new();
+fn live_at_start(work: &Work<'_>, live: &LiveRanges<'_>, block: MBlockId) -> Vec<Start> {
+    let mut list: Vec<Start> = Vec::new();
     let params = work.mir.blocks[block].params.iter().flat_map(|param| live.of((param.reg, param.width)));
     for component in live.live_in(block).chain(params) {
         if live.file(component) == RegFile::Gpr {
-            list.push((live.owner(component) as u32, NEVER));
+            list.push(Start { vreg: live.owner(component) as u32, far: NEVER, width: 1 });
         }
     }
-    list.sort();
-    list.dedup();
+    list.sort_by_key(|start| start.vreg);
+    list.dedup_by(|next, last| {
+        let same = next.vreg == last.vreg;
+        last.width += u32::from(same);
+        same
+    });
     list
 }

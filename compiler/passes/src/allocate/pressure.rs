@@ -25,7 +25,7 @@ use super::AllocError;
 use super::live::{LiveRanges, exit_uses};
 use super::work::{self, Operand, Work};
 use crate::interrupt;
-use crate::mir::{EdgeArg, MBlockId, MInst, VReg, VRegId};
+use crate::mir::{Edge, EdgeArg, MBlockId, MInst, VReg, VRegId};
 
 /// How a virtual register that loses its register comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,6 +280,9 @@ impl<'a> Chooser<'a> {
                 if stops_at_stores && self.stores {
                     return Ok(false);
                 }
+                if !self.may_be_tight(block) {
+                    continue;
+                }
                 let before = self.chosen;
                 self.block(block)?;
                 if self.chosen > before {
@@ -291,6 +294,22 @@ impl<'a> Chooser<'a> {
                 None => return Ok(true),
             }
         }
+    }
+
+    /// Whether a block may need more registers than there are, whatever has been chosen. What is brought back was live there. But
+    /// an instruction may read a part of a tuple of which all is brought back, an edge may hand on a register several times, and
+    /// what calls destroy counts too.
+    fn may_be_tight(&self, block: MBlockId) -> bool {
+        let is_wide = self.file != RegFile::Pred;
+        let handed_on = |edge: &Edge<VReg>| {
+            let params = &self.work.mir.blocks[edge.block].params;
+            let width: u32 = params.iter().map(|param| u32::from(param.width)).sum();
+            if is_wide && width > 0 { width + 2 } else { width }
+        };
+        let edges = self.work.mir.blocks[block].term.edges();
+        let extra: u32 = edges.into_iter().map(handed_on).sum::<u32>() + if is_wide { 8 } else { 0 };
+        let calls = destroys_for_good(self.file) && !self.live.calls.is_empty();
+        calls || self.live.most_in(block, self.file) + extra > self.limit
     }
 
     /// Notes that a virtual register is spilled.

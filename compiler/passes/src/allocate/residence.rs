@@ -25,7 +25,7 @@ use ptxc_sass::RegFile;
 use smallvec::SmallVec;
 
 use super::live::LiveRanges;
-use super::next_use::{LEAVING, NEVER, NextUses};
+use super::next_use::{LEAVING, NEVER, NextUses, Start};
 use super::pressure::{Plan, Spilled, plans};
 use super::work::{self, Operand, Work};
 use crate::interrupt;
@@ -67,16 +67,16 @@ struct Resident<'a> {
     plans: Spilled,
     /// Components that are yet to be defined, by virtual register.
     undefined: Vec<u32>,
-    /// Whether a component is live here.
+    /// Whether a component is live here and in a register.
     alive: Vec<bool>,
-    /// Live components by virtual register.
+    /// Such components by virtual register.
     count: Vec<u32>,
     /// The virtual registers in registers here, in no particular order; some may have died.
     list: Vec<u32>,
     inside: Vec<bool>,
     /// How many registers they take.
     pressure: u32,
-    /// Where in the present block each is read next, by virtual register.
+    /// Where in the present block each that is in registers is read next, by virtual register.
     next: Vec<u32>,
     /// By virtual register, how many blocks that lead to the present one have it in registers at their end.
     handed: Vec<u32>,
@@ -155,57 +155,26 @@ impl Resident<'_> {
     fn block(&mut self, block: MBlockId, cfg: &Cfg, residence: &mut Residence) -> Result<(), Obstacle> {
         let (work, live) = (self.work, self.live);
         let data = &work.mir.blocks[block];
-        // What is live at the start.
-        let mut touched: Vec<u32> =
-            live.live_in(block).filter(|&component| self.is_ours(component)).collect();
-        let params = data.params.iter().flat_map(|param| live.of((param.reg, param.width)));
         let entry_point = live.points.entry(block);
-        touched.extend(params.filter(|&component| self.is_ours(component)));
-        for &component in &touched {
-            self.alive[component as usize] = true;
-            self.count[live.owner(component)] += 1;
-        }
         for param in data.params.iter().filter(|param| param.reg.file() == RegFile::Gpr) {
             self.undefined[param.reg.id().index()] = 0;
         }
-
+        let after = self.next_uses(block);
         let mut entry = self.entry(block, cfg, residence);
         // A stable sort merges lists that are sorted already, here and at the end.
-        entry.sort();
-        for &vreg in &entry {
-            self.take(vreg);
+        entry.sort_by_key(|start| start.vreg);
+        for start in &entry {
+            self.next[start.vreg as usize] = start.far;
+            self.revive(start.vreg, entry_point);
+            self.take(start.vreg);
         }
         if self.pressure > self.limit {
             return Err(Obstacle::TooTight);
         }
-        residence.entry[block] = entry;
+        residence.entry[block] = entry.into_iter().map(|start| start.vreg).collect();
         for param in &data.params {
             self.end(&[(param.reg, param.width)], entry_point + 1);
         }
-
-        // Where each operand is read next, from behind.
-        let length = data.insts.len() as u32;
-        let next = &mut self.next;
-        self.uses.for_each_at_end(work, block, |vreg, far| {
-            let nearest = &mut next[vreg as usize];
-            *nearest = far.saturating_add(length).min(*nearest);
-        });
-        let mut after: Vec<SmallVec<[(u32, u32); 4]>> = Vec::with_capacity(data.insts.len());
-        for (index, inst) in data.insts.iter().enumerate().rev() {
-            interrupt::poll();
-            let operands: SmallVec<[Operand; 8]> = work::uses(inst)
-                .into_iter()
-                .chain(work::defs(inst))
-                .filter(|(reg, _)| reg.file() == RegFile::Gpr)
-                .collect();
-            after.push(
-                operands.iter().map(|(reg, _)| (reg.id().as_u32(), self.next[reg.id().index()])).collect(),
-            );
-            for (reg, _) in work::uses(inst).into_iter().filter(|(reg, _)| reg.file() == RegFile::Gpr) {
-                self.next[reg.id().index()] = index as u32;
-            }
-        }
-        after.reverse();
 
         for (index, inst) in data.insts.iter().enumerate() {
             interrupt::poll();
@@ -224,6 +193,7 @@ impl Resident<'_> {
                         Some(Plan::Store) if self.stops_at_stores => return Err(Obstacle::NoStack),
                         Some(_) => {}
                     }
+                    self.revive(vreg, live.points.early(block, index));
                     residence.reloads[block].push((index as u32, (vreg, self.live_components(vreg))));
                     self.take(vreg);
                 }
@@ -236,7 +206,10 @@ impl Resident<'_> {
             }
             for &(reg, width) in &defs {
                 let vreg = reg.id().index();
-                if self.count[vreg] > 0 && !self.inside[vreg] {
+                // The rest of a tuple cannot be in memory.
+                let defined = live.of((reg, width));
+                let mut rest = live.all(vreg).filter(|component| !defined.contains(component));
+                if !self.inside[vreg] && rest.any(|component| live.covers(component, late)) {
                     return Err(Obstacle::TooTight);
                 }
                 self.take(vreg as u32);
@@ -246,7 +219,6 @@ impl Resident<'_> {
                     if !std::mem::replace(&mut self.alive[component as usize], true) {
                         self.count[vreg] += 1;
                         self.pressure += 1;
-                        touched.push(component);
                     }
                 }
             }
@@ -254,30 +226,67 @@ impl Resident<'_> {
             self.end(&defs, late + 1);
         }
 
-        let mut exit: Vec<u32> =
-            self.list.iter().copied().filter(|&vreg| self.inside[vreg as usize]).collect();
+        let mut exit = std::mem::take(&mut self.list);
+        exit.retain(|&vreg| self.inside[vreg as usize]);
         exit.sort();
         // The list has a register twice that was evicted and came back.
         exit.dedup();
-        for &vreg in &exit {
+        exit.retain(|&vreg| {
             self.inside[vreg as usize] = false;
-        }
-        exit.retain(|&vreg| self.count[vreg as usize] > 0);
+            let is_live = self.count[vreg as usize] > 0;
+            self.forget(vreg);
+            is_live
+        });
         residence.exit[block] = exit;
-        self.list.clear();
         self.pressure = 0;
-        for component in touched {
-            self.alive[component as usize] = false;
-            self.count[live.owner(component)] = 0;
-        }
-        let next = &mut self.next;
-        self.uses.for_each_at_end(work, block, |vreg, _| next[vreg as usize] = NEVER);
-        self.uses.at_start[block].iter().for_each(|&(vreg, _)| next[vreg as usize] = NEVER);
         Ok(())
     }
 
-    fn is_ours(&self, component: u32) -> bool {
-        self.live.file(component) == RegFile::Gpr
+    /// Where each operand of each instruction of a block is read next, after that.
+    fn next_uses(&mut self, block: MBlockId) -> Vec<SmallVec<[(u32, u32); 4]>> {
+        let insts = &self.work.mir.blocks[block].insts;
+        let length = insts.len() as u32;
+        let is_general = |(reg, _): &Operand| reg.file() == RegFile::Gpr;
+        let mut named: Vec<(u32, u32)> = Vec::new();
+        for inst in insts {
+            interrupt::poll();
+            let operands = work::uses(inst).into_iter().chain(work::defs(inst)).filter(is_general);
+            named.extend(operands.map(|(reg, _)| (reg.id().as_u32(), NEVER)));
+        }
+        named.sort_unstable();
+        named.dedup();
+        self.uses.find_at_end(self.work, block, &mut named);
+        for (vreg, far) in named {
+            self.next[vreg as usize] = far.saturating_add(length);
+        }
+        let mut after = Vec::with_capacity(insts.len());
+        for (index, inst) in insts.iter().enumerate().rev() {
+            interrupt::poll();
+            let operands = work::uses(inst).into_iter().chain(work::defs(inst)).filter(is_general);
+            after.push(operands.map(|(reg, _)| (reg.id().as_u32(), self.next[reg.id().index()])).collect());
+            for (reg, _) in work::uses(inst).into_iter().filter(is_general) {
+                self.next[reg.id().index()] = index as u32;
+            }
+        }
+        after.reverse();
+        after
+    }
+
+    /// Notes which components of a virtual register that gets into registers are live.
+    fn revive(&mut self, vreg: u32, point: u32) {
+        for component in self.live.all(vreg as usize) {
+            let is_live = self.live.covers(component, point);
+            self.alive[component as usize] = is_live;
+            self.count[vreg as usize] += u32::from(is_live);
+        }
+    }
+
+    /// The opposite, where it is in registers no longer.
+    fn forget(&mut self, vreg: u32) {
+        self.count[vreg as usize] = 0;
+        for component in self.live.all(vreg as usize) {
+            self.alive[component as usize] = false;
+        }
     }
 
     fn live_components(&self, vreg: u32) -> SmallVec<[u8; 4]> {
@@ -336,18 +345,19 @@ impl Resident<'_> {
             let Some((_, std::cmp::Reverse(victim))) = victim else { return Err(Obstacle::TooTight) };
             self.inside[victim as usize] = false;
             self.pressure -= self.count[victim as usize];
+            self.forget(victim);
         }
         Ok(())
     }
 
     /// What is in registers at the start of a block, of what is live there.
-    fn entry(&mut self, block: MBlockId, cfg: &Cfg, residence: &Residence) -> Vec<u32> {
+    fn entry(&mut self, block: MBlockId, cfg: &Cfg, residence: &Residence) -> Vec<Start> {
         let mut limit = self.limit;
         let start = &self.uses.at_start[block];
         if block == self.work.mir.entry() || cfg.preds(block).is_empty() {
-            return start.iter().map(|&(vreg, _)| vreg).collect();
+            return start.clone();
         }
-        let all: u32 = start.iter().map(|&(vreg, _)| self.count[vreg as usize]).sum();
+        let all: u32 = start.iter().map(|start| start.width).sum();
         if all > limit && !self.work.mir.blocks[block].params.is_empty() {
             // Copies between slots take a register, a cycle of them another one.
             limit = limit.saturating_sub(2);
@@ -359,52 +369,35 @@ impl Resident<'_> {
             .filter(|&pred| cfg.rank(pred).is_some_and(|rank| Some(rank) < cfg.rank(block)))
             .collect();
         self.count_handed(block, &done, residence);
-        let width = |vreg: u32| self.count[vreg as usize];
         let is_loop = self.uses.is_header(block);
         let mut chosen = Vec::new();
-        let mut candidates: Vec<(u32, u32, u32)> = Vec::new();
-        let mut through: Vec<(u32, u32)> = Vec::new();
+        let mut candidates: Vec<(u32, Start)> = Vec::new();
+        let mut through: Vec<(u32, Start)> = Vec::new();
         let mut room = limit;
         let mut passing = 0;
-        for &(vreg, far) in start {
-            if self.plans[vreg as usize].is_none() || self.undefined[vreg as usize] > 0 {
-                chosen.push(vreg);
-                room = room.saturating_sub(width(vreg));
+        for &start in start {
+            let vreg = start.vreg as usize;
+            if self.plans[vreg].is_none() || self.undefined[vreg] > 0 {
+                chosen.push(start);
+                room = room.saturating_sub(start.width);
                 continue;
             }
-            let present = self.handed[vreg as usize] as usize;
-            if is_loop && far >= LEAVING {
-                passing += width(vreg);
+            let present = self.handed[vreg] as usize;
+            if is_loop && start.far >= LEAVING {
+                passing += start.width;
                 if present == done.len() {
-                    through.push((far, vreg));
+                    through.push((0, start));
                 }
             } else if is_loop || present > 0 {
                 let missing = (done.len() - present) as u32;
-                candidates.push((if is_loop { 0 } else { missing }, far, vreg));
+                candidates.push((if is_loop { 0 } else { missing }, start));
             }
         }
-        // Where all have room, their order does not matter.
-        if candidates.iter().map(|&(_, _, vreg)| width(vreg)).sum::<u32>() > room {
-            candidates.sort_unstable();
-        }
-        for (_, _, vreg) in candidates {
-            if width(vreg) <= room {
-                room -= width(vreg);
-                chosen.push(vreg);
-            }
-        }
+        choose(candidates, &mut room, &mut chosen);
         // What only passes through stays if the loop has room for it all the way.
         let inner = self.uses.loop_pressure[block].saturating_sub(passing);
         let mut room = room.min(limit.saturating_sub(inner));
-        if through.iter().map(|&(_, vreg)| width(vreg)).sum::<u32>() > room {
-            through.sort_unstable();
-        }
-        for (_, vreg) in through {
-            if width(vreg) <= room {
-                room -= width(vreg);
-                chosen.push(vreg);
-            }
-        }
+        choose(through, &mut room, &mut chosen);
         let params = self.work.mir.blocks[block].params.iter().map(|param| param.reg.id().as_u32());
         for vreg in done.iter().flat_map(|&pred| residence.exit[pred].iter().copied()).chain(params) {
             self.handed[vreg as usize] = 0;
@@ -430,6 +423,20 @@ impl Resident<'_> {
                 })
             };
             self.handed[param.reg.id().index()] = preds.iter().filter(hands).count() as u32;
+        }
+    }
+}
+
+/// Chooses what has room: what has to come back on the fewest edges first, then what is read first.
+fn choose(mut candidates: Vec<(u32, Start)>, room: &mut u32, chosen: &mut Vec<Start>) {
+    // Where all have room, their order does not matter.
+    if candidates.iter().map(|(_, start)| start.width).sum::<u32>() > *room {
+        candidates.sort_unstable_by_key(|&(missing, start)| (missing, start.far, start.vreg));
+    }
+    for (_, start) in candidates {
+        if start.width <= *room {
+            *room -= start.width;
+            chosen.push(start);
         }
     }
 }
