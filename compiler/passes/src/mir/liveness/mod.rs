@@ -188,39 +188,56 @@ impl Sets {
 struct GrowingSets {
     /// By block, the component that was added last.
     last: Vec<u32>,
-    /// Blocks with what was added to them.
-    added: Vec<(MBlockId, u32)>,
+    /// The blocks that have each component, one component after another.
+    blocks: Vec<MBlockId>,
+    /// The components, with the place of their first block.
+    starts: Vec<(u32, u32)>,
 }
 
 impl GrowingSets {
     fn new(blocks: usize) -> GrowingSets {
-        GrowingSets { last: vec![NONE; blocks], added: Vec::new() }
+        GrowingSets { last: vec![NONE; blocks], blocks: Vec::new(), starts: Vec::new() }
     }
 
-    /// Adds a component to the set of a block; whether it is new there.
+    /// Goes on with the next component.
+    fn begin(&mut self, component: u32) {
+        self.starts.push((component, self.blocks.len() as u32));
+    }
+
+    /// Adds the component to the set of a block; whether it is new there.
     fn add(&mut self, block: MBlockId, component: u32) -> bool {
         let is_new = std::mem::replace(&mut self.last[block.index()], component) != component;
         if is_new {
-            self.added.push((block, component));
+            self.blocks.push(block);
         }
         is_new
+    }
+
+    /// Adds the next component wherever the one before it is.
+    fn repeat(&mut self, component: u32) {
+        let start = self.starts.last().map_or(0, |&(_, start)| start as usize);
+        self.begin(component);
+        self.blocks.extend_from_within(start..);
     }
 
     /// The sets.
     fn sort(self) -> Sets {
         let mut starts = vec![0; self.last.len() + 1];
-        for &(block, _) in &self.added {
+        for &block in &self.blocks {
             starts[block.index() + 1] += 1;
         }
         for block in 0..self.last.len() {
             starts[block + 1] += starts[block];
         }
         let mut next = starts.clone();
-        let mut list = vec![0; self.added.len()];
-        for (block, component) in self.added {
-            let next = &mut next[block.index()];
-            list[*next as usize] = component;
-            *next += 1;
+        let mut list = vec![0; self.blocks.len()];
+        let ends = self.starts.iter().skip(1).map(|&(_, start)| start as usize).chain([self.blocks.len()]);
+        for (&(component, start), end) in self.starts.iter().zip(ends) {
+            for block in &self.blocks[start as usize..end] {
+                let next = &mut next[block.index()];
+                list[*next as usize] = component;
+                *next += 1;
+            }
         }
         Sets { starts, list }
     }
@@ -249,9 +266,16 @@ impl Liveness {
                 continue;
             }
             let def = uses.defs[index as usize].expand();
+            let uniform = components.reg(index as usize).file().is_uniform();
+            // Most tuples are read as a whole.
+            if !uniform && uses.is_like_the_one_before(index as usize, &components) {
+                live_in.repeat(index);
+                continue;
+            }
+            live_in.begin(index);
+            kept.begin(index);
             uses.of(index as usize).filter(|&block| def != Some(block)).for_each(|block| stack.push(block));
             interrupt::poll();
-            let uniform = components.reg(index as usize).file().is_uniform();
             while let Some(block) = stack.pop() {
                 if !live_in.add(block, index) {
                     continue;
@@ -424,6 +448,13 @@ impl Uses {
             self.newest[index] = self.readers.len() as u32;
             self.readers.push((block, newest));
         }
+    }
+
+    /// Whether a component belongs to the register of the one before it, and is defined and read in the same blocks.
+    fn is_like_the_one_before(&self, index: usize, components: &Components) -> bool {
+        components.reg(index).component() > 0
+            && self.defs[index] == self.defs[index - 1]
+            && self.of(index).eq(self.of(index - 1))
     }
 
     /// The blocks that read a component, but for the one that defines it.
