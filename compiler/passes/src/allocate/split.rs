@@ -23,7 +23,7 @@
 
 use std::collections::BTreeMap;
 
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::SourceLoc;
 use ptxc_sass::RegFile;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,6 +37,7 @@ use super::residence::Residence;
 use super::rewrite::end_of_body;
 use super::spill::{Home, copy_slots, fill_slot, fill_slot_with, place_slots};
 use super::work::{self, Origin, Rebuilt, Work};
+use crate::mir::liveness::for_each_term_use;
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Tuple, VReg, VRegId};
 
 /// Where a value is stored.
@@ -61,6 +62,8 @@ struct Splitter<'a, 'm> {
     homes: Vec<Option<Home>>,
     store_at: Vec<StoreAt>,
     names: Names,
+    /// The new parameters of each block: a value, its name, and which components of it, neighbours together.
+    params: SecondaryMap<MBlockId, Vec<(u32, Tuple<VReg>)>>,
 }
 
 /// What a function would have in memory: whether it needs a frame.
@@ -116,12 +119,16 @@ pub(super) fn split(work: &mut Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg, resid
         residence,
         homes,
         names: Names::default(),
+        params: SecondaryMap::new(),
     };
     let stored = splitter.find_homes();
     if stored > 0 {
         splitter.work.frame();
     }
     splitter.names = Names::new(splitter.work, cfg, residence);
+    for &block in cfg.order() {
+        splitter.params[block] = splitter.new_params(block);
+    }
     let blocks = splitter.work.mir.layout.clone();
     let mut layout = Vec::with_capacity(blocks.len());
     for &block in &blocks {
@@ -450,14 +457,26 @@ impl Splitter<'_, '_> {
                 EdgeArg::Undef => {}
             }
         }
-        for (vreg, _) in self.names.params[edge.block].clone() {
-            let from = self.names.on_edge(block, number, vreg);
-            let from = from.unwrap_or_else(|| self.name_at_end(block, vreg));
-            for (component, _) in runs(&self.live_at_start(vreg, edge.block)) {
-                args.push(EdgeArg::Reg(from.offset(component)));
-            }
+        let mut known: Option<(u32, VReg)> = None;
+        for &(vreg, param) in &self.params[edge.block] {
+            let (_, from) = known.filter(|&(other, _)| other == vreg).unwrap_or_else(|| {
+                let from = self.names.on_edge(block, number, vreg);
+                (vreg, from.unwrap_or_else(|| self.name_at_end(block, vreg)))
+            });
+            known = Some((vreg, from));
+            args.push(EdgeArg::Reg(from.offset(param.reg.component())));
         }
         args
+    }
+
+    fn new_params(&self, block: MBlockId) -> Vec<(u32, Tuple<VReg>)> {
+        let mut params = Vec::new();
+        for &(vreg, name) in &self.names.params[block] {
+            for (component, width) in runs(&self.live_at_start(vreg, block)) {
+                params.push((vreg, Tuple { reg: name.offset(component), width }));
+            }
+        }
+        params
     }
 
     fn replace_params(&mut self, block: MBlockId) {
@@ -466,27 +485,19 @@ impl Splitter<'_, '_> {
         params.retain(|param| {
             param.reg.file() != RegFile::Gpr || entry.binary_search(&param.reg.id().as_u32()).is_ok()
         });
-        for &(vreg, name) in &self.names.params[block] {
-            for (component, width) in runs(&self.live_at_start(vreg, block)) {
-                params.push(Tuple { reg: name.offset(component), width });
-            }
-        }
+        params.extend(self.params[block].iter().map(|&(_, param)| param));
         self.work.mir.to_mut().blocks[block].params = params;
     }
 
     /// Removes definitions that are computed again wherever they are needed.
     fn drop_unread(&mut self) {
-        let mut read: FxHashSet<u32> = FxHashSet::default();
         let mir = &self.work.mir;
+        let mut read = vec![false; mir.vregs.len()];
         for &block in &mir.layout {
             for inst in &mir.blocks[block].insts {
-                inst.for_each_use(|reg, _| {
-                    read.insert(reg.id().as_u32());
-                });
+                inst.for_each_use(|reg, _| read[reg.id().index()] = true);
             }
-            crate::mir::liveness::for_each_term_use(mir, block, |reg, _| {
-                read.insert(reg.id().as_u32());
-            });
+            for_each_term_use(mir, block, |reg, _| read[reg.id().index()] = true);
         }
         for position in 0..self.work.mir.layout.len() {
             let block = self.work.mir.layout[position];
@@ -495,7 +506,7 @@ impl Splitter<'_, '_> {
             for (inst, origin) in insts.into_iter().zip(origins) {
                 let gone = work::defs(&inst).first().is_some_and(|(reg, _)| {
                     let home = self.homes.get(reg.id().index()).and_then(Option::as_ref);
-                    matches!(home, Some(Home::Recompute(_))) && !read.contains(&reg.id().as_u32())
+                    matches!(home, Some(Home::Recompute(_))) && !read[reg.id().index()]
                 });
                 if !gone {
                     out.push(inst, origin);
