@@ -476,12 +476,6 @@ impl<'a, 'm> General<'a, 'm> {
         let mut residence = Err(Obstacle::NoStack);
         if !*stores {
             residence = residence::reside(work, live, cfg, uses, limit, !has_stack);
-            if let Ok(found) = &residence
-                && !has_stack
-                && split::stores(found, work, cfg)
-            {
-                residence = Err(Obstacle::NoStack);
-            }
         }
         if matches!(residence, Err(Obstacle::NoStack)) {
             // The stack pointer takes R1. Fewer registers don't need less memory.

@@ -105,7 +105,7 @@ impl NextUses {
         }
         // A block is looked at again only where the start of one that it leads to has changed. That is so for what is in loops.
         let mut is_due = for_blocks(&work.mir, true);
-        let mut behind = vec![NEVER; work.mir.vregs.len()];
+        let mut behind = Vec::new();
         for _ in 0..SWEEPS {
             let mut changed = false;
             for &block in cfg.order().iter().rev() {
@@ -134,18 +134,6 @@ impl NextUses {
             let enters = self.is_header(target) && self.around[target] == Some(header);
             self.innermost[target] != Some(header) && !enters
         })
-    }
-
-    /// Calls `visit` with how far behind the end of a block something is read next, once for each edge that leads there.
-    fn for_each_at_end(&self, work: &Work<'_>, block: MBlockId, mut visit: impl FnMut(u32, u32)) {
-        for edge in work.mir.blocks[block].term.edges() {
-            let penalty = self.penalty(block, edge.block);
-            let start = &self.at_start[edge.block];
-            start.iter().for_each(|start| visit(start.vreg, start.far.saturating_add(penalty)));
-            for_each_arg(work, edge, |arg, param| {
-                visit(arg, distance(start, param).saturating_add(penalty));
-            });
-        }
     }
 
     /// Lowers the distances from the end of a block of virtual registers that are asked for, ascending.
@@ -177,26 +165,41 @@ impl NextUses {
     }
 
     /// Finds the distances at the start of a block from those at the starts of the next ones; whether any has changed.
-    /// Nothing is in `behind`, before and after.
-    fn sweep(&mut self, work: &Work<'_>, block: MBlockId, first: &Distances, behind: &mut [u32]) -> bool {
+    fn sweep(&mut self, work: &Work<'_>, block: MBlockId, first: &Distances, behind: &mut Vec<u32>) -> bool {
+        let start = &self.at_start[block];
+        behind.clear();
+        behind.resize(start.len(), NEVER);
+        for edge in work.mir.blocks[block].term.edges() {
+            let penalty = self.penalty(block, edge.block);
+            let next = &self.at_start[edge.block];
+            let mut rest = next.as_slice();
+            for (far, start) in behind.iter_mut().zip(start) {
+                while let [other, after @ ..] = rest
+                    && other.vreg <= start.vreg
+                {
+                    if other.vreg == start.vreg {
+                        *far = other.far.saturating_add(penalty).min(*far);
+                    }
+                    rest = after;
+                }
+            }
+            for_each_arg(work, edge, |arg, param| {
+                if let Ok(at) = start.binary_search_by_key(&arg, |start| start.vreg) {
+                    behind[at] = distance(next, param).saturating_add(penalty).min(behind[at]);
+                }
+            });
+        }
         let length = work.mir.blocks[block].insts.len() as u32;
-        self.for_each_at_end(work, block, |vreg, far| {
-            let nearest = &mut behind[vreg as usize];
-            *nearest = far.min(*nearest);
-        });
         let mut here = Ascending(first);
         let mut changed = false;
-        let mut start = std::mem::take(&mut self.at_start[block]);
-        for start in &mut start {
+        for (start, &behind) in self.at_start[block].iter_mut().zip(behind.iter()) {
             let now = match here.distance(start.vreg) {
-                NEVER => behind[start.vreg as usize].saturating_add(length),
+                NEVER => behind.saturating_add(length),
                 here => here,
             };
             changed |= now != start.far;
             start.far = now;
         }
-        self.at_start[block] = start;
-        self.for_each_at_end(work, block, |vreg, _| behind[vreg as usize] = NEVER);
         changed
     }
 

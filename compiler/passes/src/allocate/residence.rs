@@ -29,7 +29,7 @@ use super::next_use::{LEAVING, NEVER, NextUses, Start};
 use super::pressure::{Plan, Spilled, plans};
 use super::work::{self, Operand, Work};
 use crate::interrupt;
-use crate::mir::{Cfg, EdgeArg, MBlockId};
+use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, VReg};
 
 /// A virtual register that comes back, with its components that are live then.
 pub(super) type Reload = (u32, SmallVec<[u8; 4]>);
@@ -124,12 +124,19 @@ pub(super) fn reside(
     };
     for &block in cfg.order() {
         resident.block(block, cfg, &mut residence)?;
+        if stops_at_stores && resident.stores_around(block, cfg, &residence) {
+            return Err(Obstacle::NoStack);
+        }
     }
     residence.plans = resident.plans;
     for &block in cfg.order() {
         for (number, edge) in (0..).zip(work.mir.blocks[block].term.edges()) {
             let missing = residence.missing_on(work, block, edge.block);
             residence.missing[block].extend(missing.into_iter().map(|vreg| (number, vreg)));
+            let mut args = residence.missing_args(work, block, edge).into_iter();
+            if stops_at_stores && args.any(|vreg| residence.plans[vreg as usize] == Some(Plan::Store)) {
+                return Err(Obstacle::NoStack);
+            }
         }
     }
     Ok(residence)
@@ -145,6 +152,21 @@ impl Residence {
             while exit.next_if(|&&other| other < vreg).is_some() {}
             if exit.peek() != Some(&&vreg) && !params.iter().any(|param| param.reg.id().as_u32() == vreg) {
                 missing.push(vreg);
+            }
+        }
+        missing
+    }
+
+    /// The arguments that must come back on an edge: those of parameters in registers.
+    pub fn missing_args(&self, work: &Work<'_>, block: MBlockId, edge: &Edge<VReg>) -> SmallVec<[u32; 8]> {
+        let (exit, entry) = (&self.exit[block], &self.entry[edge.block]);
+        let mut missing = SmallVec::new();
+        for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
+            if let EdgeArg::Reg(arg) = arg
+                && exit.binary_search(&arg.id().as_u32()).is_err()
+                && entry.binary_search(&param.reg.id().as_u32()).is_ok()
+            {
+                missing.push(arg.id().as_u32());
             }
         }
         missing
@@ -240,6 +262,22 @@ impl Resident<'_> {
         residence.exit[block] = exit;
         self.pressure = 0;
         Ok(())
+    }
+
+    /// Whether something is in memory because of a block: a parameter, or a value that comes back on an edge to or from a block
+    /// that has been looked at.
+    fn stores_around(&self, block: MBlockId, cfg: &Cfg, residence: &Residence) -> bool {
+        let data = &self.work.mir.blocks[block];
+        let is_done = |other: &MBlockId| cfg.rank(*other) <= cfg.rank(block);
+        let stores = |from: MBlockId, to: MBlockId| {
+            let missing = residence.missing_on(self.work, from, to);
+            missing.into_iter().any(|vreg| self.plans[vreg as usize] == Some(Plan::Store))
+        };
+        let entry = &residence.entry[block];
+        let is_evicted = |reg: VReg| entry.binary_search(&reg.id().as_u32()).is_err();
+        data.params.iter().any(|param| param.reg.file() == RegFile::Gpr && is_evicted(param.reg))
+            || data.term.edges().iter().map(|edge| edge.block).filter(is_done).any(|to| stores(block, to))
+            || cfg.preds(block).iter().copied().filter(is_done).any(|from| stores(from, block))
     }
 
     /// Where each operand of each instruction of a block is read next, after that.

@@ -66,16 +66,6 @@ struct Splitter<'a, 'm> {
     params: SecondaryMap<MBlockId, Vec<(u32, Tuple<VReg>)>>,
 }
 
-/// What a function would have in memory: whether it needs a frame.
-pub(super) fn stores(residence: &Residence, work: &Work<'_>, cfg: &Cfg) -> bool {
-    let kept = |plan: Option<Plan>| plan == Some(Plan::Store);
-    cfg.order().iter().any(|&block| {
-        residence.reloads[block].iter().any(|(_, (vreg, _))| kept(residence.plans[*vreg as usize]))
-            || evicted_params(residence, work, block).next().is_some()
-            || missing(residence, work, block).any(|vreg| kept(residence.plans[vreg as usize]))
-    })
-}
-
 /// The parameters of a block that are in memory, by their number.
 fn evicted_params(
     residence: &Residence,
@@ -89,22 +79,10 @@ fn evicted_params(
     })
 }
 
-/// What must come back on the edges of a block: what the target begins with and the block does not end with, and arguments
-/// of parameters in registers.
+/// What must come back on the edges of a block: values, and arguments of parameters in registers.
 fn missing(residence: &Residence, work: &Work<'_>, block: MBlockId) -> impl Iterator<Item = u32> {
-    let exit = &residence.exit[block];
-    let mut args: SmallVec<[u32; 8]> = SmallVec::new();
-    for edge in work.mir.blocks[block].term.edges() {
-        let entry = &residence.entry[edge.block];
-        for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
-            if let EdgeArg::Reg(arg) = arg
-                && exit.binary_search(&arg.id().as_u32()).is_err()
-                && entry.binary_search(&param.reg.id().as_u32()).is_ok()
-            {
-                args.push(arg.id().as_u32());
-            }
-        }
-    }
+    let edges = work.mir.blocks[block].term.edges();
+    let args = edges.into_iter().flat_map(move |edge| residence.missing_args(work, block, edge));
     residence.missing[block].iter().map(|&(_, vreg)| vreg).chain(args)
 }
 
