@@ -25,8 +25,8 @@
 //!    saved around them.
 //!
 //! Spilling before assigning means that assigning fails only where free registers are too scattered for an
-//! aligned tuple or the order of choice was unlucky. Then it is tried again by the cost of spilling, and without
-//! optional merges, where copies still wish for common registers. If that fails too, live ranges are split for
+//! aligned tuple or the order of choice was unlucky. Then it is tried again by the cost of spilling, unless live
+//! ranges were split, and without optional merges, where copies still wish for common registers. If that fails too, live ranges are split for
 //! fewer registers, twice; and then what found no place is put away everywhere and everything is done again. Each
 //! such attempt spills more, and in the end each value lives only around its definition and uses, where
 //! placing the widest first always succeeds. Limits: R0–R254 or [`Options::max_regs`], UR0–UR62, P0–P6,
@@ -262,14 +262,19 @@ fn attempt(
         let mut classes = cores.clone();
         coalesce::coalesce(&affinities, live, &mut classes);
         let problem = Problem { work, live, cores: &cores, affinities: &affinities, budget, arch };
-        let assign =
-            |classes: &Classes, priority: Priority<'_>| assign::assign(&problem, classes, priority, true);
-        // Merged classes are harder to place; without them only wishes are left of the affinities.
-        let assignment = assign(&classes, Priority::Compact).or_else(|_| {
+        let assign = |classes: &Classes, priority: Priority<'_>, stops: bool| {
+            assign::assign(&problem, classes, priority, stops)
+        };
+        // Merged classes are harder to place; without them only wishes are left of the affinities. Where live ranges were split, the
+        // order by cost never places what the other does not, and fewer registers come next.
+        let assignment = assign(&classes, Priority::Compact, true).or_else(|_| {
+            if is_split {
+                return assign(&cores, Priority::Compact, true);
+            }
             let costs = all_costs(work, live);
-            assign(&classes, Priority::Cost(&costs))
-                .or_else(|_| assign(&cores, Priority::Compact))
-                .or_else(|_| assign::assign(&problem, &cores, Priority::Cost(&costs), is_split))
+            assign(&classes, Priority::Cost(&costs), true)
+                .or_else(|_| assign(&cores, Priority::Compact, true))
+                .or_else(|_| assign(&cores, Priority::Cost(&costs), false))
         });
         let failed = match assignment {
             Ok(assignment) => {
