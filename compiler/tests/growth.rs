@@ -101,3 +101,20 @@ fn empty_blocks_in_a_loop() {
     };
     check(1000, looped);
 }
+
+#[test]
+fn divergent_ifs_in_ifs() {
+    let nest = |n: usize| {
+        let before = each(n, |at| {
+            format!(
+                "setp.gt.u32 %p, %r, {at};\n@%p bra N{at};\nadd.u32 %s, %s, {at};\nst.global.u32 [%a], %s;\n"
+            )
+        });
+        let after = each(n, |at| {
+            let at = n - 1 - at;
+            format!("N{at}:\nxor.b32 %s, %s, {at};\nst.global.u32 [%a+4], %s;\n")
+        });
+        kernel("", &(before + &after))
+    };
+    check(1000, nest);
+}

@@ -6,7 +6,8 @@ use std::fmt::Write;
 pub(super) type Shape = (&'static str, fn(usize) -> String);
 
 /// The shapes.
-pub(super) const SHAPES: [Shape; 3] = [("straight line", straight), ("branches", branches), ("loops", loops)];
+pub(super) const SHAPES: [Shape; 4] =
+    [("straight line", straight), ("branches", branches), ("nested ifs", nest), ("loops", loops)];
 
 fn kernel(predicates: usize, body: &str) -> String {
     format!(
@@ -42,6 +43,30 @@ pub(super) fn branches(instructions: usize) -> String {
             body,
             "\tsetp.lt.u32 %p{number}, %r1, {number};\n\t@%p{number} bra L{number};\n\tmad.lo.s32 %r1, %r1, %r1, 5;\n\
              \tst.global.u32 [%rd1+{}], %r1;\nL{number}:\n\txor.b32 %r1, %r1, {number};",
+            number * 4 % 4096
+        );
+        part.expect("a string takes all");
+    }
+    kernel(count, &body)
+}
+
+/// Divergent ifs, each in the one before it, one in seven instructions, with code before and after what is inside.
+pub(super) fn nest(instructions: usize) -> String {
+    let count = instructions / 7;
+    let mut body = String::new();
+    for number in 0..count {
+        let part = writeln!(
+            body,
+            "\tsetp.gt.u32 %p{number}, %r1, {number};\n\t@%p{number} bra N{number};\n\tadd.s32 %r3, %r3, {number};\n\
+             \tst.global.u32 [%rd1+{}], %r3;",
+            number * 4 % 4096
+        );
+        part.expect("a string takes all");
+    }
+    for number in (0..count).rev() {
+        let part = writeln!(
+            body,
+            "N{number}:\n\txor.b32 %r3, %r3, {number};\n\tst.global.u32 [%rd1+{}], %r3;",
             number * 4 % 4096
         );
         part.expect("a string takes all");
