@@ -37,22 +37,41 @@ pub fn common_starts(func: &mut Function, known: &mut Analyses) -> bool {
         return false;
     }
     let cfg = known.cfg(func);
-    // What stands for the results of operations that are gone.
-    let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut names = Names::default();
     let mut changed = false;
     for &block in cfg.rpo().iter().rev() {
         interrupt::poll();
         if let Some([left, right]) = arms(func, cfg, block) {
-            while let Some(pair) = common(func, &names, left, right) {
+            while let Some(pair) = common(func, &mut names, left, right) {
                 hoist(func, &mut names, block, [left, right], pair);
                 changed = true;
             }
         }
     }
-    if !names.is_empty() {
-        func.rewrite_uses(|value| names.get(&value).copied().unwrap_or(value));
+    if changed {
+        func.rewrite_uses(|value| names.last(value));
     }
     changed
+}
+
+/// What stands for the results of operations that are gone.
+#[derive(Default)]
+struct Names(FxHashMap<Value, Value>);
+
+impl Names {
+    /// The result that is left. An operation that stands for another may be gone in turn, where branches nest.
+    fn last(&mut self, value: Value) -> Value {
+        let mut last = value;
+        while let Some(&next) = self.0.get(&last) {
+            last = next;
+        }
+        // The way is not taken again.
+        let mut passed = value;
+        while passed != last {
+            passed = self.0.insert(passed, last).unwrap_or(last);
+        }
+        last
+    }
 }
 
 /// The two arms of a branch which nobody else enters.
@@ -66,7 +85,7 @@ fn arms(func: &Function, cfg: &Cfg, head: Block) -> Option<[Block; 2]> {
 }
 
 /// The places of the first operations of both arms that do more than compute, if these do the same.
-fn common(func: &Function, names: &FxHashMap<Value, Value>, left: Block, right: Block) -> Option<[usize; 2]> {
+fn common(func: &Function, names: &mut Names, left: Block, right: Block) -> Option<[usize; 2]> {
     let first = |arm: Block| {
         let mut insts = func.blocks[arm].insts.iter();
         insts.position(|&inst| !func.insts[inst].op.effects().is_pure())
@@ -74,26 +93,19 @@ fn common(func: &Function, names: &FxHashMap<Value, Value>, left: Block, right: 
     let places = [first(left)?, first(right)?];
     let [a, b] =
         [(left, places[0]), (right, places[1])].map(|(arm, at)| &func.insts[func.blocks[arm].insts[at]]);
-    let name = |value: Value| names.get(&value).copied().unwrap_or(value);
-    let is_same = |(&a, &b): (&Value, &Value)| {
+    let mut is_same = |(&a, &b): (&Value, &Value)| {
         let constants = (func.constant(a), func.constant(b));
-        name(a) == name(b) || matches!(constants, (Some(a), Some(b)) if a == b)
+        names.last(a) == names.last(b) || matches!(constants, (Some(a), Some(b)) if a == b)
     };
     let is_common = mask_argument(a).is_some()
         && (a.op, a.ty) == (b.op, b.ty)
         && a.args.len() == b.args.len()
-        && a.args.iter().zip(&b.args).all(is_same);
+        && a.args.iter().zip(&b.args).all(&mut is_same);
     is_common.then_some(places)
 }
 
 /// Moves an operation of the left arm to the end of the head, and drops that of the right arm.
-fn hoist(
-    func: &mut Function,
-    names: &mut FxHashMap<Value, Value>,
-    head: Block,
-    arms: [Block; 2],
-    places: [usize; 2],
-) {
+fn hoist(func: &mut Function, names: &mut Names, head: Block, arms: [Block; 2], places: [usize; 2]) {
     let mut moved: SmallVec<[Inst; 6]> = SmallVec::new();
     let [kept, dropped] = [0, 1].map(|arm| func.blocks[arms[arm]].insts.remove(places[arm]));
     // A constant may stand in each of the arms.
@@ -110,7 +122,7 @@ fn hoist(
     let end = func.blocks[head].insts.len() - 1;
     func.blocks[head].insts.splice(end..end, moved);
     let results: SmallVec<[Value; 2]> = SmallVec::from_slice(func.results(kept));
-    names.extend(func.results(dropped).iter().copied().zip(results));
+    names.0.extend(func.results(dropped).iter().copied().zip(results));
 }
 
 #[cfg(test)]
@@ -134,6 +146,27 @@ mod tests {
              block1:\n v4 = iadd.b32 v1, v1\n store.global.b32 [v0], v6\n jump block3\n\
              block2:\n store.global.b32 [v0 + 4], v6\n jump block3\n\
              block3:\n exit",
+        );
+    }
+
+    /// What the inner branch leaves is common to the outer one.
+    #[test]
+    fn exchanges_of_three_arms() {
+        check(
+            common_starts,
+            "block0:\n v0 = param.b64 +0\n v2 = undef.pred\n v3 = undef.b32\n brif v2, block1, block2\n\
+             block1:\n v5 = vote.ballot v2, v3\n store.global.b32 [v0], v5\n jump block5\n\
+             block2:\n brif v2, block3, block4\n\
+             block3:\n v7 = vote.ballot v2, v3\n store.global.b32 [v0 + 4], v7\n jump block5\n\
+             block4:\n v8 = vote.ballot v2, v3\n store.global.b32 [v0 + 8], v8\n jump block5\n\
+             block5:\n exit",
+            "block0:\n v0 = param.b64 +0\n v2 = undef.pred\n v3 = undef.b32\n v5 = vote.ballot v2, v3\n \
+             brif v2, block1, block2\n\
+             block1:\n store.global.b32 [v0], v5\n jump block5\n\
+             block2:\n brif v2, block3, block4\n\
+             block3:\n store.global.b32 [v0 + 4], v5\n jump block5\n\
+             block4:\n store.global.b32 [v0 + 8], v5\n jump block5\n\
+             block5:\n exit",
         );
     }
 
