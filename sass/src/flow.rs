@@ -22,11 +22,8 @@ impl<R: Register> Inst<R> {
     /// Whether the next instruction may be what is executed after it. A call comes back; a collective ends where its
     /// program says.
     pub fn falls_through(&self) -> bool {
-        let guarded = self.guard.is_some() || self.op == Op::EXIT_IF;
-        if matches!(self.op, Op::RET | Op::RET_ABSOLUTE)
-            || self.row().effects.exit
-            || self.is_indexed_branch()
-        {
+        let guarded = self.guard.is_some() || matches!(self.op, Op::EXIT_IF | Op::RET_IF);
+        if self.op.returns() || self.row().effects.exit || self.is_indexed_branch() {
             return guarded;
         }
         if !self.jumps() {

@@ -142,7 +142,7 @@ impl<'a> Targets<'a> {
 
     /// Turns places into functions, where calls go, or labels, whose numbers are still those of instructions.
     fn name(&mut self, coded: &mut Coded, index: u32) -> Result<(), CubinError> {
-        let names_function = matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::RET);
+        let names_function = matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::RET | Op::RET_IF);
         for operand in &mut coded.inst.operands {
             let OperandKind::Code(offset) = operand.kind else { continue };
             let place = self.place(i64::from(offset), index)?;

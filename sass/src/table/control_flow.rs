@@ -374,6 +374,22 @@ const CONDITION: Slot = Slot::read("ps", Kinds::P).not().never_zero(Archs::ALL).
 pub(super) static EXIT_IF: Row =
     Row { mnemonic: "EXIT", summary: "end the thread if ps holds", slots: &[CONDITION], fixed: &[], ..EXIT };
 
+pub(super) static RET_IF: Row = Row {
+    mnemonic: "RET.REL.NODEC",
+    summary: "return if ps holds to the address in the pair, in bytes from the start of the function base",
+    slots: &[CONDITION, A, BASE],
+    fixed: &[Fixed::new(86, 1, 1)],
+    ..RET
+};
+
+pub(super) static BREAK_NEVER: Row = Row {
+    mnemonic: "BREAK",
+    summary: "a BREAK whose guard is !PT: nobody leaves",
+    effects: Effects::NONE,
+    fixed: &[Fixed::new(12, 4, 0xf), NO_CONDITION],
+    ..BREAK
+};
+
 pub(super) static BREAK_IF: Row = Row {
     mnemonic: "BREAK",
     summary: "leave the region of the barrier if ps holds",

@@ -121,8 +121,8 @@ opcodes! {
     matrix { LDSM STSM MOVM }
     warp { SHFL VOTE MATCH_ANY MATCH_ANY_64 MATCH_ALL MATCH_ALL_64 REDUX ELECT VOTEU }
     sync { BAR_SYNC BAR_ARV BAR_RED BAR_SCAN BAR_SYNCALL B2R R2B WARPSYNC WARPSYNC_EXCLUSIVE WARPSYNC_ALL WARPSYNC_COLLECTIVE WARPSYNC_COLLECTIVE_ALL ENDCOLLECTIVE NANOSLEEP PMTRIG }
-    control_flow { BRA BRA_NEVER BRA_DIV BRA_CONV BRA_DIV_WARP BRA_CONV_WARP BRX BRXU CALL CALL_INDIRECT CALL_ABSOLUTE CALL_LOADED LEPC LEPC_TARGET RET RET_ABSOLUTE EXIT EXIT_IF
-        BMOV BMOV_CLEAR BMOV_OF_MASK BMOV_TO_MASK RPCMOV RPCMOV_READ BSSY BSYNC BREAK BREAK_IF YIELD NOP BPT }
+    control_flow { BRA BRA_NEVER BRA_DIV BRA_CONV BRA_DIV_WARP BRA_CONV_WARP BRX BRXU CALL CALL_INDIRECT CALL_ABSOLUTE CALL_LOADED LEPC LEPC_TARGET RET RET_IF RET_ABSOLUTE EXIT EXIT_IF
+        BMOV BMOV_CLEAR BMOV_OF_MASK BMOV_TO_MASK RPCMOV RPCMOV_READ BSSY BSYNC BREAK BREAK_NEVER BREAK_IF YIELD NOP BPT }
     tensor { HMMA HMMA_SP HMMA_884 IMMA IMMA_SP IMMA_4 IMMA_4_SP BMMA QMMA QMMA_SP DMMA }
     warpgroup {
         HGMMA HGMMA_R HGMMA_SP HGMMA_SP_R IGMMA IGMMA_R IGMMA_SP IGMMA_SP_R QGMMA QGMMA_R QGMMA_SP QGMMA_SP_R
@@ -144,9 +144,14 @@ impl Op {
         matches!(self, Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED | Op::BAR_SCAN | Op::BAR_SYNCALL)
     }
 
+    /// Whether a function comes back by it to where it was called.
+    pub const fn returns(self) -> bool {
+        matches!(self, Op::RET | Op::RET_IF | Op::RET_ABSOLUTE)
+    }
+
     /// Whether its guard is `!PT` or `!UPT`, so that it issues and does nothing.
     pub const fn is_never_executed(self) -> bool {
-        matches!(self, Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER)
+        matches!(self, Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER | Op::BREAK_NEVER)
     }
 
     /// Whether it makes a group of asynchronous copies, which a scoreboard counts until they are done.

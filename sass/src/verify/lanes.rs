@@ -298,7 +298,7 @@ impl Check<'_> {
             _ => {}
         }
         let is_apart = state.parted.is_some() || state.apart_by != Registers::default();
-        if matches!(inst.op, Op::RET | Op::RET_ABSOLUTE) && is_apart {
+        if inst.op.returns() && is_apart {
             let parts = self.parts.entry(self.blocks[entry as usize].insts.start).or_default();
             let before = parts.clone();
             parts.always |= state.parted.is_some();
@@ -371,7 +371,7 @@ fn forget_results(state: &mut State, written: &Registers) {
 
 /// Whether some lanes may leave the way of the others at an instruction, and not by ending.
 fn goes_elsewhere(inst: &Inst<PReg>) -> bool {
-    inst.jumps() && !inst.op.tests_lanes() || matches!(inst.op, Op::RET | Op::RET_ABSOLUTE)
+    inst.jumps() && !inst.op.tests_lanes() || inst.op.returns()
 }
 
 /// Whether a vote asks for nothing but who is there.

@@ -3,7 +3,7 @@
 use ptxc_sass::{Inst, ModKind, Op, PReg, Program};
 
 use super::fields::{Decoded, Fields};
-use super::registers::Source;
+use super::registers::{Registers, Source};
 use crate::error::Fault;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
@@ -86,12 +86,23 @@ pub(super) fn call(i: &Fields<'_>) -> Decoded {
 
 /// `CALL` of an address in registers, and `RET`: each lane goes where its own registers say.
 pub(super) fn jump_to_register(i: &Fields<'_>) -> Decoded {
+    jump_where(i, |_| u32::MAX)
+}
+
+/// `RET` with a predicate besides its guard.
+pub(super) fn return_if(i: &Fields<'_>) -> Decoded {
+    let ps = i.pred("ps")?;
+    jump_where(i, move |registers| registers.pred(ps))
+}
+
+/// A jump to an address in registers of those lanes that `taken` names; the others go on.
+fn jump_where(i: &Fields<'_>, taken: impl Fn(&Registers) -> u32 + Send + Sync + 'static) -> Decoded {
     let ([low, high], base) = (i.words("a")?, i.function("base")?);
     let bytes = u64::from(Program::INST_BYTES);
     Ok(Box::new(move |registers, step| {
         let (low, high) = (registers.int(low), registers.int(high));
-        let mut targets = [0; LANES];
-        for lane in lanes_of(step.lanes) {
+        let mut targets = [step.pc + 1; LANES];
+        for lane in lanes_of(step.lanes & taken(registers)) {
             let address = u64::from(high[lane as usize]) << 32 | u64::from(low[lane as usize]);
             let target = u32::try_from(address / bytes).ok().filter(|_| address % bytes == 0);
             let Some(target) = target.and_then(|target| target.checked_add(base)) else {

@@ -296,7 +296,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::UBLKCP_G_S => copies::ublkcp_g_s,
         Op::UBLKCP_S_S => copies::ublkcp_s_s,
         // What is in a cache changes no value.
-        Op::UBLKPF_L2 | Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER => flow::nop,
+        Op::UBLKPF_L2 | Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER | Op::BREAK_NEVER => flow::nop,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,
@@ -322,6 +322,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::BRX | Op::BRXU => flow::brx,
         Op::CALL => flow::call,
         Op::CALL_INDIRECT | Op::RET => flow::jump_to_register,
+        Op::RET_IF => flow::return_if,
         Op::EXIT => flow::exit,
         Op::BPT => flow::bpt,
         Op::EXIT_IF => flow::exit_if,

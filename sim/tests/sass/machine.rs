@@ -250,10 +250,14 @@ fn recursion(back: &str) -> String {
 }
 
 fn run_recursion(back: &str) -> Result<Report, SimError> {
+    run_summing(&recursion(back))
+}
+
+fn run_summing(text: &str) -> Result<Report, SimError> {
     let expect: Vec<u32> = (0..10).map(|n| n * (n + 1) / 2).collect();
     let case = case(1, 10, vec![buffer("out", &[0; 10], &expect)]);
-    let mut kernels = parse_programs(&recursion(back), &ReadOptions::default())
-        .unwrap_or_else(|errors| panic!("{errors:?}"));
+    let mut kernels =
+        parse_programs(text, &ReadOptions::default()).unwrap_or_else(|errors| panic!("{errors:?}"));
     let mut program = kernels.remove(0).program;
     // What the text leaves open: parameters and memory.
     let frame = crate::assemble::program("EXIT", &case);
@@ -264,6 +268,13 @@ fn run_recursion(back: &str) -> Result<Report, SimError> {
 #[test]
 fn lanes_call_themselves_and_come_back() {
     let report = run_recursion("0x150").unwrap_or_else(|error| panic!("{error}"));
+    assert!(report.passed(), "{report}");
+}
+
+#[test]
+fn a_return_asks_a_second_predicate() {
+    let text = recursion("0x150").replace("@P0 RET.REL.NODEC R20", "RET.REL.NODEC P0, R20");
+    let report = run_summing(&text).unwrap_or_else(|error| panic!("{error}"));
     assert!(report.passed(), "{report}");
 }
 

@@ -267,7 +267,8 @@ fn successors(program: &Program, index: usize) -> Vec<usize> {
     let mut next = Vec::new();
     let mut always = inst.guard.is_none();
     match inst.op {
-        Op::EXIT | Op::RET | Op::RET_ABSOLUTE => {}
+        Op::RET_IF => always = false,
+        op if op == Op::EXIT || op.returns() => {}
         Op::BRA => {
             for operand in &inst.operands {
                 match operand.kind {
