@@ -200,7 +200,7 @@ fn gives_the_same(inst: &MInst<VReg>) -> bool {
         && row.effects.is_none()
 }
 
-/// The operands of a plain copy, `(to, from)`, in one file.
+/// The operands of a plain copy, `(to, from)`. A word may come from a uniform register.
 fn copy_operands<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
     let [to, from] = match inst.op {
         Op::MOV | Op::UMOV => ["d", "b"],
@@ -215,5 +215,5 @@ fn copy_operands<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
     }
     .map(|slot| inst.get(slot).filter(|operand| operand.flags == Default::default())?.as_reg());
     let (to, from) = (to?, from?);
-    (inst.guard.is_none() && to.file() == from.file()).then_some((to, from))
+    inst.guard.is_none().then_some((to, from))
 }

@@ -116,8 +116,11 @@ impl Matcher {
             uses.push(Renamed::new(from, to, before.inst.slot_width(slot as usize), components));
         }
         written_once(&defs[start.1..])?;
+        // What else is in a uniform register may be another arm's.
         let copied = copy_operands(&before.inst)
-            .and_then(|(_, from)| copy_operands(&after.inst).map(|(_, to)| (from, to)));
+            .filter(|(to, from)| to.file() == from.file())
+            .zip(copy_operands(&after.inst).filter(|(to, from)| to.file() == from.file()))
+            .map(|((_, from), (_, to))| (from, to));
         let (uses, defs) = (start.0 as u32..uses.len() as u32, start.1 as u32..defs.len() as u32);
         Ok(Match { uses, defs, copied })
     }
