@@ -171,6 +171,8 @@ pub struct Beat {
     pub from: String,
     /// The predicate that is read.
     pub vote: String,
+    /// The place stands in so many arms more, one behind each of these conditions: lanes do the same in all of them.
+    pub arms: Vec<String>,
 }
 
 /// A node of the tree.

@@ -170,7 +170,9 @@ impl Generator<'_> {
     }
 
     pub(super) fn beat(&mut self, what: Together) -> Beat {
+        let arms = self.random.pick(&[0, 0, 0, 1, 2]);
         Beat {
+            arms: (0..arms).map(|_| self.condition(Flow::Thread)).collect(),
             what,
             word: self.variable('r', Flow::Thread),
             flag: self.variable('p', Flow::Thread),

@@ -230,7 +230,21 @@ impl<'a> Writer<'a> {
 
     /// The operation that lanes execute together, with a mask.
     pub(super) fn beat(&mut self, beat: &Beat, mask: &str) {
-        let Beat { what, word, flag, from, vote } = beat;
+        let end = (!beat.arms.is_empty()).then(|| self.fresh());
+        for condition in &beat.arms {
+            let other = self.fresh();
+            self.line(&format!("@!{condition} bra L{other};"));
+            self.together(beat, mask);
+            end.iter().for_each(|end| self.line(&format!("bra L{end};")));
+            self.label(other);
+        }
+        self.together(beat, mask);
+        end.iter().for_each(|&end| self.label(end));
+    }
+
+    /// The operation of a place.
+    fn together(&mut self, beat: &Beat, mask: &str) {
+        let Beat { what, word, flag, from, vote, .. } = beat;
         self.line(&match what {
             Together::Ballot => format!("vote.sync.ballot.b32 {word}, {vote}, {mask};"),
             Together::Any => format!("vote.sync.any.pred {flag}, {vote}, {mask};"),

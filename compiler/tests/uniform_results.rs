@@ -1,0 +1,13 @@
+//! More results in uniform registers than there are: in code that lanes execute apart each keeps its register to itself.
+
+use ptxc_compiler::{Settings, compile};
+
+/// A result that is put away goes to a general register, and so does the copy that the code asks for.
+#[test]
+fn results_that_go_to_general_registers_at_once() {
+    for opt in 0..=3 {
+        let settings = Settings { opt, ..Settings::default() };
+        let compiled = compile(include_str!("data/uniform_results.ptx"), settings);
+        assert!(compiled.is_ok(), "-O{opt}: {:?}", compiled.err());
+    }
+}
