@@ -2,7 +2,7 @@
 
 use ptxc_compiler::{Settings, compile};
 
-/// A result that is put away goes to a general register, and so does the copy that the code asks for.
+/// A result that is spilled to a general register, which is also where the code wants it, needs no copy.
 #[test]
 fn results_that_go_to_general_registers_at_once() {
     for opt in 0..=3 {

@@ -19,7 +19,7 @@ fn at(control: &Control, pc: u32) -> usize {
     control.groups.iter().position(|group| group.pc == pc).unwrap()
 }
 
-/// A warp in a region, of which lane 0 has branched to 5 and the others go on at 1.
+/// A warp in a region: lane 0 has branched to 5, and the others continue at 1.
 fn parted(barrier: u8) -> Control {
     let mut warp = control();
     warp.regions.open(u32::MAX, barrier, 9);

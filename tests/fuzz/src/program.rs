@@ -171,7 +171,7 @@ pub struct Beat {
     pub from: String,
     /// The predicate that is read.
     pub vote: String,
-    /// The place stands in so many arms more, one behind each of these conditions: lanes do the same in all of them.
+    /// Conditions of further arms that contain the same operation. Lanes for which none holds execute it after them.
     pub arms: Vec<String>,
 }
 

@@ -104,7 +104,6 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
             let mut behind: Vec<(VReg, VReg)> = Vec::new();
             let mut copies: Vec<(VReg, VReg)> = Vec::new();
             if let Some(call) = &mut inst.call {
-                let mut left: SmallVec<[Holding; 4]> = SmallVec::new();
                 for fixed in &mut call.args {
                     let (place, Tuple { reg: original, width }) = (fixed.place, fixed.value);
                     let known = if width == 1 { held.copy(place, original, number) } else { None };
@@ -118,12 +117,16 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                         let mut places = RegSet::default();
                         places.insert_tuple(place, width);
                         held.write(places);
-                        left.extend((width == 1).then_some(Holding { place, original, copy, read: number }));
+                        held.0.extend((width == 1).then_some(Holding {
+                            place,
+                            original,
+                            copy,
+                            read: number,
+                        }));
                     }
                     fixed.value.reg = copy;
                     copies.push((original, copy));
                 }
-                held.0.extend(left);
                 held.write(call.destroyed());
                 for fixed in &mut call.results {
                     if fixed.place == abi::stack_pointer() {

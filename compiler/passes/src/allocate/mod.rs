@@ -251,7 +251,7 @@ fn attempt(
     }
     let mut general = General::new(&work, &live, budget, &failures.forced);
     loop {
-        // In the end what fails is put away everywhere, which always succeeds.
+        // The last attempts spill what fails everywhere it is live, which always succeeds.
         let splits = (failures.count < 3).then_some(failures.count);
         let Spilling { work, live, is_split } = general.spill(splits)?;
         let (work, live) = (&*work, &*live);
@@ -400,7 +400,7 @@ struct General<'a, 'm> {
     /// How many registers there are.
     limit: u32,
     forced: BTreeSet<VRegId>,
-    /// The function with the cheapest put away everywhere, and what that is.
+    /// The function with the cheapest values spilled wherever they are live; `spilled` names these values.
     everywhere: Option<Work<'m>>,
     spilled: Vec<VRegId>,
     splits: Option<Splits>,

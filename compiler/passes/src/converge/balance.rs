@@ -33,7 +33,7 @@ pub(super) fn is_balanced(
     let mut blocks: Vec<(usize, Block)> =
         region.blocks.iter().filter_map(|&block| Some((flow.cfg.rpo_index(block)?, block))).collect();
     blocks.sort_unstable();
-    // A sequence is a number: what it is behind another one, and the event that makes it longer.
+    // Sequences are numbered. Each consists of an earlier sequence and one event more.
     let mut sequences: FxHashMap<(u32, Event), u32> = FxHashMap::default();
     let mut at_end: FxHashMap<Block, u32> = FxHashMap::from_iter([(region.anchor, 0)]);
     let mut at_start: FxHashMap<Block, u32> = FxHashMap::default();

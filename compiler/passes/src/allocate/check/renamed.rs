@@ -117,13 +117,16 @@ impl Matcher {
         }
         written_once(&defs[start.1..])?;
         // What else is in a uniform register may be another arm's.
-        let copied = copy_operands(&before.inst)
-            .filter(|(to, from)| to.file() == from.file())
-            .zip(copy_operands(&after.inst).filter(|(to, from)| to.file() == from.file()))
-            .map(|((_, from), (_, to))| (from, to));
+        let copied =
+            copy_in_file(&before.inst).zip(copy_in_file(&after.inst)).map(|((_, from), (_, to))| (from, to));
         let (uses, defs) = (start.0 as u32..uses.len() as u32, start.1 as u32..defs.len() as u32);
         Ok(Match { uses, defs, copied })
     }
+}
+
+/// The operands of a plain copy within one file, `(to, from)`.
+fn copy_in_file<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
+    copy_operands(inst).filter(|(to, from)| to.file() == from.file())
 }
 
 /// Whether registers are in other files as they may be: what the input reads in a uniform register the result may read in
