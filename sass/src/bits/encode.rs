@@ -6,11 +6,11 @@ use super::field::SlotField;
 use super::pattern::{self, Pattern};
 use crate::arch::Arch;
 use crate::control::Control;
-use crate::inst::Guard;
+use crate::inst::{Guard, Inst};
 use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::table::{AddressPlace, Bits, Halves, ImmFormat, Place, Shape, Signs, Slot};
+use crate::table::{AddressPlace, Bits, Halves, ImmFormat, Place, Shape, Slot};
 
 /// The bits of an instruction.
 ///
@@ -28,14 +28,7 @@ pub fn encode(
 ) -> Result<u128, EncodeError> {
     let inst = &coded.inst;
     let (row, name) = (inst.row(), inst.row().mnemonic_on(arch));
-    let patterns = pattern::of_op(inst.op, arch);
-    if patterns.is_empty() {
-        return Err(EncodeError::Row(name, arch));
-    }
-    let mut fitting = patterns.iter().filter(|pattern| pattern.fits(&inst.operands));
-    let first = fitting.clone().next();
-    let pattern = fitting.find(|pattern| pattern.has_codes(inst.mods)).or(first);
-    let pattern = pattern.ok_or(EncodeError::Form(name, arch))?;
+    let pattern = pattern_of(inst, arch)?;
     pattern.check_control(&coded.control, inst.mods).map_err(EncodeError::Control)?;
     let mut control = coded.control;
     let mut word = pattern.value;
@@ -65,11 +58,9 @@ pub fn encode(
             }
             _ => operand_bits(slot, field, operand, (arch, is_extended)),
         };
-        let bits = bits.and_then(|bits| Some(bits | sign_bits(field.signs, slot.halves, operand.flags)?));
+        let bits = bits.and_then(|bits| Some(bits | sign_bits(field, slot.halves, operand.flags)?));
         word |= bits.ok_or(EncodeError::Operand(name, slot.name))?;
-    }
-    // An address whose width nothing says has that of the instruction.
-    for ((slot, field), operand) in row.slots.iter().zip(&pattern.slots).zip(&inst.operands) {
+        // An address whose width nothing says has that of the instruction.
         if let (Place::Address(place), OperandKind::Mem(address)) = (field.place, operand.kind)
             && (place.wide.is_none() || field.shape != Shape::AddressUniform)
             && address.base.is_some()
@@ -79,6 +70,21 @@ pub fn encode(
         }
     }
     Ok(word)
+}
+
+/// The pattern of an instruction; if none of those for its operands is one for its modifiers, the first, which then says what
+/// is wrong.
+fn pattern_of(inst: &Inst<PReg>, arch: Arch) -> Result<&'static Pattern, EncodeError> {
+    let mut fitting = pattern::fitting(inst.op, arch, &inst.operands);
+    let Some(first) = fitting.next() else {
+        let name = inst.row().mnemonic_on(arch);
+        let is_known = pattern::of_op(inst.op, arch).next().is_some();
+        return Err(if is_known { EncodeError::Form(name, arch) } else { EncodeError::Row(name, arch) });
+    };
+    // Most have one.
+    let Some(second) = fitting.next() else { return Ok(first) };
+    let mut patterns = [first, second].into_iter().chain(fitting);
+    Ok(patterns.find(|pattern| pattern.has_codes(inst.mods)).unwrap_or(first))
 }
 
 fn guard(pattern: &Pattern, guard: Option<Guard<PReg>>, file: RegFile) -> Option<u128> {
@@ -219,7 +225,11 @@ pub(super) fn zero_is_wide(arch: Arch, is_extended: bool) -> bool {
     arch < Arch::Sm90 && is_extended
 }
 
-fn sign_bits(signs: Signs, halves: Halves, flags: OperandFlags) -> Option<u128> {
+fn sign_bits(field: &SlotField, halves: Halves, flags: OperandFlags) -> Option<u128> {
+    if !(field.has_signs || flags.neg || flags.not || flags.abs) {
+        return Some(0);
+    }
+    let signs = field.signs;
     let one = |place: Bits, is_set: bool| place.put(u64::from(is_set));
     let half = if signs.half.is_none() { 0 } else { u64::from(halves.code(flags.half)) };
     Some(one(signs.neg, flags.neg || flags.not)? | one(signs.abs, flags.abs)? | signs.half.put(half)?)

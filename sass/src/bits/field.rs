@@ -23,8 +23,8 @@ pub(crate) struct ModField {
     codes: Vec<(SmallVec<[u8; 3]>, u16)>,
     /// For each code its values, one a position; [`NO_VALUE`] where it has none.
     values: Vec<u8>,
-    /// For each value of the first position its code, if there is no other position.
-    code_of: Vec<Option<u16>>,
+    /// For each value of the first position its bits, if there is no other position.
+    word_of: Vec<Option<u128>>,
 }
 
 /// No modifier has so many values.
@@ -38,19 +38,25 @@ impl ModField {
     ) -> ModField {
         let count = positions.len();
         let mut of_code = vec![NO_VALUE; count << bits.iter().map(|bits| bits.len).sum::<u8>()];
-        let mut code_of = Vec::new();
         for (values, code) in &codes {
             let place = usize::from(*code) * count;
             of_code[place..place + count].copy_from_slice(values);
-            if let [value] = values[..] {
-                let value = usize::from(value);
-                code_of.resize(code_of.len().max(value + 1), None);
-                code_of[value].get_or_insert(*code);
-            }
         }
         let is_split = !bits[1].is_none() || !bits[2].is_none();
         let (is_single, first) = (count == 1, positions.first().copied().unwrap_or_default());
-        ModField { bits, is_split, is_single, first, positions, codes, values: of_code, code_of }
+        let word_of = Vec::new();
+        let mut field =
+            ModField { bits, is_split, is_single, first, positions, codes, values: of_code, word_of };
+        if is_single {
+            let values = field.codes.iter().map(|(values, _)| usize::from(values[0]));
+            let mut words = vec![None; values.max().map_or(0, |last| last + 1)];
+            // Of several codes of a value the first.
+            for (values, code) in field.codes.iter().rev() {
+                words[usize::from(values[0])] = field.word(*code);
+            }
+            field.word_of = words;
+        }
+        field
     }
 
     /// Takes the values of its modifiers from a word; `None` where the bits stand for none.
@@ -77,15 +83,12 @@ impl ModField {
 
     /// The bits of the values that an instruction has; `None` where they have no code together.
     pub(crate) fn put(&self, mods: Mods) -> Option<u128> {
-        let value = |&position: &u8| mods.get(usize::from(position));
-        let code = match &self.positions[..] {
-            [position] => (*self.code_of.get(usize::from(value(position)))?)?,
-            positions => {
-                let values = positions.iter().map(value);
-                self.codes.iter().find(|(known, _)| values.clone().eq(known.iter().copied()))?.1
-            }
-        };
-        self.word(code)
+        if self.is_single {
+            return *self.word_of.get(usize::from(mods.get(usize::from(self.first))))?;
+        }
+        let values = self.positions.iter().map(|&position| mods.get(usize::from(position)));
+        let (_, code) = self.codes.iter().find(|(known, _)| values.clone().eq(known.iter().copied()))?;
+        self.word(*code)
     }
 
     fn word(&self, code: u16) -> Option<u128> {
@@ -190,7 +193,8 @@ impl SlotField {
         let choices = (0u8..).zip(row.mods).flat_map(|(position, modifier)| {
             (0..modifier.values.len()).map(move |value| (position, value as u8))
         });
-        let hidden_with: Vec<(u8, u8)> = choices.filter(hides).collect();
+        let hidden_with =
+            if slot.hidden_with.is_some() { choices.filter(hides).collect() } else { Vec::new() };
         let is_own = !matches!(place, Place::Repeats(_));
         let is_never_zero = is_own && slot.never_zero.contains(arch);
         let is_never_default = slot.is_empty_at_default && shape != Shape::Absent;

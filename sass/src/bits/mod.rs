@@ -40,18 +40,17 @@ const OPERATION: u128 = 0xfff;
 
 /// Whether the encoding of a row is known on an architecture.
 pub fn is_settled(op: Op, arch: Arch) -> bool {
-    !pattern::of_op(op, arch).is_empty()
+    pattern::of_op(op, arch).next().is_some()
 }
 
 /// The shapes of operands, one a slot, in which a row can be encoded on an architecture.
 pub fn forms(op: Op, arch: Arch) -> Vec<Vec<Shape>> {
     let shapes = |pattern: &pattern::Pattern| pattern.slots.iter().map(|slot| slot.shape).collect();
-    pattern::of_op(op, arch).iter().map(shapes).collect()
+    pattern::of_op(op, arch).map(shapes).collect()
 }
 
 /// How many bits the offset has of an address in the slot that names no uniform register.
 pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
-    let patterns = pattern::of_op(op, arch);
     let of_slot = |pattern: &pattern::Pattern| {
         let index = op.row().slot(slot.name)?;
         let field = pattern.slots.get(index)?;
@@ -61,7 +60,7 @@ pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
             _ => None,
         }
     };
-    patterns.iter().find_map(of_slot).unwrap_or(OFFSET_LEN)
+    pattern::of_op(op, arch).find_map(of_slot).unwrap_or(OFFSET_LEN)
 }
 
 /// The slot of the operand that a loader may fill in: an immediate of 32 bits, or the address that a call goes to. `None` where
@@ -72,8 +71,8 @@ pub(crate) fn loaded_slot(inst: &Inst<PReg>, arch: Arch) -> Option<usize> {
         Op::CALL_LOADED => return inst.slot_index("target"),
         _ => {}
     }
-    let mut patterns = pattern::of_op(inst.op, arch).iter();
-    let pattern = patterns.find(|one| one.fits(&inst.operands) && one.has_codes(inst.mods))?;
+    let mut fitting = pattern::fitting(inst.op, arch, &inst.operands);
+    let pattern = fitting.find(|one| one.has_codes(inst.mods))?;
     let is_wide = |field: &field::SlotField| {
         field.shape == Shape::Immediate
             && matches!(field.place, Place::Number(bits, _) if bits.mask() == Place::WIDE.mask())
@@ -86,8 +85,8 @@ const OFFSET_LEN: u8 = 24;
 
 /// The operations that a row has in its forms on an architecture, each once: the lowest twelve bits of the words.
 pub fn opcodes(op: Op, arch: Arch) -> Vec<u16> {
-    let patterns = pattern::of_op(op, arch);
-    let mut found: Vec<u16> = patterns.iter().map(|pattern| (pattern.value & OPERATION) as u16).collect();
+    let code = |pattern: &pattern::Pattern| (pattern.value & OPERATION) as u16;
+    let mut found: Vec<u16> = pattern::of_op(op, arch).map(code).collect();
     found.sort_unstable();
     found.dedup();
     found

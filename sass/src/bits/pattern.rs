@@ -20,8 +20,6 @@ pub(crate) struct Pattern {
     pub(crate) op: Op,
     /// Its row.
     pub(crate) row: &'static Row,
-    /// The slots that decide on the form, and their shapes; by index.
-    when: SmallVec<[(u8, Shape); 2]>,
     /// The bits that are no field: opcode, fixed bits, and all that nothing names.
     pub(crate) constant: u128,
     /// Their values.
@@ -105,20 +103,55 @@ fn takes(slot: &Slot, shape: Shape, arch: Option<Arch>) -> bool {
     kinds.iter().any(|&kinds| accepts(kinds))
 }
 
-impl Pattern {
-    /// The pattern of a form; `None` where the architecture lacks it, or a place is not settled.
-    fn new(op: Op, form: Option<&Form>, arch: Arch) -> Option<Pattern> {
+/// The slots of a row that decide on a form, by index, and their shapes.
+type When = SmallVec<[(u8, Shape); 2]>;
+
+/// A form of an operation on an architecture, whose pattern is made when first asked for, since a program has few of the
+/// forms.
+struct Candidate {
+    op: Op,
+    form: Option<&'static Form>,
+    arch: Arch,
+    when: When,
+    pattern: OnceLock<Option<Pattern>>,
+}
+
+impl Candidate {
+    /// `None` where the architecture lacks the form.
+    fn new(op: Op, form: Option<&'static Form>, arch: Arch) -> Option<Candidate> {
         let row = op.row();
-        let listed = form.map_or(&[][..], |form| form.when);
-        let mut when = SmallVec::new();
-        for &(name, shape) in listed {
+        let mut when = When::new();
+        for &(name, shape) in form.map_or(&[][..], |form| form.when) {
             match row.slot(name) {
                 Some(index) if takes(&row.slots[index], shape, Some(arch)) => when.push((index as u8, shape)),
                 None if shape == Shape::Register => {}
                 _ => return None,
             }
         }
-        let mut slots = Vec::new();
+        Some(Candidate { op, form, arch, when, pattern: OnceLock::new() })
+    }
+
+    /// Whether it is the form for these operands.
+    fn fits(&self, operands: &[Operand<PReg>]) -> bool {
+        let row = self.op.row();
+        self.when.iter().all(|&(index, shape)| {
+            let index = usize::from(index);
+            operands.get(index).is_some_and(|operand| shape_of(operand, &row.slots[index]) == shape)
+        })
+    }
+
+    /// Its pattern; `None` where a place is not settled.
+    fn pattern(&self) -> Option<&Pattern> {
+        let make = || Pattern::new(self.op, self.form, &self.when, self.arch);
+        self.pattern.get_or_init(make).as_ref()
+    }
+}
+
+impl Pattern {
+    /// The pattern of a form with these deciding slots; `None` where a place is not settled.
+    fn new(op: Op, form: Option<&Form>, when: &When, arch: Arch) -> Option<Pattern> {
+        let row = op.row();
+        let mut slots = Vec::with_capacity(row.slots.len());
         for (index, slot) in row.slots.iter().enumerate().filter(|(_, slot)| !slot.repeated) {
             let listed = when.iter().find(|&&(decides, _)| usize::from(decides) == index);
             let shape = listed.map_or_else(|| plain_shape(slot), |&(_, shape)| shape);
@@ -141,7 +174,6 @@ impl Pattern {
         let mut pattern = Pattern {
             op,
             row,
-            when,
             constant: 0,
             value: 0,
             slots,
@@ -222,15 +254,6 @@ impl Pattern {
     pub(crate) fn is_extended(&self, mods: Mods) -> bool {
         self.extended.is_some_and(|(position, value)| mods.get(usize::from(position)) == value)
     }
-
-    /// Whether it is the form for these operands.
-    pub(crate) fn fits(&self, operands: &[Operand<PReg>]) -> bool {
-        let row = self.row;
-        self.when.iter().all(|&(index, shape)| {
-            let index = usize::from(index);
-            operands.get(index).is_some_and(|operand| shape_of(operand, &row.slots[index]) == shape)
-        })
-    }
 }
 
 /// The place of a slot in a form: its own, one that the form has for it, or that of the other of b and c.
@@ -308,9 +331,9 @@ fn mod_fields(row: &Row, form: Option<&Form>, arch: Arch) -> Option<Vec<ModField
     Some(fields)
 }
 
-/// The patterns of an operation on an architecture; made when first asked for, since a program has few of the operations.
-pub(crate) fn of_op(op: Op, arch: Arch) -> &'static [Pattern] {
-    static ALL: [[OnceLock<Vec<Pattern>>; Op::ALL.len()]; Arch::ALL.len()] =
+/// The forms of an operation on an architecture.
+fn candidates(op: Op, arch: Arch) -> &'static [Candidate] {
+    static ALL: [[OnceLock<Vec<Candidate>>; Op::ALL.len()]; Arch::ALL.len()] =
         [const { [const { OnceLock::new() }; Op::ALL.len()] }; Arch::ALL.len()];
     ALL[arch as usize][op as usize].get_or_init(|| {
         let row = op.row();
@@ -318,11 +341,25 @@ pub(crate) fn of_op(op: Op, arch: Arch) -> &'static [Pattern] {
             return Vec::new();
         }
         if row.forms.is_empty() {
-            return Pattern::new(op, None, arch).into_iter().collect();
+            return Candidate::new(op, None, arch).into_iter().collect();
         }
         let forms = row.forms.iter().filter(|form| form.archs.contains(arch));
-        forms.filter_map(|form| Pattern::new(op, Some(form), arch)).collect()
+        forms.filter_map(|form| Candidate::new(op, Some(form), arch)).collect()
     })
+}
+
+/// The patterns of an operation on an architecture, in table order.
+pub(crate) fn of_op(op: Op, arch: Arch) -> impl Iterator<Item = &'static Pattern> + Clone {
+    candidates(op, arch).iter().filter_map(Candidate::pattern)
+}
+
+/// Those of them that are for these operands.
+pub(crate) fn fitting(
+    op: Op,
+    arch: Arch,
+    operands: &[Operand<PReg>],
+) -> impl Iterator<Item = &'static Pattern> {
+    candidates(op, arch).iter().filter(|one| one.fits(operands)).filter_map(Candidate::pattern)
 }
 
 /// Every pattern of an architecture, in table order.
