@@ -16,7 +16,7 @@
 pub mod warp;
 
 use ptxc_ir::text::parse_function;
-use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, Rounding};
+use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, Rounding, Type};
 
 /// Every routine: its name, and its text.
 const ROUTINES: &[(&str, &str)] = &[
@@ -73,16 +73,18 @@ pub fn routine(name: &str) -> Option<Function> {
     Some(parse_function(text).unwrap_or_else(|errors| panic!("routine {name}: {errors:?}")))
 }
 
-/// A function with the name, the parameters and the results of a routine, and nothing else of it.
-fn head(name: &str) -> Option<Function> {
+/// The types of a routine's parameters and results.
+fn signature(name: &str) -> Option<(Vec<Type>, Vec<Type>)> {
     let Some((_, text)) = ROUTINES.iter().find(|(known, _)| *known == name) else {
-        return warp::routine(name);
+        return warp::signature(name);
     };
-    // Behind the line of the first block comes what the routine does.
+    // What the routine does comes after the line of the first block.
     let start = text.find("\nfunc ").map_or(0, |newline| newline + 1);
     let block = start + text[start..].find("\nblock0")? + 1;
     let end = block + text[block..].find('\n')?;
-    parse_function(&format!("{}\n    trap\n}}\n", &text[start..end])).ok()
+    let head = parse_function(&format!("{}\n    trap\n}}\n", &text[start..end])).ok()?;
+    let params = head.blocks[head.entry()].params.iter().map(|&param| head.ty(param)).collect();
+    Some((params, head.returns))
 }
 
 /// What a caller of a routine declares.
@@ -90,10 +92,8 @@ fn head(name: &str) -> Option<Function> {
 /// # Panics
 /// If there is no such routine.
 pub fn callee(name: &str) -> Callee {
-    let func = head(name).unwrap_or_else(|| panic!("there is no routine {name}"));
-    let params = func.blocks[func.entry()].params.iter().map(|&param| func.ty(param)).collect();
-    let lanes = CalleeLanes::PURE;
-    Callee { name: func.name, kind: CalleeKind::Routine, params, results: func.returns, lanes }
+    let (params, results) = signature(name).unwrap_or_else(|| panic!("there is no routine {name}"));
+    Callee { name: name.to_string(), kind: CalleeKind::Routine, params, results, lanes: CalleeLanes::PURE }
 }
 
 /// How routines take a rounding mode as their last argument.

@@ -20,17 +20,15 @@
 //! `ENDCOLLECTIVE`: see [`collectives`](crate::layout::inline_collectives).
 
 use ptxc_ir::text::parse_function;
-use ptxc_ir::{BarrierKind, Function, InstData, MatchMode, Op, ReduxOp, ShflMode, VoteMode};
+use ptxc_ir::{BarrierKind, Function, InstData, MatchMode, Op, ReduxOp, ShflMode, Type, VoteMode};
+use smallvec::SmallVec;
 
 /// What the name of every routine of this kind begins with.
 const PREFIX: &str = "warp.";
 
-/// The mask of a barrier's routine.
-const ALL_LANES: &str = "    v19 = const.b32 0xffffffff\n";
-
 /// Whether a function of that name is one of these routines.
 pub fn is_warp_routine(name: &str) -> bool {
-    name.starts_with(PREFIX) && routine(name).is_some()
+    Parts::of(name).is_some()
 }
 
 /// Whether lanes come together for a mask that is the last parameter; all lanes do for a barrier.
@@ -71,100 +69,144 @@ pub fn routine_name(data: &InstData, numbers: Option<&[u64]>) -> Option<String> 
     Some(name)
 }
 
+/// The types of a routine's parameters and results.
+pub fn signature(name: &str) -> Option<(Vec<Type>, Vec<Type>)> {
+    let parts = Parts::of(name)?;
+    Some((parts.params(), parts.results.to_vec()))
+}
+
 /// The routine of that name, if it is one of these.
 pub fn routine(name: &str) -> Option<Function> {
-    let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split('.').collect();
-    let words = |count: usize| vec!["b32"; count];
-    let exchange =
-        |operation: String, params: Vec<&str>, results: &str| masked(name, &operation, params, results);
-    let text = match parts[..] {
-        ["shfl", mode] if mode.parse::<ShflMode>().is_ok() => {
-            exchange(format!("shfl.{mode}"), words(3), "b32, pred")
-        }
-        ["vote", "ballot"] => exchange("vote.ballot".to_string(), vec!["pred"], "b32"),
-        ["vote", mode] if mode.parse::<VoteMode>().is_ok() => {
-            exchange(format!("vote.{mode}"), vec!["pred"], "pred")
-        }
-        ["match", mode, ty @ ("b32" | "b64")] => {
-            let results = match mode.parse::<MatchMode>().ok()? {
-                MatchMode::Any => "b32",
-                MatchMode::All => "b32, pred",
-            };
-            exchange(format!("match.{mode}.{ty}"), vec![ty], results)
-        }
-        ["redux", op] if op.parse::<ReduxOp>().is_ok() => exchange(format!("redux.{op}"), words(1), "b32"),
-        ["elect"] => exchange("elect".to_string(), vec![], "b32, pred"),
-        ["sync"] => masked(name, "", vec![], ""),
-        ["cluster", what @ ("arrive" | "wait")] => function(
-            name,
-            &[],
-            "",
-            &format!("{ALL_LANES}    warpsync v19\n"),
-            &format!("cluster_{what}.relaxed"),
-        ),
-        ["barrier", "red", kind, ref numbers @ ..] => {
-            barrier(name, format!("red.{kind}").parse().ok()?, numbers)?
-        }
-        ["barrier", kind, ref numbers @ ..] => barrier(name, kind.parse().ok()?, numbers)?,
-        _ => return None,
-    };
-    parse_function(&text).ok()
+    let parts = Parts::of(name)?;
+    parse_function(&parts.text(name)).ok()
 }
 
-/// A routine of an operation whose parameters are all its arguments, the mask last. Operations of which each thread
-/// keeps its group's part take the mask, too.
-fn masked(name: &str, operation: &str, mut params: Vec<&str>, results: &str) -> String {
-    let mask = params.len();
-    params.push("b32");
-    let of_groups = ["vote", "match", "redux"].iter().any(|family| operation.starts_with(family));
-    let args = list((0..if of_groups { mask + 1 } else { mask }).map(|n| format!("v{n}")));
-    let operation = if operation.is_empty() { String::new() } else { format!("{operation} {args}") };
-    function(name, &params, results, &format!("    warpsync v{mask}\n"), operation.trim_end())
+/// What a routine's name says.
+struct Parts<'a> {
+    /// The operation as the IR writes it, without values; empty where lanes only meet.
+    operation: &'a str,
+    /// The types of what is exchanged.
+    exchanged: &'static [Type],
+    results: &'static [Type],
+    lanes: Lanes,
 }
 
-/// A routine of a CTA barrier, whose name and count are parameters, or numbers in the routine's name. It is for all
-/// lanes of the warp, and needs no mask.
-fn barrier(name: &str, kind: BarrierKind, numbers: &[&str]) -> Option<String> {
-    let mut constants = String::from(ALL_LANES);
-    let mut params = Vec::new();
-    let mut args: Vec<String> = Vec::new();
-    match numbers {
-        ["name"] | ["packed"] => params.push("b32"),
-        ["name", "count"] => params.extend(["b32", "b32"]),
-        [] => return None,
-        _ if numbers.len() > 2 => return None,
-        _ => {
-            for (n, number) in numbers.iter().enumerate() {
-                let number: u32 = number.parse().ok()?;
-                constants += &format!("    v{} = const.b32 {number:#x}\n", 20 + n);
-                args.push(format!("v{}", 20 + n));
+/// The lanes that meet in a routine.
+enum Lanes {
+    /// Those of a mask.
+    OfMask {
+        /// Whether the operation takes the mask, too: each thread keeps its group's part of the result.
+        is_argument: bool,
+    },
+    /// All, for an operation with these constants before its other arguments.
+    All(SmallVec<[u32; 2]>),
+}
+
+impl<'a> Parts<'a> {
+    /// `None` if no routine has that name.
+    fn of(name: &'a str) -> Option<Parts<'a>> {
+        use Type::{B32, B64, Pred};
+        let operation = name.strip_prefix(PREFIX)?;
+        let words: SmallVec<[&str; 6]> = operation.split('.').collect();
+        let exchange = |is_argument: bool, exchanged: &'static [Type], results: &'static [Type]| {
+            Some(Parts { operation, exchanged, results, lanes: Lanes::OfMask { is_argument } })
+        };
+        match words[..] {
+            ["shfl", mode] if mode.parse::<ShflMode>().is_ok() => {
+                exchange(false, &[B32, B32, B32], &[B32, Pred])
             }
+            ["vote", "ballot"] => exchange(true, &[Pred], &[B32]),
+            ["vote", mode] if mode.parse::<VoteMode>().is_ok() => exchange(true, &[Pred], &[Pred]),
+            ["match", mode, ty @ ("b32" | "b64")] => {
+                let results: &[Type] = match mode.parse::<MatchMode>().ok()? {
+                    MatchMode::Any => &[B32],
+                    MatchMode::All => &[B32, Pred],
+                };
+                exchange(true, if ty == "b64" { &[B64] } else { &[B32] }, results)
+            }
+            ["redux", op] if op.parse::<ReduxOp>().is_ok() => exchange(true, &[B32], &[B32]),
+            ["elect"] => exchange(false, &[], &[B32, Pred]),
+            ["sync"] => Some(Parts { operation: "", ..exchange(false, &[], &[])? }),
+            ["cluster", "arrive"] => Some(Parts::of_all("cluster_arrive.relaxed", &[], &[])),
+            ["cluster", "wait"] => Some(Parts::of_all("cluster_wait.relaxed", &[], &[])),
+            ["barrier", "red", _, ref numbers @ ..] | ["barrier", _, ref numbers @ ..] => {
+                Parts::of_barrier(operation, numbers)
+            }
+            _ => None,
         }
     }
-    if kind.is_reduction() {
-        params.push("pred");
-    }
-    args.extend((0..params.len()).map(|n| format!("v{n}")));
-    let results = match kind {
-        BarrierKind::RedPopc => "b32",
-        BarrierKind::RedAnd | BarrierKind::RedOr => "pred",
-        BarrierKind::Sync | BarrierKind::Arrive => "",
-    };
-    let packed = if numbers == ["packed"] { ".packed" } else { "" };
-    let operation = format!("barrier.{}{packed} {}", kind.name(), list(args.into_iter()));
-    Some(function(name, &params, results, &format!("{constants}    warpsync v19\n"), &operation))
-}
 
-/// The text of a routine with that beginning and one operation, or none.
-fn function(name: &str, params: &[&str], results: &str, begin: &str, operation: &str) -> String {
-    let typed = params.iter().enumerate().map(|(n, ty)| format!("v{n}: {ty}"));
-    let count = if results.is_empty() { 0 } else { results.split(", ").count() };
-    let values = list((0..count).map(|n| format!("v{}", 10 + n)));
-    let assigned = if count == 0 { String::new() } else { format!("{values} = ") };
-    let returns = if count == 0 { String::new() } else { format!(" -> ({results})") };
-    let operation = if operation.is_empty() { String::new() } else { format!("    {assigned}{operation}\n") };
-    let params = if params.is_empty() { String::new() } else { format!("({})", list(typed)) };
-    format!("func @{name} device{returns} {{\nblock0{params}:\n{begin}{operation}    ret {values}\n}}\n")
+    fn of_all(operation: &'a str, exchanged: &'static [Type], results: &'static [Type]) -> Parts<'a> {
+        Parts { operation, exchanged, results, lanes: Lanes::All(SmallVec::new()) }
+    }
+
+    /// The routine of a CTA barrier, whose number and count of threads are parameters, or numbers that are the last words of
+    /// the routine's name.
+    fn of_barrier(operation: &'a str, numbers: &[&str]) -> Option<Parts<'a>> {
+        use Type::{B32, Pred};
+        let is_packed = numbers == ["packed"];
+        let words = numbers.iter().map(|number| number.len() + 1).sum::<usize>();
+        let kind = &operation["barrier.".len()..operation.len() - words];
+        let kind: BarrierKind = kind.parse().ok()?;
+        let (count, constants): (usize, SmallVec<[u32; 2]>) = match numbers {
+            ["name"] | ["packed"] => (1, SmallVec::new()),
+            ["name", "count"] => (2, SmallVec::new()),
+            [_] | [_, _] => (0, numbers.iter().map(|number| number.parse().ok()).collect::<Option<_>>()?),
+            _ => return None,
+        };
+        let exchanged: &[Type] = match (count, kind.is_reduction()) {
+            (0, false) => &[],
+            (0, true) => &[Pred],
+            (1, false) => &[B32],
+            (1, true) => &[B32, Pred],
+            (_, false) => &[B32, B32],
+            (_, true) => &[B32, B32, Pred],
+        };
+        let results: &[Type] = match kind {
+            BarrierKind::RedPopc => &[B32],
+            BarrierKind::RedAnd | BarrierKind::RedOr => &[Pred],
+            BarrierKind::Sync | BarrierKind::Arrive => &[],
+        };
+        let operation = if is_packed { operation } else { &operation[..operation.len() - words] };
+        Some(Parts { lanes: Lanes::All(constants), ..Parts::of_all(operation, exchanged, results) })
+    }
+
+    /// The types of the parameters: what is exchanged, then the mask.
+    fn params(&self) -> Vec<Type> {
+        let mask = matches!(self.lanes, Lanes::OfMask { .. }).then_some(Type::B32);
+        self.exchanged.iter().copied().chain(mask).collect()
+    }
+
+    /// The text of the routine. Results are v10 and those after it, the mask of all lanes is v19, and constants begin with v20.
+    fn text(&self, name: &str) -> String {
+        let exchanged = self.exchanged.len();
+        let values = |first: usize, count: usize| (first..first + count).map(|n| format!("v{n}"));
+        let (meeting, args) = match &self.lanes {
+            Lanes::OfMask { is_argument } => {
+                let args = exchanged + usize::from(*is_argument);
+                (format!("    warpsync v{exchanged}\n"), list(values(0, args)))
+            }
+            Lanes::All(numbers) => {
+                let constant = |(n, number)| format!("    v{} = const.b32 {number:#x}\n", 20 + n);
+                let constants: String = numbers.iter().enumerate().map(constant).collect();
+                let meeting = format!("    v19 = const.b32 0xffffffff\n{constants}    warpsync v19\n");
+                (meeting, list(values(20, numbers.len()).chain(values(0, exchanged))))
+            }
+        };
+        let results = list(values(10, self.results.len()));
+        let assigned = if results.is_empty() { String::new() } else { format!("{results} = ") };
+        let operation = match self.operation {
+            "" => String::new(),
+            operation => format!("    {}\n", format!("{assigned}{operation} {args}").trim_end()),
+        };
+        let types = list(self.results.iter().map(Type::to_string));
+        let returns = if types.is_empty() { String::new() } else { format!(" -> ({types})") };
+        let params = list(self.params().iter().enumerate().map(|(n, ty)| format!("v{n}: {ty}")));
+        let params = if params.is_empty() { String::new() } else { format!("({params})") };
+        format!(
+            "func @{name} device{returns} {{\nblock0{params}:\n{meeting}{operation}    ret {results}\n}}\n"
+        )
+    }
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {
@@ -173,7 +215,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ptxc_ir::{Level, Order, Type, verify};
+    use ptxc_ir::{Level, Order, verify};
 
     use super::*;
 
@@ -214,6 +256,8 @@ mod tests {
             let params = &routine.blocks[routine.entry()].params;
             let constants = numbers.map_or(0, <[u64]>::len);
             assert_eq!(params.len(), data.args.len() - constants, "{name}");
+            let params = params.iter().map(|&param| routine.ty(param)).collect();
+            assert_eq!(signature(&name), Some((params, routine.returns.clone())), "{name}");
         }
         for name in ["warp.shfl.sideways", "warp.barrier.sync", "warp.barrier.sync.1.2.3", "warp.", "shfl.up"]
         {
