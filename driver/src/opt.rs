@@ -231,6 +231,9 @@ fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
         "simplify" => {
             simplify::simplify(func, Effort::Full);
         }
+        "rematerialize" => {
+            simplify::rematerialize(func, &mut Analyses::default());
+        }
         "simplify-legal" => {
             simplify::simplify(func, Effort::Light);
         }

@@ -4,7 +4,7 @@
 //!
 //! | stage | passes | in → out |
 //! |---|---|---|
-//! | [`ssa`] | fuse-multiply-add, simplify; [aggregate-atomics](aggregate) | SSA as built → simplified SSA |
+//! | [`ssa`] | fuse-multiply-add, simplify, rematerialize; [aggregate-atomics](aggregate) | SSA as built → simplified SSA |
 //! | [`machine`] | legalize, simplify-legal, converge, gather, select, combine | SSA → machine IR |
 //! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, link, hazard-check | machine IR → program |
 //!
@@ -33,7 +33,7 @@ use crate::link::{self, Callees, Summaries, Summary};
 use crate::mir::{Liveness, Mir, VReg};
 pub use crate::register_limit::{TOO_FEW_REGISTERS, register_limit};
 use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
-use crate::simplify::{Effort, simplify, simplify_in};
+use crate::simplify::{Effort, rematerialize, simplify_in};
 use crate::together::verify::Apart;
 use crate::together::{self, Together};
 use crate::uniformity::Uniformity;
@@ -70,6 +70,7 @@ pub const TARGETS: &[Arch] = &Arch::ALL;
 pub const PASSES: &[&str] = &[
     "fuse-multiply-add",
     "simplify",
+    "rematerialize",
     "aggregate-atomics",
     "legalize",
     "simplify-legal",
@@ -212,9 +213,17 @@ pub fn ssa(
     go_on(observer, "fuse-multiply-add", &func)?;
 
     observer.before("simplify", &func);
-    simplify(&mut func, if opt > 0 { Effort::Full } else { Effort::Clean });
+    let mut known = Analyses::default();
+    simplify_in(&mut func, if opt > 0 { Effort::Full } else { Effort::Clean }, &mut known);
     verified("simplify", &func, Level::Built)?;
     go_on(observer, "simplify", &func)?;
+
+    observer.before("rematerialize", &func);
+    if opt > 0 {
+        rematerialize(&mut func, &mut known);
+    }
+    verified("rematerialize", &func, Level::Built)?;
+    go_on(observer, "rematerialize", &func)?;
     Ok(func)
 }
 

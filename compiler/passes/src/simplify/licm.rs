@@ -16,7 +16,11 @@
 //! their address might be good for nothing otherwise.
 //!
 //! A sum of three of which two parts are invariant is put in order first, so that these two are added in
-//! front of the loop: array addresses are such sums.
+//! front of the loop: array addresses are such sums. A sum with a constant stays where it is if only accesses use it, which
+//! take the constant for nothing.
+//!
+//! What moves is in a register as long as the loop runs. There is [`ROOM`] for that, first come, first served: beyond it, what is
+//! cheap stays, unless it takes no more registers than those of its arguments that nothing else in the loop reads.
 //!
 //! One walk in reverse postorder, so that an argument has moved before its user is looked at; each
 //! instruction asks each loop around it once: O(instructions × loop depth).
@@ -30,6 +34,7 @@ use ptxc_ir::{
 
 use super::fold::count_uses;
 use super::gvn::is_repeatable;
+use super::loop_pressure::{LoopPressure, ROOM, is_inside, words_of};
 
 /// Name of the pass.
 pub const NAME: &str = "licm";
@@ -41,36 +46,22 @@ pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
     }
     let uses = known.take_uses().unwrap_or_else(|| count_uses(func));
     let (cfg, dominators, loops) = (known.cfg(func), known.dominators(func), known.loops(func));
-    // The innermost loop around the place where a value is defined, as it will be.
-    let mut home: SecondaryMap<Value, Option<Loop>> = SecondaryMap::new();
+    let mut room = Room::new(func, cfg, loops, &uses);
     let mut moved: SecondaryMap<Loop, Vec<Inst>> = SecondaryMap::new();
     let mut changed = false;
-    home.resize(func.num_values());
     for &block in cfg.rpo() {
         interrupt::poll();
-        // Outside of all loops nothing moves, and what is defined there is in none.
-        let innermost = loops.innermost(block);
-        if innermost.is_none() {
-            continue;
-        }
-        for &param in &func.blocks[block].params {
-            home[param] = innermost;
-        }
+        // Outside of all loops nothing moves.
+        let Some(innermost) = loops.innermost(block) else { continue };
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|&inst| {
-            if let Some(this) = innermost
-                && let Some(sum) = rotate_sum(func, loops, &home, &uses, inst, this)
-            {
-                let place = outermost(func, dominators, loops, &home, sum, block);
-                home[func.result(sum)] = place.map_or(innermost, |place| loops.parent(place));
-                moved[place.unwrap_or(this)].push(sum);
+            if let Some(sum) = rotate_sum(func, loops, &room.pressure.home, &uses, inst, innermost) {
+                room.add(func, sum, innermost);
+                let place = room.leave(func, dominators, loops, sum, block);
+                moved[place.unwrap_or(innermost)].push(sum);
                 changed = true;
             }
-            let out_of = outermost(func, dominators, loops, &home, inst, block);
-            let place = out_of.map_or(innermost, |this| loops.parent(this));
-            for &result in func.results(inst) {
-                home[result] = place;
-            }
+            let out_of = room.leave(func, dominators, loops, inst, block);
             if let Some(this) = out_of {
                 moved[this].push(inst);
                 changed = true;
@@ -105,27 +96,102 @@ pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
     changed
 }
 
-/// The outermost loop around a block that an instruction may leave.
-fn outermost(
-    func: &Function,
-    dominators: &Dominators,
-    loops: &Loops,
-    home: &SecondaryMap<Value, Option<Loop>>,
-    inst: Inst,
-    block: Block,
-) -> Option<Loop> {
-    let data = &func.insts[inst];
-    let mut out_of = None;
-    let mut place = loops.innermost(block);
-    while let Some(this) = place {
-        let invariant = data.args.as_slice().iter().all(|&arg| !is_inside(loops, home[arg], this));
-        if !invariant || !may_leave(dominators, loops, &data.op, block, this) {
-            break;
+/// What moving an instruction takes, and whether there is room for it.
+struct Room {
+    /// What the loops read and do not define, as it will be.
+    pressure: LoopPressure,
+    /// How often each value is used by what has not moved.
+    uses: Vec<u32>,
+    /// Whether a value is used by nothing but accesses, as their address.
+    is_address: Vec<bool>,
+}
+
+impl Room {
+    fn new(func: &Function, cfg: &Cfg, loops: &Loops, uses: &[u32]) -> Room {
+        let mut others = uses.to_vec();
+        for &block in cfg.rpo() {
+            for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
+                let data = &func.insts[inst];
+                if let Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Red(..) = data.op {
+                    others[data.args[0].index()] -= 1;
+                }
+            }
         }
-        out_of = place;
-        place = loops.parent(this);
+        let is_address = others.iter().zip(uses).map(|(&others, &uses)| others == 0 && uses > 0).collect();
+        Room { pressure: LoopPressure::new(func, cfg, loops), uses: uses.to_vec(), is_address }
     }
-    out_of
+
+    /// A new instruction with one use.
+    fn add(&mut self, func: &Function, inst: Inst, place: Loop) {
+        let result = func.result(inst);
+        self.pressure.home[result] = Some(place);
+        self.uses.resize(func.num_values(), 1);
+        self.is_address.resize(func.num_values(), false);
+    }
+
+    /// Moves an instruction out of the outermost loop around its block that it may leave, if there is one.
+    fn leave(
+        &mut self,
+        func: &Function,
+        dominators: &Dominators,
+        loops: &Loops,
+        inst: Inst,
+        block: Block,
+    ) -> Option<Loop> {
+        let data = &func.insts[inst];
+        let mut out_of = None;
+        let mut place = loops.innermost(block);
+        while let Some(this) = place {
+            let invariant =
+                data.args.as_slice().iter().all(|&arg| !is_inside(loops, self.pressure.home[arg], this));
+            if !invariant || !may_leave(dominators, loops, &data.op, block, this) {
+                break;
+            }
+            out_of = place;
+            place = loops.parent(this);
+        }
+        // A loop inside has less room than those around it.
+        let out_of = out_of.filter(|&this| self.has_room(func, loops, inst, this))?;
+        for &result in func.results(inst) {
+            self.pressure.home[result] = loops.parent(out_of);
+        }
+        let (more, fewer) = (self.needed(func, inst), self.freed(func, inst));
+        self.pressure.change(out_of, more, fewer);
+        data.args.as_slice().iter().for_each(|arg| self.uses[arg.index()] -= 1);
+        Some(out_of)
+    }
+
+    /// Whether a loop has room for the results of an instruction that leaves it.
+    fn has_room(&self, func: &Function, loops: &Loops, inst: Inst, this: Loop) -> bool {
+        let data = &func.insts[inst];
+        let is_constant = |value: &Value| func.constant(*value).is_some();
+        if data.op == Op::Iadd
+            && self.is_address[func.result(inst).index()]
+            && data.args.as_slice().iter().any(is_constant)
+        {
+            return false;
+        }
+        let (needed, freed) = (self.needed(func, inst), self.freed(func, inst));
+        if needed <= freed || data.op.is_expensive() || matches!(data.op, Op::Load(_)) {
+            return true;
+        }
+        self.pressure.of(loops, this) + needed - freed <= ROOM
+    }
+
+    /// The words of an instruction's results.
+    fn needed(&self, func: &Function, inst: Inst) -> u32 {
+        func.results(inst).iter().map(|&result| words_of(func, result)).sum()
+    }
+
+    /// The words of an instruction's arguments that nothing else reads.
+    fn freed(&self, func: &Function, inst: Inst) -> u32 {
+        let args = func.insts[inst].args.as_slice();
+        let is_last = |(n, arg): &(usize, &Value)| {
+            let count = args.iter().filter(|other| other == arg).count();
+            !args[..*n].contains(arg) && self.uses[arg.index()] as usize == count
+        };
+        args.iter().enumerate().filter(is_last).map(|(_, &arg)| words_of(func, arg)).sum()
+    }
 }
 
 /// `x + (z + w)` with only `w` changing in the loop becomes `(x + z) + w`; gives the new sum. Constants stay
@@ -156,11 +222,6 @@ fn rotate_sum(
     let total = func.result(sum);
     func.replace(inst, Op::Iadd, ty, &[total, w]);
     Some(sum)
-}
-
-/// Whether `inner` is `outer` or inside it.
-fn is_inside(loops: &Loops, inner: Option<Loop>, outer: Loop) -> bool {
-    inner.is_some_and(|inner| inner == outer || loops.contains(outer, loops.header(inner)))
 }
 
 fn may_leave(dominators: &Dominators, loops: &Loops, op: &Op, block: Block, this: Loop) -> bool {

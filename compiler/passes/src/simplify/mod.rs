@@ -16,7 +16,7 @@
 //! | [`dce`](mod@dce) | dead code |
 //!
 //! [`simplify`] runs them until nothing changes, but a bounded number of times, so that the whole is
-//! linear in the function but for the dominator trees.
+//! linear in the function but for the dominator trees. Then [`rematerialize`](mod@rematerialize) undoes what loops have no registers for.
 
 pub mod branches;
 pub mod common_starts;
@@ -27,9 +27,11 @@ pub mod fold;
 pub mod gvn;
 pub mod if_convert;
 pub mod licm;
+mod loop_pressure;
 pub mod params;
 #[cfg(test)]
 mod properties;
+pub mod rematerialize;
 pub mod strength;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -48,6 +50,7 @@ pub use gvn::gvn;
 pub use if_convert::if_convert;
 pub use licm::licm;
 pub use params::params;
+pub use rematerialize::rematerialize;
 pub use strength::strength;
 
 /// Name of the whole.
