@@ -10,8 +10,8 @@
 //!
 //! Where: a uniform value stands once, in a converged block that dominates all its users; a value in general
 //! registers stands in, or above, each block that wants it, which keeps live ranges short. Both move up to
-//! a dominator that runs at most half as often, the nearest of those, which takes them out of loops. Within a block
-//! they stand just before the first instruction that reads them.
+//! a dominator that runs at most half as often, the nearest of those, which takes them out of loops; in general registers as many as there
+//! is [`ROOM`] for, first come, first served. Within a block they stand just before the first instruction that reads them.
 //!
 //! Cost: a request takes a look-up, and for uniform values a walk to the common dominator; linear in the
 //! code at the end.
@@ -123,12 +123,18 @@ struct Entry {
     above: MBlockId,
 }
 
+/// So many words of general registers are filled in one block for others: an eighth of what a thread can have, since they are in use
+/// all through a loop.
+const ROOM: u32 = 32;
+
 /// All requests.
 pub(super) struct Pool {
     cheapest: SecondaryMap<MBlockId, MBlockId>,
     cheapest_converged: SecondaryMap<MBlockId, MBlockId>,
     /// Uniform values by themselves; values in general registers by the block they go to, too.
     entries: BTreeMap<(Pooled, Option<MBlockId>), Entry>,
+    /// The words of general registers that each block fills for others.
+    filled: SecondaryMap<MBlockId, u32>,
 }
 
 impl Pool {
@@ -138,13 +144,14 @@ impl Pool {
             cheapest: cheapest_dominators(mir, cfg, false),
             cheapest_converged: cheapest_dominators(mir, cfg, true),
             entries: BTreeMap::new(),
+            filled: SecondaryMap::new(),
         }
     }
 
     /// The register of a value for a user in a block.
     pub(super) fn request(&mut self, what: Pooled, user: MBlockId, mir: &mut Mir<VReg>, cfg: &Cfg) -> VReg {
         let uniform = what.file().is_uniform();
-        let key = if uniform { None } else { Some(self.cheapest[user]) };
+        let key = (!uniform).then(|| self.place(what, user));
         let above = key.unwrap_or(user);
         if let Some(entry) = self.entries.get_mut(&(what, key)) {
             entry.above = nearest_common_dominator(cfg, entry.above, above);
@@ -153,6 +160,20 @@ impl Pool {
         let reg = mir.new_vreg(what.file(), what.width());
         self.entries.insert((what, key), Entry { reg, above });
         reg
+    }
+
+    /// The block in which a value in general registers is made for a user.
+    fn place(&mut self, what: Pooled, user: MBlockId) -> MBlockId {
+        let above = self.cheapest[user];
+        if above == user || self.entries.contains_key(&(what, Some(above))) {
+            return above;
+        }
+        let words = self.filled[above] + u32::from(what.width());
+        if words > ROOM {
+            return user;
+        }
+        self.filled[above] = words;
+        above
     }
 
     /// Inserts the instructions.
