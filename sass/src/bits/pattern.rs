@@ -349,7 +349,7 @@ fn candidates(op: Op, arch: Arch) -> &'static [Candidate] {
 }
 
 /// The patterns of an operation on an architecture, in table order.
-pub(crate) fn of_op(op: Op, arch: Arch) -> impl Iterator<Item = &'static Pattern> + Clone {
+pub(crate) fn of_op(op: Op, arch: Arch) -> impl Iterator<Item = &'static Pattern> {
     candidates(op, arch).iter().filter_map(Candidate::pattern)
 }
 

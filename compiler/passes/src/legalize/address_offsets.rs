@@ -43,7 +43,7 @@ struct Place {
 /// Folds constant parts of addresses into the accesses.
 pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
     let mut places: Vec<Option<Place>> = vec![None; func.num_values()];
-    let only_addresses = only_addresses(func);
+    let only_addresses = only_addresses(func, use_counts(func));
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
         match data.op {
@@ -113,9 +113,8 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// The values that are used, and only as addresses of accesses that have room for an offset.
-fn only_addresses(func: &Function) -> Vec<bool> {
-    let mut other_uses = use_counts(func);
+/// The values that are used, and only as addresses of accesses that have room for an offset, given how often each is used.
+pub(crate) fn only_addresses(func: &Function, mut other_uses: Vec<u32>) -> Vec<bool> {
     let mut is_address = vec![false; other_uses.len()];
     for &block in &func.layout {
         for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {

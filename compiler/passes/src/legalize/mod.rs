@@ -20,7 +20,7 @@
 use ptxc_ir::Function;
 use ptxc_sass::Arch;
 
-mod address_offsets;
+pub(crate) mod address_offsets;
 mod aggregate_atomics;
 mod atomic_loops;
 mod bar_to_barrier;

@@ -27,6 +27,7 @@
 
 use crate::analyses::Analyses;
 use crate::interrupt;
+use crate::legalize::address_offsets::only_addresses;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::{
     Block, BlockCall, BlockData, Cfg, Dominators, Function, Inst, InstData, Loop, Loops, Op, Type, Value,
@@ -108,16 +109,7 @@ struct Room {
 
 impl Room {
     fn new(func: &Function, cfg: &Cfg, loops: &Loops, uses: &[u32]) -> Room {
-        let mut others = uses.to_vec();
-        for &block in cfg.rpo() {
-            for &inst in interrupt::parts(&func.blocks[block].insts).flatten() {
-                let data = &func.insts[inst];
-                if let Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Red(..) = data.op {
-                    others[data.args[0].index()] -= 1;
-                }
-            }
-        }
-        let is_address = others.iter().zip(uses).map(|(&others, &uses)| others == 0 && uses > 0).collect();
+        let is_address = only_addresses(func, uses.to_vec());
         Room { pressure: LoopPressure::new(func, cfg, loops), uses: uses.to_vec(), is_address }
     }
 

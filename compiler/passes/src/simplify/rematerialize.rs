@@ -14,8 +14,8 @@
 //! ```
 //!
 //! Such values come from the program, whose compiler did not know how many registers there are, from equal computations
-//! that became one, and from [`licm`](super::licm()). Where there are many, each would be put away in memory, which costs more than to
-//! compute it; and most are addresses, which accesses compute for nothing.
+//! that `gvn` merged, and from [`licm`](super::licm()). Where there are many, the allocator would spill them, and a reload costs more
+//! than the computation. Most are addresses, which accesses compute for nothing.
 //!
 //! Runs once, after all that would move them out again. Those go first that are used least often, for which a use in
 //! a loop inside counts as [`TRIPS`] uses. Linear, but for the depth of loops.
@@ -41,7 +41,8 @@ const MOST_OPERATIONS: u32 = 3;
 
 /// Computes values in loops that have too many; says whether there were any.
 pub fn rematerialize(func: &mut Function, known: &mut Analyses) -> bool {
-    let all: u32 = (0..func.num_values()).map(|n| func.ty(Value::new(n)).bits().div_ceil(32)).sum();
+    // No loop reads more than there is.
+    let all: u32 = (0..func.num_values()).map(|n| words_of(func, Value::new(n))).sum();
     if all <= ROOM || known.loops(func).iter().next().is_none() {
         return false;
     }
