@@ -7,11 +7,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ptxc_codegen::func_code::Callees;
+use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_compiler::output::program_text;
 use ptxc_compiler::{Database, Options, SourceFile, items, lower, module, stages};
 use ptxc_ir::Function;
-use ptxc_passes::link::Callees;
-use ptxc_passes::mir::{Mir, VReg};
 use ptxc_passes::pipeline::{self, CodeSettings, Observer, Silent};
 use ptxc_sass::Arch;
 use ptxc_sass::text::Style;

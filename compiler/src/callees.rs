@@ -8,15 +8,15 @@
 use std::sync::Arc;
 
 use indexmap::IndexSet;
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_codegen::func_code::{Callees, Summaries, Summary};
+use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir::{self as ir, CalleeKind};
-use ptxc_passes::diagnostic::Diagnostic;
-use ptxc_passes::link::{Callees, Summaries, Summary};
-use ptxc_passes::mir::{Mir, VReg};
-use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
-use ptxc_passes::runtime;
+use ptxc_passes::pipeline::{self, CodeSettings, Silent};
+use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::Arch;
 use ptxc_sass::variable::Variable;
-
+use ptxc_ssa::runtime;
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId};
 
@@ -229,7 +229,8 @@ pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Ar
 mod finished {
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-    use ptxc_passes::pipeline::{CodeSettings, FuncCode};
+    use ptxc_codegen::func_code::FuncCode;
+    use ptxc_passes::pipeline::CodeSettings;
 
     /// So many are kept: a file is compiled in few ways, but there are as many heuristics as seeds.
     const MOST: usize = 64;

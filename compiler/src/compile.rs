@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_codegen::schedule::{HEURISTICS, Heuristic};
 use ptxc_ir as ir;
-use ptxc_passes::diagnostic::{Diagnostic, Severity};
-use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
-use ptxc_passes::schedule::{HEURISTICS, Heuristic};
+use ptxc_passes::pipeline::{self, CodeSettings, Silent};
+use ptxc_ptx::diagnostic::{Diagnostic, Severity};
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::CubinError;
 use ptxc_sass::text::Style;

@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use ptxc_passes::diagnostic::{Diagnostic, source_node};
-use ptxc_passes::pipeline::FuncCode;
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_ptx::diagnostic::{Diagnostic, source_node};
 use ptxc_sass::Program;
 use ptxc_sass::cubin::{CubinError, Line, Module, Source, assemble, write};
 use ptxc_syntax::ast::{Item, StatementKind};
@@ -89,8 +89,8 @@ pub fn finding(db: &dyn Db, file: SourceFile, options: Options, error: &CubinErr
     match place {
         Some((func, node)) => locate(db, func, &diagnostic(node)),
         None => Located {
-            code: ptxc_passes::diagnostic::UNSUPPORTED.to_string(),
-            severity: ptxc_passes::diagnostic::Severity::Error,
+            code: ptxc_ptx::diagnostic::UNSUPPORTED.to_string(),
+            severity: ptxc_ptx::diagnostic::Severity::Error,
             message: error.to_string(),
             primary: (ptxc_syntax::Span::new(0, 0), String::new()),
             secondary: Vec::new(),

@@ -2,9 +2,9 @@
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
-use ptxc_passes::check::codes::{PROTOTYPES_DIFFER, REDECLARED};
-use ptxc_passes::check::env::parameter_layout;
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::check::codes::{PROTOTYPES_DIFFER, REDECLARED};
+use ptxc_ptx::check::env::parameter_layout;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::ast::{Function, Parameter};
 use ptxc_syntax::codes::Code;
 use ptxc_syntax::{Name, Span};

@@ -17,7 +17,7 @@
 
 use std::io::{self, Write};
 
-use ptxc_passes::pipeline::FuncCode;
+use ptxc_codegen::func_code::FuncCode;
 use ptxc_sass::Program;
 use ptxc_sass::blocks::{Block, Way, blocks};
 use ptxc_sass::dependences::{Edge, Kind, Protection, dependences};

@@ -3,15 +3,15 @@
 //! It is found anew for every report: these items are short, and nothing waits for it.
 
 use indexmap::IndexMap;
-use ptxc_passes::check::codes::{
+use ptxc_ptx::check::codes::{
     BAD_SIZE, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
     UNKNOWN_VERSION,
 };
-use ptxc_passes::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
-use ptxc_passes::check::names::predicate_storage;
-use ptxc_passes::check::scope::misplaces_predicate;
-use ptxc_passes::check::{initialisers, targets};
-use ptxc_passes::diagnostic::{Diagnostic, Severity};
+use ptxc_ptx::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
+use ptxc_ptx::check::names::predicate_storage;
+use ptxc_ptx::check::scope::misplaces_predicate;
+use ptxc_ptx::check::{initialisers, targets};
+use ptxc_ptx::diagnostic::{Diagnostic, Severity};
 use ptxc_syntax::ast::{Declaration, Item, Linkage, Space};
 use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
 use ptxc_syntax::items::ItemKind;

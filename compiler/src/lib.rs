@@ -1,7 +1,7 @@
 //! The incremental compiler from PTX to SASS.
 //!
 //! Everything on this page is all that most users need; each example runs. The crates below are part of it as
-//! [`syntax`], [`ir`], [`passes`] and [`sass`].
+//! [`syntax`], [`ir`], [`passes`], [`ptx`], [`ssa`], [`codegen`] and [`sass`].
 //!
 //! # Compile a string, and walk what comes out
 //!
@@ -56,7 +56,7 @@
 //!
 //! ```
 //! use ptxc_compiler::ir::text::parse_function;
-//! use ptxc_compiler::passes::simplify::{Effort, simplify};
+//! use ptxc_compiler::ssa::simplify::{Effort, simplify};
 //!
 //! let mut function = parse_function(
 //!     "func @k entry {\nblock0:\n    v0 = const.b32 0x2\n    v1 = iadd.b32 v0, v0\n    nanosleep v1\n    exit\n}\n",
@@ -84,11 +84,11 @@
 //!
 //! # Write a heuristic, and compare it with others
 //!
-//! A heuristic [picks](passes::schedule::Heuristic::pick) the next instruction of those that are ready. [`compile_with`]
+//! A heuristic [picks](codegen::schedule::Heuristic::pick) the next instruction of those that are ready. [`compile_with`]
 //! schedules by it; whatever it picks, the control codes make the code correct.
 //!
 //! ```
-//! use ptxc_compiler::passes::schedule::{Cycle, Heuristic, Node, Region};
+//! use ptxc_compiler::codegen::schedule::{Cycle, Heuristic, Node, Region};
 //! use ptxc_compiler::{Settings, compile_with};
 //!
 //! struct Oldest;
@@ -136,20 +136,23 @@ pub mod settings;
 pub mod stages;
 mod variables;
 
+pub use ptxc_codegen as codegen;
+pub use ptxc_interrupt::Interrupted;
+pub use ptxc_ir as ir;
+pub use ptxc_passes as passes;
+pub use ptxc_ptx as ptx;
+pub use ptxc_sass as sass;
+pub use ptxc_ssa as ssa;
+pub use ptxc_syntax as syntax;
+
 pub use compile::{Compiled, compile, compile_ir, compile_with};
 pub use db::{Database, Db};
 pub use file::{Change, File};
 pub use input::{Options, SourceFile};
 pub use output::{compile_function, compile_in_parallel, diagnostics, lower, ssa_diagnostics};
-pub use ptxc_passes::interrupt::Interrupted;
 pub use render::Located;
 pub use session::{Session, Stop, Update};
 pub use settings::Settings;
-
-pub use ptxc_ir as ir;
-pub use ptxc_passes as passes;
-pub use ptxc_sass as sass;
-pub use ptxc_syntax as syntax;
 
 /// The listings of the book that are Rust.
 #[cfg(doctest)]

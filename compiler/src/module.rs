@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use ptxc_passes::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
-use ptxc_passes::check::scope::misplaces_predicate;
+use ptxc_ptx::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
+use ptxc_ptx::check::scope::misplaces_predicate;
 use ptxc_syntax::ast::{
     Function, Item, Linkage, Operand, OperandKind, Parameter, Space, StatementKind, SymbolOffset,
 };

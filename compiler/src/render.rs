@@ -4,7 +4,7 @@ use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term;
 use codespan_reporting::term::termcolor::Ansi;
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::Span;
 
 /// A finding in a file.

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ptxc_passes::interrupt::{self, Interrupted};
-use ptxc_passes::pipeline::FuncCode;
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_interrupt::{self, Interrupted};
 use ptxc_sass::text::Style;
 use ptxc_syntax::items::ItemKind;
 use rayon::prelude::*;
@@ -252,7 +252,7 @@ fn compile(
     flag: &Arc<AtomicBool>,
 ) -> Result<Vec<Known>, Interrupted> {
     let one = |db: &Database, func: Func| {
-        let work = || interrupt::run(flag, || Known::of(db, func, options));
+        let work = || ptxc_interrupt::run(flag, || Known::of(db, func, options));
         // A thread that waits for what an interrupted one was about to find out unwinds, too.
         match salsa::Cancelled::catch(work) {
             Ok(known) => known,

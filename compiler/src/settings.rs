@@ -15,7 +15,7 @@ pub struct Settings {
     pub opt: u8,
     /// Whether a product and a sum without rounding modifiers are fused.
     pub fmad: bool,
-    /// The name of the scheduling heuristic, one of [`HEURISTICS`](ptxc_passes::schedule::HEURISTICS).
+    /// The name of the scheduling heuristic, one of [`HEURISTICS`](ptxc_codegen::schedule::HEURISTICS).
     pub heuristic: String,
     /// The most general registers a thread, 16 to 255.
     pub max_regs: u32,

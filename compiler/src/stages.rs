@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir as ir;
-use ptxc_passes::barriers;
-use ptxc_passes::check::env::{PtxTarget, TargetKind};
-use ptxc_passes::check::requirements::Strictness;
-use ptxc_passes::check::{self, Checked, codes};
-use ptxc_passes::diagnostic::{Code, Diagnostic, Severity, source_node};
-use ptxc_passes::flow;
-use ptxc_passes::mir::{Mir, VReg};
-use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Silent};
-use ptxc_passes::split_notes::split_notes;
+use ptxc_passes::pipeline::{self, CodeSettings, Silent};
+use ptxc_ptx::barriers;
+use ptxc_ptx::check::env::{PtxTarget, TargetKind};
+use ptxc_ptx::check::requirements::Strictness;
+use ptxc_ptx::check::{self, Checked, codes};
+use ptxc_ptx::diagnostic::{Code, Diagnostic, Severity, source_node};
+use ptxc_ptx::flow;
+use ptxc_ptx::split_notes::split_notes;
 use ptxc_sass::Arch;
 use ptxc_syntax::NodeId;
 use ptxc_syntax::items::ItemKind;

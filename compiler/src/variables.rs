@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_passes::check::codes::UNDECLARED_SYMBOL;
-use ptxc_passes::check::env;
-use ptxc_passes::diagnostic::Diagnostic;
-use ptxc_passes::pipeline::FuncCode;
-use ptxc_passes::select;
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_codegen::variables::placed;
+use ptxc_ptx::check::codes::UNDECLARED_SYMBOL;
+use ptxc_ptx::check::env;
+use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::cubin::Binding;
-use ptxc_sass::variable::Variable;
+use ptxc_sass::variable::{Section, Variable};
 use ptxc_syntax::ast::{Item, Linkage, Space};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId, parse_item};
@@ -46,7 +46,18 @@ pub(crate) fn unnamed(db: &dyn Db, file: SourceFile, kernels: &[&FuncCode]) -> V
     let rest = all.iter().filter(|(name, variable)| {
         is_here(variable) && !named.contains(name.as_str()) && !lost.contains(name.as_str())
     });
-    rest.filter_map(|(name, variable)| select::module_variable(name, variable)).collect()
+    rest.filter_map(|(name, variable)| declared(name, variable)).collect()
+}
+
+/// A variable as its declaration describes it. One in global memory needs no place for its address, since no code names it.
+fn declared(name: &str, variable: &env::Variable) -> Option<Variable> {
+    let (section, place) = match variable.space {
+        Space::Const => (Section::Constant, variable.place?),
+        Space::Global => (Section::Global, 0),
+        _ => return None,
+    };
+    let initial = variable.content.as_ref().ok()?.as_deref().cloned().unwrap_or_default();
+    Some(placed(section, place, name, [variable.size, variable.align], initial))
 }
 
 /// The variables that hold the address of what is no variable of the module, or that of a variable which does.

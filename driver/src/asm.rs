@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use ptxc_compiler::Located;
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::bits::{self, EncodeError};
 use ptxc_sass::cubin::{Cubin, CubinError, Module, Source, assemble, encode, write};
 use ptxc_sass::text::{Kernel, ReadOptions};

@@ -1,8 +1,8 @@
 //! `ptxc check`.
 
 use ptxc_compiler::{Database, SourceFile, output};
-use ptxc_passes::check::env::PtxTarget;
-use ptxc_passes::check::requirements::Strictness;
+use ptxc_ptx::check::env::PtxTarget;
+use ptxc_ptx::check::requirements::Strictness;
 
 use crate::cli::CheckArgs;
 use crate::messages::report;

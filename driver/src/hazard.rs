@@ -1,7 +1,7 @@
 //! Hazards as diagnostics on SASS text.
 
 use ptxc_compiler::Located;
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::Kernel;
 use ptxc_sass::verify::{Hazard, HazardKind, Lack};
 use ptxc_sass::{Control, Op, Program};

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_compiler::callees::{callees, device_callees, fill_lanes};
 use ptxc_compiler::cubin;
 use ptxc_compiler::items::{Func, items};
@@ -12,8 +14,7 @@ use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
 use ptxc_compiler::stages::{accelerated, arch, built, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, Settings, SourceFile, diagnostics, dot, json, output};
-use ptxc_passes::pipeline::{self, CodeSettings, FuncCode, Halt};
-use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
+use ptxc_passes::pipeline::{self, CodeSettings, Halt};
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
 use ptxc_sass::text::{Notation, Style};
@@ -441,7 +442,7 @@ fn passes(
     func: Func,
     options: Options,
     watcher: &mut Watcher<'_>,
-) -> Result<Option<pipeline::FuncCode>, Halt> {
+) -> Result<Option<FuncCode>, Halt> {
     if !parsed(db, func).errors.is_empty() {
         return Ok(None);
     }

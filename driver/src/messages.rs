@@ -2,7 +2,7 @@
 
 use ptxc_compiler::Located;
 use ptxc_compiler::render::{Lines, human};
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::Span;
 use serde_json::{Map, Value, json};
 

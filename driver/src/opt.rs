@@ -6,22 +6,23 @@
 
 use std::fmt::Display;
 
+use ptxc_codegen::layout::{Code, check_convergence, layout};
+use ptxc_codegen::mir::{Liveness, Mir, VReg, verify as verify_mir};
+use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
+use ptxc_codegen::{allocate, combine, control, select};
 use ptxc_compiler::Located;
 use ptxc_ir::text::parse;
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, Op};
-use ptxc_passes::analyses::Analyses;
-use ptxc_passes::diagnostic::Severity;
-use ptxc_passes::layout::{Code, check_convergence, layout};
-use ptxc_passes::mir::{Liveness, Mir, VReg, verify as verify_mir};
 use ptxc_passes::pipeline::PASSES;
-use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
-use ptxc_passes::simplify::Effort;
-use ptxc_passes::together;
-use ptxc_passes::uniformity::Uniformity;
-use ptxc_passes::{allocate, combine, control, converge, frequency, gather, legalize, select, simplify};
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{Style, write_program};
 use ptxc_sass::{Arch, PReg};
+use ptxc_ssa::analyses::Analyses;
+use ptxc_ssa::simplify::Effort;
+use ptxc_ssa::together;
+use ptxc_ssa::uniformity::Uniformity;
+use ptxc_ssa::{converge, frequency, gather, legalize, simplify};
 use ptxc_syntax::Span;
 
 use crate::cli::{MessageFormat, OptArgs};

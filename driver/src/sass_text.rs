@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ptxc_compiler::Located;
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::Arch;
 use ptxc_sass::text::{Kernel, ReadOptions, Style, TextError, parse_programs};
 use ptxc_syntax::Span;

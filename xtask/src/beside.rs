@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ptxc_compiler::{Database, SourceFile, output, render};
-use ptxc_passes::check::requirements::Strictness;
+use ptxc_ptx::check::requirements::Strictness;
 
 use crate::oracle::Oracle;
 

@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ptxc_codegen::func_code::FuncCode;
 use ptxc_compiler::output::{kernels, program_text};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
-use ptxc_passes::diagnostic::{Severity, UNSUPPORTED};
-use ptxc_passes::pipeline::{FuncCode, HAZARD, INTERNAL, UNSUPPORTED_ARCH, WRONG_ALLOCATION};
+use ptxc_passes::pipeline::{HAZARD, INTERNAL, UNSUPPORTED_ARCH, WRONG_ALLOCATION};
+use ptxc_ptx::diagnostic::{Severity, UNSUPPORTED};
 use ptxc_sass::Program;
 use ptxc_sass::text::{Notation, Style};
 use serde::Serialize;
@@ -55,7 +56,7 @@ impl Reason {
     }
 
     fn of(code: &str) -> Reason {
-        let is = |known: ptxc_passes::diagnostic::Code| code == known.to_string();
+        let is = |known: ptxc_ptx::diagnostic::Code| code == known.to_string();
         if is(UNSUPPORTED) || is(UNSUPPORTED_ARCH) {
             Reason::Unsupported
         } else if code == TOO_OLD {

@@ -1,8 +1,8 @@
 //! The options that decide what code comes out, as the command line gives them.
 
 use clap::Args;
+use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_compiler::{Database, Options};
-use ptxc_passes::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_sass::Arch;
 
 /// How kernels are lowered.

@@ -5,18 +5,13 @@
 //! compilers write.
 
 use ptxc_ir::Function;
+use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_syntax::NodeId;
-
-use crate::diagnostic::Diagnostic;
-use crate::mir::VReg;
 
 /// The most instructions of a function as it is written.
 pub const WRITTEN: usize = 1_000_000;
 /// The most when each of them is one that the machine has. Of a division there are dozens.
 pub const LEGAL: usize = 2_000_000;
-/// The most virtual registers when instructions of the machine have been selected: a quarter of those that can be named, so
-/// that the passes behind, which split and spill them, have the rest.
-pub const REGISTERS: usize = VReg::MOST / 4;
 /// The most blocks of either.
 const BLOCKS: usize = 200_000;
 /// The most edges of all `brx.idx` together: a table in a line of text has as many for each branch that takes it.

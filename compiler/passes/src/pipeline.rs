@@ -9,7 +9,7 @@
 //! | [`code`] | schedule-pre-ra, allocate, layout, schedule-post-ra, control, link, hazard-check | machine IR → program |
 //!
 //! An [`Observer`] sees the code before and after every pass; it is how the driver prints, times and
-//! stops; work that nobody wants any more [unwinds](interrupt). In debug builds every pass is followed by the verifier of its form; the allocation checker, the
+//! stops; work that nobody wants any more [unwinds](ptxc_interrupt). In debug builds every pass is followed by the verifier of its form; the allocation checker, the
 //! check that the architecture has every instruction, and the hazard check run in all builds, since wrong code
 //! must never be written.
 
@@ -17,30 +17,30 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use ptxc_codegen::control;
+use ptxc_codegen::func_code::{Callees, FuncCode, Summaries, summaries};
+use ptxc_codegen::link;
+use ptxc_codegen::mir::{Liveness, Mir, VReg};
+use ptxc_codegen::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
+use ptxc_codegen::{allocate, combine, encodable, layout, mir, schedule, select};
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, FunctionKind, SourceLoc};
+use ptxc_ptx::build_ssa;
+use ptxc_ptx::check::env::ModuleEnv;
+use ptxc_ptx::check::resolved::Resolved;
+use ptxc_ptx::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 use ptxc_sass::text::{Style, write_program};
 use ptxc_sass::{Arch, Coded, Inst, Program, Register};
+use ptxc_ssa::analyses::Analyses;
+use ptxc_ssa::simplify::{Effort, rematerialize, simplify_in};
+use ptxc_ssa::together::verify::Apart;
+use ptxc_ssa::together::{self, Together};
+use ptxc_ssa::uniformity::Uniformity;
+use ptxc_ssa::{converge, frequency, gather, legalize, runtime};
 use ptxc_syntax::{NodeId, ast};
 
-use crate::analyses::Analyses;
-use crate::check::env::ModuleEnv;
-use crate::check::resolved::Resolved;
-use crate::control::{self, Explain};
-use crate::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
-
-use crate::link::{self, Callees, Summaries, Summary};
-use crate::mir::{Liveness, Mir, VReg};
+use crate::limits;
 pub use crate::register_limit::{TOO_FEW_REGISTERS, register_limit};
-use crate::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
-use crate::simplify::{Effort, rematerialize, simplify_in};
-use crate::together::verify::Apart;
-use crate::together::{self, Together};
-use crate::uniformity::Uniformity;
-use crate::{
-    allocate, build_ssa, combine, converge, encodable, frequency, gather, interrupt, layout, legalize,
-    limits, mir, runtime, schedule, select,
-};
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
 pub const INTERNAL: Code = Code(990);
@@ -107,17 +107,6 @@ impl Observer for Silent {}
 /// Why a stage has no product: the diagnostics say so; none if the observer stopped it.
 pub type Halt = Vec<Diagnostic>;
 
-/// A finished function: a kernel with what it calls, or a device function or routine alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FuncCode {
-    /// The program.
-    pub program: Program,
-    /// What forced each instruction's control field.
-    pub explain: Explain,
-    /// What a caller has to know of a device function or routine; a kernel has none.
-    pub summary: Option<Summary>,
-}
-
 /// What decides the code beyond the machine IR.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CodeSettings {
@@ -175,7 +164,7 @@ fn exists<'a, R: Register + 'a>(
 fn not_there(mir: &Mir<VReg>, arch: Arch) -> Halt {
     let mut halt = Halt::new();
     for inst in mir.insts() {
-        interrupt::poll();
+        ptxc_interrupt::poll();
         if let Err(why) = inst.inst.check_arch(arch) {
             halt.push(unsupported(select::Unsupported { op: inst.inst.to_string(), loc: inst.loc, why }));
         }
@@ -185,7 +174,7 @@ fn not_there(mir: &Mir<VReg>, arch: Arch) -> Halt {
 }
 
 fn go_on(observer: &mut dyn Observer, pass: &'static str, code: &dyn fmt::Display) -> Result<(), Halt> {
-    interrupt::poll();
+    ptxc_interrupt::poll();
     if observer.after(pass, code) { Ok(()) } else { Err(Vec::new()) }
 }
 
@@ -307,9 +296,9 @@ pub fn machine(
     let uniformity =
         together(&mut func, &mut known, arch, observer)?.map_err(|errors| internal("gather", errors))?;
     observer.before("select", &func);
-    interrupt::poll();
+    ptxc_interrupt::poll();
     let frequency = frequency::block_frequencies_in(&func, &known);
-    interrupt::poll();
+    ptxc_interrupt::poll();
     let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
     mir.returns_together = Together::returns_together(&func, &uniformity, &known);
@@ -396,7 +385,7 @@ pub fn code_with(
     heuristic: &mut dyn Heuristic,
     observer: &mut dyn Observer,
 ) -> Result<FuncCode, Halt> {
-    let own = own_code_with(mir, &link::summaries(callees), callees, settings, heuristic, observer)?;
+    let own = own_code_with(mir, &summaries(callees), callees, settings, heuristic, observer)?;
     linked(own, callees, settings.arch, observer)
 }
 
@@ -517,7 +506,7 @@ pub fn linked(
 }
 
 fn hazard_check(program: &Program) -> Result<(), Vec<ptxc_sass::verify::Hazard>> {
-    ptxc_sass::verify::check_polling(program, ptxc_sass::verify::Order::Own, &interrupt::poll)
+    ptxc_sass::verify::check_polling(program, ptxc_sass::verify::Order::Own, &ptxc_interrupt::poll)
 }
 
 /// Compiles a runtime routine: all stages.

@@ -1,12 +1,11 @@
 //! How many general registers a function may have, what limits them, and what is said where they are too few.
 
+use ptxc_codegen::allocate::AllocError;
+use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir::{Function, FunctionKind, LaunchBounds};
+use ptxc_ptx::diagnostic::{Code, Diagnostic, source_node};
 use ptxc_sass::RegFile;
 use ptxc_syntax::NodeId;
-
-use crate::allocate::AllocError;
-use crate::diagnostic::{Code, Diagnostic, source_node};
-use crate::mir::{Mir, VReg};
 
 /// A function needs more registers than it may have.
 pub const TOO_FEW_REGISTERS: Code = Code(901);

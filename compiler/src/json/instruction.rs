@@ -1,6 +1,6 @@
 //! The instructions of a kernel.
 
-use ptxc_passes::pipeline::FuncCode;
+use ptxc_codegen::func_code::FuncCode;
 use ptxc_sass::blocks::Block;
 use ptxc_sass::table::Role;
 use ptxc_sass::text::{is_shown, write_loaded, write_operand};

@@ -1,6 +1,6 @@
 //! A kernel: what it needs, its blocks, and its lists of instructions and dependences.
 
-use ptxc_passes::pipeline::FuncCode;
+use ptxc_codegen::func_code::FuncCode;
 use ptxc_sass::blocks::{Block as Range, Way, blocks};
 use ptxc_sass::dependences::{Edge, Protection, dependences};
 use ptxc_sass::{Program, program};

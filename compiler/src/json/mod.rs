@@ -22,7 +22,7 @@ mod lines;
 
 use std::io::{self, Write};
 
-use ptxc_passes::pipeline::FuncCode;
+use ptxc_codegen::func_code::FuncCode;
 use ptxc_sass::Arch;
 use serde::{Serialize, Serializer};
 

@@ -6,12 +6,23 @@ use std::path::Path;
 use crate::{read, repository};
 
 /// The folders with source that ends up in the program.
-const SOURCES: [&str; 7] =
-    ["syntax/src", "compiler/src", "compiler/passes/src", "sass/src", "ir/src", "sim/src", "driver/src"];
+const SOURCES: [&str; 11] = [
+    "syntax/src",
+    "compiler/src",
+    "compiler/interrupt/src",
+    "compiler/passes/src",
+    "compiler/passes/ptx/src",
+    "compiler/passes/ssa/src",
+    "compiler/passes/codegen/src",
+    "sass/src",
+    "ir/src",
+    "sim/src",
+    "driver/src",
+];
 
 /// The codes that the program can print.
 pub fn defined() -> BTreeSet<String> {
-    let tables = ptxc_syntax::codes::ALL.iter().chain(ptxc_passes::check::codes::ALL);
+    let tables = ptxc_syntax::codes::ALL.iter().chain(ptxc_ptx::check::codes::ALL);
     let mut codes: BTreeSet<String> = tables.map(|(code, _)| code.to_string()).collect();
     for folder in SOURCES {
         scan(&repository(folder), &mut codes);
@@ -22,7 +33,7 @@ pub fn defined() -> BTreeSet<String> {
 /// The rule behind a code, where the source has one.
 pub fn rule(code: &str) -> Option<&'static str> {
     let code = ptxc_syntax::codes::Code(code.strip_prefix('E')?.parse().ok()?);
-    ptxc_syntax::codes::explain(code).or_else(|| ptxc_passes::check::codes::explain(code))
+    ptxc_syntax::codes::explain(code).or_else(|| ptxc_ptx::check::codes::explain(code))
 }
 
 fn scan(folder: &Path, codes: &mut BTreeSet<String>) {

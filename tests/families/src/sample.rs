@@ -1,8 +1,8 @@
 //! Instructions made from the rows of the checker's table: one for each choice of modifiers.
 
-use ptxc_passes::check::env::{PtxTarget, PtxVersion};
-use ptxc_passes::check::table::{Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf};
-use ptxc_passes::check::types::{Class, Scalar};
+use ptxc_ptx::check::env::{PtxTarget, PtxVersion};
+use ptxc_ptx::check::table::{Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf};
+use ptxc_ptx::check::types::{Class, Scalar};
 
 /// The version and target that the instructions have to exist in.
 pub const VERSION: PtxVersion = PtxVersion(9, 0);
@@ -161,7 +161,7 @@ fn exists(row: &Row) -> bool {
 /// Goes through all choices of a row's modifiers as through the digits of a number, and takes those in which two
 /// modifiers stand together that did not before: every pair is tried, but not every combination.
 fn choices(row: &Row, doubles: bool, samples: &mut Vec<Sample>) {
-    let digits = |group: &ptxc_passes::check::table::Group| match group.presence {
+    let digits = |group: &ptxc_ptx::check::table::Group| match group.presence {
         Presence::Required | Presence::Default(_) => group.choices.len(),
         Presence::Optional | Presence::With(_) => group.choices.len() + 1,
     };

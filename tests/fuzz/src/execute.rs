@@ -9,7 +9,7 @@ use ptxc_compiler::callees::{device_callees, ssa_callees};
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::Program;
 use ptxc_sass::verify::Order;
 use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};

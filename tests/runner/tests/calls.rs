@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use ptxc_codegen::schedule::HEURISTICS;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::ssa;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_passes::schedule::HEURISTICS;
-use ptxc_passes::{legalize, runtime};
 use ptxc_sass::Arch;
 use ptxc_sim::{Case, run_sass, run_ssa};
+use ptxc_ssa::{legalize, runtime};
 
 /// Operands with carries, large divisors, and divisors that are larger than their dividends.
 const PAIRS: [(u64, u64); 8] = [

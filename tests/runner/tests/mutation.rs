@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ptxc_compiler::output::kernels;
-use ptxc_compiler::passes::diagnostic::Severity;
+use ptxc_compiler::ptx::diagnostic::Severity;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_sass::{Arch, Program};
 use ptxc_tests::paths;

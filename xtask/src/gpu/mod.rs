@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::Args;
 use ptxc_compiler::cubin::cubin;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_passes::diagnostic::Severity;
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
 use ptxc_sim::Case;

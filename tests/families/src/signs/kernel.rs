@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use ptxc_passes::check::types::{Class, Scalar};
+use ptxc_ptx::check::types::{Class, Scalar};
 
 use crate::sample::{Operand, Sample, TARGET, VERSION, register_type};
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_passes::legalize::legalize;
 use ptxc_sass::Arch;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 use ptxc_sim::{Case, run_sass, run_ssa};
+use ptxc_ssa::legalize::legalize;
 
 use crate::forms::Form;
 use crate::order;

@@ -9,10 +9,9 @@
 
 use std::fmt::Write;
 
-use ptxc_passes::check::types::{Class, Scalar};
-
 use ptxc_families::sample::{Operand, Sample, TARGET, VERSION, register_type};
 use ptxc_fuzz::random::Random;
+use ptxc_ptx::check::types::{Class, Scalar};
 
 /// Threads of the launch.
 pub const THREADS: u32 = 64;

@@ -22,13 +22,14 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kernel::{Bound, GUARD, IN_BYTES, Kernel, OUT_BYTES, THREADS};
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_families::sample::{self, Sample};
 use ptxc_fuzz::random::Random;
 use ptxc_sim::{Case, run_sass, run_ssa};
+
+use kernel::{Bound, GUARD, IN_BYTES, Kernel, OUT_BYTES, THREADS};
 
 /// Opcodes that may end in `E0900`: `*` stands for any text.
 const UNLOWERED: &str = include_str!("unlowered.txt");
@@ -124,7 +125,7 @@ fn unexpected(sample: &Sample, kernel: &Kernel, input: &[u8], output: &[u8]) -> 
             if instance.guarded && memory(GUARD) & 1 == 0 {
                 continue;
             }
-            let source = |&(ty, bound): &(ptxc_passes::check::types::Scalar, Bound)| {
+            let source = |&(ty, bound): &(ptxc_ptx::check::types::Scalar, Bound)| {
                 let bits = match bound {
                     Bound::Memory(place) => memory(place),
                     Bound::Constant(bits) => bits,

@@ -51,13 +51,13 @@ fn check(
 
 #[test]
 fn quotients_in_single_precision() {
-    let text = include_str!("../../../../compiler/passes/src/runtime/f32.div.ir");
+    let text = include_str!("../../../../compiler/passes/ssa/src/runtime/f32.div.ir");
     check(text, F32, 2, &float_triples(F32), |[a, b, _], mode| float::div(F32, a, b, mode));
 }
 
 #[test]
 fn roots_in_single_precision() {
-    let text = include_str!("../../../../compiler/passes/src/runtime/f32.sqrt.ir");
+    let text = include_str!("../../../../compiler/passes/ssa/src/runtime/f32.sqrt.ir");
     let least = u64::from((2f32.powi(-101)).to_bits());
     let mut operands = float_triples(F32);
     operands.extend(operands.clone().iter().map(|[a, ..]| [a % least; 3]));
@@ -67,13 +67,13 @@ fn roots_in_single_precision() {
 
 #[test]
 fn quotients_in_double_precision() {
-    let text = include_str!("../../../../compiler/passes/src/runtime/f64.div.ir");
+    let text = include_str!("../../../../compiler/passes/ssa/src/runtime/f64.div.ir");
     check(text, F64, 2, &float_triples(F64), |[a, b, _], mode| float::div(F64, a, b, mode));
 }
 
 #[test]
 fn roots_in_double_precision() {
-    let text = include_str!("../../../../compiler/passes/src/runtime/f64.sqrt.ir");
+    let text = include_str!("../../../../compiler/passes/ssa/src/runtime/f64.sqrt.ir");
     let least = 2f64.powi(-960).to_bits();
     let mut operands = float_triples(F64);
     operands.extend(operands.clone().iter().map(|[a, ..]| [a % least; 3]));

@@ -1,0 +1,133 @@
+//! The calling convention, in one place; `docs/abi.md` tells it in words.
+//!
+//! In: the types of a callee's parameters or results. Out: the registers that hold them, and everything else that
+//! caller and callee must agree on. Selection, convergence, layout and linking ask here and know nothing themselves.
+//!
+//! ```text
+//! (b64, f32, b64, pred)  ->  R4-R5, R6, R8-R9, P0
+//! ```
+
+use ptxc_ir::{FunctionKind, Type};
+use ptxc_sass::{PReg, RegFile};
+use ptxc_ssa::runtime;
+
+use crate::mir::RegSet;
+
+/// The stack pointer, a byte address in local memory. A callee leaves it as it was.
+pub fn stack_pointer() -> PReg {
+    PReg::r(1)
+}
+
+/// Where a callee finds its return address, in bytes from the start of the program: the low word. The high word,
+/// which is zero, is for the callee to write before it returns by the pair.
+pub fn return_address() -> PReg {
+    PReg::r(2)
+}
+
+/// The pair of uniform registers in which device functions keep the descriptor of global memory. Each loads it for
+/// itself, and nothing else is ever written to it in a program with calls, so that it does not matter which part of a
+/// warp does so when.
+pub fn descriptor() -> [PReg; 2] {
+    [60, 61].map(PReg::ur)
+}
+
+/// The uniform register in which instructions answer in routines where lanes meet
+/// ([`warp`](ptxc_ssa::runtime::warp)). These are copied into functions that are allocated already, so that nothing else is
+/// ever in it.
+pub fn collective_answer() -> PReg {
+    PReg::ur(62)
+}
+
+/// The uniform registers of the routines that do something once for a warp
+/// ([`is_once_a_warp`](ptxc_ssa::runtime::is_once_a_warp)), which device functions call. What is in them is written and read
+/// within one block, and nobody else has anything there, whichever parts of a warp call.
+pub fn once_a_warp() -> [PReg; 3] {
+    [57, 58, 59].map(PReg::ur)
+}
+
+/// The uniform registers for the cache policies of device functions, in pairs. Nothing but policies is ever written to them in a program
+/// with calls: whichever part of a warp did so last, what an access finds there is one.
+pub fn policies() -> [PReg; 8] {
+    [48, 49, 50, 51, 52, 53, 54, 55].map(PReg::ur)
+}
+
+/// The uniform registers that are written by those whom a kernel calls.
+pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
+    policies().into_iter().chain(once_a_warp()).chain(descriptor()).chain([collective_answer()])
+}
+
+/// The uniform registers that the values of a function must stay out of: a device function has those of the descriptor and
+/// of policies, and a kernel that calls device functions all that neither these nor the routines they call have; a routine in
+/// which lanes meet has one for answers.
+pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool, name: &str) -> RegSet {
+    let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
+    match kind {
+        FunctionKind::Device if runtime::warp::is_warp_routine(name) => {
+            all().filter(|&reg| reg != collective_answer()).collect()
+        }
+        FunctionKind::Device if runtime::is_once_a_warp(name) => {
+            all().filter(|reg| !once_a_warp().contains(reg)).collect()
+        }
+        FunctionKind::Device => {
+            all().filter(|reg| !descriptor().contains(reg) && !policies().contains(reg)).collect()
+        }
+        FunctionKind::Entry if calls_device_functions => uniform_of_callees().collect(),
+        FunctionKind::Entry => std::iter::once(collective_answer()).collect(),
+    }
+}
+
+/// The first general register for parameters and results.
+const FIRST: u8 = 4;
+
+/// General registers behind the last one that a parameter or result may be in.
+const END: u8 = 64;
+
+/// Predicates for parameters and results.
+const PREDICATES: u8 = 7;
+
+/// Where values of these types are at a call, as parameters or as results: general registers from R4 up, each
+/// value at the next multiple of its size (up to four registers), predicates from P0 up. `None` if there are too
+/// many.
+pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
+    let (mut general, mut predicates) = (FIRST, 0);
+    let place = |ty: &Type| {
+        if *ty == Type::Pred {
+            predicates += 1;
+            return (predicates <= PREDICATES).then(|| PReg::p(predicates - 1));
+        }
+        let width = ty.bits().div_ceil(32) as u8;
+        let at = general.next_multiple_of(width);
+        general = at + width;
+        (general <= END).then(|| PReg::r(at))
+    };
+    types.iter().map(place).collect()
+}
+
+/// What a callee of which nothing is known may destroy: everything but the stack pointer and what exists once a
+/// warp, since part of a warp may call while the rest goes on.
+pub fn unknown_clobbers() -> RegSet {
+    let general = (0..RegFile::Gpr.count()).map(PReg::r).filter(|&reg| reg != stack_pointer());
+    general.chain((0..RegFile::Pred.count()).map(PReg::p)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_aligned_and_end() {
+        let types = [Type::B64, Type::F32, Type::B64, Type::Pred, Type::B16, Type::B128, Type::Pred];
+        let [r4, r6, r8, r10, r12] = [4, 6, 8, 10, 12].map(PReg::r);
+        assert_eq!(places(&types), Some(vec![r4, r6, r8, PReg::p(0), r10, r12, PReg::p(1)]));
+        assert_eq!(places(&[Type::B32; 60]).map(|places| places.len()), Some(60));
+        assert_eq!(places(&[Type::B32; 61]), None);
+        assert_eq!(places(&[Type::Pred; 8]), None);
+    }
+
+    #[test]
+    fn the_stack_and_the_warp_survive_any_call() {
+        let clobbers = unknown_clobbers();
+        assert!(!clobbers.contains(stack_pointer()) && clobbers.contains(return_address()));
+        assert!(!clobbers.contains(PReg::ur(4)) && clobbers.contains(PReg::p(6)));
+    }
+}

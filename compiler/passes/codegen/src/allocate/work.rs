@@ -1,0 +1,221 @@
+//! The function under allocation: machine IR with a note on where each instruction came from.
+//!
+//! The passes of the allocator add copies, stores and loads. Each instruction carries its [`Origin`], so
+//! that the checker can match the result with the function that went in.
+
+use std::borrow::Cow;
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{FunctionKind, SourceLoc};
+use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
+use ptxc_ssa::runtime;
+use smallvec::SmallVec;
+
+use super::live::diverges_behind;
+use crate::abi;
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, VRegId, for_blocks};
+
+/// What an edge hands on.
+type EdgeArgs = SmallVec<[EdgeArg<VReg>; 2]>;
+
+/// Where an instruction of the result came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The instruction of that index in the block of the same number before allocation.
+    Inst(u32),
+    /// A copy, constant, store, load or frame instruction that the allocator added.
+    Inserted,
+    /// Computes the component (and its neighbours) once more, with the instruction that defined it.
+    Remat(VReg),
+}
+
+/// The function under allocation.
+#[derive(Clone, Debug)]
+pub(super) struct Work<'a> {
+    /// The function: as it was handed in as long as nothing had to be changed.
+    pub mir: Cow<'a, Mir<VReg>>,
+    /// One origin for each instruction of a block.
+    pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
+    /// Stands for the stack pointer R1 where local memory is used; takes no part in allocation.
+    pub frame: Option<VReg>,
+    /// Bytes of spill slots.
+    pub spill_bytes: u32,
+    /// By virtual register: made by the allocator with a live range that cannot get shorter.
+    pub short: SecondaryMap<VRegId, bool>,
+    /// By predicate or uniform register, the general registers that it was put away in.
+    pub general: SecondaryMap<VRegId, Option<VRegId>>,
+    /// By virtual register, the register that it must be in: arguments and results of calls.
+    pub fixed: SecondaryMap<VRegId, Option<PReg>>,
+    /// Whether a routine that it calls needs the stack pointer.
+    calls_with_stack: bool,
+    /// The uniform registers that no value may be in.
+    pub kept_uniform: RegSet,
+}
+
+impl<'a> Work<'a> {
+    /// Makes a block on an edge out of `block`, with code, that goes on where the edge went; the edge goes to it.
+    pub fn split_edge(
+        &mut self,
+        block: MBlockId,
+        edge: &mut Edge<VReg>,
+        args: EdgeArgs,
+        code: Rebuilt,
+    ) -> MBlockId {
+        let (from, target) = (&self.mir.blocks[block], &self.mir.blocks[edge.block]);
+        let between = MBlock {
+            params: Vec::new(),
+            insts: code.insts,
+            frequency: from.frequency.min(target.frequency),
+            divergent: diverges_behind(&self.mir, block),
+            term_loc: from.term_loc,
+            term: Term::Jump(Edge { block: edge.block, args }),
+        };
+        let between = self.mir.to_mut().blocks.push(between);
+        self.origins[between] = code.origins;
+        *edge = Edge { block: between, args: SmallVec::new() };
+        between
+    }
+
+    pub fn new(mir: &'a Mir<VReg>) -> Work<'a> {
+        let mut origins: SecondaryMap<MBlockId, Vec<Origin>> = for_blocks(mir, Vec::new());
+        for (id, block) in mir.blocks.iter() {
+            origins[id] = (0..block.insts.len()).map(|index| Origin::Inst(index as u32)).collect();
+        }
+        let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
+        let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
+        let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(mir), &mir.name);
+        let fixed = descriptor_of_device_function(mir);
+        Work {
+            mir: Cow::Borrowed(mir),
+            kept_uniform,
+            origins,
+            frame: None,
+            spill_bytes: 0,
+            short: SecondaryMap::new(),
+            general: SecondaryMap::new(),
+            fixed,
+            calls_with_stack,
+        }
+    }
+
+    /// Takes the instructions of a block, for [`put_body`](Self::put_body) to put others there.
+    pub fn take_body(&mut self, block: MBlockId) -> Rebuilt {
+        let insts = std::mem::take(&mut self.mir.to_mut().blocks[block].insts);
+        Rebuilt { insts, origins: std::mem::take(&mut self.origins[block]) }
+    }
+
+    /// Gives a block its instructions.
+    pub fn put_body(&mut self, block: MBlockId, body: Rebuilt) {
+        self.mir.to_mut().blocks[block].insts = body.insts;
+        self.origins[block] = body.origins;
+    }
+
+    /// A new virtual register whose live range cannot get shorter: between a reload and its use.
+    pub fn new_short(&mut self, file: RegFile, width: u8) -> VReg {
+        let reg = self.mir.to_mut().new_vreg(file, width);
+        self.short[reg.id()] = true;
+        reg
+    }
+
+    /// A new virtual register that must be in a register.
+    pub fn new_fixed(&mut self, place: PReg, width: u8) -> VReg {
+        let reg = self.new_short(place.file(), width);
+        self.fixed[reg.id()] = Some(place);
+        reg
+    }
+
+    /// The stack pointer's number, if there is one.
+    pub fn frame_id(&self) -> Option<VRegId> {
+        self.frame.map(|frame| frame.id())
+    }
+
+    /// Whether R1 is the stack pointer: the function has local memory, or calls a routine that has, or is itself
+    /// called, so that R1 is its caller's.
+    pub fn is_framed(&self) -> bool {
+        self.frame.is_some()
+            || self.mir.local_bytes > 0
+            || self.calls_with_stack
+            || self.mir.kind == FunctionKind::Device
+    }
+
+    /// Bytes of the frame: spill slots, so many bytes of saved registers, and on top of them the function's own
+    /// local memory, which the caller of a function and the top of the stack of a kernel place.
+    pub fn frame_bytes(&self, saved: u32) -> u32 {
+        match self.mir.local_bytes {
+            0 => self.spill_bytes + saved,
+            own => (self.spill_bytes + saved).next_multiple_of(16) + own.next_multiple_of(16),
+        }
+    }
+
+    /// The stack pointer.
+    pub fn frame(&mut self) -> VReg {
+        match self.frame {
+            Some(frame) => frame,
+            None => {
+                let frame = self.mir.to_mut().new_vreg(RegFile::Gpr, 1);
+                self.frame = Some(frame);
+                frame
+            }
+        }
+    }
+}
+
+/// Whether a function calls others than routines.
+fn calls_device_functions(mir: &Mir<VReg>) -> bool {
+    let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
+    let named = mir.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
+    named || insts.any(|minst| minst.inst.op == Op::CALL_INDIRECT)
+}
+
+/// A device function has the descriptor of global memory where all others have it.
+fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
+    let mut fixed = SecondaryMap::new();
+    if mir.kind != FunctionKind::Device {
+        return fixed;
+    }
+    let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
+    for loaded in insts.filter(|minst| minst.inst.op == Op::ULDC) {
+        let [low, _] = abi::descriptor();
+        loaded.inst.defs().for_each(|def| fixed[def.reg.id()] = Some(low));
+    }
+    fixed
+}
+
+/// A list of instructions with their origins, as a pass rebuilds a block.
+#[derive(Default)]
+pub(super) struct Rebuilt {
+    pub insts: Vec<MInst<VReg>>,
+    pub origins: Vec<Origin>,
+}
+
+impl Rebuilt {
+    pub fn with_capacity(capacity: usize) -> Rebuilt {
+        Rebuilt { insts: Vec::with_capacity(capacity), origins: Vec::with_capacity(capacity) }
+    }
+
+    pub fn push(&mut self, inst: MInst<VReg>, origin: Origin) {
+        self.insts.push(inst);
+        self.origins.push(origin);
+    }
+
+    pub fn insert(&mut self, inst: Inst<VReg>, loc: SourceLoc) {
+        self.push(MInst::new(inst, loc), Origin::Inserted);
+    }
+}
+
+/// A register operand: the first component and the number of components.
+pub(super) type Operand = (VReg, u8);
+
+/// What an instruction reads, its tied registers and the arguments of a call included.
+pub(super) fn uses(inst: &MInst<VReg>) -> SmallVec<[Operand; 8]> {
+    let mut list = SmallVec::new();
+    inst.for_each_use(|reg, width| list.push((reg, width)));
+    list
+}
+
+/// What an instruction writes, the results of a call included.
+pub(super) fn defs(inst: &MInst<VReg>) -> SmallVec<[Operand; 2]> {
+    let mut list = SmallVec::new();
+    inst.for_each_def(|reg, width| list.push((reg, width)));
+    list
+}

@@ -1,0 +1,67 @@
+//! Combining: machine IR to better machine IR, still with virtual registers.
+//!
+//! In: what selection made. Out: the same function with fewer instructions: short branches as guards,
+//! straight lines as one block, no copies, constants of the warp in uniform registers or as operands, neighbours
+//! loaded together, nothing dead.
+//!
+//! ```text
+//!     branch %p0, mb2(0x0), mb1            MOV %r4, 0x0
+//! mb1: LDG.E %r3, [...]              =>    @!%p0 LDG.E %r3, [...] tied(%r4)
+//!     jump mb2(%r3)
+//! ```
+//!
+//! One file a rule, each a pass of its own with a name, listed in [`RULES`] in the order in which they run.
+//! Each is linear in the function but for [`predicate()`], which looks at a merged block again.
+
+mod constant_operands;
+mod copies;
+mod dead;
+mod merge;
+mod predicate;
+#[cfg(test)]
+mod tests;
+mod uniform_datapath;
+mod uniform_pairs;
+
+use ptxc_sass::Arch;
+
+use crate::mir::{Mir, VReg};
+pub use constant_operands::constant_operands;
+pub use copies::copies;
+pub use dead::dead;
+pub use merge::merge;
+pub use predicate::predicate;
+pub use uniform_datapath::uniform_datapath;
+pub use uniform_pairs::uniform_pairs;
+
+/// A rule: changes the function for the architecture and tells whether it did.
+pub type Rule = fn(&mut Mir<VReg>, Arch) -> bool;
+
+/// The rules in the order in which [`combine`] applies them.
+pub const RULES: &[(&str, Rule)] = &[
+    ("merge-blocks", merge),
+    ("predicate", predicate),
+    ("merge-blocks", merge),
+    ("copies", copies),
+    ("uniform-datapath", uniform_datapath),
+    ("constant-operands", constant_operands),
+    ("dead-code", dead),
+    ("uniform-pairs", uniform_pairs),
+    ("dead-code", dead),
+];
+
+/// Applies all [`RULES`] in order. Each finds all that there is for it, so that none is repeated before another has changed the
+/// function.
+pub fn combine(mir: &mut Mir<VReg>, arch: Arch) {
+    let mut last_change = None;
+    for (place, (name, rule)) in RULES.iter().enumerate() {
+        let before = RULES[..place].iter().rposition(|(other, _)| other == name);
+        if before.is_some_and(|before| last_change.is_none_or(|change| change <= before)) {
+            continue;
+        }
+        ptxc_interrupt::poll();
+        if rule(mir, arch) {
+            last_change = Some(place);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Routines in which lanes meet, copied to where they are called.
+//!
+//! In: laid-out code, in which `CALL` stands for a routine of [`warp`](ptxc_ssa::runtime::warp), and the routines' code. Out:
+//! the same with each such call, and the `MOV` of its return address, replaced.
+//!
+//! ```text
+//! MOV R2, `(.L_x_4)                          WARPSYNC.COLLECTIVE R7, `(.L_x_4)
+//! CALL.REL.NOINC `($warp.shfl.bfly)    =>    SHFL.BFLY P0, R4, R4, R5, R6
+//! .L_x_4:                                    ENDCOLLECTIVE
+//!                                            .L_x_4:
+//! ```
+//! Lanes of the mask wait at their `WARPSYNC.COLLECTIVE`, wherever each is. When all have come, they execute one of
+//! the copies together, and each goes on at the label that it named. So all copies of a routine must have the same
+//! registers, which they have by the [ABI](crate::abi). Barriers of the CTA and the cluster are for all lanes, and have no mask. Linear.
+
+use std::collections::BTreeMap;
+
+use ptxc_sass::{FunctionIndex, Inst, Op, Operand, OperandKind, PReg};
+use ptxc_ssa::gather::has_collectives;
+use ptxc_ssa::runtime;
+
+use super::code::Code;
+use crate::abi;
+use crate::func_code::Callees;
+use crate::mir::MInst;
+
+/// Replaces calls of routines in which lanes meet, on architectures that have collectives.
+///
+/// # Errors
+/// The symbol of such a routine that is not among the callees, or is more than one block.
+pub fn inline_collectives(code: &mut Code, arch: ptxc_sass::Arch, callees: &Callees) -> Result<(), String> {
+    if !has_collectives(arch) {
+        return Ok(());
+    }
+    let mut copies: BTreeMap<u32, Copy> = BTreeMap::new();
+    for (index, symbol) in code.functions.iter().enumerate().skip(1) {
+        let Some(name) = runtime::name_of_symbol(symbol).filter(|name| runtime::warp::is_warp_routine(name))
+        else {
+            continue;
+        };
+        let compiled = callees.get(symbol).ok_or_else(|| symbol.clone())?;
+        let insts = compiled.program.insts.iter().map(|coded| coded.inst.clone());
+        let body: Vec<Inst<PReg>> = insts.take_while(|inst| inst.op != Op::ENDCOLLECTIVE).collect();
+        // The labels of branches would be those of another function.
+        if body.iter().any(|inst| inst.labels().next().is_some()) {
+            return Err(symbol.clone());
+        }
+        let takes_mask = runtime::warp::takes_mask(name);
+        let mask = abi::places(&runtime::callee(name).params).and_then(|places| places.last().copied());
+        copies.insert(index as u32, Copy { mask: mask.filter(|_| takes_mask), body });
+    }
+    if copies.is_empty() {
+        return Ok(());
+    }
+    for block in &mut code.blocks {
+        let Some(last) = block.insts.last() else { continue };
+        let target = match last.inst.get("target").map(|target| target.kind) {
+            Some(OperandKind::Function(FunctionIndex(index))) if last.inst.op == Op::CALL => index,
+            _ => continue,
+        };
+        let Some(copy) = copies.get(&target) else { continue };
+        let loc = last.loc;
+        block.insts.pop();
+        // The return address, which names where the lanes go on.
+        let Some(back) = block.insts.pop().and_then(|address| address.inst.labels().next()) else { continue };
+        let begin = match copy.mask {
+            Some(mask) => Inst::new(Op::WARPSYNC_COLLECTIVE).slot("mask", Operand::reg(mask)),
+            None => Inst::new(Op::WARPSYNC_COLLECTIVE_ALL),
+        };
+        let begin = begin.slot("target", Operand::label(back));
+        let end = Inst::new(Op::ENDCOLLECTIVE);
+        let insts = std::iter::once(begin).chain(copy.body.iter().cloned()).chain([end]);
+        block.insts.extend(insts.map(|inst| MInst::new(inst, loc)));
+        block.body = block.insts.len();
+    }
+    forget_copied(code, &copies);
+    Ok(())
+}
+
+/// A routine's code.
+struct Copy {
+    /// Where its mask is, if it has one.
+    mask: Option<PReg>,
+    body: Vec<Inst<PReg>>,
+}
+
+/// Takes the names of functions that are no longer called from the list.
+fn forget_copied(code: &mut Code, copies: &BTreeMap<u32, Copy>) {
+    let mut kept = 0;
+    let numbers: Vec<u32> = (0..code.functions.len() as u32)
+        .map(|index| {
+            let number = kept;
+            kept += u32::from(!copies.contains_key(&index));
+            number
+        })
+        .collect();
+    let mut index = 0;
+    code.functions.retain(|_| {
+        index += 1;
+        !copies.contains_key(&(index - 1))
+    });
+    for operand in
+        code.blocks.iter_mut().flat_map(|block| &mut block.insts).flat_map(|minst| &mut minst.inst.operands)
+    {
+        if let OperandKind::Function(function) = &mut operand.kind {
+            function.0 = numbers[function.0 as usize];
+        }
+    }
+}

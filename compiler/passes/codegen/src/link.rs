@@ -1,0 +1,234 @@
+//! Linking: a kernel and the functions that it calls become one program.
+//!
+//! In: the code of each function by itself ([`FuncCode`](crate::func_code::FuncCode)). Out: one [`Program`] with the kernel's code first, so that
+//! addresses count from it, and each callee's behind it, once, under its name. A [`Summary`] of what compiled code
+//! destroys replaces, at the [call sites](fill_clobbers) of its callers, what the [ABI](crate::abi) would have to assume.
+//!
+//! ```text
+//! kernel:   MOV R2, `(.L_x_0)          MOV R2, 0x20
+//!           CALL `($1)            =>   CALL `($u64.divrem)
+//! .L_x_0:   EXIT                       EXIT
+//!                                  $u64.divrem:
+//!                                      …
+//!                                      RET R2 `(kernel)
+//! ```
+//! Return addresses, which were labels, become numbers. Linear in the code.
+
+use ptxc_sass::{
+    FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile, Register,
+};
+
+use crate::abi;
+use crate::control::Explain;
+use crate::func_code::{Callees, Summaries, Summary};
+use crate::mir::{Mir, RegSet, VReg};
+
+/// What a function destroys and needs: itself, and what it calls. Of those that are not known, because they call it in
+/// turn or are called through an address, it is what any function may do.
+pub fn summary(program: &Program, callees: &Summaries) -> Summary {
+    let mut clobbers = RegSet::default();
+    for coded in &program.insts {
+        for def in coded.inst.defs() {
+            clobbers.insert_tuple(def.reg, def.width);
+        }
+    }
+    let mut below = 0;
+    let mut open_stack = false;
+    let unknown = Summary { clobbers: abi::unknown_clobbers(), stack: 0, open_stack: true };
+    let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name).copied());
+    let indirect = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT);
+    for callee in named.chain(indirect.then_some(None)) {
+        let callee = callee.unwrap_or(unknown);
+        clobbers = clobbers.union(callee.clobbers);
+        below = below.max(callee.stack);
+        open_stack |= callee.open_stack;
+    }
+    clobbers.remove(abi::stack_pointer());
+    // Whoever reads the descriptor has written the same to it, any policy will do, and an answer has been read where it was
+    // written, as is what routines do once a warp.
+    abi::uniform_of_callees().for_each(|reg| clobbers.remove(reg));
+    Summary { clobbers, stack: program.resources.local_bytes + below, open_stack }
+}
+
+/// Lets the call sites of a function know what their callees really destroy, as far as they are known: of registers
+/// below the limit that all of the program is compiled for.
+pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
+    let summaries: Vec<Option<Summary>> =
+        mir.functions.iter().map(|symbol| callees.get(symbol).copied()).collect();
+    for block in mir.blocks.values_mut() {
+        for minst in &mut block.insts {
+            let Some(site) = minst.call.as_mut().filter(|_| is_call(minst.inst.op)) else { continue };
+            let target = minst.inst.get("target").map(|target| target.kind);
+            let known = match target {
+                Some(OperandKind::Function(FunctionIndex(index))) => {
+                    summaries.get(index as usize).copied().flatten()
+                }
+                _ => None,
+            };
+            match known {
+                Some(summary) => {
+                    site.clobbers = summary.clobbers;
+                    site.clobbers.insert(abi::return_address());
+                    site.uses_stack = summary.stack > 0 || summary.open_stack;
+                }
+                None => site.uses_stack = true,
+            }
+            // Whatever is called was compiled for as many registers.
+            let beyond = (max_regs as u8..RegFile::Gpr.count()).map(PReg::r);
+            beyond.for_each(|reg| site.clobbers.remove(reg));
+        }
+    }
+}
+
+/// Whether the instruction goes to a function.
+pub(crate) fn is_call(op: Op) -> bool {
+    matches!(op, Op::CALL | Op::CALL_INDIRECT)
+}
+
+/// Puts a kernel and its callees together.
+///
+/// # Errors
+/// The name of a callee that is not there.
+pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Program, Explain), String> {
+    let mut linked = Linked { functions: kernel.functions.clone(), program: kernel, explain };
+    linked.functions.truncate(1);
+    let names = std::mem::take(&mut linked.program.functions);
+    linked.functions[0].start = Some(0);
+    // The functions to come, in the order in which they are first named. The kernel's labels stay, and its function, the first.
+    let numbers = linked.numbers(0, &names);
+    if names.len() > 1 {
+        linked.program.insts.iter_mut().for_each(|coded| renumber(&mut coded.inst, 0, &numbers));
+    }
+    let mut next = 1;
+    let mut below = 0;
+    loop {
+        linked.name_functions_pointed_to(callees);
+        if next == linked.functions.len() {
+            break;
+        }
+        let symbol = linked.functions[next].name.clone();
+        let code = callees.get(&symbol).ok_or(symbol)?;
+        linked.functions[next].start = Some(linked.program.insts.len() as u32);
+        let program = &code.program;
+        linked.append(next, program);
+        let start = linked.functions[next].start.unwrap_or(0) as usize;
+        linked.explain.append(&code.explain, start);
+        let needs = &mut linked.program.resources;
+        needs.registers = needs.registers.max(program.resources.registers);
+        needs.uniform_registers = needs.uniform_registers.max(program.resources.uniform_registers);
+        needs.spills += program.resources.spills;
+        needs.shared_bytes = needs.shared_bytes.max(program.resources.shared_bytes);
+        needs.barriers = needs.barriers.max(program.resources.barriers);
+        linked.program.variables.extend(program.variables.iter().cloned());
+        below = below.max(code.summary.map_or(0, |summary| summary.stack));
+        needs.open_stack |= u32::from(code.summary.is_some_and(|summary| summary.open_stack));
+        next += 1;
+    }
+    linked.program.resources.local_bytes += below;
+    let Linked { mut program, functions, explain } = linked;
+    program.functions = functions;
+    program.variables.sort_unstable();
+    program.variables.dedup();
+    resolve_addresses(&mut program);
+    Ok((program, explain))
+}
+
+/// A program as far as it is put together.
+struct Linked {
+    program: Program,
+    functions: Vec<ProgramFunction>,
+    explain: Explain,
+}
+
+impl Linked {
+    /// Adds the functions whose addresses variables hold.
+    fn name_functions_pointed_to(&mut self, callees: &Callees) {
+        for variable in &self.program.variables {
+            for pointer in &variable.pointers {
+                let target = &pointer.target;
+                let is_new = || self.functions.iter().all(|known| known.name != *target);
+                if callees.contains_key(target) && is_new() {
+                    self.functions.push(ProgramFunction { name: target.clone(), start: None });
+                }
+            }
+        }
+    }
+
+    /// The numbers of the functions that a function names, of which the first is its own. Those that are new are added.
+    fn numbers(&mut self, own: usize, names: &[ProgramFunction]) -> Vec<u32> {
+        let numbers = names.iter().enumerate().map(|(index, function)| {
+            let known = match index {
+                0 => Some(own),
+                _ => self.functions.iter().position(|known| known.name == function.name),
+            };
+            known.unwrap_or_else(|| {
+                self.functions.push(ProgramFunction { name: function.name.clone(), start: None });
+                self.functions.len() - 1
+            }) as u32
+        });
+        numbers.collect()
+    }
+
+    /// Adds the code of a function at the end, with new numbers for its labels and functions.
+    fn append(&mut self, number: usize, function: &Program) {
+        let numbers = self.numbers(number, &function.functions);
+        let start = self.program.insts.len() as u32;
+        let first_label = self.program.labels.len() as u32;
+        self.program.insts.extend(function.insts.iter().cloned().map(|mut coded| {
+            renumber(&mut coded.inst, first_label, &numbers);
+            coded
+        }));
+        self.program.labels.extend(function.labels.iter().map(|label| label + start));
+        self.program.frequency.extend(&function.frequency);
+    }
+}
+
+/// Gives the labels of an instruction the numbers from one on, and the functions that it names theirs.
+fn renumber(inst: &mut Inst<PReg>, first_label: u32, numbers: &[u32]) {
+    let takes_address = inst.op == Op::MOV;
+    let returns = inst.op != Op::CALL;
+    for operand in &mut inst.operands {
+        match &mut operand.kind {
+            OperandKind::Label(label) => label.0 += first_label,
+            // Addresses count from the start of the program.
+            OperandKind::Function(function) if takes_address => {
+                function.0 = numbers[function.0 as usize];
+            }
+            OperandKind::Function(function) if returns => function.0 = 0,
+            OperandKind::Function(function) => function.0 = numbers[function.0 as usize],
+            _ => {}
+        }
+    }
+}
+
+/// Labels and functions in `MOV` become the byte addresses of their instructions.
+fn resolve_addresses(program: &mut Program) {
+    let (labels, functions) = (&program.labels, &program.functions);
+    for coded in program.insts.iter_mut().filter(|coded| coded.inst.op == Op::MOV) {
+        for operand in &mut coded.inst.operands {
+            let place = match operand.kind {
+                OperandKind::Label(Label(label)) => labels.get(label as usize).copied(),
+                OperandKind::Function(FunctionIndex(index)) => functions[index as usize].start,
+                _ => continue,
+            };
+            *operand = Operand::imm(Program::INST_BYTES * place.unwrap_or(0));
+        }
+    }
+    program.number_labels();
+}
+
+/// Whether code leaves alone what exists once a warp: it may run while the rest of the warp is elsewhere. The
+/// descriptor of global memory may be loaded to its place, in which nobody has anything else, and so with answers
+/// where lanes meet, and what routines do once a warp.
+pub fn keeps_warp_registers(program: &Program) -> bool {
+    let [low, _] = abi::descriptor();
+    let at = program.arch.global_descriptor();
+    let descriptor = at
+        .map(|offset| Inst::new(Op::ULDC).with(".64").ops([Operand::reg(low), Operand::constant(0, offset)]));
+    let is_descriptor = |reg: PReg| abi::descriptor().contains(&reg);
+    let may_write = |reg: PReg| abi::uniform_of_callees().any(|known| known == reg) && !is_descriptor(reg);
+    let is_kept = |reg: PReg| reg.file().is_uniform() && !may_write(reg);
+    let writes = |inst: &Inst<PReg>| inst.defs().any(|def| is_kept(def.reg));
+    let keeps = |inst: &Inst<PReg>| !writes(inst) || descriptor.as_ref() == Some(inst);
+    program.insts.iter().all(|coded| keeps(&coded.inst))
+}

@@ -1,0 +1,381 @@
+//! Machine IR: SASS instructions in a control-flow graph.
+//!
+//! A [`Mir`] is generic over its registers. `Mir<VReg>` comes out of selection and is in SSA form *by
+//! component*: a virtual register is a tuple of 1 to 128 neighbouring 32-bit components (or one
+//! predicate), and each component has exactly one definition, either an instruction or a block parameter.
+//! So the two halves of a 64-bit value may be written by two instructions without a copy, while
+//! `IMAD.WIDE` writes both at once. `Mir<PReg>` comes out of allocation: no block parameters, no
+//! parallel copies. The two are different types: code that expects SSA cannot be handed physical
+//! registers.
+//!
+//! Rules that the verifier checks:
+//! - Every component is defined once and its definition dominates its uses.
+//! - Edges carry one argument for each parameter of their target, of the same file and width.
+//! - Instructions in [`MBlock::insts`] neither branch nor exit; control flow is in [`MBlock::term`].
+//! - A guarded instruction that defines a register may name in [`MInst::tied`] the register whose content
+//!   remains where the guard fails; it must end up in the same physical register. Without such a name the
+//!   content is undefined there, and nobody may depend on it.
+//! - Operands fit the slots of their row.
+//! - An instruction that calls says so ([`MInst::call`]): which values must be in which registers, and which
+//!   registers it destroys. It has no guard.
+//! - Uniform registers are defined where the warp is converged, or hold constants or what the lanes of a mask find out.
+
+mod call;
+mod cfg;
+pub mod liveness;
+mod rename;
+mod text;
+mod verify;
+mod vreg;
+
+use cranelift_entity::{PrimaryMap, entity_impl};
+use ptxc_ir::{FunctionKind, LaunchBounds, Param, SourceLoc};
+use ptxc_sass::variable::Variable;
+use ptxc_sass::{AccessRole, Inst, RegFile, Register};
+use smallvec::SmallVec;
+
+pub use call::{CallSite, Fixed, RegSet};
+pub use cfg::Cfg;
+pub(crate) use cfg::for_blocks;
+pub use liveness::Liveness;
+pub use rename::Renames;
+pub use verify::{MirError, takes_operands, verify};
+pub use vreg::{VReg, VRegData, VRegId};
+
+/// A block of machine IR.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MBlockId(u32);
+entity_impl!(MBlockId, "mb");
+
+/// A register with the number of components that are meant: block parameters, edge arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuple<R> {
+    /// The first component.
+    pub reg: R,
+    /// How many.
+    pub width: u8,
+}
+
+/// An instruction in a block.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MInst<R> {
+    /// The instruction.
+    pub inst: Inst<R>,
+    /// Where a guarded definition leaves the old content: (slot of the definition, register that holds
+    /// that content). It counts as a use. A guarded definition that is not listed leaves undefined content
+    /// where the guard fails.
+    pub tied: SmallVec<[(u8, R); 1]>,
+    /// What it hands to a called routine, gets back and loses, if it calls one.
+    pub call: Option<Box<CallSite<R>>>,
+    /// Where it came from.
+    pub loc: SourceLoc,
+}
+
+impl<R: Copy> Clone for MInst<R> {
+    /// As the derived one, but that whoever copies a large function stops when nobody wants it any more.
+    fn clone(&self) -> MInst<R> {
+        ptxc_interrupt::poll();
+        let MInst { inst, tied, call, loc } = self;
+        // Few have any.
+        let tied = if tied.is_empty() { SmallVec::new() } else { SmallVec::from_slice(tied) };
+        MInst { inst: inst.clone(), tied, call: call.clone(), loc: *loc }
+    }
+}
+
+impl<R: Register> MInst<R> {
+    /// Whether lanes that are elsewhere may have a turn when it is executed. From `R2UR` to such an instruction, nothing else of
+    /// the warp comes between (docs/facts/clusters.md).
+    pub fn gives_turn(&self) -> bool {
+        let effects = self.inst.row().effects;
+        effects.convergent
+            || effects.branch
+            || effects.exit
+            || effects.boundary
+            || self.call.is_some()
+            || matches!(self.inst.op, ptxc_sass::Op::SYNCS_PHASECHK | ptxc_sass::Op::UCGABAR_WAIT)
+    }
+
+    /// An instruction from a source location.
+    #[inline]
+    pub fn new(inst: Inst<R>, loc: SourceLoc) -> MInst<R> {
+        MInst { inst, tied: SmallVec::new(), call: None, loc }
+    }
+
+    /// Calls `visit` for each register that it writes, with the number of neighbours: its definitions and
+    /// the results of the routine that it calls.
+    #[inline]
+    pub fn for_each_def(&self, mut visit: impl FnMut(R, u8)) {
+        self.inst.for_each_def(|access| visit(access.reg, access.width));
+        for result in self.call.iter().flat_map(|call| &call.results) {
+            visit(result.value.reg, result.value.width);
+        }
+    }
+
+    /// Calls `visit` for each register that it reads, with the number of neighbours: operands, guard, tied
+    /// old contents, and the arguments of the routine that it calls.
+    #[inline]
+    pub fn for_each_use(&self, mut visit: impl FnMut(R, u8)) {
+        self.inst.for_each_use(|access| visit(access.reg, access.width));
+        for &(slot, old) in &self.tied {
+            visit(old, self.inst.slot_width(slot as usize));
+        }
+        for arg in self.call.iter().flat_map(|call| &call.args) {
+            visit(arg.value.reg, arg.value.width);
+        }
+    }
+
+    /// Calls `visit` for each register that it reads or writes, with the number of neighbours and whether it writes them:
+    /// those of [`for_each_use`](Self::for_each_use) and of [`for_each_def`](Self::for_each_def), in any order.
+    #[inline]
+    pub fn for_each_access(&self, mut visit: impl FnMut(R, u8, bool)) {
+        self.inst.for_each_access(|access| visit(access.reg, access.width, access.role == AccessRole::Def));
+        for &(slot, old) in &self.tied {
+            visit(old, self.inst.slot_width(slot as usize), false);
+        }
+        if let Some(call) = &self.call {
+            call.args.iter().for_each(|arg| visit(arg.value.reg, arg.value.width, false));
+            call.results.iter().for_each(|result| visit(result.value.reg, result.value.width, true));
+        }
+    }
+
+    /// Renames the registers where they stand.
+    pub fn rename(&mut self, mut rename: impl FnMut(R) -> R) {
+        self.inst.rename(&mut rename);
+        for (_, old) in self.tied.iter_mut() {
+            *old = rename(*old);
+        }
+        if let Some(call) = &mut self.call {
+            let values = call.args.iter_mut().chain(&mut call.results).map(|fixed| &mut fixed.value);
+            values.for_each(|value| value.reg = rename(value.reg));
+        }
+    }
+
+    /// The same with other names for registers.
+    pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> MInst<S> {
+        let mut minst = MInst::new(self.inst.map(&mut rename), self.loc);
+        for &(slot, reg) in self.tied.iter() {
+            minst.tied.push((slot, rename(reg)));
+        }
+        minst.call = self.call.as_ref().map(|call| Box::new(call.map(&mut rename)));
+        minst
+    }
+}
+
+/// An edge to a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge<R> {
+    /// The target.
+    pub block: MBlockId,
+    /// One argument for each parameter of the target; empty after allocation.
+    pub args: SmallVec<[EdgeArg<R>; 2]>,
+}
+
+/// What an edge hands to a block parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EdgeArg<R> {
+    /// The content of a register, as wide as the parameter.
+    Reg(R),
+    /// A constant in every component: 32 bits each for registers, 0 or 1 for a predicate. A parameter of
+    /// several components takes the low word first.
+    Imm(u64),
+    /// Any content.
+    Undef,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term<R> {
+    /// Go on there.
+    Jump(Edge<R>),
+    /// Go to the first edge if the predicate (negated if the flag says so) holds, else to the second.
+    Branch {
+        /// A predicate, or a uniform predicate.
+        pred: R,
+        /// Whether it must be false.
+        negated: bool,
+        /// Where to if so.
+        then: Edge<R>,
+        /// Where to if not.
+        other: Edge<R>,
+    },
+    /// Go to the first edge if all lanes of a mask are here, else to the second; whoever is here goes the same way.
+    Together {
+        /// The mask, in a uniform register; all lanes without one.
+        mask: Option<R>,
+        /// Where to if so.
+        here: Edge<R>,
+        /// Where to if not.
+        apart: Edge<R>,
+    },
+    /// Go to where a jump table says.
+    Table {
+        /// The distance of the target from the kernel's first instruction, in bytes: two components.
+        address: R,
+        /// Where the table lies in its constant bank, in bytes.
+        offset: u32,
+        /// One edge for each entry of the table.
+        edges: Vec<Edge<R>>,
+    },
+    /// End the thread.
+    Exit,
+    /// Return to the caller. The last instruction of the block is the `RET`, whose call site has the results as
+    /// arguments.
+    Return,
+}
+
+impl<R> Term<R> {
+    /// The edges, in order.
+    pub fn edges(&self) -> SmallVec<[&Edge<R>; 2]> {
+        match self {
+            Term::Jump(edge) => SmallVec::from_buf_and_len([edge; 2], 1),
+            Term::Branch { then, other, .. } => SmallVec::from_buf([then, other]),
+            Term::Together { here, apart, .. } => SmallVec::from_buf([here, apart]),
+            Term::Table { edges, .. } => edges.iter().collect(),
+            Term::Exit | Term::Return => SmallVec::new(),
+        }
+    }
+
+    /// The edge of that number, in the order of [`edges`](Self::edges).
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn edge_mut(&mut self, index: usize) -> &mut Edge<R> {
+        match (self, index) {
+            (Term::Jump(edge), 0) | (Term::Branch { then: edge, .. }, 0) => edge,
+            (Term::Branch { other: edge, .. }, 1) => edge,
+            (Term::Together { here: edge, .. }, 0) | (Term::Together { apart: edge, .. }, 1) => edge,
+            (Term::Table { edges, .. }, index) => &mut edges[index],
+            _ => panic!("there is no edge {index}"),
+        }
+    }
+
+    /// The register that decides where to go, with the number of its components.
+    pub fn selector(&self) -> Option<(&R, u8)> {
+        match self {
+            Term::Branch { pred, .. } => Some((pred, 1)),
+            Term::Together { mask, .. } => mask.as_ref().map(|mask| (mask, 1)),
+            Term::Table { address, .. } => Some((address, 2)),
+            Term::Jump(_) | Term::Exit | Term::Return => None,
+        }
+    }
+
+    /// The register that decides where to go.
+    pub fn selector_mut(&mut self) -> Option<&mut R> {
+        match self {
+            Term::Branch { pred, .. } => Some(pred),
+            Term::Together { mask, .. } => mask.as_mut(),
+            Term::Table { address, .. } => Some(address),
+            Term::Jump(_) | Term::Exit | Term::Return => None,
+        }
+    }
+
+    /// The edges, in order.
+    pub fn edges_mut(&mut self) -> SmallVec<[&mut Edge<R>; 2]> {
+        match self {
+            Term::Jump(edge) => smallvec::smallvec![edge],
+            Term::Branch { then, other, .. } => smallvec::smallvec![then, other],
+            Term::Together { here, apart, .. } => smallvec::smallvec![here, apart],
+            Term::Table { edges, .. } => edges.iter_mut().collect(),
+            Term::Exit | Term::Return => SmallVec::new(),
+        }
+    }
+}
+
+/// A block: parameters, instructions, an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MBlock<R: Copy> {
+    /// The parameters; empty after allocation.
+    pub params: Vec<Tuple<R>>,
+    /// The instructions, none of which branches or exits. `BSSY` names the block that its lanes go on in
+    /// after `BSYNC` by a [`Label`](ptxc_sass::Label) with the number of that block.
+    pub insts: Vec<MInst<R>>,
+    /// The end.
+    pub term: Term<R>,
+    /// Source of the end.
+    pub term_loc: SourceLoc,
+    /// How often it runs for one run of the entry, in units of 1/1024.
+    pub frequency: u64,
+    /// Whether its warp may have diverged: what it defines in uniform registers must not depend on that.
+    pub divergent: bool,
+}
+
+/// A function of machine IR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mir<R: Copy> {
+    /// The kernel's name.
+    pub name: String,
+    /// Whether it is launched or called. A function that is called begins with a `NOP` whose call site has the
+    /// parameters as results: they are where the caller left them.
+    pub kind: FunctionKind,
+    /// The functions that the code names, as symbols; the first is the function's own.
+    pub functions: Vec<String>,
+    /// The blocks.
+    pub blocks: PrimaryMap<MBlockId, MBlock<R>>,
+    /// The blocks in order; the first is the entry.
+    pub layout: Vec<MBlockId>,
+    /// The virtual registers; kept after allocation for nothing but their number.
+    pub vregs: PrimaryMap<VRegId, VRegData>,
+    /// Parameters, for the header.
+    pub params: Vec<Param>,
+    /// The variables of the module that it names, and those that they point to.
+    pub variables: Vec<Variable>,
+    /// Static shared memory in bytes, without what the system keeps.
+    pub shared_bytes: u32,
+    /// Local memory in bytes, before spilling.
+    pub local_bytes: u32,
+    /// What the kernel demands of a launch.
+    pub bounds: LaunchBounds,
+    /// Number of CTA barriers; 16 where a name is not known.
+    pub barriers: u32,
+    /// Size of the jump tables in their constant bank, in bytes.
+    pub table_bytes: u32,
+    /// Registers that the allocator had to store to local memory.
+    pub spills: u32,
+    /// Whether lanes that call the function together return together.
+    pub returns_together: bool,
+}
+
+impl Mir<VReg> {
+    /// A function without blocks.
+    pub fn new(name: impl Into<String>) -> Mir<VReg> {
+        let name = name.into();
+        Mir {
+            kind: FunctionKind::Entry,
+            functions: vec![name.clone()],
+            name,
+            blocks: PrimaryMap::new(),
+            layout: Vec::new(),
+            vregs: PrimaryMap::new(),
+            params: Vec::new(),
+            variables: Vec::new(),
+            shared_bytes: 0,
+            local_bytes: 0,
+            bounds: LaunchBounds::default(),
+            barriers: 0,
+            table_bytes: 0,
+            spills: 0,
+            returns_together: false,
+        }
+    }
+
+    /// A new virtual register of so many components.
+    ///
+    /// # Panics
+    /// If there are [`VReg::MOST`] already: a function that takes a quarter of them is refused when it is selected
+    /// ([`MOST_REGISTERS`](crate::select::MOST_REGISTERS)).
+    pub fn new_vreg(&mut self, file: RegFile, width: u8) -> VReg {
+        VReg::new(self.vregs.push(VRegData { file, width }), 0, file)
+    }
+}
+
+impl<R: Copy> Mir<R> {
+    /// The entry block. Panics on a function without blocks.
+    pub fn entry(&self) -> MBlockId {
+        self.layout[0]
+    }
+
+    /// The instructions, in the order of the layout.
+    pub fn insts(&self) -> impl Iterator<Item = &MInst<R>> {
+        self.layout.iter().flat_map(|&block| &self.blocks[block].insts)
+    }
+}

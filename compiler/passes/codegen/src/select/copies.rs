@@ -1,0 +1,203 @@
+//! Asynchronous copies and the waits for them.
+//!
+//! ```text
+//! async_fill.global.cg.b128 [v1 + 64], v2, true   =>   LDGSTS.E.BYPASS.128 [%r2], desc[%ur0][%r1.64+0x40]
+//! async_commit                                    =>   LDGDEPBAR
+//! async_wait 1                                    =>   DEPBAR.LE SB0, 0x1
+//! async_wait_all                                  =>   LDGDEPBAR; DEPBAR.LE SB0, 0x0
+//! bulk_load v1, v2, 0x400, v3                     =>   R2UR %ur0, %r1; R2UR %ur0.1, %r3; UMOV %ur2, 0x40
+//!                                                      UBLKCP.S.G [%ur0], [%ur1], %ur2
+//! bulk_commit                                     =>   UTMACMDFLUSH
+//! bulk_wait 0                                     =>   DEPBAR.LE SB0, 0x0; CCTL.IVALL
+//! ```
+//!
+//! The groups of a warp are counted by one scoreboard, [`COPY_GROUPS`], which control codes keep for them. It counts those of
+//! all lanes, so that a wait may wait for more than a lane's own groups, and never for less. What
+//! [`copied_bytes`](ptxc_ssa::legalize::copied_bytes) says of sizes has been done. Bulk copies have uniform registers alone, and lanes
+//! their [turns](ptxc_ssa::legalize::lane_turns). Behind a wait for what bulk copies wrote, the first-level cache is emptied.
+
+use ptxc_ir::op::Prefetch;
+use ptxc_ir::{Access, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp, Space, Value};
+use ptxc_sass::{Arch, Inst, ModKind, Op, Operand, RegFile};
+
+use super::lower::{Lower, Src};
+use super::pool::Pooled;
+use crate::control::COPY_GROUPS;
+use crate::mir::VReg;
+
+/// The most that a scoreboard counts.
+const MOST_GROUPS: u64 = 63;
+
+impl Lower<'_> {
+    pub(super) fn lower_copy(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        match data.op {
+            ref op if self.arch < Arch::Sm80 => self.unsupported(op, "sm_80 is the first to have it"),
+            IrOp::AsyncFill(access, prefetch, zfill) => self.copy_element(inst, access, prefetch, zfill),
+            IrOp::AsyncCommit => self.emit(Inst::new(Op::LDGDEPBAR)),
+            IrOp::AsyncWaitAll => {
+                self.emit(Inst::new(Op::LDGDEPBAR));
+                self.wait_for_groups(0);
+            }
+            IrOp::AsyncWait => match self.known_groups(data.args[0]) {
+                Some(most) => self.wait_for_groups(most),
+                None => self.unsupported(&data.op, "a number of groups that is not known"),
+            },
+            ref op if self.arch < Arch::Sm90 => self.unsupported(op, "sm_90 is the first to have it"),
+            IrOp::BulkCommit => self.emit(Inst::new(Op::UTMACMDFLUSH)),
+            IrOp::BulkWait(read) => match self.known_groups(data.args[0]) {
+                Some(most) => {
+                    self.wait_for_groups(most);
+                    if !read {
+                        self.emit(Inst::new(Op::CCTL_IVALL));
+                    }
+                }
+                None => self.unsupported(&data.op, "a number of groups that is not known"),
+            },
+            _ => self.copy_in_bulk(inst),
+        }
+    }
+
+    fn known_groups(&self, value: Value) -> Option<u64> {
+        self.func.constant(self.resolve(value))
+    }
+
+    fn wait_for_groups(&mut self, most: u64) {
+        let most = Operand::imm(most.min(MOST_GROUPS) as u32);
+        self.emit(Inst::new(Op::DEPBAR_LE).ops([Operand::imm(COPY_GROUPS.into()), most]));
+    }
+
+    fn copy_in_bulk(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        // Uniform registers belong to the callers of a function.
+        if self.func.kind == FunctionKind::Device {
+            return self.unsupported(&data.op, "a bulk copy in a function that is called");
+        }
+        if !data.args.iter().all(|&arg| self.lanes_agree(arg)) {
+            return self.unsupported(&data.op, "a bulk copy for which lanes have no turns");
+        }
+        let made = match (data.op, &data.args[..]) {
+            (IrOp::BulkLoad, &[to, from, bytes, barrier]) => {
+                let (to, from) = (self.uniform_words([to, barrier]), self.uniform_address(from));
+                Inst::new(Op::UBLKCP_S_G).ops([to, from, self.uniform_size(bytes)])
+            }
+            (IrOp::BulkShare, &[to, from, bytes, barrier]) => {
+                let (to, from) = (self.uniform_words([to, barrier]), self.uniform_value(from));
+                Inst::new(Op::UBLKCP_S_S).ops([to, from, self.uniform_size(bytes)])
+            }
+            (IrOp::BulkStore, &[to, from, bytes]) => {
+                let (to, from) = (self.uniform_address(to), self.uniform_value(from));
+                Inst::new(Op::UBLKCP_G_S).ops([to, from, self.uniform_size(bytes)])
+            }
+            (IrOp::BulkPrefetch, &[from, bytes]) => {
+                let from = self.uniform_address(from);
+                Inst::new(Op::UBLKPF_L2).ops([from, self.uniform_size(bytes)])
+            }
+            (ref op, _) => return self.unsupported(op, "no instruction for it"),
+        };
+        self.emit(made);
+    }
+
+    /// Words that all lanes agree on, in neighbouring uniform registers.
+    fn uniform_words<const N: usize>(&mut self, values: [Value; N]) -> Operand<VReg> {
+        let tuple = self.mir.new_vreg(RegFile::Ugpr, N as u8);
+        for (n, value) in values.into_iter().enumerate() {
+            let from = self.src(value);
+            self.uniform_word(tuple.offset(n as u8), from);
+        }
+        Operand::reg(tuple)
+    }
+
+    fn uniform_word(&mut self, to: VReg, from: Src) {
+        let to = Operand::reg(to);
+        if self.mir.blocks[self.block].divergent {
+            // What `R2UR` gives need not be kept from the arms of the branch: many copies take few registers.
+            let from = match from {
+                Src::Imm(bits) => Operand::reg(self.pooled(Pooled::Const(bits))),
+                other => self.gpr(other),
+            };
+            return self.emit(Inst::new(Op::R2UR).ops([to, from]));
+        }
+        let made = match (from, self.pooled_word(from)) {
+            (Src::Imm(bits), _) => Inst::new(Op::UMOV).ops([to, Operand::imm(bits)]),
+            (_, Some(from)) => Inst::new(Op::UMOV).ops([to, from]),
+            (other, None) => {
+                let from = self.gpr(other);
+                Inst::new(Op::R2UR).ops([to, from])
+            }
+        };
+        self.emit(made);
+    }
+
+    /// The uniform register of what is there for all lanes at once.
+    fn pooled_word(&mut self, from: Src) -> Option<Operand<VReg>> {
+        let is_pooled = matches!(from, Src::Shared(_) | Src::Bank(_));
+        let made = if is_pooled { self.any(from) } else { return None };
+        made.as_reg().filter(|reg| reg.file().is_uniform()).map(Operand::reg)
+    }
+
+    /// A word that all lanes agree on, in a uniform register.
+    fn uniform_value(&mut self, value: Value) -> Operand<VReg> {
+        let from = self.src(value);
+        match self.pooled_word(from) {
+            Some(word) => word,
+            None => self.uniform_words([value]),
+        }
+    }
+
+    /// A global address that all lanes agree on.
+    fn uniform_address(&mut self, address: Value) -> Operand<VReg> {
+        if let Some(address) = self.uniform_tuple(address) {
+            return address;
+        }
+        let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
+        for n in 0..2 {
+            let half = self.half(address, n);
+            self.uniform_word(pair.offset(n), half);
+        }
+        Operand::reg(pair)
+    }
+
+    /// The size of a bulk copy as the machine counts: in the lower half, in units of 16 bytes.
+    fn uniform_size(&mut self, bytes: Value) -> Operand<VReg> {
+        let to = self.mir.new_vreg(RegFile::Ugpr, 1);
+        match self.src(bytes) {
+            Src::Imm(bytes) => self.uniform_word(to, Src::Imm(bytes >> 4 & 0xffff)),
+            from => {
+                let from = self.gpr(from);
+                let [units, half] = [Operand::reg(self.temp()), Operand::reg(self.temp())];
+                let shift = Inst::new(Op::SHF).with(".R").with(".U32").with(".HI");
+                self.emit(shift.ops([units, Operand::rz(), Operand::imm(4), from]));
+                self.emit(Inst::new(Op::PRMT).ops([half, units, Operand::imm(0x5410), Operand::rz()]));
+                self.emit(Inst::new(Op::R2UR).ops([Operand::reg(to), half]));
+            }
+        }
+        Operand::reg(to)
+    }
+
+    fn copy_element(&mut self, inst: IrInst, access: Access, prefetch: Prefetch, zfill: bool) {
+        let data = &self.func.insts[inst];
+        let size = match access.elem {
+            MemType::B64 => ".64",
+            MemType::B128 => ".128",
+            _ => "",
+        };
+        let prefetch = match prefetch {
+            Prefetch::Needed => "",
+            Prefetch::L64 => ".LTC64B",
+            Prefetch::L128 => ".LTC128B",
+            Prefetch::L256 => ".LTC256B",
+        };
+        let to = self.narrow_address(Space::Shared, data.args[1], 0);
+        let to = Operand::mem(self.without_uniform_part(to));
+        let from = Operand::mem(self.address(access, data.args[0]));
+        let copies = self.pred(data.args[2]);
+        let copy = Inst::new(Op::LDGSTS)
+            .with_kind(ModKind::Cache, if access.cache == CacheOp::Cg { ".BYPASS" } else { "" })
+            .with_kind(ModKind::Variant, prefetch)
+            .with_kind(ModKind::Size, size)
+            .with_kind(ModKind::Mode, if zfill { ".ZFILL" } else { "" });
+        let copy = self.with_policy(copy, data.args[0]);
+        self.emit(copy.ops([to, from]).slot("ps", copies));
+    }
+}

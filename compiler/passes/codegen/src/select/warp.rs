@@ -1,0 +1,190 @@
+//! Exchange between the lanes of a warp.
+//!
+//! Whoever is there executes an exchange: the [gather pass](ptxc_ssa::gather) has made explicit who is waited for, and
+//! left a mask only where the result depends on it. Those are the threads with masks of their own, such as one for
+//! each half of the warp, and what sm_75 lacks; both are left to [`lane_groups`](super::lane_groups).
+//!
+//! ```text
+//! v3 = vote.ballot v1        =>   VOTE.ANY %r3, PT, %p1
+//! warpsync v2                =>   WARPSYNC %r2
+//! ```
+
+use ptxc_ir::{
+    FunctionKind, Inst as IrInst, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
+};
+use ptxc_sass::{Arch, Inst, Kinds, ModKind, Op, Operand, RegFile};
+use ptxc_ssa::{gather, runtime};
+
+use super::lower::{Lower, Src};
+use crate::mir::VReg;
+
+/// So many instructions of a function answer in uniform registers where lanes may be apart.
+const MOST_UNIFORM_ANSWERS: u32 = 40;
+
+impl Lower<'_> {
+    pub(super) fn lower_warp(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let results = self.func.results(inst);
+        match data.op {
+            IrOp::WarpSync => self.lower_warpsync(data.args[0]),
+            IrOp::WarpFence => self.keep_order(),
+            IrOp::ActiveMask => {
+                let to = self.def(results[0]);
+                let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
+                self.emit(vote.slot("d", to));
+            }
+            IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args.get(1)) => {
+                self.lower_of_groups(inst);
+            }
+            // A vote there has no predicate for its answer.
+            IrOp::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uni) | IrOp::Match(MatchMode::All)
+                if self.arch < Arch::Sm80 =>
+            {
+                self.lower_of_groups(inst);
+            }
+            // `REDUX` answers in a uniform register.
+            IrOp::Redux(_) if !self.may_write_uniform() => self.lower_of_groups(inst),
+            IrOp::Vote(mode) => {
+                let to = self.def(results[0]);
+                let ps = self.pred(data.args[0]);
+                let vote = Inst::new(Op::VOTE);
+                self.emit(match mode {
+                    VoteMode::Ballot => vote.with(".ANY").ops([Operand::pt(), ps]).slot("d", to),
+                    VoteMode::All => vote.with(".ALL").ops([to, ps]),
+                    VoteMode::Any => vote.with(".ANY").ops([to, ps]),
+                    VoteMode::Uni => vote.with(".EQ").ops([to, ps]),
+                });
+            }
+            IrOp::Shfl(mode) => {
+                let (to, in_range) = (self.def(results[0]), self.def(results[1]));
+                let text = match mode {
+                    ShflMode::Idx => ".IDX",
+                    ShflMode::Up => ".UP",
+                    ShflMode::Down => ".DOWN",
+                    ShflMode::Bfly => ".BFLY",
+                };
+                let from = self.gpr_value(data.args[0]);
+                // The fields hold 5 and 13 bits.
+                let lane = self.shuffle_operand(data.args[1], 0x1f);
+                let clamp = self.shuffle_operand(data.args[2], 0x1fff);
+                let shuffle = Inst::new(Op::SHFL).with(text).ops([to, from, lane, clamp]);
+                self.emit(shuffle.slot("pd", in_range));
+            }
+            IrOp::Match(mode) => {
+                let to = self.def(results[0]);
+                let wide = data.ty == Type::B64;
+                let a = self.tuple(data.args[0]);
+                match mode {
+                    MatchMode::Any => {
+                        let op = if wide { Op::MATCH_ANY_64 } else { Op::MATCH_ANY };
+                        self.emit(Inst::new(op).ops([to, a]));
+                    }
+                    MatchMode::All => {
+                        let op = if wide { Op::MATCH_ALL_64 } else { Op::MATCH_ALL };
+                        let all = self.def(results[1]);
+                        self.emit(Inst::new(op).ops([all, to, a]));
+                    }
+                }
+            }
+            IrOp::Redux(op) => {
+                let to = self.def(results[0]);
+                let (mode, signed) = match op {
+                    ReduxOp::Add => (".SUM", false),
+                    ReduxOp::Sadd => (".SUM", true),
+                    ReduxOp::Smin => (".MIN", true),
+                    ReduxOp::Smax => (".MAX", true),
+                    ReduxOp::Umin => (".MIN", false),
+                    ReduxOp::Umax => (".MAX", false),
+                    ReduxOp::And => ("", false),
+                    ReduxOp::Or => (".OR", false),
+                    ReduxOp::Xor => (".XOR", false),
+                };
+                let a = self.gpr_value(data.args[0]);
+                let result = Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1));
+                let reduced = Inst::new(Op::REDUX).with_kind(ModKind::Reduction, mode).ops([result, a]);
+                self.emit(if signed { reduced.with(".S32") } else { reduced });
+                self.emit(Inst::new(Op::MOV).ops([to, result]));
+            }
+            IrOp::Elect => {
+                let (lane, elected) = (results[0], self.def(results[1]));
+                let elect = Inst::new(Op::ELECT);
+                let nowhere = Operand::zero(RegFile::Ugpr);
+                let is_needed = self.is_needed(lane);
+                let number = match is_needed && self.may_write_uniform() {
+                    true => Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1)),
+                    false => nowhere,
+                };
+                self.emit(elect.ops([elected, number, Operand::pt()]));
+                if is_needed {
+                    let number = if number == nowhere { self.least_active_lane() } else { number };
+                    let to = self.def(lane);
+                    self.emit(Inst::new(Op::MOV).ops([to, number]));
+                }
+            }
+            IrOp::Nanosleep => {
+                let time = match self.src(data.args[0]) {
+                    Src::Imm(time) => Operand::imm(time),
+                    other => self.gpr(other),
+                };
+                self.emit(Inst::new(Op::NANOSLEEP).ops([time]));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an instruction may answer in a uniform register: a function that is called has none, a routine that is
+    /// copied has [one](crate::abi::collective_answer). Arms of a divergent
+    /// branch share them, but the allocator keeps what one writes out of the way of the other, and those who execute
+    /// an operation for one mask do so once. As each has its own register for as long as lanes are apart, there are few.
+    fn may_write_uniform(&mut self) -> bool {
+        if self.func.kind == FunctionKind::Device {
+            return self.is_collective();
+        }
+        if self.mir.blocks[self.block].divergent {
+            self.uniform_answers += 1;
+        }
+        self.uniform_answers <= MOST_UNIFORM_ANSWERS
+    }
+
+    /// The least lane of those that are here, which is the one that `ELECT` elects.
+    fn least_active_lane(&mut self) -> Operand<VReg> {
+        let active = Operand::reg(self.temp());
+        let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
+        self.emit(vote.slot("d", active));
+        self.lowest_bit(active)
+    }
+
+    fn shuffle_operand(&mut self, value: Value, greatest: u32) -> Operand<VReg> {
+        match self.src(value) {
+            Src::Imm(bits) if bits != 0 && bits <= greatest => Operand::imm(bits),
+            other => self.gpr(other),
+        }
+    }
+
+    /// Waits for the lanes of a mask. In a routine that is copied between `WARPSYNC.COLLECTIVE` and `ENDCOLLECTIVE`
+    /// the former has done so.
+    fn lower_warpsync(&mut self, mask: Value) {
+        if self.is_collective() {
+            return;
+        }
+        let takes_words = Op::WARPSYNC.row().accepts("mask", Kinds::IMM, self.arch);
+        let inst = match self.src(mask) {
+            Src::Imm(u32::MAX) if Op::WARPSYNC_ALL.row().archs.contains(self.arch) => {
+                Inst::new(Op::WARPSYNC_ALL)
+            }
+            Src::Imm(lanes) if takes_words => Inst::new(Op::WARPSYNC).ops([Operand::imm(lanes)]),
+            other => {
+                let mask = self.gpr(other);
+                Inst::new(Op::WARPSYNC).ops([mask])
+            }
+        };
+        self.emit(inst);
+    }
+
+    /// Whether the function is a routine in which lanes meet, of the kind that is not called.
+    pub(super) fn is_collective(&self) -> bool {
+        gather::has_collectives(self.arch)
+            && self.func.kind == FunctionKind::Device
+            && runtime::warp::is_warp_routine(&self.func.name)
+    }
+}

@@ -1,0 +1,140 @@
+//! Construction of SSA: from the syntax tree of a function to an [`ir::Function`](ptxc_ir::Function).
+//!
+//! In goes a function that passed [`check`](crate::check) and what it sees of its module; out comes its
+//! SSA form, or a diagnostic for each instruction that can't be lowered yet, named as written.
+//!
+//! ```text
+//! .reg .pred %p<2>; .reg .b32 %r<4>;             block0:
+//! ld.param.u32 %r1, [n];                             v0 = param.b32 +0
+//! mov.u32 %r2, %tid.x;                               v1 = sreg.b32 tid.x
+//! setp.ge.u32 %p1, %r2, %r1;                =>       v2 = icmp.uge.b32 v1, v0
+//! @%p1 bra DONE;                                     brif v2, block2, block1
+//! …                                              block1: …
+//! DONE: ret;                                     block2: exit
+//! ```
+//!
+//! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
+//! registers become numbers at once, most of them by what the check has [found out](crate::check::resolved). `ssa` turns their reads and writes into values and block parameters;
+//! `translator` gives the families of instructions (one file each) operands as values of a type.
+//!
+//! A guarded instruction without side effects computes its result anyway and selects between it and the
+//! old content of its destination; any other one gets a block of its own.
+//!
+//! Cost: linear in the statements plus the block parameters that SSA needs, times their edges.
+
+mod arith;
+mod asynchronous;
+mod bits;
+mod cache_policy;
+mod calls;
+mod carry;
+mod cluster;
+mod control;
+mod convert;
+mod fence;
+mod float;
+mod form;
+mod logic;
+mod mbarrier;
+mod meetings;
+mod memory;
+mod moves;
+mod params;
+mod resolve;
+mod scalar;
+mod ssa;
+mod symbols;
+mod sync;
+mod translator;
+
+use ptxc_ir::function::LaunchBounds;
+use ptxc_ir::{Function, Param};
+use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};
+
+use crate::check::env::{ModuleEnv, constant_u32};
+use crate::check::resolved::Resolved;
+use crate::check::scope::ParameterPlace;
+use crate::diagnostic::Diagnostic;
+use form::Opcodes;
+use translator::Translator;
+
+/// Builds the SSA form of a kernel or device function, of which the check of the same tree in the same module has found
+/// out what it names.
+///
+/// # Errors
+///
+/// A diagnostic for everything in the function that can't be lowered yet, in order of appearance.
+pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Result<Function, Vec<Diagnostic>> {
+    let Some(body) = &ast.body else {
+        return Err(vec![Diagnostic::unsupported(
+            ast.id,
+            format_args!("a function without a body, `{}`,", ast.name.name),
+        )]);
+    };
+    let mut translator = Translator::new(ast, env, resolved);
+    translator.function.bounds = bounds(ast, &mut translator.diagnostics);
+    match ast.kind {
+        ast::FunctionKind::Entry => {
+            let places = translator.scopes.parameters.iter();
+            let param = |place: &ParameterPlace| Param {
+                name: place.name.to_string(),
+                size: place.size,
+                offset: place.offset,
+            };
+            translator.function.params = places.map(param).collect();
+        }
+        ast::FunctionKind::Func => {
+            if translator.enter_function(ast).is_err() {
+                let what = format_args!("a parameter or result of `{}`", ast.name.name);
+                return Err(vec![Diagnostic::unsupported(ast.id, what)]);
+            }
+        }
+    }
+    let mut opcodes = Opcodes::default();
+    let mut instructions = 0usize..;
+    for (index, statement) in body.iter().enumerate() {
+        ptxc_interrupt::poll();
+        let variables = translator.scopes.variables.len();
+        translator.scopes.statement(index, statement);
+        match &statement.kind {
+            StatementKind::Declaration(declaration) => translator.declaration(variables, declaration),
+            StatementKind::Label(_) => translator.label(index),
+            StatementKind::Instruction(instruction) => {
+                let number = instructions.next().and_then(|instruction| resolved.opcode(instruction));
+                let parts = opcodes.get(number, &instruction.opcode);
+                translator.instruction(statement.id, instruction, parts);
+            }
+            _ => {}
+        }
+    }
+    translator.finish()
+}
+
+/// The launch bounds; what has no place among them is unsupported.
+fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBounds {
+    let mut bounds = LaunchBounds::default();
+    for directive in &ast.directives {
+        let value = |n: usize| directive.values.get(n).and_then(constant_u32);
+        let shape = Some([value(0).unwrap_or(1), value(1).unwrap_or(1), value(2).unwrap_or(1)]);
+        match directive.kind {
+            DirectiveKind::MaxNTid => bounds.max_threads = shape,
+            DirectiveKind::ReqNTid => bounds.required_threads = shape,
+            DirectiveKind::MaxNReg => bounds.max_registers = value(0),
+            DirectiveKind::MinNCtaPerSm => bounds.min_ctas = value(0),
+            DirectiveKind::ReqNCtaPerCluster => bounds.cluster = shape,
+            DirectiveKind::ExplicitCluster => bounds.explicit_cluster = true,
+            // What a launch must not exceed; the code is the same.
+            DirectiveKind::MaxClusterRank => {}
+            // A hint to compilers, and the strings of `.pragma` are hints by definition.
+            DirectiveKind::MaxNCtaPerSm | DirectiveKind::Pragma => {}
+            // Hints as well: that a function does not return, and which registers a caller would like to keep.
+            DirectiveKind::NoReturn | DirectiveKind::AbiPreserve | DirectiveKind::AbiPreserveControl => {}
+            kind => diagnostics
+                .push(Diagnostic::unsupported(directive.id, format_args!("`.{}`", kind.spelling()))),
+        }
+    }
+    bounds
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,504 @@
+//! The state of a translation, and operands as values.
+//!
+//! The families see a [`Translator`] through a few verbs: [`read`](Translator::read) an operand as a type,
+//! [`write`](Translator::write) a value to a destination, [`emit`](Translator::emit) an operation. Guards,
+//! blocks and the conversion between a register's declared type and an instruction's are dealt with here.
+
+mod operands;
+
+use ptxc_ir::signature::{self, Types};
+use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
+use ptxc_syntax::NodeId;
+use ptxc_syntax::ast::{self, Instruction, StatementKind};
+use rustc_hash::FxHashMap;
+
+pub(super) use self::operands::integer;
+use super::form::{Form, Parts, Translated, Unsupported};
+use super::params::Image;
+use super::ssa::{Above, Ssa};
+use super::symbols::{self, Symbols};
+use super::{
+    arith, asynchronous, bits, calls, carry, cluster, control, convert, fence, float, logic, mbarrier,
+    memory, moves, sync,
+};
+use crate::check::env::{Formal, ModuleEnv, Signature};
+use crate::check::resolved::Resolved;
+use crate::check::scope::{Meaning, Register, Scopes};
+use crate::diagnostic::{Diagnostic, source_loc};
+
+/// A family of instructions: translates what it knows, `None` for the mnemonics of others.
+type Family = fn(&mut Translator, &mut Form) -> Option<Translated>;
+
+const FAMILIES: &[Family] = &[
+    carry::translate,
+    arith::translate,
+    bits::translate,
+    logic::translate,
+    float::translate,
+    convert::translate,
+    moves::translate,
+    memory::translate,
+    sync::translate,
+    fence::translate,
+    mbarrier::translate,
+    cluster::translate,
+    asynchronous::translate,
+    control::translate,
+    calls::translate,
+];
+
+/// The translation of one function under way.
+pub(super) struct Translator<'a> {
+    /// What it becomes.
+    pub function: Function,
+    /// What names mean here.
+    pub scopes: Scopes,
+    /// What could not be translated.
+    pub diagnostics: Vec<Diagnostic>,
+    ast: &'a ast::Function,
+    env: &'a ModuleEnv,
+    /// The registers that operands name, as far as the check knows.
+    resolved: &'a Resolved,
+    /// How many variables of the construction there are: registers, and what has no register's name.
+    variables: u32,
+    ssa: Ssa,
+    symbols: Symbols,
+    /// Blocks of labels, by the number of the statement.
+    labels: FxHashMap<usize, Block>,
+    /// Lists of branch targets, by name.
+    target_lists: FxHashMap<&'a str, &'a [ptxc_syntax::ast::Ident]>,
+    /// What calls through an address go by: prototypes and lists of functions, by name.
+    prototypes: FxHashMap<&'a str, &'a StatementKind>,
+    /// The parameters of a device function.
+    pub parameters: Vec<Image>,
+    /// Its results.
+    pub results: Vec<Image>,
+    /// The variables in the `.param` space, by their number among the variables of the function.
+    call_parameters: FxHashMap<usize, Image>,
+    /// Where instructions go.
+    block: Block,
+    /// Blocks in the order of the source.
+    placed: Vec<Block>,
+    /// Whether the block has its terminator already.
+    ended: bool,
+    loc: SourceLoc,
+    /// The predicate under which destinations are written.
+    guard: Option<Value>,
+    /// A block for `exit` alone, shared by all guarded exits.
+    exit: Option<Block>,
+    /// The block in which a device function returns.
+    return_block: Option<Block>,
+    /// Whether an operation got a type that it does not have, as only what the check rejects asks for.
+    mistyped: bool,
+    /// The variable that can't be named, if that is what the instruction is unsupported for.
+    no_room: Option<symbols::NoRoom>,
+}
+
+impl<'a> Translator<'a> {
+    pub fn new(ast: &'a ast::Function, env: &'a ModuleEnv, resolved: &'a Resolved) -> Translator<'a> {
+        let kind = match ast.kind {
+            ast::FunctionKind::Entry => FunctionKind::Entry,
+            ast::FunctionKind::Func => FunctionKind::Device,
+        };
+        let mut function = Function::new(ast.name.name.as_str(), kind);
+        let block = function.add_block();
+        let statements = ast.body.as_ref().map_or(0, Vec::len);
+        // Constants among the operands are instructions of their own.
+        function.reserve(statements + statements / 4);
+        let mut ssa = Ssa::new();
+        ssa.enter(block, Above::Nothing);
+        let mut labels = FxHashMap::default();
+        let mut target_lists = FxHashMap::default();
+        let mut prototypes = FxHashMap::default();
+        for (index, statement) in ast.body.iter().flatten().enumerate() {
+            ptxc_interrupt::poll();
+            match &statement.kind {
+                StatementKind::Label(_) => {
+                    labels.insert(index, function.add_block());
+                }
+                StatementKind::BranchTargets(list) => {
+                    target_lists.insert(list.name.name.as_str(), &list.targets[..]);
+                }
+                StatementKind::CallTargets(list) => {
+                    prototypes.insert(list.name.name.as_str(), &statement.kind);
+                }
+                StatementKind::CallPrototype(prototype) => {
+                    prototypes.insert(prototype.name.name.as_str(), &statement.kind);
+                }
+                _ => {}
+            }
+        }
+        Translator {
+            function,
+            scopes: Scopes::new(ast),
+            diagnostics: Vec::new(),
+            ast,
+            env,
+            resolved,
+            variables: resolved.register_count(),
+            ssa,
+            symbols: Symbols::default(),
+            labels,
+            target_lists,
+            prototypes,
+            parameters: Vec::new(),
+            results: Vec::new(),
+            call_parameters: FxHashMap::default(),
+            block,
+            placed: vec![block],
+            ended: false,
+            loc: SourceLoc::NONE,
+            guard: None,
+            exit: None,
+            return_block: None,
+            mistyped: false,
+            no_room: None,
+        }
+    }
+
+    /// The label of statement `index` starts its block.
+    pub fn label(&mut self, index: usize) {
+        let Some(&block) = self.labels.get(&index) else { return };
+        self.loc = SourceLoc::NONE;
+        if !self.ended {
+            self.terminate(Op::Jump, &[], &[block]);
+        }
+        self.start(block, Above::Join);
+    }
+
+    /// Translates an instruction, or notes that it can't be lowered yet.
+    pub fn instruction(&mut self, node: NodeId, instruction: &Instruction, parts: &Parts) {
+        self.loc = source_loc(node);
+        if self.ended {
+            // Nothing leads here, but what is wrong here is still to be reported.
+            let block = self.function.add_block();
+            self.start(block, Above::Join);
+        }
+        let result = self.guarded(instruction, parts);
+        self.guard = None;
+        let no_room = self.no_room.take();
+        if result.is_err() {
+            let node = instruction.opcode.id;
+            let form = || Diagnostic::unsupported(node, format!("`{}` in this form", instruction.opcode));
+            self.diagnostics.push(no_room.map_or_else(form, |no_room| no_room.finding(node)));
+        }
+    }
+
+    /// Ends the body and returns the function, or what could not be translated.
+    pub fn finish(mut self) -> Result<Function, Vec<Diagnostic>> {
+        self.loc = SourceLoc::NONE;
+        if !self.ended {
+            self.leave();
+        }
+        if let Some(block) = self.return_block {
+            self.start(block, Above::Join);
+            match self.returned() {
+                Ok(values) => self.terminate(Op::Return, &values, &[]),
+                Err(Unsupported) => {
+                    self.diagnostics.push(Diagnostic::unsupported(self.ast.id, "a result of this form"))
+                }
+            }
+        }
+        if let Some(block) = self.exit {
+            self.start(block, Above::Join);
+            self.terminate(Op::Exit, &[], &[]);
+        }
+        if let Err(name) = self.symbols.follow_addresses(&mut self.function, self.env) {
+            let what = format!("the address of `{name}` in a variable");
+            self.diagnostics.push(Diagnostic::unsupported(self.ast.id, what));
+        }
+        if let Err(symbol) = symbols::place(&mut self.function, self.env.shared_start) {
+            let what =
+                format!("`{}`, which ends beyond 2 GiB of its window,", self.function.symbols[symbol].name);
+            self.diagnostics.push(Diagnostic::unsupported(self.ast.id, what));
+        }
+        if !self.diagnostics.is_empty() {
+            return Err(self.diagnostics);
+        }
+        let reachable = reachable(&self.function);
+        self.placed.retain(|&block| reachable[block.as_u32() as usize]);
+        self.function.layout = self.placed;
+        self.ssa.finish(&mut self.function);
+        Ok(self.function)
+    }
+
+    fn guarded(&mut self, instruction: &Instruction, parts: &Parts) -> Translated {
+        let mut form = Form::new(parts, &instruction.operands);
+        let condition = match &instruction.guard {
+            Some(guard) => Some(self.predicate(guard)?),
+            None => None,
+        };
+        match condition {
+            None => self.plain(&mut form),
+            Some(condition) if control::is_branch(form.mnemonic) => {
+                control::guarded(self, &mut form, condition)
+            }
+            Some(condition) if is_speculable(instruction) => {
+                self.guard = Some(condition);
+                self.plain(&mut form)
+            }
+            Some(condition) => {
+                let before = self.block;
+                let inside = self.function.add_block();
+                let behind = self.function.add_block();
+                self.terminate(Op::Branch(false), &[condition], &[inside, behind]);
+                self.start(inside, Above::Single(before));
+                let result = self.plain(&mut form);
+                if !self.ended {
+                    self.terminate(Op::Jump, &[], &[behind]);
+                }
+                self.start(behind, Above::Around(before, inside));
+                result
+            }
+        }
+    }
+
+    fn plain(&mut self, form: &mut Form) -> Translated {
+        // Of two instructions with one opcode the same family translates both.
+        let known = form.parts.family.get().and_then(|family| FAMILIES[family](self, form));
+        let result = known.or_else(|| {
+            FAMILIES.iter().enumerate().find_map(|(index, family)| {
+                let result = family(self, form)?;
+                form.parts.family.set(Some(index));
+                Some(result)
+            })
+        });
+        let mistyped = std::mem::take(&mut self.mistyped);
+        result.unwrap_or(Err(Unsupported))?;
+        if form.is_done() && !mistyped { Ok(()) } else { Err(Unsupported) }
+    }
+
+    /// Makes `block` the one that instructions go to.
+    pub fn start(&mut self, block: Block, above: Above) {
+        self.ssa.enter(block, above);
+        self.placed.push(block);
+        self.block = block;
+        self.ended = false;
+    }
+
+    /// Ends the block.
+    pub fn terminate(&mut self, op: Op, args: &[Value], targets: &[Block]) {
+        let mut data = InstData::new(op, Type::B32, args).at(self.loc);
+        data.targets = targets.iter().map(|&target| BlockCall::new(target, &[])).collect();
+        self.function.append(self.block, data);
+        self.ended = true;
+    }
+
+    /// Ends the block with a branch to `target` where `condition` holds; goes on in a new block.
+    pub fn branch_away(&mut self, condition: Value, target: Block, uniform: bool) {
+        let before = self.block;
+        let behind = self.function.add_block();
+        self.terminate(Op::Branch(uniform), &[condition], &[target, behind]);
+        self.start(behind, Above::Single(before));
+    }
+
+    /// The block that does nothing but exit.
+    pub fn exit_block(&mut self) -> Block {
+        match self.exit {
+            Some(block) => block,
+            None => *self.exit.insert(self.function.add_block()),
+        }
+    }
+
+    /// Ends the block where the function ends: a kernel's thread exits, a device function returns.
+    pub fn leave(&mut self) {
+        match self.function.kind {
+            FunctionKind::Entry => self.terminate(Op::Exit, &[], &[]),
+            FunctionKind::Device => {
+                let block = self.end_block();
+                self.terminate(Op::Jump, &[], &[block]);
+            }
+        }
+    }
+
+    /// The block in which the function ends.
+    pub fn end_block(&mut self) -> Block {
+        match (self.function.kind, self.return_block) {
+            (FunctionKind::Entry, _) => self.exit_block(),
+            (FunctionKind::Device, Some(block)) => block,
+            (FunctionKind::Device, None) => *self.return_block.insert(self.function.add_block()),
+        }
+    }
+
+    /// Takes in a declaration: variables in the `.param` space are arguments and results of calls.
+    pub fn declaration(&mut self, first: usize, declaration: &ast::Declaration) {
+        if declaration.specifiers.space != ast::Space::Param {
+            return;
+        }
+        for index in first..self.scopes.variables.len() {
+            let variable = &self.scopes.variables[index].1;
+            let formal = Formal { ty: variable.ty, size: variable.size, align: variable.align };
+            // One that is too large has no image, and whatever names it is unsupported.
+            if let Ok(image) = self.new_image(formal) {
+                self.call_parameters.insert(index, image);
+            }
+        }
+    }
+
+    /// The memory in the `.param` space that a name stands for, other than a kernel's parameters, and its size in
+    /// bytes.
+    pub fn image(&self, name: &str) -> Option<(Image, u32)> {
+        let image = match self.scopes.lookup(name)? {
+            Meaning::Variable(index) => self.call_parameters.get(&index),
+            Meaning::Parameter(index) => self.parameters.get(index),
+            Meaning::Result(index) => self.results.get(index),
+            _ => None,
+        };
+        image.map(|image| (image.clone(), image.size()))
+    }
+
+    /// The function of the module that a name stands for.
+    pub fn function_named(&self, name: &str) -> Option<Signature> {
+        match self.scopes.lookup(name) {
+            None => self.env.signatures.get(name).cloned(),
+            Some(_) => None,
+        }
+    }
+
+    /// What a `.callprototype` or a list of `.calltargets` says of the functions.
+    pub fn prototype(&self, name: &str) -> Translated<Signature> {
+        match self.prototypes.get(name) {
+            Some(StatementKind::CallPrototype(prototype)) => Ok(Signature {
+                name: prototype.name.name.clone(),
+                is_entry: false,
+                returns: prototype.returns.iter().map(Formal::of).collect(),
+                parameters: prototype.parameters.iter().map(Formal::of).collect(),
+            }),
+            Some(StatementKind::CallTargets(list)) => {
+                let first = list.targets.first().ok_or(Unsupported)?;
+                self.function_named(&first.name).ok_or(Unsupported)
+            }
+            _ => Err(Unsupported),
+        }
+    }
+
+    /// So many variables of the construction that no name stands for; the first one.
+    pub fn new_variables(&mut self, count: u32) -> Register {
+        let first = Register(self.variables);
+        self.variables += count;
+        first
+    }
+
+    /// The value of a variable of the construction: a register, a piece of a parameter.
+    pub fn read_variable(&mut self, variable: Register, ty: Type) -> Value {
+        self.ssa.read(&mut self.function, self.block, variable, ty)
+    }
+
+    /// Writes such a variable, whatever the guard.
+    pub fn write_variable(&mut self, variable: Register, value: Value) {
+        self.ssa.write(self.block, variable, value);
+    }
+
+    /// The block of a label.
+    pub fn target(&self, name: &str) -> Translated<Block> {
+        match self.scopes.lookup(name) {
+            Some(Meaning::Label(index)) => self.labels.get(&index).copied().ok_or(Unsupported),
+            _ => Err(Unsupported),
+        }
+    }
+
+    /// The blocks of a `.branchtargets` list.
+    pub fn target_list(&self, name: &str) -> Translated<Vec<Block>> {
+        let list = self.target_lists.get(name).ok_or(Unsupported)?;
+        list.iter().map(|target| self.target(&target.name)).collect()
+    }
+
+    /// Appends an operation and returns it.
+    pub fn inst(&mut self, op: Op, ty: Type, args: &[Value]) -> Inst {
+        let types = signature::row(&op).types;
+        self.mistyped |= types != Types::NONE && !types.contains(ty);
+        self.function.append(self.block, InstData::new(op, ty, args).at(self.loc))
+    }
+
+    /// Appends an operation with one result.
+    pub fn emit(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
+        let inst = self.inst(op, ty, args);
+        self.function.result(inst)
+    }
+
+    /// Appends an operation with two results.
+    pub fn emit_pair(&mut self, op: Op, ty: Type, args: &[Value]) -> (Value, Value) {
+        let inst = self.inst(op, ty, args);
+        let results = self.function.results(inst);
+        (results[0], results[1])
+    }
+
+    /// A constant; bits above the width of the type are dropped.
+    pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
+        let bits = if ty.bits() < 64 { bits & ((1 << ty.bits()) - 1) } else { bits };
+        self.emit(Op::Const(bits), ty, &[])
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.function.ty(value)
+    }
+
+    /// The bits of a value as another type: equal widths as they are, the low bits of a wider one.
+    pub fn convert(&mut self, value: Value, to: Type) -> Translated<Value> {
+        let from = self.ty(value);
+        if from == to {
+            return Ok(value);
+        }
+        if from == Type::Pred || to == Type::Pred {
+            return Err(Unsupported);
+        }
+        if from.bits() == to.bits() {
+            return Ok(self.emit(Op::Bitcast, to, &[value]));
+        }
+        if from.bits() < to.bits() || from.bits() > 64 {
+            return Err(Unsupported);
+        }
+        let bits = self.convert(value, from.as_int())?;
+        let low = self.emit(Op::Trunc, to.as_int(), &[bits]);
+        self.convert(low, to)
+    }
+
+    /// The bits of an integer in a wider or equally wide type.
+    pub fn extend(&mut self, value: Value, to: Type, signed: bool) -> Translated<Value> {
+        let from = self.ty(value);
+        if from.bits() >= to.bits() {
+            return self.convert(value, to);
+        }
+        if from == Type::Pred || to.bits() > 64 {
+            return Err(Unsupported);
+        }
+        let value = self.convert(value, from.as_int())?;
+        let wide = self.emit(if signed { Op::Sext } else { Op::Zext }, to.as_int(), &[value]);
+        self.convert(wide, to)
+    }
+}
+
+/// Whether an instruction may run where its guard fails, if its result is not used then: it computes
+/// something from registers, constants and parameters alone.
+fn is_speculable(instruction: &Instruction) -> bool {
+    match instruction.opcode.mnemonic() {
+        "ld" => instruction.opcode.has("param"),
+        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad" => true,
+        "addc" | "subc" | "madc" | "mul24" | "mad24" | "vabsdiff4" | "dp4a" | "dp2a" => true,
+        "popc" | "clz" | "brev" | "bfe" | "bfi" | "bfind" | "bmsk" | "szext" | "fns" => true,
+        "prmt" | "shf" | "lop3" => true,
+        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => true,
+        "setp" | "set" | "selp" | "slct" => true,
+        "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => true,
+        "copysign" | "testp" => true,
+        "cvt" | "cvta" | "isspacep" | "mov" | "mapa" | "getctarank" => true,
+        _ => false,
+    }
+}
+
+/// The blocks that the entry leads to.
+fn reachable(func: &Function) -> Vec<bool> {
+    let mut seen = vec![false; func.blocks.len()];
+    let entry = func.entry();
+    seen[entry.as_u32() as usize] = true;
+    let mut stack = vec![entry];
+    while let Some(block) = stack.pop() {
+        for next in func.successors(block) {
+            if !std::mem::replace(&mut seen[next.as_u32() as usize], true) {
+                stack.push(next);
+            }
+        }
+    }
+    seen
+}

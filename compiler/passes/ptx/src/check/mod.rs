@@ -1,0 +1,322 @@
+//! Checks PTX against the declarative instruction table.
+//!
+//! In go a function's syntax tree and what it sees of its module, out come findings: what was expected and
+//! what is there, at the exact operand or modifier.
+//!
+//! ```
+//! use ptxc_ptx::check::{check_function, codes, env::ModuleEnv};
+//!
+//! let text = ".entry k() { .reg .b32 %r<3>; bar.sync 16; ad.u32 %r1, %r2, 1; }";
+//! let function = ptxc_syntax::parse_function(text).value;
+//! let findings = check_function(&function, &ModuleEnv::empty());
+//! assert_eq!(findings[0].code, codes::OUT_OF_RANGE);
+//! assert_eq!(findings[0].message, "`bar.sync` takes a barrier number from 0 to 15");
+//! assert_eq!(findings[1].help.as_deref(), Some("did you mean `add`?"));
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
+//! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
+//! | [`usual`] | instructions that look like one of which there was nothing to say |
+//! | [`accesses`] | which registers each instruction reads and writes |
+//! | [`resolved`] | which register an operand names, which opcodes are the same |
+//! | [`operands`] | number, kind, type, range of the operands |
+//! | [`signature`] | what a form takes, beside what is written and in words |
+//! | [`whole_type`] | instructions whose own type is the wrong one |
+//! | [`types`] | when a register's type agrees with the instruction's |
+//! | [`names`], [`scope`], [`ranges`], [`special`] | what names mean |
+//! | [`foreign`] | what other languages call what PTX has |
+//! | [`initialisers`] | values that variables begin with |
+//! | [`parameter_space`] | the size of a kernel's parameters together |
+//! | [`launch_bounds`] | `.maxntid`, `.maxnreg` and the like |
+//! | [`calls`] | arguments and results of calls |
+//! | [`bounds`] | accesses by a variable's name: alignment, size |
+//! | [`cache_hints`] | cache policies |
+//! | [`register_counts`] | hints on the number of registers |
+//! | [`requirements`] | PTX version and target |
+//! | [`mod@env`] | what a function sees of its module |
+//! | [`codes`] | every code with its rule |
+//!
+//! One walk over the flat list of statements; forms are looked up once for each distinct opcode. Linear in
+//! the size of the function. At most a handful of findings for each statement, and one for each name that
+//! means nothing.
+
+pub mod accesses;
+pub mod atomics;
+mod bounds;
+mod cache_hints;
+pub mod calls;
+pub mod codes;
+pub mod env;
+mod foreign;
+pub mod forms;
+pub mod initial;
+pub mod initialisers;
+mod launch_bounds;
+pub mod names;
+pub mod needs;
+pub mod operands;
+mod parameter_space;
+mod ranges;
+mod register_counts;
+pub mod requirements;
+pub mod resolved;
+pub mod scalar;
+pub mod scope;
+pub mod signature;
+pub mod special;
+mod suggest;
+pub mod table;
+pub mod targets;
+pub mod types;
+mod usual;
+mod whole_type;
+
+use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
+use rustc_hash::FxHashSet;
+
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use accesses::Accesses;
+use env::{ModuleEnv, PtxTarget};
+use forms::Form;
+use names::{Names, Thing, Wanted};
+use operands::Operands;
+use requirements::Strictness;
+use resolved::Resolved;
+use scope::Meaning;
+use suggest::Suggestions;
+use types::Class;
+use usual::{Opcodes, Places};
+
+/// Behind so many errors a function is not checked any further.
+const MOST_ERRORS: usize = 1000;
+
+/// Checks a function; the findings are in order of appearance.
+///
+/// Findings that say that a name is not declared ([`codes::UNDECLARED_REGISTER`] and its like) are not worth
+/// showing for a function with syntax errors, since its declaration may have been lost; the caller knows.
+pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
+    check_with(function, env, Strictness::Splits)
+}
+
+/// What a check finds out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The findings, in order of appearance.
+    pub findings: Vec<Diagnostic>,
+    /// The registers that each instruction reads and writes; of all instructions, where the findings have no errors.
+    pub accesses: Accesses,
+    /// What names and opcodes are.
+    pub resolved: Resolved,
+}
+
+/// [Checks a function](check_function), and keeps what else that finds out.
+pub fn examine(function: &Function, env: &ModuleEnv) -> Checked {
+    examine_with(function, env, Strictness::Splits)
+}
+
+/// What in a function is PTX for a newer target than its module's, and compiled all the same by being
+/// [split](ptxc_ssa::legalize::split): the errors that [`check_function`] leaves out.
+pub fn check_strictly(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
+    let mut found = check_with(function, env, Strictness::Strict);
+    let lenient: FxHashSet<Diagnostic> = check_function(function, env).into_iter().collect();
+    found.retain(|finding| finding.code == codes::TARGET_TOO_OLD && !lenient.contains(finding));
+    found
+}
+
+/// Checks a function; the findings are in order of appearance.
+pub fn check_with(function: &Function, env: &ModuleEnv, strictness: Strictness) -> Vec<Diagnostic> {
+    examine_with(function, env, strictness).findings
+}
+
+fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) -> Checked {
+    let mut checker = Checker {
+        env,
+        strictness,
+        names: Names::new(function, env),
+        opcodes: Opcodes::default(),
+        suggestions: Suggestions::default(),
+        accesses: Accesses::default(),
+        out: Vec::new(),
+    };
+    checker.names.take_errors(&mut checker.out);
+    parameter_space::check(function, checker.names.parameters(), env.version, &mut checker.out);
+    launch_bounds::check(function, &mut checker.out);
+    let (mut seen, mut wrong) = (0, 0);
+    for (index, statement) in function.body.iter().flatten().enumerate() {
+        ptxc_interrupt::poll();
+        // A list of a thousand errors is long enough.
+        let errors =
+            |found: &[Diagnostic]| found.iter().filter(|one| one.severity == Severity::Error).count();
+        if checker.out.len() > seen {
+            wrong += errors(&checker.out[seen..]);
+            seen = checker.out.len();
+            if wrong > MOST_ERRORS {
+                break;
+            }
+        }
+        checker.names.statement(index, statement, &mut checker.out);
+        match &statement.kind {
+            StatementKind::Instruction(instruction) => checker.instruction(instruction),
+            StatementKind::Declaration(declaration) => initialisers::check(declaration, &mut checker.out),
+            StatementKind::BranchTargets(list) => checker.targets(list, Wanted::Label),
+            StatementKind::CallTargets(list) => checker.targets(list, Wanted::Function),
+            _ => {}
+        }
+    }
+    Checked { findings: checker.out, accesses: checker.accesses, resolved: checker.names.into_resolved() }
+}
+
+/// What a function needs that an older target than its module's does not have: the code is to run there.
+/// Each finding names the instruction.
+pub fn check_target(
+    function: &Function,
+    env: &ModuleEnv,
+    target: PtxTarget,
+    strictness: Strictness,
+) -> Vec<Diagnostic> {
+    let mut env = env.clone();
+    env.target = target;
+    let mut found = check_with(function, &env, strictness);
+    found.retain(|finding| finding.code == codes::TARGET_TOO_OLD);
+    for finding in &mut found {
+        finding.primary.message = format!("compiled for {}", env.target);
+        // The module's own target is not in the way.
+        finding.help = None;
+    }
+    found
+}
+
+struct Checker<'a> {
+    env: &'a ModuleEnv,
+    strictness: Strictness,
+    names: Names<'a>,
+    opcodes: Opcodes<'a>,
+    suggestions: Suggestions,
+    accesses: Accesses,
+    out: Vec<Diagnostic>,
+}
+
+impl<'a> Checker<'a> {
+    fn targets(&mut self, list: &ptxc_syntax::ast::TargetList, wanted: Wanted) {
+        for target in &list.targets {
+            self.names.need(&target.name, target.id, wanted, &mut self.suggestions, &mut self.out);
+        }
+    }
+
+    fn instruction(&mut self, instruction: &'a Instruction) {
+        if let Some(guard) = &instruction.guard {
+            self.guard(guard);
+        }
+        let operands = &instruction.operands[..];
+        let number = self.opcodes.number(&instruction.opcode);
+        self.names.resolved.add_opcode(number);
+        let known = self.opcodes.known(number);
+        let mut places = Places::new();
+        let shape = known.shape(operands, self.names.scopes(), &mut places);
+        for place in &places {
+            self.names.resolved.set_register(place.node, place.register, place.ty);
+        }
+        match shape {
+            Some(shape) => {
+                let (written, clears) = (known.written(operands), accesses::clears(instruction));
+                for writes in [false, true] {
+                    for place in &places {
+                        let is_written = written.has(place.operand.into());
+                        if is_written == writes && (writes || !clears) {
+                            self.accesses.add(place.register, place.node, writes && !place.is_address);
+                        }
+                    }
+                }
+                if !known.is_usual(shape) {
+                    let said = self.out.len();
+                    self.look_closely(instruction, number);
+                    if self.out.len() == said {
+                        self.opcodes.known(number).found_in_order(shape);
+                    }
+                }
+            }
+            None => {
+                self.accesses.add_instruction(instruction, &known.forms, self.names.scopes());
+                self.look_closely(instruction, number);
+            }
+        }
+        self.accesses.end();
+    }
+
+    /// Checks an instruction with the opcode of that number, but for its guard.
+    fn look_closely(&mut self, instruction: &'a Instruction, opcode: usize) {
+        let is_call = instruction.opcode.mnemonic() == "call";
+        for operand in &instruction.operands {
+            let wanted = match &operand.kind {
+                OperandKind::Symbol(name) if is_call && !name.starts_with('%') => Wanted::Function,
+                OperandKind::Symbol(_) if instruction.opcode.mnemonic() == "bra" => Wanted::Label,
+                _ => Wanted::Operand,
+            };
+            self.names.check_operand(operand, wanted, &mut self.suggestions, &mut self.out);
+        }
+        let forms = &self.opcodes.known(opcode).forms;
+        if forms.is_empty() {
+            forms::explain(&instruction.opcode, &mut self.suggestions, &mut self.out);
+            return;
+        }
+        if is_call {
+            calls::check(instruction, &self.names, self.env, &mut self.out);
+        }
+        // Where several rows have the modifiers, operands decide: a row with as many as there are, then the
+        // fewest that are of another shape, then the fewest findings, then the first row.
+        let mut best: Option<(&Form, Vec<Diagnostic>)> = None;
+        for form in forms.iter() {
+            let mut operands = Operands { names: &self.names, form, instruction, out: Vec::new() };
+            operands.check();
+            let found = operands.out;
+            let count = |found: &[Diagnostic], codes: &[Code]| {
+                found.iter().filter(|finding| codes.contains(&finding.code)).count()
+            };
+            let cost = |found: &[Diagnostic]| {
+                let shapes = count(found, &[codes::OPERAND_KIND, codes::VECTOR_SIZE]);
+                (count(found, &[codes::OPERAND_COUNT]), shapes, found.len())
+            };
+            if best.as_ref().is_none_or(|(_, least)| cost(&found) < cost(least)) {
+                best = Some((form, found));
+            }
+        }
+        if let Some((form, found)) = best {
+            let fits = found.is_empty();
+            self.out.extend(whole_type::as_one(instruction, &self.names, found));
+            if fits {
+                let known = self.out.len();
+                requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
+                cache_hints::check(form, instruction, &mut self.out);
+                bounds::check(form, instruction, &self.names, &mut self.out);
+                if self.out.len() == known {
+                    register_counts::check(instruction, &mut self.out);
+                }
+            }
+        }
+    }
+
+    fn guard(&mut self, guard: &Guard) {
+        let register = &guard.register;
+        if let Some(Meaning::Register { register, ty, vector }) = self.names.scopes().lookup(register) {
+            self.accesses.add(register, guard.id, false);
+            if vector.is_none() {
+                self.names.resolved.set_register(guard.id, register, ty);
+            }
+        }
+        self.names.need(register, guard.id, Wanted::Operand, &mut self.suggestions, &mut self.out);
+        match self.names.find_at(guard.id, register) {
+            None => {}
+            Some(Thing::Register(ty, None)) if ty.class == Class::Predicate => {}
+            Some(thing) => self.out.push(
+                Diagnostic::error(codes::GUARD_NOT_PREDICATE, guard.id, "a guard is a predicate register")
+                    .label(format!("`{register}` is {}", thing.describe()))
+                    .help(format!("make a predicate of it first: `setp.ne.b32 %p, {register}, 0;`")),
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,465 @@
+//! The instruction table beside NVIDIA's ptxas: every form, with each of its modifiers, on several targets.
+//!
+//! An instruction is made of every row and, one at a time, of every alternative of it. The checker and ptxas
+//! must agree on which of them a module of a given version and target may contain. Skipped, with a line on
+//! stderr, where `ORACLE` names no folder with ptxas and the usual place has none.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ptxc_ptx::check::check_with;
+use ptxc_ptx::check::env::{ModuleEnv, PtxTarget, PtxVersion};
+use ptxc_ptx::check::requirements::Strictness;
+use ptxc_ptx::check::table::{
+    AddressSpace, Group, Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf, columns_of,
+};
+use ptxc_ptx::check::types::{Class, Scalar};
+use ptxc_ptx::diagnostic::Severity;
+use ptxc_syntax::ast::Function;
+
+/// The program, or a line on stderr that it is not here.
+fn ptxas() -> Option<PathBuf> {
+    let found = find_ptxas();
+    if found.is_none() {
+        // The test harness hides what `eprintln!` writes.
+        let why = "no ptxas; ORACLE names the folder that ../shared/oracle/install.sh prints";
+        let _ = writeln!(std::io::stderr(), "skipped: {why}");
+    }
+    found
+}
+
+fn find_ptxas() -> Option<PathBuf> {
+    let folder = match std::env::var_os("ORACLE") {
+        Some(folder) => PathBuf::from(folder),
+        None => {
+            let python = Path::new(&std::env::var_os("HOME")?).join(".cache/ptxc-oracle/lib");
+            let version = std::fs::read_dir(python).ok()?.flatten().next()?.path();
+            version.join("site-packages/nvidia/cu13/bin")
+        }
+    };
+    let program = folder.join("ptxas");
+    program.is_file().then_some(program)
+}
+
+/// Registers of every type, eight of each.
+const REGISTERS: &str = ".reg .pred p<9>; .reg .b8 b8r<9>; .reg .b16 b16r<9>; .reg .b32 b32r<299>; \
+    .reg .b64 b64r<99>; .reg .u32 u32r<299>; .reg .f32 f32r<299>; .reg .f64 f64r<99>; .reg .u16 u16r<9>; \
+    .reg .u64 u64r<9>; .reg .f16 f16r<3>; \
+    .reg .v4 .f32 vector; .shared .align 16 .b8 tile[64];";
+
+fn register(ty: Scalar, number: usize) -> String {
+    let bits = ty.bits.max(8);
+    match ty.class {
+        Class::Predicate => format!("p{number}"),
+        Class::Float => format!("f{bits}r{number}"),
+        Class::Integer if bits > 8 => format!("u{bits}r{number}"),
+        _ => format!("b{bits}r{number}"),
+    }
+}
+
+/// What ptxas refuses for a reason of its own.
+const EXCEPTIONS: &[&str] = &[
+    // It expands this to an `add` that takes no variable; with a register for an address it is accepted.
+    "st.bulk.shared::cta [tile],",
+];
+
+/// A row with a modifier for some of its groups.
+#[derive(Clone)]
+struct Sample<'a> {
+    row: &'a Row,
+    chosen: Vec<Option<&'static str>>,
+    /// Whether the modifiers that may stand anywhere are written backwards, and behind them those that keep
+    /// their order.
+    backwards: bool,
+}
+
+impl<'a> Sample<'a> {
+    /// The row with its required modifiers, the first of each group.
+    fn least(row: &'a Row) -> Sample<'a> {
+        let first = |group: &Group| (group.presence == Presence::Required).then(|| group.choices[0].text);
+        Sample { row, chosen: row.groups.iter().map(first).collect(), backwards: false }
+    }
+
+    /// The same with another modifier in a group.
+    fn with(&self, group: usize, text: Option<&'static str>) -> Sample<'a> {
+        let mut sample = self.clone();
+        sample.chosen[group] = text;
+        sample
+    }
+
+    fn scalar(&self, ty: TypeOf) -> Option<Scalar> {
+        let named = |group: usize| Scalar::parse(self.chosen[group]?);
+        match ty {
+            TypeOf::Fixed(scalar) => Some(scalar),
+            TypeOf::Group(group) => named(group),
+            TypeOf::Wide(group) => named(group)?.wide(),
+        }
+    }
+
+    fn opcode(&self) -> String {
+        let (leading, free) = self.chosen.split_at(self.row.leading);
+        let groups = &self.row.groups[self.row.leading..];
+        let mut free: Vec<(&Group, &str)> =
+            groups.iter().zip(free).filter_map(|(group, text)| Some((group, (*text)?))).collect();
+        if self.backwards {
+            free.reverse();
+            let (in_order, mut others): (Vec<_>, Vec<_>) =
+                free.into_iter().partition(|(group, _)| group.keeps_order);
+            others.extend(in_order.into_iter().rev());
+            free = others;
+        }
+        let parts = std::iter::once(self.row.mnemonic).chain(leading.iter().flatten().copied());
+        parts.chain(free.into_iter().map(|(_, text)| text)).collect::<Vec<_>>().join(".")
+    }
+
+    /// The instruction; none where an operand depends on what a sample does not know.
+    fn text(&self) -> Option<String> {
+        let text = self.opcode();
+        let mut number = 0;
+        let mut next = |ty: Scalar| {
+            number += 1;
+            // Results and sources of tensor instructions are many; names repeat from there on.
+            let names = match ty.bits {
+                32 => 280,
+                64 => 60,
+                _ => 8,
+            };
+            register(ty, number % names)
+        };
+        let mut operands = Vec::new();
+        for operand in self.row.operands {
+            match operand.presence {
+                OperandPresence::With(group) if self.chosen[group].is_none() => continue,
+                OperandPresence::Optional => continue,
+                _ => {}
+            }
+            operands.push(match &operand.kind {
+                Kind::Value(value) => {
+                    let ty = self.scalar(value.ty)?;
+                    let lanes = match value.lanes {
+                        Lanes::One => 0,
+                        Lanes::Fixed(count) => count,
+                        Lanes::Any => return None,
+                        Lanes::Group(group) => match self.chosen[group] {
+                            Some(choice) => choice.get(1..)?.parse().ok()?,
+                            None => 0,
+                        },
+                        Lanes::Columns(group, divisor) => columns_of(self.chosen[group]?)? / divisor,
+                        Lanes::Multiple(group, factor) => {
+                            factor * self.chosen[group]?.get(1..)?.parse::<u32>().ok()?
+                        }
+                    };
+                    let mut text = match lanes {
+                        0 => next(ty),
+                        _ => format!("{{{}}}", (0..lanes).map(|_| next(ty)).collect::<Vec<_>>().join(", ")),
+                    };
+                    if let Some((second, false)) = value.second {
+                        write!(text, "|{}", next(self.scalar(second)?)).ok()?;
+                    }
+                    text
+                }
+                Kind::Constant(range) => range.map_or(1, |range| range.greatest).to_string(),
+                Kind::Address(AddressSpace::Fixed("shared")) => "[tile]".to_string(),
+                Kind::Address(AddressSpace::Group(group)) => match self.chosen[*group] {
+                    Some(choice) if choice.starts_with("shared") => "[tile]".to_string(),
+                    Some(choice) if choice.starts_with("param") => "[n]".to_string(),
+                    _ => "[b64r9]".to_string(),
+                },
+                Kind::Address(AddressSpace::Tensor) => "[b32r9]".to_string(),
+                Kind::Address(_) => "[b64r9]".to_string(),
+                Kind::Pack(ty) => {
+                    let half = Scalar::parse(&format!("b{}", self.scalar(*ty)?.bits / 2))?;
+                    format!("{{{}, {}}}", next(half), next(half))
+                }
+                Kind::Label => "END".to_string(),
+                Kind::Discard => "_".to_string(),
+                Kind::Texture | Kind::TargetList | Kind::Call | Kind::Any => return None,
+            });
+        }
+        Some(format!("{text} {};", operands.join(", ")))
+    }
+}
+
+/// Samples of a row: its required modifiers, and each alternative in turn.
+fn samples(row: &Row) -> Vec<Sample<'_>> {
+    let least = Sample::least(row);
+    let mut list = vec![least.clone()];
+    for (index, group) in row.groups.iter().enumerate() {
+        for choice in group.choices {
+            let mut sample = least.with(index, Some(choice.text));
+            // What comes only with another modifier comes with its first one, and the other way round.
+            for (other, row_group) in row.groups.iter().enumerate() {
+                if let Presence::With(with) = row_group.presence
+                    && (with == index || other == index)
+                {
+                    sample.chosen[with].get_or_insert(row.groups[with].choices[0].text);
+                    sample.chosen[other].get_or_insert(row_group.choices[0].text);
+                }
+            }
+            list.push(sample);
+        }
+    }
+    list
+}
+
+fn module(version: PtxVersion, target: &str, lines: &[&str]) -> (String, usize) {
+    let head = format!(
+        ".version {version}\n.target {target}\n.address_size 64\n.entry k(.param .align 16 .b8 n[64])\n{{\n{REGISTERS}\n"
+    );
+    let before = head.matches('\n').count();
+    (format!("{head}{}\nEND: ret;\n}}\n", lines.join("\n")), before)
+}
+
+/// What ptxas makes code for of a module's target: it has none for the oldest.
+fn compiled_for(target: &str) -> &str {
+    let parsed = PtxTarget::parse(target).expect("a target");
+    if parsed.number < 75 { "sm_75" } else { target }
+}
+
+/// Which lines ptxas refuses, with its reason.
+fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> Vec<Option<String>> {
+    let file =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("check-{target}-{version}-{}.ptx", lines.len()));
+    let mut verdict: Vec<Option<String>> = vec![None; lines.len()];
+    loop {
+        // Some errors hide others: what was refused is left out until nothing more is.
+        let left: Vec<&str> =
+            lines.iter().zip(&verdict).map(|(line, bad)| if bad.is_some() { "" } else { *line }).collect();
+        let (text, before) = module(version, target, &left);
+        std::fs::write(&file, text).expect("the folder for tests can be written");
+        let output = Command::new(ptxas)
+            .args([&format!("-arch={}", compiled_for(target)), "-O0", "-o", "/dev/null"])
+            .arg(&file)
+            .output()
+            .expect("ptxas runs");
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        let mut found = false;
+        let own = file.display().to_string();
+        for message in messages.lines().filter(|line| line.contains("error") || line.contains("fatal")) {
+            // Some messages are about the macros that ptxas expands instructions to.
+            if !message.contains(&own) {
+                continue;
+            }
+            let Some((_, rest)) = message.split_once("line ") else { continue };
+            let number: usize = rest.split(';').next().and_then(|n| n.parse().ok()).expect("a line number");
+            let Some(slot) = number.checked_sub(before + 1).and_then(|index| verdict.get_mut(index)) else {
+                panic!("{target} PTX {version}: {message}");
+            };
+            found |= slot.is_none();
+            slot.get_or_insert_with(|| rest.to_string());
+        }
+        if !found {
+            return verdict;
+        }
+    }
+}
+
+/// A kernel around each line.
+fn kernels(lines: &[&str]) -> Vec<Function> {
+    let kernel = |line: &&str| {
+        let text = format!(".entry k(.param .align 16 .b8 n[64]) {{ {REGISTERS} {line} END: ret; }}");
+        let parsed = ptxc_syntax::parse_function(&text);
+        assert!(parsed.errors.is_empty(), "{line}: {:?}", parsed.errors);
+        parsed.value
+    };
+    lines.iter().map(kernel).collect()
+}
+
+/// Where the checker and ptxas differ about lines, on one version and target.
+fn differences(
+    ptxas: &Path,
+    version: PtxVersion,
+    target: &str,
+    lines: &[&str],
+    kernels: &[Function],
+    out: &mut String,
+) {
+    let mut env = ModuleEnv::empty();
+    env.version = version;
+    env.target = PtxTarget::parse(target).expect("a target");
+    let theirs = refused(ptxas, version, target, lines);
+    for ((line, kernel), theirs) in lines.iter().zip(kernels).zip(theirs) {
+        let mut found = check_with(kernel, &env, Strictness::Strict);
+        found.retain(|finding| finding.severity == Severity::Error);
+        let except = EXCEPTIONS.iter().any(|except| line.starts_with(except));
+        if theirs.is_some() == found.is_empty() && !except {
+            let theirs = theirs.unwrap_or("accepts".into());
+            let ours =
+                found.first().map_or("accepts".into(), |found| format!("{} {}", found.code, found.message));
+            writeln!(out, "{version} {target}: {line}\n    ptxas: {theirs}\n    ptxc:  {ours}")
+                .expect("memory");
+        }
+    }
+}
+
+fn report(lines: usize, differences: &str) {
+    println!("{lines} instructions");
+    assert!(differences.is_empty(), "{} differences\n{differences}", differences.matches("ptxas:").count());
+}
+
+#[test]
+fn the_table_agrees_with_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let mut texts = BTreeSet::new();
+    for row in TABLE.rows() {
+        texts.extend(samples(row).iter().filter_map(Sample::text));
+    }
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let kernels = kernels(&lines);
+    let mut found = String::new();
+    for (version, target) in [
+        (PtxVersion(6, 3), "sm_75"),
+        (PtxVersion(6, 5), "sm_75"),
+        (PtxVersion(7, 0), "sm_80"),
+        (PtxVersion(7, 4), "sm_80"),
+        (PtxVersion(7, 8), "sm_90"),
+        (PtxVersion(8, 1), "sm_90"),
+        (PtxVersion(8, 6), "sm_100"),
+        (PtxVersion(9, 0), "sm_75"),
+        (PtxVersion(9, 0), "sm_80"),
+        (PtxVersion(9, 0), "sm_90"),
+        (PtxVersion(9, 0), "sm_90a"),
+        (PtxVersion(8, 8), "sm_100f"),
+        (PtxVersion(9, 0), "sm_100a"),
+        (PtxVersion(9, 0), "sm_103a"),
+        (PtxVersion(9, 0), "sm_110f"),
+        (PtxVersion(9, 5), "sm_90"),
+        (PtxVersion(9, 5), "sm_120a"),
+    ] {
+        differences(&ptxas, version, target, &lines, &kernels, &mut found);
+    }
+    report(lines.len(), &found);
+}
+
+/// Every type of register, and constants, in the place of every type of operand.
+///
+/// Left out are `.f16x2` registers, which ptxas takes for integers and even for predicates, against the manual.
+#[test]
+fn types_agree_as_in_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let operands = [
+        "p1",
+        "b8r1",
+        "b16r1",
+        "b32r1",
+        "b64r1",
+        "u16r1",
+        "u32r1",
+        "u64r1",
+        "f32r1",
+        "f64r1",
+        "f16r1",
+        "vector",
+        "1",
+        "-1",
+        "1.5",
+        "0f3F800000",
+        "0d3FF0000000000000",
+        "%tid.x",
+        "%clock64",
+        "tile",
+        "_",
+        "!p1",
+        "n",
+        "END",
+        "{b16r1, b16r2}",
+    ];
+    let types = [
+        "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2",
+        "f32", "f64", "bf16", "bf16x2", "pred",
+    ];
+    let mut texts = BTreeSet::new();
+    for ty in types {
+        let good = Scalar::parse(ty).map(|ty| register(ty, 2)).expect("a type");
+        let good = good.replace("u8r", "b8r").replace("f16r", "b16r");
+        for operand in operands {
+            for template in [
+                "add.T O, G, G;",
+                "add.T G, O, G;",
+                "fma.rn.T G, G, G, O;",
+                "min.T G, G, O;",
+                "and.T G, G, O;",
+                "not.T O, G;",
+                "mov.T O, G;",
+                "mov.T G, O;",
+                "selp.T G, O, G, p1;",
+                "selp.T G, G, G, O;",
+                "setp.eq.T p1, O, G;",
+                "ld.global.T O, [b64r1];",
+                "st.global.T [b64r1], O;",
+                "shl.T G, G, O;",
+                "cvt.T.u32 O, u32r1;",
+                "cvt.rn.T.u32 O, u32r1;",
+                "cvt.u32.T u32r1, O;",
+                "cvt.rni.u32.T u32r1, O;",
+                "atom.global.add.T O, [b64r1], G;",
+                "atom.global.exch.T G, [b64r1], O;",
+                "red.global.add.T [b64r1], O;",
+            ] {
+                texts.insert(template.replace('T', ty).replace('O', operand).replace('G', &good));
+            }
+        }
+    }
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut found = String::new();
+    differences(&ptxas, PtxVersion(9, 0), "sm_90", &lines, &kernels(&lines), &mut found);
+    report(lines.len(), &found);
+}
+
+/// Modifiers that may stand anywhere are written backwards.
+#[test]
+fn modifiers_stand_in_any_order_as_in_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let mut texts = BTreeSet::new();
+    for row in TABLE.rows() {
+        let backwards = samples(row).into_iter().map(|sample| Sample { backwards: true, ..sample });
+        // Products of bits take `.and.popc` in this order alone; the other way round it means nothing else.
+        let is_known = |text: &String| text.contains(".popc.and") || text.contains(".popc.xor");
+        texts.extend(backwards.filter_map(|sample| sample.text()).filter(|text| !is_known(text)));
+    }
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let kernels = kernels(&lines);
+    let mut found = String::new();
+    for target in ["sm_90a", "sm_100a", "sm_120a"] {
+        differences(&ptxas, PtxVersion::NEWEST, target, &lines, &kernels, &mut found);
+    }
+    report(lines.len(), &found);
+}
+
+/// `shfl` and `vote` without `.sync`, and the forms that took their place, on every pair of version and target about the
+/// ones at which the old forms ended.
+#[test]
+fn exchanges_without_sync_end_as_in_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let lines = [
+        "shfl.up.b32 b32r1, b32r2, 1, 0;",
+        "shfl.down.b32 b32r1|p1, b32r2, 1, 31;",
+        "shfl.bfly.b32 b32r1, b32r2, b32r3, b32r4;",
+        "shfl.idx.b32 b32r1|p1, b32r2, 1, b32r4;",
+        "vote.all.pred p1, p2;",
+        "vote.any.pred p1, !p2;",
+        "vote.uni.pred p1, p2;",
+        "vote.ballot.b32 b32r1, p2;",
+        "shfl.sync.idx.b32 b32r1|p1, b32r2, 1, 31, -1;",
+        "vote.sync.ballot.b32 b32r1, p2, -1;",
+        "bar.warp.sync -1;",
+        "activemask.b32 b32r1;",
+        "match.any.sync.b32 b32r1, b32r2, -1;",
+    ];
+    let kernels = kernels(&lines);
+    let mut found = String::new();
+    let mut pairs = 0;
+    for target in ["sm_35", "sm_60", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80", "sm_90"] {
+        let first = [("sm_70", 60), ("sm_72", 61), ("sm_75", 63), ("sm_80", 70), ("sm_90", 78)];
+        let first = first.iter().find(|(name, _)| *name == target).map_or(50, |(_, version)| *version);
+        for version in [50, 60, 61, 62, 63, 64, 65, 70, 78, 90].into_iter().filter(|&v| v >= first) {
+            let version = PtxVersion(version / 10, version % 10);
+            differences(&ptxas, version, target, &lines, &kernels, &mut found);
+            pairs += 1;
+        }
+    }
+    report(pairs * lines.len(), &found);
+}

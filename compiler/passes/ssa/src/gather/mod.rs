@@ -1,0 +1,444 @@
+//! Brings lanes together for what a mask of them does: `shfl.sync`, votes, matches, reductions, elections,
+//! `bar.warp.sync`, and barriers of the CTA and the cluster.
+//!
+//! In: a converged function, in which these operations wait for the lanes of their masks wherever they stand. Out: one
+//! in which the lanes that are there execute them, and wait explicitly for lanes that may be elsewhere.
+//!
+//! | block | operation | becomes |
+//! |---|---|---|
+//! | the warp runs together | all of them | itself, without its mask |
+//! | the same | `warpsync` | `warp_fence`: memory keeps its order, nobody waits |
+//! | it may not, sm_90 | one that [`pairs`] with no other | `warpsync` of its mask in front, once a block for a mask |
+//! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
+//! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
+//! | it may not | a barrier with `.aligned` | `warpsync` before it |
+//!
+//! ```text
+//! v5, v6 = shfl.bfly v1, v2, v3, v4    =>       brtogether v4, block7, block8
+//!                                           block7:
+//!                                               v7, v8 = shfl.bfly v1, v2, v3
+//!                                               jump block9(v7, v8)
+//!                                           block8:
+//!                                               v9, v10 = call @warp.shfl.bfly, v1, v2, v3, v4
+//!                                               jump block9(v9, v10)
+//!                                           block9(v5: b32, v6: pred):
+//! ```
+//!
+//! Lanes may also be at such an operation of another function: the function names these kinds (`elsewhere`), and all
+//! of its operations of such a kind count as ones that pair.
+//!
+//! `brtogether` is `BRA.DIV`: it costs one instruction where nobody is elsewhere. It wants its mask in a uniform
+//! register, so that only constants are tested; for other masks the routine is called at once. The
+//! [routine](crate::runtime::warp) is one place for all operations of a kind, so that lanes meet from both arms of a
+//! branch. NVIDIA's compiler calls it before sm_90 even where no other place is, since a `WARPSYNC` there
+//! would wait for lanes at the same instruction only; so do we.
+//!
+//! Where threads that run together may name different masks, votes, matches and reductions keep them: see
+//! `select/lane_groups.rs` of codegen. Linear, with one walk to rename the results of operations that were split.
+
+mod pairs;
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
+use ptxc_sass::Arch;
+use smallvec::SmallVec;
+
+use crate::analyses::Analyses;
+use crate::runtime;
+use crate::uniformity::Uniformity;
+pub(crate) use pairs::equivalent_blocks;
+
+/// The lanes that an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Mask {
+    /// These.
+    Lanes(u32),
+    /// Those in a value.
+    Value(Value),
+}
+
+impl Mask {
+    const ALL: Mask = Mask::Lanes(u32::MAX);
+}
+
+/// An operation that waits for lanes which may be elsewhere.
+struct Site {
+    inst: Inst,
+    block: Block,
+    mask: Mask,
+    /// The name of the routine in which they can meet.
+    routine: String,
+}
+
+/// Whether an architecture brings lanes from different places together by `WARPSYNC.COLLECTIVE`.
+pub fn has_collectives(arch: Arch) -> bool {
+    arch >= Arch::Sm90
+}
+
+/// What the pass leaves.
+#[derive(Debug)]
+pub struct Gathered {
+    /// Whether the function changed.
+    pub(crate) changed: bool,
+    /// The uniformity of the function, where it is known.
+    pub uniformity: Option<Uniformity>,
+}
+
+/// Makes the function say where lanes are waited for; whether it changed.
+pub fn gather(func: &mut Function, arch: Arch) -> bool {
+    gather_in(func, arch, &mut Analyses::default(), None).changed
+}
+
+/// The same with cached analyses of the function's graph and uniformity, which stay valid.
+pub fn gather_in(
+    func: &mut Function,
+    arch: Arch,
+    known: &mut Analyses,
+    uniformity: Option<Uniformity>,
+) -> Gathered {
+    // A routine of this kind is how lanes come together.
+    if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
+        return Gathered { changed: false, uniformity };
+    }
+    if !has_sites(func) {
+        return Gathered { changed: false, uniformity };
+    }
+    let uniformity = uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
+    let mut changed = false;
+    // Whether the uniformity still holds. An operation without its mask is as uniform as with it, unless
+    // the mask made its results divergent.
+    let mut holds = true;
+    let mut sites = Vec::new();
+    for block in func.layout.clone() {
+        for inst in func.blocks[block].insts.clone() {
+            ptxc_interrupt::poll();
+            let data = &func.insts[inst];
+            let Some(mask) = mask_of(func, data) else { continue };
+            if uniformity.is_convergent_block(block) {
+                let is_uniform = |&mask: &Value| uniformity.is_uniform(mask);
+                holds &= is_barrier(data.op) || data.args.last().is_none_or(is_uniform);
+                changed |= stays(func, inst, arch, &uniformity);
+            } else {
+                let routine = routine_for(func, inst);
+                sites.push(Site { inst, block, mask, routine });
+            }
+        }
+    }
+    if sites.is_empty() {
+        return Gathered { changed, uniformity: (holds || !changed).then_some(uniformity) };
+    }
+    let meeting = meeting(func, &mut sites, arch);
+    let used = used_values(func);
+    let mut split = Splitter {
+        func,
+        arch,
+        uniformity: &uniformity,
+        used,
+        names: BTreeMap::new(),
+        after: SecondaryMap::new(),
+    };
+    let mut at = 0;
+    while at < sites.len() {
+        let block = sites[at].block;
+        let count = sites[at..].iter().take_while(|site| site.block == block).count();
+        split.block(block, &sites[at..at + count], &meeting);
+        at += count;
+    }
+    let Splitter { names, mut after, .. } = split;
+    for block in std::mem::take(&mut func.layout) {
+        func.layout.push(block);
+        func.layout.append(&mut after[block]);
+    }
+    if !names.is_empty() {
+        func.rewrite_uses(|value| names.get(&value).copied().unwrap_or(value));
+    }
+    known.forget();
+    Gathered { changed: true, uniformity: None }
+}
+
+/// Whether a function has an operation that waits for lanes wherever these are.
+pub fn has_sites(func: &Function) -> bool {
+    let waits = |&inst: &Inst| mask_of(func, &func.insts[inst]).is_some();
+    func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits))
+}
+
+/// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
+fn is_barrier(op: Op) -> bool {
+    matches!(op, Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..))
+}
+
+/// The lanes that an operation waits for; `None` if it waits for nobody.
+pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
+    if is_barrier(data.op) {
+        return Some(Mask::ALL);
+    }
+    let value = mask_argument(data)?;
+    Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
+}
+
+/// The argument that says which lanes an operation is for, if it has one.
+pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
+    let at = match data.op {
+        Op::Shfl(_) => 3,
+        Op::Vote(_) | Op::Match(_) | Op::Redux(_) => 1,
+        Op::Elect | Op::WarpSync => 0,
+        _ => return None,
+    };
+    data.args.get(at).copied()
+}
+
+/// The name of the routine for an operation. It contains the name and count of a CTA barrier if both are known.
+pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
+    let data = &func.insts[inst];
+    let numbers = match data.op {
+        Op::Barrier(kind, _, false) => {
+            let numbers = &data.args[..data.args.len() - usize::from(kind.is_reduction())];
+            numbers.iter().map(|&number| func.constant(number)).collect::<Option<Vec<u64>>>()
+        }
+        _ => None,
+    };
+    runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
+}
+
+/// Whether the warp executes an operation together by the programmer's word.
+fn is_aligned(op: Op) -> bool {
+    matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true))
+}
+
+/// The kinds of a function's operations that wait for lanes, and of how many places each is: what says whether lanes
+/// may have to meet in different functions.
+pub fn kinds(func: &Function) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        let data = &func.insts[inst];
+        if mask_of(func, data).is_some()
+            && !is_aligned(data.op)
+            && let Some(kind) = runtime::warp::kind(data)
+        {
+            *found.entry(kind).or_default() += 1;
+        }
+    }
+    found
+}
+
+/// Whether operations of this kind may be executed in other functions meanwhile.
+fn is_elsewhere(func: &Function, inst: Inst) -> bool {
+    !func.elsewhere.is_empty()
+        && runtime::warp::kind(&func.insts[inst]).is_some_and(|kind| func.elsewhere.contains(&kind))
+}
+
+/// The operations for which lanes meet in a routine. Barriers with known numbers may be the same as others of their kind, and share one
+/// routine.
+fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
+    let mut open: BTreeMap<&'static str, bool> = BTreeMap::new();
+    let kind_of = |site: &Site| match func.insts[site.inst].op {
+        Op::Barrier(kind, false, _) => Some(kind.name()),
+        _ => None,
+    };
+    for site in sites.iter() {
+        if let Some(kind) = kind_of(site) {
+            *open.entry(kind).or_default() |=
+                !site.routine.ends_with(|last: char| last.is_ascii_digit()) || is_elsewhere(func, site.inst);
+        }
+    }
+    for site in sites.iter_mut() {
+        let data = &func.insts[site.inst];
+        let is_packed = matches!(data.op, Op::Barrier(_, _, true));
+        if kind_of(site).is_some_and(|kind| open[kind]) && !is_packed {
+            site.routine = runtime::warp::routine_name(data, None).unwrap_or_default();
+        }
+    }
+    let mut meet = EntitySet::new();
+    if has_collectives(arch) {
+        meet = pairs::paired(func, sites);
+        meet.extend(sites.iter().map(|site| site.inst).filter(|&inst| is_elsewhere(func, inst)));
+    } else {
+        meet.extend(sites.iter().map(|site| site.inst));
+    }
+    for site in sites.iter().filter(|site| is_aligned(func.insts[site.inst].op)) {
+        meet.remove(site.inst);
+    }
+    meet
+}
+
+/// An operation that is executed by all of the warp: nobody is waited for. Whether it changed.
+fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -> bool {
+    let data = func.insts[inst].clone();
+    match data.op {
+        op if is_barrier(op) => false,
+        Op::WarpSync => {
+            func.replace(inst, Op::WarpFence, Type::B32, &[]);
+            true
+        }
+        _ if keeps_mask(func, &data, arch, uniformity) => false,
+        _ => {
+            let args = &data.args[..data.args.len() - 1];
+            func.replace(inst, data.op, data.ty, args);
+            true
+        }
+    }
+}
+
+/// Whether the result depends on the mask even if its lanes are together: where others may be there as well.
+fn keeps_mask(func: &Function, data: &InstData, arch: Arch, uniformity: &Uniformity) -> bool {
+    if !matches!(data.op, Op::Vote(_) | Op::Match(_) | Op::Redux(_)) {
+        return false;
+    }
+    match data.args.get(1) {
+        Some(&mask) => match func.constant(mask) {
+            // `BRA.DIV` there tells of all the warp or nothing.
+            Some(bits) => arch < Arch::Sm80 && bits as u32 != u32::MAX,
+            None => !uniformity.is_uniform(mask),
+        },
+        None => false,
+    }
+}
+
+/// Rewrites blocks with operations that wait.
+struct Splitter<'a> {
+    func: &'a mut Function,
+    arch: Arch,
+    uniformity: &'a Uniformity,
+    /// What anything reads.
+    used: EntitySet<Value>,
+    /// What stands for the results of operations that are gone.
+    names: BTreeMap<Value, Value>,
+    /// For each block that was split the new ones, in order.
+    after: SecondaryMap<Block, Vec<Block>>,
+}
+
+impl Splitter<'_> {
+    /// Rewrites the operations of one block, which are in order.
+    fn block(&mut self, block: Block, sites: &[Site], meeting: &EntitySet<Inst>) {
+        let mut rest: std::collections::VecDeque<Inst> =
+            std::mem::take(&mut self.func.blocks[block].insts).into();
+        let mut current = block;
+        // The mask that this block has brought together and not parted since.
+        let mut together = None;
+        for site in sites {
+            while let Some(inst) = rest.pop_front().filter(|&inst| inst != site.inst) {
+                self.func.blocks[current].insts.push(inst);
+            }
+            if meeting.contains(site.inst) {
+                let new = self.meet(current, site);
+                self.after[block].extend(new.iter().flatten());
+                current = new.map_or(current, |[.., after]| after);
+                together = None;
+                continue;
+            }
+            let data = self.func.insts[site.inst].clone();
+            if together != Some(site.mask) {
+                let mask = self.mask_value(current, site.mask, data.loc);
+                self.func.append(current, InstData::new(Op::WarpSync, Type::B32, &[mask]).at(data.loc));
+                together = Some(site.mask);
+            }
+            if data.op != Op::WarpSync {
+                self.without_mask(site.inst);
+                self.func.blocks[current].insts.push(site.inst);
+            }
+        }
+        self.func.blocks[current].insts.extend(rest);
+    }
+
+    fn without_mask(&mut self, inst: Inst) {
+        let data = self.func.insts[inst].clone();
+        let keeps = is_barrier(data.op) || keeps_mask(self.func, &data, self.arch, self.uniformity);
+        if !keeps {
+            self.func.replace(inst, data.op, data.ty, &data.args[..data.args.len() - 1]);
+        }
+    }
+
+    /// The mask as a value.
+    fn mask_value(&mut self, block: Block, mask: Mask, loc: SourceLoc) -> Value {
+        match mask {
+            Mask::Value(value) => value,
+            Mask::Lanes(lanes) => {
+                let data = InstData::new(Op::Const(lanes.into()), Type::B32, &[]).at(loc);
+                let inst = self.func.append(block, data);
+                self.func.result(inst)
+            }
+        }
+    }
+
+    /// Ends a block with the two ways of an operation; the new blocks, the one after them last. None where only one
+    /// way is open.
+    fn meet(&mut self, block: Block, site: &Site) -> Option<[Block; 3]> {
+        let data = self.func.insts[site.inst].clone();
+        let results: SmallVec<[Value; 2]> = SmallVec::from_slice(self.func.results(site.inst));
+        let used: SmallVec<[bool; 2]> = results.iter().map(|&result| self.used.contains(result)).collect();
+        let callee = self.func.callee(&runtime::callee(&site.routine));
+        let takes = self.func.callees[callee].params.len();
+        // Numbers in the routine's name come first, and are no arguments.
+        let args: SmallVec<[Value; 4]> = SmallVec::from_slice(&data.args[data.args.len() - takes..]);
+        let call = InstData::new(Op::Call(callee, false), Type::B32, &args).at(data.loc);
+        if !self.can_test(site.mask) {
+            let called = self.func.append(block, call);
+            for (&result, &value) in results.iter().zip(&self.func.results(called).to_vec()) {
+                self.names.insert(result, value);
+            }
+            return None;
+        }
+        let mask = self.mask_value(block, site.mask, data.loc);
+        let blocks: [Block; 3] = std::array::from_fn(|_| self.func.blocks.push(Default::default()));
+        let [here, apart, after] = blocks;
+        let mut test = InstData::new(Op::BranchTogether, Type::B32, &[mask]).at(data.loc);
+        test.targets = [here, apart].map(|target| BlockCall::new(target, &[])).into_iter().collect();
+        self.func.append(block, test);
+
+        let mut values = Vec::new();
+        if data.op != Op::WarpSync {
+            let copy = self.func.append(here, data.clone());
+            self.without_mask(copy);
+            values = wanted(self.func.results(copy), &used);
+        }
+        self.jump(here, after, &values, data.loc);
+        let called = self.func.append(apart, call);
+        let values = wanted(self.func.results(called), &used);
+        self.jump(apart, after, &values, data.loc);
+        for result in wanted(&results, &used) {
+            let ty = self.func.ty(result);
+            let param = self.func.add_block_param(after, ty);
+            self.names.insert(result, param);
+        }
+        Some(blocks)
+    }
+
+    fn jump(&mut self, from: Block, to: Block, args: &[Value], loc: SourceLoc) {
+        let mut jump = InstData::new(Op::Jump, Type::B32, &[]).at(loc);
+        jump.targets.push(BlockCall::new(to, args));
+        self.func.append(from, jump);
+    }
+
+    /// Whether an instruction tells if the lanes of a mask are together: it takes the mask in a uniform register, of
+    /// which functions that are called have none.
+    fn can_test(&self, mask: Mask) -> bool {
+        let all_by_name = self.arch < Arch::Sm90;
+        match mask {
+            Mask::Lanes(u32::MAX) if all_by_name => true,
+            Mask::Lanes(_) => self.arch < Arch::Sm80 || self.func.kind == FunctionKind::Entry,
+            Mask::Value(_) => false,
+        }
+    }
+}
+
+/// Those of an operation's results that anything reads.
+fn wanted(results: &[Value], used: &[bool]) -> Vec<Value> {
+    results.iter().zip(used).filter(|(_, used)| **used).map(|(&result, _)| result).collect()
+}
+
+/// The values that instructions or edges read.
+fn used_values(func: &Function) -> EntitySet<Value> {
+    let mut used = EntitySet::new();
+    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        ptxc_interrupt::poll();
+        let data = &func.insts[inst];
+        used.extend(data.args.iter().copied());
+        used.extend(data.targets.iter().flat_map(|target| &target.args).copied());
+    }
+    used
+}
+
+#[cfg(test)]
+mod tests;

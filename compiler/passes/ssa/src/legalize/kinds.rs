@@ -1,0 +1,193 @@
+//! Which kinds of operations a function has: what no rule looks for need not be walked for.
+//!
+//! Most functions have nothing that most rules rewrite. One walk finds what there is, as a set of kinds, and a rule is
+//! applied only to a function that has one of the kinds that it starts from; see [`RULES`](super::RULES).
+
+use std::ops::BitOr;
+
+use ptxc_ir::{Function, InstData, Op, Order, Space, SpecialReg, Type};
+
+/// A set of kinds of operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(u32);
+
+impl Kinds {
+    /// `bar`.
+    pub const BAR: Kinds = Kinds(1 << 0);
+    /// `barrier`.
+    pub const BARRIER: Kinds = Kinds(1 << 1);
+    /// Barriers of the cluster.
+    pub const CLUSTER_BARRIER: Kinds = Kinds(1 << 2);
+    /// Indices in and of clusters.
+    pub const CLUSTER_INDEX: Kinds = Kinds(1 << 3);
+    /// Accesses to shared memory of the cluster.
+    pub const CLUSTER_ACCESS: Kinds = Kinds(1 << 4);
+    /// Accesses that are ordered with others.
+    pub const ORDERED_ACCESS: Kinds = Kinds(1 << 5);
+    /// Loads and stores of several elements.
+    pub const VECTOR_ACCESS: Kinds = Kinds(1 << 6);
+    /// Atomic updates and reductions.
+    pub const ATOMIC: Kinds = Kinds(1 << 7);
+    /// Whatever is done to an mbarrier.
+    pub const MBARRIER: Kinds = Kinds(1 << 8);
+    /// Asynchronous copies by threads, and arrivals of theirs.
+    pub const ASYNC_COPY: Kinds = Kinds(1 << 9);
+    /// What the machine does once a warp: bulk copies, new mbarriers, tensor maps.
+    pub const ONCE_A_WARP: Kinds = Kinds(1 << 10);
+    /// Conversions from and to generic addresses, and questions about them.
+    pub const GENERIC_ADDRESS: Kinds = Kinds(1 << 11);
+    /// Addresses of local variables.
+    pub const LOCAL_ADDRESS: Kinds = Kinds(1 << 12);
+    /// Jump tables.
+    pub const SWITCH: Kinds = Kinds(1 << 13);
+    /// Sums and extremes of two halves at once.
+    pub const HALVES: Kinds = Kinds(1 << 14);
+    /// Approximations of functions and quotients.
+    pub const APPROXIMATION: Kinds = Kinds(1 << 15);
+    /// Exact quotients of floats.
+    pub const FLOAT_DIVISION: Kinds = Kinds(1 << 16);
+    /// Exact square roots.
+    pub const SQUARE_ROOT: Kinds = Kinds(1 << 17);
+    /// Quotients and remainders of integers.
+    pub const DIVISION: Kinds = Kinds(1 << 18);
+    /// Integers of 16 bits, and what takes words apart into them.
+    pub const NARROW: Kinds = Kinds(1 << 19);
+    /// What is done to integers of 64 bits, other than to move and compare them, and what is made of them.
+    pub const WIDE: Kinds = Kinds(1 << 20);
+    /// Sums of integers.
+    pub const SUM: Kinds = Kinds(1 << 21);
+    /// Products of integers.
+    pub const PRODUCT: Kinds = Kinds(1 << 22);
+    /// The upper halves of products.
+    pub const HIGH_PRODUCT: Kinds = Kinds(1 << 23);
+    /// Products of twice the width.
+    pub const WIDE_PRODUCT: Kinds = Kinds(1 << 24);
+    /// Extensions of integers.
+    pub const EXTENSION: Kinds = Kinds(1 << 25);
+    /// Shifts to the left.
+    pub const LEFT_SHIFT: Kinds = Kinds(1 << 26);
+    /// Shifts to the right that bring zeros.
+    pub const RIGHT_SHIFT: Kinds = Kinds(1 << 27);
+
+    /// What has to do with the order of memory: accesses, and barriers that order others.
+    pub const ORDERED: Kinds = Kinds(Kinds::ORDERED_ACCESS.0 | Kinds::CLUSTER_BARRIER.0 | Kinds::MBARRIER.0);
+    /// What is done to an mbarrier, or by its generic address.
+    pub const MBARRIER_OR_ADDRESS: Kinds = Kinds(Kinds::MBARRIER.0 | Kinds::GENERIC_ADDRESS.0);
+    /// Addresses in windows of the generic space.
+    pub const WINDOW: Kinds =
+        Kinds(Kinds::GENERIC_ADDRESS.0 | Kinds::LOCAL_ADDRESS.0 | Kinds::CLUSTER_ACCESS.0);
+    /// Integers of 64 bits, as results as well.
+    pub const LOW_BY_LOW: Kinds = Kinds(Kinds::WIDE.0 | Kinds::WIDE_PRODUCT.0);
+    /// What a 64-bit multiply-add can take up.
+    pub const FACTOR: Kinds = Kinds(Kinds::WIDE_PRODUCT.0 | Kinds::EXTENSION.0);
+
+    const NONE: Kinds = Kinds(0);
+
+    /// What a function has.
+    pub(super) fn in_function(func: &Function) -> Kinds {
+        let mut kinds = Kinds::NONE;
+        for &block in &func.layout {
+            ptxc_interrupt::poll();
+            for &inst in &func.blocks[block].insts {
+                kinds = kinds | Kinds::of(func, &func.insts[inst]);
+            }
+        }
+        kinds
+    }
+
+    /// Whether the set has a kind of each of these sets.
+    pub(super) fn has_each(self, wanted: &[Kinds]) -> bool {
+        wanted.iter().all(|any| self.0 & any.0 != 0)
+    }
+
+    /// The kinds of one instruction.
+    fn of(func: &Function, data: &InstData) -> Kinds {
+        let only_if = |holds: bool, kinds: Kinds| if holds { kinds } else { Kinds::NONE };
+        let of_type = match data.ty {
+            Type::B16 => Kinds::NARROW,
+            Type::B64 => Kinds::WIDE,
+            _ => Kinds::NONE,
+        };
+        let of_argument = || data.args.first().map_or(Type::B32, |&arg| func.ty(arg));
+        match data.op {
+            Op::Const(_) | Op::Undef | Op::Param(_) => only_if(data.ty == Type::B16, Kinds::NARROW),
+            Op::SymbolAddr(symbol) => {
+                only_if(func.symbols[symbol].space == Space::Local, Kinds::LOCAL_ADDRESS)
+            }
+            Op::Load(access) | Op::Store(access) => {
+                only_if(data.ty == Type::B16, Kinds::NARROW)
+                    | only_if(access.space == Space::SharedCluster, Kinds::CLUSTER_ACCESS)
+                    | only_if(is_ordered(access.order), Kinds::ORDERED_ACCESS)
+                    | only_if(access.lanes > 1, Kinds::VECTOR_ACCESS)
+            }
+            Op::Atomic(_, access) | Op::Red(_, access) | Op::TryAtomic(_, access) => {
+                of_type
+                    | Kinds::ATOMIC
+                    | only_if(access.space == Space::SharedCluster, Kinds::CLUSTER_ACCESS)
+                    | only_if(is_ordered(access.order), Kinds::ORDERED_ACCESS)
+            }
+            Op::AsyncCopy(access, _) | Op::AsyncFill(access, ..) => {
+                Kinds::ASYNC_COPY | only_if(access.space == Space::SharedCluster, Kinds::CLUSTER_ACCESS)
+            }
+            Op::AsyncArrive(_) => Kinds::ASYNC_COPY | Kinds::MBARRIER,
+            Op::SpecialReg(register) => {
+                let is_index = matches!(
+                    register,
+                    SpecialReg::ClusteridX
+                        | SpecialReg::ClusteridY
+                        | SpecialReg::ClusteridZ
+                        | SpecialReg::ClusterCtaidX
+                        | SpecialReg::ClusterCtaidY
+                        | SpecialReg::ClusterCtaidZ
+                );
+                only_if(is_index, Kinds::CLUSTER_INDEX)
+            }
+            Op::Bar(_) => Kinds::BAR,
+            Op::Barrier(..) => Kinds::BARRIER,
+            Op::ClusterArrive(..) | Op::ClusterWait(..) => Kinds::CLUSTER_BARRIER,
+            Op::MbarrierUpdate(..) => Kinds::MBARRIER | Kinds::ONCE_A_WARP,
+            Op::MbarrierInval
+            | Op::MbarrierArrive(..)
+            | Op::MbarrierState(..)
+            | Op::MbarrierParity(..)
+            | Op::MbarrierPending => Kinds::MBARRIER,
+            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::TensormapAcquire(_) => {
+                Kinds::ONCE_A_WARP
+            }
+            Op::ToGeneric(_) | Op::FromGeneric(_) | Op::IsSpace(_) => Kinds::GENERIC_ADDRESS,
+            Op::Switch => Kinds::SWITCH,
+            Op::Fadd(_) | Op::Fmin(..) | Op::Fmax(..) => {
+                only_if(matches!(data.ty, Type::F16x2 | Type::BF16x2), Kinds::HALVES)
+            }
+            Op::Fapprox(..) | Op::FdivApprox(..) => Kinds::APPROXIMATION,
+            Op::Fdiv(_) => Kinds::FLOAT_DIVISION,
+            Op::Fsqrt(_) => Kinds::SQUARE_ROOT,
+            Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => of_type | Kinds::DIVISION,
+            Op::Iadd => of_type | Kinds::SUM,
+            Op::Imul => of_type | Kinds::PRODUCT,
+            Op::Umulh | Op::Smulh => of_type | Kinds::HIGH_PRODUCT,
+            Op::UmulWide | Op::SmulWide => of_type | Kinds::WIDE_PRODUCT,
+            Op::Shl => of_type | Kinds::LEFT_SHIFT,
+            Op::Shr => of_type | Kinds::RIGHT_SHIFT,
+            Op::Sext | Op::Zext => of_type | Kinds::EXTENSION,
+            Op::Trunc => of_type | only_if(of_argument() == Type::B64, Kinds::WIDE),
+            Op::Unpack => of_type | only_if(data.ty.bits() == 32, Kinds::NARROW),
+            Op::SintToFloat(_) | Op::UintToFloat(_) => only_if(of_argument() == Type::B16, Kinds::NARROW),
+            // A pair of words is what the others become.
+            Op::Icmp(_) | Op::Pack => only_if(data.ty == Type::B16, Kinds::NARROW),
+            _ => of_type,
+        }
+    }
+}
+
+impl BitOr for Kinds {
+    type Output = Kinds;
+
+    fn bitor(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+}
+
+fn is_ordered(order: Order) -> bool {
+    matches!(order, Order::Acquire | Order::Release | Order::AcqRel)
+}

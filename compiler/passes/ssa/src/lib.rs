@@ -1,0 +1,16 @@
+//! The passes from SSA to SSA, and the analyses that they use.
+//!
+//! They know the features of architectures, but no machine instruction.
+
+pub mod analyses;
+pub mod simplify;
+
+pub mod frequency;
+pub mod together;
+pub mod uniformity;
+
+pub mod runtime;
+
+pub mod converge;
+pub mod gather;
+pub mod legalize;

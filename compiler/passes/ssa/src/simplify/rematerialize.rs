@@ -1,0 +1,225 @@
+//! Computes values that cost little where they are used, rather than keep them in registers all through a loop.
+//!
+//! In: a function. Out: the same, in which loops that keep many values in registers have those computed inside again that
+//! follow from constants and kernel parameters in a few operations.
+//!
+//! ```text
+//! block0:                              block0:
+//!     v3 = iadd.b64 v1, 8                  jump block1
+//!     jump block1                      block1:
+//! block1:                       =>         …
+//!     …                                block2:
+//! block2:                                  v4 = iadd.b64 v1, 8
+//!     atomic … [v3], v2                    atomic … [v4], v2
+//! ```
+//!
+//! Such values come from the program, whose compiler did not know how many registers there are, from equal computations
+//! that `gvn` merged, and from [`licm`](super::licm()). Where there are many, the allocator would spill them, and a reload costs more
+//! than the computation. Most are addresses, which accesses compute for nothing.
+//!
+//! Runs once, after all that would move them out again. Those go first that are used least often, for which a use in
+//! a loop inside counts as [`TRIPS`] uses. Linear, but for the depth of loops.
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ptxc_ir::{Block, Function, Inst, Loop, Loops, Op, Value};
+use rustc_hash::FxHashMap;
+
+use super::dce::dce;
+use super::loop_pressure::{LoopPressure, ROOM, is_operand, words_of};
+use crate::analyses::Analyses;
+use crate::frequency::TRIPS;
+
+/// Name of the pass.
+pub const NAME: &str = "rematerialize";
+
+/// So few words of registers are in use all through a loop of more than [`ROOM`] then, if that many can be computed again.
+const FEW: u32 = 24;
+
+/// So many operations make a value at most.
+const MOST_OPERATIONS: u32 = 3;
+
+/// Computes values in loops that have too many; says whether there were any.
+pub fn rematerialize(func: &mut Function, known: &mut Analyses) -> bool {
+    // No loop reads more than there is.
+    let all: u32 = (0..func.num_values()).map(|n| words_of(func, Value::new(n))).sum();
+    if all <= ROOM || known.loops(func).iter().next().is_none() {
+        return false;
+    }
+    let (cfg, loops) = (known.cfg(func), known.loops(func));
+    let chosen = choose(func, loops, LoopPressure::new(func, cfg, loops));
+    if chosen.values().all(Option::is_none) {
+        return false;
+    }
+    let blocks: Vec<(Block, Loop)> =
+        cfg.rpo().iter().filter_map(|&block| Some((block, loops.innermost(block)?))).collect();
+    for (block, innermost) in blocks {
+        ptxc_interrupt::poll();
+        let is_inside = |this: Loop| this == innermost || loops.contains(this, block);
+        let mut maker = Maker { func, made: FxHashMap::default(), insts: Vec::new() };
+        for inst in std::mem::take(&mut maker.func.blocks[block].insts) {
+            let mut data = maker.func.insts[inst].clone();
+            let passed = data.targets.iter_mut().flat_map(|target| target.args.as_mut_slice());
+            let mut changed = false;
+            for arg in data.args.as_mut_slice().iter_mut().chain(passed) {
+                if chosen[*arg].is_some_and(is_inside) {
+                    *arg = maker.value(*arg);
+                    changed = true;
+                }
+            }
+            if changed {
+                maker.func.insts[inst] = data;
+            }
+            maker.insts.push(inst);
+        }
+        maker.func.blocks[block].insts = maker.insts;
+    }
+    known.take_uses();
+    dce(func, known);
+    true
+}
+
+/// For each value the loop in which it is computed again.
+fn choose(func: &Function, loops: &Loops, mut pressure: LoopPressure) -> SecondaryMap<Value, Option<Loop>> {
+    let mut chosen = SecondaryMap::new();
+    let costs = Costs::new(func, loops);
+    // Loops come after those around them.
+    for this in loops.iter() {
+        let words = pressure.of(loops, this);
+        if words <= ROOM {
+            continue;
+        }
+        let mut candidates: Vec<(u64, Value)> = pressure.entering[this]
+            .iter()
+            .filter_map(|&value| Some((costs.of(func, value, loops.depth(loops.header(this)))?, value)))
+            .collect();
+        candidates.sort();
+        let mut left = words;
+        for (_, value) in candidates {
+            if left <= FEW {
+                break;
+            }
+            let fewer = words_of(func, value);
+            left -= fewer;
+            pressure.change(this, 0, fewer);
+            chosen[value] = Some(this);
+        }
+    }
+    chosen
+}
+
+/// What it would cost to compute values where they are used.
+struct Costs {
+    /// For each value how often it is used, uses in loops counted by their trips from outside of all loops.
+    uses: Vec<u64>,
+}
+
+impl Costs {
+    fn new(func: &Function, loops: &Loops) -> Costs {
+        let mut uses = vec![0u64; func.num_values()];
+        for &block in &func.layout {
+            let trips = TRIPS.saturating_pow(loops.depth(block));
+            for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
+                let data = &func.insts[inst];
+                let passed = data.targets.iter().flat_map(|target| target.args.as_slice());
+                for &arg in data.args.as_slice().iter().chain(passed) {
+                    uses[arg.index()] = uses[arg.index()].saturating_add(trips);
+                }
+            }
+        }
+        Costs { uses }
+    }
+
+    /// The operations of a value times its uses; `None` if it does not follow from operands in a few. Loops of that
+    /// depth.
+    fn of(&self, func: &Function, value: Value, depth: u32) -> Option<u64> {
+        let uses = self.uses[value.index()] / TRIPS.saturating_pow(depth);
+        Some(uses.saturating_mul(u64::from(operations(func, value, MOST_OPERATIONS)?)))
+    }
+}
+
+/// The operations that make a value from operands that are no registers, if those are at most so many.
+fn operations(func: &Function, value: Value, most: u32) -> Option<u32> {
+    if is_operand(func, value) {
+        return Some(0);
+    }
+    let data = func.def_inst(value)?;
+    let is_cheap = match data.op {
+        Op::SmulWide | Op::UmulWide | Op::Zext | Op::Sext | Op::Trunc | Op::SymbolAddr(_) => true,
+        Op::Iadd | Op::Isub | Op::Shl | Op::And | Op::Or | Op::Xor | Op::Icmp(_) => data.ty.bits() <= 64,
+        _ => false,
+    };
+    let mut count = 1;
+    for &arg in data.args.as_slice() {
+        count += operations(func, arg, most.checked_sub(count)?)?;
+    }
+    (is_cheap && count <= most).then_some(count)
+}
+
+/// Computes values in a block.
+struct Maker<'f> {
+    func: &'f mut Function,
+    /// What has been computed, by what it stands for.
+    made: FxHashMap<Value, Value>,
+    /// The instructions of the block so far.
+    insts: Vec<Inst>,
+}
+
+impl Maker<'_> {
+    /// The value, computed here.
+    fn value(&mut self, value: Value) -> Value {
+        if let Some(&made) = self.made.get(&value) {
+            return made;
+        }
+        if is_operand(self.func, value) {
+            return value;
+        }
+        let Some(data) = self.func.def_inst(value) else { return value };
+        let mut data = data.clone();
+        for arg in data.args.as_mut_slice() {
+            *arg = self.value(*arg);
+        }
+        let inst = self.func.make_inst(data);
+        self.insts.push(inst);
+        let made = self.func.result(inst);
+        self.made.insert(value, made);
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    /// A loop that updates memory at so many addresses, each a parameter and a constant that are added before the loop.
+    fn text(addresses: usize) -> String {
+        let mut text =
+            "func @f entry {\n param \"p\" 8 +0\nblock0:\n v0 = param.b64 +0\n v1 = undef.pred\n".to_string();
+        let first = |n: usize| 10 + 2 * n;
+        for n in 0..addresses {
+            let at = first(n);
+            writeln!(text, " v{at} = const.b64 {:#x}\n v{} = iadd.b64 v0, v{at}", 8 * n + 8, at + 1).unwrap();
+        }
+        text += " jump block1\nblock1:\n";
+        for n in 0..addresses {
+            writeln!(text, " store.global.b64 [v{}], v{}", first(n) + 1, first(n) + 1).unwrap();
+        }
+        text + " brif v1, block1, block2\nblock2:\n exit\n}\n"
+    }
+
+    fn sums_before_the_loop(addresses: usize) -> usize {
+        let mut func = ptxc_ir::text::parse_function(&text(addresses)).unwrap();
+        rematerialize(&mut func, &mut Analyses::default());
+        assert_eq!(ptxc_ir::verify(&func, ptxc_ir::Level::Built), Ok(()));
+        let entry = func.entry();
+        func.blocks[entry].insts.iter().filter(|&&inst| func.insts[inst].op == Op::Iadd).count()
+    }
+
+    #[test]
+    fn sums_go_into_a_loop_of_many() {
+        assert_eq!(sums_before_the_loop(20), 20);
+        assert_eq!(sums_before_the_loop(21), 8);
+        assert_eq!(sums_before_the_loop(200), 8);
+    }
+}

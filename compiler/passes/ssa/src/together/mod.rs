@@ -1,0 +1,277 @@
+//! Which lanes of a warp are together at each block: a proof, which assumes nothing that the code does not say.
+//!
+//! In: a converged function and its [`Uniformity`]. Out: for each block how many of the lanes that could be there are
+//! there, and whether the lanes that call a device function together return together.
+//!
+//! The *extent* of the group of lanes that executes an instruction says of which set it has every live lane: of the
+//! lanes that entered the function together, of those that opened a region together, or of neither. A group parts
+//! where a branch diverges, where a callee may return lanes one by one, and where lanes wait for masks that differ.
+//! `bsync` gives back the extent that the group had at its `bssy`, unless lanes may have left the region by `break`. A
+//! CTA barrier that PTX calls aligned gives back all of the warp in a kernel, by the programmer's word.
+//!
+//! ```text
+//! block0: bssy b0, block4            all lanes
+//!     brif v1, block1, block2
+//! block1: …                          some lanes
+//! block3: bsync b0                   some, then all lanes
+//! ```
+//!
+//! States only get worse, and a block is looked at again when its state has: near-linear.
+
+mod balance;
+pub mod verify;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::{Block, CalleeKind, Cfg, Function, FunctionKind, Inst, InstData, Op};
+use smallvec::SmallVec;
+
+use crate::analyses::Analyses;
+use crate::gather::mask_argument;
+use crate::runtime::warp;
+use crate::uniformity::{Uniformity, is_exit};
+
+/// Of which set of lanes a group has every live one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Extent(u8);
+
+impl Extent {
+    /// All lanes that entered the function together: in a kernel the whole warp.
+    pub const ALL: Extent = Extent(0);
+    /// Any lanes.
+    pub const PART: Extent = Extent(u8::MAX);
+
+    /// All lanes that opened the region of that number from outside in, counted from one.
+    fn of_region(number: usize) -> Extent {
+        Extent(number.min(usize::from(u8::MAX) - 1) as u8)
+    }
+}
+
+/// A region that is open at some place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Its convergence barrier.
+    pub barrier: u8,
+    /// Where its lanes go on.
+    pub continuation: Block,
+    /// The extent of the group that opened it.
+    extent: Extent,
+}
+
+/// The group of lanes that executes an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The open regions, from outside in.
+    pub open: SmallVec<[Open; 4]>,
+    /// Of which set the group has all lanes.
+    pub extent: Extent,
+}
+
+/// What is known of the lanes of a function.
+#[derive(Debug)]
+pub struct Together {
+    at_start: SecondaryMap<Block, Option<State>>,
+    /// Whether lanes that call the function together return together.
+    all_return: bool,
+    broken: BTreeSet<(u8, Block)>,
+}
+
+impl Together {
+    /// Analyses a converged function, with cached analyses of its graph.
+    pub(crate) fn compute(func: &Function, uniformity: &Uniformity, known: &Analyses) -> Together {
+        let cfg = known.cfg(func);
+        let together = Together { at_start: SecondaryMap::new(), all_return: true, broken: BTreeSet::new() };
+        let mut solver = Solver { func, cfg, uniformity, together, queue: BinaryHeap::new() };
+        solver.run();
+        solver.together
+    }
+
+    /// Whether lanes that call a device function together return together.
+    pub fn returns_together(func: &Function, uniformity: &Uniformity, known: &Analyses) -> bool {
+        func.kind == FunctionKind::Device && Together::compute(func, uniformity, known).all_return
+    }
+
+    /// Shows the group before each instruction of a block.
+    pub fn walk(
+        &self,
+        func: &Function,
+        uniformity: &Uniformity,
+        block: Block,
+        mut visit: impl FnMut(Inst, &State),
+    ) {
+        let Some(mut state) = self.at_start[block].clone() else { return };
+        for &inst in &func.blocks[block].insts {
+            visit(inst, &state);
+            state.step(&func.insts[inst], func, uniformity, &self.broken);
+        }
+    }
+}
+
+impl State {
+    /// Executes an instruction.
+    fn step(
+        &mut self,
+        data: &InstData,
+        func: &Function,
+        uniformity: &Uniformity,
+        broken: &BTreeSet<(u8, Block)>,
+    ) {
+        let place = |open: &[Open], barrier: u8| open.iter().rposition(|region| region.barrier == barrier);
+        match data.op {
+            Op::Bssy(barrier, continuation) => {
+                self.open.push(Open { barrier: barrier.0, continuation, extent: self.extent });
+            }
+            Op::Bsync(barrier) => {
+                let Some(number) = place(&self.open, barrier.0) else { return };
+                let region = self.open[number];
+                self.open.truncate(number);
+                if !broken.contains(&(region.barrier, region.continuation)) {
+                    self.extent = self.extent.min(region.extent);
+                }
+                // The lanes of the region itself are nobody's set from here on.
+                if self.extent > Extent::of_region(number) {
+                    self.extent = Extent::PART;
+                }
+            }
+            Op::Break(barrier) => {
+                let Some(number) = place(&self.open, barrier.0) else { return };
+                self.open.remove(number);
+                let own = Extent::of_region(number + 1);
+                self.extent = match self.extent {
+                    Extent::PART => Extent::PART,
+                    extent if extent < own => extent,
+                    extent if extent == own => Extent::PART,
+                    Extent(inner) => Extent(inner - 1),
+                };
+            }
+            // The programmer says that the whole warp executes it together.
+            Op::Barrier(_, true, _) if func.kind == FunctionKind::Entry && self.open.is_empty() => {
+                self.extent = Extent::ALL;
+            }
+            _ if parts(func, data, |mask| uniformity.is_uniform(mask)) => {
+                let whole = func.kind == FunctionKind::Entry && self.extent == Extent::ALL;
+                // Where nobody is elsewhere, nobody is waited for.
+                if !(whole && waits_for_mask(&data.op)) {
+                    self.extent = Extent::PART;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an operation waits for the lanes of a mask where some may be elsewhere, in one form of the function or the other.
+fn waits_for_mask(op: &Op) -> bool {
+    matches!(op, Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect | Op::WarpSync)
+}
+
+/// Whether lanes that begin an operation together may end it one by one: a call of what may return so, and a wait for
+/// masks that may differ by `is_uniform`.
+pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_ir::Value) -> bool) -> bool {
+    let mask = match data.op {
+        Op::Call(callee, false) => {
+            let callee = &func.callees[callee];
+            if !callee.lanes.together {
+                return true;
+            }
+            let meets = callee.kind == CalleeKind::Routine && warp::is_warp_routine(&callee.name);
+            if meets && warp::takes_mask(&callee.name) { data.args.last().copied() } else { None }
+        }
+        Op::CallIndirect(_) => return true,
+        _ => mask_argument(data),
+    };
+    mask.is_some_and(|mask| !is_uniform(mask))
+}
+
+/// Whether lanes may be apart after an instruction although no branch parts them.
+pub(crate) fn is_parting_call(func: &Function, inst: Inst) -> bool {
+    let data = &func.insts[inst];
+    matches!(data.op, Op::Call(_, false) | Op::CallIndirect(_)) && parts(func, data, |_| true)
+}
+
+struct Solver<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    uniformity: &'a Uniformity,
+    together: Together,
+    /// Blocks to look at, by their place in reverse postorder.
+    queue: BinaryHeap<Reverse<usize>>,
+}
+
+impl Solver<'_> {
+    fn run(&mut self) {
+        let Some(&entry) = self.cfg.rpo().first() else { return };
+        let start = State { open: SmallVec::new(), extent: Extent::ALL };
+        self.together.at_start[entry] = Some(start);
+        self.queue.push(Reverse(0));
+        while let Some(Reverse(place)) = self.queue.pop() {
+            ptxc_interrupt::poll();
+            while self.queue.peek() == Some(&Reverse(place)) {
+                self.queue.pop();
+            }
+            self.block(self.cfg.rpo()[place]);
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        let (func, uniformity) = (self.func, self.uniformity);
+        let Some(mut state) = self.together.at_start[block].clone() else { return };
+        for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
+            let data = &func.insts[inst];
+            if let Op::Break(barrier) = data.op
+                && let Some(left) = state.open.iter().rfind(|region| region.barrier == barrier.0)
+            {
+                self.break_region(left.barrier, left.continuation);
+            }
+            state.step(data, func, uniformity, &self.together.broken);
+            if data.op == Op::Return {
+                self.together.all_return &= state.extent == Extent::ALL;
+            }
+        }
+        let ways = self.cfg.succs(block).iter().filter(|&&way| !is_exit(func, way)).count();
+        let divides = ways > 1 && uniformity.is_divergent_branch(block);
+        for &target in self.cfg.succs(block) {
+            let mut state = state.clone();
+            if divides {
+                state.extent = Extent::PART;
+            }
+            self.arrive(target, state);
+        }
+    }
+
+    /// A region turns out to be left by `break`: the blocks with its `bsync` are looked at again.
+    fn break_region(&mut self, barrier: u8, continuation: Block) {
+        if self.together.broken.insert((barrier, continuation)) {
+            let meets = self.cfg.preds(continuation).iter().filter_map(|&meet| self.cfg.rpo_index(meet));
+            self.queue.extend(meets.map(Reverse));
+        }
+    }
+
+    /// A group comes to a block by one way.
+    fn arrive(&mut self, target: Block, state: State) {
+        // Nobody waits for lanes that end.
+        if is_exit(self.func, target) && self.together.at_start[target].is_some() {
+            return;
+        }
+        let changed = match &mut self.together.at_start[target] {
+            known @ None => {
+                *known = Some(state);
+                true
+            }
+            Some(known) => {
+                let mut changed = state.extent > known.extent;
+                known.extent = known.extent.max(state.extent);
+                for (known, new) in known.open.iter_mut().zip(&state.open) {
+                    changed |= new.extent > known.extent;
+                    known.extent = known.extent.max(new.extent);
+                }
+                changed
+            }
+        };
+        if changed && let Some(place) = self.cfg.rpo_index(target) {
+            self.queue.push(Reverse(place));
+        }
+    }
+}

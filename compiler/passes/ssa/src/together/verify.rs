@@ -1,0 +1,221 @@
+//! Every operation of the warp is executed by lanes that are proved to be together, and no lane waits forever.
+//!
+//! In: a function that says where lanes are waited for, as [`gather`](crate::gather) leaves it. Out: nothing, or every
+//! place where an operation that PTX wants a mask of lanes to execute together may be executed by a part of them, or where
+//! lanes may wait at a `bsync` for lanes that wait for these.
+//!
+//! An operation of the warp is sound if all of the warp is there, if a `warpsync` before it or a `brtogether` has
+//! brought its lanes together.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cranelift_entity::EntitySet;
+use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode};
+
+use super::balance::Ways;
+use super::{Extent, State, Together, parts};
+use crate::analyses::Analyses;
+use crate::runtime::warp;
+use crate::uniformity::Uniformity;
+
+/// A place where lanes are not proved to be together, or may wait forever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Apart {
+    /// The block.
+    pub block: Block,
+    /// The instruction.
+    pub inst: Inst,
+    /// The operation, as text.
+    pub op: String,
+    /// What is wrong.
+    pub why: Why,
+}
+
+/// What is wrong with an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Lanes that it is for may be elsewhere.
+    Apart,
+    /// It waits for lanes that may wait at the end of a region around it.
+    WaitsInRegion,
+}
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Apart { block, inst, op, why } = self;
+        match why {
+            Why::Apart => write!(f, "{block}, {inst}: `{op}` may be executed by a part of its lanes"),
+            Why::WaitsInRegion => {
+                write!(
+                    f,
+                    "{block}, {inst}: `{op}` may wait for lanes that wait at the end of a region around it"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Apart {}
+
+/// Operations of the warp without a mask, such as legalization makes: any lanes may execute them together.
+pub fn for_anybody(func: &Function) -> EntitySet<Inst> {
+    let mut found = EntitySet::new();
+    for &block in &func.layout {
+        let insts = func.blocks[block].insts.iter().copied();
+        found.extend(insts.filter(|&inst| is_of_warp(&func.insts[inst].op) && !has_mask(func, inst)));
+    }
+    found
+}
+
+/// Checks a function; `for_anybody` has the operations that were never meant for more lanes than are there.
+pub fn check(
+    func: &Function,
+    uniformity: &Uniformity,
+    for_anybody: &EntitySet<Inst>,
+) -> Result<(), Vec<Apart>> {
+    check_in(func, uniformity, for_anybody, &Analyses::default())
+}
+
+/// The same with cached analyses of the function's graph.
+pub fn check_in(
+    func: &Function,
+    uniformity: &Uniformity,
+    for_anybody: &EntitySet<Inst>,
+    known: &Analyses,
+) -> Result<(), Vec<Apart>> {
+    if func.kind == FunctionKind::Device && warp::is_warp_routine(&func.name) {
+        return Ok(());
+    }
+    let is_concerned = |inst: &Inst| {
+        let op = &func.insts[*inst].op;
+        is_of_warp(op) && !for_anybody.contains(*inst) || may_wait(func, *inst)
+    };
+    let concerned = |&&block: &&Block| func.blocks[block].insts.iter().any(is_concerned);
+    let blocks: Vec<Block> = func.layout.iter().filter(concerned).copied().collect();
+    if blocks.is_empty() {
+        return Ok(());
+    }
+    let together = Together::compute(func, uniformity, known);
+    let (tested, own) = (tested_blocks(func), own_masks(func));
+    let waits = |inst| may_wait(func, inst) && !is_own_mask(func, inst, &own);
+    let ways = Ways::new(func, known.cfg(func), uniformity, &together, &waits);
+    let mut balanced: BTreeMap<(u8, Block), bool> = BTreeMap::new();
+    // Whether lanes may wait at the end of a region for lanes that wait for them in it.
+    let mut may_block = |state: &State| {
+        state.open.iter().any(|region| {
+            let key = (region.barrier, region.continuation);
+            !*balanced.entry(key).or_insert_with(|| ways.are_balanced(region))
+        })
+    };
+    let mut errors = Vec::new();
+    for block in blocks {
+        let mut gathered = tested.contains(block);
+        together.walk(func, uniformity, block, |inst, state| {
+            let op = func.insts[inst].op;
+            if is_of_warp(&op) && !for_anybody.contains(inst) && !gathered && !is_sound(func, state) {
+                errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::Apart });
+            }
+            if waits(inst) && may_block(state) {
+                errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::WaitsInRegion });
+            }
+            match op {
+                Op::WarpSync => gathered = true,
+                // What keeps a mask does not wait for its lanes any more.
+                Op::Call(..) | Op::CallIndirect(_) => {
+                    gathered &= !parts(func, &func.insts[inst], |mask| uniformity.is_uniform(mask));
+                }
+                _ => {}
+            }
+        });
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Whether a group is all that an operation of the warp is for.
+fn is_sound(func: &Function, state: &State) -> bool {
+    func.kind == FunctionKind::Entry && state.extent == Extent::ALL
+}
+
+/// Whether an operation depends on which lanes of a warp execute it together.
+fn is_of_warp(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Shfl(_)
+            | Op::Vote(_)
+            | Op::Match(_)
+            | Op::Redux(_)
+            | Op::Elect
+            | Op::Barrier(..)
+            | Op::ClusterArrive(..)
+            | Op::ClusterWait(..)
+    )
+}
+
+fn has_mask(func: &Function, inst: Inst) -> bool {
+    crate::gather::mask_of(func, &func.insts[inst]).is_some()
+}
+
+/// Whether an instruction may make lanes wait for others of the warp.
+fn may_wait(func: &Function, inst: Inst) -> bool {
+    match func.insts[inst].op {
+        Op::WarpSync => true,
+        Op::Call(callee, false) => {
+            let callee = &func.callees[callee];
+            !callee.lanes.independent
+                || callee.kind == CalleeKind::Routine && warp::is_warp_routine(&callee.name)
+        }
+        Op::CallIndirect(prototype) => !func.callees[prototype].lanes.independent,
+        _ => false,
+    }
+}
+
+/// Whether the lanes that an instruction waits for were found out by the lanes that came with it.
+fn is_own_mask(func: &Function, inst: Inst, own: &EntitySet<Value>) -> bool {
+    let data = &func.insts[inst];
+    match data.op {
+        Op::WarpSync => data.args.first().is_some_and(|&mask| own.contains(mask)),
+        Op::Call(callee, false) => {
+            let callee = &func.callees[callee];
+            callee.kind == CalleeKind::Routine
+                && warp::takes_mask(&callee.name)
+                && data.args.last().is_some_and(|&mask| own.contains(mask))
+        }
+        _ => false,
+    }
+}
+
+/// The masks of lanes that some operation has found out, by whichever way they come.
+fn own_masks(func: &Function) -> EntitySet<Value> {
+    let mut own: EntitySet<Value> = EntitySet::new();
+    // What comes to each parameter that stands for such an operation in both its forms.
+    let mut other: EntitySet<Value> = EntitySet::new();
+    for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            let finds = match data.op {
+                Op::ActiveMask | Op::Vote(VoteMode::Ballot) | Op::Match(_) => true,
+                Op::Call(callee, _) => warp::is_warp_routine(&func.callees[callee].name),
+                _ => false,
+            };
+            own.extend(func.results(inst).iter().copied().filter(|_| finds));
+        }
+    }
+    let edges = || func.layout.iter().flat_map(|&block| func.edges(block));
+    let handed = || edges().flat_map(|edge| func.blocks[edge.block].params.iter().zip(&edge.args));
+    other.extend(handed().filter(|&(_, &arg)| !own.contains(arg)).map(|(&param, _)| param));
+    own.extend(handed().map(|(&param, _)| param).filter(|&param| !other.contains(param)).collect::<Vec<_>>());
+    own
+}
+
+/// The blocks that lanes come to only where they have all been found to be there.
+fn tested_blocks(func: &Function) -> EntitySet<Block> {
+    let mut found = EntitySet::new();
+    for &block in &func.layout {
+        let Some(inst) = func.terminator(block) else { continue };
+        if func.insts[inst].op == Op::BranchTogether {
+            found.insert(func.insts[inst].targets[0].block);
+        }
+    }
+    found
+}

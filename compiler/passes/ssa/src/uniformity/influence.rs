@@ -1,0 +1,238 @@
+//! Where the threads of a divergent branch are apart, and where their paths join.
+//!
+//! The *influence region* of a branch is what its edges reach before its *end*, the place where all threads
+//! are together again. Before convergence barriers exist, the end is the immediate post-dominator, as that
+//! is where the converge pass will bring the threads together; afterwards it is where the innermost open
+//! barrier at the branch lets them go on: what no barrier brackets has no end.
+//!
+//! A *join* is a block in the region, or its end, that disjoint paths from different edges of the branch
+//! reach. Each block is labelled with the last join on the way to it, or else with the edge's target; two
+//! labels that meet make a join (Rosemann, Moll and Hack, "An Abstract Interpretation for SPMD Divergence on
+//! Reducible Control Flow Graphs", POPL 2021). A block changes its label once at most, so that one region
+//! costs its edges.
+//!
+//! Regions of many branches may overlap, as in a long chain of conditions. Their total cost is bounded by a
+//! budget linear in the function; branches beyond it count as never joined again, and share one search.
+use cranelift_entity::{EntitySet, SecondaryMap};
+use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Op, PostDominators};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::exits::{is_exit, live_graph};
+
+/// The ends of all branches, and what is left of the budget.
+pub(super) struct Influence {
+    /// Whether convergence barriers alone bring lanes together. Otherwise post-dominators do, but for lanes that calls
+    /// have parted.
+    converged: bool,
+    ends: SecondaryMap<Block, Option<Block>>,
+    /// The blocks at whose start all of the warp is together by the programmer's word.
+    whole: EntitySet<Block>,
+    /// What calls that part lanes have reached, by the end of the region that they are in.
+    parted: FxHashMap<Option<Block>, EntitySet<Block>>,
+    budget: usize,
+    /// What the search beyond the budget has reached.
+    endless: EntitySet<Block>,
+    labels: SecondaryMap<Block, Option<Label>>,
+}
+
+/// How the threads of a branch come to a block.
+#[derive(Clone, Copy, PartialEq)]
+struct Label {
+    /// The last join on the way, or else the target of the edge.
+    from: Block,
+    /// Whether paths join here.
+    joined: bool,
+}
+
+/// The influence of one branch.
+#[derive(Default)]
+pub(super) struct Region {
+    /// The blocks, without the end.
+    pub(super) blocks: Vec<Block>,
+    /// The blocks where paths join, the end among them if they do.
+    pub(super) joins: Vec<Block>,
+}
+
+impl Influence {
+    /// `converged` says that the converge pass has run, though it may have found nothing to bracket. The post-dominators
+    /// are those of the live graph, if they are known.
+    pub(super) fn new(
+        func: &Function,
+        cfg: &Cfg,
+        converged: bool,
+        postdominators: Option<&PostDominators>,
+    ) -> Influence {
+        let opens = |block: Block| {
+            func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy(..)))
+        };
+        let converged = converged || cfg.rpo().iter().any(|&block| opens(block));
+        let ends = if converged {
+            barrier_ends(func, cfg)
+        } else {
+            match postdominators {
+                Some(known) => postdominator_ends(cfg, known),
+                None => postdominator_ends(cfg, &PostDominators::compute(&live_graph(func))),
+            }
+        };
+        let mut whole = EntitySet::new();
+        let resumes = |block: Block| ends[block].is_none() && follows_aligned_barrier(func, cfg, block);
+        whole.extend(cfg.rpo().iter().copied().filter(|&block| resumes(block)));
+        Influence {
+            converged,
+            ends,
+            whole,
+            parted: FxHashMap::default(),
+            budget: 64 * cfg.rpo().len() + (1 << 16),
+            endless: EntitySet::new(),
+            labels: SecondaryMap::new(),
+        }
+    }
+
+    /// Where the threads of a branch are together again.
+    pub(super) fn end(&self, branch: Block) -> Option<Block> {
+        self.ends[branch]
+    }
+
+    /// The region of a branch. Edges to blocks that only exit have no part in it.
+    pub(super) fn region(&mut self, func: &Function, cfg: &Cfg, branch: Block) -> Region {
+        let ways: SmallVec<[Block; 2]> =
+            cfg.succs(branch).iter().copied().filter(|&way| !is_exit(func, way)).collect();
+        let end = self.ends[branch];
+        if ways.len() < 2 {
+            return Region::default();
+        }
+        if self.budget == 0 {
+            return self.endless_region(cfg, &ways);
+        }
+        let mut region = Region::default();
+        let mut touched: Vec<Block> = Vec::new();
+        let mut work: Vec<(Block, Block)> = Vec::new();
+        for (n, &way) in ways.iter().enumerate() {
+            // Of two edges to one block, the second brings a label that is like no other.
+            let label = if ways[..n].contains(&way) { branch } else { way };
+            work.push((way, label));
+        }
+        // The last edge's search comes first; the order has no influence on what joins.
+        while let Some((block, label)) = work.pop() {
+            ptxc_interrupt::poll();
+            self.budget = self.budget.saturating_sub(1);
+            let known = self.labels[block];
+            let label = match known {
+                None => {
+                    touched.push(block);
+                    if Some(block) != end && !self.whole.contains(block) {
+                        region.blocks.push(block);
+                    }
+                    self.labels[block] = Some(Label { from: label, joined: false });
+                    label
+                }
+                Some(known) if known.joined || known.from == label => continue,
+                Some(known) => {
+                    region.joins.push(block);
+                    self.labels[block] = Some(Label { from: block, joined: true });
+                    if known.from == block {
+                        continue;
+                    }
+                    block
+                }
+            };
+            if Some(block) != end && !self.whole.contains(block) {
+                work.extend(cfg.succs(block).iter().map(|&next| (next, label)));
+            }
+        }
+        for block in touched {
+            self.labels[block] = None;
+        }
+        region
+    }
+
+    /// The blocks that lanes reach one by one behind the call at the end of a block, without those that they reach so
+    /// behind another call of the same region.
+    pub(super) fn parted_blocks(&mut self, cfg: &Cfg, call: Block) -> Vec<Block> {
+        let end = if self.converged { self.ends[call] } else { None };
+        let reached = self.parted.entry(end).or_default();
+        let mut found = Vec::new();
+        let mut stack = cfg.succs(call).to_vec();
+        while let Some(block) = stack.pop() {
+            ptxc_interrupt::poll();
+            if Some(block) != end && !self.whole.contains(block) && reached.insert(block) {
+                found.push(block);
+                stack.extend(cfg.succs(block));
+            }
+        }
+        found
+    }
+
+    /// Everything that the branch reaches and no other such branch has reached; all of it may be a join.
+    fn endless_region(&mut self, cfg: &Cfg, ways: &[Block]) -> Region {
+        let mut region = Region::default();
+        let mut stack = ways.to_vec();
+        while let Some(block) = stack.pop() {
+            if !self.whole.contains(block) && self.endless.insert(block) {
+                region.blocks.push(block);
+                stack.extend(cfg.succs(block));
+            }
+        }
+        region.joins = region.blocks.iter().copied().filter(|&block| cfg.preds(block).len() > 1).collect();
+        region
+    }
+}
+
+/// For each block, what comes behind it on every way.
+fn postdominator_ends(cfg: &Cfg, postdominators: &PostDominators) -> SecondaryMap<Block, Option<Block>> {
+    let mut ends = SecondaryMap::new();
+    for &block in cfg.rpo() {
+        ptxc_interrupt::poll();
+        ends[block] = postdominators.immediate(block);
+    }
+    ends
+}
+
+/// For each block, where the innermost barrier that is open at its end, and that no lane leaves by `break`, lets
+/// threads go on.
+fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>> {
+    let mut open: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
+    let mut at_end: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
+    let mut broken: FxHashSet<(u8, Block)> = FxHashSet::default();
+    for &block in cfg.rpo() {
+        let mut stack = open[block].clone();
+        for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
+            let place = |barrier: ConvergenceBarrier| stack.iter().rposition(|open| open.0 == barrier.0);
+            match func.insts[inst].op {
+                Op::Bssy(barrier, continuation) => stack.push((barrier.0, continuation)),
+                Op::Bsync(barrier) => {
+                    let place = place(barrier);
+                    stack.truncate(place.unwrap_or(stack.len()));
+                }
+                Op::Break(barrier) => {
+                    if let Some(place) = place(barrier) {
+                        broken.insert(stack.remove(place));
+                    }
+                }
+                _ => {}
+            }
+        }
+        // On sound code every edge brings the same stack; the verifier has seen to that.
+        for &succ in cfg.succs(block) {
+            open[succ].clone_from(&stack);
+        }
+        at_end[block] = stack;
+    }
+    let mut ends = SecondaryMap::new();
+    for &block in cfg.rpo() {
+        let whole = at_end[block].iter().rfind(|region| !broken.contains(region));
+        ends[block] = whole.map(|&(_, continuation)| continuation);
+    }
+    ends
+}
+
+/// Whether a block follows a CTA barrier of which PTX says that the whole warp executes it together, in a kernel where
+/// no region is open.
+fn follows_aligned_barrier(func: &Function, cfg: &Cfg, block: Block) -> bool {
+    let &[before] = cfg.preds(block) else { return false };
+    let [.., last, jump] = func.blocks[before].insts[..] else { return false };
+    func.kind == FunctionKind::Entry
+        && func.insts[jump].op == Op::Jump
+        && matches!(func.insts[last].op, Op::Barrier(_, true, _))
+}

@@ -1,0 +1,425 @@
+//! Which values are the same in every thread of a warp, which branches diverge, and which blocks the warp
+//! executes together.
+//!
+//! In goes a function, out comes a [`Uniformity`]. A value is *divergent* if two threads of a warp that
+//! execute its definition together may see different bits. Sources of divergence are thread indices, lane
+//! masks, shuffles, atomics and calls of device functions; it spreads
+//!
+//! - by data: a result of a divergent argument is divergent;
+//! - by control: a parameter of a block where the paths of a divergent branch join is divergent;
+//! - in time: what a loop computes is divergent outside of it, if threads leave it in different iterations.
+//!
+//! ```text
+//! block0:                                   the branch of block0 is divergent;
+//!     v0 = sreg.b32 tid.x                   block1 is not convergent, block2 is;
+//!     v1 = icmp.eq.b32 v0, v9               v2 is uniform: those who compute it agree;
+//!     brif v1, block1, block2(v9)           v3 is divergent
+//! block1:
+//!     v2 = iadd.b32 v9, v9
+//!     jump block2(v2)
+//! block2(v3: b32):
+//! ```
+//!
+//! A block in the [influence region](influence) of a divergent branch is not *convergent*: part of the warp
+//! may be elsewhere, so that what exists once a warp must not be written there. A branch to a block that
+//! does nothing but exit has no influence, as nobody waits for threads that have ended.
+//!
+//! Votes, `activemask`, and weak loads of global and shared memory from a uniform address give one answer
+//! for all who ask together; they count as uniform in convergent blocks, where that is the whole warp. (A
+//! weak load that races with a store has no meaning in PTX, so that its lanes may be taken to agree.) Loads
+//! of memory that nobody writes are as uniform as their addresses everywhere. A local address means other
+//! memory in each thread. Part of a warp may call a device function, so that there all blocks may be executed by
+//! part of the warp and all parameters are divergent.
+//!
+//! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al., POPL
+//! 2021.) Values and blocks become divergent once: the propagation is linear in uses, but for the regions,
+//! see [`influence`], and for loops that threads leave apart, which cost their sizes once each.
+
+mod exits;
+mod influence;
+
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use petgraph::algo::kosaraju_scc;
+use ptxc_ir::{
+    Block, CacheOp, Cfg, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order, PostDominators, Space,
+    Value, ValueDef,
+};
+
+use crate::analyses::Analyses;
+use crate::together::is_parting_call;
+pub(crate) use exits::is_exit;
+pub use exits::live_graph;
+use influence::Influence;
+
+/// What the analysis says of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sameness {
+    /// All threads that define it together see the same bits, wherever it is used.
+    Uniform,
+    /// It is the same in all threads of one iteration, but used behind a loop that threads leave in different ones.
+    LeftApart,
+    /// Threads that define it together may see different bits.
+    Divergent,
+}
+
+/// The result of the analysis.
+#[derive(Clone, Debug)]
+pub struct Uniformity {
+    /// By number; values that are made later are uniform.
+    values: Vec<Sameness>,
+    divergent_branches: EntitySet<Block>,
+    divergent_blocks: EntitySet<Block>,
+}
+
+impl Uniformity {
+    /// Whether all threads that define a value together see the same bits, and do so wherever it is used.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        self.values.get(value.index()).is_none_or(|&sameness| sameness == Sameness::Uniform)
+    }
+
+    /// Whether threads of a warp may leave a block by different edges.
+    pub fn is_divergent_branch(&self, block: Block) -> bool {
+        self.divergent_branches.contains(block)
+    }
+
+    /// Whether all threads of a warp that have not exited execute a block together.
+    pub fn is_convergent_block(&self, block: Block) -> bool {
+        !self.divergent_blocks.contains(block)
+    }
+
+    /// Analyses a function. Where it has convergence barriers, threads that diverged are together again
+    /// where these say so; where it has none yet, at the post-dominators of divergent branches.
+    pub fn compute(func: &Function) -> Uniformity {
+        let known = Analyses::default();
+        Uniformity::solve(func, &known, Influence::new(func, known.cfg(func), false, None), true)
+    }
+
+    /// Whether no branch is divergent. Then nothing is said that depends on where threads come together again, and what
+    /// [`compute`](Self::compute) and [`compute_converged`](Self::compute_converged) say is the same.
+    pub(crate) fn has_no_divergent_branch(&self) -> bool {
+        self.divergent_branches.is_empty()
+    }
+
+    /// The same as [`compute`](Self::compute) for the converge pass, which brings lanes together behind calls; with what is
+    /// known of the function's graph. The post-dominators are those of its [live graph](live_graph).
+    pub(crate) fn compute_in(
+        func: &Function,
+        known: &Analyses,
+        postdominators: &PostDominators,
+    ) -> Uniformity {
+        let influence = Influence::new(func, known.cfg(func), false, Some(postdominators));
+        Uniformity::solve(func, known, influence, false)
+    }
+
+    /// Analyses a function that the converge pass has seen: threads that diverged are together again only where
+    /// a convergence barrier says so, even if there is none in the whole function.
+    pub fn compute_converged(func: &Function) -> Uniformity {
+        Uniformity::compute_converged_in(func, &Analyses::default())
+    }
+
+    /// The same as [`compute_converged`](Self::compute_converged) with what is known of the function's graph.
+    pub fn compute_converged_in(func: &Function, known: &Analyses) -> Uniformity {
+        Uniformity::solve(func, known, Influence::new(func, known.cfg(func), true, None), true)
+    }
+
+    /// `calls_part` says that nothing brings lanes together behind a call that parts them, unless a barrier does.
+    fn solve(func: &Function, known: &Analyses, influence: Influence, calls_part: bool) -> Uniformity {
+        let (cfg, loops) = (known.cfg(func), known.loops(func));
+        ptxc_interrupt::poll();
+        let mut solver = Solver {
+            func,
+            cfg,
+            loops,
+            influence,
+            result: Uniformity {
+                values: vec![Sameness::Uniform; func.num_values()],
+                divergent_branches: EntitySet::new(),
+                divergent_blocks: EntitySet::new(),
+            },
+            uses: &Uses::compute(func, cfg),
+            tangles: tangles(cfg, loops),
+            left_apart: SecondaryMap::new(),
+            work: Vec::new(),
+            calls_part,
+        };
+        solver.run();
+        solver.result
+    }
+}
+
+/// Who reads each value.
+struct Uses {
+    /// Instructions that have it as an argument, with their blocks.
+    insts: Lists<Value, (Inst, Block)>,
+    /// Block parameters that an edge hands it to, with the edge's source.
+    params: Lists<Value, (Value, Block)>,
+}
+
+impl Uses {
+    fn compute(func: &Function, cfg: &Cfg) -> Uses {
+        let (mut insts, mut params) = (Vec::with_capacity(2 * func.insts.len()), Vec::new());
+        for &block in cfg.rpo() {
+            for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
+                let data = &func.insts[inst];
+                for &arg in data.args.as_slice() {
+                    insts.push((arg, (inst, block)));
+                }
+                for edge in &data.targets {
+                    for (&arg, &param) in edge.args.iter().zip(&func.blocks[edge.block].params) {
+                        params.push((arg, (param, block)));
+                    }
+                }
+            }
+        }
+        let count = func.num_values();
+        Uses { insts: Lists::new(count, &insts), params: Lists::new(count, &params) }
+    }
+}
+
+/// The blocks of cycles with several entries, which are no loops: for each such block the blocks of its
+/// strongly connected component.
+fn tangles(cfg: &Cfg, loops: &Loops) -> SecondaryMap<Block, Vec<Block>> {
+    let mut tangles = SecondaryMap::new();
+    if loops.irreducible_edges().is_empty() {
+        return tangles;
+    }
+    let graph = cfg.to_petgraph();
+    let mut entangled: EntitySet<Block> = EntitySet::new();
+    for &(_, target) in loops.irreducible_edges() {
+        entangled.insert(target);
+    }
+    for component in kosaraju_scc(&graph) {
+        let blocks: Vec<Block> = component.into_iter().map(|node| graph[node]).collect();
+        // The list stands with one of its blocks, the others point to that one.
+        let Some(&first) = blocks.iter().find(|&&block| entangled.contains(block)) else { continue };
+        for &block in &blocks {
+            tangles[block] = vec![first];
+        }
+        tangles[first] = blocks;
+    }
+    tangles
+}
+
+struct Solver<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    loops: &'a Loops,
+    influence: Influence,
+    result: Uniformity,
+    uses: &'a Uses,
+    tangles: SecondaryMap<Block, Vec<Block>>,
+    /// Loops that threads leave in different iterations.
+    left_apart: SecondaryMap<Loop, bool>,
+    work: Vec<Value>,
+    calls_part: bool,
+}
+
+impl Solver<'_> {
+    fn run(&mut self) {
+        if self.func.kind == FunctionKind::Device {
+            // Part of a warp may call, with arguments of its own.
+            for &block in self.cfg.rpo() {
+                self.enter_region(block);
+            }
+            self.diverge_params(self.func.entry());
+        }
+        for &block in self.cfg.rpo() {
+            for &inst in ptxc_interrupt::parts(&self.func.blocks[block].insts).flatten() {
+                if is_source(&self.func.insts[inst].op) {
+                    self.diverge_results(inst);
+                }
+            }
+            if self.calls_part {
+                self.part_at_call(block);
+            }
+        }
+        let uses = self.uses;
+        while let Some(value) = self.work.pop() {
+            ptxc_interrupt::poll();
+            for &(param, _) in uses.params.of(value) {
+                self.diverge(param);
+            }
+            for &(inst, block) in uses.insts.of(value) {
+                self.diverge_user(inst, block);
+            }
+        }
+    }
+
+    /// An instruction has a divergent argument.
+    fn diverge_user(&mut self, inst: Inst, block: Block) {
+        match self.func.insts[inst].op {
+            Op::Branch(false) | Op::Switch => self.diverge_branch(block),
+            // The answer is one for all who ask together: what asks apart is found with the region, and what
+            // asks different lanes by the mask.
+            Op::Vote(_) => {
+                let mask = self.func.insts[inst].args.get(1);
+                if mask.is_some_and(|&mask| !self.result.is_uniform(mask)) {
+                    self.diverge_results(inst);
+                }
+            }
+            // The answer is one for the CTA.
+            Op::Barrier(..) | Op::Bar(_) => {}
+            _ => self.diverge_results(inst),
+        }
+    }
+
+    /// Lanes may be apart behind a call at the end of a block, though they go on the same way.
+    fn part_at_call(&mut self, block: Block) {
+        let insts = &self.func.blocks[block].insts;
+        if insts.iter().any(|&inst| is_parting_call(self.func, inst)) {
+            for inside in self.influence.parted_blocks(self.cfg, block) {
+                self.enter_region(inside);
+            }
+        }
+    }
+
+    fn diverge(&mut self, value: Value) {
+        let sameness = &mut self.result.values[value.index()];
+        if *sameness != Sameness::Divergent {
+            *sameness = Sameness::Divergent;
+            self.work.push(value);
+        }
+    }
+
+    /// A value is used where threads have left a loop in different iterations.
+    fn leave_apart(&mut self, value: Value) {
+        let sameness = &mut self.result.values[value.index()];
+        if *sameness == Sameness::Uniform {
+            *sameness = Sameness::LeftApart;
+        }
+    }
+
+    fn diverge_results(&mut self, inst: Inst) {
+        for &result in self.func.results(inst) {
+            self.diverge(result);
+        }
+    }
+
+    /// A branch turns out to be divergent.
+    fn diverge_branch(&mut self, block: Block) {
+        if !self.result.divergent_branches.insert(block) {
+            return;
+        }
+        let region = self.influence.region(self.func, self.cfg, block);
+        for &inside in &region.blocks {
+            self.enter_region(inside);
+        }
+        for join in region.joins {
+            self.diverge_params(join);
+        }
+        if region.blocks.is_empty() {
+            return;
+        }
+        let end = self.influence.end(block);
+        let mut around = self.loops.innermost(block);
+        while let Some(this) = around.filter(|&this| end.is_none_or(|end| !self.loops.contains(this, end))) {
+            if !std::mem::replace(&mut self.left_apart[this], true) {
+                let loops = self.loops;
+                self.diverge_live_outs(loops.blocks(this), |user| !loops.contains(this, user));
+            }
+            around = self.loops.parent(this);
+        }
+        if let Some(&first) = self.tangles[block].first() {
+            self.diverge_tangle(first, block);
+        }
+    }
+
+    fn diverge_params(&mut self, block: Block) {
+        for &param in &self.func.blocks[block].params {
+            self.diverge(param);
+        }
+    }
+
+    /// Marks a block as executed by part of the warp.
+    fn enter_region(&mut self, block: Block) {
+        if !self.result.divergent_blocks.insert(block) {
+            return;
+        }
+        for &inst in &self.func.blocks[block].insts {
+            if needs_whole_warp(&self.func.insts[inst].op) {
+                self.diverge_results(inst);
+            }
+        }
+    }
+
+    /// What is defined in these blocks counts as divergent where it is used outside: threads take along what
+    /// they computed last.
+    fn diverge_live_outs(&mut self, blocks: &[Block], is_outside: impl Fn(Block) -> bool) {
+        let (func, uses) = (self.func, self.uses);
+        for &block in blocks {
+            let results = func.blocks[block].insts.iter().flat_map(|&inst| func.results(inst));
+            for &value in func.blocks[block].params.iter().chain(results) {
+                for &(inst, user) in uses.insts.of(value) {
+                    if is_outside(user) {
+                        self.leave_apart(value);
+                        self.diverge_user(inst, user);
+                    }
+                }
+                for &(param, source) in uses.params.of(value) {
+                    let home = match func.def(param) {
+                        ValueDef::Param(home, _) => home,
+                        ValueDef::Result(..) => source,
+                    };
+                    if is_outside(source) || is_outside(home) {
+                        self.leave_apart(value);
+                        self.diverge(param);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Threads go around in a cycle that is no loop: all that crosses from block to block diverges.
+    fn diverge_tangle(&mut self, first: Block, branch: Block) {
+        let anchor = if self.tangles[branch].len() > 1 { branch } else { first };
+        for block in std::mem::take(&mut self.tangles[anchor]) {
+            self.enter_region(block);
+            self.diverge_params(block);
+            self.diverge_live_outs(&[block], |user| user != block);
+        }
+    }
+}
+
+/// Whether an instruction's results differ between threads whatever its arguments are.
+fn is_source(op: &Op) -> bool {
+    match op {
+        Op::SpecialReg(reg) => !reg.is_uniform(),
+        Op::Atomic(..)
+        | Op::TryAtomic(..)
+        | Op::Shfl(_)
+        | Op::Elect
+        | Op::SaveBarrier(_)
+        | Op::Call(_, false)
+        | Op::CallIndirect(_) => true,
+        // One thread after another arrives, and what one has found another one need not have.
+        Op::MbarrierArrive(..) | Op::MbarrierState(..) | Op::MbarrierParity(..) => true,
+        Op::Load(access) => {
+            !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
+        }
+        _ => false,
+    }
+}
+
+/// Whether nobody writes what is loaded.
+fn is_read_only(op: &Op) -> bool {
+    op.access().is_some_and(|access| {
+        matches!(access.space, Space::Const | Space::Param) || access.cache == CacheOp::Nc
+    })
+}
+
+/// Whether an address means the same memory in every thread of a warp.
+fn is_shared_space(space: Space) -> bool {
+    matches!(space, Space::Global | Space::Shared | Space::SharedCluster)
+}
+
+/// Whether results of uniform arguments are uniform only where the whole warp executes the operation.
+fn needs_whole_warp(op: &Op) -> bool {
+    match op {
+        Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => true,
+        Op::Load(_) => !is_read_only(op),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
