@@ -7,12 +7,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ptxc_codegen::func_code::Callees;
 use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_compiler::output::program_text;
 use ptxc_compiler::{Database, Options, SourceFile, items, lower, module, stages};
 use ptxc_ir::Function;
-use ptxc_passes::pipeline::{self, CodeSettings, Observer, Silent};
+use ptxc_passes::{CodeSettings, Context, Form, Observer, Silent, Span, run};
 use ptxc_sass::Arch;
 use ptxc_sass::text::Style;
 
@@ -99,27 +98,20 @@ fn built(text: &str) -> Function {
     let file = SourceFile::new(&db, "k.ptx".into(), text.into());
     let func = items::items(&db, file).functions[0];
     let checked = stages::checked(&db, func);
-    pipeline::build(module::ast(&db, func), module::environment(&db, func), &checked.resolved)
+    ptxc_passes::build(module::ast(&db, func), module::environment(&db, func), &checked.resolved)
         .expect("the kernel is valid")
 }
 
 fn simplified(func: Function) -> Function {
-    pipeline::ssa(func, Arch::Sm90, 3, true, &mut Silent).expect("it simplifies")
+    through(func.into(), Span::SSA, &mut Silent).into_ssa()
 }
 
 fn machine(func: Function) -> Mir<VReg> {
-    pipeline::machine(func, Arch::Sm90, 3, &mut Silent).expect("every instruction is supported")
+    through(func.into(), Span::MACHINE, &mut Silent).into_machine()
 }
 
-fn settings() -> CodeSettings {
-    CodeSettings {
-        arch: Arch::Sm90,
-        accelerated: false,
-        opt: 3,
-        heuristic: "balanced".to_string(),
-        max_regs: 255,
-        serial: false,
-    }
+fn through(form: Form, span: Span, observer: &mut dyn Observer) -> Form {
+    run(form, span, &mut Context::new(&CodeSettings::default()), observer).expect("the kernel compiles")
 }
 
 /// Each stage of the pipeline alone, on the product of the one before it.
@@ -149,11 +141,8 @@ fn stages(criterion: &mut Criterion) {
             bencher.iter_batched(|| ssa.clone(), machine, BatchSize::LargeInput);
         });
         let mir = machine(ssa);
-        let settings = settings();
         group.bench_function(BenchmarkId::new("code", name), |bencher| {
-            let code = |mir| {
-                pipeline::code(mir, &Callees::new(), &settings, &mut Silent).expect("it fits the registers")
-            };
+            let code = |mir: Mir<VReg>| through(mir.into(), Span::CODE, &mut Silent);
             bencher.iter_batched(|| mir.clone(), code, BatchSize::LargeInput);
         });
     }
@@ -191,13 +180,8 @@ fn passes(criterion: &mut Criterion) {
     for (shape, kernel) in [("straight", straight(10_000)), ("branches", branches(10_000))] {
         let text = format!("{HEADER}\n{kernel}");
         let as_written = built(&text);
-        let observed = |observer: &mut Stopwatch| {
-            let ssa =
-                pipeline::ssa(as_written.clone(), Arch::Sm90, 3, true, observer).expect("it simplifies");
-            let mir =
-                pipeline::machine(ssa, Arch::Sm90, 3, observer).expect("every instruction is supported");
-            pipeline::code(mir, &Callees::new(), &settings(), observer).expect("it fits the registers")
-        };
+        let observed =
+            |observer: &mut Stopwatch| through(as_written.clone().into(), Span::ALL, observer).into_program();
         let timed = [
             "simplify",
             "legalize",

@@ -8,14 +8,14 @@
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use ptxc_codegen::func_code::FuncCode;
-use ptxc_codegen::func_code::{Callees, Summaries, Summary};
+use ptxc_codegen::func_code::{Callees, FuncCode, Summaries, Summary};
 use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir::{self as ir, CalleeKind};
-use ptxc_passes::pipeline::{self, CodeSettings, Silent};
+use ptxc_passes::{CodeSettings, Context, Form, Silent, Span, name_unsupported, routine_machine, run};
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::Arch;
 use ptxc_sass::variable::Variable;
+use ptxc_ssa::converge::has_waits;
 use ptxc_ssa::runtime;
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId};
@@ -66,7 +66,7 @@ pub(crate) fn named_callee(db: &dyn Db, file: SourceFile, name: &str) -> Option<
 /// Whether a lane in a function, and not in what it calls, may wait for lanes that did not call it together with that lane.
 #[salsa::tracked(returns(copy))]
 fn waits_itself(db: &dyn Db, func: Func) -> bool {
-    built(db, func).value.as_ref().is_none_or(pipeline::may_wait)
+    built(db, func).value.as_ref().is_none_or(has_waits)
 }
 
 /// Whether a function calls what an address names.
@@ -128,7 +128,7 @@ fn addresses_taken(db: &dyn Db, func: Func) -> Vec<Func> {
 /// Whether lanes that call a function together return together: what its callers know of its code before they have any.
 #[salsa::tracked(returns(copy))]
 fn returns_together(db: &dyn Db, func: Func, options: Options) -> bool {
-    mir(db, func, options).value.as_ref().is_some_and(|mir| mir.returns_together)
+    mir(db, func, options).value.as_ref().is_some_and(|mir| mir.header.returns_together)
 }
 
 /// Writes into a function what is known of the lanes that call its callees, and where else lanes may wait. Of functions that
@@ -190,7 +190,7 @@ pub struct Routine<'db> {
 
 impl<'db> Routine<'db> {
     fn with_settings(db: &'db dyn Db, symbol: &str, settings: &CodeSettings) -> Routine<'db> {
-        let CodeSettings { arch, accelerated: _, opt, heuristic, max_regs, serial } = settings.clone();
+        let CodeSettings { arch, opt, heuristic, max_regs, serial, .. } = settings.clone();
         Routine::new(db, symbol.to_string(), arch, opt, heuristic, max_regs, serial)
     }
 
@@ -200,6 +200,9 @@ impl<'db> Routine<'db> {
             // Only a kernel says what it runs on.
             accelerated: false,
             opt: self.opt(db),
+            // A routine says itself which products and sums are fused, and has no atomics to aggregate.
+            fmad: false,
+            aggregate: false,
             heuristic: self.heuristic(db).clone(),
             max_regs: self.max_regs(db),
             serial: self.serial(db),
@@ -217,11 +220,11 @@ pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Ar
         return Stage::of(Ok(code));
     }
     let name = runtime::name_of_symbol(symbol).unwrap_or(symbol);
-    let code = pipeline::routine_machine(name, &settings).and_then(|mir| {
+    let code = routine_machine(name, &settings).and_then(|mir| {
         let callees = routines(db, &mir, &settings)?;
-        pipeline::code(mir, &callees, &settings, &mut Silent)
+        run(mir.into(), Span::CODE, &mut Context::new(&settings).with_callees(&callees), &mut Silent)
     });
-    Stage::of(code.map(|code| finished::keep(symbol, settings, Arc::new(code))))
+    Stage::of(code.map(|code| finished::keep(symbol, settings, Arc::new(code.into_program()))))
 }
 
 /// Routines that this process has compiled. A routine comes with the compiler, and so is as constant as a table; which of them
@@ -230,7 +233,7 @@ mod finished {
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
     use ptxc_codegen::func_code::FuncCode;
-    use ptxc_passes::pipeline::CodeSettings;
+    use ptxc_passes::CodeSettings;
 
     /// So many are kept: a file is compiled in few ways, but there are as many heuristics as seeds.
     const MOST: usize = 64;
@@ -261,7 +264,7 @@ mod finished {
 /// The code of the routines that a routine calls, and of those that they call.
 fn routines(db: &dyn Db, mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Callees, Vec<Diagnostic>> {
     let mut found = Callees::new();
-    let mut wanted: Vec<String> = mir.functions.iter().skip(1).cloned().collect();
+    let mut wanted: Vec<String> = mir.header.functions.iter().skip(1).cloned().collect();
     while let Some(symbol) = wanted.pop() {
         if found.contains_key(&symbol) {
             continue;
@@ -280,8 +283,9 @@ pub fn device_code(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> 
     let Some(mir) = &mir(db, func, options).value else { return Stage::of(Err(Vec::new())) };
     let settings = settings(db, func, options, max_regs);
     let code = own_code(db, func, mir, options, &settings)
-        .and_then(|own| pipeline::linked(own, &Callees::new(), settings.arch, &mut Silent));
-    Stage::of(code.map(Arc::new).map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
+        .and_then(|own| run(own.into(), Span::LINK, &mut Context::new(&settings), &mut Silent));
+    let code = code.map(|code| Arc::new(code.into_program()));
+    Stage::of(code.map_err(|halt| name_unsupported(ast(db, func), halt)))
 }
 
 /// What callers must know of a device function's code.
@@ -306,7 +310,7 @@ pub fn own_code(
         return Err(too_many_callees());
     }
     let (mut summaries, mut codes) = (Summaries::new(), Callees::new());
-    for symbol in mir.functions.iter().skip(1) {
+    for symbol in mir.header.functions.iter().skip(1) {
         if runtime::name_of_symbol(symbol).is_some() {
             let stage = routine_code(db, Routine::with_settings(db, symbol, settings));
             let Some(code) = &stage.value else { return Err(stage.diagnostics.clone()) };
@@ -320,7 +324,8 @@ pub fn own_code(
             summaries.extend(summary.map(|summary| (symbol.clone(), summary)));
         }
     }
-    pipeline::own_code(mir.clone(), &summaries, &codes, settings)
+    let mut context = Context::new(settings).with_callees(&codes).with_summaries(&summaries);
+    run(mir.clone().into(), Span::OWN_CODE, &mut context, &mut Silent).map(Form::into_program)
 }
 
 fn too_many_callees() -> Vec<Diagnostic> {
@@ -349,8 +354,8 @@ pub fn callees(
         let is_function = |name: &&String| named_callee(db, owner.file(db), name).is_some();
         targets.filter(is_function).cloned().collect::<Vec<String>>()
     };
-    let mut wanted = pointers(&mir.variables);
-    wanted.extend(mir.functions.iter().skip(1).rev().cloned());
+    let mut wanted = pointers(&mir.header.variables);
+    wanted.extend(mir.header.functions.iter().skip(1).rev().cloned());
     while let Some(symbol) = wanted.pop() {
         if found.contains_key(&symbol) {
             continue;

@@ -5,7 +5,7 @@ use std::fmt;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::schedule::{HEURISTICS, Heuristic};
 use ptxc_ir as ir;
-use ptxc_passes::pipeline::{self, CodeSettings, Silent};
+use ptxc_passes::{CodeSettings, Context, Form, Module, Silent, Span, run};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::CubinError;
@@ -92,14 +92,11 @@ pub fn compile_ir(
     arch: Arch,
     settings: &Settings,
 ) -> Result<FuncCode, Vec<Diagnostic>> {
-    let Settings { opt, fmad, heuristic, max_regs, serial, .. } = settings.clone();
-    let ssa = pipeline::ssa(function, arch, opt, fmad, &mut Silent)?;
-    let ssa = pipeline::aggregate(ssa, arch, opt, settings.aggregate, &mut Silent)?;
-    let max_regs = pipeline::register_limit(&ssa, max_regs);
-    let mir = pipeline::machine(ssa, arch, opt, &mut Silent)?;
-    let settings = CodeSettings { arch, accelerated: false, opt, heuristic, max_regs, serial };
-    let callees = pipeline::compile_routines(&mir, &settings)?;
-    pipeline::code(mir, &callees, &settings, &mut Silent)
+    let Settings { opt, fmad, aggregate, heuristic, max_regs, serial, .. } = settings.clone();
+    let settings =
+        CodeSettings { arch, accelerated: false, opt, fmad, aggregate, heuristic, max_regs, serial };
+    let form = Form::from(function);
+    Module::new(std::slice::from_ref(&form), &[], &settings).finish(&form).map_err(|failure| failure.halt)
 }
 
 impl Compiled {
@@ -149,5 +146,7 @@ fn scheduled(
     };
     let settings = code_settings(db, func, options);
     let callees = callees(db, func, mir, options, &settings)?;
-    pipeline::code_with(mir.clone(), &callees, &settings, heuristic, &mut Silent).map(Some)
+    let mut context = Context::new(&settings).with_callees(&callees).with_heuristic(heuristic);
+    let code = run(mir.clone().into(), Span::CODE, &mut context, &mut Silent)?;
+    Ok(Some(code.into_program()))
 }

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::{IndexMap, IndexSet};
-use ptxc_passes::pipeline;
+use ptxc_ssa::gather;
 use ptxc_syntax::items::ItemKind;
 
 use crate::callees::{calls_by_address, device_callees, pointed_to};
@@ -24,7 +24,7 @@ use crate::stages::built;
 /// The kinds of a function's own operations for which lanes may have to meet, and the number of each.
 #[salsa::tracked(returns(ref))]
 fn own_kinds(db: &dyn Db, func: Func) -> BTreeMap<String, usize> {
-    built(db, func).value.as_ref().map(pipeline::meeting_kinds).unwrap_or_default()
+    built(db, func).value.as_ref().map(gather::kinds).unwrap_or_default()
 }
 
 /// What a kernel may execute besides its own code, directly or not.

@@ -1,7 +1,7 @@
 //! What a file comes to: its diagnostics, and its kernels as SASS text.
 
 use ptxc_codegen::func_code::FuncCode;
-use ptxc_passes::pipeline::UNSUPPORTED_ARCH;
+use ptxc_passes::UNSUPPORTED_ARCH;
 use ptxc_ptx::check::env::PtxTarget;
 use ptxc_ptx::check::requirements::Strictness;
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir as ir;
-use ptxc_passes::pipeline::{self, CodeSettings, Silent};
+use ptxc_passes::{
+    CodeSettings, Context, Form, Silent, Span, TARGETS, name_unsupported, register_limit, run,
+};
 use ptxc_ptx::barriers;
 use ptxc_ptx::check::env::{PtxTarget, TargetKind};
 use ptxc_ptx::check::requirements::Strictness;
@@ -52,8 +54,8 @@ impl<T> Stage<T> {
 /// the target. What is newer than all of them gets the newest, with a finding (see
 /// [`unsupported_target`](crate::output::unsupported_target)).
 pub fn arch_of_target(number: u32) -> Arch {
-    let runs = pipeline::TARGETS.iter().find(|arch| arch.number() >= number);
-    *runs.or(pipeline::TARGETS.last()).unwrap_or(&Arch::Sm90)
+    let runs = TARGETS.iter().find(|arch| arch.number() >= number);
+    *runs.or(TARGETS.last()).unwrap_or(&Arch::Sm90)
 }
 
 /// The architecture to compile a file for.
@@ -144,7 +146,7 @@ pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if has_errors(db, func) || !func.has_body(db) {
         return Stage::nothing();
     }
-    let built = pipeline::build(ast(db, func), environment(db, func), &checked(db, func).resolved);
+    let built = ptxc_passes::build(ast(db, func), environment(db, func), &checked(db, func).resolved);
     Stage::of(built.and_then(|function| {
         let missing = undefined_callees(db, func, &function);
         if missing.is_empty() { Ok(function) } else { Err(missing) }
@@ -181,11 +183,9 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
             if !unsuited.is_empty() {
                 return Stage::of(Err(unsuited));
             }
-            let arch = arch(db, func.file(db), options);
-            let ssa = pipeline::ssa(built.clone(), arch, options.opt(db), options.fmad(db), &mut Silent);
-            Stage::of(ssa.and_then(|ssa| {
-                pipeline::aggregate(ssa, arch, options.opt(db), options.aggregate(db), &mut Silent)
-            }))
+            let settings = settings(db, func, options, options.max_regs(db));
+            let ssa = run(built.clone().into(), Span::SSA, &mut Context::new(&settings), &mut Silent);
+            Stage::of(ssa.map(Form::into_ssa))
         }
         None => Stage::nothing(),
     }
@@ -196,22 +196,24 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
 pub fn mir(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
     match &ssa(db, func, options).value {
         Some(ssa) => {
-            let arch = arch(db, func.file(db), options);
             let mut ssa = ssa.clone();
             fill_lanes(db, func, &mut ssa, options);
-            let result = pipeline::machine(ssa, arch, options.opt(db), &mut Silent);
-            Stage::of(result.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
+            let settings = settings(db, func, options, options.max_regs(db));
+            let mir = run(ssa.into(), Span::MACHINE, &mut Context::new(&settings), &mut Silent);
+            Stage::of(mir.map(Form::into_machine).map_err(|halt| name_unsupported(ast(db, func), halt)))
         }
         None => Stage::nothing(),
     }
 }
 
-/// What decides a function's code beyond its machine IR.
+/// The settings of a function's passes, with so many general registers at most.
 pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> CodeSettings {
     CodeSettings {
         arch: arch(db, func.file(db), options),
         accelerated: accelerated(db, func.file(db), options),
         opt: options.opt(db),
+        fmad: options.fmad(db),
+        aggregate: options.aggregate(db),
         heuristic: options.heuristic(db).clone(),
         max_regs,
         serial: options.serial(db),
@@ -219,9 +221,9 @@ pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32)
 }
 
 /// The same with as many registers as the options and the function's own bounds allow.
-pub(crate) fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings {
+pub fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings {
     let max_regs = match &ssa(db, func, options).value {
-        Some(ssa) => pipeline::register_limit(ssa, options.max_regs(db)),
+        Some(ssa) => register_limit(&ssa.bounds, options.max_regs(db)),
         None => options.max_regs(db),
     };
     settings(db, func, options, max_regs)
@@ -237,9 +239,11 @@ pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     match (&mir(db, func, options).value, &own_code(db, func, options).value) {
         (Some(mir), Some(own)) => {
             let settings = code_settings(db, func, options);
-            let code = callees(db, func, mir, options, &settings)
-                .and_then(|callees| pipeline::linked(own.clone(), &callees, settings.arch, &mut Silent));
-            Stage::of(code.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
+            let code = callees(db, func, mir, options, &settings).and_then(|callees| {
+                let mut context = Context::new(&settings).with_callees(&callees);
+                run(own.clone().into(), Span::LINK, &mut context, &mut Silent)
+            });
+            Stage::of(code.map(Form::into_program).map_err(|halt| name_unsupported(ast(db, func), halt)))
         }
         _ => {
             let diagnostics = own_code(db, func, options).diagnostics.clone();
@@ -254,5 +258,5 @@ fn own_code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     let Some(mir) = &mir(db, func, options).value else { return Stage::nothing() };
     let settings = code_settings(db, func, options);
     let code = callees::own_code(db, func, mir, options, &settings);
-    Stage::of(code.map_err(|halt| pipeline::name_unsupported(ast(db, func), halt)))
+    Stage::of(code.map_err(|halt| name_unsupported(ast(db, func), halt)))
 }

@@ -293,7 +293,8 @@ pub struct ExplainArgs {
 pub struct OptArgs {
     /// IR text; `-` is standard input.
     pub file: String,
-    /// Passes to run, in order; none prints the text back.
+    /// Passes to run, in order: names, or spans such as `legalize..select`; `..` is all that the text is before. Without
+    /// passes the text is printed back.
     #[arg(long, value_delimiter = ',')]
     pub passes: Vec<String>,
     /// Where to write; `-` is standard output.
@@ -302,9 +303,21 @@ pub struct OptArgs {
     /// The architecture to compile for.
     #[arg(long, default_value = "sm_90")]
     pub arch: String,
+    /// The optimization level, 0 to 3: a span leaves out the passes above it.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub opt: u8,
     /// The scheduling heuristic.
     #[arg(long, default_value = "balanced")]
     pub heuristic: String,
+    /// Whether a product and a sum without rounding modifiers become one fused operation.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub fmad: bool,
+    /// Whether `aggregate-atomics` aggregates all updates that a warp makes at one address.
+    #[arg(long)]
+    pub aggregate_atomics: bool,
+    /// How instructions wait.
+    #[arg(long, value_enum, default_value_t)]
+    pub sync: Sync,
     /// The most general registers that a thread may use.
     #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_regs: u32,

@@ -12,9 +12,9 @@ use ptxc_compiler::cubin;
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
-use ptxc_compiler::stages::{accelerated, arch, built, mir, ssa, unsuited};
+use ptxc_compiler::stages::{arch, built, code_settings, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, Settings, SourceFile, diagnostics, dot, json, output};
-use ptxc_passes::pipeline::{self, CodeSettings, Halt};
+use ptxc_passes::{Context, Halt, Span, name_unsupported};
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
 use ptxc_sass::text::{Notation, Style};
@@ -312,7 +312,11 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs, 
     for emit in emits {
         match emit {
             Emit::Ast => parts.extend(functions().map(|func| ptxc_syntax::print_function(ast(db, func)))),
-            Emit::Ir => parts.extend(functions().filter_map(|func| text_of(&ssa(db, func, options).value))),
+            Emit::Ir => parts.extend(functions().filter_map(|func| {
+                let mut ssa = ssa(db, func, options).value.clone()?;
+                fill_lanes(db, func, &mut ssa, options);
+                Some(ssa.to_string())
+            })),
             Emit::Mir => parts.extend(functions().filter_map(|func| text_of(&mir(db, func, options).value))),
             // They are written by themselves.
             Emit::Cubin | Emit::Json | Emit::Dot => {}
@@ -446,26 +450,19 @@ fn passes(
     if !parsed(db, func).errors.is_empty() {
         return Ok(None);
     }
-    let Some(start) = built(db, func).value.clone() else { return Ok(None) };
+    let Some(mut start) = built(db, func).value.clone() else { return Ok(None) };
     let unsuited = unsuited(db, func, options);
     if !unsuited.is_empty() {
         return Err(unsuited);
     }
-    let arch = arch(db, func.file(db), options);
-    let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
-    let mut ssa = pipeline::aggregate(ssa, arch, options.opt(db), options.aggregate(db), watcher)?;
-    fill_lanes(db, func, &mut ssa, options);
-    let max_regs = pipeline::register_limit(&ssa, options.max_regs(db));
-    let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)
-        .map_err(|halt| pipeline::name_unsupported(ast(db, func), halt))?;
-    let settings = CodeSettings {
-        arch,
-        accelerated: accelerated(db, func.file(db), options),
-        opt: options.opt(db),
-        heuristic: options.heuristic(db).clone(),
-        max_regs,
-        serial: options.serial(db),
-    };
+    // Filled in before the first pass, so that every form that is printed says all that the later passes need.
+    fill_lanes(db, func, &mut start, options);
+    let settings = code_settings(db, func, options);
+    let mir = ptxc_passes::run(start.into(), Span::TO_MACHINE, &mut Context::new(&settings), watcher)
+        .map_err(|halt| name_unsupported(ast(db, func), halt))?
+        .into_machine();
     let callees = callees(db, func, &mir, options, &settings)?;
-    pipeline::code(mir, &callees, &settings, watcher).map(Some)
+    let mut context = Context::new(&settings).with_callees(&callees);
+    let code = ptxc_passes::run(mir.into(), Span::CODE, &mut context, watcher);
+    code.map(|code| Some(code.into_program())).map_err(|halt| name_unsupported(ast(db, func), halt))
 }

@@ -1,79 +1,61 @@
-//! `ptxc opt`: passes alone, on IR text.
+//! `ptxc opt`: passes alone, on the text of any form.
 //!
-//! The text holds functions in SSA form. Each named pass runs in turn; `select` turns SSA into machine IR,
-//! `allocate` virtual registers into physical ones, `layout` blocks into a sequence, `control` that into a
-//! program. What the last pass leaves is printed.
+//! The text holds functions as SSA, machine IR or laid-out code, or SASS. Each goes through the passes that are named, with
+//! the verifiers after each of them, and is printed in the form that the last pass leaves.
 
 use std::fmt::Display;
+use std::ops::Range;
 
-use ptxc_codegen::layout::{Code, check_convergence, layout};
-use ptxc_codegen::mir::{Liveness, Mir, VReg, verify as verify_mir};
-use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name, post_ra, pre_ra};
-use ptxc_codegen::{allocate, combine, control, select};
+use ptxc_codegen::func_code::FuncCode;
+use ptxc_codegen::mir::text::AnyMir;
+use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name};
+use ptxc_codegen::{layout, mir};
 use ptxc_compiler::Located;
-use ptxc_ir::text::parse;
+use ptxc_ir::text::ParseError;
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, Op};
-use ptxc_passes::pipeline::PASSES;
+use ptxc_passes::{CodeSettings, Form, Halt, Module, PASSES, Pass, Span, Stage};
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sass::text::{Style, write_program};
-use ptxc_sass::{Arch, PReg};
-use ptxc_ssa::analyses::Analyses;
-use ptxc_ssa::simplify::Effort;
-use ptxc_ssa::together;
-use ptxc_ssa::uniformity::Uniformity;
-use ptxc_ssa::{converge, frequency, gather, legalize, simplify};
-use ptxc_syntax::Span;
+use ptxc_sass::Arch;
+use ptxc_sass::text::{ReadOptions, parse_programs};
 
-use crate::cli::{MessageFormat, OptArgs};
+use crate::cli::{MessageFormat, OptArgs, Sync};
 use crate::messages::report;
 use crate::output::{check_overwrites, read, write};
+use crate::sass_text::{arch, located, span};
 use crate::{Outcome, Streams};
 
-/// A function on its way.
-enum Unit {
-    Ssa(Box<Function>),
-    Virtual(Box<Mir<VReg>>),
-    Physical(Box<Mir<PReg>>),
-    LaidOut(Box<Code>),
-    Text(String),
-}
+/// The code of a line that the reader of a form rejects.
+const UNREADABLE: &str = "E0950";
 
-impl Unit {
-    fn form(&self) -> &'static str {
-        match self {
-            Unit::Ssa(_) => "SSA",
-            Unit::Virtual(_) => "machine IR over virtual registers",
-            Unit::Physical(_) => "machine IR over physical registers",
-            Unit::LaidOut(_) => "laid-out code",
-            Unit::Text(_) => "a finished program",
-        }
-    }
+/// The verifiers of SSA, which `--passes` names like passes.
+const VERIFIERS: [(&str, Level); 3] =
+    [("verify", Level::Built), ("verify-legal", Level::Legal), ("verify-converged", Level::Converged)];
 
-    fn text(&self) -> String {
-        match self {
-            Unit::Ssa(func) => func.to_string(),
-            Unit::Virtual(mir) => mir.to_string(),
-            Unit::Physical(mir) => mir.to_string(),
-            Unit::LaidOut(code) => code.to_string(),
-            Unit::Text(text) => text.clone(),
-        }
-    }
+/// What `--passes` names.
+#[derive(Clone)]
+enum Request {
+    Pass(Pass),
+    Verify(&'static str, Level),
+    /// All passes that the text is before.
+    Rest,
 }
 
 pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
-    let Ok(arch) = args.arch.parse::<Arch>() else {
-        return streams.usage(format!("no architecture `{}`", args.arch));
+    let arch = match arch(Some(&args.arch)) {
+        Ok(arch) => arch.unwrap_or(Arch::Sm90),
+        Err(message) => return streams.usage(message),
     };
     if heuristic_by_name(&args.heuristic).is_none() {
-        return streams.usage(format!(
-            "no heuristic `{}`; there are {}",
-            args.heuristic,
-            HEURISTICS.join(", ")
-        ));
+        let known = HEURISTICS.join(", ");
+        return streams.usage(format!("no heuristic `{}`; expected one of {known}", args.heuristic));
     }
-    if let Some(name) = args.passes.iter().find(|name| !names().contains(&name.as_str())) {
-        return streams.usage(format!("no pass `{name}`; there are {}", names().join(", ")));
+    let mut requests = Vec::new();
+    for name in &args.passes {
+        match request(name, args.opt) {
+            Ok(list) => requests.extend(list),
+            Err(message) => return streams.usage(message),
+        }
     }
     if let Err(message) = check_overwrites([args.file.as_str()], [args.output.as_path()]) {
         return streams.usage(message);
@@ -82,186 +64,190 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
         Ok(text) => text,
         Err(error) => return streams.failed(format!("{}: {error}", args.file)),
     };
-    let functions = match parse(&text) {
-        Ok(functions) => functions,
-        Err(errors) => {
-            let found: Vec<Located> = errors
-                .iter()
-                .map(|error| Located {
-                    code: "E0950".into(),
-                    severity: Severity::Error,
-                    message: error.message.clone(),
-                    primary: (Span::new(error.span.start as u32, error.span.end as u32), String::new()),
-                    secondary: Vec::new(),
-                    notes: Vec::new(),
-                    help: None,
-                })
-                .collect();
-            return report(&args.file, &text, &found, MessageFormat::Human, streams);
-        }
+    let forms = match forms(&text, arch) {
+        Ok(forms) => forms,
+        Err(found) => return report(&args.file, &text, &found, MessageFormat::Human, streams),
     };
-    let mut parts = Vec::new();
-    for func in functions {
-        let name = func.name.clone();
-        // Passes rely on what the verifier demands, and the text may be anything.
-        if args.passes.first().is_some_and(|pass| !pass.starts_with("verify"))
-            && let Err(found) = verify(&func, level_of(&func))
-        {
-            return streams.failed(format!("@{name}: {}", errors(found)));
-        }
-        let mut unit = Unit::Ssa(Box::new(func));
-        for pass in &args.passes {
-            unit = match step(unit, pass, arch, args) {
-                Ok(unit) => unit,
-                Err(message) => return streams.failed(format!("@{name}: {pass}: {message}")),
-            };
-        }
-        parts.push(unit.text());
-    }
-    match write(&args.output, parts.join("\n"), streams.out) {
-        Ok(()) => Outcome::Done,
-        Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
+    let settings = CodeSettings {
+        arch,
+        accelerated: args.arch.ends_with('a'),
+        opt: args.opt,
+        fmad: args.fmad,
+        aggregate: args.aggregate_atomics,
+        heuristic: args.heuristic.clone(),
+        max_regs: args.max_regs,
+        serial: args.sync == Sync::Serial,
+    };
+    match through(forms, &requests, &settings) {
+        Ok(parts) => match write(&args.output, parts.join("\n"), streams.out) {
+            Ok(()) => Outcome::Done,
+            Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
+        },
+        Err(message) => streams.failed(message),
     }
 }
 
-/// How far a function in a text has come.
+/// The passes that a part of `--passes` names. A pass that is named runs at every optimization level.
+fn request(name: &str, opt: u8) -> Result<Vec<Request>, String> {
+    if name == ".." {
+        return Ok(vec![Request::Rest]);
+    }
+    if let Some((first, last)) = name.split_once("..") {
+        let first = if first.is_empty() { PASSES[0].name } else { first };
+        let last = if last.is_empty() { PASSES[PASSES.len() - 1].name } else { last };
+        let span = Span::between(first, last).map_err(|unknown| unknown.to_string())?;
+        let span = span.ok_or_else(|| format!("`{last}` comes before `{first}`"))?;
+        let passes = span.passes().iter().filter(|pass| pass.level <= opt);
+        return Ok(passes.map(|&pass| Request::Pass(pass)).collect());
+    }
+    let verifier = VERIFIERS.iter().find(|(known, _)| *known == name);
+    let known =
+        || Pass::named(name).copied().or_else(|| Pass::rules().into_iter().find(|rule| rule.name == name));
+    let request = match verifier {
+        Some(&(name, level)) => Some(Request::Verify(name, level)),
+        None => known().map(Request::Pass),
+    };
+    request.map(|request| vec![request]).ok_or_else(|| {
+        let verifiers = VERIFIERS.iter().map(|&(name, _)| name);
+        let rules = Pass::rules().into_iter().map(|rule| rule.name);
+        let names: Vec<&str> = verifiers.chain(Pass::names()).chain(rules).collect();
+        format!("no pass `{name}`; expected one of {}", names.join(", "))
+    })
+}
+
+/// The functions of a text, in the form that its first word shows.
+fn forms(text: &str, arch: Arch) -> Result<Vec<Form>, Vec<Located>> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
+    let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or("func");
+    let unreadable = |errors: Vec<ParseError>| errors.into_iter().map(unreadable).collect::<Vec<_>>();
+    match word {
+        "func" => Ok(ptxc_ir::text::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect()),
+        "mir" => {
+            let functions = mir::text::parse(text).map_err(unreadable)?.into_iter();
+            let form = |mir| match mir {
+                AnyMir::Virtual(mir) => Form::Machine(mir),
+                AnyMir::Allocated(mir) => Form::Allocated(mir),
+            };
+            Ok(functions.map(form).collect())
+        }
+        "code" => Ok(layout::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect()),
+        // PTX begins so, too, and is no form of the compiler's.
+        _ if word == ".version" => {
+            Ok(ptxc_ir::text::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect())
+        }
+        _ if word.starts_with('.') || word.starts_with('[') || word.starts_with("/*") => {
+            let options = ReadOptions { arch: Some(arch), without_control: false };
+            let kernels = parse_programs(text, &options)
+                .map_err(|errors| errors.into_iter().map(located).collect::<Vec<_>>())?;
+            let code = |program| FuncCode { program, explain: Default::default(), summary: None };
+            Ok(kernels.into_iter().map(|kernel| Form::from(code(kernel.program))).collect())
+        }
+        // The reader of SSA says what it expected.
+        _ => Ok(ptxc_ir::text::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect()),
+    }
+}
+
+fn unreadable(error: ParseError) -> Located {
+    let Range { start, end } = error.span;
+    Located {
+        code: UNREADABLE.into(),
+        severity: Severity::Error,
+        message: error.message,
+        primary: (span(&(start..end)), String::new()),
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: None,
+    }
+}
+
+/// The text of each function after its passes.
+fn through(forms: Vec<Form>, requests: &[Request], settings: &CodeSettings) -> Result<Vec<String>, String> {
+    let only_verifies = matches!(requests.first(), Some(Request::Verify(..)));
+    for form in forms.iter().filter(|_| !requests.is_empty() && !only_verifies) {
+        check(form).map_err(|errors| format!("@{}: {errors}", form.name()))?;
+    }
+    let mut forms = forms;
+    let mut rest = requests;
+    while !rest.is_empty() {
+        // Verifiers part the passes: what is between two of them goes through a module together.
+        let passes: Vec<&Request> =
+            rest.iter().take_while(|request| !matches!(request, Request::Verify(..))).collect();
+        if let Some(Request::Verify(name, level)) = rest.first() {
+            for form in &forms {
+                let Form::Ssa(func) = form else {
+                    return Err(format!(
+                        "@{}: {name}: the verifier takes SSA IR, not {}",
+                        form.name(),
+                        form.stage()
+                    ));
+                };
+                verify(func, *level).map_err(|found| format!("@{}: {name}: {}", func.name, errors(found)))?;
+            }
+            rest = &rest[1..];
+            continue;
+        }
+        rest = &rest[passes.len()..];
+        let stage = forms.first().map_or(Stage::Ssa, Form::stage);
+        let passes: Vec<Pass> =
+            passes.into_iter().flat_map(|request| listed(request, stage, settings)).collect();
+        let name = forms.first().map_or("", Form::name);
+        passes.iter().try_fold(stage, |stage, pass| match pass.step.takes() == stage {
+            true => Ok(pass.step.leaves()),
+            false => {
+                Err(format!("@{name}: {}: the pass takes {}, not {stage}", pass.name, pass.step.takes()))
+            }
+        })?;
+        let mut module = Module::new(&forms, &passes, settings).verified();
+        let results: Result<Vec<Form>, _> = forms.iter().map(|form| module.run(form)).collect();
+        forms = results.map_err(|failure| {
+            let pass = failure.pass.map_or_else(String::new, |pass| format!("{pass}: "));
+            format!("@{}: {pass}{}", failure.function, reasons(&failure.halt))
+        })?;
+    }
+    for form in forms.iter().filter(|_| !requests.is_empty()) {
+        check(form).map_err(|errors| format!("@{}: {errors}", form.name()))?;
+    }
+    Ok(forms.iter().map(Form::to_string).collect())
+}
+
+/// The passes of a request, for a text of that stage.
+fn listed(request: &Request, stage: Stage, settings: &CodeSettings) -> Vec<Pass> {
+    match request {
+        Request::Pass(pass) => vec![*pass],
+        Request::Verify(..) => Vec::new(),
+        Request::Rest => {
+            let passes = Span::from(stage).passes().iter();
+            passes.filter(|pass| pass.level <= settings.opt).copied().collect()
+        }
+    }
+}
+
+/// Checks a form that was read from a text, which may be anything, or that is about to be printed.
+fn check(form: &Form) -> Result<(), String> {
+    match form {
+        Form::Ssa(func) => verify(func, level_of(func)).map_err(errors),
+        Form::Machine(mir) => mir::verify(mir).map_err(errors),
+        Form::Allocated(_) => Ok(()),
+        Form::LaidOut(code) => layout::check_convergence(code).map_err(errors),
+        Form::Program(code) => ptxc_sass::verify::check(&code.program).map_err(errors),
+    }
+}
+
+/// How far the SSA of a text has come.
 fn level_of(func: &Function) -> Level {
     let brackets =
         func.insts.values().any(|inst| matches!(inst.op, Op::Bssy(..) | Op::Bsync(_) | Op::Break(_)));
     if brackets { Level::Converged } else { Level::Built }
 }
 
-/// What is no pass of the pipeline: verifiers, and another mode of the control codes.
-const OTHERS: &[&str] = &["verify", "verify-legal", "verify-converged", "control-serial"];
-
-/// All names, the rules of simplification, legalization and combining among them. `control` checks what it makes,
-/// so that the check of hazards has nothing left to do.
-fn names() -> Vec<&'static str> {
-    let pipeline = PASSES.iter().filter(|&&name| name != "hazard-check");
-    let rules = simplify::PASSES.iter().map(|(name, _)| *name);
-    let legal = legalize::RULES.iter().map(|(name, ..)| *name);
-    let machine = combine::RULES.iter().map(|(name, _)| *name);
-    OTHERS.iter().chain(pipeline).copied().chain(rules).chain(legal).chain(machine).collect()
-}
-
 fn errors(list: Vec<impl Display>) -> String {
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn step(unit: Unit, pass: &str, arch: Arch, args: &OptArgs) -> Result<Unit, String> {
-    let Some(mut heuristic) = heuristic_by_name(&args.heuristic) else {
-        return Err("no such heuristic".into());
+fn reasons(halt: &Halt) -> String {
+    let reason = |diagnostic: &ptxc_ptx::diagnostic::Diagnostic| {
+        let notes = diagnostic.notes.iter().map(|note| format!(": {note}"));
+        format!("{}{}", diagnostic.message, notes.collect::<String>())
     };
-    Ok(match (unit, pass) {
-        (Unit::Ssa(mut func), _) => match pass {
-            "select" => {
-                let uniformity = Uniformity::compute_converged(&func);
-                let frequency = frequency::block_frequencies(&func);
-                let mir = select::select(&func, arch, &uniformity, &frequency).map_err(|list| {
-                    let lines =
-                        list.iter().map(|unsupported| format!("{}: {}", unsupported.op, unsupported.why));
-                    lines.collect::<Vec<_>>().join("\n")
-                })?;
-                Unit::Virtual(Box::new(mir))
-            }
-            _ => {
-                on_ssa(&mut func, pass, arch)?;
-                Unit::Ssa(func)
-            }
-        },
-        (Unit::Virtual(mut mir), "combine") => {
-            combine::combine(&mut mir, arch);
-            verify_mir(&mir).map_err(errors)?;
-            Unit::Virtual(mir)
-        }
-        (Unit::Virtual(mut mir), rule) if combine::RULES.iter().any(|(name, _)| *name == rule) => {
-            for (_, apply) in combine::RULES.iter().filter(|(name, _)| *name == rule) {
-                apply(&mut mir, arch);
-            }
-            verify_mir(&mir).map_err(errors)?;
-            Unit::Virtual(mir)
-        }
-        (Unit::Virtual(mut mir), "schedule-pre-ra") => {
-            let live = Liveness::new(&mir);
-            pre_ra(&mut mir, &live, arch, args.max_regs, &mut *heuristic)
-                .map_err(|error| error.to_string())?;
-            Unit::Virtual(mir)
-        }
-        (Unit::Virtual(mir), "allocate") => {
-            let options = allocate::Options { max_regs: args.max_regs as u16, arch };
-            let live = Liveness::new(&mir);
-            let allocation = allocate::allocate(&mir, &live, &options).map_err(|error| error.to_string())?;
-            allocate::check(&mir, &live, &allocation, &options).map_err(errors)?;
-            Unit::Physical(Box::new(allocation.mir))
-        }
-        (Unit::Physical(mir), "layout") => {
-            let code = layout(*mir, arch);
-            check_convergence(&code).map_err(errors)?;
-            Unit::LaidOut(Box::new(code))
-        }
-        (Unit::LaidOut(mut code), "schedule-post-ra") => {
-            post_ra(&mut code, arch, &mut *heuristic).map_err(|error| error.to_string())?;
-            Unit::LaidOut(code)
-        }
-        (Unit::LaidOut(code), "control" | "control-serial") => {
-            let sync = if pass == "control" { control::Sync::Dataflow } else { control::Sync::Serial };
-            let (mut program, _) = control::assign(*code, arch, control::Options { sync });
-            program.number_labels();
-            ptxc_sass::verify::check(&program).map_err(errors)?;
-            let mut text = String::new();
-            write_program(&program, &Style::default(), None, &mut text).map_err(|error| error.to_string())?;
-            Unit::Text(text)
-        }
-        (unit, _) => return Err(format!("the pass does not work on {}", unit.form())),
-    })
-}
-
-/// A pass from SSA to SSA, and the verifier behind it.
-fn on_ssa(func: &mut Function, pass: &str, arch: Arch) -> Result<(), String> {
-    let mut level = Level::Built;
-    match pass {
-        "verify" => {}
-        "verify-legal" => level = Level::Legal,
-        "verify-converged" => level = Level::Converged,
-        "aggregate-atomics" => {
-            legalize::aggregate_atomics(func, arch);
-        }
-        "fuse-multiply-add" => {
-            legalize::fuse_multiply_add(func, arch);
-        }
-        "simplify" => {
-            simplify::simplify(func, Effort::Full);
-        }
-        "rematerialize" => {
-            simplify::rematerialize(func, &mut Analyses::default());
-        }
-        "simplify-legal" => {
-            simplify::simplify(func, Effort::Light);
-        }
-        "legalize" => {
-            legalize::legalize(func, arch);
-            level = Level::Legal;
-        }
-        "converge" => {
-            converge::converge(func);
-            level = Level::Converged;
-        }
-        "gather" => {
-            let for_anybody = together::verify::for_anybody(func);
-            gather::gather(func, arch);
-            together::verify::check(func, &Uniformity::compute_converged(func), &for_anybody)
-                .map_err(errors)?;
-            level = Level::Converged;
-        }
-        _ => {
-            if let Some((_, rule)) = simplify::PASSES.iter().find(|(name, _)| *name == pass) {
-                rule(func, &mut Analyses::default());
-            } else if let Some((_, rule, _)) = legalize::RULES.iter().find(|(name, ..)| *name == pass) {
-                rule(func, arch);
-            } else {
-                return Err("the pass does not work on SSA".into());
-            }
-        }
-    }
-    verify(func, level).map_err(errors)
+    halt.iter().map(reason).collect::<Vec<_>>().join("\n")
 }

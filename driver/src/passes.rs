@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use ptxc_passes::pipeline::{Observer, PASSES};
+use ptxc_passes::{Observer, Pass};
 
 /// What is to be seen.
 #[derive(Clone, Debug, Default)]
@@ -28,13 +28,13 @@ impl Watch {
     /// A name that is no pass, if there is one.
     pub(crate) fn unknown(&self) -> Option<&str> {
         let names = self.before.iter().chain(&self.after).chain(&self.stop);
-        names.map(String::as_str).find(|name| *name != "all" && !PASSES.contains(name))
+        names.map(String::as_str).find(|name| *name != "all" && Pass::named(name).is_none())
     }
 }
 
 /// The list of passes for a message.
 pub(crate) fn known_passes() -> String {
-    PASSES.join(", ")
+    Pass::names().collect::<Vec<_>>().join(", ")
 }
 
 /// An observer that does what a [`Watch`] says.
@@ -95,7 +95,7 @@ impl Observer for Watcher<'_> {
 pub(crate) fn time_table(times: &BTreeMap<&'static str, Duration>) -> String {
     let total: Duration = times.values().sum();
     let mut text = String::from("   time [us]  share  pass\n");
-    for pass in PASSES {
+    for pass in Pass::names() {
         let Some(time) = times.get(pass) else { continue };
         let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(f64::MIN_POSITIVE);
         let written = writeln!(text, "{:12.1} {share:5.1}%  {pass}", time.as_secs_f64() * 1e6);

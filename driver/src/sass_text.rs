@@ -72,7 +72,7 @@ pub(crate) fn span(range: &Range<usize>) -> Span {
     Span { start: place(range.start), end: place(range.end) }
 }
 
-fn located(error: TextError) -> Located {
+pub(crate) fn located(error: TextError) -> Located {
     Located {
         code: error.code.to_string(),
         severity: Severity::Error,

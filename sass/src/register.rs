@@ -75,6 +75,9 @@ pub trait Register: Copy + Eq + Ord + Hash + fmt::Debug + fmt::Display {
         None
     }
 
+    /// The register of that name; `None` if no register has it. It is the inverse of the text form.
+    fn parse(name: &str) -> Option<Self>;
+
     /// The register of that number in the file, which has it, where registers are physical ones.
     fn numbered(_file: RegFile, _number: u8) -> Option<Self> {
         None
@@ -167,6 +170,13 @@ impl Register for PReg {
     #[inline]
     fn number(self) -> Option<u8> {
         Some(self.index)
+    }
+
+    fn parse(name: &str) -> Option<PReg> {
+        let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
+        let prefix = &name[..name.len() - digits.len()];
+        let file = RegFile::ALL.into_iter().find(|file| file.prefix() == prefix)?;
+        PReg::numbered(file, digits.parse().ok()?)
     }
 
     fn numbered(file: RegFile, number: u8) -> Option<PReg> {

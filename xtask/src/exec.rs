@@ -33,7 +33,7 @@ use ptxc_compiler::callees::ssa_callees;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::ssa;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics, ssa_diagnostics};
-use ptxc_passes::pipeline::{TARGETS, TOO_FEW_REGISTERS};
+use ptxc_passes::{TARGETS, TOO_FEW_REGISTERS};
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{Notation, Style, write_program};
 use ptxc_sass::{Arch, Program};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_compiler::output::{kernels, program_text};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
-use ptxc_passes::pipeline::{HAZARD, INTERNAL, UNSUPPORTED_ARCH, WRONG_ALLOCATION};
+use ptxc_passes::{HAZARD, INTERNAL, UNSUPPORTED_ARCH, WRONG_ALLOCATION};
 use ptxc_ptx::diagnostic::{Severity, UNSUPPORTED};
 use ptxc_sass::Program;
 use ptxc_sass::text::{Notation, Style};

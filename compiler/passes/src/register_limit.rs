@@ -2,7 +2,7 @@
 
 use ptxc_codegen::allocate::AllocError;
 use ptxc_codegen::mir::{Mir, VReg};
-use ptxc_ir::{Function, FunctionKind, LaunchBounds};
+use ptxc_ir::{FunctionKind, LaunchBounds};
 use ptxc_ptx::diagnostic::{Code, Diagnostic, source_node};
 use ptxc_sass::RegFile;
 use ptxc_syntax::NodeId;
@@ -24,8 +24,8 @@ const MOST: u32 = 255;
 /// holds) leave `65,536 / 32 / warps` registers a thread. ptxas takes these numbers too, but lets `.maxnreg`
 /// and the launch bounds override its option where they are higher; here no limit is ever exceeded. Code with
 /// fewer than 16 registers can't be made.
-pub fn register_limit(func: &Function, max_regs: u32) -> u32 {
-    let own = by_directives(&func.bounds).into_iter().map(|(limit, _)| limit).min();
+pub fn register_limit(bounds: &LaunchBounds, max_regs: u32) -> u32 {
+    let own = by_directives(bounds).into_iter().map(|(limit, _)| limit).min();
     own.unwrap_or(MOST).clamp(LEAST, MOST).min(max_regs)
 }
 
@@ -65,7 +65,8 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, max_regs: u32) -> Dia
         return finding.note(note).help("make the function, or its code under one divergent branch, smaller");
     }
     let within = |&(limit, _): &(u32, &str)| limit.clamp(LEAST, MOST) <= max_regs;
-    let tightest = by_directives(&mir.bounds).into_iter().filter(within).min_by_key(|&(limit, _)| limit);
+    let tightest =
+        by_directives(&mir.header.bounds).into_iter().filter(within).min_by_key(|&(limit, _)| limit);
     match tightest {
         Some((_, ".maxnreg")) => finding.help("raise its `.maxnreg`"),
         Some((_, directive)) => {
@@ -75,7 +76,7 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, max_regs: u32) -> Dia
         None if max_regs >= MOST => finding
             .note(format!("a thread has {MOST} registers at most"))
             .help("make the function smaller, or pass less to the functions that it calls"),
-        None if mir.kind == FunctionKind::Device => {
+        None if mir.header.kind == FunctionKind::Device => {
             finding.help("allow more with --max-regs, or by the directives of the kernels that call it")
         }
         None => finding.help("allow more with --max-regs"),

@@ -9,7 +9,7 @@
 //!
 //! `PTXC_BLESS=1` writes the page anew.
 
-use ptxc_passes::pipeline::PASSES;
+use ptxc_passes::Pass;
 use similar::TextDiff;
 
 use super::{ptxc, root};
@@ -89,7 +89,7 @@ fn the_tour_shows_what_the_program_prints() {
 #[test]
 fn the_tour_goes_through_every_pass() {
     let page = std::fs::read_to_string(root().join(PAGE)).expect("the tour can be read");
-    for pass in PASSES {
+    for pass in Pass::names() {
         let shown =
             ["after ", "changes of "].iter().any(|what| page.contains(&format!("<!-- {what}{pass} -->")));
         assert!(shown || page.contains(&format!("`{pass}`")), "{PAGE} does not tell of `{pass}`");

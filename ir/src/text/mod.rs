@@ -34,7 +34,9 @@
 //! of, and checks neither types nor dominance: that is the verifier's work.
 
 pub(crate) mod field;
+mod header;
 mod lexer;
+mod names;
 mod parse;
 mod print;
 #[cfg(test)]
@@ -42,6 +44,7 @@ mod tests;
 
 use std::ops::Range;
 
+pub use header::{Header, quoted_name, unquoted_name};
 pub use parse::{parse, parse_function};
 pub use print::{PrintOptions, print, print_inst};
 

@@ -11,16 +11,14 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
-use crate::function::{
-    BlockCall, Callee, CalleeKind, CalleeLanes, Function, FunctionKind, InstData, Param, SourceLoc, ValueDef,
-};
-use crate::memory::{Space, Spelled};
+use crate::function::{BlockCall, Function, FunctionKind, InstData, SourceLoc, ValueDef};
+use crate::memory::Spelled;
 use crate::op::{ConvergenceBarrier, Op, Results};
 use crate::signature::{read_op, row};
-use crate::symbol::{Initial, InitialAddress, SymbolData};
 use crate::text::ParseError;
 use crate::text::field::OpReader;
 use crate::text::lexer::{Kind, Lexer, Token, unquote};
+use crate::text::names::Names;
 use crate::types::Type;
 
 /// Reads all functions of a text.
@@ -58,78 +56,13 @@ pub fn parse_function(text: &str) -> Result<Function, Vec<ParseError>> {
     }
 }
 
-/// The names of values or blocks in a function.
-#[derive(Default)]
-struct Names<'t> {
-    numbers: FxHashMap<&'t str, usize>,
-    names: Vec<Name<'t>>,
-    definitions: usize,
-}
-
-struct Name<'t> {
-    text: &'t str,
-    /// Where it is first mentioned.
-    span: Range<usize>,
-    /// Its place among the definitions.
-    defined: Option<usize>,
-}
-
-impl<'t> Names<'t> {
-    /// The provisional number of a name.
-    fn mention(&mut self, text: &'t str, span: Range<usize>) -> usize {
-        *self.numbers.entry(text).or_insert_with(|| {
-            self.names.push(Name { text, span, defined: None });
-            self.names.len() - 1
-        })
-    }
-
-    fn define(&mut self, text: &'t str, span: Range<usize>) -> Result<usize, ParseError> {
-        let number = self.mention(text, span.clone());
-        let name = &mut self.names[number];
-        if name.defined.is_some() {
-            return Err(ParseError { span, message: format!("`{text}` is defined twice") });
-        }
-        name.defined = Some(self.definitions);
-        self.definitions += 1;
-        Ok(number)
-    }
-
-    /// The names that are used and never defined.
-    fn undefined(&self) -> impl Iterator<Item = &Name<'t>> {
-        self.names.iter().filter(|name| name.defined.is_none())
-    }
-
-    /// The final number of each provisional one. A name that is `prefix` and a number keeps it, unless
-    /// the greatest number is far beyond the count of names; the others follow in order of definition.
-    fn numbers(&self, prefix: &str) -> Vec<usize> {
-        let canonical = |name: &Name<'_>| {
-            let digits = name.text.strip_prefix(prefix)?;
-            let number: u32 = digits.parse().ok()?;
-            (number.to_string() == digits).then_some(number as usize)
-        };
-        let mut fixed: Vec<Option<usize>> = self.names.iter().map(canonical).collect();
-        let mut next = fixed.iter().flatten().max().map_or(0, |greatest| greatest + 1);
-        if next > 64 * self.names.len() + 4096 {
-            fixed.fill(None);
-            next = 0;
-        }
-        let mut others: Vec<usize> = (0..self.names.len()).filter(|&n| fixed[n].is_none()).collect();
-        others.sort_by_key(|&n| self.names[n].defined);
-        for n in others {
-            fixed[n] = Some(next);
-            next += 1;
-        }
-        fixed.into_iter().flatten().collect()
-    }
-}
-
 /// An instruction and a block whose names are provisional.
-struct RawInst {
+pub(super) struct RawInst {
     data: InstData,
     results: SmallVec<[usize; 2]>,
 }
 
-struct RawBlock {
+pub(super) struct RawBlock {
     number: usize,
     params: Vec<(usize, Type)>,
     insts: Vec<RawInst>,
@@ -139,17 +72,17 @@ struct RawBlock {
 pub(crate) struct FunctionParser<'t> {
     text: &'t str,
     lexer: Lexer<'t>,
-    token: Token,
-    errors: Vec<ParseError>,
+    pub(super) token: Token,
+    pub(super) errors: Vec<ParseError>,
     values: Names<'t>,
     blocks: Names<'t>,
-    symbols: FxHashMap<String, Symbol>,
-    callees: FxHashMap<String, FuncRef>,
-    body: Vec<RawBlock>,
+    pub(super) symbols: FxHashMap<String, Symbol>,
+    pub(super) callees: FxHashMap<String, FuncRef>,
+    pub(super) body: Vec<RawBlock>,
 }
 
 impl<'t> FunctionParser<'t> {
-    fn new(text: &'t str) -> FunctionParser<'t> {
+    pub(super) fn new(text: &'t str) -> FunctionParser<'t> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
         FunctionParser {
@@ -179,7 +112,7 @@ impl<'t> FunctionParser<'t> {
         std::mem::replace(&mut self.token, next)
     }
 
-    fn take_if(&mut self, kind: Kind) -> bool {
+    pub(super) fn take_if(&mut self, kind: Kind) -> bool {
         let found = self.token.kind == kind;
         if found {
             self.take();
@@ -187,7 +120,7 @@ impl<'t> FunctionParser<'t> {
         found
     }
 
-    fn expect(&mut self, kind: Kind) -> Result<Token, ParseError> {
+    pub(super) fn expect(&mut self, kind: Kind) -> Result<Token, ParseError> {
         if self.token.kind == kind { Ok(self.take()) } else { self.unexpected(kind.describe()) }
     }
 
@@ -195,7 +128,7 @@ impl<'t> FunctionParser<'t> {
         self.expect(Kind::Comma).map(|_| ())
     }
 
-    fn word(&mut self, expected: &str) -> Result<(&'t str, Range<usize>), ParseError> {
+    pub(super) fn word(&mut self, expected: &str) -> Result<(&'t str, Range<usize>), ParseError> {
         if self.token.kind != Kind::Word {
             return self.unexpected(expected);
         }
@@ -204,15 +137,15 @@ impl<'t> FunctionParser<'t> {
     }
 
     /// The word that comes next, left in place.
-    fn peek_word(&self) -> Option<&'t str> {
+    pub(super) fn peek_word(&self) -> Option<&'t str> {
         (self.token.kind == Kind::Word).then(|| &self.text[self.token.span.clone()])
     }
 
-    fn skip_newlines(&mut self) {
+    pub(super) fn skip_newlines(&mut self) {
         while self.take_if(Kind::Newline) {}
     }
 
-    fn skip_line(&mut self) {
+    pub(super) fn skip_line(&mut self) {
         while !matches!(self.token.kind, Kind::Newline | Kind::End) {
             self.take();
         }
@@ -236,7 +169,7 @@ impl<'t> FunctionParser<'t> {
         })
     }
 
-    fn small_number(&mut self) -> Result<u32, ParseError> {
+    pub(super) fn small_number(&mut self) -> Result<u32, ParseError> {
         let span = self.token.span.clone();
         let number = self.number()?;
         u32::try_from(number)
@@ -263,7 +196,7 @@ impl<'t> FunctionParser<'t> {
         })
     }
 
-    fn at_name(&mut self) -> Result<String, ParseError> {
+    pub(super) fn at_name(&mut self) -> Result<String, ParseError> {
         self.expect(Kind::At)?;
         match self.token.kind {
             Kind::String => self.string(),
@@ -271,7 +204,7 @@ impl<'t> FunctionParser<'t> {
         }
     }
 
-    fn string(&mut self) -> Result<String, ParseError> {
+    pub(super) fn string(&mut self) -> Result<String, ParseError> {
         let token = self.expect(Kind::String)?;
         unquote(&self.text[token.span.clone()])
             .ok_or_else(|| ParseError { span: token.span, message: "malformed escape in a name".to_string() })
@@ -332,7 +265,7 @@ impl<'t> FunctionParser<'t> {
                 Kind::RightBrace => {
                     self.take();
                     if !matches!(self.token.kind, Kind::Newline | Kind::End) {
-                        let error = self.error_here("expected a new line behind `}`".to_string());
+                        let error = self.error_here("expected a new line after `}`".to_string());
                         self.errors.push(error);
                         self.skip_line();
                     }
@@ -344,20 +277,11 @@ impl<'t> FunctionParser<'t> {
                     break;
                 }
                 _ if self.peek_word() == Some("func") => {
-                    let error = self.error_here("the function in front lacks its `}`".to_string());
+                    let error = self.error_here("the previous function lacks its `}`".to_string());
                     self.errors.push(error);
                     break;
                 }
-                _ => {
-                    let line = self.line(&mut func).and_then(|()| match self.token.kind {
-                        Kind::Newline | Kind::End => Ok(()),
-                        _ => self.unexpected("the end of the line"),
-                    });
-                    if let Err(error) = line {
-                        self.errors.push(error);
-                        self.skip_line();
-                    }
-                }
+                _ => self.whole_line(&mut func),
             }
         }
         if self.errors.len() == errors {
@@ -393,6 +317,18 @@ impl<'t> FunctionParser<'t> {
         Ok(func)
     }
 
+    /// A line of the body up to its end. An error leaves out the rest of the line.
+    pub(super) fn whole_line(&mut self, func: &mut Function) {
+        let line = self.line(func).and_then(|()| match self.token.kind {
+            Kind::Newline | Kind::End => Ok(()),
+            _ => self.unexpected("the end of the line"),
+        });
+        if let Err(error) = line {
+            self.errors.push(error);
+            self.skip_line();
+        }
+    }
+
     /// A line of the body: of the header, in front of the first block, a block's head, or an instruction.
     fn line(&mut self, func: &mut Function) -> Result<(), ParseError> {
         let (word, span) = self.word("an instruction, a block or `}`")?;
@@ -421,167 +357,6 @@ impl<'t> FunctionParser<'t> {
             }
             _ => self.instruction(func, SmallVec::new(), word, span),
         }
-    }
-
-    fn param_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
-        let name = self.string()?;
-        let size = self.small_number()?;
-        let offset = self.offset()?;
-        func.params.push(Param { name, size, offset });
-        Ok(())
-    }
-
-    fn symbol_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
-        let span = self.token.span.clone();
-        let name = self.at_name()?;
-        let space: Space = self.spelled("a space")?;
-        self.keyword("size")?;
-        let size = self.small_number()?;
-        self.keyword("align")?;
-        let align = self.small_number()?;
-        let offset = if self.token.kind == Kind::Plus { Some(self.offset()?) } else { None };
-        let initial = if self.take_if(Kind::Equals) { Some(self.initial()?) } else { None };
-        let symbol =
-            func.symbols.push(SymbolData { name: name.clone(), space, size, align, offset, initial });
-        match self.symbols.insert(name.clone(), symbol) {
-            Some(_) => Err(ParseError { span, message: format!("symbol `{name}` is declared twice") }),
-            None => Ok(()),
-        }
-    }
-
-    fn callee_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
-        let span = self.token.span.clone();
-        let name = self.at_name()?;
-        let (word, at) = self.word("`routine`, `device` or `prototype`")?;
-        let kind = match word {
-            "routine" => CalleeKind::Routine,
-            "device" => CalleeKind::Device,
-            "prototype" => CalleeKind::Prototype,
-            _ => {
-                let message = format!("expected `routine`, `device` or `prototype`, found `{word}`");
-                return Err(ParseError { span: at, message });
-            }
-        };
-        let mut lanes = match kind {
-            CalleeKind::Routine => CalleeLanes::PURE,
-            CalleeKind::Device | CalleeKind::Prototype => CalleeLanes::default(),
-        };
-        while self.token.kind == Kind::Word {
-            let (word, at) = self.word("`together`, `independent` or the types of the parameters")?;
-            match word {
-                "together" => lanes.together = true,
-                "independent" => lanes.independent = true,
-                _ => {
-                    let message = format!("expected `together` or `independent`, found `{word}`");
-                    return Err(ParseError { span: at, message });
-                }
-            }
-        }
-        let params = self.types()?;
-        let results = self.result_types()?;
-        let callee = func.callees.push(Callee { name: name.clone(), kind, params, results, lanes });
-        match self.callees.insert(name.clone(), callee) {
-            Some(_) => Err(ParseError { span, message: format!("callee `{name}` is declared twice") }),
-            None => Ok(()),
-        }
-    }
-
-    /// `-> (b32, pred)`, or nothing.
-    fn result_types(&mut self) -> Result<Vec<Type>, ParseError> {
-        if self.take_if(Kind::Arrow) { self.types() } else { Ok(Vec::new()) }
-    }
-
-    /// `(b32, pred)`.
-    fn types(&mut self) -> Result<Vec<Type>, ParseError> {
-        let mut types = Vec::new();
-        self.expect(Kind::LeftParen)?;
-        while self.token.kind != Kind::RightParen {
-            if !types.is_empty() {
-                self.expect_comma()?;
-            }
-            types.push(self.type_name()?);
-        }
-        self.expect(Kind::RightParen)?;
-        Ok(types)
-    }
-
-    fn type_name(&mut self) -> Result<Type, ParseError> {
-        let (word, span) = self.word("a type")?;
-        word.parse().map_err(|()| ParseError { span, message: format!("there is no type `{word}`") })
-    }
-
-    /// `"0700" 8 @other +0 at 8`: bytes in hexadecimal, then addresses: their size, the shift of a part, what
-    /// they point to, and where they stand.
-    fn initial(&mut self) -> Result<Initial, ParseError> {
-        let span = self.token.span.clone();
-        let digits = self.string()?;
-        let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|p| u8::from_str_radix(p, 16).ok());
-        let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
-        let even = digits.len().is_multiple_of(2);
-        let bytes = bytes.filter(|_| even).ok_or_else(|| ParseError {
-            span,
-            message: "the content of a variable is pairs of hexadecimal digits".to_string(),
-        })?;
-        let mut addresses = Vec::new();
-        while self.token.kind == Kind::Number {
-            let span = self.token.span.clone();
-            let bytes = self.small_number()?;
-            let bytes = u8::try_from(bytes).ok().filter(|bytes| [1, 4, 8].contains(bytes));
-            let message = "an address takes 8 bytes, 4, or 1 for a part of it".to_string();
-            let bytes = bytes.ok_or(ParseError { span, message })?;
-            let mut shift = 0;
-            let mut generic = false;
-            while self.token.kind == Kind::Word {
-                let (word, span) = self.word("`shift` or `generic`")?;
-                match word {
-                    "generic" => generic = true,
-                    "shift" => shift = self.small_number()?.min(63) as u8,
-                    _ => {
-                        let message = format!("expected `shift` or `generic`, found `{word}`");
-                        return Err(ParseError { span, message });
-                    }
-                }
-            }
-            let symbol = self.at_name()?;
-            let negative = self.take_if(Kind::Minus);
-            if !negative {
-                self.expect(Kind::Plus)?;
-            }
-            let addend = self.number()? as i64;
-            let addend = if negative { addend.wrapping_neg() } else { addend };
-            self.keyword("at")?;
-            let at = self.small_number()?;
-            addresses.push(InitialAddress { at, bytes, shift, symbol, generic, addend });
-        }
-        Ok(Initial { bytes, addresses })
-    }
-
-    fn keyword(&mut self, expected: &str) -> Result<(), ParseError> {
-        let (word, span) = self.word(&format!("`{expected}`"))?;
-        if word == expected {
-            return Ok(());
-        }
-        Err(ParseError { span, message: format!("expected `{expected}`, found `{word}`") })
-    }
-
-    fn bounds_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
-        while self.token.kind == Kind::Word {
-            let (word, span) = self.word("a bound")?;
-            match word {
-                "reqntid" => func.bounds.required_threads = Some(self.three_numbers()?),
-                "maxntid" => func.bounds.max_threads = Some(self.three_numbers()?),
-                "maxnreg" => func.bounds.max_registers = Some(self.small_number()?),
-                "minnctapersm" => func.bounds.min_ctas = Some(self.small_number()?),
-                "cluster" => func.bounds.cluster = Some(self.three_numbers()?),
-                "explicit_cluster" => func.bounds.explicit_cluster = true,
-                _ => return Err(ParseError { span, message: format!("there is no bound `{word}`") }),
-            }
-        }
-        Ok(())
-    }
-
-    fn three_numbers(&mut self) -> Result<[u32; 3], ParseError> {
-        Ok([self.small_number()?, self.small_number()?, self.small_number()?])
     }
 
     fn block_head(&mut self, name: &'t str, span: Range<usize>) -> Result<(), ParseError> {

@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 use crate::entities::{Inst, Value};
 use crate::function::{BlockCall, CalleeKind, Function, FunctionKind, SourceLoc};
 use crate::signature::write_op;
-use crate::symbol::Initial;
 use crate::text::field::OpWriter;
+use crate::text::header::{write_bounds, write_params, write_symbols};
 use crate::text::lexer::{is_word, quote};
 use crate::types::Type;
 
@@ -43,12 +43,8 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         types_into(&func.returns, out);
     }
     out.push_str(" {\n");
-    print_bounds(func, out)?;
-    for param in &func.params {
-        out.push_str("    param ");
-        quote(&param.name, out);
-        writeln!(out, " {} +{}", param.size, param.offset)?;
-    }
+    write_bounds(&func.bounds, out)?;
+    write_params(&func.params, out)?;
     for callee in func.callees.values() {
         out.push_str("    callee ");
         at_name(&callee.name, out);
@@ -73,18 +69,7 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         at_name(kind, out);
         out.push('\n');
     }
-    for symbol in func.symbols.values() {
-        out.push_str("    symbol ");
-        at_name(&symbol.name, out);
-        write!(out, " {} size {} align {}", symbol.space, symbol.size, symbol.align)?;
-        if let Some(offset) = symbol.offset {
-            write!(out, " +{offset}")?;
-        }
-        if let Some(initial) = &symbol.initial {
-            print_initial(initial, out)?;
-        }
-        out.push('\n');
-    }
+    write_symbols(func.symbols.values(), out)?;
     for &block in &func.layout {
         write!(out, "{block}")?;
         let params = &func.blocks[block].params;
@@ -107,31 +92,6 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         }
     }
     out.push_str("}\n");
-    Ok(())
-}
-
-fn print_bounds(func: &Function, out: &mut String) -> fmt::Result {
-    let bounds = &func.bounds;
-    if *bounds == Default::default() {
-        return Ok(());
-    }
-    out.push_str("    bounds");
-    let sizes =
-        [("reqntid", bounds.required_threads), ("maxntid", bounds.max_threads), ("cluster", bounds.cluster)];
-    for (name, size) in sizes {
-        if let Some([x, y, z]) = size {
-            write!(out, " {name} {x} {y} {z}")?;
-        }
-    }
-    for (name, count) in [("maxnreg", bounds.max_registers), ("minnctapersm", bounds.min_ctas)] {
-        if let Some(count) = count {
-            write!(out, " {name} {count}")?;
-        }
-    }
-    if bounds.explicit_cluster {
-        out.push_str(" explicit_cluster");
-    }
-    out.push('\n');
     Ok(())
 }
 
@@ -195,25 +155,6 @@ fn values_into(values: &[Value], out: &mut String) {
 }
 
 /// `@name`, with quotes where the name is no word.
-fn print_initial(initial: &Initial, out: &mut String) -> fmt::Result {
-    out.push_str(" = \"");
-    for byte in &initial.bytes {
-        write!(out, "{byte:02x}")?;
-    }
-    out.push('"');
-    for address in &initial.addresses {
-        write!(out, " {}", address.bytes)?;
-        if address.shift != 0 {
-            write!(out, " shift {}", address.shift)?;
-        }
-        out.push_str(if address.generic { " generic " } else { " " });
-        at_name(&address.symbol, out);
-        let sign = if address.addend < 0 { '-' } else { '+' };
-        write!(out, " {sign}{} at {}", address.addend.unsigned_abs(), address.at)?;
-    }
-    Ok(())
-}
-
 pub(crate) fn at_name(name: &str, out: &mut String) {
     out.push('@');
     if is_word(name) {

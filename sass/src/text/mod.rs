@@ -36,7 +36,7 @@ pub use inst::{is_shown, push_inst, write_inst, write_loaded, write_operand};
 pub use kernel::Kernel;
 pub(crate) use kernel::counted_resources;
 pub use notation::{Notation, NotationError};
-pub use parse::{ParseError, parse_inst};
+pub use parse::{ParseError, parse_inst, parse_inst_over};
 pub use program::{Style, write_program};
 pub use read::{ReadOptions, parse_programs};
 pub(crate) use symbol::is_name;

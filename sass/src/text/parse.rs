@@ -16,7 +16,7 @@ use crate::arch::Arch;
 use crate::bits;
 use crate::inst::{Inst, Mods};
 use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
-use crate::register::{PReg, RegFile};
+use crate::register::{PReg, RegFile, Register};
 use crate::symbol::Symbol;
 use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg, Stand};
 
@@ -95,20 +95,37 @@ pub(super) trait Names {
     fn function(&mut self, name: &str) -> Option<FunctionIndex>;
 
     /// A place in the code that is written as its offset in bytes, `0x130`: as a rule a label of that name.
+    /// Whether an immediate may be a symbol that a loader replaces.
+    fn has_symbols(&self) -> bool {
+        true
+    }
+
     /// Whether an indexed branch must say where it may go.
     fn needs_targets(&self) -> bool {
         true
     }
 
-    fn offset(&mut self, name: &str) -> Option<OperandKind<PReg>> {
-        hexadecimal(name).and_then(|_| self.label(name)).map(OperandKind::Label)
+    fn offset(&mut self, name: &str) -> Option<Place> {
+        hexadecimal(name).and_then(|_| self.label(name)).map(Place::Label)
     }
+}
+
+/// A place in the code as an operand names it.
+pub(super) enum Place {
+    /// A label.
+    Label(Label),
+    /// A distance in bytes.
+    Distance(i32),
 }
 
 /// Names that are numbers.
 struct Numbered;
 
 impl Names for Numbered {
+    fn has_symbols(&self) -> bool {
+        false
+    }
+
     fn needs_targets(&self) -> bool {
         false
     }
@@ -121,8 +138,8 @@ impl Names for Numbered {
         Some(FunctionIndex(name.strip_prefix('$')?.parse().ok()?))
     }
 
-    fn offset(&mut self, name: &str) -> Option<OperandKind<PReg>> {
-        immediate(name, ImmFormat::Signed).map(|bits| OperandKind::Code(bits as i32))
+    fn offset(&mut self, name: &str) -> Option<Place> {
+        immediate(name, ImmFormat::Signed).map(|bits| Place::Distance(bits as i32))
     }
 }
 
@@ -134,6 +151,14 @@ impl Names for Numbered {
 /// # Errors
 /// If no row of the table takes the text, or the architecture lacks the form.
 pub fn parse_inst(line: &str, arch: Arch) -> Result<(Inst<PReg>, u8), ParseError> {
+    parse_inst_over(line, arch)
+}
+
+/// The same over registers of any kind.
+///
+/// # Errors
+/// As [`parse_inst`].
+pub fn parse_inst_over<R: Register>(line: &str, arch: Arch) -> Result<(Inst<R>, u8), ParseError> {
     let parsed = parse_named(line, arch, &mut Numbered)?;
     match parsed.loaded {
         None => Ok((parsed.inst, parsed.reuse)),
@@ -147,8 +172,8 @@ pub fn parse_inst(line: &str, arch: Arch) -> Result<(Inst<PReg>, u8), ParseError
 }
 
 /// An instruction as its text says it.
-pub(super) struct Parsed {
-    pub inst: Inst<PReg>,
+pub(super) struct Parsed<R> {
+    pub inst: Inst<R>,
     /// A bit for each operand a, b, c that is marked `.reuse`.
     pub reuse: u8,
     /// The operand that a loader fills in: its slot, and what it is.
@@ -159,7 +184,11 @@ pub(super) struct Parsed {
 const SPILL: &str = "(*\"SpillRefill\"*)";
 
 /// The same with other names.
-pub(super) fn parse_named(line: &str, arch: Arch, names: &mut dyn Names) -> Result<Parsed, ParseError> {
+pub(super) fn parse_named<R: Register>(
+    line: &str,
+    arch: Arch,
+    names: &mut dyn Names,
+) -> Result<Parsed<R>, ParseError> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let line = line.strip_suffix(SPILL).map_or(line, str::trim_end);
     let never = [RegFile::Pred, RegFile::Upred]
@@ -233,13 +262,13 @@ fn split_operands(text: &str) -> Vec<&str> {
     parts.map(str::trim).collect()
 }
 
-fn is_predicate(reg: PReg) -> bool {
-    crate::Register::file(reg).is_predicate()
+fn is_predicate(reg: impl Register) -> bool {
+    reg.file().is_predicate()
 }
 
 /// Chooses the modifiers in text order, for each the longest value that stands next; whether that uses
 /// up the text.
-fn modifiers(row: &Row, arch: Arch, mut rest: &str, inst: &mut Inst<PReg>) -> bool {
+fn modifiers<R: Register>(row: &Row, arch: Arch, mut rest: &str, inst: &mut Inst<R>) -> bool {
     for (position, modifier) in
         row.mods.iter().enumerate().filter(|(_, modifier)| modifier.stand == Stand::Mnemonic)
     {
@@ -256,8 +285,8 @@ fn modifiers(row: &Row, arch: Arch, mut rest: &str, inst: &mut Inst<PReg>) -> bo
     rest.is_empty()
 }
 
-fn fill(
-    inst: &mut Inst<PReg>,
+fn fill<R: Register>(
+    inst: &mut Inst<R>,
     arch: Arch,
     mnemonic: &str,
     texts: &[&str],
@@ -273,7 +302,7 @@ fn fill(
     } else {
         texts
     };
-    let shown = |inst: &Inst<PReg>, slot: &Slot| !slot.hidden_with.is_some_and(|text| inst.has(text));
+    let shown = |inst: &Inst<R>, slot: &Slot| !slot.hidden_with.is_some_and(|text| inst.has(text));
     let needed = row.slots.iter().filter(|slot| !slot.hidden && !slot.repeated && shown(inst, slot)).count();
     let mut spare = texts.len().saturating_sub(needed);
     let mut texts = texts.iter().copied();
@@ -285,18 +314,23 @@ fn fill(
             continue;
         }
         let Some(text) = next else { return Err(ParseError::Count(mnemonic.to_string())) };
-        let (text, behind) = match modifiers_behind(inst, slot, arch, text) {
-            Some((text, behind)) => (text, behind),
+        let (text, chosen) = match modifiers_after(inst, slot, arch, text) {
+            Some((text, chosen)) => (text, chosen),
             None if slot.hidden => continue,
             None => {
                 let (mnemonic, text) = (mnemonic.to_string(), text.to_string());
                 return Err(ParseError::Operand { mnemonic, slot: slot.name, text });
             }
         };
-        let symbol = match loaded.is_none() && slot.kinds.contains(Kinds::IMM) {
+        let symbol = match loaded.is_none() && names.has_symbols() && slot.kinds.contains(Kinds::IMM) {
             true => symbol::parse(text, inst.op, names),
             false => None,
         };
+        if let Some(kind) = unlinked(text, inst.op, names) {
+            inst.operands[index] = Operand { kind, flags: OperandFlags::default() };
+            next = texts.next();
+            continue;
+        }
         let read = match half_constant(slot.imm, text) {
             _ if symbol.is_some() => Some((Operand::imm(0), false)),
             Some(high) => {
@@ -311,7 +345,7 @@ fn fill(
         match read.filter(|(operand, _)| slot.check(operand).is_ok()) {
             Some((operand, reused)) => {
                 inst.operands[index] = operand;
-                inst.mods = behind;
+                inst.mods = chosen;
                 if let Some(symbol) = symbol {
                     loaded = Some((index, symbol));
                 }
@@ -332,7 +366,8 @@ fn fill(
         return Err(ParseError::Count(mnemonic.to_string()));
     }
     let Some((index, symbol)) = loaded else { return Ok((reuse, None)) };
-    if bits::loaded_slot(inst, arch) != Some(index) {
+    // Which registers there are makes no difference.
+    if bits::loaded_slot(&inst.map(|reg| PReg::new(reg.file(), 0)), arch) != Some(index) {
         let (mnemonic, slot) = (mnemonic.to_string(), row.slots.get(index).map_or("", |slot| slot.name));
         return Err(ParseError::Operand { mnemonic, slot, text: symbol.name });
     }
@@ -340,7 +375,11 @@ fn fill(
 }
 
 /// Takes the modifiers off that stand as the last operands.
-fn last_modifiers<'a, 'b>(inst: &mut Inst<PReg>, arch: Arch, mut texts: &'a [&'b str]) -> &'a [&'b str] {
+fn last_modifiers<'a, 'b, R: Register>(
+    inst: &mut Inst<R>,
+    arch: Arch,
+    mut texts: &'a [&'b str],
+) -> &'a [&'b str] {
     let mods = inst.row().mods.iter().enumerate().rev();
     for (position, modifier) in mods.filter(|(_, modifier)| modifier.stand == Stand::Last) {
         let Some((last, rest)) = texts.split_last() else { break };
@@ -358,8 +397,8 @@ fn last_modifiers<'a, 'b>(inst: &mut Inst<PReg>, arch: Arch, mut texts: &'a [&'b
 
 /// Takes what stands behind the operand of a slot off its text: with what is left, the modifiers chosen. `None` if it
 /// must stand there and does not.
-fn modifiers_behind<'a>(
-    inst: &Inst<PReg>,
+fn modifiers_after<'a, R: Register>(
+    inst: &Inst<R>,
     slot: &Slot,
     arch: Arch,
     text: &'a str,
@@ -378,12 +417,12 @@ fn modifiers_behind<'a>(
 /// Makes the address of an extended access 64 bits wide where its text does not tell: where a register stands alone.
 /// Where it says so all the same there would be a descriptor, of which nvdisasm does not tell until sm_89: of its listings
 /// such an address is read as one without, elsewhere refused; and so is one with a descriptor that is not wide.
-fn complete_address(
-    inst: &Inst<PReg>,
+fn complete_address<R: Register>(
+    inst: &Inst<R>,
     slot: &Slot,
     arch: Arch,
-    mut operand: Operand<PReg>,
-) -> Option<Operand<PReg>> {
+    mut operand: Operand<R>,
+) -> Option<Operand<R>> {
     if let OperandKind::Mem(address) = &mut operand.kind
         && address.base.is_none()
     {
@@ -419,13 +458,13 @@ fn complete_address(
 }
 
 /// Reads an operand for a slot; with it, whether it is marked `.reuse`.
-fn operand(
+fn operand<R: Register>(
     text: &str,
     slot: &Slot,
     format: ImmFormat,
     arch: Arch,
     names: &mut dyn Names,
-) -> Option<(Operand<PReg>, bool)> {
+) -> Option<(Operand<R>, bool)> {
     if let Some(kind) = place(text, slot, names) {
         return Some((Operand { kind, flags: OperandFlags::default() }, false));
     }
@@ -480,15 +519,11 @@ fn operand(
     Some((Operand { kind, flags }, reused))
 }
 
-fn register(name: &str) -> Option<OperandKind<PReg>> {
-    if let Some(file) = RegFile::ALL.into_iter().find(|file| file.constant_name() == name) {
-        return Some(OperandKind::Zero(file));
+fn register<R: Register>(name: &str) -> Option<OperandKind<R>> {
+    match RegFile::ALL.into_iter().find(|file| file.constant_name() == name) {
+        Some(file) => Some(OperandKind::Zero(file)),
+        None => R::parse(name).map(OperandKind::Reg),
     }
-    let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
-    let prefix = &name[..name.len() - digits.len()];
-    let file = RegFile::ALL.into_iter().find(|file| file.prefix() == prefix)?;
-    let index: u8 = digits.parse().ok()?;
-    (index < file.count()).then(|| OperandKind::Reg(PReg::new(file, index)))
 }
 
 fn immediate(text: &str, format: ImmFormat) -> Option<u32> {
@@ -550,7 +585,7 @@ fn hexadecimal(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-fn constant(text: &str) -> Option<OperandKind<PReg>> {
+fn constant<R: Register>(text: &str) -> Option<OperandKind<R>> {
     let (bank, offset) = text.strip_prefix("c[")?.strip_suffix(']')?.split_once(']')?;
     let offset = offset.trim_start().strip_prefix('[')?;
     let bank = u8::try_from(hexadecimal(bank)?).ok()?;
@@ -572,11 +607,8 @@ fn constant(text: &str) -> Option<OperandKind<PReg>> {
     }
 }
 
-fn address(text: &str) -> Option<Address<PReg>> {
-    let named = |text: &str, file: RegFile| match register(text)? {
-        OperandKind::Reg(reg) if crate::Register::file(reg) == file => Some(reg),
-        _ => None,
-    };
+fn address<R: Register>(text: &str) -> Option<Address<R>> {
+    let named = |text: &str, file: RegFile| R::parse(text).filter(|reg| reg.file() == file);
     let (descriptor, text) = match text.strip_prefix("desc[") {
         Some(rest) => {
             let (descriptor, rest) = rest.split_once(']')?;
@@ -618,18 +650,34 @@ fn address(text: &str) -> Option<Address<PReg>> {
 }
 
 /// A place in the code, or a function, where the slot takes one: `` `(.L_x_3) ``, or an offset in bytes.
-fn place(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<OperandKind<PReg>> {
+fn place<R: Register>(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<OperandKind<R>> {
     let is_label = slot.kinds.contains(Kinds::LABEL);
     if !is_label && !slot.kinds.contains(Kinds::FUNCTION) {
         return None;
     }
-    let Some(rest) = text.strip_prefix("`(") else { return names.offset(text) };
+    let Some(rest) = text.strip_prefix("`(") else {
+        return names.offset(text).map(|place| match place {
+            Place::Label(label) => OperandKind::Label(label),
+            Place::Distance(bytes) => OperandKind::Code(bytes),
+        });
+    };
     let name = rest.strip_suffix(')')?;
     if is_label {
         names.label(name).map(OperandKind::Label)
     } else {
         names.function(name).map(OperandKind::Function)
     }
+}
+
+/// A label or function whose address a `MOV` of machine IR takes: linking makes an immediate of it. A program has a
+/// [symbol](Symbol) there.
+fn unlinked<R: Register>(text: &str, op: Op, names: &mut dyn Names) -> Option<OperandKind<R>> {
+    if op != Op::MOV || names.has_symbols() {
+        return None;
+    }
+    let name = text.strip_prefix("`(")?.strip_suffix(')')?;
+    let label = names.label(name).map(OperandKind::Label);
+    label.or_else(|| names.function(name).map(OperandKind::Function))
 }
 
 /// The targets of an indexed branch, given what follows the beginning of the annotation.
@@ -643,12 +691,12 @@ fn targets(rest: &str, names: &mut dyn Names) -> Result<Vec<Label>, ParseError> 
     list.split(',').map(|name| names.label(name.trim()).ok_or_else(wrong)).collect()
 }
 
-fn special(text: &str, arch: Arch) -> Option<OperandKind<PReg>> {
+fn special<R: Register>(text: &str, arch: Arch) -> Option<OperandKind<R>> {
     let numbered = || Some(SpecialReg::from_code(text.strip_prefix("SR")?.parse().ok()?));
     SpecialReg::named(text, arch).or_else(numbered).map(OperandKind::Special)
 }
 
-fn convergence(text: &str) -> Option<OperandKind<PReg>> {
+fn convergence<R: Register>(text: &str) -> Option<OperandKind<R>> {
     let index: u8 = text.strip_prefix('B')?.parse().ok()?;
     (index < 16).then_some(OperandKind::Convergence(index))
 }

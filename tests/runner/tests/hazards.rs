@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_passes::pipeline::TOO_FEW_REGISTERS;
+use ptxc_passes::TOO_FEW_REGISTERS;
 use ptxc_sass::Program;
 use ptxc_sass::verify::{HazardKind, check};
 use ptxc_sim::{Case, Hazard, Report, SimError, run_sass_observed};

@@ -54,7 +54,7 @@ pub fn summary(program: &Program, callees: &Summaries) -> Summary {
 /// below the limit that all of the program is compiled for.
 pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
     let summaries: Vec<Option<Summary>> =
-        mir.functions.iter().map(|symbol| callees.get(symbol).copied()).collect();
+        mir.header.functions.iter().map(|symbol| callees.get(symbol).copied()).collect();
     for block in mir.blocks.values_mut() {
         for minst in &mut block.insts {
             let Some(site) = minst.call.as_mut().filter(|_| is_call(minst.inst.op)) else { continue };

@@ -195,7 +195,7 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
                 let kept = origins.clone().filter(|origin| matches!(origin, Origin::Inst(_))).count();
                 let statistics = Statistics {
                     registers: rewritten.registers,
-                    spills: rewritten.mir.spills,
+                    spills: rewritten.mir.header.spills,
                     edge_copies: rewritten.copies,
                     inserted: (origins.count() - kept) as u32,
                     removed: (instructions - kept) as u32,
@@ -441,7 +441,7 @@ impl<'a, 'm> General<'a, 'm> {
             }
             let mut other = work.clone();
             let stored = spill::spill(&mut other, live, RegFile::Gpr, &spilled);
-            other.mir.to_mut().spills += stored;
+            other.mir.to_mut().header.spills += stored;
             self.spilled = ids(&spilled).collect();
             self.everywhere = Some(other);
         }
@@ -488,7 +488,7 @@ impl<'a, 'm> General<'a, 'm> {
         let residence = residence.ok()?;
         let mut work = work.clone();
         let stored = split::split(&mut work, live, cfg, &residence);
-        work.mir.to_mut().spills += stored;
+        work.mir.to_mut().header.spills += stored;
         Some(work)
     }
 }

@@ -145,7 +145,7 @@ pub(super) fn rewrite(
     let bytes = work.frame_bytes(4 * rewriter.saved_words);
     let minst = |inst| MInst::new(inst, SourceLoc::NONE);
     let entry = work.mir.entry();
-    match work.mir.kind {
+    match work.mir.header.kind {
         FunctionKind::Entry if work.is_framed() => {
             let frame = moves::enter(PReg::r(1), stack_top, bytes);
             blocks[entry].insts.splice(0..0, frame.map(minst));
@@ -168,23 +168,10 @@ pub(super) fn rewrite(
         }
         _ => {}
     }
-    let mir = Mir {
-        name: work.mir.name.clone(),
-        kind: work.mir.kind,
-        functions: work.mir.functions.clone(),
-        blocks,
-        layout,
-        vregs: work.mir.vregs.clone(),
-        params: work.mir.params.clone(),
-        variables: work.mir.variables.clone(),
-        shared_bytes: work.mir.shared_bytes,
-        local_bytes: bytes,
-        bounds: work.mir.bounds.clone(),
-        barriers: work.mir.barriers,
-        table_bytes: work.mir.table_bytes,
-        spills: work.mir.spills + rewriter.saved_words,
-        returns_together: work.mir.returns_together,
-    };
+    let mut header = work.mir.header.clone();
+    header.local_bytes = bytes;
+    header.spills += rewriter.saved_words;
+    let mir = Mir { header, blocks, layout, vregs: work.mir.vregs.clone() };
     let mut named = rewriter.named;
     named.add_inserted(&mir, &origins);
     let registers = named.behind.map(|behind| behind.min(255) as u8);

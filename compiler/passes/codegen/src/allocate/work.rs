@@ -83,7 +83,8 @@ impl<'a> Work<'a> {
         }
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
-        let kept_uniform = abi::kept_uniform_registers(mir.kind, calls_device_functions(mir), &mir.name);
+        let kept_uniform =
+            abi::kept_uniform_registers(mir.header.kind, calls_device_functions(mir), &mir.header.name);
         let fixed = descriptor_of_device_function(mir);
         Work {
             mir: Cow::Borrowed(mir),
@@ -133,15 +134,15 @@ impl<'a> Work<'a> {
     /// called, so that R1 is its caller's.
     pub fn is_framed(&self) -> bool {
         self.frame.is_some()
-            || self.mir.local_bytes > 0
+            || self.mir.header.local_bytes > 0
             || self.calls_with_stack
-            || self.mir.kind == FunctionKind::Device
+            || self.mir.header.kind == FunctionKind::Device
     }
 
     /// Bytes of the frame: spill slots, so many bytes of saved registers, and on top of them the function's own
     /// local memory, which the caller of a function and the top of the stack of a kernel place.
     pub fn frame_bytes(&self, saved: u32) -> u32 {
-        match self.mir.local_bytes {
+        match self.mir.header.local_bytes {
             0 => self.spill_bytes + saved,
             own => (self.spill_bytes + saved).next_multiple_of(16) + own.next_multiple_of(16),
         }
@@ -163,14 +164,14 @@ impl<'a> Work<'a> {
 /// Whether a function calls others than routines.
 fn calls_device_functions(mir: &Mir<VReg>) -> bool {
     let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
-    let named = mir.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
+    let named = mir.header.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
     named || insts.any(|minst| minst.inst.op == Op::CALL_INDIRECT)
 }
 
 /// A device function has the descriptor of global memory where all others have it.
 fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
     let mut fixed = SecondaryMap::new();
-    if mir.kind != FunctionKind::Device {
+    if mir.header.kind != FunctionKind::Device {
         return fixed;
     }
     let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);

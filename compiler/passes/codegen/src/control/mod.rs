@@ -113,8 +113,8 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
     }
     tables.sort_by_key(|table: &JumpTable| table.offset);
     Program {
-        functions: code.functions.into_iter().map(unlinked).collect(),
-        name: code.name,
+        functions: code.header.functions.into_iter().map(unlinked).collect(),
+        name: code.header.name,
         arch,
         accelerated: false,
         trap_handler: false,
@@ -123,8 +123,8 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         insts,
         labels,
         frequency,
-        params: code.params.into_iter().map(param_info).collect(),
-        variables: code.variables,
+        params: code.header.params.into_iter().map(param_info).collect(),
+        variables: code.header.variables,
         tables,
         literals: Vec::new(),
         relocations: Vec::new(),
@@ -247,7 +247,7 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
 }
 
 fn resources(code: &Code, stream: &Stream<'_>) -> Resources {
-    let bounds = &code.bounds;
+    let bounds = &code.header.bounds;
     let [cluster_x, cluster_y, cluster_z] = bounds.cluster.unwrap_or_default();
     let [threads_x, threads_y, threads_z] = bounds.required_threads.unwrap_or_default();
     let [max_threads_x, max_threads_y, max_threads_z] = bounds.max_threads.unwrap_or_default();
@@ -263,10 +263,10 @@ fn resources(code: &Code, stream: &Stream<'_>) -> Resources {
         max_threads_y,
         max_threads_z,
         max_registers: bounds.max_registers.unwrap_or(0),
-        shared_bytes: code.shared_bytes,
-        local_bytes: code.local_bytes,
-        barriers: code.barriers,
-        spills: code.spills,
+        shared_bytes: code.header.shared_bytes,
+        local_bytes: code.header.local_bytes,
+        barriers: code.header.barriers,
+        spills: code.header.spills,
         ..Resources::default()
     };
     for reg in stream.registers() {

@@ -52,18 +52,7 @@ pub(crate) fn code(blocks: Vec<Vec<Inst<PReg>>>) -> Code {
         let insts = insts.into_iter().map(|inst| MInst::new(inst, SourceLoc::NONE)).collect();
         CodeBlock { insts, body, table: None, frequency: 1024 }
     });
-    Code {
-        name: "k".into(),
-        functions: vec!["k".into()],
-        params: Vec::new(),
-        variables: Vec::new(),
-        shared_bytes: 0,
-        local_bytes: 0,
-        bounds: ptxc_ir::LaunchBounds::default(),
-        barriers: 0,
-        spills: 0,
-        blocks: blocks.collect(),
-    }
+    Code { header: crate::mir::Header::new("k", Arch::Sm90), blocks: blocks.collect() }
 }
 
 fn controls(blocks: Vec<Vec<Inst<PReg>>>) -> Vec<Control> {

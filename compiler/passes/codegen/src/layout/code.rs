@@ -14,12 +14,10 @@
 //! block 2:  EXIT
 //! ```
 
-use ptxc_ir::{LaunchBounds, Param};
-use ptxc_sass::variable::Variable;
 use ptxc_sass::{Inst, PReg};
 use smallvec::SmallVec;
 
-use crate::mir::MInst;
+use crate::mir::{Header, MInst};
 
 /// A block of laid-out code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,24 +45,8 @@ pub struct Way {
 /// A kernel in its final block order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The kernel's name.
-    pub name: String,
-    /// The functions that the code names, as symbols; the first is the function's own.
-    pub functions: Vec<String>,
-    /// Parameters, for the header.
-    pub params: Vec<Param>,
-    /// The variables of the module that it names, and those that they point to.
-    pub variables: Vec<Variable>,
-    /// Static shared memory in bytes, without what the system keeps.
-    pub shared_bytes: u32,
-    /// Local memory in bytes.
-    pub local_bytes: u32,
-    /// What the kernel demands of a launch.
-    pub bounds: LaunchBounds,
-    /// Number of CTA barriers; 16 where a name is not known.
-    pub barriers: u32,
-    /// Registers that the allocator stored to local memory.
-    pub spills: u32,
+    /// Name, architecture, and what the function needs and names.
+    pub header: Header,
     /// The blocks in order; the first is the entry. The last one does not fall through.
     pub blocks: Vec<CodeBlock>,
 }

@@ -33,7 +33,7 @@ pub fn inline_collectives(code: &mut Code, arch: ptxc_sass::Arch, callees: &Call
         return Ok(());
     }
     let mut copies: BTreeMap<u32, Copy> = BTreeMap::new();
-    for (index, symbol) in code.functions.iter().enumerate().skip(1) {
+    for (index, symbol) in code.header.functions.iter().enumerate().skip(1) {
         let Some(name) = runtime::name_of_symbol(symbol).filter(|name| runtime::warp::is_warp_routine(name))
         else {
             continue;
@@ -87,7 +87,7 @@ struct Copy {
 /// Takes the names of functions that are no longer called from the list.
 fn forget_copied(code: &mut Code, copies: &BTreeMap<u32, Copy>) {
     let mut kept = 0;
-    let numbers: Vec<u32> = (0..code.functions.len() as u32)
+    let numbers: Vec<u32> = (0..code.header.functions.len() as u32)
         .map(|index| {
             let number = kept;
             kept += u32::from(!copies.contains_key(&index));
@@ -95,7 +95,7 @@ fn forget_copied(code: &mut Code, copies: &BTreeMap<u32, Copy>) {
         })
         .collect();
     let mut index = 0;
-    code.functions.retain(|_| {
+    code.header.functions.retain(|_| {
         index += 1;
         !copies.contains_key(&(index - 1))
     });

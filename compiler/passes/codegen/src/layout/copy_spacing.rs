@@ -15,6 +15,7 @@
 //! No document says why; ptxas does so without exception. What it does not look at, the blocks in front, is taken for the worst, but for
 //! the entry of a kernel before sm_90, as ptxas does. See `docs/facts/memory.md`. Linear.
 
+use ptxc_ir::FunctionKind;
 use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::{Address, Arch, Inst, Op, Operand, PReg};
 
@@ -26,8 +27,9 @@ const IN_FRONT_OF_COPY: usize = 3;
 /// Loads in front of a fence, in code that has copies.
 const IN_FRONT_OF_FENCE: usize = 1;
 
-/// Puts loads that are never executed in front of copies and fences.
-pub fn space_copies(code: &mut Code, arch: Arch, is_kernel: bool) {
+/// Puts loads that are never executed before copies and fences.
+pub fn space_copies(code: &mut Code, arch: Arch) {
+    let is_kernel = code.header.kind == FunctionKind::Entry;
     let is_copy = |minst: &MInst<PReg>| minst.inst.op == Op::LDGSTS;
     if !code.blocks.iter().any(|block| block.insts.iter().any(is_copy)) {
         return;
@@ -85,7 +87,7 @@ mod tests {
     /// The places of the copies among the instructions, after room was made.
     fn places(insts: Vec<Inst<PReg>>, arch: Arch) -> Vec<usize> {
         let mut code = code(vec![insts]);
-        space_copies(&mut code, arch, true);
+        space_copies(&mut code, arch);
         let block = &code.blocks[0];
         assert_eq!(block.body + 1, block.insts.len());
         let all = block.insts.iter().enumerate();

@@ -44,6 +44,7 @@ pub use code::{Code, CodeBlock, Graph, Way};
 pub use collectives::inline_collectives;
 pub use convergence_check::{ConvergenceError, check as check_convergence};
 pub use copy_spacing::space_copies;
+pub use text::parse;
 
 /// Orders the blocks and makes the branches explicit.
 ///
@@ -99,18 +100,7 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
         };
         blocks.push(CodeBlock { insts, body, table, frequency: data.frequency });
     }
-    let mut code = Code {
-        name: mir.name,
-        functions: mir.functions,
-        params: mir.params,
-        variables: mir.variables,
-        shared_bytes: mir.shared_bytes,
-        local_bytes: mir.local_bytes,
-        bounds: mir.bounds.clone(),
-        barriers: mir.barriers,
-        spills: mir.spills,
-        blocks,
-    };
+    let mut code = Code { header: mir.header, blocks };
     resume::name_resumptions(&mut code, &found);
     if found.calls {
         calls::split_at_calls(&mut code);
@@ -424,7 +414,7 @@ pub(crate) mod tests {
     pub(crate) fn layout_of(mir: Mir<PReg>) -> Code {
         layout(mir, Arch::Sm90)
     }
-    use crate::mir::Edge;
+    use crate::mir::{Edge, Header};
 
     pub(crate) fn edge(block: u32) -> Edge<PReg> {
         Edge { block: MBlockId::from_u32(block), args: SmallVec::new() }
@@ -449,23 +439,7 @@ pub(crate) mod tests {
     pub(crate) fn mir(list: Vec<MBlock<PReg>>) -> Mir<PReg> {
         let mut blocks = PrimaryMap::new();
         let layout = list.into_iter().map(|block| blocks.push(block)).collect();
-        Mir {
-            name: "k".into(),
-            kind: ptxc_ir::FunctionKind::Entry,
-            functions: vec!["k".into()],
-            blocks,
-            layout,
-            vregs: PrimaryMap::new(),
-            params: Vec::new(),
-            variables: Vec::new(),
-            shared_bytes: 0,
-            local_bytes: 0,
-            bounds: ptxc_ir::LaunchBounds::default(),
-            barriers: 0,
-            table_bytes: 0,
-            spills: 0,
-            returns_together: false,
-        }
+        Mir { header: Header::new("k", Arch::Sm90), blocks, layout, vregs: PrimaryMap::new() }
     }
 
     pub(crate) fn text(code: &Code) -> String {

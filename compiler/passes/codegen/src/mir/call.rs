@@ -143,6 +143,21 @@ impl RegSet {
         })
     }
 
+    /// The set that prints as the text; `None` if none does.
+    pub fn parse(text: &str) -> Option<RegSet> {
+        let mut set = RegSet::default();
+        for run in text.split_whitespace() {
+            let (first, last) = run.split_once('-').unwrap_or((run, run));
+            let (first, last) = (PReg::parse(first)?, PReg::parse(last)?);
+            let count = last.number()?.checked_sub(first.number()?)?;
+            if first.file() != last.file() {
+                return None;
+            }
+            (0..=count).filter_map(|n| first.offset(n)).for_each(|reg| set.insert(reg));
+        }
+        Some(set)
+    }
+
     /// Its registers, file by file in the order of [`RegFile::ALL`], ascending.
     pub fn iter(&self) -> impl Iterator<Item = PReg> + '_ {
         let all = RegFile::ALL
@@ -189,6 +204,8 @@ mod tests {
         set.insert_tuple(PReg::r(253), 4);
         set.remove(PReg::r(4));
         assert_eq!(set.to_string(), "R5 R9 R253-R254 P0 UP6");
+        assert_eq!(RegSet::parse("R5 R9 R253-R254 P0 UP6"), Some(set));
+        assert_eq!(RegSet::parse("R5-P6"), None);
         assert!(set.contains(PReg::r(254)) && !set.contains(PReg::ur(9)));
         assert_eq!(set.mask(RegFile::Upred), [1 << 6, 0, 0, 0]);
         assert_eq!(set.mask(RegFile::Pred), [1, 0, 0, 0]);

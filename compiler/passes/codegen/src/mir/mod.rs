@@ -22,21 +22,22 @@
 
 mod call;
 mod cfg;
+mod header;
 pub mod liveness;
 mod rename;
-mod text;
+pub mod text;
 mod verify;
 mod vreg;
 
 use cranelift_entity::{PrimaryMap, entity_impl};
-use ptxc_ir::{FunctionKind, LaunchBounds, Param, SourceLoc};
-use ptxc_sass::variable::Variable;
-use ptxc_sass::{AccessRole, Inst, RegFile, Register};
+use ptxc_ir::SourceLoc;
+use ptxc_sass::{AccessRole, Arch, Inst, RegFile, Register};
 use smallvec::SmallVec;
 
 pub use call::{CallSite, Fixed, RegSet};
 pub use cfg::Cfg;
 pub(crate) use cfg::for_blocks;
+pub use header::Header;
 pub use liveness::Liveness;
 pub use rename::Renames;
 pub use verify::{MirError, takes_operands, verify};
@@ -302,59 +303,24 @@ pub struct MBlock<R: Copy> {
 /// A function of machine IR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mir<R: Copy> {
-    /// The kernel's name.
-    pub name: String,
-    /// Whether it is launched or called. A function that is called begins with a `NOP` whose call site has the
-    /// parameters as results: they are where the caller left them.
-    pub kind: FunctionKind,
-    /// The functions that the code names, as symbols; the first is the function's own.
-    pub functions: Vec<String>,
+    /// Name, architecture, and what the function needs and names.
+    pub header: Header,
     /// The blocks.
     pub blocks: PrimaryMap<MBlockId, MBlock<R>>,
     /// The blocks in order; the first is the entry.
     pub layout: Vec<MBlockId>,
     /// The virtual registers; kept after allocation for nothing but their number.
     pub vregs: PrimaryMap<VRegId, VRegData>,
-    /// Parameters, for the header.
-    pub params: Vec<Param>,
-    /// The variables of the module that it names, and those that they point to.
-    pub variables: Vec<Variable>,
-    /// Static shared memory in bytes, without what the system keeps.
-    pub shared_bytes: u32,
-    /// Local memory in bytes, before spilling.
-    pub local_bytes: u32,
-    /// What the kernel demands of a launch.
-    pub bounds: LaunchBounds,
-    /// Number of CTA barriers; 16 where a name is not known.
-    pub barriers: u32,
-    /// Size of the jump tables in their constant bank, in bytes.
-    pub table_bytes: u32,
-    /// Registers that the allocator had to store to local memory.
-    pub spills: u32,
-    /// Whether lanes that call the function together return together.
-    pub returns_together: bool,
 }
 
 impl Mir<VReg> {
     /// A function without blocks.
-    pub fn new(name: impl Into<String>) -> Mir<VReg> {
-        let name = name.into();
+    pub fn new(name: impl Into<String>, arch: Arch) -> Mir<VReg> {
         Mir {
-            kind: FunctionKind::Entry,
-            functions: vec![name.clone()],
-            name,
+            header: Header::new(name, arch),
             blocks: PrimaryMap::new(),
             layout: Vec::new(),
             vregs: PrimaryMap::new(),
-            params: Vec::new(),
-            variables: Vec::new(),
-            shared_bytes: 0,
-            local_bytes: 0,
-            bounds: LaunchBounds::default(),
-            barriers: 0,
-            table_bytes: 0,
-            spills: 0,
-            returns_together: false,
         }
     }
 

@@ -253,7 +253,7 @@ impl Verifier<'_> {
             }
         }
         // A function that is called may take its caller's stack pointer for a value.
-        let takes_stack = inst.inst.op == Op::NOP && self.mir.kind == FunctionKind::Device;
+        let takes_stack = inst.inst.op == Op::NOP && self.mir.header.kind == FunctionKind::Device;
         if call.destroyed().contains(PReg::r(1)) && !takes_stack {
             self.error("a call destroys R1, the stack pointer");
         }
@@ -351,7 +351,7 @@ mod tests {
     /// Each step breaks one rule more and mends it.
     #[test]
     fn rules_can_be_broken() {
-        let mut mir = Mir::new("k");
+        let mut mir = Mir::new("k", ptxc_sass::Arch::Sm90);
         let (head, tail) = (block(&mut mir), block(&mut mir));
         let reg = mir.new_vreg(RegFile::Gpr, 1);
         let pred = mir.new_vreg(RegFile::Pred, 1);

@@ -115,20 +115,39 @@ impl Register for VReg {
     fn file(self) -> RegFile {
         VReg::file(self)
     }
+
+    fn parse(name: &str) -> Option<VReg> {
+        let name = name.strip_prefix('%')?;
+        let digits = name.find(|c: char| c.is_ascii_digit())?;
+        let file = RegFile::ALL.into_iter().find(|&file| prefix(file).get(1..) == Some(&name[..digits]))?;
+        let (number, component) = match name[digits..].split_once('#') {
+            Some((number, component)) => (number, component.parse().ok().filter(|&n: &u8| n > 0)?),
+            None => (&name[digits..], 0),
+        };
+        let number: u32 = number.parse().ok()?;
+        let components = if file == RegFile::Gpr { VReg::COMPONENTS } else { VReg::OTHER_COMPONENTS };
+        let exists = (number as usize) < VReg::MOST && u32::from(component) < components;
+        exists.then(|| VReg::new(VRegId::from_u32(number), component, file))
+    }
 }
 
+/// The letters before the number of a register of a file.
+fn prefix(file: RegFile) -> &'static str {
+    match file {
+        RegFile::Gpr => "%r",
+        RegFile::Pred => "%p",
+        RegFile::Ugpr => "%ur",
+        RegFile::Upred => "%up",
+    }
+}
+
+/// `%r9` for the first component and `%r9#1` for the second: `.64` after a register of an address has a meaning of its own.
 impl fmt::Display for VReg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = match self.file() {
-            RegFile::Gpr => "%r",
-            RegFile::Pred => "%p",
-            RegFile::Ugpr => "%ur",
-            RegFile::Upred => "%up",
-        };
-        write!(f, "{prefix}{}", self.id().as_u32())?;
+        write!(f, "{}{}", prefix(self.file()), self.id().as_u32())?;
         match self.component() {
             0 => Ok(()),
-            component => write!(f, ".{component}"),
+            component => write!(f, "#{component}"),
         }
     }
 }
@@ -153,6 +172,7 @@ mod tests {
                     let reg = VReg::new(id, component, file);
                     assert_eq!((reg.id(), reg.component(), reg.file()), (id, component, file));
                     assert_eq!(VReg::new(id, 0, file).offset(component), reg);
+                    assert_eq!(VReg::parse(&reg.to_string()), Some(reg));
                     assert_eq!(reg.with_component(0).offset(component), reg);
                     let other = VRegId::from_u32(7);
                     assert_eq!(reg.with_id(other), VReg::new(other, component, file));
@@ -168,6 +188,6 @@ mod tests {
     fn registers_are_ordered_by_number_and_component() {
         let reg = |number, component| VReg::new(VRegId::from_u32(number), component, RegFile::Gpr);
         assert!(reg(1, 127) < reg(2, 0) && reg(2, 0) < reg(2, 1));
-        assert_eq!(format!("{} {}", reg(3, 0), reg(3, 2)), "%r3 %r3.2");
+        assert_eq!(format!("{} {}", reg(3, 0), reg(3, 2)), "%r3 %r3#2");
     }
 }

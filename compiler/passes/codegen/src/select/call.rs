@@ -135,7 +135,7 @@ impl Lower<'_> {
     }
 
     fn function_index(&mut self, symbol: String) -> FunctionIndex {
-        let functions = &mut self.mir.functions;
+        let functions = &mut self.mir.header.functions;
         let index = functions.iter().skip(1).position(|known| *known == symbol).map(|at| at + 1);
         let index = index.unwrap_or_else(|| {
             functions.push(symbol);

@@ -53,8 +53,8 @@ impl Lower<'_> {
     /// A jump by way of a table in a constant bank. Its words are distances from the kernel's first
     /// instruction, so that the upper half of the address is zero.
     fn table(&mut self, selector: Value, edges: Vec<Edge<VReg>>) -> Term<VReg> {
-        let offset = self.mir.table_bytes;
-        self.mir.table_bytes += 4 * edges.len() as u32;
+        let offset = self.mir.header.table_bytes;
+        self.mir.header.table_bytes += 4 * edges.len() as u32;
         let address = self.mir.new_vreg(RegFile::Gpr, 2);
         let place = self.temp();
         let selector = self.gpr_value(selector);
@@ -152,8 +152,10 @@ impl Lower<'_> {
             (name, count) => (name, count.map(|&count| number(count))),
         };
         match name {
-            Src::Imm(name) => self.mir.barriers = self.mir.barriers.max((name & NAME_FIELD) + 1),
-            _ => self.mir.barriers = 16,
+            Src::Imm(name) => {
+                self.mir.header.barriers = self.mir.header.barriers.max((name & NAME_FIELD) + 1)
+            }
+            _ => self.mir.header.barriers = 16,
         }
         let op = match kind {
             BarrierKind::Sync => Op::BAR_SYNC,

@@ -94,7 +94,7 @@ fn select_within(
     frequency: &SecondaryMap<Block, u64>,
     most: usize,
 ) -> Result<Mir<VReg>, Vec<Unsupported>> {
-    let (mir, block_map) = skeleton(func, uniformity, frequency);
+    let (mir, block_map) = skeleton(func, uniformity, frequency, arch);
     ptxc_interrupt::poll();
     let cfg = Cfg::new(&mir);
     let order = cfg.order().to_vec();
@@ -126,18 +126,19 @@ fn skeleton(
     func: &Function,
     uniformity: &Uniformity,
     frequency: &SecondaryMap<Block, u64>,
+    arch: Arch,
 ) -> (Mir<VReg>, SecondaryMap<Block, Option<MBlockId>>) {
-    let mut mir = Mir::new(func.name.clone());
-    mir.kind = func.kind;
-    mir.params = func.params.clone();
-    mir.local_bytes = func.local_bytes();
-    mir.bounds = func.bounds.clone();
+    let mut mir = Mir::new(func.name.clone(), arch);
+    mir.header.kind = func.kind;
+    mir.header.params = func.params.clone();
+    mir.header.local_bytes = func.local_bytes();
+    mir.header.bounds = func.bounds.clone();
     for symbol in func.symbols.values() {
         let end = symbol.offset.unwrap_or(0) + symbol.size;
         match symbol.space {
-            Space::Shared => mir.shared_bytes = mir.shared_bytes.max(end),
+            Space::Shared => mir.header.shared_bytes = mir.header.shared_bytes.max(end),
             Space::Local => {}
-            _ => mir.variables.extend(variable(symbol)),
+            _ => mir.header.variables.extend(variable(symbol)),
         }
     }
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();

@@ -127,7 +127,7 @@ impl<'a> Fixpoint<'a> {
         let Some(entry) = &self.entries[block] else { return false };
         self.state.thaw(entry);
         let Checker { input, result, .. } = *self.checker;
-        if input.kind == FunctionKind::Device && block == result.entry() {
+        if input.header.kind == FunctionKind::Device && block == result.entry() {
             self.state.write(Place::register(PReg::r(1)), &[Value::Stack]);
         }
         true

@@ -141,8 +141,8 @@ impl<'a> Checker<'a> {
         let count = result.insts().count();
         let frame = Frame {
             stack_top: options.arch.stack_top(),
-            bytes: result.local_bytes,
-            own: input.local_bytes.next_multiple_of(16),
+            bytes: result.header.local_bytes,
+            own: input.header.local_bytes.next_multiple_of(16),
         };
         let mut checker = Checker {
             input,

@@ -1,0 +1,59 @@
+//! The facts about a function that hold for machine IR and for laid-out code alike.
+
+use ptxc_ir::{FunctionKind, LaunchBounds, Param};
+use ptxc_sass::Arch;
+use ptxc_sass::variable::Variable;
+
+/// Name, architecture, and what the function needs and names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The function's name.
+    pub name: String,
+    /// Whether it is launched or called. A function that is called begins with a `NOP` whose call site has the
+    /// parameters as results: they are where the caller left them.
+    pub kind: FunctionKind,
+    /// The architecture that its instructions are for.
+    pub arch: Arch,
+    /// The functions that the code names, as symbols; the first is the function's own.
+    pub functions: Vec<String>,
+    /// Its parameters.
+    pub params: Vec<Param>,
+    /// The variables of the module that it names, and the variables that these point to.
+    pub variables: Vec<Variable>,
+    /// Static shared memory in bytes, without the bytes that the system keeps.
+    pub shared_bytes: u32,
+    /// Local memory in bytes; before allocation without spills.
+    pub local_bytes: u32,
+    /// What the kernel demands of a launch.
+    pub bounds: LaunchBounds,
+    /// The number of CTA barriers; 16 where a barrier's number is not known.
+    pub barriers: u32,
+    /// The size of the jump tables in their constant bank, in bytes.
+    pub table_bytes: u32,
+    /// Words that the allocator stores to local memory.
+    pub spills: u32,
+    /// Whether lanes that call the function together return together.
+    pub returns_together: bool,
+}
+
+impl Header {
+    /// The header of a kernel that needs nothing.
+    pub fn new(name: impl Into<String>, arch: Arch) -> Header {
+        let name = name.into();
+        Header {
+            kind: FunctionKind::Entry,
+            arch,
+            functions: vec![name.clone()],
+            name,
+            params: Vec::new(),
+            variables: Vec::new(),
+            shared_bytes: 0,
+            local_bytes: 0,
+            bounds: LaunchBounds::default(),
+            barriers: 0,
+            table_bytes: 0,
+            spills: 0,
+            returns_together: false,
+        }
+    }
+}

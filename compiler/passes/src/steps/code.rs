@@ -1,0 +1,110 @@
+//! Passes from machine IR to a program.
+
+use ptxc_codegen::allocate as allocation;
+use ptxc_codegen::control as codes;
+use ptxc_codegen::layout as blocks;
+use ptxc_codegen::mir::Mir;
+use ptxc_codegen::schedule::post_ra;
+use ptxc_codegen::select::Unsupported;
+use ptxc_codegen::{encodable, link as linker};
+use ptxc_ir::{FunctionKind, SourceLoc};
+use ptxc_ptx::diagnostic::Diagnostic;
+use ptxc_sass::verify::{Order, check_polling};
+use ptxc_sass::{Coded, PReg};
+use ptxc_syntax::NodeId;
+
+pub use ptxc_codegen::func_code::FuncCode;
+pub use ptxc_codegen::layout::Code;
+
+use super::machine::Virtual;
+use crate::halt::{HAZARD, WRONG_ALLOCATION, contradiction, illegal_order, internal, unsupported};
+use crate::register_limit::too_few;
+use crate::run::exists;
+use crate::{Context, Halt};
+
+/// Machine IR over physical registers.
+pub type Physical = Mir<PReg>;
+
+/// Allocates, and checks the allocation.
+pub fn allocate(mir: Virtual, context: &mut Context<'_>) -> Result<Physical, Halt> {
+    let settings = context.settings;
+    let Some(live) = context.known.liveness.take() else { unreachable!("the pass needs liveness") };
+    let options = allocation::Options { max_regs: settings.max_regs as u16, arch: settings.arch };
+    let allocation = allocation::allocate(&mir, &live, &options)
+        .map_err(|error| vec![too_few(&error, &mir, settings.max_regs)])?;
+    allocation::check(&mir, &live, &allocation, &options)
+        .map_err(|violations| contradiction(WRONG_ALLOCATION, "allocate", violations))?;
+    Ok(allocation.mir)
+}
+
+pub fn layout(mir: Physical, context: &mut Context<'_>) -> Result<Code, Halt> {
+    Ok(blocks::layout(mir, context.settings.arch))
+}
+
+/// Copies the routines in which lanes meet to their calls, and checks that convergence barriers nest.
+pub fn inline_collectives(code: &mut Code, context: &mut Context<'_>) -> Result<(), Halt> {
+    blocks::inline_collectives(code, context.settings.arch, context.callees)
+        .map_err(|missing| internal("layout", [format!("`{missing}` has no code that can be copied")]))?;
+    blocks::check_convergence(code).map_err(|errors| internal("layout", errors))
+}
+
+pub fn schedule_post_ra(code: &mut Code, context: &mut Context<'_>) -> Result<(), Halt> {
+    let arch = context.settings.arch;
+    let (heuristic, _) = context.heuristic()?;
+    post_ra(code, arch, heuristic).map_err(|error| illegal_order("schedule-post-ra", &error))
+}
+
+pub fn space_copies(code: &mut Code, context: &mut Context<'_>) -> Result<(), Halt> {
+    blocks::space_copies(code, context.settings.arch);
+    Ok(())
+}
+
+/// Computes control fields, checks that every instruction has an encoding, and summarizes a function that is called.
+pub fn control(code: Code, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
+    let settings = context.settings;
+    let is_kernel = code.header.kind == FunctionKind::Entry;
+    let sync = if settings.serial { codes::Sync::Serial } else { codes::Sync::Dataflow };
+    let (mut program, explain) = codes::assign(code, settings.arch, codes::Options { sync });
+    program.accelerated = settings.accelerated;
+    program.number_labels();
+    let without_bits = |(index, why): (usize, String)| {
+        let Coded { inst, loc, .. } = &program.insts[index];
+        unsupported(Unsupported { op: inst.to_string(), loc: SourceLoc(*loc), why })
+    };
+    let refused: Halt = encodable::refused(&program).into_iter().map(without_bits).collect();
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let mut summary = None;
+    if !is_kernel {
+        if !linker::keeps_warp_registers(&program) {
+            return Err(internal("select", ["a function that is called writes uniform registers"]));
+        }
+        if !program.tables.is_empty() {
+            let message = "a jump table in a function that is called";
+            return Err(vec![Diagnostic::unsupported(NodeId(0), message)]);
+        }
+        summary = Some(linker::summary(&program, &context.summaries()));
+    }
+    Ok(FuncCode { program, explain, summary })
+}
+
+/// Puts a kernel and its callees together. A function that is called stays alone.
+pub fn link(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
+    let FuncCode { program, explain, summary } = code;
+    if summary.is_some() {
+        return Ok(FuncCode { program, explain, summary });
+    }
+    let (program, explain) = linker::link(program, explain, context.callees)
+        .map_err(|missing| internal("link", [format!("`{missing}` has no code that can be copied")]))?;
+    Ok(FuncCode { program, explain, summary })
+}
+
+/// Proves that every dependence in the program is protected, and that the architecture has every instruction.
+pub fn hazard_check(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
+    let program = &code.program;
+    exists("link", program.insts.iter().map(|coded| &coded.inst), context.settings.arch)?;
+    check_polling(program, Order::Own, &ptxc_interrupt::poll)
+        .map_err(|hazards| contradiction(HAZARD, "control", hazards))?;
+    Ok(code)
+}
