@@ -151,7 +151,15 @@ pub use ptxc_passes as passes;
 pub use ptxc_sass as sass;
 pub use ptxc_syntax as syntax;
 
-/// The listings of the book that are Rust.
+/// The Rust listings of the book.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/write-a-heuristic.md")]
-struct Book;
+mod book {
+    #[doc = include_str!("../../docs/write-a-heuristic.md")]
+    struct Heuristic;
+
+    #[doc = include_str!("../../docs/tutorial-heuristics.md")]
+    struct HeuristicTutorial;
+
+    #[doc = include_str!("../../docs/tutorial-library.md")]
+    struct LibraryTutorial;
+}
