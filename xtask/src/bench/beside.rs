@@ -92,7 +92,8 @@ pub(super) fn table(ptxc: &Path, ptxas: &Path, corpus: &Path, runs: u32) -> Resu
         let (_, took) = cpu_time::run(&mut command)?;
         ours = ours.min(took.map_or(f64::INFINITY, |time| time.as_secs_f64()));
     }
-    let what = format!("the corpus, {} files: ptxc in one process, `--jobs 2`; ptxas one process each", taken.len());
+    let what =
+        format!("the corpus, {} files: ptxc in one process, `--jobs 2`; ptxas one process each", taken.len());
     row(what, ours, theirs);
     Ok(format!("CPU time.\n\n| | ptxc | ptxas | ratio |\n|---|---:|---:|---:|\n{}\n", rows.join("\n")))
 }
