@@ -12,7 +12,6 @@ use ptxc_compiler::output::program_text;
 use ptxc_compiler::{Database, Options, SourceFile, items, lower, module, stages};
 use ptxc_ir::Function;
 use ptxc_passes::{CodeSettings, Context, Form, Observer, Silent, Span, run};
-use ptxc_sass::Arch;
 use ptxc_sass::text::Style;
 
 const HEADER: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";

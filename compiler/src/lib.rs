@@ -52,7 +52,7 @@
 //!
 //! # Run one pass
 //!
-//! Passes are functions from one form to the next; [`passes::pipeline`] has their order.
+//! Passes are functions from one form to the next; [`passes::PASSES`] has their order.
 //!
 //! ```
 //! use ptxc_compiler::ir::text::parse_function;
@@ -136,8 +136,17 @@ pub mod settings;
 pub mod stages;
 mod variables;
 
+pub use compile::{Compiled, compile, compile_ir, compile_with};
+pub use db::{Database, Db};
+pub use file::{Change, File};
+pub use input::{Options, SourceFile};
+pub use output::{compile_function, compile_in_parallel, diagnostics, lower, ssa_diagnostics};
 pub use ptxc_codegen as codegen;
 pub use ptxc_interrupt::Interrupted;
+pub use render::Located;
+pub use session::{Session, Stop, Update};
+pub use settings::Settings;
+
 pub use ptxc_ir as ir;
 pub use ptxc_passes as passes;
 pub use ptxc_ptx as ptx;
@@ -145,16 +154,15 @@ pub use ptxc_sass as sass;
 pub use ptxc_ssa as ssa;
 pub use ptxc_syntax as syntax;
 
-pub use compile::{Compiled, compile, compile_ir, compile_with};
-pub use db::{Database, Db};
-pub use file::{Change, File};
-pub use input::{Options, SourceFile};
-pub use output::{compile_function, compile_in_parallel, diagnostics, lower, ssa_diagnostics};
-pub use render::Located;
-pub use session::{Session, Stop, Update};
-pub use settings::Settings;
-
-/// The listings of the book that are Rust.
+/// The Rust listings of the book.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/write-a-heuristic.md")]
-struct Book;
+mod book {
+    #[doc = include_str!("../../docs/write-a-heuristic.md")]
+    struct Heuristic;
+
+    #[doc = include_str!("../../docs/tutorial-heuristics.md")]
+    struct HeuristicTutorial;
+
+    #[doc = include_str!("../../docs/tutorial-library.md")]
+    struct LibraryTutorial;
+}

@@ -183,7 +183,14 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
             if !unsuited.is_empty() {
                 return Stage::of(Err(unsuited));
             }
-            let settings = settings(db, func, options, options.max_regs(db));
+            // Only the options that these passes read: another heuristic leaves their product valid.
+            let settings = CodeSettings {
+                arch: arch(db, func.file(db), options),
+                opt: options.opt(db),
+                fmad: options.fmad(db),
+                aggregate: options.aggregate(db),
+                ..CodeSettings::default()
+            };
             let ssa = run(built.clone().into(), Span::SSA, &mut Context::new(&settings), &mut Silent);
             Stage::of(ssa.map(Form::into_ssa))
         }
@@ -198,7 +205,8 @@ pub fn mir(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
         Some(ssa) => {
             let mut ssa = ssa.clone();
             fill_lanes(db, func, &mut ssa, options);
-            let settings = settings(db, func, options, options.max_regs(db));
+            let (arch, opt) = (arch(db, func.file(db), options), options.opt(db));
+            let settings = CodeSettings { arch, opt, ..CodeSettings::default() };
             let mir = run(ssa.into(), Span::MACHINE, &mut Context::new(&settings), &mut Silent);
             Stage::of(mir.map(Form::into_machine).map_err(|halt| name_unsupported(ast(db, func), halt)))
         }
@@ -206,17 +214,16 @@ pub fn mir(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
     }
 }
 
-/// The settings of a function's passes, with so many general registers at most.
+/// The settings of a function's passes from machine IR on, with so many general registers at most.
 pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> CodeSettings {
     CodeSettings {
         arch: arch(db, func.file(db), options),
         accelerated: accelerated(db, func.file(db), options),
         opt: options.opt(db),
-        fmad: options.fmad(db),
-        aggregate: options.aggregate(db),
         heuristic: options.heuristic(db).clone(),
         max_regs,
         serial: options.serial(db),
+        ..CodeSettings::default()
     }
 }
 

@@ -14,7 +14,7 @@ use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
 use ptxc_compiler::stages::{arch, built, code_settings, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, Settings, SourceFile, diagnostics, dot, json, output};
-use ptxc_passes::{Context, Halt, Span, name_unsupported};
+use ptxc_passes::{CodeSettings, Context, Halt, Span, name_unsupported};
 use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
 use ptxc_sass::text::{Notation, Style};
@@ -457,7 +457,8 @@ fn passes(
     }
     // Filled in before the first pass, so that every form that is printed says all that the later passes need.
     fill_lanes(db, func, &mut start, options);
-    let settings = code_settings(db, func, options);
+    let (fmad, aggregate) = (options.fmad(db), options.aggregate(db));
+    let settings = CodeSettings { fmad, aggregate, ..code_settings(db, func, options) };
     let mir = ptxc_passes::run(start.into(), Span::TO_MACHINE, &mut Context::new(&settings), watcher)
         .map_err(|halt| name_unsupported(ast(db, func), halt))?
         .into_machine();

@@ -67,9 +67,9 @@ fn place(path: &str) -> PathBuf {
 
 fn page(oracle: &Oracle) -> Result<String, String> {
     let mut page = format!(
-        "# Beside ptxas\n\n\
-         Ten broken kernels, with what ptxas {} says of each and what ptxc says. The kernels are tests, in\n\
-         `tests/lit/errors`, where there are many more. `cargo xtask beside` writes this page.\n",
+        "# Comparison with ptxas\n\n\
+         This page shows ten broken kernels with the messages of ptxas {} and of ptxc. The kernels are tests in\n\
+         `tests/lit/errors`, which has many more. `cargo xtask beside` writes this page.\n",
         oracle.version()?
     );
     for name in KERNELS {

@@ -5,22 +5,23 @@ use crate::page::Page;
 /// The groups of codes: the first number behind each, and what they are about.
 const GROUPS: [(u32, &str); 7] = [
     (100, "Syntax"),
-    (200, "What an instruction may look like"),
+    (200, "Instruction forms"),
     (300, "Names and types"),
-    (400, "What a function does"),
-    (950, "Correct, but not compiled"),
+    (400, "Function behaviour"),
+    (950, "Unsupported programs"),
     (990, "IR and SASS text, and hazards"),
-    (1000, "Errors in ptxc"),
+    (1000, "Internal errors"),
 ];
 
 const HEAD: &str = "\
 # Errors
 
-One page a code, each with an example, what ptxc says about it, and the repaired example. `ptxc explain E0101` prints a page,
-`ptxc explain` lists them. A code keeps its meaning for ever. [Diagnostics](../diagnostics.md) says how they are printed,
-[Beside ptxas](beside-ptxas.md) shows some next to what ptxas says.
+Each code has a page with an example, the message of ptxc, and the repaired example. `ptxc explain
+E0101` prints a page, and `ptxc explain` lists all codes. A code never changes its meaning.
+[Diagnostics](../diagnostics.md) describes the format, and [Comparison with
+ptxas](beside-ptxas.md) shows some messages next to those of ptxas.
 
-A test compiles every example: what the pages say is what the program says.
+A test compiles every example and compares its message with the page.
 ";
 
 /// The text of `docs/errors/README.md`.
@@ -28,7 +29,7 @@ pub fn index(pages: &[Page]) -> String {
     let mut text = HEAD.to_string();
     let mut from = 0;
     for (to, about) in GROUPS {
-        text.push_str(&format!("\n## {about}\n\n| code | |\n|---|---|\n"));
+        text.push_str(&format!("\n## {about}\n\n| code | error |\n|---|---|\n"));
         for page in pages.iter().filter(|page| (from..to).contains(&number(page))) {
             text.push_str(&format!("| [{0}]({0}.md) | {1} |\n", page.code, page.title()));
         }

@@ -104,7 +104,7 @@ fn the_book_lists_the_pages() {
 fn the_example_of_json_is_what_is_printed() {
     let path = repository("docs/diagnostics.md");
     let text = read(&path);
-    let section = text.find("## As JSON").expect("the book describes it");
+    let section = text.find("## JSON output").expect("the book describes it");
     let within = |fence: &str| {
         let start = section + text[section..].find(fence).expect("the example is there") + fence.len();
         start..start + text[start..].find("```").expect("the block ends")

@@ -81,7 +81,7 @@ pub(super) static LOP3: Row = Row {
 
 pub(super) static ISETP: Row = Row {
     mnemonic: "ISETP",
-    summary: "pd = (a compared with b) combined with ps; pe = the negated comparison, combined likewise",
+    summary: "pd = (a compared with b) combined with ps; pe = the negated comparison, combined in the same way",
     slots: &[P_OUT, P_OUT_2.optional(), A, B.imm(ImmFormat::Signed), P_IN],
     mods: &[COMPARE, UNSIGNED, COMBINE],
     forms: Form::B,

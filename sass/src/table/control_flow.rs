@@ -82,7 +82,7 @@ pub(super) static BRA: Row = Row {
 
 pub(super) static BRA_NEVER: Row = Row {
     mnemonic: "BRA",
-    summary: "a branch whose guard is !PT: nobody takes it",
+    summary: "a branch whose guard is !PT: no lane takes it",
     slots: &[TARGET],
     effects: Effects::NONE,
     forms: REACHES,
@@ -232,7 +232,7 @@ const LOADED: Slot = Slot::read("target", Kinds::IMM)
 
 pub(super) static CALL_LOADED: Row = Row {
     mnemonic: "CALL.ABS.NOINC",
-    summary: "go to the address that the loader puts there",
+    summary: "go to the address that the loader fills in",
     slots: &[LOADED],
     forms: &[],
     opcode: 0x943,
@@ -285,7 +285,7 @@ pub(super) static RET_ABSOLUTE: Row = Row {
 
 pub(super) static BMOV_CLEAR: Row = Row {
     mnemonic: "BMOV.32.CLEAR",
-    summary: "d = the lanes of the barrier, which has none from now on",
+    summary: "d = the lanes of the barrier, which is then cleared",
     slots: &[Slot::def("d", Kinds::R).at(16, 8), CONVERGENCE.at(24, 4)],
     min_stall: 5,
     completion: Completion::Variable,
@@ -312,7 +312,7 @@ pub(super) static BMOV: Row = Row {
 
 pub(super) static BSSY: Row = Row {
     mnemonic: "BSSY",
-    summary: "the active lanes will meet at the BSYNC of this barrier and go on at the label",
+    summary: "the active lanes will reconverge at the BSYNC of this barrier and continue at the label",
     slots: &[CONVERGENCE, TARGET.place(NEAR)],
     min_stall: 1,
     opcode: 0x945,
@@ -384,7 +384,7 @@ pub(super) static RET_IF: Row = Row {
 
 pub(super) static BREAK_NEVER: Row = Row {
     mnemonic: "BREAK",
-    summary: "a BREAK whose guard is !PT: nobody leaves",
+    summary: "a BREAK whose guard is !PT: no lane leaves",
     effects: Effects::NONE,
     fixed: &[Fixed::new(12, 4, 0xf), NO_CONDITION],
     ..BREAK

@@ -23,41 +23,40 @@ const COPY: Row = Row {
     ..Row::BASE
 };
 
-pub(super) static LDGSTS: Row = Row {
-    mnemonic: "LDGSTS",
-    summary: "copy an element from global memory at addr to shared memory at to, at some time; zeros where ps does not \
-              hold; `.BYPASS` past the first-level cache; with `.ZFILL` the low bits of addr say how many of the last bytes \
-              are zeros",
-    slots: &[
-        Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::ALL).place(Place::Address(AddressPlace {
-            base: Bits::new(16, 8),
-            offset: Bits::new(44, 20),
-            ..AddressPlace::PLAIN
-        })),
-        Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace {
-            uniform: Bits::new(64, 6),
-            offset: Bits::new(32, 12),
-            ..AddressPlace::PLAIN
-        })),
-        Slot::read("ps", Kinds::P).not().hidden().at(87, 3),
-    ],
-    mods: &[
-        Modifier::new(ModKind::Extended, &[".E"]),
-        Modifier::new(ModKind::Cache, &["", ".BYPASS"]).at(81, 1).codes(&[1, 0]),
-        Modifier::new(ModKind::Variant, &["", ".LTC64B", ".LTC128B", ".LTC256B"]).at(71, 2),
-        Modifier::new(ModKind::Size, &["", ".64", ".128"]).at(73, 3).codes(&[4, 5, 6]),
-        Modifier::new(ModKind::Mode, &["", ".ZFILL"]).at(82, 1),
-        POLICY,
-    ],
-    forms: &[Form::same(&[("addr", Shape::AddressDescribed)])],
-    fixed: &[EVICT_NORMAL, BY_UNIFORM, Fixed::new(70, 1, 1), Fixed::new(76, 1, 1)],
-    opcode: 0xfae,
-    ..COPY
-};
+pub(super) static LDGSTS: Row =
+    Row {
+        mnemonic: "LDGSTS",
+        summary: "asynchronously copy an element from global memory at addr to shared memory at to; zeros if \
+              ps is false; `.BYPASS` bypasses the first-level cache; with `.ZFILL` the low bits of addr \
+              are the number of trailing zero bytes",
+        slots: &[
+            Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::ALL).place(Place::Address(
+                AddressPlace { base: Bits::new(16, 8), offset: Bits::new(44, 20), ..AddressPlace::PLAIN },
+            )),
+            Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace {
+                uniform: Bits::new(64, 6),
+                offset: Bits::new(32, 12),
+                ..AddressPlace::PLAIN
+            })),
+            Slot::read("ps", Kinds::P).not().hidden().at(87, 3),
+        ],
+        mods: &[
+            Modifier::new(ModKind::Extended, &[".E"]),
+            Modifier::new(ModKind::Cache, &["", ".BYPASS"]).at(81, 1).codes(&[1, 0]),
+            Modifier::new(ModKind::Variant, &["", ".LTC64B", ".LTC128B", ".LTC256B"]).at(71, 2),
+            Modifier::new(ModKind::Size, &["", ".64", ".128"]).at(73, 3).codes(&[4, 5, 6]),
+            Modifier::new(ModKind::Mode, &["", ".ZFILL"]).at(82, 1),
+            POLICY,
+        ],
+        forms: &[Form::same(&[("addr", Shape::AddressDescribed)])],
+        fixed: &[EVICT_NORMAL, BY_UNIFORM, Fixed::new(70, 1, 1), Fixed::new(76, 1, 1)],
+        opcode: 0xfae,
+        ..COPY
+    };
 
 pub(super) static LDGDEPBAR: Row = Row {
     mnemonic: "LDGDEPBAR",
-    summary: "the LDGSTS so far are a group: its scoreboard counts one more until they are done",
+    summary: "put all earlier LDGSTS into a group, which its scoreboard counts until they are done",
     completion: Completion::Variable,
     min_stall: 2,
     effects: Effects { reads_memory: true, ..Effects::NONE },
@@ -67,7 +66,7 @@ pub(super) static LDGDEPBAR: Row = Row {
 
 pub(super) static DEPBAR_LE: Row = Row {
     mnemonic: "DEPBAR.LE",
-    summary: "wait until the scoreboard counts no more than n, and for all of those of the set",
+    summary: "wait until the scoreboard counts at most n, and for all scoreboards of the set",
     slots: &[
         Slot::read("scoreboard", Kinds::IMM).imm(ImmFormat::Scoreboard).at(44, 3),
         Slot::read("n", Kinds::IMM).at(38, 6),
@@ -113,8 +112,8 @@ const FROM_SHARED: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 2)];
 
 pub(super) static UBLKCP_S_G: Row = Row {
     mnemonic: "UBLKCP.S.G",
-    summary: "copy 16 times `bytes` bytes from global memory at addr to shared memory at the first of to, at some time; the \
-              mbarrier at the second of to learns of them",
+    summary: "asynchronously copy 16 times `bytes` bytes from global memory at addr to shared memory at \
+              the first of to; signal the mbarrier at the second of to",
     slots: &[TO, FROM.width(PAIR), BYTES, CACHE_POLICY],
     mods: &[Modifier::new(ModKind::Variant, &["", ".MULTICAST"]).at(75, 1)],
     fixed: &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 1)],
@@ -124,7 +123,7 @@ pub(super) static UBLKCP_S_G: Row = Row {
 
 pub(super) static UBLKCP_G_S: Row = Row {
     mnemonic: "UBLKCP.G.S",
-    summary: "copy 16 times `bytes` bytes from shared memory at addr to global memory at to, at some time",
+    summary: "asynchronously copy 16 times `bytes` bytes from shared memory at addr to global memory at to",
     slots: &[TO, FROM, BYTES, CACHE_POLICY],
     fixed: FROM_SHARED,
     opcode: 0x3ba,
@@ -133,8 +132,8 @@ pub(super) static UBLKCP_G_S: Row = Row {
 
 pub(super) static UBLKCP_S_S: Row = Row {
     mnemonic: "UBLKCP.S.S",
-    summary: "copy 16 times `bytes` bytes from shared memory at addr to shared memory of the cluster at the first of to, at some \
-              time; the mbarrier at the second of to learns of them",
+    summary: "asynchronously copy 16 times `bytes` bytes from shared memory at addr to shared memory of \
+              the cluster at the first of to; signal the mbarrier at the second of to",
     slots: &[TO, FROM, BYTES],
     fixed: BETWEEN_SHARED,
     forms: &[],
@@ -144,7 +143,7 @@ pub(super) static UBLKCP_S_S: Row = Row {
 
 pub(super) static UBLKPF_L2: Row = Row {
     mnemonic: "UBLKPF.L2",
-    summary: "bring 16 times `bytes` bytes of global memory at addr into the second-level cache",
+    summary: "prefetch 16 times `bytes` bytes of global memory at addr into the second-level cache",
     slots: &[FROM.width(PAIR), BYTES, CACHE_POLICY],
     opcode: 0x3bc,
     ..BULK
@@ -162,8 +161,8 @@ const ELEMENTS: Modifier = Modifier::new(
 
 pub(super) static UBLKRED_G_S: Row = Row {
     mnemonic: "UBLKRED.G.S",
-    summary: "combine 16 times `bytes` bytes of shared memory at addr with those of global memory at to, element by element, \
-              there, at some time",
+    summary: "asynchronously combine 16 times `bytes` bytes of shared memory at addr with global memory \
+              at to, element by element",
     slots: &[TO, FROM, BYTES, CACHE_POLICY],
     mods: &[COMBINE, ELEMENTS],
     fixed: FROM_SHARED,
@@ -173,8 +172,8 @@ pub(super) static UBLKRED_G_S: Row = Row {
 
 pub(super) static UBLKRED_S_S: Row = Row {
     mnemonic: "UBLKRED.S.S",
-    summary: "combine 16 times `bytes` bytes of shared memory at addr with those of shared memory of the cluster at the first \
-              of to, there, at some time; the mbarrier at the second of to learns of them",
+    summary: "asynchronously combine 16 times `bytes` bytes of shared memory at addr with shared memory \
+              of the cluster at the first of to; signal the mbarrier at the second of to",
     slots: &[TO, FROM, BYTES],
     mods: &[COMBINE, ELEMENTS],
     fixed: BETWEEN_SHARED,
@@ -185,7 +184,7 @@ pub(super) static UBLKRED_S_S: Row = Row {
 
 pub(super) static LDS_NEVER: Row = Row {
     mnemonic: "LDS",
-    summary: "a load whose guard is !PT: it takes a place in the queue of the memory unit and does nothing",
+    summary: "a load whose guard is !PT: it only occupies a place in the queue of the memory unit",
     slots: &[
         Slot::def("d", Kinds::R).place(Place::D),
         Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace::PLAIN)),

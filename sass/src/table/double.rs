@@ -48,7 +48,7 @@ pub(super) static DFMA: Row = Row {
 
 pub(super) static DSETP: Row = Row {
     mnemonic: "DSETP",
-    summary: "pd = (a compared with b) combined with ps; pe = the negated comparison, combined likewise",
+    summary: "pd = (a compared with b) combined with ps; pe = the negated comparison, combined in the same way",
     slots: &[
         Slot::def("pd", Kinds::P).at(81, 3),
         Slot::def("pe", Kinds::P).optional().at(84, 3),

@@ -94,7 +94,7 @@ const CCTL_MODES: &[&str] = &[".PF1", ".PF2", ".WB", ".IV", ".PML2", ".DML2", ".
 
 pub(super) static FENCE_VIEW_ASYNC: Row = Row {
     mnemonic: "FENCE.VIEW.ASYNC",
-    summary: "what the thread has done to shared (`.S`) or global (`.G`) memory comes before its asynchronous copies",
+    summary: "order the thread's accesses to shared (`.S`) or global (`.G`) memory before its asynchronous copies",
     mods: &[Modifier::new(ModKind::Mode, &[".S", ".G"]).at(72, 1)],
     min_stall: 4,
     archs: Archs::since(Arch::Sm90),
@@ -121,7 +121,7 @@ pub(super) static DEPBAR_ALL: Row = Row {
 
 pub(super) static UTMACCTL_IV: Row = Row {
     mnemonic: "UTMACCTL.IV",
-    summary: "what is held of the tensor map at the address is read again",
+    summary: "invalidate the cached tensor map at the address",
     slots: &[Slot::read("addr", Kinds::UR).width(Width::Fixed(2)).bracketed().at(24, 6)],
     fixed: &[Fixed::new(91, 1, 1)],
     guard: RegFile::Upred,
@@ -152,7 +152,7 @@ pub(super) static CCTLL: Row = Row {
 
 pub(super) static UTMACMDFLUSH: Row = Row {
     mnemonic: "UTMACMDFLUSH",
-    summary: "bulk operations so far are a group",
+    summary: "put all earlier bulk operations into a group",
     min_stall: 2,
     archs: Archs::since(Arch::Sm90),
     guard: RegFile::Upred,

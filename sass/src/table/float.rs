@@ -67,7 +67,7 @@ pub(super) static FFMA: Row = Row {
 
 pub(super) static FSETP: Row = Row {
     mnemonic: "FSETP",
-    summary: "pd = (a compared with b) combined with ps; pe = the negated comparison, combined likewise",
+    summary: "pd = (a compared with b) combined with ps; pe = the negated comparison, combined in the same way",
     slots: &[P_OUT, P_OUT_2, A.neg().abs(), B.neg().abs().imm(FLOAT), P_IN.optional()],
     mods: &[COMPARE.at(76, 4), FTZ, COMBINE.at(74, 2)],
     pipe: Pipe::Alu,

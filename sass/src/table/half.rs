@@ -197,7 +197,7 @@ pub(super) static HMUL2_BF16: Row = Row {
 
 pub(super) static HFMA2: Row = Row {
     mnemonic: "HFMA2",
-    summary: "d = a * b + c on two halves, rounded once; `.RELU` makes what is negative zero",
+    summary: "d = a * b + c on two halves, rounded once; `.RELU` makes a negative result zero",
     slots: &[D, A, B, C],
     mods: &[FTZ_OR_OOB, SAT_OR_RELU],
     forms: Form::BC,
@@ -207,7 +207,7 @@ pub(super) static HFMA2: Row = Row {
 
 pub(super) static HFMA2_BF16: Row = Row {
     mnemonic: "HFMA2.BF16_V2",
-    summary: "d = a * b + c on two bfloat16, rounded once; `.RELU` makes what is negative zero",
+    summary: "d = a * b + c on two bfloat16, rounded once; `.RELU` makes a negative result zero",
     slots: &[D, A, BRAIN_B, BRAIN_C],
     mods: &[OOB, RELU],
     archs: Archs::since(Arch::Sm80),
@@ -244,7 +244,7 @@ pub(super) static HFMA2_MMA_BF16: Row = Row {
 
 pub(super) static HSETP2: Row = Row {
     mnemonic: "HSETP2",
-    summary: "pd = (low halves compared) combined with ps; pe = (high halves compared) combined likewise",
+    summary: "pd = (low halves compared) combined with ps; pe = (high halves compared) combined in the same way",
     slots: &[PD, PE, A, SECOND, PS],
     mods: &[HALF_COMPARE, FTZ, HALF_COMBINE],
     forms: Form::B_AS_C,

@@ -31,7 +31,7 @@ const DATA: Slot = Slot::read("data", Kinds::R).at(32, 8);
 
 pub(super) static SYNCS_EXCH: Row = Row {
     mnemonic: "SYNCS.EXCH.64",
-    summary: "the mbarrier at the address = data; d is the old word; it exists with uniform registers only",
+    summary: "the mbarrier at the address = data; d is the old word; accepts only uniform registers",
     slots: &[
         Slot::def("d", Kinds::UR).width(Width::Fixed(2)).place(Place::D),
         // URZ alone has no uniform part.
@@ -48,10 +48,11 @@ pub(super) static SYNCS_EXCH: Row = Row {
 
 pub(super) static SYNCS_ARRIVE: Row = Row {
     mnemonic: "SYNCS.ARRIVE.TRANS64",
-    summary: "arrivals at an mbarrier and bytes that it expects; d is its state before. `.A1T0` one arrival, `.ART0` data \
-              arrivals, `.A0TR` data bytes more, `.A0TX` data bytes have come, `.A0T1` one byte more, without \
-              either one arrival and data bytes more; `.OPTOUT` later phases do not expect them; `.RED` has no result; with \
-              `.TMASK` lanes of one address and count arrive together, and the low word of d is these lanes",
+    summary: "arrivals at an mbarrier and bytes that it expects; d is its state before. `.A1T0` one \
+              arrival, `.ART0` data arrivals, `.A0TR` expects data more bytes, `.A0TX` data bytes have \
+              arrived, `.A0T1` expects one more byte, without any of these one arrival and data more \
+              bytes; with `.OPTOUT` later phases do not expect them; `.RED` has no result; with `.TMASK` \
+              lanes of one address and count arrive together, and the low word of d is these lanes",
     slots: &[D, ADDRESS, DATA],
     mods: &[
         Modifier::new(ModKind::Reduction, &["", ".TMASK", ".RED"]).at(73, 2),
@@ -67,8 +68,8 @@ pub(super) static SYNCS_ARRIVE: Row = Row {
 
 pub(super) static SYNCS_PHASECHK: Row = Row {
     mnemonic: "SYNCS.PHASECHK.TRANS64",
-    summary: "pd = whether the last phase of an mbarrier with the parity in bit 31 of data is complete; `.TRYWAIT` may take \
-              a while",
+    summary: "pd = whether the last phase of an mbarrier with the parity in bit 31 of data is complete; \
+              `.TRYWAIT` may take a while",
     slots: &[Slot::def("pd", Kinds::P).at(81, 3), ADDRESS, DATA],
     mods: &[Modifier::new(ModKind::Mode, &["", ".TRYWAIT"]).at(72, 1)],
     fixed: &[BY_UNIFORM, Fixed::new(70, 2, 1)],
@@ -78,7 +79,7 @@ pub(super) static SYNCS_PHASECHK: Row = Row {
 
 pub(super) static SYNCS_CCTL_IV: Row = Row {
     mnemonic: "SYNCS.CCTL.IV",
-    summary: "there is no mbarrier at the address any more",
+    summary: "invalidate the mbarrier at the address",
     slots: &[ADDRESS],
     fixed: &[BY_UNIFORM],
     completion: Completion::LateRead,
@@ -88,7 +89,8 @@ pub(super) static SYNCS_CCTL_IV: Row = Row {
 
 pub(super) static ARRIVES: Row = Row {
     mnemonic: "ARRIVES.LDGSTSBAR.64",
-    summary: "arrive at an mbarrier once the thread's earlier LDGSTS are done; with `.TRANSCNT` it learns of one byte instead",
+    summary: "arrive at an mbarrier once the thread's earlier LDGSTS are done; with `.TRANSCNT` complete \
+              one byte instead",
     slots: &[ADDRESS],
     mods: &[Modifier::new(ModKind::Mode, &["", ".TRANSCNT", ".ARVCNT"])
         .limited(&[

@@ -143,7 +143,7 @@ pub(super) static IDP_2A: Row = Row {
 
 pub(super) static VIADD_16X2: Row = Row {
     mnemonic: "VIADD.16x2",
-    summary: "d = a + b, each half by itself",
+    summary: "d = a + b, each half separately",
     slots: &[D, A, B.neg()],
     archs: Archs::since(Arch::Sm90),
     forms: Form::B,

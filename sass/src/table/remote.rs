@@ -22,7 +22,7 @@ const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size).at(32, 8);
 
 pub(super) static STAS: Row = Row {
     mnemonic: "STAS",
-    summary: "store data at the first of addr, at some time; the mbarrier at the second learns of it",
+    summary: "asynchronously store data at the first of addr; signal the mbarrier at the second",
     slots: &[ADDRESS, DATA],
     mods: &[Modifier::new(ModKind::Size, &["", ".64", ".128"]).at(73, 3).codes(&[4, 5, 6])],
     // No uniform register, and an address that is a pair.
@@ -33,7 +33,7 @@ pub(super) static STAS: Row = Row {
 
 pub(super) static REDAS: Row = Row {
     mnemonic: "REDAS",
-    summary: "combine data with what is at the first of addr, there, at some time; the mbarrier at the second learns of it",
+    summary: "asynchronously combine data with memory at the first of addr; signal the mbarrier at the second",
     slots: &[ADDRESS, DATA],
     mods: &[
         Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR"])

@@ -119,7 +119,7 @@ const COMBINE: Modifier =
 
 pub(super) static SURED: Row = Row {
     mnemonic: "SURED.D",
-    summary: "combine with what is in a surface, there; as one step for all threads",
+    summary: "atomic update of a surface",
     slots: &[PLACE, DATA, SURFACE_AT, WORD],
     mods: &[BYTES.default_to(0), SHAPE, COMBINE, CACHE, TYPE, ORDER_OF_UPDATES, SCOPE, OUTSIDE],
     joint: &[ORDERS_75, ORDERS],
@@ -130,7 +130,7 @@ pub(super) static SURED: Row = Row {
 };
 
 pub(super) static SURED_R: Row = Row {
-    summary: "combine with what is in a surface whose handle is in a register, there; as one step for all threads",
+    summary: "atomic update of a surface whose handle is in a register",
     slots: &[PLACE, DATA, HANDLE],
     forms: &[],
     opcode: 0x3a0,

@@ -74,7 +74,7 @@ pub(super) static BAR_SYNC: Row = Row {
 pub(super) static BAR_ARV: Row = Row {
     mnemonic: "BAR.ARV",
     fixed: &[ARV_CODE],
-    summary: "arrive at CTA barrier `name`, awaited by `count` threads, without waiting",
+    summary: "arrive at CTA barrier `name` for `count` threads, without waiting",
     slots: &[NAME, COUNT],
     mods: &[],
     effects: Effects { release: true, ..BARRIER.effects },
@@ -103,7 +103,7 @@ pub(super) static BAR_SCAN: Row = Row {
 
 pub(super) static BAR_SYNCALL: Row = Row {
     mnemonic: "BAR.SYNCALL",
-    summary: "wait for all live warps of the CTA at a barrier of its own; in trap handlers alone",
+    summary: "wait for all live warps of the CTA at a separate barrier; only in trap handlers",
     archs: Archs::before(Arch::Sm89),
     forms: &[],
     fixed: &[Fixed::new(77, 3, 4)],
@@ -176,7 +176,7 @@ pub(super) static WARPSYNC: Row = Row {
 
 pub(super) static WARPSYNC_EXCLUSIVE: Row = Row {
     mnemonic: "WARPSYNC.EXCLUSIVE",
-    summary: "wait for the lanes of the mask, of which none may run apart from them",
+    summary: "wait for the lanes of the mask, and exclude the lanes of other masks",
     slots: &[MASK],
     forms: MASK_FORMS,
     fixed: &[
@@ -210,7 +210,7 @@ const TARGET: Slot = Slot::read("target", Kinds::LABEL).place(Place::LONG_TARGET
 
 pub(super) static WARPSYNC_COLLECTIVE: Row = Row {
     mnemonic: "WARPSYNC.COLLECTIVE",
-    summary: "wait for the lanes of the mask, wherever they do so; one place's code up to ENDCOLLECTIVE is executed by all",
+    summary: "wait for the lanes of the mask at any place; all execute the code of one place up to ENDCOLLECTIVE",
     slots: &[MASK, TARGET],
     forms: MASK_FORMS,
     opcode: 0x148,
@@ -227,7 +227,7 @@ pub(super) static WARPSYNC_COLLECTIVE_ALL: Row = Row {
 
 pub(super) static ENDCOLLECTIVE: Row = Row {
     mnemonic: "ENDCOLLECTIVE",
-    summary: "each lane goes on at the label of its own WARPSYNC.COLLECTIVE",
+    summary: "each lane continues at the label of its own WARPSYNC.COLLECTIVE",
     fixed: &[NO_CONDITION],
     opcode: 0x91b,
     scoreboards: Scoreboards::BOTH,
@@ -236,7 +236,7 @@ pub(super) static ENDCOLLECTIVE: Row = Row {
 
 pub(super) static NANOSLEEP: Row = Row {
     mnemonic: "NANOSLEEP",
-    summary: "sleep for about a nanoseconds; `.SYNCS` until the mbarrier changes that was asked last, if that is earlier",
+    summary: "sleep for about a nanoseconds; with `.SYNCS` at most until the last tested mbarrier changes",
     slots: &[Slot::read("a", Kinds::IMM.or(Kinds::R).or(Kinds::CONST)).place(Place::B)],
     mods: &[Modifier::new(ModKind::Mode, &["", ".SYNCS"])
         .limited(&[(".SYNCS", Archs::since(Arch::Sm90))])

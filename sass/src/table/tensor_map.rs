@@ -53,7 +53,7 @@ const BY_PIXELS: &[(ModKind, &[&str])] = &[(ModKind::Mode, &[".IM2COL"])];
 
 pub(super) static UTMALDG: Row = Row {
     mnemonic: "UTMALDG",
-    summary: "copy a box of the tensor of map to shared memory, at some time",
+    summary: "asynchronously copy a box of the tensor of map to shared memory",
     slots: &[place(2), MAP, EXTRA, POLICY],
     mods: &[DIMENSIONS, IM2COL, Modifier::new(ModKind::Variant, &["", ".MULTICAST"]).at(75, 1)],
     forms: &[
@@ -68,7 +68,7 @@ pub(super) static UTMALDG: Row = Row {
 
 pub(super) static UTMASTG: Row = Row {
     mnemonic: "UTMASTG",
-    summary: "copy a box from shared memory to the tensor of map, at some time",
+    summary: "asynchronously copy a box from shared memory to the tensor of map",
     slots: &[place(1), MAP, POLICY],
     mods: &[DIMENSIONS, IM2COL],
     forms: FORMS,
@@ -78,7 +78,7 @@ pub(super) static UTMASTG: Row = Row {
 
 pub(super) static UTMAREDG: Row = Row {
     mnemonic: "UTMAREDG",
-    summary: "combine a box of shared memory with one of the tensor of map, there, at some time",
+    summary: "asynchronously combine a box of shared memory with a box of the tensor of map",
     slots: &[place(1), MAP, POLICY],
     mods: &[
         DIMENSIONS,
@@ -93,7 +93,7 @@ pub(super) static UTMAREDG: Row = Row {
 
 pub(super) static UTMAPF: Row = Row {
     mnemonic: "UTMAPF.L2",
-    summary: "bring a box of the tensor of map into the second-level cache",
+    summary: "prefetch a box of the tensor of map into the second-level cache",
     slots: &[place(0), MAP, EXTRA, POLICY],
     mods: &[DIMENSIONS, IM2COL],
     forms: &[

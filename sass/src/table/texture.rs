@@ -214,7 +214,7 @@ const WORDS: Modifier = Modifier::new(
 
 pub(super) static TXQ: Row = Row {
     mnemonic: "TXQ",
-    summary: "ask for the size, the kind, or where the samples lie, of a texture",
+    summary: "query the size, the kind or the sample positions of a texture",
     slots: &[HIGH, LOW, A, QUERY, IN_UNIFORM, WORD],
     mods: &[NODEP, WORDS],
     forms: forms!(0xb6f, 0xf6f),
@@ -225,7 +225,7 @@ pub(super) static TXQ: Row = Row {
 
 pub(super) static TXQ_B: Row = Row {
     mnemonic: "TXQ.B",
-    summary: "ask for the size, the kind, or where the samples lie, of a texture whose handle is in a register",
+    summary: "query the size, the kind or the sample positions of a texture whose handle is in a register",
     slots: &[HIGH, LOW, A, QUERY],
     forms: &[],
     fixed: BY_REGISTER,

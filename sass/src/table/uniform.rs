@@ -80,7 +80,7 @@ pub(super) static UIADD3_X: Row = Row {
 
 pub(super) static UIADD3_NEVER: Row = Row {
     mnemonic: "UIADD3",
-    summary: "an addition whose guard is !UPT: it takes a turn of the uniform datapath and does nothing",
+    summary: "an addition whose guard is !UPT: it only occupies the uniform datapath",
     slots: &[UD, UA, Slot::read("b", Kinds::UR).place(Place::B), UCR],
     archs: Archs::since(Arch::Sm80),
     fixed: &[NEVER, NO_CARRIES[0], NO_CARRIES[1], Fixed::new(81, 6, 0x3f), UNIFORM],

@@ -321,14 +321,14 @@ const WARPGROUP: Row = Row {
 
 pub(super) static WARPGROUP_ARRIVE: Row = Row {
     mnemonic: "WARPGROUP.ARRIVE",
-    summary: "what the warps have done to registers and shared memory comes before the products that follow",
+    summary: "order the warps' accesses to registers and shared memory before the following products",
     opcode: 0x9c5,
     ..WARPGROUP
 };
 
 pub(super) static WARPGROUP_DEPBAR: Row = Row {
     mnemonic: "WARPGROUP.DEPBAR.LE",
-    summary: "wait until no more than n groups of products are under way",
+    summary: "wait until at most n groups of products are pending",
     slots: &[
         // There is one such scoreboard, and no bit for its number.
         Slot::read("groups", Kinds::IMM)
@@ -347,7 +347,7 @@ const REGISTERS: Slot = Slot::read("registers", Kinds::IMM).at(32, 10);
 
 pub(super) static USETMAXREG_DEALLOC: Row = Row {
     mnemonic: "USETMAXREG.DEALLOC.CTAPOOL",
-    summary: "each lane gives registers back, so that it has so many",
+    summary: "return registers until each lane has the given number",
     slots: &[REGISTERS],
     completion: Completion::Variable,
     // No predicate says whether it was done.
@@ -360,7 +360,7 @@ pub(super) static USETMAXREG_DEALLOC: Row = Row {
 
 pub(super) static USETMAXREG_TRY_ALLOC: Row = Row {
     mnemonic: "USETMAXREG.TRY_ALLOC.CTAPOOL",
-    summary: "each lane takes registers, so that it has so many, if there are enough; pd = whether there were",
+    summary: "acquire registers until each lane has the given number, if enough are free; pd = whether there were",
     slots: &[Slot::def("pd", Kinds::UP).at(81, 3), REGISTERS],
     completion: Completion::Variable,
     fixed: &[Fixed::new(72, 3, 6), Fixed::new(91, 1, 1)],

@@ -12,17 +12,20 @@ use crate::observed;
 use crate::outcome::Outcome;
 
 /// What stands in front of the tables.
-const HEAD: &str = "# The families, form by form
+const HEAD: &str = "# Instruction families
 
-Barriers, fences, atomics and the operations of a warp: what `ptxas` makes of each form, and what `ptxc` makes of it
-too, but for the [differences](#differences). This page is made by `cargo xtask families --write` from
-`tests/families`; a test says when it is stale. [Tests](tests.md) says how the comparison works; it covers many more forms
-than are shown here: other operands, settings, orders, versions, and forms that are none.
+This page lists forms of barriers, fences, atomics and warp operations, with the code that `ptxas`
+makes of each. `ptxc` makes the same code, except for the [differences](#differences).
+`cargo xtask families --write` generates the page from `tests/families`, and a test fails if it is
+out of date. [Tests](tests.md#families) describes the comparison. It covers many more forms than
+this page shows: other operands, settings, orders, versions, and invalid forms.
 
-Operands have the names that `tests/families/src/kernel.rs` explains: `w0`, `x0`, `h0`, `q0` are 32, 64, 16 and 128 bits that a thread
-loads, `rw` and so on are results, `ga`, `na`, `sa` global, generic and shared addresses, `bn` and `bc` a barrier's name and
-count, `um` a mask. `@divergent` stands for code under a condition that depends on the thread, `@arms` for both
-arms of a branch on one. In the SASS, registers are shown by their kind, and only instructions of the families.
+`tests/families/src/kernel.rs` explains the names of the operands. `w0`, `x0`, `h0`, `q0` are 32,
+64, 16 and 128 bits that a thread loads. `rw` and similar names are results. `ga`, `na`, `sa` are
+global, generic and shared addresses. `bn` and `bc` are a barrier's name and count, and `um` is a
+mask. `@divergent` stands for code under a condition that depends on the thread, and `@arms` for
+both arms of a branch on such a condition. The SASS shows registers by their kind, and only
+instructions of the families.
 ";
 
 /// `sm_75`–`sm_89` for neighbours.
@@ -72,7 +75,7 @@ pub fn text() -> Result<String, String> {
         let (count, name) = (forms.values().filter(|form| form.family == family).count(), family.name());
         let _ = write!(
             text,
-            "\n## {name}\n\n{count} forms, of which these are shown:\n\n| PTX | SASS |\n|---|---|\n"
+            "\n## {name}\n\n{count} forms. This page shows these:\n\n| PTX | SASS |\n|---|---|\n"
         );
         for observation in observations.iter().filter(|observation| of(&observation.form)) {
             let list = observation.by_outcome();
@@ -82,7 +85,7 @@ pub fn text() -> Result<String, String> {
         }
     }
     let list = differences::parse(&crate::file(differences::FILE)?)?;
-    let _ = write!(text, "\n## Differences\n\n| | why |\n|---|---|\n");
+    let _ = write!(text, "\n## Differences\n\n| difference | reason |\n|---|---|\n");
     for difference in list {
         let _ = writeln!(text, "| `{}` | {} |", difference.name, cell(&difference.why));
     }

@@ -7,16 +7,19 @@ use ptxc_sass::text::form;
 use ptxc_sass::{Arch, Op, bits};
 
 /// What stands in front of the tables.
-const HEAD: &str = "# The instruction table
+const HEAD: &str = "# Instruction table
 
-Every instruction that `ptxc` reads and writes, from the one table that the text, the bits, the latencies and the hazard check go by
-(`sass/src/table`, a file a family). This page is made by `cargo xtask bits --write`; a test says when it is stale.
+This page lists every instruction that `ptxc` reads and writes. It comes from the table
+(`sass/src/table`, one file per family) that text, encoding, latencies and hazard check use.
+`cargo xtask bits --write` generates the page, and a test fails if it is out of date.
 
-A *row* is an instruction, a *form* one way to encode it: an operation with the kinds of its operands. The *operation* is the lowest
-twelve bits of the word. In the texts, modifiers stand between braces where all may be left out and between parentheses where one
-must be there, operands by their names and the kinds that fit; `[-|!]` are the signs that an operand takes. A text is that of the
-newest architecture that has the row. How the bits were found and how they are checked: [the bits of
-instructions](facts/encoding.md).
+A *row* is an instruction. A *form* is one way to encode it: an operation with the kinds of its
+operands. The *operation* is the lowest twelve bits of the word.
+
+In the texts, braces enclose optional modifiers, and parentheses enclose modifiers of which one is
+required. Operands have their names and the kinds that fit; `[-|!]` are the signs that an operand
+accepts. A text is that of the newest architecture that has the row. [Encoding](facts/encoding.md)
+describes the bits and how they were found.
 ";
 
 /// The newest architecture on which a row can be encoded.
@@ -58,7 +61,7 @@ pub fn text() -> String {
             family = op.family();
             let _ = writeln!(
                 page,
-                "\n## {family}\n\n| text | what it does | forms | operations | where |\n|---|---|---|---|---|"
+                "\n## {family}\n\n| text | effect | forms | operations | architectures |\n|---|---|---|---|---|"
             );
         }
         let Some(arch) = newest(op) else { continue };

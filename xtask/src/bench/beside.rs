@@ -69,7 +69,7 @@ pub(super) fn table(ptxc: &Path, ptxas: &Path, corpus: &Path, runs: u32) -> Resu
         let mean = |of: &dyn Fn(&Pair) -> f64| {
             (pairs.iter().map(|pair| of(pair).ln()).sum::<f64>() / pairs.len() as f64).exp()
         };
-        let what = format!("tier 1, geometric mean of {} files, a process each", pairs.len());
+        let what = format!("tier 1, geometric mean of {} files, one process each", pairs.len());
         row(what, mean(&|pair| pair.ours), mean(&|pair| pair.theirs));
     }
     let files: Vec<PathBuf> = ptx_files(corpus)?;
@@ -92,7 +92,8 @@ pub(super) fn table(ptxc: &Path, ptxas: &Path, corpus: &Path, runs: u32) -> Resu
         let (_, took) = cpu_time::run(&mut command)?;
         ours = ours.min(took.map_or(f64::INFINITY, |time| time.as_secs_f64()));
     }
-    let what = format!("the corpus, {} files: ours in one process, `--jobs 2`; theirs one each", taken.len());
+    let what =
+        format!("the corpus, {} files: ptxc in one process, `--jobs 2`; ptxas one process each", taken.len());
     row(what, ours, theirs);
     Ok(format!("CPU time.\n\n| | ptxc | ptxas | ratio |\n|---|---:|---:|---:|\n{}\n", rows.join("\n")))
 }

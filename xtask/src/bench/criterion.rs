@@ -49,7 +49,7 @@ pub(super) fn table() -> Result<String, String> {
         return Ok("None were run; `cargo xtask bench --criterion` runs them.".to_string());
     }
     let mut text =
-        String::from("Means of `cargo bench`.\n\n| benchmark | time | throughput |\n|---|---:|---:|\n");
+        String::from("Mean times of `cargo bench`.\n\n| benchmark | time | throughput |\n|---|---:|---:|\n");
     for (name, time, throughput) in rows {
         let _ = writeln!(text, "| {name} | {time} | {throughput} |");
     }

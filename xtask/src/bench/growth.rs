@@ -34,8 +34,8 @@ pub(super) fn table(ptxc: &Path, largest: usize, runs: u32) -> Result<(String, V
         curves.push(Curve { shape, points });
     }
     let mut text = String::from(
-        "CPU time and memory of `ptxc lower`, one kernel of that many instructions. The last columns are what the time grew more than the \
-         size did, over the last ten-fold step: 1 is proportional.\n\n| instructions |",
+        "CPU time and memory of `ptxc lower` for one kernel of that many instructions. The second table shows\n\
+         how much faster the time grew than the size, over a tenfold step: 1 is proportional.\n\n| instructions |",
     );
     for curve in &curves {
         let _ = write!(text, " {} | memory |", curve.shape);
@@ -49,7 +49,7 @@ pub(super) fn table(ptxc: &Path, largest: usize, runs: u32) -> Result<(String, V
             let _ = write!(text, " {} | {:.0} MB |", milliseconds(took.cpu), took.memory / 1e6);
         }
     }
-    text.push_str("\n\n| a decade, from | to |");
+    text.push_str("\n\n| from | to |");
     for curve in &curves {
         let _ = write!(text, " {} |", curve.shape);
     }

@@ -85,11 +85,11 @@ impl Bench {
         };
         match (&ptxas, self.corpus.is_dir()) {
             (Some(ptxas), true) => {
-                section("Beside ptxas", beside::table(&ptxc, ptxas, &self.corpus, self.runs)?);
+                section("Comparison with ptxas", beside::table(&ptxc, ptxas, &self.corpus, self.runs)?);
             }
             _ => println!("SKIPPED: the comparison with ptxas, which needs the corpus and ORACLE"),
         }
-        section("Parsing alone", parsing::table(&ptxc, self.runs)?);
+        section("Parsing", parsing::table(&ptxc, self.runs)?);
         let (growth, curves) = growth::table(&ptxc, self.largest, self.runs)?;
         section("Growth", growth);
         section("Stages, edits and formats", criterion::table()?);
@@ -100,8 +100,8 @@ impl Bench {
 
 const HEAD: &str = "# Benchmarks
 
-Written by `cargo xtask bench --criterion`; [Performance](performance.md) says what the figures mean. CPU time is user and system time of whole
-processes, the least of several runs in turns.
+`cargo xtask bench --criterion` writes this page, and [Performance](performance.md) explains the figures.
+CPU time is the user and system time of whole processes, the minimum of several alternating runs.
 ";
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -136,7 +136,7 @@ block2:
         &text,
         &["@%p", "LDG.E", "@%p", "IADD3", "IADD3", "@%p", "IMAD", "@%p", "STG.E", "+0x4", "STG.E"],
     );
-    assert_eq!(text.matches('@').count(), 4, "{text}");
+    assert_eq!(text.matches("@%").count(), 4, "{text}");
 }
 
 /// The inner branch goes with its barrier, the outer one stays since its arm then has guards.
@@ -206,7 +206,7 @@ block0:
 }
 ",
     );
-    assert_lines(&text, &["ULDC.64 %ur", "IMAD %r", "IMAD %r", ".1, RZ"]);
+    assert_lines(&text, &["ULDC.64 %ur", "IMAD %r", "IMAD %r", "#1, RZ"]);
     assert_eq!(text.matches("c[0x0][0x21").count(), 2, "{text}");
 }
 

@@ -14,7 +14,9 @@ fn selected(text: &str) -> String {
     match select(&func, Arch::Sm90, &Uniformity::compute(&func), &frequency) {
         Ok(mir) => {
             crate::mir::verify(&mir).expect("the machine IR is well-formed");
-            mir.to_string().lines().skip(1).map(|line| format!("{line}\n")).collect()
+            let text = mir.to_string();
+            let blocks = text.lines().skip_while(|line| !line.starts_with("mb"));
+            blocks.take_while(|line| *line != "}").map(|line| format!("{line}\n")).collect()
         }
         Err(errors) => errors.iter().map(|error| format!("{}: {}\n", error.op, error.why)).collect(),
     }
@@ -191,7 +193,7 @@ cases! {
     long_addition_writes_one_pair:
         &with64("    v10, v11 = unpack.b64 v2\n    v12, v13 = unpack.b64 v3\n    v14, v15 = iadd_cout.b32 v10, v12\n    v16 = iadd_cin.b32 v11, v13, v15\n    v20 = pack.b64 v14, v16\n") => [
             "IADD3 r.a, p.b, r.c, r.d, RZ",
-            "IADD3.X r.a.1, r.c.1, r.d.1, RZ, p.b, !PT",
+            "IADD3.X r.a#1, r.c#1, r.d#1, RZ, p.b, !PT",
             "STG.E.64 desc[ur.e][r.f.64], r.a",
         ];
     long_subtraction_complements:
@@ -199,7 +201,7 @@ cases! {
             "ULDC ur.a, c[0x0][0x218]",
             "IADD3 r.b, p.c, -r.d, ur.a, RZ",
             "ULDC ur.e, c[0x0][0x21c]",
-            "IADD3.X r.b.1, ~r.d.1, ur.e, RZ, p.c, !PT",
+            "IADD3.X r.b#1, ~r.d#1, ur.e, RZ, p.c, !PT",
             "STG.E.64 desc[ur.f][r.g.64], r.b",
         ];
     a_shifted_index_is_lea_and_lea_hi:
@@ -207,7 +209,7 @@ cases! {
             "ULDC ur.a, c[0x0][0x218]",
             "LEA r.b, p.c, r.d, ur.a, 0x2",
             "ULDC ur.e, c[0x0][0x21c]",
-            "LEA.HI.X r.b.1, r.d, ur.e, r.d.1, 0x2, p.c",
+            "LEA.HI.X r.b#1, r.d, ur.e, r.d#1, 0x2, p.c",
             "STG.E.64 desc[ur.f][r.g.64], r.b",
         ];
     a_word_of_two_pairs_is_copied:
@@ -226,13 +228,13 @@ cases! {
     a_pair_is_selected_by_words:
         &with64("    v20 = select.b64 v6, v2, v3\n") => [
             "SEL r.a, r.b, r.c, p.d",
-            "SEL r.a.1, r.b.1, r.c.1, p.d",
+            "SEL r.a#1, r.b#1, r.c#1, p.d",
             "STG.E.64 desc[ur.e][r.f.64], r.a",
         ];
     long_comparison:
         &with("    v10 = icmp.slt.b64 v2, v3\n    v20 = select.b32 v10, v0, v1\n") => [
             "ISETP.LT.U32.AND p.a, PT, r.b, r.c, PT",
-            "ISETP.LT.AND.EX p.d, PT, r.b.1, r.c.1, PT, p.a",
+            "ISETP.LT.AND.EX p.d, PT, r.b#1, r.c#1, PT, p.a",
             "SEL r.e, r.f, r.g, p.d",
             "STG.E desc[ur.h][r.i.64], r.e",
         ];
@@ -253,8 +255,8 @@ cases! {
     vector_load_and_store:
         "    v10, v11 = load.shared.b32.v2 [v0]\n    store.shared.b32.v2 [v0 + 8], v11, v10\n" => [
             "LDS.64 r.a, [r.b]",
-            "MOV r.c, r.a.1",
-            "MOV r.c.1, r.a",
+            "MOV r.c, r.a#1",
+            "MOV r.c#1, r.a",
             "STS.64 [r.b+0x8], r.c",
         ];
     atomics_without_a_reader:
@@ -281,21 +283,21 @@ cases! {
         ];
     words_change_places:
         &with64("    v10, v11 = unpack.b64 v2\n    v20 = pack.b64 v11, v10\n") => [
-            "MOV r.a, r.b.1",
-            "MOV r.a.1, r.b",
+            "MOV r.a, r.b#1",
+            "MOV r.a#1, r.b",
             "STG.E.64 desc[ur.c][r.d.64], r.a",
         ];
     a_wide_constant_is_added_from_a_pair:
         &with64("    v9 = const.b64 0x100000002\n    v20 = umad_wide.b32 v0, v1, v9\n") => [
             "MOV r.a, 0x2",
-            "MOV r.a.1, 0x1",
+            "MOV r.a#1, 0x1",
             "IMAD.WIDE.U32 r.b, r.c, r.d, r.a",
             "STG.E.64 desc[ur.e][r.f.64], r.b",
         ];
     an_address_that_nobody_wrote_is_some_address:
         "    v9 = undef.b64\n    store.global.b32 [v9 + 4], v0\n" => [
             "MOV r.a, RZ",
-            "MOV r.a.1, RZ",
+            "MOV r.a#1, RZ",
             "STG.E desc[ur.b][r.a.64+0x4], r.c",
         ];
     a_barrier_of_two_registers_has_them_packed_in_one:

@@ -569,9 +569,9 @@ mod tests {
         let names = |list: &[u32]| -> Vec<String> {
             list.iter().map(|&index| live.components().reg(index as usize).to_string()).collect()
         };
-        assert_eq!(names(live.live_in(body)), ["%r0.1"]);
-        assert_eq!(names(&live.live_out(&mir, body).collect::<Vec<_>>()), ["%r0.1"]);
-        assert_eq!(names(&live.live_out(&mir, head).collect::<Vec<_>>()), ["%r0.1"]);
+        assert_eq!(names(live.live_in(body)), ["%r0#1"]);
+        assert_eq!(names(&live.live_out(&mir, body).collect::<Vec<_>>()), ["%r0#1"]);
+        assert_eq!(names(&live.live_out(&mir, head).collect::<Vec<_>>()), ["%r0#1"]);
         assert!(live.live_in(head).is_empty() && live.live_in(end).is_empty());
     }
 }
