@@ -2,8 +2,8 @@
 //! same commit makes the same program. `PTXC_COMMIT` says it where there is no git, as for those who build from an archive;
 //! without either the version stands alone.
 //!
-//! And lists the pages of `docs/errors`, for `ptxc explain`; and links the program so that it starts fast: without its addresses to
-//! fill in, without shared libraries to look for, and with the functions that run for any kernel side by side.
+//! It also lists the pages of `docs/errors` for `ptxc explain`, and links the program so that it starts fast: at a fixed address and
+//! without shared libraries.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,56 +33,7 @@ fn main() {
             // Not a warning: the program is as good, and nobody has to do anything.
             println!("linked dynamically: {why}");
         }
-        if is_native && let Err(why) = order_functions() {
-            println!("functions lie in the linker's order: {why}");
-        }
     }
-}
-
-/// The functions that run when a kernel is lowered, made by `cargo xtask profile`.
-const ORDER: &str = "../profile/order.txt";
-
-/// Puts the functions that run when a kernel is lowered side by side, first those that run for each kernel. They are a third of the
-/// program's code; scattered over all of it they cost a small kernel forty page faults more, a tenth to a fifth of its time.
-///
-/// Only for a build that is optimized: the names of functions say how a package is compiled. A name that the program does not
-/// have is passed over, so that a list that has aged does less and no harm.
-///
-/// # Errors
-/// What keeps it from being done. Not each linker can: rustc's own (LLD) does.
-fn order_functions() -> Result<(), String> {
-    println!("cargo::rerun-if-changed={ORDER}");
-    if std::env::var("PROFILE").as_deref() != Ok("release") {
-        return Err("not a release build".to_string());
-    }
-    let order = Path::new(env!("CARGO_MANIFEST_DIR")).join(ORDER);
-    let words =
-        [format!("-Wl,--symbol-ordering-file={}", order.display()), "-Wl,--no-warn-symbol-ordering".into()];
-    if !links_with(&words)? {
-        return Err("the linker does not take a list".to_string());
-    }
-    for word in words {
-        println!("cargo::rustc-link-arg-bins={word}");
-    }
-    Ok(())
-}
-
-/// Whether an empty program is linked with these words for the linker, by what links ours.
-///
-/// # Errors
-/// It can't be tried.
-fn links_with(words: &[String]) -> Result<bool, String> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let folder = PathBuf::from(variable("OUT_DIR").ok_or("no OUT_DIR")?);
-    let source = folder.join("empty.rs");
-    std::fs::write(&source, "fn main() {}\n").map_err(|error| error.to_string())?;
-    let mut rustc = Command::new(variable("RUSTC").ok_or("no RUSTC")?);
-    rustc.arg(source).arg("-o").arg(folder.join("empty"));
-    rustc.args(words.iter().map(|word| format!("-Clink-arg={word}")));
-    rustc.args(variable("RUSTC_LINKER").map(|linker| format!("-Clinker={linker}")));
-    // What is set for all packages, by a byte between two of them.
-    rustc.args(variable("CARGO_ENCODED_RUSTFLAGS").iter().flat_map(|flags| flags.split('\x1f')));
-    rustc.output().map(|output| output.status.success()).map_err(|error| error.to_string())
 }
 
 /// The libraries that rustc names, and what a program that is linked statically takes in place of each.

@@ -1,7 +1,5 @@
 //! The `ptxc` program; everything is in the library beside it.
 
-mod nursery;
-
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
@@ -9,7 +7,7 @@ use ptxc::surroundings::Surroundings;
 
 /// A compiler makes many small things that live for a pass: the system's allocator took an eighth of its time.
 #[global_allocator]
-static ALLOCATOR: nursery::Program = nursery::Program;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();

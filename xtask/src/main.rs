@@ -8,6 +8,7 @@ mod compare;
 mod corpus;
 mod cpu_time;
 mod cycles;
+mod dist;
 mod exec;
 mod families;
 mod fuzz;
@@ -19,8 +20,6 @@ mod means;
 mod mine;
 mod mutate;
 mod oracle;
-mod order;
-mod profile;
 mod settings;
 mod shapes;
 mod table;
@@ -36,12 +35,12 @@ use crate::bench::{Bench, Measure};
 use crate::beside::BrokenKernels;
 use crate::compare::Comparison;
 use crate::cycles::Cycles;
+use crate::dist::Dist;
 use crate::exec::Product;
 use crate::families::Families;
 use crate::fuzz::Fuzz;
 use crate::mine::Mine;
 use crate::mutate::Mutate;
-use crate::profile::Profile;
 use crate::settings::Settings;
 use crate::shapes::Shapes;
 
@@ -71,6 +70,8 @@ enum Command {
     Beside(BrokenKernels),
     /// Compare instructions, registers and CPU time with ptxas; or with `--cycles` execution cases in the simulator with time.
     Compare(Compare),
+    /// Build the program that is given away into `target/dist`: optimized across packages, with a profile of how often each part runs.
+    Dist(Dist),
     /// Run execution cases on both engines with the code of many settings.
     Exec {
         /// The folder with `ptx/` and `exec/`.
@@ -99,8 +100,6 @@ enum Command {
     Mine(Mine),
     /// Put mutated kernels, and inputs of extreme sizes, through `ptxc`. For many of them build it with `--release`.
     Mutate(Mutate),
-    /// Make what release builds are compiled and linked with: how often each part of the program runs, and which functions do.
-    Profile(Profile),
     /// Every instruction that NVIDIA's assembler makes, to text and back, and beside its disassembler.
     Bits(Bits),
     /// Every shape of instruction in our code has a witness that the architecture has it.
@@ -181,23 +180,31 @@ impl Beside {
     }
 }
 
-/// Builds the compiler's program as users have it; where it lies.
+/// Builds the compiler's program as `cargo build --release` does; returns its path.
 fn release_build() -> Result<PathBuf, String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    release_build_in(&target, &[])
+    let status = cargo().args(["build", "--quiet", "--release", "--package", "ptxc"]).status();
+    match status {
+        Ok(status) if status.success() => Ok(program(&target_folder().join("release"))),
+        Ok(status) => Err(format!("cargo build --release: {status}")),
+        Err(error) => Err(format!("cargo: {error}")),
+    }
 }
 
-/// The same into a folder for what cargo makes, with variables of the environment.
-fn release_build_in(target: &Path, variables: &[(&str, &Path)]) -> Result<PathBuf, String> {
+/// Cargo, in the folder of the repository.
+fn cargo() -> Process {
     let mut cargo = Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--release", "--package", "ptxc"]).current_dir(root());
-    cargo.env("CARGO_TARGET_DIR", target).envs(variables.iter().copied());
-    match cargo.status() {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(format!("cargo build --release: {status}")),
-        Err(error) => return Err(format!("cargo: {error}")),
-    }
-    Ok(target.join("release").join("ptxc").with_extension(std::env::consts::EXE_EXTENSION))
+    cargo.current_dir(root());
+    cargo
+}
+
+/// The compiler's program in a folder.
+fn program(folder: &Path) -> PathBuf {
+    folder.join("ptxc").with_extension(std::env::consts::EXE_EXTENSION)
+}
+
+/// The folder of what cargo builds.
+fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// The folder of the repository.
@@ -230,6 +237,7 @@ fn main() -> ExitCode {
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
         Command::Bench(bench) => bench.run(),
         Command::Measure(measure) => measure.run(),
+        Command::Dist(dist) => dist.run().map(drop),
         Command::Families(families) => families.run(),
         Command::Gpu(cases) => cases.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
@@ -239,7 +247,6 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(message) => Err(message),
         },
-        Command::Profile(profile) => profile.run(),
         Command::Shapes(shapes) => shapes.run(),
         Command::Bits(bits) => bits.run(),
         Command::Verify { corpus, beside, limits } => verify(&corpus, &beside, limits),

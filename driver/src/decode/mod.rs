@@ -8,6 +8,7 @@ mod csv;
 mod gather;
 mod html;
 mod json;
+#[cfg_attr(not(feature = "parquet"), path = "without_parquet.rs")]
 mod parquet;
 mod pieces;
 mod row;
@@ -30,6 +31,10 @@ use row::{Source, Undecoded};
 /// Functions of a file whose words that are no instructions are named one by one.
 const NAMED: usize = 10;
 
+/// The message of a `ptxc` that has no Parquet writer.
+const NO_PARQUET: &str = "this ptxc cannot write Parquet, because it was built without the Cargo feature `parquet`; \
+    build it with `--features parquet`, or write `--format json` or `--format csv`";
+
 pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
     let arch = match arch(args.arch.as_deref()) {
         Ok(arch) => arch,
@@ -39,6 +44,9 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         return streams.usage(message);
     }
     let format = args.format.unwrap_or_else(|| by_extension(&args.output));
+    if format == DecodeFormat::Parquet && cfg!(not(feature = "parquet")) {
+        return streams.usage(NO_PARQUET);
+    }
     let to_stream = args.output == Path::new("-");
     // A file has colours only where the user asks for them.
     let colored = if to_stream { streams.out_has_colors() } else { streams.color == Color::Always };

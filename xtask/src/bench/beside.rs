@@ -22,55 +22,66 @@ fn target(path: &Path) -> String {
     line.and_then(|line| line.split(',').next()).map_or("sm_90".into(), |name| name.trim().to_string())
 }
 
-struct Pair {
-    ours: f64,
+/// The CPU times of a file: our two builds, and ptxas.
+struct Times {
+    plain: f64,
+    dist: f64,
     theirs: f64,
 }
 
-/// Both programs on a file, in turns; `None` if one of them refuses it.
-fn pair(ptxc: &Path, ptxas: &Path, path: &Path, runs: u32) -> Result<Option<Pair>, String> {
-    let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
+/// All programs on a file, in turns; `None` if one of them refuses it.
+fn times([plain, dist]: [&Path; 2], ptxas: &Path, path: &Path, runs: u32) -> Result<Option<Times>, String> {
+    let mut least = Times { plain: f64::INFINITY, dist: f64::INFINITY, theirs: f64::INFINITY };
+    let lower = |ptxc: &Path| time(Command::new(ptxc).arg("lower").arg(path).args(["-o", "/dev/null"]));
     for _ in 0..runs {
-        let own = time(Command::new(ptxc).arg("lower").arg(path).args(["-o", "/dev/null"]))?;
-        let other = time(
+        let (plain, dist) = (lower(plain)?, lower(dist)?);
+        let theirs = time(
             Command::new(ptxas).arg(format!("-arch={}", target(path))).arg(path).args(["-o", "/dev/null"]),
         )?;
-        let (Some(own), Some(other)) = (own, other) else { return Ok(None) };
-        (ours, theirs) = (ours.min(own), theirs.min(other));
+        let (Some(plain), Some(dist), Some(theirs)) = (plain, dist, theirs) else { return Ok(None) };
+        least = Times {
+            plain: least.plain.min(plain),
+            dist: least.dist.min(dist),
+            theirs: least.theirs.min(theirs),
+        };
     }
-    Ok(Some(Pair { ours, theirs }))
+    Ok(Some(least))
 }
 
 /// The table: an empty file, the first tier a file a process, all tiers in one process.
-pub(super) fn table(ptxc: &Path, ptxas: &Path, corpus: &Path, runs: u32) -> Result<String, String> {
+pub(super) fn table(builds: [&Path; 2], ptxas: &Path, corpus: &Path, runs: u32) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let empty = folder.path().join("empty.ptx");
     std::fs::write(&empty, ".version 9.0\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n")
         .map_err(|error| error.to_string())?;
     let mut rows = Vec::new();
-    let mut row = |what: String, ours: f64, theirs: f64| {
-        println!("{what}: {:.3}", ours / theirs);
+    let mut row = |what: String, Times { plain, dist, theirs }: Times| {
+        println!("{what}: plain {:.3}, dist {:.3}", plain / theirs, dist / theirs);
         rows.push(format!(
-            "| {what} | {} | {} | {:.3} |",
-            milliseconds(ours),
+            "| {what} | {} | {} | {} | {:.3} | {:.3} | {:.2} |",
+            milliseconds(plain),
+            milliseconds(dist),
             milliseconds(theirs),
-            ours / theirs
+            plain / theirs,
+            dist / theirs,
+            plain / dist,
         ));
     };
-    if let Some(Pair { ours, theirs }) = pair(ptxc, ptxas, &empty, runs)? {
-        row("an empty kernel".into(), ours, theirs);
+    if let Some(times) = times(builds, ptxas, &empty, runs)? {
+        row("an empty kernel".into(), times);
     }
     let tier = corpus.join("t1");
-    let mut pairs = Vec::new();
+    let mut all = Vec::new();
     for path in ptx_files(&tier)? {
-        pairs.extend(pair(ptxc, ptxas, &path, runs)?);
+        all.extend(times(builds, ptxas, &path, runs)?);
     }
-    if !pairs.is_empty() {
-        let mean = |of: &dyn Fn(&Pair) -> f64| {
-            (pairs.iter().map(|pair| of(pair).ln()).sum::<f64>() / pairs.len() as f64).exp()
+    if !all.is_empty() {
+        let mean = |of: &dyn Fn(&Times) -> f64| {
+            (all.iter().map(|times| of(times).ln()).sum::<f64>() / all.len() as f64).exp()
         };
-        let what = format!("tier 1, geometric mean of {} files, one process each", pairs.len());
-        row(what, mean(&|pair| pair.ours), mean(&|pair| pair.theirs));
+        let what = format!("tier 1, geometric mean of {} files, one process each", all.len());
+        let (plain, dist) = (mean(&|times| times.plain), mean(&|times| times.dist));
+        row(what, Times { plain, dist, theirs: mean(&|times| times.theirs) });
     }
     let files: Vec<PathBuf> = ptx_files(corpus)?;
     let mut theirs = 0.0;
@@ -85,15 +96,18 @@ pub(super) fn table(ptxc: &Path, ptxas: &Path, corpus: &Path, runs: u32) -> Resu
         }
     }
     let out = folder.path().join("out/");
-    let mut ours = f64::INFINITY;
+    let mut ours = [f64::INFINITY; 2];
     for _ in 0..runs.min(2) {
-        let mut command = Command::new(ptxc);
-        command.args(["lower", "--jobs", "2", "--progress", "never", "-o"]).arg(&out).args(&taken);
-        let (_, took) = cpu_time::run(&mut command)?;
-        ours = ours.min(took.map_or(f64::INFINITY, |time| time.as_secs_f64()));
+        for (ours, ptxc) in ours.iter_mut().zip(builds) {
+            let mut command = Command::new(ptxc);
+            command.args(["lower", "--jobs", "2", "--progress", "never", "-o"]).arg(&out).args(&taken);
+            let (_, took) = cpu_time::run(&mut command)?;
+            *ours = ours.min(took.map_or(f64::INFINITY, |time| time.as_secs_f64()));
+        }
     }
-    let what =
-        format!("the corpus, {} files: ptxc in one process, `--jobs 2`; ptxas one process each", taken.len());
-    row(what, ours, theirs);
-    Ok(format!("CPU time.\n\n| | ptxc | ptxas | ratio |\n|---|---:|---:|---:|\n{}\n", rows.join("\n")))
+    let what = format!("the corpus, {} files: ptxc in one process, `--jobs 2`; ptxas one process each", taken.len());
+    let [plain, dist] = ours;
+    row(what, Times { plain, dist, theirs });
+    let head = "| | plain | dist | ptxas | plain to ptxas | dist to ptxas | plain to dist |";
+    Ok(format!("CPU time.\n\n{head}\n|---|---:|---:|---:|---:|---:|---:|\n{}\n", rows.join("\n")))
 }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::dist::Dist;
 pub(crate) use process::Measured;
 
 /// `xtask bench`.
@@ -24,9 +25,12 @@ pub(crate) struct Bench {
     /// The folder with ptxas (default: ORACLE).
     #[arg(long, value_name = "DIR")]
     oracle: Option<PathBuf>,
-    /// The compiler's program (default: built in release mode).
+    /// The plain build of the compiler (default: built with `cargo build --release`).
     #[arg(long, value_name = "FILE")]
-    ptxc: Option<PathBuf>,
+    plain: Option<PathBuf>,
+    /// The build that is given away (default: built as by `cargo xtask dist`).
+    #[arg(long, value_name = "FILE")]
+    dist: Option<PathBuf>,
     /// The folder with PTX of several tiers.
     #[arg(long, default_value = "../shared/corpus/ptx")]
     corpus: PathBuf,
@@ -62,18 +66,23 @@ impl Measure {
 
 impl Bench {
     pub(crate) fn run(&self) -> Result<(), String> {
-        let ptxc = match &self.ptxc {
+        let plain = match &self.plain {
             Some(program) => program.clone(),
             None => crate::release_build()?,
         };
-        // As `cargo install` leaves it: what the linker has just written lies in the system's cache page by page, and each start
+        let dist = match &self.dist {
+            Some(program) => program.clone(),
+            None => Dist::default().run()?,
+        };
+        // As `cargo install` leaves them: what the linker has just written lies in the system's cache page by page, and each start
         // takes a seventh longer than that of a copy.
         let installed = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let ptxc = {
-            let copy = installed.path().join("ptxc");
-            std::fs::copy(&ptxc, &copy).map_err(|error| format!("{}: {error}", ptxc.display()))?;
-            copy
+        let copy = |program: &Path, name: &str| {
+            let copy = installed.path().join(name);
+            std::fs::copy(program, &copy).map_err(|error| format!("{}: {error}", program.display()))?;
+            Ok::<PathBuf, String>(copy)
         };
+        let (plain, dist) = (copy(&plain, "plain")?, copy(&dist, "dist")?);
         if self.criterion {
             criterion::run()?;
         }
@@ -85,12 +94,12 @@ impl Bench {
         };
         match (&ptxas, self.corpus.is_dir()) {
             (Some(ptxas), true) => {
-                section("Comparison with ptxas", beside::table(&ptxc, ptxas, &self.corpus, self.runs)?);
+                section("Comparison with ptxas", beside::table([&plain, &dist], ptxas, &self.corpus, self.runs)?);
             }
             _ => println!("SKIPPED: the comparison with ptxas, which needs the corpus and ORACLE"),
         }
-        section("Parsing", parsing::table(&ptxc, self.runs)?);
-        let (growth, curves) = growth::table(&ptxc, self.largest, self.runs)?;
+        section("Parsing", parsing::table(&dist, self.runs)?);
+        let (growth, curves) = growth::table(&dist, self.largest, self.runs)?;
         section("Growth", growth);
         section("Stages, edits and formats", criterion::table()?);
         write(&self.page, &page)?;
@@ -102,6 +111,10 @@ const HEAD: &str = "# Benchmarks
 
 `cargo xtask bench --criterion` writes this page, and [Performance](performance.md) explains the figures.
 CPU time is the user and system time of whole processes, the minimum of several alternating runs.
+
+Two builds are measured. *plain* is `cargo build --release`. *dist* is `cargo xtask dist`, the
+program for distribution: it is optimized across packages, with a profile of the kernels in
+`tests/lit`. If a section does not name the build, it is *dist*.
 ";
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -1,0 +1,142 @@
+//! Makes the program that is given away: `cargo xtask dist`.
+//!
+//! The plain build knows nothing of how often each part of the program runs. This command first builds a program that counts
+//! (`-C profile-generate`), lowers the kernels of `tests/lit` with it, merges the counts, and builds the program with them
+//! (`-C profile-use`) in the cargo profile `dist`, which optimizes across packages. The result and its licence are in `target/dist`.
+//!
+//! The profile is made for the sources at hand, so it is never stale, and the repository holds none. The kernels of the corpus
+//! are not part of the training: the benchmarks measure those.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use ptxc_words::ptx_files;
+
+use crate::{cargo, program, root, target_folder};
+
+/// `xtask dist`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Dist {
+    /// LLVM's program that merges profiles (default: LLVM_PROFDATA, then rustup's `llvm-tools`, then `llvm-profdata`).
+    #[arg(long, value_name = "FILE")]
+    profdata: Option<PathBuf>,
+}
+
+/// How to get the program that merges profiles.
+const INSTALLATION: &str = "install it with `rustup component add llvm-tools`, or Debian's package `llvm` (version 19 or later), \
+     and name it with `--profdata FILE` or LLVM_PROFDATA if it is not in PATH";
+
+impl Dist {
+    /// Builds the program; returns its path.
+    ///
+    /// # Errors
+    /// A command that fails, or a file that cannot be read or written.
+    pub(crate) fn run(&self) -> Result<PathBuf, String> {
+        let host = Host::of_rustc()?;
+        let profdata = self.profdata(&host)?;
+        let package = target_folder().join("dist");
+        let build = package.join("build");
+        let counts = build.join("counts");
+        // The merge reads the whole folder, so counts of an earlier program must not be there.
+        if counts.exists() {
+            std::fs::remove_dir_all(&counts).map_err(|error| format!("{}: {error}", counts.display()))?;
+        }
+        let counting = host.build(&build, &flag("-Cprofile-generate=", &counts))?;
+        train(&counting, &root().join("tests/lit"))?;
+        let profile = build.join("ptxc.profdata");
+        let mut merge = Command::new(&profdata);
+        // `--sparse` omits what never ran.
+        run(merge.args(["merge", "--sparse", "-o"]).arg(&profile).arg(&counts), INSTALLATION)?;
+        let built = host.build(&build, &flag("-Cprofile-use=", &profile))?;
+        let result = program(&package);
+        for (from, to) in [(built, result.clone()), (root().join("LICENSE"), package.join("LICENSE"))] {
+            std::fs::copy(&from, &to).map_err(|error| format!("{}: {error}", to.display()))?;
+        }
+        println!("{}", result.display());
+        Ok(result)
+    }
+
+    /// The program that merges profiles. It is looked for before the first build, which takes minutes.
+    fn profdata(&self, host: &Host) -> Result<OsString, String> {
+        let given = self.profdata.clone().map(OsString::from).or_else(|| std::env::var_os("LLVM_PROFDATA"));
+        let name = Path::new("llvm-profdata").with_extension(std::env::consts::EXE_EXTENSION);
+        let of_rustup = host.tools.join(&name);
+        let found = given.unwrap_or_else(|| if of_rustup.is_file() { of_rustup.into() } else { name.into() });
+        run(Command::new(&found).arg("--version").stdout(Stdio::null()), INSTALLATION)?;
+        Ok(found)
+    }
+}
+
+/// The system that rustc makes programs for, and the folder of its tools.
+struct Host {
+    triple: String,
+    tools: PathBuf,
+}
+
+impl Host {
+    fn of_rustc() -> Result<Host, String> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let ask = |words: &[&str]| {
+            let output = Command::new(&rustc).args(words).output();
+            let output = output.map_err(|error| format!("{}: {error}", rustc.display()))?;
+            Ok::<String, String>(String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let version = ask(&["-vV"])?;
+        let triple = version.lines().find_map(|line| line.strip_prefix("host: "));
+        let triple = triple.ok_or("`rustc -vV` does not name its host")?.to_string();
+        let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?.trim());
+        let tools = sysroot.join("lib/rustlib").join(&triple).join("bin");
+        Ok(Host { triple, tools })
+    }
+
+    /// Builds the program, with all its features and a further flag of rustc; returns its path.
+    fn build(&self, folder: &Path, flag: &str) -> Result<PathBuf, String> {
+        let mut command = cargo();
+        command.args(["build", "--quiet", "--profile", "dist", "--package", "ptxc", "--all-features"]);
+        // A named target keeps the flags away from build scripts and macros, which run while the program is built.
+        command.args(["--target", &self.triple, "--target-dir"]).arg(folder);
+        let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+        // LLD then puts the functions that run often side by side: fewer pages of the program are touched.
+        let hot = self.triple.contains("linux").then_some("-Clink-arg=-Wl,-z,keep-text-section-prefix");
+        let flags: Vec<&str> = flags.split_whitespace().chain([flag]).chain(hot).collect();
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+        run(&mut command, "the build fails")?;
+        Ok(program(&folder.join(&self.triple).join("dist")))
+    }
+}
+
+/// A flag of rustc that ends with a path.
+fn flag(start: &str, path: &Path) -> String {
+    format!("{start}{}", path.display())
+}
+
+/// Runs a command; an error ends with the advice.
+fn run(command: &mut Command, advice: &str) -> Result<(), String> {
+    let name = command.get_program().display().to_string();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name}: {status}; {advice}")),
+        Err(error) => Err(format!("{name}: {error}; {advice}")),
+    }
+}
+
+/// Lowers all kernels of a folder in one process, to text and to cubins, and some of them alone, as users do. Some have errors,
+/// whose diagnostics are part of the training.
+fn train(program: &Path, folder: &Path) -> Result<(), String> {
+    let kernels = ptx_files(folder)?;
+    let output = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut ways = vec![(vec!["--emit=sass"], kernels.clone()), (vec!["--emit=cubin"], kernels.clone())];
+    let alone =
+        kernels.into_iter().filter(|path| path.parent().is_some_and(|parent| parent.ends_with("kernels")));
+    ways.extend(alone.map(|kernel| (Vec::new(), vec![kernel])));
+    for (words, kernels) in ways {
+        let mut ptxc = Command::new(program);
+        ptxc.arg("lower").args(words).args(["--jobs", "1", "--progress", "never", "-o"]);
+        ptxc.arg(output.path().join("")).args(kernels);
+        let status = ptxc.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.map_err(|error| format!("{}: {error}", program.display()))?;
+    }
+    Ok(())
+}
