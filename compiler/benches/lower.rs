@@ -12,8 +12,8 @@ use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_compiler::output::program_text;
 use ptxc_compiler::{Database, Options, SourceFile, items, lower, module, stages};
 use ptxc_ir::Function;
+use ptxc_machine::Arch;
 use ptxc_passes::pipeline::{self, CodeSettings, Observer, Silent};
-use ptxc_sass::Arch;
 use ptxc_sass::text::Style;
 
 const HEADER: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";

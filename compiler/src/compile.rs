@@ -5,9 +5,9 @@ use std::fmt;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::schedule::{HEURISTICS, Heuristic};
 use ptxc_ir as ir;
+use ptxc_machine::Arch;
 use ptxc_passes::pipeline::{self, CodeSettings, Silent};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
-use ptxc_sass::Arch;
 use ptxc_sass::cubin::CubinError;
 use ptxc_sass::text::Style;
 
@@ -95,7 +95,7 @@ pub fn compile_ir(
     let Settings { opt, fmad, heuristic, max_regs, serial, .. } = settings.clone();
     let ssa = pipeline::ssa(function, arch, opt, fmad, &mut Silent)?;
     let ssa = pipeline::aggregate(ssa, arch, opt, settings.aggregate, &mut Silent)?;
-    let max_regs = pipeline::register_limit(&ssa, max_regs);
+    let max_regs = pipeline::register_limit(&ssa, arch, max_regs);
     let mir = pipeline::machine(ssa, arch, opt, &mut Silent)?;
     let settings = CodeSettings { arch, accelerated: false, opt, heuristic, max_regs, serial };
     let callees = pipeline::compile_routines(&mir, &settings)?;

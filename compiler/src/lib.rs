@@ -71,7 +71,7 @@
 //!
 //! ```
 //! use ptxc_compiler::ir::{Builder, FunctionKind, Op, SpecialReg, Type};
-//! use ptxc_compiler::sass::Arch;
+//! use ptxc_compiler::machine::Arch;
 //! use ptxc_compiler::{Settings, compile_ir};
 //!
 //! let mut builder = Builder::new("nap", FunctionKind::Entry);
@@ -139,6 +139,7 @@ mod variables;
 pub use ptxc_codegen as codegen;
 pub use ptxc_interrupt::Interrupted;
 pub use ptxc_ir as ir;
+pub use ptxc_machine as machine;
 pub use ptxc_passes as passes;
 pub use ptxc_ptx as ptx;
 pub use ptxc_sass as sass;

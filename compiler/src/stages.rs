@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir as ir;
+use ptxc_machine::Arch;
 use ptxc_passes::pipeline::{self, CodeSettings, Silent};
 use ptxc_ptx::barriers;
 use ptxc_ptx::check::env::{PtxTarget, TargetKind};
@@ -15,7 +16,6 @@ use ptxc_ptx::check::{self, Checked, codes};
 use ptxc_ptx::diagnostic::{Code, Diagnostic, Severity, source_node};
 use ptxc_ptx::flow;
 use ptxc_ptx::split_notes::split_notes;
-use ptxc_sass::Arch;
 use ptxc_syntax::NodeId;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
@@ -53,7 +53,7 @@ impl<T> Stage<T> {
 /// [`unsupported_target`](crate::output::unsupported_target)).
 pub fn arch_of_target(number: u32) -> Arch {
     let runs = pipeline::TARGETS.iter().find(|arch| arch.number() >= number);
-    *runs.or(pipeline::TARGETS.last()).unwrap_or(&Arch::Sm90)
+    *runs.or(pipeline::TARGETS.last()).unwrap_or(&Arch::DEFAULT)
 }
 
 /// The architecture to compile a file for.
@@ -221,7 +221,7 @@ pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32)
 /// The same with as many registers as the options and the function's own bounds allow.
 pub(crate) fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings {
     let max_regs = match &ssa(db, func, options).value {
-        Some(ssa) => pipeline::register_limit(ssa, options.max_regs(db)),
+        Some(ssa) => pipeline::register_limit(ssa, arch(db, func.file(db), options), options.max_regs(db)),
         None => options.max_regs(db),
     };
     settings(db, func, options, max_regs)

@@ -14,8 +14,8 @@ use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
 use ptxc_compiler::stages::{accelerated, arch, built, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, Settings, SourceFile, diagnostics, dot, json, output};
+use ptxc_machine::Arch;
 use ptxc_passes::pipeline::{self, CodeSettings, Halt};
-use ptxc_sass::Arch;
 use ptxc_sass::cubin::Abi;
 use ptxc_sass::text::{Notation, Style};
 use ptxc_syntax::items::ItemKind;
@@ -455,7 +455,7 @@ fn passes(
     let ssa = pipeline::ssa(start, arch, options.opt(db), options.fmad(db), watcher)?;
     let mut ssa = pipeline::aggregate(ssa, arch, options.opt(db), options.aggregate(db), watcher)?;
     fill_lanes(db, func, &mut ssa, options);
-    let max_regs = pipeline::register_limit(&ssa, options.max_regs(db));
+    let max_regs = pipeline::register_limit(&ssa, arch, options.max_regs(db));
     let mir = pipeline::machine(ssa, arch, options.opt(db), watcher)
         .map_err(|halt| pipeline::name_unsupported(ast(db, func), halt))?;
     let settings = CodeSettings {

@@ -11,7 +11,8 @@ mod kernels;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use kernels::{launch, programs};
-use ptxc_sass::{Arch, Completion, Program};
+use ptxc_machine::Arch;
+use ptxc_sass::{Completion, Program};
 use ptxc_sim::Options;
 use ptxc_sim::timing::{TimingOptions, run_timed};
 

@@ -25,12 +25,13 @@ use ptxc_codegen::schedule::{Heuristic, IllegalOrder, heuristic_by_name};
 use ptxc_codegen::{allocate, combine, encodable, layout, mir, schedule, select};
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, FunctionKind, SourceLoc};
+use ptxc_machine::Arch;
 use ptxc_ptx::build_ssa;
 use ptxc_ptx::check::env::ModuleEnv;
 use ptxc_ptx::check::resolved::Resolved;
 use ptxc_ptx::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
 use ptxc_sass::text::{Style, write_program};
-use ptxc_sass::{Arch, Coded, Inst, Program, Register};
+use ptxc_sass::{Coded, Inst, Program, Register};
 use ptxc_ssa::analyses::Analyses;
 use ptxc_ssa::simplify::{Effort, rematerialize, simplify_in};
 use ptxc_ssa::together::verify::Apart;
@@ -56,9 +57,6 @@ pub const ILLEGAL_ORDER: Code = Code(903);
 
 /// The kernel's static shared memory is larger than a CTA may have.
 pub const TOO_MUCH_SHARED: Code = Code(904);
-
-/// Static shared memory of a CTA at most, in bytes: ptxas refuses more; the rest is for `extern` arrays.
-const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 
 /// The architecture has no code generation yet.
 pub const UNSUPPORTED_ARCH: Code = Code(902);
@@ -302,9 +300,9 @@ pub fn machine(
     let mut mir = select::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
     mir.returns_together = Together::returns_together(&func, &uniformity, &known);
-    if mir.shared_bytes > STATIC_SHARED_LIMIT {
-        let message =
-            format!("{} bytes of static shared memory; a CTA has {STATIC_SHARED_LIMIT}", mir.shared_bytes);
+    let limit = arch.facts().limits.static_shared;
+    if mir.shared_bytes > limit {
+        let message = format!("{} bytes of static shared memory; a CTA has {limit}", mir.shared_bytes);
         let finding = Diagnostic::error(TOO_MUCH_SHARED, NodeId(0), message);
         return Err(vec![
             finding.help("an `.extern .shared` array gets its size at launch, and may be larger"),
@@ -428,7 +426,7 @@ fn own_code_with(
     observer.before("allocate", &mir);
     let options = allocate::Options { max_regs: settings.max_regs as u16, arch };
     let allocation = allocate::allocate(&mir, &live, &options)
-        .map_err(|error| vec![crate::register_limit::too_few(&error, &mir, settings.max_regs)])?;
+        .map_err(|error| vec![crate::register_limit::too_few(&error, &mir, arch, settings.max_regs)])?;
     allocate::check(&mir, &live, &allocation, &options)
         .map_err(|violations| contradiction(WRONG_ALLOCATION, "allocate", violations))?;
     let allocated = allocation.mir;

@@ -7,13 +7,13 @@ use super::encode::{SCOREBOARDS, zero_is_wide};
 use super::error::DecodeError;
 use super::field::SlotField;
 use super::pattern::{ByCode, Pattern};
-use crate::arch::Arch;
 use crate::control::{Control, Illegal};
 use crate::inst::{Guard, Inst, Mods};
 use crate::operand::{Address, HalfSelect, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile};
 use crate::table::{AddressPlace, Bits, ImmFormat, Op, Place, Shape, Slot, SpecialReg};
+use ptxc_machine::Arch;
 
 /// The instruction of a word. `offset` is where it lies in its section, in bytes: branch targets are relative to it, and
 /// come out as [places in the code](OperandKind::Code).

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::arch::Arch;
 use crate::control::Illegal;
 use crate::operand::Label;
+use ptxc_machine::Arch;
 
 /// Why a word is no instruction that the table knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use super::pattern::main_file;
-use crate::arch::Arch;
 use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, RegFile};
 use crate::table::{AddressPlace, Bits, Kinds, Place, Row, Shape, Signs, Slot};
+use ptxc_machine::Arch;
 
 /// One field for one or several modifiers.
 pub(crate) struct ModField {

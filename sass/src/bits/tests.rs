@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::pattern::Pattern;
 use super::{decode, encode, pattern};
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::table::{FormCode, Op};
+use ptxc_machine::Arch;
 
 #[test]
 fn no_bit_is_claimed_twice() {

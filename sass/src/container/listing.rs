@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use super::error::ContainerError;
 use super::{Function, Image, MAX_NAME};
-use crate::arch::Arch;
 use crate::program::Program;
 use crate::text::source::{Line, Source};
+use ptxc_machine::Arch;
 
 /// An image, or why there is none.
 type Read = Result<Image<'static>, ContainerError>;
@@ -161,7 +161,7 @@ fn architecture(code: &str) -> Option<Result<Arch, ContainerError>> {
     };
     let number = name.strip_prefix("sm_")?.trim_end_matches(['a', 'f']);
     Some(number.parse().map_err(|_| ContainerError::Unknown).and_then(|number| {
-        let known = Arch::ALL.into_iter().find(|arch| arch.number() == number);
+        let known = Arch::of_number(number);
         known.ok_or(ContainerError::Arch(number))
     }))
 }

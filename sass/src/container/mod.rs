@@ -39,7 +39,7 @@ use std::fmt;
 
 pub use error::ContainerError;
 
-use crate::arch::Arch;
+use ptxc_machine::Arch;
 
 /// The most bytes that an image may be unpacked to.
 pub const MAX_IMAGE: u64 = 1 << 29;

@@ -4,9 +4,9 @@ use rustc_hash::FxHashSet;
 
 use super::error::CubinError;
 use super::relocation::Relocation;
-use crate::arch::Arch;
 use crate::program::Resources;
 use crate::variable::Section;
+use ptxc_machine::Arch;
 
 /// How a file's header and attributes are laid out: NVIDIA's tools changed both with CUDA 13.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use crate::arch::Arch;
 use crate::symbol::{SymbolBits, SymbolValue};
 use crate::table::Op;
+use ptxc_machine::Arch;
 
 /// The number of a kind of relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,13 +59,14 @@ impl RelocationKind {
     ];
 
     /// The kind that puts the address into a call; `None` where the instruction is none on the architecture.
-    const fn of_call(op: Op, arch: Arch) -> Option<RelocationKind> {
-        match (op, arch) {
-            (Op::CALL_LOADED, Arch::Sm90) => Some(RelocationKind(75)),
-            (Op::CALL_LOADED, _) => Some(RelocationKind(58)),
-            (Op::CALL_ABSOLUTE, Arch::Sm90) => Some(RelocationKind(114)),
+    fn of_call(op: Op, arch: Arch) -> Option<RelocationKind> {
+        let facts = arch.facts().cubin.as_ref()?;
+        let number = match op {
+            Op::CALL_LOADED => Some(facts.call_loaded),
+            Op::CALL_ABSOLUTE => facts.call_absolute,
             _ => None,
-        }
+        };
+        number.map(RelocationKind)
     }
 
     /// What of a symbol it puts into an instruction. `None` of a kind that such an instruction has no place for.

@@ -7,7 +7,8 @@
 //! waits; the simulator has the rest. So both count the same cycles.
 //!
 //! ```
-//! use ptxc_sass::{Arch, Coded, Control, Inst, Op, Operand, PReg, issue};
+//! use ptxc_machine::Arch;
+//! use ptxc_sass::{Coded, Control, Inst, Op, Operand, PReg, issue};
 //!
 //! let r = |n| Operand::reg(PReg::r(n));
 //! let add = |d| Inst::new(Op::IADD3).ops([r(d), r(1), r(2), Operand::rz()]);
@@ -36,13 +37,13 @@ mod table;
 
 use smallvec::SmallVec;
 
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::AccessRole;
 use crate::program::Coded;
 use crate::register::{RegFile, Register};
 use crate::table::{Completion, Pipe};
 use ports::Ports;
+use ptxc_machine::Arch;
 
 pub use table::{PipeTiming, pipe_timing, pipes};
 

@@ -4,22 +4,21 @@
 //! are done. `DEPBAR.LE` waits until a scoreboard counts no more than so many. `UBLKCP` copies in bulk, once for the warp; of its copies to
 //! global memory `UTMACMDFLUSH` makes groups.
 
-use super::archs::Archs;
 use super::memory::{BY_UNIFORM, EVICT_NORMAL, POLICY};
 use super::place::{AddressPlace, Bits, Fixed, Form, Place, Shape};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
     Width,
 };
-use crate::arch::Arch;
 use crate::register::RegFile;
+use ptxc_machine::Archs;
 
 const COPY: Row = Row {
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
     completion: Completion::LateRead,
     effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     ..Row::BASE
 };
 
@@ -29,11 +28,9 @@ pub(super) static LDGSTS: Row = Row {
               hold; `.BYPASS` past the first-level cache; with `.ZFILL` the low bits of addr say how many of the last bytes \
               are zeros",
     slots: &[
-        Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::ALL).place(Place::Address(AddressPlace {
-            base: Bits::new(16, 8),
-            offset: Bits::new(44, 20),
-            ..AddressPlace::PLAIN
-        })),
+        Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::TURING_TO_HOPPER).place(Place::Address(
+            AddressPlace { base: Bits::new(16, 8), offset: Bits::new(44, 20), ..AddressPlace::PLAIN },
+        )),
         Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace {
             uniform: Bits::new(64, 6),
             offset: Bits::new(32, 12),
@@ -79,7 +76,7 @@ pub(super) static DEPBAR_LE: Row = Row {
     completion: Completion::Fixed,
     min_stall: 4,
     effects: Effects { writes_memory: true, ..Effects::NONE },
-    archs: Archs::ALL,
+    archs: Archs::TURING_TO_HOPPER,
     opcode: 0x91a,
     scoreboards: Scoreboards::NONE,
     ..COPY
@@ -88,7 +85,7 @@ pub(super) static DEPBAR_LE: Row = Row {
 const BULK: Row = Row {
     completion: Completion::LateUniformRead,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     fixed: &[Fixed::new(91, 1, 1)],
     forms: &[
         Form::same(&[("policy", Shape::Absent)]),

@@ -113,7 +113,9 @@ fn sources<R: Register>(inst: &Inst<R>) -> (u8, u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arch, PReg, text};
+    use ptxc_machine::Arch;
+
+    use crate::{PReg, text};
 
     /// The widths of all register operands, in the order of the text.
     fn widths(line: &str) -> Vec<u8> {

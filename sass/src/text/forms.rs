@@ -6,8 +6,8 @@
 use std::fmt::Write;
 
 use super::parse::{first_word, rows};
-use crate::arch::Arch;
 use crate::table::{Halves, Kinds, Modifier, Op, Slot, Stand};
+use ptxc_machine::Arch;
 
 /// The most rows that are shown.
 const MOST: usize = 8;

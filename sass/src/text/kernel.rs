@@ -11,7 +11,6 @@ use smallvec::SmallVec;
 
 use super::error::{ErrorCode, TextError};
 use super::parse::Names;
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::operand::{FunctionIndex, Label, OperandKind};
@@ -21,6 +20,7 @@ use crate::program::{
 use crate::register::{PReg, RegFile, Register};
 use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Completion;
+use ptxc_machine::Arch;
 
 /// A kernel and where its instructions stand in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Reading {
         let tables = self.match_tables(&insts, &numbers, errors);
         let literals = self.literals(errors);
         let has_parameters = self.head.parameters.is_some();
-        let resources = self.head.resources.clone().unwrap_or_else(|| counted_resources(&insts));
+        let resources = self.head.resources.clone().unwrap_or_else(|| counted_resources(&insts, arch));
         let program = Program {
             name: self.name.clone(),
             arch,
@@ -438,16 +438,14 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
     }
 }
 
-/// The named barriers of a CTA.
-const CTA_BARRIERS: u32 = 16;
-
 /// What can be counted of the resources: registers, and CTA barriers by their names.
-pub(crate) fn counted_resources(insts: &[Coded]) -> Resources {
+pub(crate) fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
+    let all_barriers = arch.facts().limits.cta_barriers;
     let mut resources = Resources::default();
     for coded in insts.iter().filter(|coded| coded.inst.op.is_cta_barrier()) {
         resources.barriers = match coded.inst.get("name").map(|name| name.kind) {
-            Some(OperandKind::Imm(name)) => resources.barriers.max(name.saturating_add(1).min(CTA_BARRIERS)),
-            Some(_) => CTA_BARRIERS,
+            Some(OperandKind::Imm(name)) => resources.barriers.max(name.saturating_add(1).min(all_barriers)),
+            Some(_) => all_barriers,
             None => resources.barriers,
         };
     }

@@ -23,7 +23,7 @@
 
 use regex::Regex;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::form::Form;
 use crate::outcome::Outcome;

@@ -28,9 +28,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use ptxc_machine::Arch;
+use ptxc_sass::Op;
 use ptxc_sass::text::{ReadOptions, parse_programs};
 use ptxc_sass::verify::{Order, check_with};
-use ptxc_sass::{Arch, Op};
 
 use self::assembler::{Assembler, WAYS};
 use self::code::Code;

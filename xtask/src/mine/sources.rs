@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use ptxc_fuzz::Trial;
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::forms::{Form, Kind};
 use super::{chains, trees};

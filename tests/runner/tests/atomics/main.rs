@@ -10,7 +10,7 @@ mod order;
 
 use forms::{Form, forms};
 use kernel::{Place, Run};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use rayon::prelude::*;
 
 /// Of the forms and memories of an architecture, every so-manieth is run. Each architecture begins with another one, so that

@@ -1,7 +1,8 @@
 //! Room in the queue of the memory unit in front of asynchronous copies.
 //!
 //! In: scheduled code. Out: the same with loads that are never executed in front of an `LDGSTS`, where accesses of shared memory
-//! or barriers may have been issued since the last one, and in front of a `MEMBAR` of sm_90:
+//! or barriers may have been issued since the last one, and in front of a `MEMBAR` where the architecture has no
+//! room for one ([`Feature::RoomBeforeFences`]):
 //!
 //! ```text
 //! LDS R3, [R4]                             LDS R3, [R4]
@@ -13,10 +14,11 @@
 //! ```
 //!
 //! No document says why; ptxas does so without exception. What it does not look at, the blocks in front, is taken for the worst, but for
-//! the entry of a kernel before sm_90, as ptxas does. See `docs/facts/memory.md`. Linear.
+//! the entry of a kernel on some architectures ([`Feature::RoomAtKernelEntry`]), as ptxas does. See `docs/facts/memory.md`. Linear.
 
+use ptxc_machine::{Arch, Feature};
 use ptxc_sass::memory_order::{Space, space};
-use ptxc_sass::{Address, Arch, Inst, Op, Operand, PReg};
+use ptxc_sass::{Address, Inst, Op, Operand, PReg};
 
 use super::code::Code;
 use crate::mir::MInst;
@@ -32,7 +34,8 @@ pub fn space_copies(code: &mut Code, arch: Arch, is_kernel: bool) {
     if !code.blocks.iter().any(|block| block.insts.iter().any(is_copy)) {
         return;
     }
-    let begins_clean = is_kernel && arch < Arch::Sm90 && code.graph().predecessors()[0].is_empty();
+    let begins_clean =
+        is_kernel && arch.has(Feature::RoomAtKernelEntry) && code.graph().predecessors()[0].is_empty();
     for (index, block) in code.blocks.iter_mut().enumerate() {
         let mut is_clean = index == 0 && begins_clean;
         let mut spaced = Vec::with_capacity(block.insts.len());
@@ -41,7 +44,7 @@ pub fn space_copies(code: &mut Code, arch: Arch, is_kernel: bool) {
             ptxc_interrupt::poll();
             let loads = match minst.inst.op {
                 Op::LDGSTS if !is_clean => IN_FRONT_OF_COPY,
-                Op::MEMBAR if arch == Arch::Sm90 => IN_FRONT_OF_FENCE,
+                Op::MEMBAR if !arch.has(Feature::RoomBeforeFences) => IN_FRONT_OF_FENCE,
                 _ => 0,
             };
             spaced.extend((0..loads).map(|_| MInst::new(never(), minst.loc)));
