@@ -30,9 +30,9 @@ pub enum Arch {
     Sm89,
     /// Hopper.
     Sm90,
-    /// An architecture that does not exist. Tests use it to show that the code assumes nothing about an
-    /// architecture that no table names: it has no feature, no text names it, and its figures are
-    /// those of no other architecture.
+    /// An architecture that does not exist. Tests use it to show that the code assumes nothing
+    /// about an architecture that no table names: it has no feature, no text names it, and its
+    /// figures are those of no other architecture.
     #[doc(hidden)]
     Invented,
 }
@@ -67,8 +67,8 @@ impl Arch {
         self.facts().features.has(feature)
     }
 
-    /// The number in its name: 90 for `sm_90`. Code for a target of PTX runs on architectures whose number is at
-    /// least the target's. The number says nothing else.
+    /// The number in its name: 90 for `sm_90`. Code for a target of PTX runs on architectures whose
+    /// number is at least the target's. The number says nothing else.
     #[inline]
     pub const fn number(self) -> u32 {
         self.facts().number
@@ -100,7 +100,8 @@ impl FromStr for Arch {
     }
 }
 
-/// An architecture as a key of sorted collections: the order of the numbers, for lists that people read.
+/// An architecture as a key of sorted collections: the order of the numbers, for lists that people
+/// read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ByNumber(pub Arch);
 

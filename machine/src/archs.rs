@@ -2,8 +2,8 @@
 
 use crate::arch::Arch;
 
-/// A set of architectures. Its members are always listed: no set follows from an order, so that a new
-/// architecture is in a set only after somebody has put it there.
+/// A set of architectures. Its members are always listed: no set follows from an order, so that a
+/// new architecture is in a set only after somebody has put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Archs(u8);
 

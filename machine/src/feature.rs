@@ -1,8 +1,9 @@
 //! What machines can do, by name.
 //!
-//! A feature says one thing about the machine or about NVIDIA's code for it. Where two places in the compiler ask for
-//! different reasons, there are two features, even if today's architectures have both or neither. Most features are
-//! stated so that code for an architecture without the feature is still correct.
+//! A feature says one thing about the machine or about NVIDIA's code for it. Where two places in
+//! the compiler ask for different reasons, there are two features, even if today's architectures
+//! have both or neither. Most features are stated so that code for an architecture without the
+//! feature is still correct.
 
 macro_rules! features {
     ($($(#[$meta:meta])* $feature:ident = $field:ident,)*) => {
@@ -38,18 +39,19 @@ macro_rules! features {
 features! {
     // Memory.
 
-    /// Shared memory can be reached from other CTAs of a cluster, and kernels are launched in clusters. Source: PTX ISA.
+    /// Shared memory can be reached from other CTAs of a cluster, and kernels are launched in
+    /// clusters. Source: PTX ISA.
     Clusters = clusters,
-    /// The upper bits of a shared address are the rank of a CTA in its cluster, so that the address of a shared
-    /// variable is not a constant. Source: ptxas.
+    /// The upper bits of a shared address are the rank of a CTA in its cluster, so that the address
+    /// of a shared variable is not a constant. Source: ptxas.
     RankedSharedAddresses = ranked_shared_addresses,
-    /// The descriptor of global memory does not cover the shared window: a generic access that is known to be
-    /// of shared memory goes without the descriptor. Source: ptxas.
+    /// The descriptor of global memory does not cover the shared window: a generic access that is
+    /// known to be of shared memory goes without the descriptor. Source: ptxas.
     SharedWindowUndescribed = shared_window_undescribed,
     /// Weak accesses of global memory carry `.SYS`. Source: ptxas.
     SysOnWeakAccesses = sys_on_weak_accesses,
-    /// Arithmetic reads words of constant banks as operands. The encodings exist on later architectures too, but
-    /// NVIDIA's code there does not have them. Source: ptxas.
+    /// Arithmetic reads words of constant banks as operands. The encodings exist on later
+    /// architectures too, but NVIDIA's code there does not have them. Source: ptxas.
     ConstantOperands = constant_operands,
 
     // Atomics.
@@ -66,8 +68,8 @@ features! {
     WideSwaps = wide_swaps,
     /// A compare-and-swap may compare with `RZ`. Source: ptxas.
     SwapsCompareZero = swaps_compare_zero,
-    /// An update whose result goes to `RZ` is announced by its scoreboard, so that an acquire may wait for
-    /// it. It is not known for the architectures without. Source: ptxas.
+    /// An update whose result goes to `RZ` is announced by its scoreboard, so that an acquire may
+    /// wait for it. It is not known for the architectures without. Source: ptxas.
     UnreadUpdatesAnnounced = unread_updates_announced,
 
     // Asynchronous copies and mbarriers.
@@ -76,16 +78,17 @@ features! {
     AsyncCopies = async_copies,
     /// Copies in bulk, by `UBLKCP` and tensor maps. Source: PTX ISA.
     BulkCopies = bulk_copies,
-    /// A unit of its own, `SYNCS`, works on mbarriers and orders memory in the CTA. Without it mbarriers
-    /// are shared atomics. Source: ptxas.
+    /// A unit of its own, `SYNCS`, works on mbarriers and orders memory in the CTA. Without it
+    /// mbarriers are shared atomics. Source: ptxas.
     SyncUnit = sync_unit,
-    /// `ARRIVES` says which count of an mbarrier it is for: arrivals or transactions. Source: ptxas.
+    /// `ARRIVES` says which count of an mbarrier it is for: arrivals or transactions. Source:
+    /// ptxas.
     ArrivalKinds = arrival_kinds,
-    /// New mbarriers, tensor maps and bulk copies are instructions that a warp executes once, on uniform registers.
-    /// Lanes with different operands take turns. Source: ptxas.
+    /// New mbarriers, tensor maps and bulk copies are instructions that a warp executes once, on
+    /// uniform registers. Lanes with different operands take turns. Source: ptxas.
     OncePerWarpOperations = once_per_warp_operations,
-    /// The queue of the memory unit has room when a kernel begins, so that the first `LDGSTS` needs no loads before
-    /// it. Source: ptxas.
+    /// The queue of the memory unit has room when a kernel begins, so that the first `LDGSTS` needs
+    /// no loads before it. Source: ptxas.
     RoomAtKernelEntry = room_at_kernel_entry,
     /// A `MEMBAR` in code with `LDGSTS` needs no load before it. Source: ptxas.
     RoomBeforeFences = room_before_fences,
@@ -94,7 +97,8 @@ features! {
 
     /// A fence is followed by `CGAERRBAR`, which waits for errors of the cluster. Source: ptxas.
     ClusterErrorBarrier = cluster_error_barrier,
-    /// A fence between two names of one memory reaches the device only, where others reach the system. Source: ptxas.
+    /// A fence between two names of one memory reaches the device only, where others reach the
+    /// system. Source: ptxas.
     AliasFenceOfDevice = alias_fence_of_device,
 
     // Barriers of the CTA.
@@ -103,19 +107,19 @@ features! {
     DeferredBlocking = deferred_blocking,
     /// `barrier.sync` without `.aligned` has it, too. Source: ptxas.
     DeferredBlockingUnaligned = deferred_blocking_unaligned,
-    /// The result of a barrier's reduction may stay unread. Elsewhere NVIDIA's code reads it even where nobody uses it.
-    /// Source: ptxas.
+    /// The result of a barrier's reduction may stay unread. Elsewhere NVIDIA's code reads it even
+    /// where nobody uses it. Source: ptxas.
     UnreadBarrierResults = unread_barrier_results,
 
     // Convergence.
 
-    /// `BSSY` finds no lanes of an earlier meeting in its barrier. Elsewhere code clears the barrier first.
-    /// Source: ptxas.
+    /// `BSSY` finds no lanes of an earlier meeting in its barrier. Elsewhere code clears the
+    /// barrier first. Source: ptxas.
     CleanConvergenceBarriers = clean_convergence_barriers,
     /// Lanes from different places meet in a `WARPSYNC.COLLECTIVE`. Source: ptxas.
     Collectives = collectives,
-    /// `BRA.DIV` tests the lanes of a mask in a uniform register. Elsewhere it tells of the whole warp or nothing.
-    /// Source: ptxas.
+    /// `BRA.DIV` tests the lanes of a mask in a uniform register. Elsewhere it tells of the whole
+    /// warp or nothing. Source: ptxas.
     MaskedDivergenceTest = masked_divergence_test,
     /// `BRA.DIV` tests all lanes without a register for their mask. Source: ptxas.
     UnmaskedDivergenceTest = unmasked_divergence_test,
@@ -142,7 +146,8 @@ features! {
 
     // Latencies.
 
-    /// Double precision has a fixed latency. Elsewhere a scoreboard announces its results. Source: ptxas.
+    /// Double precision has a fixed latency. Elsewhere a scoreboard announces its results. Source:
+    /// ptxas.
     FixedDoubles = fixed_doubles,
     /// Moves from general to uniform registers have a fixed latency. Source: ptxas.
     FixedMovesToUniform = fixed_moves_to_uniform,
@@ -151,12 +156,14 @@ features! {
 
     // Encoding and text.
 
-    /// The reuse flag of the operand that the control field has no place for is in the instruction: bit 50.
-    /// Source: nvdisasm.
+    /// The reuse flag of the operand that the control field has no place for is in the instruction:
+    /// bit 50. Source: nvdisasm.
     ReuseFlagInWord = reuse_flag_in_word,
-    /// `RZ` beside a uniform register counts as a pair where addresses have 64 bits. Source: nvdisasm.
+    /// `RZ` beside a uniform register counts as a pair where addresses have 64 bits. Source:
+    /// nvdisasm.
     ZeroBaseIsPair = zero_base_is_pair,
-    /// An address without a general register is written with `RZ` beside a pair of uniform registers. Source: nvdisasm.
+    /// An address without a general register is written with `RZ` beside a pair of uniform
+    /// registers. Source: nvdisasm.
     ZeroBaseIsWritten = zero_base_is_written,
     /// NVIDIA's tools may leave the descriptor of an address out. Source: cuobjdump.
     HiddenDescriptors = hidden_descriptors,

@@ -9,7 +9,8 @@ use crate::arch::Arch;
 pub struct PerArch<T>([T; Arch::VARIANTS.len()]);
 
 impl<T> PerArch<T> {
-    /// The values in the order of the variants of [`Arch`]: what [`per_arch!`](crate::per_arch) makes.
+    /// The values in the order of the variants of [`Arch`]: what [`per_arch!`](crate::per_arch)
+    /// makes.
     pub const fn new(values: [T; Arch::VARIANTS.len()]) -> PerArch<T> {
         PerArch(values)
     }
@@ -26,8 +27,8 @@ impl<T> PerArch<T> {
     }
 }
 
-/// Makes a [`PerArch`] of an expression in a constant or a static, where closures cannot be called. The name
-/// before the arrow is a constant, the architecture.
+/// Makes a [`PerArch`] of an expression in a constant or a static, where closures cannot be called.
+/// The name before the arrow is a constant, the architecture.
 ///
 /// ```
 /// use ptxc_machine::{Arch, PerArch, per_arch};

@@ -17,7 +17,7 @@
 //! assert_eq!(issue::distances(Arch::Sm90, &[coded(add(3)), coded(add(4))]), [2, 1]);
 //! ```
 //!
-//! **Pipes.** The figures stand in `data/issue_sm_*.csv`. A unit that is half a warp wide is taken for two cycles
+//! **Pipes.** The figures stand in `machine/data/sm_*/issue.csv`. A unit that is half a warp wide is taken for two cycles
 //! by each instruction. Where there are two units (single precision), the one that is free first is taken. In
 //! front of the memory pipe and its like is a queue: an instruction enters it at issue and leaves it after
 //! `delay` cycles, `interval` cycles after the one before it; issue goes on until the queue is full.

@@ -22,7 +22,7 @@
 //! assert_eq!((found.safe, found.legal), (5, 5));
 //! ```
 //!
-//! The numbers stand in one file an architecture, `data/latency_sm_*.csv`, keyed by dependence, register
+//! The numbers stand in one file an architecture, `machine/data/sm_*/latency.csv`, keyed by dependence, register
 //! file and the [`LatencyClass`] of both sides, with a source and the number of observations. A file is
 //! read once into a dense array; a query is one lookup. What the figures rest on is told in
 //! `docs/facts/latency.md`.

@@ -186,7 +186,8 @@ impl SpecialReg {
                 let other = OTHERS.iter().find(|&&(number, archs, _)| number == code && archs.contains(arch));
                 other.map_or("", |&(_, _, name)| name)
             }
-            named => named.text(),
+            named if super::UNLIMITED.contains(arch) => named.text(),
+            _ => "",
         }
     }
 
