@@ -1,11 +1,11 @@
 //! An instruction: a row of the table with its slots filled.
 
+use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
 use crate::table::{Kinds, ModKind, Op, Row};
-use ptxc_machine::Arch;
 
 /// The predicate that decides whether an instruction has an effect: `@P0`, `@!UP1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

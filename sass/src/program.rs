@@ -1,5 +1,7 @@
 //! A finished kernel: instructions in their final order with control codes.
 
+use ptxc_machine::Arch;
+
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::issue;
@@ -7,7 +9,6 @@ use crate::operand::Label;
 use crate::register::PReg;
 use crate::symbol::{Addend, CodeRelocation};
 use crate::variable::Variable;
-use ptxc_machine::Arch;
 
 /// An instruction with its control field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,8 +149,9 @@ impl Resources {
         (self.max_threads_x != 0).then_some([self.max_threads_x, self.max_threads_y, self.max_threads_z])
     }
 
-    /// The registers that a launch on the architecture sets aside for a thread: two more than the code names, unless the kernel's directives or
-    /// the largest CTA that it allows leave none for them.
+    /// The registers that a launch on the architecture sets aside for a thread: two more than the
+    /// code names, unless the kernel's directives or the largest CTA that it allows leave none for
+    /// them.
     pub fn launch_registers(&self, arch: Arch) -> u32 {
         let most = u32::from(arch.facts().registers.general);
         let limits = &arch.facts().limits;

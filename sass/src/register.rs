@@ -22,8 +22,8 @@ impl RegFile {
     /// Every file.
     pub const ALL: [RegFile; 4] = [RegFile::Gpr, RegFile::Pred, RegFile::Ugpr, RegFile::Upred];
 
-    /// Number of registers for which the encoding has room; the number after them is the constant register. An
-    /// architecture may have [fewer](RegFile::count_on).
+    /// Number of registers for which the encoding has room; the number after them is the constant
+    /// register. An architecture may have [fewer](RegFile::count_on).
     #[inline]
     pub const fn count(self) -> u8 {
         match self {

@@ -133,7 +133,8 @@ pub(crate) enum Layout {
     Marked,
     /// Of machines on which shared atomics make it (found by what ptxas emits).
     Words,
-    /// Of the `SYNCS` unit (found by what ptxas emits, except the place of the bytes, on which no code depends).
+    /// Of the `SYNCS` unit (found by what ptxas emits, except the place of the bytes, on which no
+    /// code depends).
     Unit,
 }
 

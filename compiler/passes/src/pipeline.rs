@@ -277,8 +277,8 @@ pub fn machine(func: Function, arch: Arch, opt: u8, observer: &mut dyn Observer)
     machine_past_gate(func, arch, opt, observer)
 }
 
-/// The same without the question whether the architecture has code generation. A test asks for an architecture that has
-/// none.
+/// The same without the question whether the architecture has code generation. A test asks for an
+/// architecture that has none.
 ///
 /// # Errors
 /// As the stages.

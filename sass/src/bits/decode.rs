@@ -1,5 +1,6 @@
 //! Bits to their instruction.
 
+use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use super::GUARD;
@@ -13,7 +14,6 @@ use crate::operand::{Address, HalfSelect, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile};
 use crate::table::{AddressPlace, Bits, ImmFormat, Op, Place, Shape, Slot, SpecialReg};
-use ptxc_machine::Arch;
 
 /// The instruction of a word. `offset` is where it lies in its section, in bytes: branch targets are relative to it, and
 /// come out as [places in the code](OperandKind::Code).

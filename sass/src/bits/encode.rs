@@ -1,5 +1,7 @@
 //! An instruction to its bits.
 
+use ptxc_machine::{Arch, Feature};
+
 use super::GUARD;
 use super::error::EncodeError;
 use super::field::SlotField;
@@ -10,7 +12,6 @@ use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
 use crate::table::{AddressPlace, Bits, Halves, ImmFormat, Place, Shape, Slot};
-use ptxc_machine::{Arch, Feature};
 
 /// The bits of an instruction.
 ///

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use ptxc_machine::Arch;
+
 use crate::control::Illegal;
 use crate::operand::Label;
-use ptxc_machine::Arch;
 
 /// Why a word is no instruction that the table knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The fields of a pattern: of modifiers, and of slots. What decoding asks of each is worked out when the pattern is made.
 
+use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use super::pattern::main_file;
@@ -7,7 +8,6 @@ use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, RegFile};
 use crate::table::{AddressPlace, Bits, Kinds, Place, Row, Shape, Signs, Slot};
-use ptxc_machine::Arch;
 
 /// One field for one or several modifiers.
 pub(crate) struct ModField {

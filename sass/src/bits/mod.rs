@@ -28,10 +28,11 @@ pub use decode::{blank, decode, decode_into};
 pub use encode::encode;
 pub use error::{DecodeError, EncodeError};
 
+use ptxc_machine::Arch;
+
 use crate::inst::Inst;
 use crate::register::PReg;
 use crate::table::{Op, Place, Shape};
-use ptxc_machine::Arch;
 
 /// The lowest bit of the guard's field; its number has three bits, its complement the one above.
 const GUARD: u8 = 12;

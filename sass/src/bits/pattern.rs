@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use ptxc_machine::{Arch, Feature, PerArch, per_arch};
 use smallvec::SmallVec;
 
 use super::field::{ModField, SlotField};
@@ -13,7 +14,6 @@ use crate::register::{PReg, RegFile, Register};
 use crate::table::{
     Bits, Fixed, Form, FormCode, Joint, Kinds, ModKind, Modifier, Op, Place, Row, Shape, Slot,
 };
-use ptxc_machine::{Arch, Feature, PerArch, per_arch};
 
 /// A row in one form on one architecture.
 pub(crate) struct Pattern {

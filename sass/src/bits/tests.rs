@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
+
 use super::pattern::Pattern;
 use super::{decode, encode, pattern};
 use crate::control::Control;
 use crate::table::{FormCode, Op};
-use ptxc_machine::Arch;
 
 #[test]
 fn no_bit_is_claimed_twice() {

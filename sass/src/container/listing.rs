@@ -6,11 +6,12 @@
 
 use std::borrow::Cow;
 
+use ptxc_machine::Arch;
+
 use super::error::ContainerError;
 use super::{Function, Image, MAX_NAME};
 use crate::program::Program;
 use crate::text::source::{Line, Source};
-use ptxc_machine::Arch;
 
 /// An image, or why there is none.
 type Read = Result<Image<'static>, ContainerError>;

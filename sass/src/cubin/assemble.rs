@@ -16,6 +16,7 @@
 
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 use super::contents::{
@@ -34,7 +35,6 @@ use crate::register::PReg;
 use crate::symbol::Addend;
 use crate::table::Op;
 use crate::variable::{Pointer, Section, Variable, union};
-use ptxc_machine::Arch;
 
 /// A kernel that goes into a cubin.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@
 //!
 //! Linear in the code and the variables, and sorting the places that branches name.
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 use super::contents::{Cubin, Function, GlobalVariable};
@@ -21,7 +22,6 @@ use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Op;
 use crate::text::{counted_resources, is_name};
 use crate::variable::{Pointer, Section, Variable};
-use ptxc_machine::Arch;
 
 /// The program of a kernel.
 ///

@@ -9,6 +9,7 @@ use object::LittleEndian as LE;
 use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{SectionIndex, SymbolIndex};
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 use super::attribute::{self as eiattr, attributes, compat};
@@ -18,7 +19,6 @@ use super::line;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::cuda;
 use crate::variable::Section as Space;
-use ptxc_machine::Arch;
 
 type Header = FileHeader64<LE>;
 type Result<T> = std::result::Result<T, CubinError>;

@@ -5,9 +5,10 @@
 
 use std::fmt;
 
+use ptxc_machine::Arch;
+
 use crate::symbol::{SymbolBits, SymbolValue};
 use crate::table::Op;
-use ptxc_machine::Arch;
 
 /// The number of a kind of relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

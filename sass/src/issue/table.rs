@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
-use crate::table::Pipe;
 use ptxc_machine::{Arch, PerArch, per_arch};
+
+use crate::table::Pipe;
 
 /// A line of a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,11 +17,12 @@
 //!
 //! What the figures rest on is told in `docs/facts/latency.md` and `docs/facts/barriers.md`.
 
+use ptxc_machine::Arch;
+
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
 use crate::table::{BarrierResult, Completion, LatencyClass, Op, Pipe, SpecialReg};
-use ptxc_machine::Arch;
 
 /// What an instruction is that others must keep away from, whatever registers they touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -22,10 +22,10 @@
 //! assert_eq!((found.safe, found.legal), (5, 5));
 //! ```
 //!
-//! The numbers stand in one file an architecture, `machine/data/sm_*/latency.csv`, keyed by dependence, register
-//! file and the [`LatencyClass`] of both sides, with a source and the number of observations. A file is
-//! read once into a dense array; a query is one lookup. What the figures rest on is told in
-//! `docs/facts/latency.md`.
+//! The numbers stand in one file an architecture, `machine/data/sm_*/latency.csv`, keyed by
+//! dependence, register file and the [`LatencyClass`] of both sides, with a source and the number
+//! of observations. A file is read once into a dense array; a query is one lookup. What the figures
+//! rest on is told in `docs/facts/latency.md`.
 //!
 //! Only *fixed* latencies are here. Where the first side announces the event by a scoreboard
 //! ([`Completion::Variable`], [`Completion::LateRead`]), the answer is [`Latency::SCOREBOARD`]: the
@@ -36,11 +36,12 @@ mod ahead;
 mod port;
 mod table;
 
+use ptxc_machine::{Arch, Feature};
+
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
 use crate::table::{Completion, LatencyClass, Op, Role, Row};
-use ptxc_machine::{Arch, Feature};
 
 pub use ahead::Ahead;
 pub use port::Port;
@@ -186,9 +187,10 @@ pub(crate) const fn completion_on(row: &Row, arch: Arch) -> Completion {
 }
 
 impl<R: Register> Inst<R> {
-    /// How the machine announces that the instruction is done: as the row says. Double precision, moves from general to
-    /// uniform registers and products of matrices announce their results by scoreboards where their latency is not fixed
-    /// ([`FixedDoubles`](Feature::FixedDoubles) and the two features after it).
+    /// How the machine announces that the instruction is done: as the row says. Double precision,
+    /// moves from general to uniform registers and products of matrices announce their results by
+    /// scoreboards where their latency is not fixed ([`FixedDoubles`](Feature::FixedDoubles) and
+    /// the two features after it).
     #[inline]
     pub fn completion(&self, arch: Arch) -> Completion {
         self.op.facts().completion(arch)

@@ -1,8 +1,9 @@
 //! The data files, read into dense arrays by the compiler of this crate: a program has them when it starts.
 
+use ptxc_machine::{Arch, PerArch, per_arch};
+
 use super::{Dependence, Latency, Port, Source};
 use crate::register::RegFile;
-use ptxc_machine::{Arch, PerArch, per_arch};
 
 /// A line of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -212,8 +212,8 @@ fn what_is_settled_is_old_enough_for_every_consumer() {
     }
 }
 
-/// The pairs of which nothing is known are listed in `machine/data/latency_bounds.txt`: a pair that falls out
-/// of knowledge, or back into it, shows in review.
+/// The pairs of which nothing is known are listed in `machine/data/latency_bounds.txt`: a pair that
+/// falls out of knowledge, or back into it, shows in review.
 #[test]
 fn bounds_are_listed() {
     let mut consumers: BTreeMap<String, Vec<&str>> = BTreeMap::new();

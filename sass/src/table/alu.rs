@@ -1,10 +1,11 @@
 //! Integer addition, logic, shifts, comparison and selection.
 
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Joint, Place, Shape};
 use super::row::{
     Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand,
 };
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const ALU: Row =

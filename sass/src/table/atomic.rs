@@ -1,5 +1,7 @@
 //! Atomic updates of memory, and the question which memory an address lies in.
 
+use ptxc_machine::Archs;
+
 use super::memory::{
     BY_UNIFORM, DATA, EVICT_NORMAL, EXTENDED, GLOBAL_ADDRESS, NO_POLICY, ONLY_EXTENDED, ORDERS, ORDERS_75,
     PLAIN, POLICY, SCOPE, SHARED_ADDRESS, UNIFORM, UNIFORM_OF_STORES,
@@ -9,7 +11,6 @@ use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Spelling,
     Width,
 };
-use ptxc_machine::Archs;
 
 const ATOMIC: Row = Row {
     pipe: Pipe::Lsu,

@@ -1,11 +1,12 @@
 //! Branches, calls, exits and convergence barriers.
 
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Place, Shape};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
     Width,
 };
-use ptxc_machine::Archs;
 
 const FLOW: Row = Row {
     pipe: Pipe::Control,
@@ -351,14 +352,13 @@ pub(super) static NOP: Row = Row {
     ..FLOW
 };
 
-/// Later trap handlers are not told to wait.
-
 pub(super) static BPT: Row = Row {
     mnemonic: "BPT",
     summary: "call the trap handler, or a debugger, with that number",
     slots: &[Slot::read("number", Kinds::IMM).hidden().at(34, 3)],
     mods: &[Modifier::new(ModKind::Mode, &[".PAUSE", ".TRAP", ".INT", ".DRAIN", ".PAUSE_QUIET"])
         .default_to(1)
+        // Later trap handlers are not told to wait.
         .limited(&[(".PAUSE", Archs::TURING), (".DRAIN", Archs::TURING), (".PAUSE_QUIET", Archs::TURING)])
         .at(84, 3)
         .codes(&[2, 3, 4, 5, 6])],

@@ -1,11 +1,12 @@
 //! The transcendental unit: approximations, conversions, bit counts.
 
+use ptxc_machine::Archs;
+
 use super::alu::UNSIGNED;
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
     Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const XU: Row =

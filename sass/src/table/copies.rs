@@ -4,6 +4,8 @@
 //! are done. `DEPBAR.LE` waits until a scoreboard counts no more than so many. `UBLKCP` copies in bulk, once for the warp; of its copies to
 //! global memory `UTMACMDFLUSH` makes groups.
 
+use ptxc_machine::Archs;
+
 use super::memory::{BY_UNIFORM, EVICT_NORMAL, POLICY};
 use super::place::{AddressPlace, Bits, Fixed, Form, Place, Shape};
 use super::row::{
@@ -11,7 +13,6 @@ use super::row::{
     Width,
 };
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 const COPY: Row = Row {
     pipe: Pipe::Lsu,

@@ -4,6 +4,8 @@
 //! In: a row. Out: its [`Facts`]: where the modifier of each kind is, what is chosen and filled in to begin with, how many
 //! registers the operands cover.
 
+use ptxc_machine::{Arch, Archs, PerArch, per_arch};
+
 use super::Op;
 use super::kinds::{Kinds, Width};
 use super::modifier::{ModKind, Modifier};
@@ -14,7 +16,6 @@ use crate::latency::{self, Port};
 use crate::operand::{Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile, Register};
 use crate::table::Completion;
-use ptxc_machine::{Arch, Archs, PerArch, per_arch};
 
 /// The number of kinds of modifiers.
 const KINDS: usize = ModKind::Hint as usize + 1;

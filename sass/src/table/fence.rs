@@ -1,12 +1,13 @@
 //! Memory fences.
 
+use ptxc_machine::Archs;
+
 use super::memory::{BY_UNIFORM, EXTENDED, PLAIN, UNIFORM};
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 const FENCE: Row = Row {
     pipe: Pipe::Lsu,

@@ -1,8 +1,9 @@
 //! The multiply-add pipe on floats, and float comparison.
 
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
-use ptxc_machine::Archs;
 
 /// What the rows of the multiply-add pipe share.
 const FMA: Row =

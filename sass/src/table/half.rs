@@ -4,10 +4,11 @@
 //! is how single halves are computed; or two constants, the high one first. The rows of bfloat16 are their own,
 //! since that is what their constants are.
 
+use ptxc_machine::Archs;
+
 use super::float::{COMBINE, COMPARE};
 use super::place::{Bits, Fixed, Form, Place, Signs};
 use super::row::{Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const HALF: Row =

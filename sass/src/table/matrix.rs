@@ -1,11 +1,12 @@
 //! Matrices of 8 by 8 elements of 16 bits, spread over the warp: a row an 8th of it, two elements a lane.
 
+use ptxc_machine::Archs;
+
 use super::memory::{PLAIN, UNIFORM};
 use super::place::{AddressPlace, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
-use ptxc_machine::Archs;
 
 const MATRIX: Row = Row {
     pipe: Pipe::Lsu,

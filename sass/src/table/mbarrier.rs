@@ -3,13 +3,14 @@
 //! An mbarrier is a word of 64 bits in shared memory that a unit of its own works on (`SYNCS`), on sm_80 to sm_89 shared
 //! atomics. What arrives at one or asks it orders memory, so that no access may cross it; ptxas keeps to that.
 
+use ptxc_machine::Archs;
+
 use super::memory::SHARED_ADDRESS;
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 const SYNCS: Row = Row {
     pipe: Pipe::Lsu,

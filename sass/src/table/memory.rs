@@ -5,13 +5,14 @@
 //! four bits: on sm_75 two for each, later a code for each pair that there is. Bit 91 says that there is a uniform
 //! register, and where both kinds of it exist another bit which.
 
+use ptxc_machine::Archs;
+
 use super::place::{AddressPlace, Bits, Fixed, Form, Joint, Place, Shape};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Spelling,
     Width,
 };
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 const LOAD: Row = Row {
     pipe: Pipe::Lsu,

@@ -51,8 +51,9 @@ pub use row::{
 pub use share::Matrix;
 pub use special::SpecialReg;
 
-/// Where a row has the modifier values and operand kinds for which it gives no limit: on those of the row's own
-/// architectures that are in this set. A new architecture joins when its values have been compared with the rows'.
+/// Where a row has the modifier values and operand kinds for which it gives no limit: on those of
+/// the row's own architectures that are in this set. A new architecture joins when its values have
+/// been compared with the rows'.
 const UNLIMITED: Archs = Archs::TURING_TO_HOPPER;
 
 /// Declares the enumeration of operations from the rows.

@@ -1,9 +1,9 @@
 //! The modifiers of a row.
 
+use ptxc_machine::{Arch, Archs};
+
 use super::place::Bits;
 use super::slot::Slot;
-use ptxc_machine::Arch;
-use ptxc_machine::Archs;
 
 /// What a modifier is about. Rows name their modifiers by kind, so that a program can ask for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

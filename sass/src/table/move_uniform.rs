@@ -1,11 +1,12 @@
 //! Moves from special registers, from general to uniform ones, and between predicates and general registers.
 
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Place};
 use super::row::{
     Completion, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand, Width,
 };
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 const MOVE: Row =
     Row { pipe: Pipe::Alu, latency: LatencyClass::Alu, completion: Completion::Fixed, ..Row::BASE };

@@ -1,9 +1,10 @@
 //! Integers on the multiply-add pipe.
 
+use ptxc_machine::Archs;
+
 use super::alu::{EXTENDED, UNSIGNED};
 use super::place::{Fixed, Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const IMUL: Row =

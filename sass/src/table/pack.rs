@@ -14,11 +14,12 @@
 //! The format of the result has a code over three bits: binary16 0, bfloat16 1, TF32 3, E5M2 4, E4M3 5; that of
 //! the source over two: binary32 0, binary16 1, E5M2 2, E4M3 3.
 
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Place, Signs};
 use super::row::{
     Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand,
 };
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const PACK: Row =

@@ -12,8 +12,9 @@
 //! Facts of this file and of the places in the rows come from one experiment: take a word that ptxas made, turn a bit,
 //! ask nvdisasm (`docs/facts/encoding.md`).
 
-use super::row::ModKind;
 use ptxc_machine::Archs;
+
+use super::row::ModKind;
 
 /// A field of the instruction word: bits `lo` to `lo + len - 1`. The length 0 stands for no place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

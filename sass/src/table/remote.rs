@@ -2,9 +2,10 @@
 //!
 //! The address is a pair: where the data go, and the mbarrier, both in the shared window of the cluster.
 
+use ptxc_machine::Archs;
+
 use super::place::{AddressPlace, Fixed, Place};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use ptxc_machine::Archs;
 
 const REMOTE: Row = Row {
     pipe: Pipe::Lsu,

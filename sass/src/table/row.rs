@@ -1,11 +1,11 @@
 //! The shape of a row: timing class, effects, and what [slots](super::slot), [operands](super::kinds) and
 //! [modifiers](super::modifier) add; rows name all of it from here.
 
+use ptxc_machine::{Arch, Archs};
+
 use super::place::{Fixed, Form, Joint};
 use crate::operand::OperandFlags;
 use crate::register::RegFile;
-use ptxc_machine::Arch;
-use ptxc_machine::Archs;
 
 pub use super::kinds::{Halves, ImmFormat, Kinds, Width};
 pub use super::modifier::{ModKind, Modifier, Stand};
@@ -239,7 +239,8 @@ pub struct Row {
 
 impl Row {
     /// What most rows share: no operands, no modifiers, fixed latency, one encoding, on the
-    /// architectures from Turing to Hopper. A new architecture has a row only after the row names it.
+    /// architectures from Turing to Hopper. A new architecture has a row only after the row names
+    /// it.
     pub const BASE: Row = Row {
         mnemonic: "",
         summary: "",

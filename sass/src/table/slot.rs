@@ -1,11 +1,11 @@
 //! The places of a row where operands stand.
 
+use ptxc_machine::{Arch, Archs};
+
 use super::kinds::{Halves, ImmFormat, Kinds, Width};
 use super::place::Place;
 use crate::operand::{Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
-use ptxc_machine::Arch;
-use ptxc_machine::Archs;
 
 /// Whether a slot is written or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use ptxc_machine::Arch;
-use ptxc_machine::Archs;
+use ptxc_machine::{Arch, Archs};
 
 macro_rules! special_registers {
     ($($(#[$meta:meta])* $name:ident = $code:literal $text:literal,)*) => {
@@ -87,8 +86,6 @@ special_registers! {
     /// Zero.
     Zero = 255 "SRZ",
 }
-
-/// Those of a cluster.
 
 /// Names of registers that nothing here gives a meaning, as `S2R` of each number is disassembled: the number, where it
 /// has the name, the name.

@@ -4,6 +4,8 @@
 //! or in the last general register. `.D` accesses move bits, `.P` ones convert to the format of the surface. `.BA` says
 //! that the first coordinate counts bytes.
 
+use ptxc_machine::Archs;
+
 use super::image::ImageOperand;
 use super::memory::{CACHE, ORDERS, ORDERS_75, SCOPE, SIZE, STORE_ORDER};
 use super::place::{Form, Place, Shape};
@@ -11,7 +13,6 @@ use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
 use super::texture::{self, BY_UNIFORM, IN_BANK_AT, IN_UNIFORM_AT, WORD, forms};
-use ptxc_machine::Archs;
 
 const SURFACE: Row = Row {
     pipe: Pipe::Tex,

@@ -1,11 +1,12 @@
 //! CTA barriers and warp synchronisation.
 
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
     BarrierResult, Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
     Spelling,
 };
-use ptxc_machine::Archs;
 
 const SYNC: Row = Row {
     pipe: Pipe::Control,

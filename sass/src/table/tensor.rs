@@ -4,12 +4,13 @@
 //! Each lane holds a [share](super::Matrix) of every matrix. In products with `.SP` one half of a row of a is not
 //! stored; two bits for each stored element, in the register `meta` of some lanes (`selector`), say where it belongs.
 
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
 };
 use super::share::Matrix;
-use ptxc_machine::Archs;
 
 /// What the rows of this family share. On sm_75 they announce their results, see
 /// [`completion`](crate::Inst::completion).

@@ -10,10 +10,11 @@
 //! Loads with `.IM2COL` or `.MULTICAST` have `extra`: the low half holds the offsets of an image's pixels, the high half
 //! a bit for each CTA of the cluster that gets the box. [`UTMACMDFLUSH`](super::Op::UTMACMDFLUSH) makes groups of stores and reductions.
 
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Shape};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const TMA: Row = Row {

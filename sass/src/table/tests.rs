@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptxc_machine::Arch;
+
 use super::{Completion, Kinds, ModKind, Op, Role, Row, Stand};
 use crate::text::{parse_inst, write_inst};
 use crate::{Inst, Operand, OperandKind, PReg};
-use ptxc_machine::Arch;
 
 fn for_each(mut check: impl FnMut(Op, &'static Row)) {
     for &op in Op::ALL {

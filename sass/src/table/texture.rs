@@ -4,13 +4,14 @@
 //! in a pair of uniform registers, `UR4, 0x0`; or, `.B`, the first of the second sources. What the registers of an access
 //! hold is told in [`image`](super::image).
 
+use ptxc_machine::Archs;
+
 use super::image::ImageOperand;
 use super::memory::CACHE;
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
 };
-use ptxc_machine::Archs;
 
 const TEXTURE: Row = Row {
     pipe: Pipe::Tex,

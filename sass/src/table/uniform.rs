@@ -1,5 +1,7 @@
 //! The uniform datapath: one value a warp.
 
+use ptxc_machine::Archs;
+
 use super::alu::{
     COMBINE, COMPARE, EXTENDED, FIRST_TABLE, FUNNEL, HIGH, MODULO, NO_CARRIES, NO_CARRY, PAND, SECOND_TABLE,
     SHIFT, SIGN, SX32, UNSIGNED,
@@ -8,7 +10,6 @@ use super::convert::SHIFT_COUNT;
 use super::place::{Fixed, Form, Place, Shape};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const UDP: Row = Row {

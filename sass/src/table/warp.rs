@@ -1,8 +1,9 @@
 //! Exchange between the lanes of a warp.
 
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Place, Shape};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use ptxc_machine::Archs;
 
 const CONVERGENT: Effects = Effects { convergent: true, ..Effects::NONE };
 

@@ -7,6 +7,8 @@
 //!
 //! A product is d = a·b + c where `accumulate` holds, else a·b.
 
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Place, Signs};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
@@ -14,7 +16,6 @@ use super::row::{
 };
 use super::share::Matrix;
 use crate::register::RegFile;
-use ptxc_machine::Archs;
 
 /// What the rows of this family share.
 const WGMMA: Row = Row {

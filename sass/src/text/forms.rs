@@ -5,9 +5,10 @@
 
 use std::fmt::Write;
 
+use ptxc_machine::Arch;
+
 use super::parse::{first_word, rows};
 use crate::table::{Halves, Kinds, Modifier, Op, Slot, Stand};
-use ptxc_machine::Arch;
 
 /// The most rows that are shown.
 const MOST: usize = 8;

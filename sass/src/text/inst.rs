@@ -7,6 +7,8 @@
 
 use std::fmt::{self, Write};
 
+use ptxc_machine::{Arch, Feature};
+
 use super::line::{Line, Sink, Writer};
 use super::plan::{ModText, Plan, SlotText};
 use super::symbol::SymbolText;
@@ -17,7 +19,6 @@ use crate::program::{Coded, Program, ProgramFunction};
 use crate::register::{RegFile, Register};
 use crate::symbol::CodeRelocation;
 use crate::table::{Halves, ImmFormat, Op};
-use ptxc_machine::{Arch, Feature};
 
 impl<R: Register> fmt::Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -222,9 +223,10 @@ pub(super) const LOW_WORD: &str = "U32";
 /// width being that of the instruction.
 pub(super) const PAIR: &str = "64";
 
-/// What stands behind the register part of an address, and whether it stands behind `RZ` where there is none: beside a
-/// descriptor, and beside a pair of uniform registers where the architecture writes it
-/// ([`Feature::ZeroBaseIsWritten`]). Elsewhere it does only where its bit says that it is not a pair.
+/// What stands behind the register part of an address, and whether it stands behind `RZ` where
+/// there is none: beside a descriptor, and beside a pair of uniform registers where the
+/// architecture writes it ([`Feature::ZeroBaseIsWritten`]). Elsewhere it does only where its bit
+/// says that it is not a pair.
 fn address_suffix<R: Register>(slot: &SlotText, address: &Address<R>, arch: Arch) -> (&'static str, bool) {
     match (address.descriptor.is_some(), address.uniform.is_some() || slot.slot.names_uniform) {
         (false, true) if address.base.is_none() && address.wide => (LOW_WORD, true),

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -20,7 +21,6 @@ use crate::program::{
 use crate::register::{PReg, RegFile, Register};
 use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Completion;
-use ptxc_machine::Arch;
 
 /// A kernel and where its instructions stand in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use ptxc_machine::{Arch, Feature, PerArch};
 use rustc_hash::FxHashMap;
 
 use super::{alias, float, inst, symbol};
@@ -18,7 +19,6 @@ use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, Opera
 use crate::register::{PReg, RegFile};
 use crate::symbol::Symbol;
 use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg, Stand};
-use ptxc_machine::{Arch, Feature, PerArch};
 
 /// Why a line is no instruction that the table knows.
 #[derive(Clone, Debug, PartialEq, Eq)]

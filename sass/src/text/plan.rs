@@ -6,13 +6,14 @@
 
 use std::sync::OnceLock;
 
+use ptxc_machine::{Arch, PerArch, per_arch};
+
 use super::line::Text;
 use crate::bits;
 use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, Register};
 use crate::table::{Halves, Kinds, ModKind, Modifier, Op, Pipe, Row, SIGN, Slot, Stand};
-use ptxc_machine::{Arch, PerArch, per_arch};
 
 /// How a row is written on an architecture.
 pub(super) struct Plan {

@@ -25,6 +25,7 @@
 
 use std::ops::Range;
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -40,7 +41,6 @@ use crate::inst::Inst;
 use crate::program::{JUMP_TABLE_BANK, Literals, ParamInfo, Resources};
 use crate::table::Op;
 use crate::variable::Section as Memory;
-use ptxc_machine::Arch;
 
 /// What a text does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

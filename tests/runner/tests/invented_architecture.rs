@@ -48,8 +48,9 @@ fn claims(op: Op) -> Vec<(String, Archs)> {
     for slot in row.slots {
         claim(slot.name, slot.archs(slot.kinds));
         slot.limits.iter().for_each(|&(_, archs)| claim(slot.name, archs));
-        [slot.reuse_on, slot.shown_on, slot.never_zero, slot.signed_alone]
-            .map(|archs| claim(slot.name, archs));
+        for archs in [slot.reuse_on, slot.shown_on, slot.never_zero, slot.signed_alone] {
+            claim(slot.name, archs);
+        }
         place_claims(slot.place, &mut claim);
     }
     fixed_claims(row.fixed, &mut claim);
@@ -122,7 +123,7 @@ fn ssa() -> Function {
 }
 
 /// The kernel's code.
-fn compiled(arch: Arch) -> Result<ptxc_codegen::FuncCode, Vec<ptxc_ptx::diagnostic::Diagnostic>> {
+fn compiled(arch: Arch) -> Result<ptxc_codegen::func_code::FuncCode, Vec<ptxc_ptx::diagnostic::Diagnostic>> {
     compile_ir(ssa(), arch, &ptxc_compiler::Settings::default())
 }
 

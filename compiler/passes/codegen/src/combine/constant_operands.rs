@@ -8,10 +8,11 @@
 //!                                            LDG.E %r3, desc[%ur0][%r4.64]
 //! ```
 //!
-//! On most architectures an operand of arithmetic may be a word of a constant bank, or two for a 64-bit operand, which
-//! has to lie at a multiple of eight. That takes no register and no instruction. What is read in another place, such as an
-//! address, is moved into general registers, which takes a fixed time, where a load would occupy a scoreboard. Loads
-//! that nobody reads any more are left to the removal of dead code. Where NVIDIA's compiler has no such operands
+//! On most architectures an operand of arithmetic may be a word of a constant bank, or two for a
+//! 64-bit operand, which has to lie at a multiple of eight. That takes no register and no
+//! instruction. What is read in another place, such as an address, is moved into general registers,
+//! which takes a fixed time, where a load would occupy a scoreboard. Loads that nobody reads any
+//! more are left to the removal of dead code. Where NVIDIA's compiler has no such operands
 //! ([`Feature::ConstantOperands`]), the rule does nothing. Cost: linear in the operands.
 
 use cranelift_entity::SecondaryMap;

@@ -1,8 +1,8 @@
 //! Room in the queue of the memory unit in front of asynchronous copies.
 //!
-//! In: scheduled code. Out: the same with loads that are never executed in front of an `LDGSTS`, where accesses of shared memory
-//! or barriers may have been issued since the last one, and in front of a `MEMBAR` where the architecture has no
-//! room for one ([`Feature::RoomBeforeFences`]):
+//! In: scheduled code. Out: the same with loads that are never executed in front of an `LDGSTS`,
+//! where accesses of shared memory or barriers may have been issued since the last one, and in
+//! front of a `MEMBAR` where the architecture has no room for one ([`Feature::RoomBeforeFences`]):
 //!
 //! ```text
 //! LDS R3, [R4]                             LDS R3, [R4]
@@ -13,8 +13,9 @@
 //!                                          LDGSTS.E [R5+0x4], desc[UR4][R6.64]
 //! ```
 //!
-//! No document says why; ptxas does so without exception. What it does not look at, the blocks in front, is taken for the worst, but for
-//! the entry of a kernel on some architectures ([`Feature::RoomAtKernelEntry`]), as ptxas does. See `docs/facts/memory.md`. Linear.
+//! No document says why; ptxas does so without exception. What it does not look at, the blocks in
+//! front, is taken for the worst, but for the entry of a kernel on some architectures
+//! ([`Feature::RoomAtKernelEntry`]), as ptxas does. See `docs/facts/memory.md`. Linear.
 
 use ptxc_machine::{Arch, Feature};
 use ptxc_sass::memory_order::{Space, space};

@@ -110,8 +110,8 @@ pub struct Region {
     edges: Vec<Edge>,
     pub(super) pressure: Tracker,
     frequency: u64,
-    /// The registers of each file that may hold values before another one has a price, in the order of
-    /// [`RegFile::ALL`].
+    /// The registers of each file that may hold values before another one has a price, in the order
+    /// of [`RegFile::ALL`].
     pressure_limits: [u32; RegFile::ALL.len()],
     /// The same as a graph of its own, for who asks for it.
     graph: OnceLock<DiGraph<NodeData, Dep, u32>>,

@@ -126,7 +126,8 @@ impl Lower<'_> {
         });
     }
 
-    /// What a compare-and-swap compares with. Some architectures take it from any register except `RZ`.
+    /// What a compare-and-swap compares with. Some architectures take it from any register except
+    /// `RZ`.
     fn compared(&mut self, value: Value) -> Operand<VReg> {
         let operand = self.gpr_value(value);
         if !self.arch.has(Feature::SwapsCompareZero) && matches!(operand.kind, OperandKind::Zero(_)) {
@@ -142,8 +143,9 @@ impl Lower<'_> {
         matches!(op, IrOp::Atomic(..)) && self.is_acquired
     }
 
-    /// Where an old value goes that nobody reads: to registers if an acquire may go by it and the scoreboard may never
-    /// announce an update with `RZ` for its result; ptxas's code does the same.
+    /// Where an old value goes that nobody reads: to registers if an acquire may go by it and the
+    /// scoreboard may never announce an update with `RZ` for its result; ptxas's code does the
+    /// same.
     fn unread(&mut self, op: &IrOp, width: u8) -> Operand<VReg> {
         if !self.arch.has(Feature::UnreadUpdatesAnnounced) && self.must_arrive(op) {
             return Operand::reg(self.mir.new_vreg(RegFile::Gpr, width));

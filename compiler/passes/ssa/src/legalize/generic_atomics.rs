@@ -23,9 +23,10 @@
 //!                                            block4(v3: f32):
 //! ```
 //!
-//! The update in shared memory becomes a loop in `atomic-loops`. Code for machines with clusters asks once more, for
-//! the shared memory of another CTA of the cluster. ptxas's code is the same, but that it leaves the loop for other CTAs out for
-//! integers. A thread's own memory needs no atomic update: no other thread can name it. Linear.
+//! The update in shared memory becomes a loop in `atomic-loops`. Code for machines with clusters
+//! asks once more, for the shared memory of another CTA of the cluster. ptxas's code is the same,
+//! but that it leaves the loop for other CTAs out for integers. A thread's own memory needs no
+//! atomic update: no other thread can name it. Linear.
 
 use ptxc_ir::{Access, AtomicOp, BlockCall, Function, Inst, Op, Space, Type, Value};
 use ptxc_machine::{Arch, Feature};
