@@ -5,9 +5,9 @@ use std::fmt;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::schedule::{HEURISTICS, Heuristic};
 use ptxc_ir as ir;
+use ptxc_machine::Arch;
 use ptxc_passes::{CodeSettings, Context, Form, Module, Silent, Span, run};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
-use ptxc_sass::Arch;
 use ptxc_sass::cubin::CubinError;
 use ptxc_sass::text::Style;
 

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::cubin::Abi;
 use ptxc_syntax::items::{ItemKind, ItemText, split};
 

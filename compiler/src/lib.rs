@@ -71,7 +71,7 @@
 //!
 //! ```
 //! use ptxc_compiler::ir::{Builder, FunctionKind, Op, SpecialReg, Type};
-//! use ptxc_compiler::sass::Arch;
+//! use ptxc_compiler::machine::Arch;
 //! use ptxc_compiler::{Settings, compile_ir};
 //!
 //! let mut builder = Builder::new("nap", FunctionKind::Entry);
@@ -136,23 +136,24 @@ pub mod settings;
 pub mod stages;
 mod variables;
 
-pub use compile::{Compiled, compile, compile_ir, compile_with};
-pub use db::{Database, Db};
-pub use file::{Change, File};
-pub use input::{Options, SourceFile};
-pub use output::{compile_function, compile_in_parallel, diagnostics, lower, ssa_diagnostics};
 pub use ptxc_codegen as codegen;
 pub use ptxc_interrupt::Interrupted;
-pub use render::Located;
-pub use session::{Session, Stop, Update};
-pub use settings::Settings;
-
 pub use ptxc_ir as ir;
+pub use ptxc_machine as machine;
 pub use ptxc_passes as passes;
 pub use ptxc_ptx as ptx;
 pub use ptxc_sass as sass;
 pub use ptxc_ssa as ssa;
 pub use ptxc_syntax as syntax;
+
+pub use compile::{Compiled, compile, compile_ir, compile_with};
+pub use db::{Database, Db};
+pub use file::{Change, File};
+pub use input::{Options, SourceFile};
+pub use output::{compile_function, compile_in_parallel, diagnostics, lower, ssa_diagnostics};
+pub use render::Located;
+pub use session::{Session, Stop, Update};
+pub use settings::Settings;
 
 /// The Rust listings of the book.
 #[cfg(doctest)]

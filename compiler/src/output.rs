@@ -1,11 +1,11 @@
 //! What a file comes to: its diagnostics, and its kernels as SASS text.
 
 use ptxc_codegen::func_code::FuncCode;
+use ptxc_machine::Arch;
 use ptxc_passes::UNSUPPORTED_ARCH;
 use ptxc_ptx::check::env::PtxTarget;
 use ptxc_ptx::check::requirements::Strictness;
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
-use ptxc_sass::Arch;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 use ptxc_syntax::items::{ItemKind, split};

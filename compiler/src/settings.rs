@@ -1,6 +1,6 @@
 //! What decides the code that comes out, as plain values.
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::cubin::Abi;
 
 use crate::db::Db;

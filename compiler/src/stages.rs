@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir as ir;
+use ptxc_machine::Arch;
 use ptxc_passes::{
     CodeSettings, Context, Form, Silent, Span, TARGETS, name_unsupported, register_limit, run,
 };
@@ -17,7 +18,6 @@ use ptxc_ptx::check::{self, Checked, codes};
 use ptxc_ptx::diagnostic::{Code, Diagnostic, Severity, source_node};
 use ptxc_ptx::flow;
 use ptxc_ptx::split_notes::split_notes;
-use ptxc_sass::Arch;
 use ptxc_syntax::NodeId;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
@@ -55,7 +55,7 @@ impl<T> Stage<T> {
 /// [`unsupported_target`](crate::output::unsupported_target)).
 pub fn arch_of_target(number: u32) -> Arch {
     let runs = TARGETS.iter().find(|arch| arch.number() >= number);
-    *runs.or(TARGETS.last()).unwrap_or(&Arch::Sm90)
+    *runs.or(TARGETS.last()).unwrap_or(&Arch::DEFAULT)
 }
 
 /// The architecture to compile a file for.
@@ -230,7 +230,7 @@ pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32)
 /// The same with as many registers as the options and the function's own bounds allow.
 pub fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings {
     let max_regs = match &ssa(db, func, options).value {
-        Some(ssa) => register_limit(&ssa.bounds, options.max_regs(db)),
+        Some(ssa) => register_limit(&ssa.bounds, arch(db, func.file(db), options), options.max_regs(db)),
         None => options.max_regs(db),
     };
     settings(db, func, options, max_regs)

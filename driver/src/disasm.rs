@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::binary::{disassemble, disassemble_words, is_elf, name_of};
 use crate::cli::DisasmArgs;

@@ -14,9 +14,9 @@ use ptxc_compiler::Located;
 use ptxc_ir::text::ParseError;
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, Op};
+use ptxc_machine::Arch;
 use ptxc_passes::{CodeSettings, Form, Halt, Module, PASSES, Pass, Span, Stage};
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sass::Arch;
 use ptxc_sass::text::{ReadOptions, parse_programs};
 
 use crate::cli::{MessageFormat, OptArgs, Sync};
@@ -43,7 +43,7 @@ enum Request {
 
 pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
     let arch = match arch(Some(&args.arch)) {
-        Ok(arch) => arch.unwrap_or(Arch::Sm90),
+        Ok(arch) => arch.unwrap_or(Arch::DEFAULT),
         Err(message) => return streams.usage(message),
     };
     if heuristic_by_name(&args.heuristic).is_none() {

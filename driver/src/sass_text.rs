@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use ptxc_compiler::Located;
+use ptxc_machine::Arch;
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sass::Arch;
 use ptxc_sass::text::{Kernel, ReadOptions, Style, TextError, parse_programs};
 use ptxc_syntax::Span;
 

@@ -1,9 +1,10 @@
 //! Instructions to text and bits, and back: what each direction costs an instruction.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ptxc_machine::Arch;
 use ptxc_sass::container::{Found, visit};
 use ptxc_sass::text::{parse_inst, push_inst};
-use ptxc_sass::{Arch, Coded, bits};
+use ptxc_sass::{Coded, bits};
 
 const ARCH: Arch = Arch::Sm90;
 

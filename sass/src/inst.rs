@@ -1,8 +1,8 @@
 //! An instruction: a row of the table with its slots filled.
 
+use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
-use crate::arch::Arch;
 use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
 use crate::table::{Kinds, ModKind, Op, Row};
@@ -408,7 +408,7 @@ impl<R: Register> Inst<R> {
     /// Whether the architecture has it: the row, the modifiers that are chosen, the kinds of its operands.
     #[inline]
     pub fn exists_on(&self, arch: Arch) -> bool {
-        !self.op.facts().lacking.contains(arch) || self.is_within_limits(arch)
+        self.op.facts().complete.contains(arch) || self.is_within_limits(arch)
     }
 
     fn is_within_limits(&self, arch: Arch) -> bool {

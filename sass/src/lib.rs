@@ -20,7 +20,8 @@
 //! them is an [`Instr`]: an [`Inst`] with its [`ControlCode`].
 //!
 //! ```
-//! use ptxc_sass::{Arch, ControlCode, Instr, decode, encode};
+//! use ptxc_machine::Arch;
+//! use ptxc_sass::{ControlCode, Instr, decode, encode};
 //!
 //! let word = 0x000f_e400_07ff_e0ff_0000_0004_0302_7210;
 //! let add: Instr = decode(word, 0, Arch::Sm90)?;
@@ -29,7 +30,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod arch;
 pub mod bits;
 pub mod blocks;
 pub mod container;
@@ -52,7 +52,6 @@ pub mod variable;
 pub mod verify;
 pub mod waits;
 
-pub use arch::Arch;
 pub use bits::{decode, encode};
 pub use control::{Control, Control as ControlCode};
 pub use inst::{Access, AccessRole, Guard, Inst};
@@ -64,6 +63,6 @@ pub use program::{
 pub use register::{PReg, RegFile, Register};
 pub use symbol::{Addend, CodeRelocation, Symbol, SymbolBits, SymbolValue};
 pub use table::{
-    Archs, BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op,
-    Pipe, Role, Row, Slot, SpecialReg, Spelling, Width,
+    BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op, Pipe,
+    Role, Row, Slot, SpecialReg, Spelling, Width,
 };

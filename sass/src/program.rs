@@ -1,6 +1,7 @@
 //! A finished kernel: instructions in their final order with control codes.
 
-use crate::arch::Arch;
+use ptxc_machine::Arch;
+
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::issue;
@@ -67,10 +68,6 @@ pub(crate) const CONSTANT_BANK_BYTES: u32 = 1 << 16;
 
 /// Registers that a launch sets aside beyond those that the code names.
 const EXTRA_REGISTERS: u32 = 2;
-/// The most registers of a thread.
-pub(crate) const MOST_REGISTERS: u32 = 255;
-/// Registers of a multiprocessor for each lane of its warps.
-const REGISTERS_A_LANE: u64 = 65_536 / 32;
 
 /// What a kernel needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -152,16 +149,20 @@ impl Resources {
         (self.max_threads_x != 0).then_some([self.max_threads_x, self.max_threads_y, self.max_threads_z])
     }
 
-    /// The registers that a launch sets aside for a thread: two more than the code names, unless the kernel's directives or
-    /// the largest CTA that it allows leave none for them.
-    pub fn launch_registers(&self) -> u32 {
+    /// The registers that a launch on the architecture sets aside for a thread: two more than the
+    /// code names, unless the kernel's directives or the largest CTA that it allows leave none for
+    /// them.
+    pub fn launch_registers(&self, arch: Arch) -> u32 {
+        let most = u32::from(arch.facts().registers.general);
+        let limits = &arch.facts().limits;
         let by_directive = (self.max_registers != 0).then_some(self.max_registers);
         let by_threads = self.threads().or(self.max_threads()).map(|shape| {
             let threads = shape.iter().map(|&side| u64::from(side.max(1))).fold(1, u64::saturating_mul);
             let warps = threads.div_ceil(32);
-            (REGISTERS_A_LANE / warps / 8 * 8).min(u64::from(MOST_REGISTERS)) as u32
+            let unit = u64::from(limits.register_unit);
+            (u64::from(limits.registers_a_lane) / warps / unit * unit).min(u64::from(most)) as u32
         });
-        let limit = by_directive.into_iter().chain(by_threads).min().unwrap_or(MOST_REGISTERS);
+        let limit = by_directive.into_iter().chain(by_threads).min().unwrap_or(most);
         self.registers.saturating_add(EXTRA_REGISTERS).min(limit).max(self.registers)
     }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::hash::Hash;
 
+use ptxc_machine::Arch;
+
 /// A register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RegFile {
@@ -20,13 +22,26 @@ impl RegFile {
     /// Every file.
     pub const ALL: [RegFile; 4] = [RegFile::Gpr, RegFile::Pred, RegFile::Ugpr, RegFile::Upred];
 
-    /// Number of registers that hold a value; the one after them is the constant.
+    /// Number of registers for which the encoding has room; the number after them is the constant
+    /// register. An architecture may have [fewer](RegFile::count_on).
     #[inline]
     pub const fn count(self) -> u8 {
         match self {
             RegFile::Gpr => 255,
             RegFile::Ugpr => 63,
             RegFile::Pred | RegFile::Upred => 7,
+        }
+    }
+
+    /// Number of registers that hold a value on the architecture.
+    #[inline]
+    pub const fn count_on(self, arch: Arch) -> u8 {
+        let registers = &arch.facts().registers;
+        match self {
+            RegFile::Gpr => registers.general,
+            RegFile::Ugpr => registers.uniform,
+            RegFile::Pred => registers.predicates,
+            RegFile::Upred => registers.uniform_predicates,
         }
     }
 
@@ -193,5 +208,22 @@ impl fmt::Display for PReg {
 impl fmt::Debug for PReg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Control;
+
+    #[test]
+    fn the_encoding_has_room_for_every_register() {
+        for arch in Arch::ALL {
+            for file in RegFile::ALL {
+                assert!(file.count_on(arch) <= file.count(), "{arch}: {file:?}");
+            }
+            assert!(arch.facts().registers.scoreboards <= Control::SCOREBOARDS, "{arch}");
+            assert!(arch.facts().registers.convergence_barriers <= 16, "{arch}");
+        }
     }
 }

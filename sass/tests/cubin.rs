@@ -1,14 +1,13 @@
 //! Cubins: what is written is read, and no bytes make the reader panic.
 
 use proptest::prelude::*;
+use ptxc_machine::Arch;
 use ptxc_sass::cubin::{
     Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
     Param, Part, Relocation, RelocationKind, Source, assemble, program, read, write,
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
-use ptxc_sass::{
-    Arch, Coded, Control, Inst, Op, Operand, PReg, ParamInfo, Program, ProgramFunction, Resources,
-};
+use ptxc_sass::{Coded, Control, Inst, Op, Operand, PReg, ParamInfo, Program, ProgramFunction, Resources};
 
 fn relocation(at: u64, kind: RelocationKind, target: &str, addend: i64) -> Relocation {
     Relocation { at, kind, target: target.into(), addend }
@@ -16,7 +15,7 @@ fn relocation(at: u64, kind: RelocationKind, target: &str, addend: i64) -> Reloc
 
 /// A module with some of everything.
 fn sample(arch: Arch, abi: Abi) -> Cubin {
-    let base = arch.param_base() as usize;
+    let base = arch.facts().banks.param_base as usize;
     let bank = |number, bytes: Vec<u8>| Bank { number, bytes, relocations: Vec::new() };
     let first = Function {
         name: "first".into(),

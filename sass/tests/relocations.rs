@@ -1,11 +1,12 @@
 //! Operands that a loader fills in: text, program and file say the same, and broken ones are errors.
 
 use proptest::prelude::*;
+use ptxc_machine::Arch;
 use ptxc_sass::cubin::{
     Abi, Cubin, CubinError, Module, Relocation, RelocationKind, Source, assemble, program, read, write,
 };
 use ptxc_sass::text::{ReadOptions, Style, parse_programs, write_program};
-use ptxc_sass::{Addend, Arch, Program, SymbolBits, SymbolValue};
+use ptxc_sass::{Addend, Program, SymbolBits, SymbolValue};
 
 const TEXT: &str = "// k: sm_90, 22 registers, 0 bytes shared, 0 barriers, 0 spills
 .target sm_90

@@ -1,14 +1,15 @@
 //! Whole programs survive being written and read, in every notation, and what is wrong in a text is found.
 
 use proptest::prelude::*;
+use ptxc_machine::Arch;
 use ptxc_sass::text::{
     ErrorCode, Kernel, Notation, ReadOptions, Style, TextError, parse_programs, write_program,
     write_variables,
 };
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{
-    Arch, Coded, Control, FunctionIndex, HalfSelect, Inst, JumpTable, Kinds, Label, Literals, Op, Operand,
-    PReg, Program, ProgramFunction, Register, Role, encode,
+    Coded, Control, FunctionIndex, HalfSelect, Inst, JumpTable, Kinds, Label, Literals, Op, Operand, PReg,
+    Program, ProgramFunction, Register, Role, encode,
 };
 
 fn written(program: &Program, control: Notation) -> String {

@@ -10,10 +10,12 @@
 mod kernels;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use kernels::{launch, programs};
-use ptxc_sass::{Arch, Completion, Program};
+use ptxc_machine::Arch;
+use ptxc_sass::{Completion, Program};
 use ptxc_sim::Options;
 use ptxc_sim::timing::{TimingOptions, run_timed};
+
+use kernels::{launch, programs};
 
 /// Control codes that wait for every result right behind its instruction.
 fn serial(mut program: Program) -> Program {

@@ -5,7 +5,7 @@
 //! leaves open how it lies in memory. Machine code makes one and takes states apart itself, so that the SASS engine has
 //! the layout of the architecture; that of the SSA engine has a mark, by which it knows one.
 //!
-//! | | SSA | sm_80 to sm_89 | sm_90 |
+//! | | SSA | two words | the `SYNCS` unit |
 //! |---|---|---|---|
 //! | arrivals that this phase awaits | 0 to 19 | 32 to 62, negated | 43 to 62, negated |
 //! | arrivals that the next phase awaits | 20 to 39 | 0 to 30, less than 2^30 | 1 to 20, negated |
@@ -17,6 +17,8 @@
 //! init(2)              phase 0, awaits 2
 //! arrive, arrive       phase 1, awaits 2
 //! ```
+
+use ptxc_machine::MbarrierLayout;
 
 /// The most arrivals, and the most bytes under way, in either direction (PTX ISA, "Contents of the mbarrier object").
 const MOST: u32 = (1 << 20) - 1;
@@ -129,13 +131,22 @@ pub(crate) enum Layout {
     /// Of the SSA engine: what programs must not look at carries a mark.
     #[default]
     Marked,
-    /// Of sm_80 to sm_89, where shared atomics make it (found by what ptxas emits).
-    Sm80,
-    /// Of sm_90 (found by what ptxas emits; where the bytes stand was not, nor does code depend on it).
-    Sm90,
+    /// Of machines on which shared atomics make it (found by what ptxas emits).
+    Words,
+    /// Of the `SYNCS` unit (found by what ptxas emits, except the place of the bytes, on which no
+    /// code depends).
+    Unit,
 }
 
 impl Layout {
+    /// That of a machine.
+    pub fn of_machine(layout: MbarrierLayout) -> Layout {
+        match layout {
+            MbarrierLayout::Words => Layout::Words,
+            MbarrierLayout::Unit => Layout::Unit,
+        }
+    }
+
     /// As it lies in memory.
     pub fn bits(self, barrier: Mbarrier) -> u64 {
         let Mbarrier { pending, expected, bytes, odd } = barrier;
@@ -144,11 +155,11 @@ impl Layout {
             Layout::Marked => {
                 pending | expected << 20 | (bytes as u64 & 0x1f_ffff) << 40 | odd << 61 | MARK << 62
             }
-            Layout::Sm80 => {
+            Layout::Words => {
                 // Of nobody expected the first is a bit longer, of nobody awaited there is none.
                 ((1 << 30) - expected) | (((1 << 31) - pending) << 32) | (odd << 63)
             }
-            Layout::Sm90 => {
+            Layout::Unit => {
                 let negated = |count: u64| count.wrapping_neg() & u64::from(MOST);
                 negated(expected) << 1 | (bytes as u64 & 0x3f_ffff) << 21 | negated(pending) << 43 | odd << 63
             }
@@ -166,13 +177,13 @@ impl Layout {
                 bytes: ((bits << 3) as i64 >> 43) as i32,
                 odd: field(61, 1) == 1,
             },
-            Layout::Sm80 => Mbarrier {
+            Layout::Words => Mbarrier {
                 pending: negated(32, 31),
                 expected: (1u32 << 30).saturating_sub(field(0, 31) as u32),
                 bytes: 0,
                 odd: field(63, 1) == 1,
             },
-            Layout::Sm90 => Mbarrier {
+            Layout::Unit => Mbarrier {
                 pending: negated(43, 20),
                 expected: negated(1, 20),
                 bytes: ((bits << 21) as i64 >> 42) as i32,
@@ -181,8 +192,8 @@ impl Layout {
         };
         let made = match self {
             Layout::Marked => field(62, 2) == MARK,
-            Layout::Sm80 => field(31, 1) == 0 && field(0, 31) <= 1 << 30,
-            Layout::Sm90 => field(0, 1) == 0,
+            Layout::Words => field(31, 1) == 0 && field(0, 31) <= 1 << 30,
+            Layout::Unit => field(0, 1) == 0,
         };
         // Those that have dropped out are expected no more, so that nobody may be left.
         let likely = barrier.pending <= MOST && barrier.expected <= MOST && bits != 0;
@@ -197,7 +208,7 @@ impl Layout {
 mod tests {
     use super::*;
 
-    const LAYOUTS: [Layout; 3] = [Layout::Marked, Layout::Sm80, Layout::Sm90];
+    const LAYOUTS: [Layout; 3] = [Layout::Marked, Layout::Words, Layout::Unit];
 
     #[test]
     fn phases_follow_each_other() {
@@ -261,7 +272,7 @@ mod tests {
     #[test]
     fn memory_holds_every_state() {
         for layout in LAYOUTS {
-            let most = if layout == Layout::Sm80 { 0 } else { MOST };
+            let most = if layout == Layout::Words { 0 } else { MOST };
             for (count, bytes) in [(MOST, most), (1, 0), (7, most.min(5))] {
                 let mut barrier = Mbarrier::new(count).unwrap();
                 barrier.bytes = -(bytes as i32);
@@ -277,8 +288,8 @@ mod tests {
     #[test]
     fn words_are_those_of_the_machine() {
         let barrier = Mbarrier::new(5).unwrap();
-        assert_eq!(Layout::Sm80.bits(barrier), 0x7fff_fffb_3fff_fffb);
+        assert_eq!(Layout::Words.bits(barrier), 0x7fff_fffb_3fff_fffb);
         let x: u64 = 0x10_0000 - 5;
-        assert_eq!(Layout::Sm90.bits(barrier), x << 1 | x << 11 << 32);
+        assert_eq!(Layout::Unit.bits(barrier), x << 1 | x << 11 << 32);
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ptxc_families::{Campaign, Oracle, observed, page, signs};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 /// What is compared.
 #[derive(Clone, Debug, clap::Args)]

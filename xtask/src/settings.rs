@@ -3,7 +3,7 @@
 use clap::Args;
 use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_compiler::{Database, Options};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 /// How kernels are lowered.
 #[derive(Clone, Debug, Args)]

@@ -8,8 +8,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use ptxc_machine::Arch;
 use ptxc_sass::verify::{Order, check_with};
-use ptxc_sass::{Arch, Coded, Program};
+use ptxc_sass::{Coded, Program};
 use ptxc_sim::timing::{TimingOptions, run_timed};
 use ptxc_sim::{Case, Hazard, Options, SimError, run_sass};
 use ptxc_tests::weaken::{Mutant, mutants};

@@ -83,7 +83,7 @@ impl<'a> Module<'a> {
             Form::Program(_) => None,
         };
         let most = self.settings.max_regs;
-        let max_regs = bounds.map_or(most, |bounds| register_limit(bounds, most));
+        let max_regs = bounds.map_or(most, |bounds| register_limit(bounds, self.settings.arch, most));
         CodeSettings { max_regs, ..self.settings.clone() }
     }
 

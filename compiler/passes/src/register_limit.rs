@@ -3,6 +3,7 @@
 use ptxc_codegen::allocate::AllocError;
 use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir::{FunctionKind, LaunchBounds};
+use ptxc_machine::Arch;
 use ptxc_ptx::diagnostic::{Code, Diagnostic, source_node};
 use ptxc_sass::RegFile;
 use ptxc_syntax::NodeId;
@@ -13,8 +14,10 @@ pub const TOO_FEW_REGISTERS: Code = Code(901);
 /// Code with fewer registers can't be made.
 const LEAST: u32 = 16;
 
-/// A thread has no more.
-const MOST: u32 = 255;
+/// A thread has no more general registers.
+fn most(arch: Arch) -> u32 {
+    arch.facts().registers.general.into()
+}
 
 /// The general registers that a function may use: the least of what the options allow, its `.maxnreg`, and
 /// what a thread gets where the CTAs of its launch bounds share a multiprocessor.
@@ -24,22 +27,23 @@ const MOST: u32 = 255;
 /// holds) leave `65,536 / 32 / warps` registers a thread. ptxas takes these numbers too, but lets `.maxnreg`
 /// and the launch bounds override its option where they are higher; here no limit is ever exceeded. Code with
 /// fewer than 16 registers can't be made.
-pub fn register_limit(bounds: &LaunchBounds, max_regs: u32) -> u32 {
-    let own = by_directives(bounds).into_iter().map(|(limit, _)| limit).min();
-    own.unwrap_or(MOST).clamp(LEAST, MOST).min(max_regs)
+pub fn register_limit(bounds: &LaunchBounds, arch: Arch, max_regs: u32) -> u32 {
+    let own = by_directives(bounds, arch).into_iter().map(|(limit, _)| limit).min();
+    own.unwrap_or(most(arch)).max(LEAST).min(most(arch)).min(max_regs)
 }
 
 /// What the directives of a kernel allow, each with its name.
-fn by_directives(bounds: &LaunchBounds) -> Vec<(u32, &'static str)> {
-    const REGISTERS_A_LANE: u64 = 65_536 / 32;
+fn by_directives(bounds: &LaunchBounds, arch: Arch) -> Vec<(u32, &'static str)> {
     const WARPS: u64 = 64;
     let by_launch = |shape: [u32; 3]| {
         let threads = shape.iter().map(|&n| u64::from(n.max(1))).fold(1, u64::saturating_mul);
         let warps = threads.div_ceil(32);
         let ctas = bounds.min_ctas.map_or(1, |count| u64::from(count.max(1)));
         let resident = Some(warps.saturating_mul(ctas)).filter(|&all| all <= WARPS).unwrap_or(warps);
-        let registers = REGISTERS_A_LANE / resident / 8 * 8;
-        registers.min(u64::from(MOST)) as u32
+        let limits = &arch.facts().limits;
+        let unit = u64::from(limits.register_unit);
+        let registers = u64::from(limits.registers_a_lane) / resident / unit * unit;
+        registers.min(u64::from(most(arch))) as u32
     };
     let launch = match (bounds.required_threads, bounds.max_threads) {
         (Some(shape), _) => Some((by_launch(shape), ".reqntid")),
@@ -50,7 +54,7 @@ fn by_directives(bounds: &LaunchBounds) -> Vec<(u32, &'static str)> {
 }
 
 /// What is said of a function for which the allocator finds too few registers.
-pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, max_regs: u32) -> Diagnostic {
+pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, arch: Arch, max_regs: u32) -> Diagnostic {
     let (file, loc) = match *error {
         AllocError::TooFewRegisters { file, loc, .. } => (file, Some(loc)),
         AllocError::Tied { loc } | AllocError::UniformPredicateCopy { loc } => (RegFile::Pred, Some(loc)),
@@ -60,21 +64,24 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, max_regs: u32) -> Dia
     let node = loc.and_then(source_node).unwrap_or(NodeId(0));
     let finding = Diagnostic::error(TOO_FEW_REGISTERS, node, error.to_string());
     if file != RegFile::Gpr {
-        let note =
-            format!("a warp has {} registers {}, whatever the options are", file.count(), file.prefix());
+        let note = format!(
+            "a warp has {} registers {}, whatever the options are",
+            file.count_on(arch),
+            file.prefix()
+        );
         return finding.note(note).help("make the function, or its code under one divergent branch, smaller");
     }
-    let within = |&(limit, _): &(u32, &str)| limit.clamp(LEAST, MOST) <= max_regs;
+    let within = |&(limit, _): &(u32, &str)| limit.max(LEAST).min(most(arch)) <= max_regs;
     let tightest =
-        by_directives(&mir.header.bounds).into_iter().filter(within).min_by_key(|&(limit, _)| limit);
+        by_directives(&mir.header.bounds, arch).into_iter().filter(within).min_by_key(|&(limit, _)| limit);
     match tightest {
         Some((_, ".maxnreg")) => finding.help("raise its `.maxnreg`"),
         Some((_, directive)) => {
             let note = format!("its `{directive}` leaves a thread {max_regs} registers");
             finding.note(note).help(format!("lower `{directive}`, or `.minnctapersm` if it has one"))
         }
-        None if max_regs >= MOST => finding
-            .note(format!("a thread has {MOST} registers at most"))
+        None if max_regs >= most(arch) => finding
+            .note(format!("a thread has {} registers at most", most(arch)))
             .help("make the function smaller, or pass less to the functions that it calls"),
         None if mir.header.kind == FunctionKind::Device => {
             finding.help("allow more with --max-regs, or by the directives of the kernels that call it")

@@ -6,7 +6,8 @@ use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_codegen::{encodable, mir};
 use ptxc_ir::Function;
 use ptxc_ir::verify::{Level, verify};
-use ptxc_sass::{Arch, Inst, Register};
+use ptxc_machine::Arch;
+use ptxc_sass::{Inst, Register};
 
 use crate::halt::internal;
 use crate::{Context, Form, Halt, Pass, Span};

@@ -1,6 +1,6 @@
 //! The settings that decide the code of a function.
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 /// The architectures that ptxc generates code for, oldest first.
 pub const TARGETS: &[Arch] = &Arch::ALL;
@@ -27,10 +27,10 @@ pub struct CodeSettings {
 }
 
 impl Default for CodeSettings {
-    /// The settings of `ptxc lower` without options, for sm_90.
+    /// The settings of `ptxc lower` without options, for the default architecture.
     fn default() -> CodeSettings {
         CodeSettings {
-            arch: Arch::Sm90,
+            arch: Arch::DEFAULT,
             accelerated: false,
             opt: 3,
             fmad: true,

@@ -80,7 +80,7 @@ impl<'a> Kernel<'a> {
         Kernel {
             name: &program.name,
             resources: resources(program),
-            parameter_base: program.arch.param_base(),
+            parameter_base: program.arch.facts().banks.param_base,
             parameters: program.params.iter().map(parameter).collect(),
             static_cycles: program.static_cycles(),
             functions: program.functions.iter().map(function).collect(),

@@ -11,7 +11,7 @@
 //! let file = SourceFile::new(&db, "k.ptx".into(), ".version 9.0\n.target sm_90\n.entry k() { ret; }".into());
 //! let codes: Vec<_> = kernels(&db, file, Options::defaults(&db)).into_iter().filter_map(|(_, code)| code).collect();
 //! let mut text = Vec::new();
-//! json::write(&mut text, "k.ptx", ptxc_sass::Arch::Sm90, &codes).unwrap();
+//! json::write(&mut text, "k.ptx", ptxc_machine::Arch::Sm90, &codes).unwrap();
 //! assert!(String::from_utf8(text).unwrap().contains("\"instruction\":\"EXIT\""));
 //! ```
 
@@ -23,7 +23,7 @@ mod lines;
 use std::io::{self, Write};
 
 use ptxc_codegen::func_code::FuncCode;
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use serde::{Serialize, Serializer};
 
 use kernel::Kernel;

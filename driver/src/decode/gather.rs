@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::container::{Function, Place};
 use rayon::prelude::*;
 

@@ -17,7 +17,7 @@ mod table;
 use std::io::Write;
 use std::path::Path;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::container::{Content, Found, Function, Image, Place, visit};
 
 use crate::cli::{Color, DecodeArgs, DecodeFormat};

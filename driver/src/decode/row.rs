@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use ptxc_machine::Arch;
 use ptxc_sass::container::{Function, Place};
 use ptxc_sass::text::number::all_hex_digits;
 use ptxc_sass::text::push_inst;
-use ptxc_sass::{Arch, Coded, Control, bits};
+use ptxc_sass::{Coded, Control, bits};
 
 /// What the rows of an image have in common.
 pub(super) struct Source<'a> {

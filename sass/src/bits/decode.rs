@@ -1,5 +1,6 @@
 //! Bits to their instruction.
 
+use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use super::GUARD;
@@ -7,7 +8,6 @@ use super::encode::{SCOREBOARDS, zero_is_wide};
 use super::error::DecodeError;
 use super::field::SlotField;
 use super::pattern::{ByCode, Pattern};
-use crate::arch::Arch;
 use crate::control::{Control, Illegal};
 use crate::inst::{Guard, Inst, Mods};
 use crate::operand::{Address, HalfSelect, Operand, OperandFlags, OperandKind};

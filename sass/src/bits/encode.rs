@@ -1,10 +1,11 @@
 //! An instruction to its bits.
 
+use ptxc_machine::{Arch, Feature};
+
 use super::GUARD;
 use super::error::EncodeError;
 use super::field::SlotField;
 use super::pattern::{self, Pattern};
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::{Guard, Inst};
 use crate::operand::{Address, Label, Operand, OperandFlags, OperandKind};
@@ -220,9 +221,9 @@ fn address_bits(
 /// How many scoreboards there are.
 pub(super) const SCOREBOARDS: u32 = 6;
 
-/// Whether RZ beside a uniform register counts as a pair: until sm_89, where addresses are pairs.
+/// Whether RZ beside a uniform register counts as a pair.
 pub(super) fn zero_is_wide(arch: Arch, is_extended: bool) -> bool {
-    arch < Arch::Sm90 && is_extended
+    is_extended && arch.has(Feature::ZeroBaseIsPair)
 }
 
 fn sign_bits(field: &SlotField, halves: Halves, flags: OperandFlags) -> Option<u128> {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::arch::Arch;
+use ptxc_machine::Arch;
+
 use crate::control::Illegal;
 use crate::operand::Label;
 

@@ -1,9 +1,9 @@
 //! The fields of a pattern: of modifiers, and of slots. What decoding asks of each is worked out when the pattern is made.
 
+use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use super::pattern::main_file;
-use crate::arch::Arch;
 use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, RegFile};

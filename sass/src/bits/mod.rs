@@ -1,7 +1,8 @@
 //! Machine code: an instruction as 128 bits, and back.
 //!
 //! ```
-//! use ptxc_sass::{Arch, bits};
+//! use ptxc_machine::Arch;
+//! use ptxc_sass::bits;
 //!
 //! // IADD3 R2, R3, R4, RZ, 2 cycles before the next instruction, as nvdisasm -hex shows it in two words.
 //! let word = 0x000f_e400_07ff_e0ff_u128 << 64 | 0x0000_0004_0302_7210;
@@ -23,14 +24,14 @@ mod error;
 mod field;
 mod pattern;
 
-pub use decode::{blank, decode, decode_into};
-pub use encode::encode;
-pub use error::{DecodeError, EncodeError};
+use ptxc_machine::Arch;
 
-use crate::arch::Arch;
 use crate::inst::Inst;
 use crate::register::PReg;
 use crate::table::{Op, Place, Shape};
+pub use decode::{blank, decode, decode_into};
+pub use encode::encode;
+pub use error::{DecodeError, EncodeError};
 
 /// The lowest bit of the guard's field; its number has three bits, its complement the one above.
 const GUARD: u8 = 12;

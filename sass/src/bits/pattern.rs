@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
+use ptxc_machine::{Arch, Feature, PerArch, per_arch};
 use smallvec::SmallVec;
 
 use super::field::{ModField, SlotField};
 use super::{GUARD, OPERATION};
-use crate::arch::Arch;
 use crate::control::{Control, Illegal};
 use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
@@ -42,7 +42,7 @@ pub(crate) struct Pattern {
 /// The value of [`ModKind::Extended`] with which addresses are 64 bits.
 const EXTENDED: &str = ".E";
 
-/// Where, before sm_90, the reuse flag is that the control field has no place for.
+/// Where the reuse flag is that the control field has no place for ([`Feature::ReuseFlagInWord`]).
 const KEPT: Bits = Bits::new(50, 1);
 
 /// The shape of an operand in a slot.
@@ -160,7 +160,7 @@ impl Pattern {
         let mods = mod_fields(row, form, arch)?;
         let flags = row.slots.iter().zip(&slots).filter_map(|(slot, field)| field.reuse(slot, arch));
         let reuse = flags.fold(0, |mask, flag| mask | 1 << flag);
-        let kept = if reuse > 7 && arch < Arch::Sm90 { KEPT } else { Bits::NONE };
+        let kept = if reuse > 7 && arch.has(Feature::ReuseFlagInWord) { KEPT } else { Bits::NONE };
         let position = row.mods.iter().position(|modifier| modifier.kind == ModKind::Extended);
         let extended = position.and_then(|position| {
             let value = row.mods[position].values.iter().position(|&value| value == EXTENDED)?;
@@ -333,9 +333,9 @@ fn mod_fields(row: &Row, form: Option<&Form>, arch: Arch) -> Option<Vec<ModField
 
 /// The forms of an operation on an architecture.
 fn candidates(op: Op, arch: Arch) -> &'static [Candidate] {
-    static ALL: [[OnceLock<Vec<Candidate>>; Op::ALL.len()]; Arch::ALL.len()] =
-        [const { [const { OnceLock::new() }; Op::ALL.len()] }; Arch::ALL.len()];
-    ALL[arch as usize][op as usize].get_or_init(|| {
+    static ALL: PerArch<[OnceLock<Vec<Candidate>>; Op::ALL.len()]> =
+        per_arch!(ARCH => [const { OnceLock::new() }; Op::ALL.len()]);
+    ALL.get(arch)[op as usize].get_or_init(|| {
         let row = op.row();
         if !row.archs.contains(arch) || row.opcode_on(arch) == 0 {
             return Vec::new();
@@ -378,8 +378,8 @@ pub(crate) struct ByCode {
 impl ByCode {
     /// Those of an architecture; sorted when first asked for.
     pub(crate) fn of(arch: Arch) -> &'static ByCode {
-        static ALL: [OnceLock<ByCode>; Arch::ALL.len()] = [const { OnceLock::new() }; Arch::ALL.len()];
-        ALL[arch as usize].get_or_init(|| ByCode::new(arch))
+        static ALL: PerArch<OnceLock<ByCode>> = per_arch!(ARCH => OnceLock::new());
+        ALL.get(arch).get_or_init(|| ByCode::new(arch))
     }
 
     fn new(arch: Arch) -> ByCode {

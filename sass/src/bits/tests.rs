@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
+
 use super::pattern::Pattern;
 use super::{decode, encode, pattern};
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::table::{FormCode, Op};
 

@@ -10,11 +10,11 @@ use std::borrow::Cow;
 use object::LittleEndian as LE;
 use object::elf::{EM_CUDA, FileHeader64, SHT_NOBITS, SHT_SYMTAB, STT_FUNC};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 use super::error::ContainerError;
 use super::{Function, Image, MAX_NAME};
-use crate::arch::Arch;
 use crate::program::Program;
 
 type Header = FileHeader64<LE>;
@@ -53,7 +53,7 @@ pub(super) fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
     let header = Header::parse(bytes).map_err(malformed)?;
     let flags = header.e_flags(LE);
     let number = if header.e_ident.abi_version >= NEW_ABI { flags >> 8 & 0xff } else { flags & 0xff };
-    let arch = Arch::ALL.into_iter().find(|arch| arch.number() == number);
+    let arch = Arch::of_number(number);
     let arch = arch.ok_or(ContainerError::Arch(number))?;
     let table = header.sections(LE, bytes).map_err(malformed)?;
 

@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 
+use ptxc_machine::Arch;
+
 use super::error::ContainerError;
 use super::{Function, Image, MAX_NAME};
-use crate::arch::Arch;
 use crate::program::Program;
 use crate::text::source::{Line, Source};
 
@@ -161,7 +162,7 @@ fn architecture(code: &str) -> Option<Result<Arch, ContainerError>> {
     };
     let number = name.strip_prefix("sm_")?.trim_end_matches(['a', 'f']);
     Some(number.parse().map_err(|_| ContainerError::Unknown).and_then(|number| {
-        let known = Arch::ALL.into_iter().find(|arch| arch.number() == number);
+        let known = Arch::of_number(number);
         known.ok_or(ContainerError::Arch(number))
     }))
 }

@@ -37,9 +37,9 @@ mod tests;
 use std::borrow::Cow;
 use std::fmt;
 
-pub use error::ContainerError;
+use ptxc_machine::Arch;
 
-use crate::arch::Arch;
+pub use error::ContainerError;
 
 /// The most bytes that an image may be unpacked to.
 pub const MAX_IMAGE: u64 = 1 << 29;

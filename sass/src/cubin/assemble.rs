@@ -16,6 +16,7 @@
 
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 use super::contents::{
@@ -24,13 +25,12 @@ use super::contents::{
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::CODE_ALIGN;
-use crate::arch::Arch;
 use crate::bits;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::memory_order::{Space, space};
 use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
-use crate::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, MOST_REGISTERS, Program};
+use crate::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
 use crate::register::PReg;
 use crate::symbol::Addend;
 use crate::table::Op;
@@ -221,14 +221,14 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
     });
     let ends = program.params.iter().map(|param| param.offset.saturating_add(param.size));
     let end = ends.max().unwrap_or(0);
-    within_bank("parameters", end.saturating_add(program.arch.param_base()))?;
+    within_bank("parameters", end.saturating_add(program.arch.facts().banks.param_base))?;
     let table_ends = program.tables.iter().map(|table| table.offset.saturating_add(4));
     within_bank("jump tables", table_ends.max().unwrap_or(0))?;
     let ends = program.literals.iter().map(|one| one.offset.saturating_add(4 * one.words.len() as u32));
     within_bank("literals", ends.max().unwrap_or(0))?;
     let mut banks = Vec::new();
     if !program.device_function {
-        let bytes = vec![0; (program.arch.param_base() + end) as usize];
+        let bytes = vec![0; (program.arch.facts().banks.param_base + end) as usize];
         banks.push(Bank { number: 0, bytes, relocations: Vec::new() });
     }
     let tables = program.table_bank();
@@ -256,8 +256,12 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         code,
         parts: parts.collect(),
         params: program.params.iter().map(|one| Param { offset: one.offset, size: one.size }).collect(),
-        registers: needs.launch_registers(),
-        max_registers: if needs.max_registers == 0 { MOST_REGISTERS } else { needs.max_registers },
+        registers: needs.launch_registers(program.arch),
+        max_registers: if needs.max_registers == 0 {
+            program.arch.facts().registers.general.into()
+        } else {
+            needs.max_registers
+        },
         barriers: needs.barriers,
         shared_bytes: uses_shared.then_some(u64::from(needs.shared_bytes)),
         frame_bytes: needs.local_bytes,

@@ -1,10 +1,10 @@
 //! What a cubin holds, free of how ELF says it.
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashSet;
 
 use super::error::CubinError;
 use super::relocation::Relocation;
-use crate::arch::Arch;
 use crate::program::Resources;
 use crate::variable::Section;
 

@@ -9,6 +9,8 @@ pub enum CubinError {
     NotACubin(String),
     /// A cubin for an architecture, by the number in its name, whose instructions have another format.
     Arch(u32),
+    /// An architecture for which it is not known what a cubin says.
+    NoFormat(ptxc_machine::Arch),
     /// The file contradicts itself or ends too early. Says where and how.
     Malformed(String),
     /// Parts of the file overlap so often that reading it would take far more memory than it has bytes.
@@ -39,8 +41,11 @@ impl fmt::Display for CubinError {
         match self {
             CubinError::NotACubin(why) => write!(f, "not a cubin: {why}"),
             CubinError::Arch(number) => {
-                let known = crate::Arch::ALL.map(|arch| arch.to_string()).join(", ");
+                let known = ptxc_machine::Arch::ALL.map(|arch| arch.to_string()).join(", ");
                 write!(f, "a cubin for sm_{number}; there are {known}")
+            }
+            CubinError::NoFormat(arch) => {
+                write!(f, "cannot write a cubin for {arch}: what its cubins say is not known")
             }
             CubinError::Malformed(what) => write!(f, "malformed cubin: {what}"),
             CubinError::Overlapping => f.write_str("malformed cubin: its parts overlap over and over"),

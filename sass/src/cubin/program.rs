@@ -6,12 +6,12 @@
 //!
 //! Linear in the code and the variables, and sorting the places that branches name.
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 use super::contents::{Cubin, Function, GlobalVariable};
 use super::error::CubinError;
 use super::relocation::RelocationKind;
-use crate::arch::Arch;
 use crate::bits;
 use crate::operand::{FunctionIndex, Label, OperandKind};
 use crate::program::{
@@ -39,7 +39,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let mut relocations = targets.relocations(&insts, cubin.arch)?;
     let (labels, functions) = targets.finish(&mut insts, &mut relocations);
     let (tables, literals) = table_bank(function, branches)?;
-    let mut resources = counted_resources(&insts);
+    let mut resources = counted_resources(&insts, cubin.arch);
     resources.barriers = function.barriers;
     describe(function, &mut resources)?;
     let params = function.params.iter().enumerate();

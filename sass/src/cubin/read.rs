@@ -9,6 +9,7 @@ use object::LittleEndian as LE;
 use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{SectionIndex, SymbolIndex};
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 use super::attribute::{self as eiattr, attributes, compat};
@@ -17,7 +18,6 @@ use super::error::CubinError;
 use super::line;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::cuda;
-use crate::arch::Arch;
 use crate::variable::Section as Space;
 
 type Header = FileHeader64<LE>;
@@ -39,7 +39,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
         (cuda::NEW_OS_ABI, 8) => (Abi::V8, flags >> 8 & 0xff),
         (_, version) => return Err(CubinError::NotACubin(format!("a layout of version {version}"))),
     };
-    let arch = Arch::ALL.into_iter().find(|arch| arch.number() == number).ok_or(CubinError::Arch(number))?;
+    let arch = Arch::of_number(number).ok_or(CubinError::Arch(number))?;
     let sections = header.sections(LE, data).map_err(|error| CubinError::malformed(error.to_string()))?;
     let symbols = sections
         .symbols(LE, data, object::elf::SHT_SYMTAB)
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
                 (cuda::INFO, Some(function)) => self.attributes_of(function, self.section_data(section)?)?,
                 (cuda::COMPAT, _) => self.compatibility(self.section_data(section)?)?,
                 (object::elf::SHT_NOBITS, Some(function)) if name.starts_with(b".nv.shared.") => {
-                    let reserved = u64::from(self.cubin.arch.reserved_shared());
+                    let reserved = u64::from(self.cubin.arch.facts().limits.reserved_shared);
                     let bytes = section.sh_size(LE).saturating_sub(reserved);
                     self.cubin.functions[function].shared_bytes = Some(bytes);
                 }

@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use crate::arch::Arch;
+use ptxc_machine::Arch;
+
 use crate::symbol::{SymbolBits, SymbolValue};
 use crate::table::Op;
 
@@ -59,13 +60,14 @@ impl RelocationKind {
     ];
 
     /// The kind that puts the address into a call; `None` where the instruction is none on the architecture.
-    const fn of_call(op: Op, arch: Arch) -> Option<RelocationKind> {
-        match (op, arch) {
-            (Op::CALL_LOADED, Arch::Sm90) => Some(RelocationKind(75)),
-            (Op::CALL_LOADED, _) => Some(RelocationKind(58)),
-            (Op::CALL_ABSOLUTE, Arch::Sm90) => Some(RelocationKind(114)),
+    fn of_call(op: Op, arch: Arch) -> Option<RelocationKind> {
+        let facts = arch.facts().cubin.as_ref()?;
+        let number = match op {
+            Op::CALL_LOADED => Some(facts.call_loaded),
+            Op::CALL_ABSOLUTE => facts.call_absolute,
             _ => None,
-        }
+        };
+        number.map(RelocationKind)
     }
 
     /// What of a symbol it puts into an instruction. `None` of a kind that such an instruction has no place for.

@@ -13,7 +13,6 @@ use super::elf::{Data, Elf, Entry, Header, Reference, Section, SectionId, Segmen
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
 use super::{frame, line, note};
-use crate::arch::Arch;
 use crate::variable::Section as Space;
 
 /// Kinds of sections, and bits of `sh_flags` and `st_other`, that ELF leaves to the machine.
@@ -63,11 +62,15 @@ const LARGE_PARAM: u32 = 1 << 14;
 /// Writes a cubin.
 ///
 /// # Errors
-/// Contents that the format can't hold.
+/// Contents that the format can't hold, and an architecture for which no file is known.
 pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
+    let Some(facts) = &cubin.arch.facts().cubin else {
+        return Err(CubinError::NoFormat(cubin.arch));
+    };
     cubin.check_names()?;
     let mut writer = Writer {
         cubin,
+        facts,
         elf: Elf::default(),
         sections: FxHashMap::default(),
         symbols: FxHashMap::default(),
@@ -112,6 +115,8 @@ fn toolkit(abi: Abi) -> u32 {
 /// A file on its way.
 struct Writer<'a> {
     cubin: &'a Cubin,
+    /// What files say about its architecture.
+    facts: &'static ptxc_machine::Cubin,
     elf: Elf,
     sections: FxHashMap<String, SectionId>,
     /// What relocations can name.
@@ -152,7 +157,7 @@ impl<'a> Writer<'a> {
             self.add(Section::new(".note.nv.cuinfo", NOTE, cuda::INFO_NOTE, 4));
         }
         self.add(Section { link: Reference::Symbols, ..Section::new(".nv.info", cuda::INFO, 0, 4) });
-        if cubin.abi == Abi::V8 && cubin.arch == Arch::Sm90 {
+        if cubin.abi == Abi::V8 && self.facts.compatible_version.is_some() {
             self.add(Section::new(".nv.compat", cuda::COMPAT, 0, 4));
         }
         let infos: Vec<SectionId> = functions
@@ -258,7 +263,7 @@ impl<'a> Writer<'a> {
             let align = self.alignment(Space::Global, true);
             self.add(writable(".nv.global.init".into(), PROGBITS, 0, align));
         }
-        let reserved = u64::from(self.cubin.arch.reserved_shared());
+        let reserved = u64::from(self.cubin.arch.facts().limits.reserved_shared);
         for (function, &code) in self.cubin.functions.iter().zip(codes) {
             let Some(bytes) = function.shared_bytes else { continue };
             let section = writable(format!(".nv.shared.{}", function.name), NOBITS, INFO_LINK, SHARED_ALIGN);
@@ -410,7 +415,9 @@ impl<'a> Writer<'a> {
         self.fill_section(".note.nv.tkinfo", Data::Bytes(note::tool_info()));
         let info = note::cuda_info(cubin.arch.number(), toolkit(cubin.abi));
         self.fill_section(".note.nv.cuinfo", Data::Bytes(info));
-        self.fill_section(".nv.compat", Data::Bytes(compatibility(cubin).bytes));
+        if let Some(version) = self.facts.compatible_version {
+            self.fill_section(".nv.compat", Data::Bytes(compatibility(cubin, version).bytes));
+        }
         // Four lists without members, each ended by its own mark.
         let graph = (1..=4i32).flat_map(|mark| [0, -mark]).flat_map(i32::to_le_bytes).collect();
         self.fill_section(".nv.callgraph", Data::Bytes(graph));
@@ -425,7 +432,7 @@ impl<'a> Writer<'a> {
         }
         self.fill_attributes(".nv.info", module);
         for (number, function) in cubin.functions.iter().enumerate() {
-            let attributes = kernel_attributes(cubin, function, self.banks[number]);
+            let attributes = kernel_attributes(cubin, self.facts, function, self.banks[number]);
             self.fill_attributes(&format!(".nv.info.{}", function.name), attributes);
         }
         Ok(())
@@ -502,11 +509,8 @@ impl<'a> Writer<'a> {
     fn fill_function(&mut self, number: usize, function: &'a Function) -> Result<(), CubinError> {
         let name = format!(".text.{}", function.name);
         if let Some(&SectionId(section)) = self.sections.get(&name) {
-            // From sm_90 on the attributes alone say how many registers there are.
-            let registers = match self.cubin.arch {
-                Arch::Sm90 => 0,
-                _ => function.registers.min(255) as u8,
-            };
+            let registers =
+                if self.facts.registers_in_section { function.registers.min(255) as u8 } else { 0 };
             let section = &mut self.elf.sections[section];
             section.info = Reference::Symbol(self.kernels[number], registers);
             if self.cubin.abi == Abi::V7 {
@@ -547,25 +551,29 @@ fn place(variable: &GlobalVariable) -> (Space, bool) {
 }
 
 /// `.nv.compat`.
-fn compatibility(cubin: &Cubin) -> Attributes {
+fn compatibility(cubin: &Cubin, version: u16) -> Attributes {
     let mut list = Attributes::default();
     list.byte(compat::ACCELERATOR_TARGET, u8::from(cubin.accelerated));
     list.byte(compat::INTERNAL_TARGET, 0);
     list.byte(compat::ISA_CLASS, 1);
-    list.half(compat::ISA_VERSION, 0x101);
+    list.half(compat::ISA_VERSION, version);
     list.byte(compat::TENSORMAP_V1, 0);
     list
 }
 
 /// The attributes of a kernel.
-fn kernel_attributes(cubin: &Cubin, function: &Function, bank: Option<SymbolId>) -> Attributes {
-    let arch = cubin.arch;
+fn kernel_attributes(
+    cubin: &Cubin,
+    facts: &ptxc_machine::Cubin,
+    function: &Function,
+    bank: Option<SymbolId>,
+) -> Attributes {
     let mut list = Attributes::default();
-    if arch == Arch::Sm75 {
-        list.words(eiattr::SW_WAR, &[1]);
+    if let Some(word) = facts.first_workaround {
+        list.words(eiattr::SW_WAR, &[word]);
     }
     list.words(eiattr::CUDA_API_VERSION, &[toolkit(cubin.abi)]);
-    if matches!(arch, Arch::Sm80 | Arch::Sm86 | Arch::Sm89) {
+    if facts.has_workaround_2861232 {
         list.flag(eiattr::SW2861232_WAR);
     }
     let end = function.params.iter().map(|param| param.offset.saturating_add(param.size)).max().unwrap_or(0);
@@ -588,7 +596,7 @@ fn kernel_attributes(cubin: &Cubin, function: &Function, bank: Option<SymbolId>)
     if let Some(rank) = launch.max_cluster_rank {
         list.words(eiattr::MAX_CLUSTER_RANK, &[rank]);
     }
-    if arch == Arch::Sm90 {
+    if facts.has_sparse_mma_mask {
         list.half(eiattr::SPARSE_MMA_MASK, 0);
     }
     list.half(eiattr::MAXREG_COUNT, function.max_registers.min(255) as u16);
@@ -596,7 +604,7 @@ fn kernel_attributes(cubin: &Cubin, function: &Function, bank: Option<SymbolId>)
         if function.barriers > 0 {
             list.byte(eiattr::NUM_BARRIERS, function.barriers.min(255) as u8);
         }
-        list.half(eiattr::MERCURY_ISA_VERSION, if arch == Arch::Sm90 { 0x101 } else { 0 });
+        list.half(eiattr::MERCURY_ISA_VERSION, facts.mercury_version);
     }
     list.words(eiattr::EXIT_INSTR_OFFSETS, &function.exits);
     for branch in &function.branches {
@@ -619,12 +627,12 @@ fn kernel_attributes(cubin: &Cubin, function: &Function, bank: Option<SymbolId>)
     if !function.params.is_empty() {
         list.half(eiattr::CBANK_PARAM_SIZE, end as u16);
         if let Some(bank) = bank {
-            let place = end << 16 | arch.param_base();
+            let place = end << 16 | cubin.arch.facts().banks.param_base;
             list.symbol_word(eiattr::PARAM_CBANK, bank, place);
         }
     }
-    if arch == Arch::Sm90 {
-        list.words(eiattr::SW_WAR, &[8]);
+    if let Some(word) = facts.last_workaround {
+        list.words(eiattr::SW_WAR, &[word]);
     }
     list
 }

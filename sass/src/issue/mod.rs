@@ -7,7 +7,8 @@
 //! waits; the simulator has the rest. So both count the same cycles.
 //!
 //! ```
-//! use ptxc_sass::{Arch, Coded, Control, Inst, Op, Operand, PReg, issue};
+//! use ptxc_machine::Arch;
+//! use ptxc_sass::{Coded, Control, Inst, Op, Operand, PReg, issue};
 //!
 //! let r = |n| Operand::reg(PReg::r(n));
 //! let add = |d| Inst::new(Op::IADD3).ops([r(d), r(1), r(2), Operand::rz()]);
@@ -16,10 +17,11 @@
 //! assert_eq!(issue::distances(Arch::Sm90, &[coded(add(3)), coded(add(4))]), [2, 1]);
 //! ```
 //!
-//! **Pipes.** The figures stand in `data/issue_sm_*.csv`. A unit that is half a warp wide is taken for two cycles
-//! by each instruction. Where there are two units (single precision), the one that is free first is taken. In
-//! front of the memory pipe and its like is a queue: an instruction enters it at issue and leaves it after
-//! `delay` cycles, `interval` cycles after the one before it; issue goes on until the queue is full.
+//! **Pipes.** The figures stand in `machine/data/sm_*/issue.csv`. A unit that is half a warp wide
+//! is taken for two cycles by each instruction. Where there are two units (single precision), the
+//! one that is free first is taken. In front of the memory pipe and its like is a queue: an
+//! instruction enters it at issue and leaves it after `delay` cycles, `interval` cycles after the
+//! one before it; issue goes on until the queue is full.
 //!
 //! **Register ports.** The model is that of Huerta et al., "Analyzing Modern NVIDIA GPU cores" (arXiv 2503.20481),
 //! sections 5.1.1 and 5.3. The general registers lie in two banks, even and odd, each with one port that reads one
@@ -34,16 +36,15 @@
 mod ports;
 mod table;
 
+use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::AccessRole;
 use crate::program::Coded;
 use crate::register::{RegFile, Register};
 use crate::table::{Completion, Pipe};
 use ports::Ports;
-
 pub use table::{PipeTiming, pipe_timing, pipes};
 
 /// The number of register banks.

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use crate::arch::Arch;
+use ptxc_machine::{Arch, PerArch, per_arch};
+
 use crate::table::Pipe;
 
 /// A line of a data file.
@@ -24,21 +25,12 @@ pub struct PipeTiming {
     pub source: String,
 }
 
-static SM_75: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_75.csv")));
-static SM_80: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_80.csv")));
-static SM_86: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_86.csv")));
-static SM_89: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_89.csv")));
-static SM_90: LazyLock<Vec<PipeTiming>> = LazyLock::new(|| read(include_str!("../../data/issue_sm_90.csv")));
+static ALL: PerArch<LazyLock<Vec<PipeTiming>>> =
+    per_arch!(ARCH => LazyLock::new(|| read(ARCH.facts().data.issue)));
 
 /// Every pipe of an architecture, in the order of [`Pipe::ALL`].
 pub fn pipes(arch: Arch) -> &'static [PipeTiming] {
-    match arch {
-        Arch::Sm75 => &SM_75,
-        Arch::Sm80 => &SM_80,
-        Arch::Sm86 => &SM_86,
-        Arch::Sm89 => &SM_89,
-        Arch::Sm90 => &SM_90,
-    }
+    ALL.get(arch)
 }
 
 /// One pipe of an architecture.

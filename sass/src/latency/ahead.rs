@@ -5,7 +5,8 @@
 //!
 //! ```
 //! use ptxc_sass::latency::Ahead;
-//! use ptxc_sass::{Arch, Inst, Op, Operand, PReg};
+//! use ptxc_machine::Arch;
+//! use ptxc_sass::{Inst, Op, Operand, PReg};
 //!
 //! let result = Inst::<PReg>::new(Op::B2R).ops([Operand::reg(PReg::r(0))]);
 //! let barrier = Inst::<PReg>::new(Op::BAR_SYNC).ops([Operand::imm(0)]);
@@ -16,7 +17,8 @@
 //!
 //! What the figures rest on is told in `docs/facts/latency.md` and `docs/facts/barriers.md`.
 
-use crate::arch::Arch;
+use ptxc_machine::Arch;
+
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
@@ -75,10 +77,12 @@ impl Ahead {
     pub fn least<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
         let distance = self.distance(arch, behind);
         match self {
-            Ahead::Barrier if behind.op.is_cta_barrier() => distance.min(6),
-            Ahead::UnreadResult if arch == Arch::Sm90 => distance.min(1),
+            Ahead::Barrier if behind.op.is_cta_barrier() => {
+                distance.min(arch.facts().distances.after_barrier.barrier_at_start)
+            }
+            Ahead::UnreadResult => distance.min(arch.facts().distances.after_unread_result),
             Ahead::ClusterErrors => distance.min(7),
-            Ahead::Barrier | Ahead::BarrierResult | Ahead::UnreadResult => distance,
+            Ahead::Barrier | Ahead::BarrierResult => distance,
         }
     }
 
@@ -87,8 +91,7 @@ impl Ahead {
         match self {
             Ahead::Barrier => after_barrier(arch, behind),
             Ahead::BarrierResult | Ahead::UnreadResult => match behind.row().effects.barrier_result {
-                BarrierResult::Set | BarrierResult::Lost if arch < Arch::Sm90 => 4,
-                BarrierResult::Set | BarrierResult::Lost => 2,
+                BarrierResult::Set | BarrierResult::Lost => arch.facts().distances.after_barrier_result,
                 BarrierResult::Read | BarrierResult::Untouched => 0,
             },
             Ahead::ClusterErrors if behind.op.is_cta_barrier() || behind.op == Op::UCGABAR_ARV => 8,
@@ -98,17 +101,15 @@ impl Ahead {
 }
 
 fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
-    if arch == Arch::Sm75 {
-        return 5;
-    }
+    let after = &arch.facts().distances.after_barrier;
     let row = inst.row();
     match inst.op {
-        Op::NOP => 0,
-        op if op.is_cta_barrier() && arch == Arch::Sm90 => 8,
-        Op::CS2R | Op::CS2R_32 if arch < Arch::Sm90 && !reads_zero(inst) => 6,
-        _ if row.pipe == Pipe::Control || row.latency == LatencyClass::Umov => 6,
-        _ if inst.completion(arch) != Completion::Fixed => 6,
-        _ => 0,
+        Op::NOP => after.nothing,
+        op if op.is_cta_barrier() => after.barrier,
+        Op::CS2R | Op::CS2R_32 if !reads_zero(inst) => after.clock,
+        _ if row.pipe == Pipe::Control || row.latency == LatencyClass::Umov => after.announced,
+        _ if inst.completion(arch) != Completion::Fixed => after.announced,
+        _ => after.arithmetic,
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! ```
 //! use ptxc_sass::latency::{Dependence, Side, latency};
-//! use ptxc_sass::{Arch, Inst, Op, Operand, PReg};
+//! use ptxc_machine::{Arch, Feature};
+//! use ptxc_sass::{Inst, Op, Operand, PReg};
 //!
 //! let [r0, r1] = [0, 1].map(|n| Operand::reg(PReg::r(n)));
 //! let set = Inst::new(Op::FADD).ops([r0, r1, r1]);
@@ -21,10 +22,10 @@
 //! assert_eq!((found.safe, found.legal), (5, 5));
 //! ```
 //!
-//! The numbers stand in one file an architecture, `data/latency_sm_*.csv`, keyed by dependence, register
-//! file and the [`LatencyClass`] of both sides, with a source and the number of observations. A file is
-//! read once into a dense array; a query is one lookup. What the figures rest on is told in
-//! `docs/facts/latency.md`.
+//! The numbers stand in one file an architecture, `machine/data/sm_*/latency.csv`, keyed by
+//! dependence, register file and the [`LatencyClass`] of both sides, with a source and the number
+//! of observations. A file is read once into a dense array; a query is one lookup. What the figures
+//! rest on is told in `docs/facts/latency.md`.
 //!
 //! Only *fixed* latencies are here. Where the first side announces the event by a scoreboard
 //! ([`Completion::Variable`], [`Completion::LateRead`]), the answer is [`Latency::SCOREBOARD`]: the
@@ -35,12 +36,12 @@ mod ahead;
 mod port;
 mod table;
 
-use crate::arch::Arch;
+use ptxc_machine::{Arch, Feature};
+
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
 use crate::table::{Completion, LatencyClass, Op, Role, Row};
-
 pub use ahead::Ahead;
 pub use port::Port;
 pub use table::{Entry, entries};
@@ -175,16 +176,20 @@ pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) ->
 
 /// The [completion](Inst::completion) of a row's instructions.
 pub(crate) const fn completion_on(row: &Row, arch: Arch) -> Completion {
-    match row.latency {
-        LatencyClass::Fp64 | LatencyClass::R2ur if (arch as u8) < Arch::Sm90 as u8 => Completion::Variable,
-        LatencyClass::Mma if (arch as u8) < Arch::Sm80 as u8 => Completion::Variable,
-        _ => row.completion,
-    }
+    let is_fixed = match row.latency {
+        LatencyClass::Fp64 => arch.has(Feature::FixedDoubles),
+        LatencyClass::R2ur => arch.has(Feature::FixedMovesToUniform),
+        LatencyClass::Mma => arch.has(Feature::FixedMatrixProducts),
+        _ => true,
+    };
+    if is_fixed { row.completion } else { Completion::Variable }
 }
 
 impl<R: Register> Inst<R> {
-    /// How the machine announces that the instruction is done. As the row says for sm_90; before it, double precision and
-    /// moves from general to uniform registers announce their results by scoreboards, and on sm_75 products of matrices.
+    /// How the machine announces that the instruction is done: as the row says. Double precision,
+    /// moves from general to uniform registers and products of matrices announce their results by
+    /// scoreboards where their latency is not fixed ([`FixedDoubles`](Feature::FixedDoubles) and
+    /// the two features after it).
     #[inline]
     pub fn completion(&self, arch: Arch) -> Completion {
         self.op.facts().completion(arch)
@@ -192,19 +197,10 @@ impl<R: Register> Inst<R> {
 }
 
 impl Op {
-    /// The least stall count that follows it, in cycles. As the row says for sm_90; before it, NVIDIA's assembler lets
-    /// what gathers or delays lanes be followed at once, but `WARPSYNC` of sm_75 after 4 cycles, and there `CS2R` after 2.
+    /// The least stall count that follows it, in cycles.
+    #[inline]
     pub fn min_stall(self, arch: Arch) -> u8 {
-        match (self, arch) {
-            (Op::WARPSYNC, Arch::Sm75) => 4,
-            (Op::CS2R | Op::CS2R_32, Arch::Sm75) => 2,
-            (Op::WARPSYNC | Op::NANOSLEEP | Op::YIELD | Op::BREAK | Op::BMOV_CLEAR | Op::BMOV, _)
-                if arch < Arch::Sm90 =>
-            {
-                1
-            }
-            _ => self.row().min_stall,
-        }
+        self.row().min_stall_on(arch)
     }
 }
 

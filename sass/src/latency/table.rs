@@ -1,7 +1,8 @@
 //! The data files, read into dense arrays by the compiler of this crate: a program has them when it starts.
 
+use ptxc_machine::{Arch, PerArch, per_arch};
+
 use super::{Dependence, Latency, Port, Source};
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 /// A line of a data file.
@@ -46,31 +47,18 @@ struct Figures {
     overwriting: u8,
 }
 
-static SM_75: Figures = Figures::new(text(Arch::Sm75));
-static SM_80: Figures = Figures::new(text(Arch::Sm80));
-static SM_86: Figures = Figures::new(text(Arch::Sm86));
-static SM_89: Figures = Figures::new(text(Arch::Sm89));
-static SM_90: Figures = Figures::new(text(Arch::Sm90));
+static ALL: PerArch<&Figures> = per_arch!(ARCH => {
+    static FIGURES: Figures = Figures::new(text(ARCH));
+    &FIGURES
+});
 
 #[inline]
 fn of_arch(arch: Arch) -> &'static Figures {
-    match arch {
-        Arch::Sm75 => &SM_75,
-        Arch::Sm80 => &SM_80,
-        Arch::Sm86 => &SM_86,
-        Arch::Sm89 => &SM_89,
-        Arch::Sm90 => &SM_90,
-    }
+    ALL.get(arch)
 }
 
 const fn text(arch: Arch) -> &'static [u8] {
-    match arch {
-        Arch::Sm75 => include_bytes!("../../data/latency_sm_75.csv"),
-        Arch::Sm80 => include_bytes!("../../data/latency_sm_80.csv"),
-        Arch::Sm86 => include_bytes!("../../data/latency_sm_86.csv"),
-        Arch::Sm89 => include_bytes!("../../data/latency_sm_89.csv"),
-        Arch::Sm90 => include_bytes!("../../data/latency_sm_90.csv"),
-    }
+    arch.facts().data.latencies.as_bytes()
 }
 
 impl Figures {

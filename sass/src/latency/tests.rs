@@ -212,8 +212,8 @@ fn what_is_settled_is_old_enough_for_every_consumer() {
     }
 }
 
-/// The pairs of which nothing is known are listed in `data/latency_bounds.txt`: a pair that falls out
-/// of knowledge, or back into it, shows in review.
+/// The pairs of which nothing is known are listed in `machine/data/latency_bounds.txt`: a pair that
+/// falls out of knowledge, or back into it, shows in review.
 #[test]
 fn bounds_are_listed() {
     let mut consumers: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -226,7 +226,7 @@ fn bounds_are_listed() {
     }
     let found: Vec<String> =
         consumers.into_iter().map(|(producer, list)| format!("{producer} -> {}", list.join(" "))).collect();
-    let known: Vec<&str> = include_str!("../../data/latency_bounds.txt").lines().collect();
+    let known: Vec<&str> = include_str!("../../../machine/data/latency_bounds.txt").lines().collect();
     let missing: Vec<_> = found.iter().filter(|line| !known.contains(&line.as_str())).collect();
     let stale: Vec<_> = known.iter().filter(|line| !found.iter().any(|f| f == *line)).collect();
     assert!(missing.is_empty() && stale.is_empty(), "not listed: {missing:#?}\nno longer bounds: {stale:#?}");

@@ -1,9 +1,11 @@
 //! Integer addition, logic, shifts, comparison and selection.
 
-use super::archs::{Archs, Spelling};
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Joint, Place, Shape};
-use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand};
-use crate::arch::Arch;
+use super::row::{
+    Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand,
+};
 
 /// What the rows of this family share.
 const ALU: Row =
@@ -99,7 +101,7 @@ pub(super) static ISETP_EX: Row = Row {
         A,
         B.imm(ImmFormat::Signed),
         P_IN,
-        Slot::read("pt", Kinds::P).not().hidden().required().shown_on(Archs::since(Arch::Sm80)).at(68, 3),
+        Slot::read("pt", Kinds::P).not().hidden().required().shown_on(Archs::AMPERE_TO_HOPPER).at(68, 3),
     ],
     mods: &[COMPARE, UNSIGNED, COMBINE, Modifier::new(ModKind::Variant, &[".EX"])],
     forms: Form::B,
@@ -229,10 +231,10 @@ pub(super) static IMNMX: Row = Row {
     summary: "d = ps ? min(a, b) : max(a, b); `.RELU` makes a negative result zero",
     slots: &[D, A, B.imm(ImmFormat::Signed), CHOICE],
     mods: &[UNSIGNED, RELU],
-    joint: &[Joint::new(&[ModKind::Sign], 72, 1, &[(&[".U32"], 0), (&[""], 1)]).on(Archs::since(Arch::Sm90))],
-    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "IMNMX", opcode: 0x217 }],
+    joint: &[Joint::new(&[ModKind::Sign], 72, 1, &[(&[".U32"], 0), (&[""], 1)]).on(Archs::HOPPER)],
+    spellings: &[Spelling { archs: Archs::TURING_TO_ADA, mnemonic: "IMNMX", opcode: 0x217 }],
     forms: Form::B,
-    fixed: &[NO_CHOICES.on(Archs::since(Arch::Sm90))],
+    fixed: &[NO_CHOICES.on(Archs::HOPPER)],
     opcode: 0x248,
     ..ALU
 };
@@ -240,7 +242,7 @@ pub(super) static IMNMX: Row = Row {
 /// The predicate results that a `VIMNMX` lacks.
 const NO_CHOICES: Fixed = Fixed::new(81, 6, 0x3f);
 const RELU: Modifier =
-    Modifier::new(ModKind::Sat, &["", ".RELU"]).limited(&[(".RELU", Archs::since(Arch::Sm90))]).at(76, 1);
+    Modifier::new(ModKind::Sat, &["", ".RELU"]).limited(&[(".RELU", Archs::HOPPER)]).at(76, 1);
 const VECTOR_SIGN: Modifier = UNSIGNED.at(72, 1);
 const PAIR_SIGN: Modifier = Modifier::new(ModKind::Sign, &[".U16x2", ".S16x2"]).at(72, 1);
 const PAIR: Fixed = Fixed::new(73, 1, 1);
@@ -250,7 +252,7 @@ pub(super) static VIMNMX_16X2: Row = Row {
     summary: "d = ps ? min(a, b) : max(a, b), on each half of a word; `.RELU` makes negative results zero",
     slots: &[D, A, B.imm(ImmFormat::Signed), CHOICE],
     mods: &[PAIR_SIGN, RELU],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     fixed: &[NO_CHOICES, PAIR],
     opcode: 0x248,
@@ -262,7 +264,7 @@ pub(super) static VIMNMX3: Row = Row {
     summary: "d = ps ? min(a, b, c) : max(a, b, c); `.RELU` makes a negative result zero",
     slots: &[D, A, B, CR, CHOICE],
     mods: &[VECTOR_SIGN, RELU],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     opcode: 0x20f,
     ..ALU
@@ -273,7 +275,7 @@ pub(super) static VIMNMX3_16X2: Row = Row {
     summary: "d = ps ? min(a, b, c) : max(a, b, c), on each half of a word; `.RELU` makes negative results zero",
     slots: &[D, A, B, CR, CHOICE],
     mods: &[PAIR_SIGN, RELU],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     fixed: &[PAIR],
     opcode: 0x20f,
@@ -285,7 +287,7 @@ pub(super) static VIADDMNMX: Row = Row {
     summary: "d = ps ? min(a + b, c) : max(a + b, c); `.RELU` makes a negative result zero",
     slots: &[D, A, B.neg(), C, CHOICE],
     mods: &[VECTOR_SIGN, RELU],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::BC,
     opcode: 0x246,
     ..ALU
@@ -296,7 +298,7 @@ pub(super) static VIADDMNMX_16X2: Row = Row {
     summary: "d = ps ? min(a + b, c) : max(a + b, c), on each half of a word; `.RELU` makes negative results zero",
     slots: &[D, A, B.neg(), C, CHOICE],
     mods: &[PAIR_SIGN, RELU],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::BC,
     fixed: &[PAIR],
     opcode: 0x246,

@@ -1,15 +1,16 @@
 //! Atomic updates of memory, and the question which memory an address lies in.
 
-use super::archs::{Archs, Spelling};
+use ptxc_machine::Archs;
+
 use super::memory::{
     BY_UNIFORM, DATA, EVICT_NORMAL, EXTENDED, GLOBAL_ADDRESS, NO_POLICY, ONLY_EXTENDED, ORDERS, ORDERS_75,
     PLAIN, POLICY, SCOPE, SHARED_ADDRESS, UNIFORM, UNIFORM_OF_STORES,
 };
 use super::place::{AddressPlace, Fixed, Form, Joint, Place, Shape};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
+    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Spelling,
+    Width,
 };
-use crate::arch::Arch;
 
 const ATOMIC: Row = Row {
     pipe: Pipe::Lsu,
@@ -22,8 +23,7 @@ const ATOMIC: Row = Row {
 const PD: Slot = Slot::def("pd", Kinds::P).optional().at(81, 3);
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size).place(Place::D);
 const ADDRESS: Slot = Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace::PLAIN));
-const COMPARE: Slot =
-    Slot::read("compare", Kinds::R).width(Width::Size).never_zero(Archs::only(Arch::Sm75)).at(32, 8);
+const COMPARE: Slot = Slot::read("compare", Kinds::R).width(Width::Size).never_zero(Archs::TURING).at(32, 8);
 /// What is stored by a compare-and-swap.
 const SWAP: Slot = Slot::read("data", Kinds::R).width(Width::Size).at(64, 8);
 /// The address of a compare-and-swap is always 64 bits.
@@ -46,14 +46,14 @@ const TYPES: Joint = Joint::new(
         (&["", ".F64.RN"], 6),
     ],
 )
-.on(Archs::before(Arch::Sm90));
+.on(Archs::TURING_TO_ADA);
 const INTEGERS: Joint = Joint::new(
     SIZE_AND_TYPE,
     73,
     3,
     &[(&["", ""], 0), (&["", ".S32"], 1), (&[".64", ""], 2), (&["", ".S64"], 3), (&[".128", ""], 4)],
 )
-.on(Archs::since(Arch::Sm90));
+.on(Archs::HOPPER);
 /// Floats have operations of their own since sm_90.
 const FLOATS: &[Joint] = &[
     Joint::new(
@@ -83,15 +83,13 @@ const JOINTS: &[Joint] = &[ORDERS_75, ORDERS, TYPES, INTEGERS];
 const UNIFORM_OF_ATOMICS: AddressPlace = AddressPlace::PLAIN.uniform(64).wide(70);
 /// Until sm_89 an address with a descriptor has a register.
 const AT_BASE: &[(&str, Place)] =
-    &[("addr", Place::Address(UNIFORM_OF_ATOMICS.needs_base(Archs::before(Arch::Sm90))))];
+    &[("addr", Place::Address(UNIFORM_OF_ATOMICS.needs_base(Archs::TURING_TO_ADA)))];
 /// An address of 64 bits with a descriptor.
 const DESCRIBED: Form = Form::same(&[("addr", Shape::AddressDescribed)]).with(&[ONLY_EXTENDED]);
 const WITH_RESULT: &[Fixed] = &[BY_UNIFORM, Fixed::new(70, 2, 3)];
 const WITHOUT_RESULT: &[Fixed] = &[BY_UNIFORM, Fixed::new(90, 1, 1), Fixed::new(71, 1, 1)];
 /// On sm_75 what is not swapped is RZ.
-const NO_SWAP: Fixed = Fixed::new(64, 8, 0xff).on(Archs::only(Arch::Sm75));
-const SINCE_80: Archs = Archs::since(Arch::Sm80);
-const SINCE_90: Archs = Archs::since(Arch::Sm90);
+const NO_SWAP: Fixed = Fixed::new(64, 8, 0xff).on(Archs::TURING);
 const ATOMIC_OP: Modifier =
     Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH"])
         .at(87, 4);
@@ -121,19 +119,19 @@ const ATOMIC_TYPE: Modifier = Modifier::new(
     ],
 )
 .limited(&[
-    (".F32x2.FTZ.RN", SINCE_90),
-    (".F32x4.FTZ.RN", SINCE_90),
-    (".F16x4.RN", SINCE_90),
-    (".F16x8.RN", SINCE_90),
-    (".BF16x2.RN", SINCE_90),
-    (".BF16x4.RN", SINCE_90),
-    (".BF16x8.RN", SINCE_90),
-    (".F32.RN", SINCE_90),
-    (".F32x2.RN", SINCE_90),
-    (".F32x4.RN", SINCE_90),
+    (".F32x2.FTZ.RN", Archs::HOPPER),
+    (".F32x4.FTZ.RN", Archs::HOPPER),
+    (".F16x4.RN", Archs::HOPPER),
+    (".F16x8.RN", Archs::HOPPER),
+    (".BF16x2.RN", Archs::HOPPER),
+    (".BF16x4.RN", Archs::HOPPER),
+    (".BF16x8.RN", Archs::HOPPER),
+    (".F32.RN", Archs::HOPPER),
+    (".F32x2.RN", Archs::HOPPER),
+    (".F32x4.RN", Archs::HOPPER),
 ]);
 const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64", ".128"])
-    .limited(&[(".128", SINCE_90)])
+    .limited(&[(".128", Archs::HOPPER)])
     .at(73, 3)
     .codes(&[0, 2, 4]);
 /// `.CAST.SPIN` is for loops that store what they computed from the old value, and gives 1 where it stored. `ATOMG` has no
@@ -148,11 +146,11 @@ pub(super) static ATOMG: Row = Row {
     joint: JOINTS,
     forms: &[
         PLAIN.with(&[NO_POLICY]).fixed(&[NO_SWAP]),
-        PLAIN.opcode(0x3a3).joint(FLOATS).on(SINCE_90),
+        PLAIN.opcode(0x3a3).joint(FLOATS).on(Archs::HOPPER),
         UNIFORM.opcode(0x9a8).with(&[NO_POLICY]),
-        UNIFORM.opcode(0x9a3).joint(FLOATS).on(SINCE_90),
-        DESCRIBED.opcode(0x9a8).places(AT_BASE).fixed(WITH_RESULT).on(SINCE_80),
-        DESCRIBED.opcode(0x9a3).fixed(WITH_RESULT).joint(FLOATS).on(SINCE_90),
+        UNIFORM.opcode(0x9a3).joint(FLOATS).on(Archs::HOPPER),
+        DESCRIBED.opcode(0x9a8).places(AT_BASE).fixed(WITH_RESULT).on(Archs::AMPERE_TO_HOPPER),
+        DESCRIBED.opcode(0x9a3).fixed(WITH_RESULT).joint(FLOATS).on(Archs::HOPPER),
     ],
     fixed: &[EVICT_NORMAL],
     opcode: 0x3a8,
@@ -170,15 +168,15 @@ pub(super) static REDG: Row = Row {
     joint: JOINTS,
     forms: &[
         PLAIN.with(&[NO_POLICY]),
-        PLAIN.opcode(0x9a6).joint(FLOATS).on(SINCE_90),
+        PLAIN.opcode(0x9a6).joint(FLOATS).on(Archs::HOPPER),
         UNIFORM.with(&[NO_POLICY]),
-        UNIFORM.opcode(0x9a6).joint(FLOATS).on(SINCE_90),
-        DESCRIBED.fixed(WITHOUT_RESULT).on(SINCE_80),
-        DESCRIBED.opcode(0x9a6).fixed(WITHOUT_RESULT).joint(FLOATS).on(SINCE_90),
+        UNIFORM.opcode(0x9a6).joint(FLOATS).on(Archs::HOPPER),
+        DESCRIBED.fixed(WITHOUT_RESULT).on(Archs::AMPERE_TO_HOPPER),
+        DESCRIBED.opcode(0x9a6).fixed(WITHOUT_RESULT).joint(FLOATS).on(Archs::HOPPER),
     ],
     fixed: &[EVICT_NORMAL],
     completion: Completion::LateRead,
-    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "RED", opcode: 0 }],
+    spellings: &[Spelling { archs: Archs::TURING_TO_ADA, mnemonic: "RED", opcode: 0 }],
     opcode: 0x98e,
     scoreboards: Scoreboards::READ,
     ..ATOMIC
@@ -190,8 +188,8 @@ const COUNT: (ModKind, &[&str]) = (ModKind::Atomic, &[".POPC.INC.32"]);
 const WORD: (ModKind, &[&str]) = (ModKind::Size, &[""]);
 const UNTYPED: (ModKind, &[&str]) = (ModKind::DataType, &[""]);
 const COUNTS: &[Joint] = &[
-    Joint::new(&[ModKind::Atomic], 87, 4, &[(&[".POPC.INC.32"], 10)]).on(Archs::before(Arch::Sm90)),
-    Joint::new(&[ModKind::Atomic], 87, 4, &[(&[".POPC.INC.32"], 11)]).on(SINCE_90),
+    Joint::new(&[ModKind::Atomic], 87, 4, &[(&[".POPC.INC.32"], 10)]).on(Archs::TURING_TO_ADA),
+    Joint::new(&[ModKind::Atomic], 87, 4, &[(&[".POPC.INC.32"], 11)]).on(Archs::HOPPER),
 ];
 
 pub(super) static ATOMS: Row = Row {
@@ -207,7 +205,7 @@ pub(super) static ATOMS: Row = Row {
             ModKind::Atomic,
             &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".POPC.INC.32"],
         )
-        .limited(&[(".POPC.INC.32", Archs::since(Arch::Sm80))])
+        .limited(&[(".POPC.INC.32", Archs::AMPERE_TO_HOPPER)])
         .at(87, 4),
         ATOMIC_SIZE,
         Modifier::new(ModKind::DataType, &["", ".S32"]),
@@ -242,11 +240,11 @@ pub(super) static ATOM: Row = Row {
     joint: JOINTS,
     forms: &[
         PLAIN.opcode(0x38a).with(&[NO_POLICY]).fixed(&[NO_SWAP]),
-        PLAIN.opcode(0x3a2).joint(FLOATS).on(SINCE_90),
+        PLAIN.opcode(0x3a2).joint(FLOATS).on(Archs::HOPPER),
         UNIFORM.with(&[NO_POLICY]),
-        UNIFORM.opcode(0x9a2).joint(FLOATS).on(SINCE_90),
-        DESCRIBED.places(AT_BASE).fixed(WITH_RESULT).on(SINCE_80),
-        DESCRIBED.opcode(0x9a2).fixed(WITH_RESULT).joint(FLOATS).on(SINCE_90),
+        UNIFORM.opcode(0x9a2).joint(FLOATS).on(Archs::HOPPER),
+        DESCRIBED.places(AT_BASE).fixed(WITH_RESULT).on(Archs::AMPERE_TO_HOPPER),
+        DESCRIBED.opcode(0x9a2).fixed(WITH_RESULT).joint(FLOATS).on(Archs::HOPPER),
     ],
     fixed: &[EVICT_NORMAL],
     opcode: 0x98a,
@@ -301,7 +299,7 @@ pub(super) static QSPC: Row = Row {
     mods: &[
         EXTENDED,
         Modifier::new(ModKind::Mode, &[".S", ".D", ".G", ".L"])
-            .limited(&[(".D", SINCE_90)])
+            .limited(&[(".D", Archs::HOPPER)])
             .at(73, 2)
             .codes(&[2, 3, 0, 1]),
     ],
@@ -318,7 +316,7 @@ pub(super) static ATOM_COUNT: Row = Row {
     mods: &[WIDE, Modifier::new(ModKind::Atomic, &[".POPC.INC.32"]), ORDER, SCOPE],
     joint: &[ORDERS],
     fixed: &[IS_WIDE, EVICT_NORMAL, BY_UNIFORM, Fixed::new(87, 4, 10)],
-    archs: SINCE_80.and(Archs::before(Arch::Sm90)),
+    archs: Archs::AMPERE_TO_ADA,
     opcode: 0xf8a,
     ..ATOMIC
 };
@@ -330,7 +328,7 @@ pub(super) static ATOM_ARRIVE: Row = Row {
     mods: &[WIDE, Modifier::new(ModKind::Atomic, &[".ARRIVE.64"]), ORDER, SCOPE],
     joint: &[ORDERS],
     fixed: &[IS_WIDE, EVICT_NORMAL, BY_UNIFORM, Fixed::new(87, 4, 9), Fixed::new(73, 3, 2)],
-    archs: SINCE_80.and(Archs::before(Arch::Sm90)),
+    archs: Archs::AMPERE_TO_ADA,
     effects: Effects { fence: true, ..ATOMIC.effects },
     opcode: 0xf8a,
     ..ATOMIC
@@ -419,7 +417,7 @@ pub(super) static LDGMC: Row = Row {
         ]),
     ],
     fixed: &[IS_WIDE, BY_UNIFORM, Fixed::new(77, 4, 10)],
-    archs: SINCE_90,
+    archs: Archs::HOPPER,
     effects: Effects { reads_memory: true, ..Effects::NONE },
     opcode: 0x9a4,
     ..ATOMIC

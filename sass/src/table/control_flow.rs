@@ -1,12 +1,12 @@
 //! Branches, calls, exits and convergence barriers.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Place, Shape};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
     Width,
 };
-use crate::arch::Arch;
 
 const FLOW: Row = Row {
     pipe: Pipe::Control,
@@ -36,14 +36,14 @@ const UNCOUNTED: &[Fixed] = &[Fixed::new(86, 1, 1), NO_CONDITION];
 
 /// The rows with a target have it in more bits from sm_90 on.
 const REACHES: &[Form] = &[
-    Form::same(&[]).on(Archs::before(Arch::Sm90)),
+    Form::same(&[]).on(Archs::TURING_TO_ADA),
     Form::same(&[])
         .places(&[
             ("target", Place::LONG_TARGET),
             ("base", Place::LONG_TARGET),
             ("offset", Place::LONG_TARGET),
         ])
-        .on(Archs::since(Arch::Sm90)),
+        .on(Archs::HOPPER),
 ];
 
 pub(super) static BRA: Row = Row {
@@ -53,7 +53,7 @@ pub(super) static BRA: Row = Row {
         Slot::read("ps", Kinds::P.or(Kinds::UP))
             .not()
             .hidden()
-            .limited(&[(Kinds::UP, Archs::since(Arch::Sm80))])
+            .limited(&[(Kinds::UP, Archs::AMPERE_TO_HOPPER)])
             .at(87, 3),
         TARGET,
     ],
@@ -61,19 +61,13 @@ pub(super) static BRA: Row = Row {
         .at(32, 2)
         .and_at(84, 1)
         .codes(&[0, 1, 5])
-        .limited(&[(".U.ANY", Archs::only(Arch::Sm90))])],
+        .limited(&[(".U.ANY", Archs::HOPPER)])],
     effects: Effects { branch: true, ..Effects::NONE },
     forms: &[
-        Form::same(&[("ps", Shape::Register)]).on(Archs::before(Arch::Sm90)),
-        Form::same(&[("ps", Shape::Register)])
-            .places(&[("target", Place::LONG_TARGET)])
-            .on(Archs::since(Arch::Sm90)),
-        UNDER_UNIFORM
-            .places(&[("ps", UNIFORM_CONDITION)])
-            .on(Archs::since(Arch::Sm80).and(Archs::before(Arch::Sm90))),
-        UNDER_UNIFORM
-            .places(&[("ps", UNIFORM_CONDITION), ("target", Place::LONG_TARGET)])
-            .on(Archs::since(Arch::Sm90)),
+        Form::same(&[("ps", Shape::Register)]).on(Archs::TURING_TO_ADA),
+        Form::same(&[("ps", Shape::Register)]).places(&[("target", Place::LONG_TARGET)]).on(Archs::HOPPER),
+        UNDER_UNIFORM.places(&[("ps", UNIFORM_CONDITION)]).on(Archs::AMPERE_TO_ADA),
+        UNDER_UNIFORM.places(&[("ps", UNIFORM_CONDITION), ("target", Place::LONG_TARGET)]).on(Archs::HOPPER),
     ],
     fixed: &[],
     opcode: 0x947,
@@ -105,7 +99,7 @@ const BY_MASK: Fixed = Fixed::new(91, 1, 1);
 const TOGETHER: Row = Row {
     slots: &[Slot::read("mask", Kinds::UR).not().at(24, 6), TARGET],
     effects: Effects { convergent: true, branch: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     forms: REACHES,
     opcode: 0x947,
     ..FLOW
@@ -129,7 +123,7 @@ pub(super) static BRA_DIV_WARP: Row = Row {
     mnemonic: "BRA.DIV",
     summary: "go to the label unless all lanes of the warp run together",
     slots: &[TARGET],
-    archs: Archs::only(Arch::Sm75),
+    archs: Archs::TURING,
     fixed: &[Fixed::new(32, 2, 2), NO_CONDITION],
     ..TOGETHER
 };
@@ -227,7 +221,7 @@ const LOADED: Slot = Slot::read("target", Kinds::IMM)
     .imm(ImmFormat::Signed)
     .hidden()
     .required()
-    .shown_on(Archs::ALL)
+    .shown_on(Archs::TURING_TO_HOPPER)
     .place(Place::Absent);
 
 pub(super) static CALL_LOADED: Row = Row {
@@ -243,7 +237,7 @@ pub(super) static LEPC: Row = Row {
     mnemonic: "LEPC",
     summary: "d = the address of the next instruction",
     slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)).at(16, 8)],
-    archs: Archs::before(Arch::Sm90),
+    archs: Archs::TURING_TO_ADA,
     fixed: &[],
     opcode: 0x34e,
     scoreboards: Scoreboards::BOTH,
@@ -257,7 +251,7 @@ pub(super) static LEPC_TARGET: Row = Row {
     mnemonic: "LEPC",
     summary: "d = the address of the target",
     slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)).at(16, 8), TARGET.place(ADJACENT)],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     fixed: &[],
     opcode: 0x94e,
     scoreboards: Scoreboards::BOTH,
@@ -278,7 +272,7 @@ pub(super) static RET: Row = Row {
 pub(super) static RET_ABSOLUTE: Row = Row {
     mnemonic: "RET.ABS.NODEC",
     summary: "return to the address in the pair plus the offset",
-    slots: &[A, OFFSET.shown_on(Archs::ALL)],
+    slots: &[A, OFFSET.shown_on(Archs::TURING_TO_HOPPER)],
     fixed: &[Fixed::new(85, 2, 3), NO_CONDITION],
     ..RET
 };
@@ -292,6 +286,7 @@ pub(super) static BMOV_CLEAR: Row = Row {
     fixed: &[Fixed::new(84, 1, 1)],
     opcode: 0x355,
     scoreboards: Scoreboards::WRITE,
+    min_stalls_on: &[(Archs::TURING_TO_ADA, 1)],
     ..FLOW
 };
 
@@ -307,6 +302,7 @@ pub(super) static BMOV: Row = Row {
     fixed: &[],
     opcode: 0x356,
     scoreboards: Scoreboards::READ,
+    min_stalls_on: &[(Archs::TURING_TO_ADA, 1)],
     ..FLOW
 };
 
@@ -333,11 +329,17 @@ pub(super) static BREAK: Row = Row {
     summary: "leave the region of the barrier",
     slots: &[CONVERGENCE],
     opcode: 0x942,
+    min_stalls_on: &[(Archs::TURING_TO_ADA, 1)],
     ..FLOW
 };
 
-pub(super) static YIELD: Row =
-    Row { mnemonic: "YIELD", summary: "let other lanes of the warp go first", opcode: 0x946, ..FLOW };
+pub(super) static YIELD: Row = Row {
+    mnemonic: "YIELD",
+    summary: "let other lanes of the warp go first",
+    opcode: 0x946,
+    min_stalls_on: &[(Archs::TURING_TO_ADA, 1)],
+    ..FLOW
+};
 
 pub(super) static NOP: Row = Row {
     mnemonic: "NOP",
@@ -350,16 +352,14 @@ pub(super) static NOP: Row = Row {
     ..FLOW
 };
 
-/// Later trap handlers are not told to wait.
-const TURING: Archs = Archs::only(Arch::Sm75);
-
 pub(super) static BPT: Row = Row {
     mnemonic: "BPT",
     summary: "call the trap handler, or a debugger, with that number",
     slots: &[Slot::read("number", Kinds::IMM).hidden().at(34, 3)],
     mods: &[Modifier::new(ModKind::Mode, &[".PAUSE", ".TRAP", ".INT", ".DRAIN", ".PAUSE_QUIET"])
         .default_to(1)
-        .limited(&[(".PAUSE", TURING), (".DRAIN", TURING), (".PAUSE_QUIET", TURING)])
+        // Later trap handlers are not told to wait.
+        .limited(&[(".PAUSE", Archs::TURING), (".DRAIN", Archs::TURING), (".PAUSE_QUIET", Archs::TURING)])
         .at(84, 3)
         .codes(&[2, 3, 4, 5, 6])],
     effects: Effects { fence: true, convergent: true, ..Effects::NONE },
@@ -369,7 +369,7 @@ pub(super) static BPT: Row = Row {
 };
 
 /// A second predicate that decides with the guard; without one it is another row.
-const CONDITION: Slot = Slot::read("ps", Kinds::P).not().never_zero(Archs::ALL).at(87, 3);
+const CONDITION: Slot = Slot::read("ps", Kinds::P).not().never_zero(Archs::TURING_TO_HOPPER).at(87, 3);
 
 pub(super) static EXIT_IF: Row =
     Row { mnemonic: "EXIT", summary: "end the thread if ps holds", slots: &[CONDITION], fixed: &[], ..EXIT };
@@ -387,6 +387,7 @@ pub(super) static BREAK_NEVER: Row = Row {
     summary: "a BREAK whose guard is !PT: no lane leaves",
     effects: Effects::NONE,
     fixed: &[Fixed::new(12, 4, 0xf), NO_CONDITION],
+    min_stalls_on: &[],
     ..BREAK
 };
 
@@ -395,6 +396,7 @@ pub(super) static BREAK_IF: Row = Row {
     summary: "leave the region of the barrier if ps holds",
     slots: &[CONDITION, CONVERGENCE],
     fixed: &[],
+    min_stalls_on: &[],
     ..BREAK
 };
 

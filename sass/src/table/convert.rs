@@ -1,12 +1,12 @@
 //! The transcendental unit: approximations, conversions, bit counts.
 
+use ptxc_machine::Archs;
+
 use super::alu::UNSIGNED;
-use super::archs::Archs;
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
     Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
-use crate::arch::Arch;
 
 /// What the rows of this family share.
 const XU: Row =
@@ -46,7 +46,7 @@ const FROM_LONG: Modifier =
 /// What a NaN becomes: zero, or the highest bit.
 const NAN_TO_ZERO: Modifier = Modifier::new(ModKind::Variant, &["", ".NTZ"]).at(77, 1);
 /// `F2FP` alone rounds to bfloat16 before sm_90, but in other directions, and a shift widens it.
-const BRAIN: &[(&str, Archs)] = &[(".BF16", Archs::since(Arch::Sm90))];
+const BRAIN: &[(&str, Archs)] = &[(".BF16", Archs::HOPPER)];
 const TO_HALF: Modifier =
     Modifier::new(ModKind::DataType, &[".F16", ".BF16"]).limited(BRAIN).at(75, 3).codes(&[1, 4]);
 const FROM_HALF: Modifier =
@@ -314,9 +314,9 @@ const BETWEEN_HALVES: &[Form] = &[
     IN_NUMBER.with(BRAIN_OF_SINGLE),
     IN_CONSTANT.with(BRAIN_OF_SINGLE),
     IN_UNIFORM.with(BRAIN_OF_SINGLE),
-    IN_REGISTER.with(BRAIN_OF_HALF).on(Archs::since(Arch::Sm90)),
-    IN_CONSTANT.with(BRAIN_OF_HALF).on(Archs::since(Arch::Sm90)),
-    IN_UNIFORM.with(BRAIN_OF_HALF).on(Archs::since(Arch::Sm90)),
+    IN_REGISTER.with(BRAIN_OF_HALF).on(Archs::HOPPER),
+    IN_CONSTANT.with(BRAIN_OF_HALF).on(Archs::HOPPER),
+    IN_UNIFORM.with(BRAIN_OF_HALF).on(Archs::HOPPER),
 ];
 
 pub(super) static F2F_HALF: Row = Row {
@@ -326,7 +326,7 @@ pub(super) static F2F_HALF: Row = Row {
     mods: &[
         FTZ,
         Modifier::new(ModKind::DataType, &[".F16", ".BF16", ".F32"])
-            .limited(&[(".BF16", Archs::since(Arch::Sm80))])
+            .limited(&[(".BF16", Archs::AMPERE_TO_HOPPER)])
             .at(75, 3)
             .codes(&[1, 4, 2]),
         Modifier::new(ModKind::SourceType, &[".F16", ".BF16", ".F32"])
@@ -390,7 +390,7 @@ pub(super) static MUFU_HALF: Row = Row {
             .limited(BRAIN)
             .at(72, 2)
             .codes(&[2, 3])
-            .codes_on(Archs::since(Arch::Sm90), &[1, 2]),
+            .codes_on(Archs::HOPPER, &[1, 2]),
     ],
     forms: &[IN_REGISTER, IN_HALF_NUMBER, IN_CONSTANT, IN_UNIFORM],
     opcode: 0x308,

@@ -4,14 +4,14 @@
 //! are done. `DEPBAR.LE` waits until a scoreboard counts no more than so many. `UBLKCP` copies in bulk, once for the warp; of its copies to
 //! global memory `UTMACMDFLUSH` makes groups.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::memory::{BY_UNIFORM, EVICT_NORMAL, POLICY};
 use super::place::{AddressPlace, Bits, Fixed, Form, Place, Shape};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
     Width,
 };
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 const COPY: Row = Row {
@@ -19,40 +19,39 @@ const COPY: Row = Row {
     latency: LatencyClass::MioSlow,
     completion: Completion::LateRead,
     effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     ..Row::BASE
 };
 
-pub(super) static LDGSTS: Row =
-    Row {
-        mnemonic: "LDGSTS",
-        summary: "asynchronously copy an element from global memory at addr to shared memory at to; zeros if \
+pub(super) static LDGSTS: Row = Row {
+    mnemonic: "LDGSTS",
+    summary: "asynchronously copy an element from global memory at addr to shared memory at to; zeros if \
               ps is false; `.BYPASS` bypasses the first-level cache; with `.ZFILL` the low bits of addr \
               are the number of trailing zero bytes",
-        slots: &[
-            Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::ALL).place(Place::Address(
-                AddressPlace { base: Bits::new(16, 8), offset: Bits::new(44, 20), ..AddressPlace::PLAIN },
-            )),
-            Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace {
-                uniform: Bits::new(64, 6),
-                offset: Bits::new(32, 12),
-                ..AddressPlace::PLAIN
-            })),
-            Slot::read("ps", Kinds::P).not().hidden().at(87, 3),
-        ],
-        mods: &[
-            Modifier::new(ModKind::Extended, &[".E"]),
-            Modifier::new(ModKind::Cache, &["", ".BYPASS"]).at(81, 1).codes(&[1, 0]),
-            Modifier::new(ModKind::Variant, &["", ".LTC64B", ".LTC128B", ".LTC256B"]).at(71, 2),
-            Modifier::new(ModKind::Size, &["", ".64", ".128"]).at(73, 3).codes(&[4, 5, 6]),
-            Modifier::new(ModKind::Mode, &["", ".ZFILL"]).at(82, 1),
-            POLICY,
-        ],
-        forms: &[Form::same(&[("addr", Shape::AddressDescribed)])],
-        fixed: &[EVICT_NORMAL, BY_UNIFORM, Fixed::new(70, 1, 1), Fixed::new(76, 1, 1)],
-        opcode: 0xfae,
-        ..COPY
-    };
+    slots: &[
+        Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::TURING_TO_HOPPER).place(Place::Address(
+            AddressPlace { base: Bits::new(16, 8), offset: Bits::new(44, 20), ..AddressPlace::PLAIN },
+        )),
+        Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace {
+            uniform: Bits::new(64, 6),
+            offset: Bits::new(32, 12),
+            ..AddressPlace::PLAIN
+        })),
+        Slot::read("ps", Kinds::P).not().hidden().at(87, 3),
+    ],
+    mods: &[
+        Modifier::new(ModKind::Extended, &[".E"]),
+        Modifier::new(ModKind::Cache, &["", ".BYPASS"]).at(81, 1).codes(&[1, 0]),
+        Modifier::new(ModKind::Variant, &["", ".LTC64B", ".LTC128B", ".LTC256B"]).at(71, 2),
+        Modifier::new(ModKind::Size, &["", ".64", ".128"]).at(73, 3).codes(&[4, 5, 6]),
+        Modifier::new(ModKind::Mode, &["", ".ZFILL"]).at(82, 1),
+        POLICY,
+    ],
+    forms: &[Form::same(&[("addr", Shape::AddressDescribed)])],
+    fixed: &[EVICT_NORMAL, BY_UNIFORM, Fixed::new(70, 1, 1), Fixed::new(76, 1, 1)],
+    opcode: 0xfae,
+    ..COPY
+};
 
 pub(super) static LDGDEPBAR: Row = Row {
     mnemonic: "LDGDEPBAR",
@@ -78,7 +77,7 @@ pub(super) static DEPBAR_LE: Row = Row {
     completion: Completion::Fixed,
     min_stall: 4,
     effects: Effects { writes_memory: true, ..Effects::NONE },
-    archs: Archs::ALL,
+    archs: Archs::TURING_TO_HOPPER,
     opcode: 0x91a,
     scoreboards: Scoreboards::NONE,
     ..COPY
@@ -87,7 +86,7 @@ pub(super) static DEPBAR_LE: Row = Row {
 const BULK: Row = Row {
     completion: Completion::LateUniformRead,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     fixed: &[Fixed::new(91, 1, 1)],
     forms: &[
         Form::same(&[("policy", Shape::Absent)]),

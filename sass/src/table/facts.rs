@@ -4,13 +4,13 @@
 //! In: a row. Out: its [`Facts`]: where the modifier of each kind is, what is chosen and filled in to begin with, how many
 //! registers the operands cover.
 
+use ptxc_machine::{Arch, Archs, PerArch, per_arch};
+
 use super::Op;
-use super::archs::Archs;
 use super::kinds::{Kinds, Width};
 use super::modifier::{ModKind, Modifier};
 use super::row::{LatencyClass, Role, Row};
 use super::slot::Slot;
-use crate::arch::Arch;
 use crate::inst::{Inst, Mods};
 use crate::latency::{self, Port};
 use crate::operand::{Operand, OperandFlags, OperandKind};
@@ -87,10 +87,10 @@ pub(crate) struct Facts {
     slots: u8,
     /// Whether an operand may name a place in the code or a function.
     pub(crate) names_code: bool,
-    /// Where the row, a modifier of it or an operand does not exist.
-    pub(crate) lacking: Archs,
+    /// Where the row exists with every modifier value and every kind of operand.
+    pub(crate) complete: Archs,
     /// How its completion is tracked, by architecture.
-    completions: [Completion; Arch::ALL.len()],
+    completions: PerArch<Completion>,
     /// Where its results leave and its operands enter.
     pub(crate) port: Port,
     /// Whether some of them have other ports.
@@ -124,8 +124,8 @@ impl Facts {
             slots: row.slots.len() as u8,
             // Until code is linked, the return address of a call is a label, which no row takes.
             names_code: matches!(op, Op::MOV),
-            lacking: Archs::NONE,
-            completions: [row.completion; Arch::ALL.len()],
+            complete: row.archs,
+            completions: per_arch!(ARCH => latency::completion_on(row, ARCH)),
             port: Port::of_class(row.latency),
             has_other_ports: matches!(row.latency, LatencyClass::ImadWide | LatencyClass::Mma)
                 || matches!(op, Op::ELECT),
@@ -139,14 +139,6 @@ impl Facts {
             of_size: [0; VALUES],
             of_type: [0; VALUES],
         };
-        let mut arch = 0;
-        while arch < Arch::ALL.len() {
-            if !row.archs.contains(Arch::ALL[arch]) {
-                facts.lacking = facts.lacking.or(Archs::only(Arch::ALL[arch]));
-            }
-            facts.completions[arch] = latency::completion_on(row, Arch::ALL[arch]);
-            arch += 1;
-        }
         facts.add_modifiers(row);
         facts.add_slots(row);
         facts
@@ -167,7 +159,7 @@ impl Facts {
             self.defaults.set(position, modifier.default);
             let mut limit = 0;
             while limit < modifier.limits.len() {
-                self.lacking = self.lacking.or(modifier.limits[limit].1.complement());
+                self.complete = self.complete.and(modifier.limits[limit].1);
                 limit += 1;
             }
             position += 1;
@@ -214,7 +206,7 @@ impl Facts {
             self.names_code |= slot.kinds.meets(Kinds::LABEL.or(Kinds::FUNCTION));
             let mut limit = 0;
             while limit < slot.limits.len() {
-                self.lacking = self.lacking.or(slot.limits[limit].1.complement());
+                self.complete = self.complete.and(slot.limits[limit].1);
                 limit += 1;
             }
             index += 1;
@@ -245,7 +237,7 @@ impl Facts {
     /// How the completion of an instruction is tracked.
     #[inline]
     pub(crate) fn completion(&self, arch: Arch) -> Completion {
-        self.completions[arch as usize]
+        *self.completions.get(arch)
     }
 
     /// Whether an access is strong by its modifiers.

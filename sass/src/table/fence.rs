@@ -1,12 +1,12 @@
 //! Memory fences.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::memory::{BY_UNIFORM, EXTENDED, PLAIN, UNIFORM};
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 const FENCE: Row = Row {
@@ -43,7 +43,7 @@ pub(super) static CGAERRBAR: Row = Row {
     summary: "as ERRBAR, for the cluster",
     // Six would do but for a barrier behind it: see `latency::after_cluster_errors`.
     min_stall: 8,
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     opcode: 0x5ab,
     ..FENCE
 };
@@ -71,7 +71,7 @@ pub(super) static CCTL: Row = Row {
             .with(&[(ModKind::Extended, &[""])])
             .places(&[("addr", Place::Address(UNIFORM_ALONE))])
             .fixed(&[BY_UNIFORM, Fixed::new(24, 8, 0xff)])
-            .on(Archs::before(Arch::Sm90)),
+            .on(Archs::TURING_TO_ADA),
     ],
     mods: &[
         EXTENDED,
@@ -86,9 +86,9 @@ const UNIFORM_ALONE: AddressPlace =
     AddressPlace { base: Bits::NONE, offset: Bits::NONE, ..AddressPlace::PLAIN.uniform(32) };
 /// Since sm_80 the second level knows what to keep.
 const KEPT: &[(&str, Archs)] = &[
-    (".PML2", Archs::since(Arch::Sm80)),
-    (".DML2", Archs::since(Arch::Sm80)),
-    (".RML2", Archs::since(Arch::Sm80)),
+    (".PML2", Archs::AMPERE_TO_HOPPER),
+    (".DML2", Archs::AMPERE_TO_HOPPER),
+    (".RML2", Archs::AMPERE_TO_HOPPER),
 ];
 const CCTL_MODES: &[&str] = &[".PF1", ".PF2", ".WB", ".IV", ".PML2", ".DML2", ".RML2"];
 
@@ -97,7 +97,7 @@ pub(super) static FENCE_VIEW_ASYNC: Row = Row {
     summary: "order the thread's accesses to shared (`.S`) or global (`.G`) memory before its asynchronous copies",
     mods: &[Modifier::new(ModKind::Mode, &[".S", ".G"]).at(72, 1)],
     min_stall: 4,
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     opcode: 0x3c6,
     scoreboards: Scoreboards::WRITE,
     ..FENCE
@@ -127,7 +127,7 @@ pub(super) static UTMACCTL_IV: Row = Row {
     guard: RegFile::Upred,
     completion: Completion::LateUniformRead,
     min_stall: 1,
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     opcode: 0x9b9,
     ..FENCE
 };
@@ -154,7 +154,7 @@ pub(super) static UTMACMDFLUSH: Row = Row {
     mnemonic: "UTMACMDFLUSH",
     summary: "put all earlier bulk operations into a group",
     min_stall: 2,
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     guard: RegFile::Upred,
     opcode: 0x9b7,
     ..FENCE

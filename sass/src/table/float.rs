@@ -1,9 +1,9 @@
 //! The multiply-add pipe on floats, and float comparison.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
-use crate::arch::Arch;
 
 /// What the rows of the multiply-add pipe share.
 const FMA: Row =
@@ -107,10 +107,10 @@ pub(super) static FMNMX: Row = Row {
     slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT), P_IN],
     mods: &[
         FTZ,
-        Modifier::new(ModKind::Mode, &["", ".NAN"]).at(81, 1).limited(&[(".NAN", Archs::since(Arch::Sm80))]),
+        Modifier::new(ModKind::Mode, &["", ".NAN"]).at(81, 1).limited(&[(".NAN", Archs::AMPERE_TO_HOPPER)]),
         Modifier::new(ModKind::Sign, &["", ".XORSIGN"])
             .at(82, 1)
-            .limited(&[(".XORSIGN", Archs::since(Arch::Sm86))]),
+            .limited(&[(".XORSIGN", Archs::SM_86_TO_HOPPER)]),
     ],
     pipe: Pipe::Alu,
     latency: LatencyClass::Alu,

@@ -4,11 +4,11 @@
 //! is how single halves are computed; or two constants, the high one first. The rows of bfloat16 are their own,
 //! since that is what their constants are.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::float::{COMBINE, COMPARE};
 use super::place::{Bits, Fixed, Form, Place, Signs};
 use super::row::{Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
-use crate::arch::Arch;
 
 /// What the rows of this family share.
 const HALF: Row =
@@ -38,7 +38,7 @@ const PD: Slot = Slot::def("pd", Kinds::P).at(81, 3);
 const PE: Slot = Slot::def("pe", Kinds::P).optional().at(84, 3);
 const PS: Slot = Slot::read("ps", Kinds::P).not().optional().at(87, 3);
 /// NVIDIA's compiler makes `HFMA2.MMA` for the data centre alone.
-const TENSOR_HALVES: Archs = Archs::only(Arch::Sm80).or(Archs::since(Arch::Sm90));
+const TENSOR_HALVES: Archs = Archs::SM_80_AND_HOPPER;
 /// `HFMA2.MMA` takes whole registers.
 const MMA_A: Slot = Slot::read("a", Kinds::R).neg().abs().reuse(0).place(Place::A);
 const MMA_B: Slot = Slot::read("b", ANY).neg().abs().reuse(1).imm(ImmFormat::HalfPair).place(Place::B);
@@ -47,19 +47,19 @@ const MMA_C: Slot = Slot::read("c", ANY).neg().abs().reuse(2).imm(ImmFormat::Hal
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);
 /// Instead of flushing, a multiply-add may leave out of bounds what is the NaN `0xffff`: the result is then zero.
 const FTZ_OR_OOB: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ", ".OOB"])
-    .limited(&[(".OOB", Archs::since(Arch::Sm90))])
+    .limited(&[(".OOB", Archs::HOPPER)])
     .at(80, 1)
     .and_at(76, 1)
     .codes(&[0, 1, 3]);
 const OOB: Modifier = Modifier::new(ModKind::Ftz, &["", ".OOB"])
-    .limited(&[(".OOB", Archs::since(Arch::Sm90))])
+    .limited(&[(".OOB", Archs::HOPPER)])
     .at(80, 1)
     .and_at(76, 1)
     .codes(&[0, 3]);
 const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]).at(77, 1);
 /// Beside the bit of `.RELU` are those of a predicate, PT.
 const SAT_OR_RELU: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT", ".RELU"])
-    .limited(&[(".RELU", Archs::since(Arch::Sm80))])
+    .limited(&[(".RELU", Archs::AMPERE_TO_HOPPER)])
     .at(77, 1)
     .and_at(79, 1)
     .and_at(87, 3)
@@ -68,7 +68,7 @@ const RELU: Modifier =
     Modifier::new(ModKind::Sat, &["", ".RELU"]).at(79, 1).and_at(87, 3).codes(&[0, 0b1111]);
 const NAN: Modifier = Modifier::new(ModKind::Mode, &["", ".NAN"]).at(81, 1);
 const XORSIGN: Modifier = Modifier::new(ModKind::Sign, &["", ".XORSIGN"])
-    .limited(&[(".XORSIGN", Archs::since(Arch::Sm86))])
+    .limited(&[(".XORSIGN", Archs::SM_86_TO_HOPPER)])
     .at(82, 1);
 const ONES: Modifier = Modifier::new(ModKind::Mode, &["", ".BF"]).at(71, 1);
 const HALF_COMPARE: Modifier = COMPARE.at(76, 4);
@@ -95,7 +95,7 @@ pub(super) static HADD2_BF16: Row = Row {
     summary: "d = a + b on two bfloat16, rounded",
     slots: &[D, A, BRAIN_SECOND],
     mods: &[],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B_AS_C,
     fixed: BRAIN,
     opcode: 0x230,
@@ -134,7 +134,7 @@ pub(super) static HADD2_F32_HALVES: Row = Row {
     mods: &[SAT],
     forms: Form::B_AS_C,
     fixed: SINGLE,
-    archs: Archs::before(Arch::Sm86),
+    archs: Archs::TURING_AND_SM_80,
     opcode: 0x230,
     ..HALF
 };
@@ -148,7 +148,7 @@ pub(super) static HADD2_NARROW_A: Row = Row {
         Slot::read("b", Kinds::R).neg().abs().reuse(2).halves(Halves::Any).place(Place::B),
     ],
     mods: &[FTZ, SAT],
-    archs: Archs::only(Arch::Sm75),
+    archs: Archs::TURING,
     opcode: 0x230,
     ..HALF
 };
@@ -168,7 +168,7 @@ pub(super) static HADD2_NARROW_B: Row = Row {
     ],
     mods: &[FTZ, SAT],
     forms: Form::B_AS_C,
-    archs: Archs::only(Arch::Sm75),
+    archs: Archs::TURING,
     opcode: 0x230,
     ..HALF
 };
@@ -188,7 +188,7 @@ pub(super) static HMUL2_BF16: Row = Row {
     summary: "d = a * b on two bfloat16, rounded",
     slots: &[D, A, BRAIN_B],
     mods: &[],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     fixed: BRAIN,
     opcode: 0x232,
@@ -210,7 +210,7 @@ pub(super) static HFMA2_BF16: Row = Row {
     summary: "d = a * b + c on two bfloat16, rounded once; `.RELU` makes a negative result zero",
     slots: &[D, A, BRAIN_B, BRAIN_C],
     mods: &[OOB, RELU],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     forms: Form::BC,
     fixed: BRAIN,
     opcode: 0x231,
@@ -235,7 +235,7 @@ pub(super) static HFMA2_MMA_BF16: Row = Row {
     slots: &[D, MMA_A, MMA_B.imm(ImmFormat::BrainPair), MMA_C.imm(ImmFormat::BrainPair)],
     mods: &[RELU],
     latency: LatencyClass::HalfMma,
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::BC,
     fixed: BRAIN,
     opcode: 0x235,
@@ -257,7 +257,7 @@ pub(super) static HSETP2_BF16: Row = Row {
     summary: "HSETP2 of bfloat16",
     slots: &[PD, PE, A, BRAIN_SECOND, PS],
     mods: &[HALF_COMPARE, HALF_COMBINE],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B_AS_C,
     fixed: BRAIN_COMPARE,
     opcode: 0x234,
@@ -279,7 +279,7 @@ pub(super) static HSET2_BF16: Row = Row {
     summary: "HSET2 of bfloat16",
     slots: &[D, A, BRAIN_SECOND, PS],
     mods: &[ONES, HALF_COMPARE, HALF_COMBINE],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B_AS_C,
     fixed: BRAIN_COMPARE,
     opcode: 0x233,
@@ -291,7 +291,7 @@ pub(super) static HMNMX2: Row = Row {
     summary: "d = ps ? min(a, b) : max(a, b) on two halves; a NaN loses against a number, or wins (`.NAN`)",
     slots: &[D, A, B, PS],
     mods: &[FTZ, NAN, XORSIGN],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     forms: Form::B,
     opcode: 0x240,
     ..HALF_ALU
@@ -302,7 +302,7 @@ pub(super) static HMNMX2_BF16: Row = Row {
     summary: "HMNMX2 of bfloat16",
     slots: &[D, A, BRAIN_B, PS],
     mods: &[NAN, XORSIGN],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     forms: Form::B,
     fixed: BRAIN,
     opcode: 0x240,
@@ -322,7 +322,7 @@ pub(super) static VHMNMX: Row = Row {
     summary: "d = ps ? min(a, b, c) : max(a, b, c) on two halves; a NaN loses against a number, or wins (`.NAN`)",
     slots: &[D, A, B, THIRD, PS],
     mods: &[FTZ, NAN, XORSIGN],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     opcode: 0x247,
     ..HALF_ALU
@@ -333,7 +333,7 @@ pub(super) static VHMNMX_BF16: Row = Row {
     summary: "VHMNMX of bfloat16",
     slots: &[D, A, BRAIN_B, THIRD, PS],
     mods: &[NAN, XORSIGN],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     fixed: BRAIN,
     opcode: 0x247,

@@ -112,8 +112,10 @@ fn sources<R: Register>(inst: &Inst<R>) -> (u8, u8) {
 
 #[cfg(test)]
 mod tests {
+    use ptxc_machine::Arch;
+
     use super::*;
-    use crate::{Arch, PReg, text};
+    use crate::{PReg, text};
 
     /// The widths of all register operands, in the order of the text.
     fn widths(line: &str) -> Vec<u8> {

@@ -1,12 +1,12 @@
 //! Matrices of 8 by 8 elements of 16 bits, spread over the warp: a row an 8th of it, two elements a lane.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::memory::{PLAIN, UNIFORM};
 use super::place::{AddressPlace, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
-use crate::arch::Arch;
 
 const MATRIX: Row = Row {
     pipe: Pipe::Lsu,
@@ -22,7 +22,7 @@ const MODS: &[Modifier] = &[
     Modifier::new(ModKind::Size, &["", ".2", ".4"]).at(72, 2),
 ];
 const ADDRESS: Slot =
-    Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR)).signed_alone(Archs::since(Arch::Sm80));
+    Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR)).signed_alone(Archs::AMPERE_TO_HOPPER);
 
 pub(super) static LDSM: Row = Row {
     mnemonic: "LDSM.16",
@@ -49,7 +49,7 @@ pub(super) static STSM: Row = Row {
     forms: &[PLAIN, UNIFORM],
     completion: Completion::LateRead,
     effects: Effects { writes_memory: true, ..MATRIX.effects },
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     opcode: 0x844,
     scoreboards: Scoreboards::READ,
     ..MATRIX

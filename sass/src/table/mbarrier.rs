@@ -3,13 +3,13 @@
 //! An mbarrier is a word of 64 bits in shared memory that a unit of its own works on (`SYNCS`), on sm_80 to sm_89 shared
 //! atomics. What arrives at one or asks it orders memory, so that no access may cross it; ptxas keeps to that.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::memory::SHARED_ADDRESS;
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 const SYNCS: Row = Row {
@@ -17,7 +17,7 @@ const SYNCS: Row = Row {
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     ..Row::BASE
 };
 
@@ -93,16 +93,12 @@ pub(super) static ARRIVES: Row = Row {
               one byte instead",
     slots: &[ADDRESS],
     mods: &[Modifier::new(ModKind::Mode, &["", ".TRANSCNT", ".ARVCNT"])
-        .limited(&[
-            ("", Archs::before(Arch::Sm90)),
-            (".TRANSCNT", Archs::since(Arch::Sm90)),
-            (".ARVCNT", Archs::since(Arch::Sm90)),
-        ])
+        .limited(&[("", Archs::TURING_TO_ADA), (".TRANSCNT", Archs::HOPPER), (".ARVCNT", Archs::HOPPER)])
         .at(70, 2)
         .codes(&[0, 2, 1])],
     fixed: &[BY_UNIFORM, Fixed::new(72, 4, 0b1010)],
     completion: Completion::LateRead,
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x9b0,
     scoreboards: Scoreboards::READ,
     ..SYNCS
@@ -116,7 +112,7 @@ pub(super) static ATOMS_ARRIVE: Row = Row {
         SHARED_ADDRESS.names_uniform().place(Place::Address(AddressPlace::PLAIN.uniform(64).scale(78))),
     ],
     fixed: &[BY_UNIFORM, Fixed::new(87, 4, 9), Fixed::new(74, 1, 1)],
-    archs: Archs::since(Arch::Sm80).and(Archs::before(Arch::Sm90)),
+    archs: Archs::AMPERE_TO_ADA,
     opcode: 0xf8c,
     ..SYNCS
 };

@@ -5,12 +5,13 @@
 //! four bits: on sm_75 two for each, later a code for each pair that there is. Bit 91 says that there is a uniform
 //! register, and where both kinds of it exist another bit which.
 
-use super::archs::{Archs, Spelling};
+use ptxc_machine::Archs;
+
 use super::place::{AddressPlace, Bits, Fixed, Form, Joint, Place, Shape};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
+    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Spelling,
+    Width,
 };
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 const LOAD: Row = Row {
@@ -35,7 +36,7 @@ pub(super) const GLOBAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::
 /// In shared memory the register may be multiplied before sm_90.
 pub(super) const SHARED_ADDRESS: Slot =
     Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED))
-        .limited(&[(Kinds::MEM_SCALED, Archs::before(Arch::Sm90))]);
+        .limited(&[(Kinds::MEM_SCALED, Archs::TURING_TO_ADA)]);
 pub(super) const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size).at(32, 8);
 /// The uniform part of what has no other operand behind the address.
 const UNIFORM_OF_LOADS: AddressPlace = AddressPlace::PLAIN.uniform(32).wide(90);
@@ -46,7 +47,7 @@ const GENERIC: AddressPlace = AddressPlace { offset: Bits::new(32, 32), ..Addres
 
 pub(super) const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]).at(72, 1).codes(&[1, 0]);
 /// On sm_75 loads have a further size, that is set in all loads from shared memory.
-const U: Modifier = Modifier::new(ModKind::Variant, &["", ".U"]).limited(&[(".U", Archs::only(Arch::Sm75))]);
+const U: Modifier = Modifier::new(ModKind::Variant, &["", ".U"]).limited(&[(".U", Archs::TURING)]);
 pub(super) const SIZE: Modifier =
     Modifier::new(ModKind::Size, &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128"]).default_to(4).at(73, 3);
 const SIZE_OR_U: Joint = Joint::new(
@@ -64,21 +65,21 @@ const SIZE_OR_U: Joint = Joint::new(
         (&[".U", ".128"], 7),
     ],
 )
-.on(Archs::only(Arch::Sm75));
+.on(Archs::TURING);
 pub(super) const CACHE: Modifier = Modifier::new(ModKind::Cache, &["", ".EF", ".EL", ".LU", ".EU", ".NA"])
     .at(84, 3)
     .codes(&[1, 0, 2, 3, 4, 5]);
 /// [`CACHE`] of what has the default alone.
 pub(super) const EVICT_NORMAL: Fixed = Fixed::new(84, 3, 1);
 const PREFETCH: Modifier = Modifier::new(ModKind::Prefetch, &["", ".LTC64B", ".LTC128B", ".LTC256B"])
-    .limited(&[(".LTC256B", Archs::since(Arch::Sm80))])
+    .limited(&[(".LTC256B", Archs::AMPERE_TO_HOPPER)])
     .at(68, 2);
 const LOAD_ORDER: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRONG", ".MMIO"]);
 pub(super) const STORE_ORDER: Modifier = Modifier::new(ModKind::Order, &["", ".STRONG", ".MMIO"]);
 /// On sm_75 an access that asks for nothing has the scope `.SYS`.
 pub(super) const SCOPE: Modifier = Modifier::new(ModKind::Scope, &["", ".SM", ".GPU", ".SYS"])
-    .limited(&[("", Archs::since(Arch::Sm80))])
-    .spelled(&[(".SM", Archs::only(Arch::Sm75), ".CTA")]);
+    .limited(&[("", Archs::AMPERE_TO_HOPPER)])
+    .spelled(&[(".SM", Archs::TURING, ".CTA")]);
 const ORDER_AND_SCOPE: &[ModKind] = &[ModKind::Order, ModKind::Scope];
 pub(super) const ORDERS_75: Joint = Joint::new(
     ORDER_AND_SCOPE,
@@ -99,7 +100,7 @@ pub(super) const ORDERS_75: Joint = Joint::new(
         (&[".MMIO", ".SYS"], 15),
     ],
 )
-.on(Archs::only(Arch::Sm75));
+.on(Archs::TURING);
 pub(super) const ORDERS: Joint = Joint::new(
     ORDER_AND_SCOPE,
     77,
@@ -114,11 +115,10 @@ pub(super) const ORDERS: Joint = Joint::new(
         (&[".MMIO", ".SYS"], 12),
     ],
 )
-.on(Archs::since(Arch::Sm80));
+.on(Archs::AMPERE_TO_HOPPER);
 /// From sm_80 to sm_89 an access says whether its descriptor is that of a cache policy.
-pub(super) const POLICY: Modifier = Modifier::new(ModKind::Policy, &["", ".POLICY"])
-    .limited(&[(".POLICY", Archs::since(Arch::Sm80).and(Archs::before(Arch::Sm90)))])
-    .at(101, 1);
+pub(super) const POLICY: Modifier =
+    Modifier::new(ModKind::Policy, &["", ".POLICY"]).limited(&[(".POLICY", Archs::AMPERE_TO_ADA)]).at(101, 1);
 /// What forms without a descriptor have of it.
 pub(super) const NO_POLICY: (ModKind, &[&str]) = (ModKind::Policy, &[""]);
 /// Forms with a descriptor have 64-bit addresses.
@@ -136,7 +136,7 @@ const UNIFORM_GLOBAL: Form = UNIFORM.with(&[NO_POLICY]);
 const DESCRIBED_GLOBAL: Form = Form::same(&[("addr", Shape::AddressDescribed)])
     .fixed(DESCRIBED)
     .with(&[ONLY_EXTENDED])
-    .on(Archs::since(Arch::Sm80));
+    .on(Archs::AMPERE_TO_HOPPER);
 
 pub(super) static LDG: Row = Row {
     mnemonic: "LDG",
@@ -168,8 +168,8 @@ pub(super) static LDS: Row = Row {
     slots: &[D, SHARED_ADDRESS.place(Place::Address(AddressPlace::PLAIN.uniform(32).scale(78)))],
     mods: &[SIZE],
     forms: &[PLAIN, UNIFORM],
-    fixed: &[Fixed::new(76, 1, 1).on(Archs::only(Arch::Sm75))],
-    spellings: &[Spelling { archs: Archs::only(Arch::Sm75), mnemonic: "LDS.U", opcode: 0 }],
+    fixed: &[Fixed::new(76, 1, 1).on(Archs::TURING)],
+    spellings: &[Spelling { archs: Archs::TURING, mnemonic: "LDS.U", opcode: 0 }],
     opcode: 0x984,
     ..LOAD
 };

@@ -5,7 +5,6 @@
 //! follow from the row.
 
 mod alu;
-mod archs;
 mod atomic;
 mod control_flow;
 mod convert;
@@ -39,17 +38,23 @@ mod uniform;
 mod warp;
 mod warpgroup;
 
+use ptxc_machine::Archs;
+
 pub(crate) use alu::SIGN;
-pub use archs::{Archs, Spelling};
 pub(crate) use facts::Facts;
 pub use image::ImageOperand;
 pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
 pub use row::{
     BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe,
-    Role, Row, Scoreboards, Slot, Stand, Width,
+    Role, Row, Scoreboards, Slot, Spelling, Stand, Width,
 };
 pub use share::Matrix;
 pub use special::SpecialReg;
+
+/// Where a row has the modifier values and operand kinds for which it gives no limit: on those of
+/// the row's own architectures that are in this set. A new architecture joins when its values have
+/// been compared with the rows'.
+const UNLIMITED: Archs = Archs::TURING_TO_HOPPER;
 
 /// Declares the enumeration of operations from the rows.
 macro_rules! opcodes {

@@ -1,9 +1,9 @@
 //! The modifiers of a row.
 
-use super::archs::Archs;
+use ptxc_machine::{Arch, Archs};
+
 use super::place::Bits;
 use super::slot::Slot;
-use crate::arch::Arch;
 
 /// What a modifier is about. Rows name their modifiers by kind, so that a program can ask for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,7 +90,7 @@ pub struct Modifier {
     pub values: &'static [&'static str],
     /// The index of the default.
     pub default: u8,
-    /// The values that exist on some architectures only; all others exist everywhere.
+    /// The values that exist on some of the row's architectures only.
     pub limits: &'static [(&'static str, Archs)],
     /// The values that are written differently on some architectures: the value, where, how.
     pub spellings: &'static [(&'static str, Archs, &'static str)],
@@ -152,9 +152,15 @@ impl Modifier {
         self
     }
 
+    /// Where the value exists, on those of the row's architectures.
+    pub fn archs(&self, value: &str) -> Archs {
+        let limits = self.limits.iter().filter(|(limited, _)| *limited == value);
+        limits.fold(super::UNLIMITED, |all, &(_, archs)| all.and(archs))
+    }
+
     /// Whether the value exists on the architecture.
     pub fn exists(&self, value: &str, arch: Arch) -> bool {
-        !self.limits.iter().any(|&(limited, archs)| limited == value && !archs.contains(arch))
+        self.archs(value).contains(arch)
     }
 
     /// The text of a value on the architecture.

@@ -1,9 +1,11 @@
 //! Moves from special registers, from general to uniform ones, and between predicates and general registers.
 
-use super::archs::{Archs, Spelling};
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Place};
-use super::row::{Completion, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width};
-use crate::arch::Arch;
+use super::row::{
+    Completion, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand, Width,
+};
 use crate::register::RegFile;
 
 const MOVE: Row =
@@ -72,11 +74,11 @@ pub(super) static CS2R: Row = Row {
     pipe: Pipe::Alu,
     latency: LatencyClass::Cs2r,
     opcode: 0x805,
+    min_stalls_on: &[(Archs::TURING, 2)],
     ..MOVE
 };
 
-const SOURCE_OF_ONE: Slot =
-    Slot::read("a", Kinds::R).reuse(0).reuse_on(Archs::since(Arch::Sm90)).place(Place::A);
+const SOURCE_OF_ONE: Slot = Slot::read("a", Kinds::R).reuse(0).reuse_on(Archs::HOPPER).place(Place::A);
 
 pub(super) static R2UR: Row = Row {
     mnemonic: "R2UR",
@@ -85,7 +87,7 @@ pub(super) static R2UR: Row = Row {
     slots: &[Slot::def("pd", Kinds::P).hidden().at(81, 3), UD, SOURCE_OF_ONE],
     pipe: Pipe::Alu,
     latency: LatencyClass::R2ur,
-    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "R2UR", opcode: 0x3c2 }],
+    spellings: &[Spelling { archs: Archs::TURING_TO_ADA, mnemonic: "R2UR", opcode: 0x3c2 }],
     opcode: 0x2ca,
     ..MOVE
 };
@@ -95,7 +97,7 @@ pub(super) static R2UR_OR: Row = Row {
     summary: "d = a of the first active lane; pd stays set, or a of the lane is another one",
     slots: &[Slot::def("pd", Kinds::P).optional().at(81, 3), UD, SOURCE_OF_ONE],
     fixed: &[Fixed::new(84, 1, 1)],
-    spellings: &[Spelling { archs: Archs::before(Arch::Sm90), mnemonic: "R2UR.OR", opcode: 0x3c2 }],
+    spellings: &[Spelling { archs: Archs::TURING_TO_ADA, mnemonic: "R2UR.OR", opcode: 0x3c2 }],
     ..R2UR
 };
 
@@ -105,6 +107,7 @@ pub(super) static CS2R_32: Row = Row {
     slots: &[RD, SR],
     latency: LatencyClass::Cs2r,
     opcode: 0x805,
+    min_stalls_on: &[(Archs::TURING, 2)],
     ..MOVE
 };
 

@@ -1,10 +1,10 @@
 //! Integers on the multiply-add pipe.
 
+use ptxc_machine::Archs;
+
 use super::alu::{EXTENDED, UNSIGNED};
-use super::archs::Archs;
 use super::place::{Fixed, Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use crate::arch::Arch;
 
 /// What the rows of this family share.
 const IMUL: Row =
@@ -103,7 +103,7 @@ pub(super) static VIADD: Row = Row {
     mnemonic: "VIADD",
     summary: "d = a + b on the multiply-add pipe",
     slots: &[D, A, B.neg()],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     opcode: 0x236,
     ..IMUL
@@ -145,7 +145,7 @@ pub(super) static VIADD_16X2: Row = Row {
     mnemonic: "VIADD.16x2",
     summary: "d = a + b, each half separately",
     slots: &[D, A, B.neg()],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     forms: Form::B,
     fixed: &[Fixed::new(73, 1, 1)],
     opcode: 0x236,

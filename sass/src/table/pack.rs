@@ -14,12 +14,12 @@
 //! The format of the result has a code over three bits: binary16 0, bfloat16 1, TF32 3, E5M2 4, E4M3 5; that of
 //! the source over two: binary32 0, binary16 1, E5M2 2, E4M3 3.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Place, Signs};
 use super::row::{
     Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand,
 };
-use crate::arch::Arch;
 
 /// What the rows of this family share.
 const PACK: Row =
@@ -39,9 +39,9 @@ const FINITE: Modifier = Modifier::new(ModKind::Sat, &["", ".SATFINITE"]).at(77,
 const RELU: Modifier = Modifier::new(ModKind::Variant, &["", ".RELU"]).at(75, 1);
 const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RZ"]).at(79, 2).codes(&[0, 3]);
 const FROM_F32: Modifier =
-    Modifier::new(ModKind::SourceType, &[".F32"]).spelled(&[(".F32", Archs::before(Arch::Sm89), "")]);
+    Modifier::new(ModKind::SourceType, &[".F32"]).spelled(&[(".F32", Archs::TURING_TO_AMPERE, "")]);
 const TO_HALF: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".BF16"])
-    .spelled(&[(".F16", Archs::before(Arch::Sm89), "")])
+    .spelled(&[(".F16", Archs::TURING_TO_AMPERE, "")])
     .at(76, 1);
 const TO_BYTES: Modifier =
     Modifier::new(ModKind::DataType, &[".E4M3", ".E5M2"]).at(76, 1).and_at(86, 2).codes(&[5, 4]);
@@ -56,7 +56,7 @@ pub(super) static I2FP: Row = Row {
     ],
     forms: Form::B,
     fixed: &[Fixed::new(75, 3, 2), Fixed::new(84, 2, 2)],
-    archs: Archs::since(Arch::Sm86),
+    archs: Archs::SM_86_TO_HOPPER,
     opcode: 0x245,
     ..PACK
 };
@@ -68,7 +68,7 @@ pub(super) static F2FP: Row = Row {
     mods: &[FINITE, RELU, TO_HALF, FROM_F32, Modifier::new(ModKind::Mode, &[".PACK_AB"]), ROUND],
     forms: Form::B,
     fixed: &[Fixed::new(64, 8, 0xff)],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x23e,
     ..PACK
 };
@@ -80,7 +80,7 @@ pub(super) static F2FP_MERGE: Row = Row {
     mods: &[FINITE, RELU, TO_HALF, FROM_F32, Modifier::new(ModKind::Mode, &[".MERGE_C"]), ROUND],
     forms: Form::B,
     fixed: &[Fixed::new(24, 8, 0xff), Fixed::new(78, 1, 1)],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x23e,
     ..PACK
 };
@@ -105,7 +105,7 @@ pub(super) static F2FP_TF32: Row = Row {
         Fixed::new(78, 1, 1),
         Fixed::new(89, 2, 1),
     ],
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     opcode: 0x23e,
     ..PACK
 };
@@ -123,7 +123,7 @@ pub(super) static F2FP_BYTES: Row = Row {
     ],
     forms: Form::B,
     fixed: &[Fixed::new(78, 1, 1), Fixed::new(89, 2, 2)],
-    archs: Archs::since(Arch::Sm89),
+    archs: Archs::ADA_AND_HOPPER,
     opcode: 0x23e,
     ..PACK
 };
@@ -141,7 +141,7 @@ pub(super) static F2FP_BYTES_OF_HALVES: Row = Row {
     ],
     forms: Form::B,
     fixed: &[Fixed::new(24, 8, 0xff), Fixed::new(73, 2, 1), Fixed::new(89, 2, 2)],
-    archs: Archs::since(Arch::Sm89),
+    archs: Archs::ADA_AND_HOPPER,
     opcode: 0x23e,
     ..PACK
 };
@@ -164,7 +164,7 @@ pub(super) static F2FP_UNPACK: Row = Row {
     ],
     forms: Form::B,
     fixed: &[Fixed::new(24, 8, 0xff), Fixed::new(64, 8, 0xff), Fixed::new(89, 2, 1)],
-    archs: Archs::since(Arch::Sm89),
+    archs: Archs::ADA_AND_HOPPER,
     opcode: 0x23e,
     ..PACK
 };
@@ -180,7 +180,7 @@ pub(super) static F2IP: Row = Row {
         Modifier::new(ModKind::Variant, &["", ".NTZ"]).at(74, 1),
     ],
     forms: Form::B,
-    archs: Archs::since(Arch::Sm86),
+    archs: Archs::SM_86_TO_HOPPER,
     opcode: 0x243,
     ..PACK
 };
@@ -200,7 +200,7 @@ pub(super) static I2I: Row = Row {
 };
 
 /// On sm_90 a bit of `I2IP` saturates; it is zero on sm_86 and sm_89, where it would do the opposite, and nothing before.
-const SATURATES: Fixed = Fixed::new(74, 1, 1).on(Archs::since(Arch::Sm90));
+const SATURATES: Fixed = Fixed::new(74, 1, 1).on(Archs::HOPPER);
 
 pub(super) static I2IP: Row = Row {
     mnemonic: "I2IP",

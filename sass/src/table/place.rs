@@ -12,7 +12,8 @@
 //! Facts of this file and of the places in the rows come from one experiment: take a word that ptxas made, turn a bit,
 //! ask nvdisasm (`docs/facts/encoding.md`).
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::row::ModKind;
 
 /// A field of the instruction word: bits `lo` to `lo + len - 1`. The length 0 stands for no place.
@@ -85,9 +86,9 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// On every architecture.
+    /// On the architectures from Turing to Hopper.
     pub const fn new(lo: u8, len: u8, value: u64) -> Fixed {
-        Fixed { bits: Bits::new(lo, len), value, archs: Archs::ALL }
+        Fixed { bits: Bits::new(lo, len), value, archs: Archs::TURING_TO_HOPPER }
     }
 
     /// On those alone.
@@ -347,7 +348,7 @@ impl Form {
             fixed: &[],
             places: &[],
             joint: &[],
-            archs: Archs::ALL,
+            archs: Archs::TURING_TO_HOPPER,
         }
     }
 
@@ -435,14 +436,14 @@ pub struct Joint {
 }
 
 impl Joint {
-    /// On every architecture.
+    /// On the architectures from Turing to Hopper.
     pub const fn new(
         kinds: &'static [ModKind],
         lo: u8,
         len: u8,
         codes: &'static [(&'static [&'static str], u16)],
     ) -> Joint {
-        Joint { kinds, bits: Bits::new(lo, len), codes, archs: Archs::ALL }
+        Joint { kinds, bits: Bits::new(lo, len), codes, archs: Archs::TURING_TO_HOPPER }
     }
 
     /// On those alone.

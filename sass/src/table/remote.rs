@@ -2,22 +2,23 @@
 //!
 //! The address is a pair: where the data go, and the mbarrier, both in the shared window of the cluster.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{AddressPlace, Fixed, Place};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use crate::arch::Arch;
 
 const REMOTE: Row = Row {
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
     completion: Completion::LateRead,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     ..Row::BASE
 };
 
-const ADDRESS: Slot =
-    Slot::read("addr", Kinds::MEM).wide().place(Place::Address(AddressPlace::PLAIN.needs_base(Archs::ALL)));
+const ADDRESS: Slot = Slot::read("addr", Kinds::MEM)
+    .wide()
+    .place(Place::Address(AddressPlace::PLAIN.needs_base(Archs::TURING_TO_HOPPER)));
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size).at(32, 8);
 
 pub(super) static STAS: Row = Row {

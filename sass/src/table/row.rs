@@ -1,15 +1,14 @@
 //! The shape of a row: timing class, effects, and what [slots](super::slot), [operands](super::kinds) and
 //! [modifiers](super::modifier) add; rows name all of it from here.
 
-use super::archs::{Archs, Spelling};
-use super::place::{Fixed, Form, Joint};
-use crate::arch::Arch;
-use crate::operand::OperandFlags;
-use crate::register::RegFile;
+use ptxc_machine::{Arch, Archs};
 
 pub use super::kinds::{Halves, ImmFormat, Kinds, Width};
 pub use super::modifier::{ModKind, Modifier, Stand};
+use super::place::{Fixed, Form, Joint};
 pub use super::slot::{Role, Slot};
+use crate::operand::OperandFlags;
+use crate::register::RegFile;
 
 macro_rules! pipes {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
@@ -217,6 +216,8 @@ pub struct Row {
     pub scoreboards: Scoreboards,
     /// The least stall count that follows it, in cycles.
     pub min_stall: u8,
+    /// The same on some architectures, if it is another one there.
+    pub min_stalls_on: &'static [(Archs, u8)],
     /// Effects beyond registers.
     pub effects: Effects,
     /// Where it exists.
@@ -236,7 +237,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// What most rows share: no operands, no modifiers, fixed latency, one encoding, on every architecture.
+    /// What most rows share: no operands, no modifiers, fixed latency, one encoding, on the
+    /// architectures from Turing to Hopper. A new architecture has a row only after the row names
+    /// it.
     pub const BASE: Row = Row {
         mnemonic: "",
         summary: "",
@@ -247,8 +250,9 @@ impl Row {
         completion: Completion::Fixed,
         scoreboards: Scoreboards::BOTH,
         min_stall: 1,
+        min_stalls_on: &[],
         effects: Effects::NONE,
-        archs: Archs::ALL,
+        archs: Archs::TURING_TO_HOPPER,
         spellings: &[],
         opcode: 0,
         forms: &[],
@@ -273,6 +277,13 @@ impl Row {
         self.slot(name).is_some_and(|index| self.slots[index].takes_signs(flags))
     }
 
+    /// The least stall count that follows it on the architecture, in cycles.
+    #[inline]
+    pub fn min_stall_on(&self, arch: Arch) -> u8 {
+        let other = self.min_stalls_on.iter().find(|(archs, _)| archs.contains(arch));
+        other.map_or(self.min_stall, |&(_, stall)| stall)
+    }
+
     /// The base opcode on the architecture.
     pub fn opcode_on(&self, arch: Arch) -> u16 {
         let other = self.spellings.iter().find(|spelling| spelling.archs.contains(arch));
@@ -284,4 +295,15 @@ impl Row {
         let other = self.spellings.iter().find(|spelling| spelling.archs.contains(arch));
         other.map_or(self.mnemonic, |spelling| spelling.mnemonic)
     }
+}
+
+/// What an instruction is called on some architectures, where that differs from its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spelling {
+    /// The architectures.
+    pub archs: Archs,
+    /// The text before the modifiers.
+    pub mnemonic: &'static str,
+    /// The base opcode; 0 where it is that of the row.
+    pub opcode: u16,
 }

@@ -1,9 +1,9 @@
 //! The places of a row where operands stand.
 
-use super::archs::Archs;
+use ptxc_machine::{Arch, Archs};
+
 use super::kinds::{Halves, ImmFormat, Kinds, Width};
 use super::place::Place;
-use crate::arch::Arch;
 use crate::operand::{Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
 
@@ -74,7 +74,7 @@ pub struct Slot {
     /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
     /// the targets of an indexed branch. Only the last slot of a row.
     pub repeated: bool,
-    /// The kinds of operands that fill it on some architectures only; it takes all others everywhere.
+    /// The kinds of operands that fill it on some of the row's architectures only.
     pub limits: &'static [(Kinds, Archs)],
     /// Where it is encoded.
     pub place: Place,
@@ -91,7 +91,7 @@ impl Slot {
             abs: false,
             not: false,
             reuse: None,
-            reuse_on: Archs::ALL,
+            reuse_on: Archs::TURING_TO_HOPPER,
             optional: false,
             hidden: false,
             shown_on: Archs::NONE,
@@ -295,9 +295,15 @@ impl Slot {
         self.kinds.contains(kinds) && !self.lacks(kinds, arch)
     }
 
+    /// Where operands of that kind fill it, if it takes them at all.
+    pub fn archs(&self, kinds: Kinds) -> Archs {
+        let limits = self.limits.iter().filter(|(limited, _)| limited.meets(kinds));
+        limits.fold(super::UNLIMITED, |all, &(_, archs)| all.and(archs))
+    }
+
     /// Whether operands of that kind fill it on other architectures only.
     pub fn lacks(&self, kinds: Kinds, arch: Arch) -> bool {
-        self.limits.iter().any(|&(limited, archs)| limited.meets(kinds) && !archs.contains(arch))
+        !self.archs(kinds).contains(arch)
     }
 
     /// The same as a number of so many bits from that one on; the sign of a predicate is the bit behind.

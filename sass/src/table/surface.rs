@@ -4,7 +4,8 @@
 //! or in the last general register. `.D` accesses move bits, `.P` ones convert to the format of the surface. `.BA` says
 //! that the first coordinate counts bytes.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::image::ImageOperand;
 use super::memory::{CACHE, ORDERS, ORDERS_75, SCOPE, SIZE, STORE_ORDER};
 use super::place::{Form, Place, Shape};
@@ -12,7 +13,6 @@ use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
 };
 use super::texture::{self, BY_UNIFORM, IN_BANK_AT, IN_UNIFORM_AT, WORD, forms};
-use crate::arch::Arch;
 
 const SURFACE: Row = Row {
     pipe: Pipe::Tex,
@@ -28,12 +28,12 @@ const D: Slot = Slot::def("d", Kinds::R).width(Width::Size).place(Place::D);
 const PLACE: Slot = Slot::read("place", Kinds::R)
     .width(Width::Image(ImageOperand::Place))
     .bracketed()
-    .never_zero(Archs::ALL)
+    .never_zero(Archs::TURING_TO_HOPPER)
     .at(24, 8);
 const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size).at(32, 8);
 const TEXEL: Slot = Slot::read("data", Kinds::R).width(Width::Image(ImageOperand::Texel)).at(32, 8);
 const SURFACE_AT: Slot = texture::IN_UNIFORM.width(Width::Fixed(1));
-const HANDLE: Slot = Slot::read("handle", Kinds::R).never_zero(Archs::ALL).at(64, 8);
+const HANDLE: Slot = Slot::read("handle", Kinds::R).never_zero(Archs::TURING_TO_HOPPER).at(64, 8);
 
 const BYTES: Modifier = Modifier::new(ModKind::Variant, &["", ".BA"]).default_to(1).at(72, 1);
 const SHAPE: Modifier =
@@ -42,7 +42,7 @@ const SHAPE: Modifier =
 const OUTSIDE: Modifier = Modifier::new(ModKind::Mode, &[".IGN", "", ".TRAP"]).default_to(1).at(59, 2);
 
 const ORDER_OF_LOADS: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRONG", ".MMIO"])
-    .limited(&[(".CONSTANT", Archs::since(Arch::Sm80))]);
+    .limited(&[(".CONSTANT", Archs::AMPERE_TO_HOPPER)]);
 
 pub(super) static SULD: Row = Row {
     mnemonic: "SULD.D",
@@ -112,7 +112,7 @@ const TYPE: Modifier = Modifier::new(
 )
 .at(73, 3);
 const ORDER_OF_UPDATES: Modifier =
-    Modifier::new(ModKind::Order, &["", ".STRONG", ".MMIO"]).limited(&[(".MMIO", Archs::since(Arch::Sm80))]);
+    Modifier::new(ModKind::Order, &["", ".STRONG", ".MMIO"]).limited(&[(".MMIO", Archs::AMPERE_TO_HOPPER)]);
 const COMBINE: Modifier =
     Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR"])
         .at(87, 3);

@@ -1,11 +1,12 @@
 //! CTA barriers and warp synchronisation.
 
-use super::archs::{Archs, Spelling};
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
     BarrierResult, Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
+    Spelling,
 };
-use crate::arch::Arch;
 
 const SYNC: Row = Row {
     pipe: Pipe::Control,
@@ -54,14 +55,15 @@ const NAME: Slot = Slot::read("name", Kinds::IMM.or(Kinds::R)).at(54, 4);
 
 /// How many threads are awaited: bits 11:0 of a register; 0 for all of the CTA. Where the name is a register too, the
 /// count is in bits 27:16 of the same one.
-const COUNT: Slot = Slot::read("count", Kinds::IMM.or(Kinds::R)).never_zero(Archs::ALL).at(42, 12);
+const COUNT: Slot =
+    Slot::read("count", Kinds::IMM.or(Kinds::R)).never_zero(Archs::TURING_TO_HOPPER).at(42, 12);
 
 const PREDICATE: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
 
 /// Other threads of the warp's scheduler go first while it waits; ptxas sets it from sm_80 on.
 const DEFER: Modifier = Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"])
     .at(80, 1)
-    .limited(&[(".DEFER_BLOCKING", Archs::since(Arch::Sm80))]);
+    .limited(&[(".DEFER_BLOCKING", Archs::AMPERE_TO_HOPPER)]);
 
 pub(super) static BAR_SYNC: Row = Row {
     mnemonic: "BAR.SYNC",
@@ -74,7 +76,7 @@ pub(super) static BAR_SYNC: Row = Row {
 pub(super) static BAR_ARV: Row = Row {
     mnemonic: "BAR.ARV",
     fixed: &[ARV_CODE],
-    summary: "arrive at CTA barrier `name` for `count` threads, without waiting",
+    summary: "arrive at CTA barrier `name`, awaited by `count` threads, without waiting",
     slots: &[NAME, COUNT],
     mods: &[],
     effects: Effects { release: true, ..BARRIER.effects },
@@ -104,7 +106,7 @@ pub(super) static BAR_SCAN: Row = Row {
 pub(super) static BAR_SYNCALL: Row = Row {
     mnemonic: "BAR.SYNCALL",
     summary: "wait for all live warps of the CTA at a separate barrier; only in trap handlers",
-    archs: Archs::before(Arch::Sm89),
+    archs: Archs::TURING_TO_AMPERE,
     forms: &[],
     fixed: &[Fixed::new(77, 3, 4)],
     opcode: 0xb1d,
@@ -152,12 +154,10 @@ const NO_CONDITION: Fixed = Fixed::new(87, 3, 7);
 
 /// A mask of lanes: where other instructions have their second source, and from sm_90 on where they have the first.
 const MASK_FORMS: &[Form] = &[
-    Form::upper(&[("mask", Shape::Register)], 1).on(Archs::before(Arch::Sm90)),
-    Form::upper(&[("mask", Shape::Immediate)], 4).on(Archs::before(Arch::Sm90)),
-    Form::upper(&[("mask", Shape::Constant)], 5).on(Archs::before(Arch::Sm90)),
-    Form::upper(&[("mask", Shape::Register)], 1)
-        .places(&[("mask", Place::number(24, 8))])
-        .on(Archs::since(Arch::Sm90)),
+    Form::upper(&[("mask", Shape::Register)], 1).on(Archs::TURING_TO_ADA),
+    Form::upper(&[("mask", Shape::Immediate)], 4).on(Archs::TURING_TO_ADA),
+    Form::upper(&[("mask", Shape::Constant)], 5).on(Archs::TURING_TO_ADA),
+    Form::upper(&[("mask", Shape::Register)], 1).places(&[("mask", Place::number(24, 8))]).on(Archs::HOPPER),
 ];
 
 /// The lanes of a warp that wait for each other.
@@ -167,10 +167,11 @@ pub(super) static WARPSYNC: Row = Row {
     mnemonic: "WARPSYNC",
     summary: "wait for the lanes of the mask",
     slots: &[Slot::read("mask", Kinds::R.or(Kinds::IMM).or(Kinds::CONST))
-        .limited(&[(Kinds::IMM.or(Kinds::CONST), Archs::before(Arch::Sm90))])
+        .limited(&[(Kinds::IMM.or(Kinds::CONST), Archs::TURING_TO_ADA)])
         .place(Place::B)],
     forms: MASK_FORMS,
     opcode: 0x148,
+    min_stalls_on: &[(Archs::TURING, 4), (Archs::AMPERE_TO_ADA, 1)],
     ..WARP
 };
 
@@ -181,10 +182,10 @@ pub(super) static WARPSYNC_EXCLUSIVE: Row = Row {
     forms: MASK_FORMS,
     fixed: &[
         NO_CONDITION,
-        Fixed::new(86, 1, 1).on(Archs::before(Arch::Sm90)),
-        Fixed::new(85, 1, 1).on(Archs::since(Arch::Sm90)),
+        Fixed::new(86, 1, 1).on(Archs::TURING_TO_ADA),
+        Fixed::new(85, 1, 1).on(Archs::HOPPER),
     ],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x148,
     ..WARP
 };
@@ -192,14 +193,14 @@ pub(super) static WARPSYNC_EXCLUSIVE: Row = Row {
 pub(super) static WARPSYNC_ALL: Row = Row {
     mnemonic: "WARPSYNC.ALL",
     summary: "wait for all lanes of the warp",
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     opcode: 0x948,
     ..WARP
 };
 
 /// What lanes that come from different places execute together begins and ends with nothing under way.
 const MEETING: Row = Row {
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     effects: Effects { boundary: true, ..SYNC.effects },
     fixed: &[NO_CONDITION, Fixed::new(86, 1, 1)],
     ..WARP
@@ -238,22 +239,21 @@ pub(super) static NANOSLEEP: Row = Row {
     mnemonic: "NANOSLEEP",
     summary: "sleep for about a nanoseconds; with `.SYNCS` at most until the last tested mbarrier changes",
     slots: &[Slot::read("a", Kinds::IMM.or(Kinds::R).or(Kinds::CONST)).place(Place::B)],
-    mods: &[Modifier::new(ModKind::Mode, &["", ".SYNCS"])
-        .limited(&[(".SYNCS", Archs::since(Arch::Sm90))])
-        .at(84, 1)],
+    mods: &[Modifier::new(ModKind::Mode, &["", ".SYNCS"]).limited(&[(".SYNCS", Archs::HOPPER)]).at(84, 1)],
     forms: &[
         Form::upper(&[("a", Shape::Register)], 1),
         Form::upper(&[("a", Shape::Immediate)], 4),
         Form::upper(&[("a", Shape::Constant)], 5),
     ],
-    fixed: &[NO_CONDITION, Fixed::new(85, 1, 1).on(Archs::only(Arch::Sm75))],
+    fixed: &[NO_CONDITION, Fixed::new(85, 1, 1).on(Archs::TURING)],
     // NVIDIA's compiler lets the next instruction overwrite the operand.
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
     effects: Effects { convergent: true, ..Effects::NONE },
-    spellings: &[Spelling { archs: Archs::only(Arch::Sm75), mnemonic: "NANOSLEEP.WARP", opcode: 0 }],
+    spellings: &[Spelling { archs: Archs::TURING, mnemonic: "NANOSLEEP.WARP", opcode: 0 }],
     opcode: 0x15d,
     scoreboards: Scoreboards::NONE,
+    min_stalls_on: &[(Archs::TURING_TO_ADA, 1)],
     ..SYNC
 };
 

@@ -4,13 +4,13 @@
 //! Each lane holds a [share](super::Matrix) of every matrix. In products with `.SP` one half of a row of a is not
 //! stored; two bits for each stored element, in the register `meta` of some lanes (`selector`), say where it belongs.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
 };
 use super::share::Matrix;
-use crate::arch::Arch;
 
 /// What the rows of this family share. On sm_75 they announce their results, see
 /// [`completion`](crate::Inst::completion).
@@ -49,22 +49,20 @@ const BY_COLUMNS: Fixed = Fixed::new(74, 1, 1);
 const RESULT: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".F32"]).default_to(1).at(76, 1);
 /// The type of a and b: binary16 where nothing tells.
 const FLOATS: Modifier = Modifier::new(ModKind::SourceType, &["", ".BF16", ".TF32"])
-    .limited(&[(".BF16", Archs::since(Arch::Sm80)), (".TF32", Archs::since(Arch::Sm80))])
+    .limited(&[(".BF16", Archs::AMPERE_TO_HOPPER), (".TF32", Archs::AMPERE_TO_HOPPER)])
     .at(82, 2);
 
 pub(super) static HMMA: Row = Row {
     mnemonic: "HMMA",
     summary: "d = a·b + c, matrices of floats of 16 bits or TF32; on sm_75 `.SATFINITE` keeps infinities out of d",
-    slots: &[d(32), a(Matrix::First, 16).reuse_on(Archs::since(Arch::Sm80)), b(16), c(32)],
+    slots: &[d(32), a(Matrix::First, 16).reuse_on(Archs::AMPERE_TO_HOPPER), b(16), c(32)],
     mods: &[
         Modifier::new(ModKind::Shape, &[".1688", ".16816", ".1684"])
-            .limited(&[(".16816", Archs::since(Arch::Sm80)), (".1684", Archs::since(Arch::Sm80))])
+            .limited(&[(".16816", Archs::AMPERE_TO_HOPPER), (".1684", Archs::AMPERE_TO_HOPPER)])
             .at(75, 1)
             .and_at(78, 1),
         RESULT,
-        Modifier::new(ModKind::Sat, &["", ".SATFINITE"])
-            .limited(&[(".SATFINITE", Archs::only(Arch::Sm75))])
-            .at(77, 1),
+        Modifier::new(ModKind::Sat, &["", ".SATFINITE"]).limited(&[(".SATFINITE", Archs::TURING)]).at(77, 1),
         FLOATS,
     ],
     opcode: 0x23c,
@@ -84,7 +82,7 @@ pub(super) static HMMA_SP: Row = Row {
         FLOATS,
     ],
     fixed: &[Fixed::new(73, 1, 1)],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x23c,
     ..MMA
 };
@@ -112,7 +110,7 @@ pub(super) static HMMA_884: Row = Row {
         Modifier::new(ModKind::LayoutB, ROW_OR_COLUMN).at(74, 1).stand(Stand::Operand("b")),
     ],
     forms: STEPS,
-    archs: Archs::only(Arch::Sm75),
+    archs: Archs::TURING,
     opcode: 0x236,
     ..MMA
 };
@@ -139,7 +137,7 @@ pub(super) static IMMA: Row = Row {
     slots: &[d(32), a(Matrix::First, 8).marked(".ROW"), b(8).marked(".COL"), c(32)],
     mods: &[
         Modifier::new(ModKind::Shape, &[".8816", ".16816", ".16832"])
-            .limited(&[(".16816", Archs::since(Arch::Sm80)), (".16832", Archs::since(Arch::Sm80))])
+            .limited(&[(".16816", Archs::AMPERE_TO_HOPPER), (".16832", Archs::AMPERE_TO_HOPPER)])
             .at(85, 2)
             .and_at(75, 1)
             .codes(&[0, 2, 6]),
@@ -163,7 +161,7 @@ pub(super) static IMMA_SP: Row = Row {
         SATURATED,
     ],
     fixed: &[BY_COLUMNS, Fixed::new(72, 1, 1)],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x237,
     ..MMA
 };
@@ -179,7 +177,7 @@ pub(super) static IMMA_4: Row = Row {
     slots: &[d(32), a(Matrix::First, 4).marked(".ROW"), b(4).marked(".COL"), c(32)],
     mods: &[
         Modifier::new(ModKind::Shape, &[".8832", ".16832", ".16864"])
-            .limited(&[(".16832", Archs::since(Arch::Sm80)), (".16864", Archs::since(Arch::Sm80))])
+            .limited(&[(".16832", Archs::AMPERE_TO_HOPPER), (".16864", Archs::AMPERE_TO_HOPPER)])
             .at(85, 2)
             .and_at(75, 1)
             .codes(&[1, 6, 3]),
@@ -188,7 +186,7 @@ pub(super) static IMMA_4: Row = Row {
         SATURATED,
     ],
     fixed: &[BY_COLUMNS, Fixed::new(83, 2, 3)],
-    archs: Archs::before(Arch::Sm90),
+    archs: Archs::TURING_TO_ADA,
     opcode: 0x237,
     ..MMA
 };
@@ -204,7 +202,7 @@ pub(super) static IMMA_4_SP: Row = Row {
         SATURATED,
     ],
     fixed: &[BY_COLUMNS, Fixed::new(72, 1, 1), Fixed::new(83, 2, 3)],
-    archs: Archs::since(Arch::Sm80).and(Archs::before(Arch::Sm90)),
+    archs: Archs::AMPERE_TO_ADA,
     opcode: 0x237,
     ..MMA
 };
@@ -215,10 +213,10 @@ pub(super) static BMMA: Row = Row {
     slots: &[d(32), a(Matrix::First, 1).marked(".ROW"), b(1).marked(".COL"), c(32)],
     mods: &[
         Modifier::new(ModKind::Shape, &[".88128", ".168128", ".168256"])
-            .limited(&[(".168128", Archs::since(Arch::Sm80)), (".168256", Archs::since(Arch::Sm80))])
+            .limited(&[(".168128", Archs::AMPERE_TO_HOPPER), (".168256", Archs::AMPERE_TO_HOPPER)])
             .at(75, 2),
         Modifier::new(ModKind::Combine, &[".XOR", ".AND"])
-            .limited(&[(".XOR", Archs::before(Arch::Sm90)), (".AND", Archs::since(Arch::Sm80))])
+            .limited(&[(".XOR", Archs::TURING_TO_ADA), (".AND", Archs::AMPERE_TO_HOPPER)])
             .at(78, 1),
         Modifier::new(ModKind::Reduction, &[".POPC"]),
     ],
@@ -238,7 +236,7 @@ pub(super) static QMMA: Row = Row {
     slots: &[d(32), a(Matrix::First, 8).marked(".ROW"), b(8).marked(".COL"), c(32)],
     mods: &[Modifier::new(ModKind::Shape, &[".16816", ".16832"]).at(75, 1), QMMA_RESULT, QMMA_A, QMMA_B],
     fixed: &[BY_COLUMNS],
-    archs: Archs::only(Arch::Sm89),
+    archs: Archs::ADA,
     opcode: 0x27a,
     ..MMA
 };
@@ -254,7 +252,7 @@ pub(super) static QMMA_SP: Row = Row {
         QMMA_B,
     ],
     fixed: &[BY_COLUMNS, Fixed::new(80, 1, 1)],
-    archs: Archs::only(Arch::Sm89),
+    archs: Archs::ADA,
     opcode: 0x27a,
     ..MMA
 };
@@ -270,17 +268,13 @@ pub(super) static DMMA: Row = Row {
     ],
     mods: &[
         Modifier::new(ModKind::Shape, &[".8x8x4", ".16x8x4", ".16x8x8", ".16x8x16"])
-            .limited(&[
-                (".16x8x4", Archs::since(Arch::Sm90)),
-                (".16x8x8", Archs::since(Arch::Sm90)),
-                (".16x8x16", Archs::since(Arch::Sm90)),
-            ])
-            .spelled(&[(".8x8x4", Archs::before(Arch::Sm90), ".884")])
+            .limited(&[(".16x8x4", Archs::HOPPER), (".16x8x8", Archs::HOPPER), (".16x8x16", Archs::HOPPER)])
+            .spelled(&[(".8x8x4", Archs::TURING_TO_ADA, ".884")])
             .at(76, 2),
         Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]).at(78, 2),
     ],
     completion: Completion::Variable,
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x23f,
     ..MMA
 };

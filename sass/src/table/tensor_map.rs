@@ -10,10 +10,10 @@
 //! Loads with `.IM2COL` or `.MULTICAST` have `extra`: the low half holds the offsets of an image's pixels, the high half
 //! a bit for each CTA of the cluster that gets the box. [`UTMACMDFLUSH`](super::Op::UTMACMDFLUSH) makes groups of stores and reductions.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Shape};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 /// What the rows of this family share.
@@ -22,7 +22,7 @@ const TMA: Row = Row {
     latency: LatencyClass::MioSlow,
     completion: Completion::LateUniformRead,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     fixed: &[Fixed::new(91, 1, 1)],
     guard: RegFile::Upred,
     ..Row::BASE

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptxc_machine::Arch;
+
 use super::{Completion, Kinds, ModKind, Op, Role, Row, Stand};
-use crate::arch::Arch;
 use crate::text::{parse_inst, write_inst};
 use crate::{Inst, Operand, OperandKind, PReg};
 
@@ -106,7 +107,7 @@ fn facts_are_those_of_the_row() {
         for (index, slot) in row.slots.iter().enumerate() {
             assert_eq!(facts.width(index, &inst), slot.width.resolve(&inst), "{op:?} {}", slot.name);
         }
-        for arch in Arch::ALL.into_iter().filter(|&arch| !facts.lacking.contains(arch)) {
+        for arch in Arch::ALL.into_iter().filter(|&arch| facts.complete.contains(arch)) {
             let has_values = row.mods.iter().all(|m| m.values.iter().all(|value| m.exists(value, arch)));
             let has_kinds = row.slots.iter().all(|slot| !slot.lacks(slot.kinds, arch));
             assert!(row.archs.contains(arch) && has_values && has_kinds, "{op:?} on {arch}");

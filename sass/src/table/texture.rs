@@ -4,7 +4,8 @@
 //! in a pair of uniform registers, `UR4, 0x0`; or, `.B`, the first of the second sources. What the registers of an access
 //! hold is told in [`image`](super::image).
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::image::ImageOperand;
 use super::memory::CACHE;
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
@@ -24,14 +25,17 @@ const TEXTURE: Row = Row {
 const PD: Slot = Slot::def("pd", Kinds::P).hidden().at(81, 3);
 const HIGH: Slot = Slot::def("high", Kinds::R).width(Width::Image(ImageOperand::High)).at(64, 8);
 const LOW: Slot = Slot::def("d", Kinds::R).width(Width::Image(ImageOperand::Low)).place(Place::D);
-const A: Slot =
-    Slot::read("a", Kinds::R).width(Width::Image(ImageOperand::First)).never_zero(Archs::ALL).at(24, 8);
+const A: Slot = Slot::read("a", Kinds::R)
+    .width(Width::Image(ImageOperand::First))
+    .never_zero(Archs::TURING_TO_HOPPER)
+    .at(24, 8);
 const B: Slot = Slot::read("b", Kinds::R).width(Width::Image(ImageOperand::Second)).at(32, 8);
 /// Not written where there is nothing.
 const NO_B: Slot = B.hidden();
 /// The constant bank of the handle, or a pair of uniform registers with it.
-pub(super) const IN_UNIFORM: Slot =
-    Slot::read("texture", Kinds::IMM.or(Kinds::UR)).width(Width::Fixed(2)).never_zero(Archs::ALL);
+pub(super) const IN_UNIFORM: Slot = Slot::read("texture", Kinds::IMM.or(Kinds::UR))
+    .width(Width::Fixed(2))
+    .never_zero(Archs::TURING_TO_HOPPER);
 /// Which word of the bank, or of what the uniform registers tell.
 pub(super) const WORD: Slot = Slot::read("word", Kinds::IMM);
 
@@ -103,7 +107,7 @@ const SHAPES_OF_FOUR: Modifier = shapes(&["2D", "CUBE", "ARRAY_2D", "ARRAY_CUBE"
 const SHAPES_WITH_DERIVATIVES: Modifier = shapes(&["1D", "2D", "ARRAY_1D", "ARRAY_2D"], &[0, 1, 4, 5]);
 
 const BOUND: &[Slot] = &[PD, HIGH, LOW, A, NO_B, IN_UNIFORM, WORD];
-const UNBOUND: &[Slot] = &[PD, HIGH, LOW, A, B.never_zero(Archs::ALL)];
+const UNBOUND: &[Slot] = &[PD, HIGH, LOW, A, B.never_zero(Archs::TURING_TO_HOPPER)];
 
 pub(super) static TEX: Row = Row {
     mnemonic: "TEX",

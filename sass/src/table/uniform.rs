@@ -1,14 +1,14 @@
 //! The uniform datapath: one value a warp.
 
+use ptxc_machine::Archs;
+
 use super::alu::{
     COMBINE, COMPARE, EXTENDED, FIRST_TABLE, FUNNEL, HIGH, MODULO, NO_CARRIES, NO_CARRY, PAND, SECOND_TABLE,
     SHIFT, SIGN, SX32, UNSIGNED,
 };
-use super::archs::Archs;
 use super::convert::SHIFT_COUNT;
 use super::place::{Fixed, Form, Place, Shape};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 /// What the rows of this family share.
@@ -82,7 +82,7 @@ pub(super) static UIADD3_NEVER: Row = Row {
     mnemonic: "UIADD3",
     summary: "an addition whose guard is !UPT: it only occupies the uniform datapath",
     slots: &[UD, UA, Slot::read("b", Kinds::UR).place(Place::B), UCR],
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     fixed: &[NEVER, NO_CARRIES[0], NO_CARRIES[1], Fixed::new(81, 6, 0x3f), UNIFORM],
     opcode: 0x290,
     ..UDP

@@ -1,9 +1,9 @@
 //! Exchange between the lanes of a warp.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{Fixed, Form, Place, Shape};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
-use crate::arch::Arch;
 
 const CONVERGENT: Effects = Effects { convergent: true, ..Effects::NONE };
 
@@ -117,7 +117,7 @@ pub(super) static REDUX: Row = Row {
         Modifier::new(ModKind::Sign, &["", ".S32"]).at(73, 1),
     ],
     latency: LatencyClass::MioFast,
-    archs: Archs::since(Arch::Sm80),
+    archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x3c4,
     ..EXCHANGE
 };
@@ -129,7 +129,7 @@ pub(super) static ELECT: Row = Row {
     pipe: Pipe::Udp,
     latency: LatencyClass::Alu,
     completion: Completion::Fixed,
-    archs: Archs::since(Arch::Sm90),
+    archs: Archs::HOPPER,
     opcode: 0x82f,
     ..EXCHANGE
 };

@@ -7,14 +7,14 @@
 //!
 //! A product is d = a·b + c where `accumulate` holds, else a·b.
 
-use super::archs::Archs;
+use ptxc_machine::Archs;
+
 use super::place::{Bits, Fixed, Place, Signs};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
     Stand, Width,
 };
 use super::share::Matrix;
-use crate::arch::Arch;
 use crate::register::RegFile;
 
 /// What the rows of this family share.
@@ -23,7 +23,7 @@ const WGMMA: Row = Row {
     latency: LatencyClass::Mma,
     completion: Completion::Fixed,
     effects: Effects { reads_memory: true, fence: true, convergent: true, ..Effects::NONE },
-    archs: Archs::only(Arch::Sm90),
+    archs: Archs::HOPPER,
     fixed: DENSE,
     scoreboards: Scoreboards::NONE,
     ..Row::BASE
@@ -314,7 +314,7 @@ const WARPGROUP: Row = Row {
     latency: LatencyClass::Branch,
     completion: Completion::Fixed,
     effects: Effects { fence: true, convergent: true, ..Effects::NONE },
-    archs: Archs::only(Arch::Sm90),
+    archs: Archs::HOPPER,
     scoreboards: Scoreboards::NONE,
     ..Row::BASE
 };

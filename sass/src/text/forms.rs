@@ -5,8 +5,9 @@
 
 use std::fmt::Write;
 
+use ptxc_machine::Arch;
+
 use super::parse::{first_word, rows};
-use crate::arch::Arch;
 use crate::table::{Halves, Kinds, Modifier, Op, Slot, Stand};
 
 /// The most rows that are shown.

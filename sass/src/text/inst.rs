@@ -7,11 +7,12 @@
 
 use std::fmt::{self, Write};
 
+use ptxc_machine::{Arch, Feature};
+
 use super::line::{Line, Sink, Writer};
 use super::plan::{ModText, Plan, SlotText};
 use super::symbol::SymbolText;
 use super::{alias, float};
-use crate::arch::Arch;
 use crate::inst::{Inst, Mods};
 use crate::operand::{Address, FunctionIndex, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program, ProgramFunction};
@@ -21,7 +22,7 @@ use crate::table::{Halves, ImmFormat, Op};
 
 impl<R: Register> fmt::Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_inst(f, self, 0, &[], Arch::Sm90)
+        write_inst(f, self, 0, &[], Arch::DEFAULT)
     }
 }
 
@@ -222,15 +223,17 @@ pub(super) const LOW_WORD: &str = "U32";
 /// width being that of the instruction.
 pub(super) const PAIR: &str = "64";
 
-/// What stands behind the register part of an address, and whether it stands behind `RZ` where there is none: beside a
-/// descriptor, and since sm_90 beside a pair of uniform registers; before, only where its bit says that it is no pair.
+/// What stands behind the register part of an address, and whether it stands behind `RZ` where
+/// there is none: beside a descriptor, and beside a pair of uniform registers where the
+/// architecture writes it ([`Feature::ZeroBaseIsWritten`]). Elsewhere it does only where its bit
+/// says that it is not a pair.
 fn address_suffix<R: Register>(slot: &SlotText, address: &Address<R>, arch: Arch) -> (&'static str, bool) {
     match (address.descriptor.is_some(), address.uniform.is_some() || slot.slot.names_uniform) {
         (false, true) if address.base.is_none() && address.wide => (LOW_WORD, true),
         _ if slot.slot.wide && address.wide => (PAIR, false),
         (true, _) => (PAIR, true),
         (false, true) if address.wide => (PAIR, false),
-        (false, true) if slot.may_extend => (LOW_WORD, arch >= Arch::Sm90),
+        (false, true) if slot.may_extend => (LOW_WORD, arch.has(Feature::ZeroBaseIsWritten)),
         _ => ("", false),
     }
 }

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::error::{ErrorCode, TextError};
 use super::parse::Names;
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::operand::{FunctionIndex, Label, OperandKind};
@@ -180,7 +180,7 @@ impl Reading {
         let tables = self.match_tables(&insts, &numbers, errors);
         let literals = self.literals(errors);
         let has_parameters = self.head.parameters.is_some();
-        let resources = self.head.resources.clone().unwrap_or_else(|| counted_resources(&insts));
+        let resources = self.head.resources.clone().unwrap_or_else(|| counted_resources(&insts, arch));
         let program = Program {
             name: self.name.clone(),
             arch,
@@ -438,16 +438,14 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
     }
 }
 
-/// The named barriers of a CTA.
-const CTA_BARRIERS: u32 = 16;
-
 /// What can be counted of the resources: registers, and CTA barriers by their names.
-pub(crate) fn counted_resources(insts: &[Coded]) -> Resources {
+pub(crate) fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
+    let all_barriers = arch.facts().limits.cta_barriers;
     let mut resources = Resources::default();
     for coded in insts.iter().filter(|coded| coded.inst.op.is_cta_barrier()) {
         resources.barriers = match coded.inst.get("name").map(|name| name.kind) {
-            Some(OperandKind::Imm(name)) => resources.barriers.max(name.saturating_add(1).min(CTA_BARRIERS)),
-            Some(_) => CTA_BARRIERS,
+            Some(OperandKind::Imm(name)) => resources.barriers.max(name.saturating_add(1).min(all_barriers)),
+            Some(_) => all_barriers,
             None => resources.barriers,
         };
     }

@@ -1,7 +1,7 @@
 //! The text of instructions and programs, as NVIDIA's disassembler spells it, and the way back.
 //!
 //! ```
-//! use ptxc_sass::Arch;
+//! use ptxc_machine::Arch;
 //! use ptxc_sass::text::parse_inst;
 //!
 //! let line = "@!P0 IMAD.IADD R5, R0.reuse, 0x1, -R2";

@@ -9,10 +9,10 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use ptxc_machine::{Arch, Feature, PerArch};
 use rustc_hash::FxHashMap;
 
 use super::{alias, float, inst, symbol};
-use crate::arch::Arch;
 use crate::bits;
 use crate::inst::{Inst, Mods};
 use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
@@ -64,8 +64,8 @@ impl std::error::Error for ParseError {}
 /// The rows of an architecture by the first word of their mnemonic.
 type Rows = FxHashMap<&'static str, Vec<Op>>;
 
-static ROWS: LazyLock<[Rows; Arch::ALL.len()]> = LazyLock::new(|| {
-    Arch::ALL.map(|arch| {
+static ROWS: LazyLock<PerArch<Rows>> = LazyLock::new(|| {
+    PerArch::from_fn(|arch| {
         let mut rows = Rows::default();
         for &op in Op::ALL.iter().filter(|op| op.row().archs.contains(arch)) {
             rows.entry(first_word(op.row().mnemonic_on(arch))).or_default().push(op);
@@ -79,7 +79,7 @@ static ROWS: LazyLock<[Rows; Arch::ALL.len()]> = LazyLock::new(|| {
 
 /// The rows of an architecture by the first word of their mnemonic, longest mnemonic first.
 pub(super) fn rows(arch: Arch) -> &'static Rows {
-    &ROWS[arch as usize]
+    ROWS.get(arch)
 }
 
 pub(super) fn first_word(mnemonic: &str) -> &str {
@@ -426,15 +426,15 @@ fn complete_address<R: Register>(
     if let OperandKind::Mem(address) = &mut operand.kind
         && address.base.is_none()
     {
-        // Since sm_90 it is what RZ counts as everywhere.
-        address.wide &= arch < Arch::Sm90;
+        // Where RZ never counts as a pair, no bit says so.
+        address.wide &= arch.has(Feature::ZeroBaseIsPair);
     }
     if let OperandKind::Mem(address) = &mut operand.kind
         && address.base.is_some()
         && !slot.wide
     {
         let is_alone = address.descriptor.is_none() && address.uniform.is_none() && !slot.names_uniform;
-        let may_hide = (Arch::Sm80..Arch::Sm90).contains(&arch) && inst.op.takes_descriptor();
+        let may_hide = arch.has(Feature::HiddenDescriptors) && inst.op.takes_descriptor();
         if is_alone && address.wide && !may_hide || address.descriptor.is_some() && !address.wide {
             return None;
         }

@@ -6,8 +6,9 @@
 
 use std::sync::OnceLock;
 
+use ptxc_machine::{Arch, PerArch, per_arch};
+
 use super::line::Text;
-use crate::arch::Arch;
 use crate::bits;
 use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
@@ -199,8 +200,8 @@ impl Plan {
     /// The plan of a row; made when first asked for.
     pub(super) fn of(op: Op, arch: Arch) -> &'static Plan {
         // A plan of its own is boxed: a small kernel has few rows, whose places here lie on one page.
-        static ALL: [[OnceLock<Box<Plan>>; Op::ALL.len()]; Arch::ALL.len()] =
-            [const { [const { OnceLock::new() }; Op::ALL.len()] }; Arch::ALL.len()];
-        ALL[arch as usize][op as usize].get_or_init(|| Box::new(Plan::new(op, arch)))
+        static ALL: PerArch<[OnceLock<Box<Plan>>; Op::ALL.len()]> =
+            per_arch!(ARCH => [const { OnceLock::new() }; Op::ALL.len()]);
+        ALL.get(arch)[op as usize].get_or_init(|| Box::new(Plan::new(op, arch)))
     }
 }

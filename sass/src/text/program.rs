@@ -207,7 +207,7 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     if program.params.is_empty() {
         return writeln!(out, "{line}");
     }
-    writeln!(out, "{line:<COMMENT_COLUMN$}  // at c[0x0][{:#x}]", program.arch.param_base())
+    writeln!(out, "{line:<COMMENT_COLUMN$}  // at c[0x0][{:#x}]", program.arch.facts().banks.param_base)
 }
 
 fn count(number: u32, noun: &str) -> String {
@@ -223,9 +223,11 @@ fn type_by_size(param: &ParamInfo) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ptxc_machine::Arch;
+
     use super::*;
     use crate::program::{Coded, JumpTable, Resources};
-    use crate::{Arch, Control, Inst, Label, Op, Operand, PReg, SpecialReg};
+    use crate::{Control, Inst, Label, Op, Operand, PReg, SpecialReg};
 
     fn sample() -> Program {
         let r = |n| Operand::reg(PReg::r(n));

@@ -25,6 +25,7 @@
 
 use std::ops::Range;
 
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -35,7 +36,6 @@ use super::kernel::{Head, Kernel, Read, Reading, Target};
 use super::notation::{Notation, NotationError};
 use super::parse::{ParseError, Parsed, parse_named};
 use super::source::{Line, Source};
-use crate::arch::Arch;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::program::{JUMP_TABLE_BANK, Literals, ParamInfo, Resources};
@@ -294,7 +294,7 @@ impl Reader<'_> {
             kernel.offsets.entry(offset).or_insert(index);
         }
         // That nothing names the architecture is an error of its own.
-        let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or(Arch::Sm90);
+        let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or(Arch::DEFAULT);
         let parsed = parse_named(parts.inst, arch, &mut kernel.names);
         let Parsed { inst, reuse, loaded } = parsed.unwrap_or_else(|why| {
             self.errors.push(unknown_inst(&why, arch, parts.inst, parts.span.clone()));
@@ -379,7 +379,7 @@ impl Reader<'_> {
                 let message = format!("the text does not say for which architecture `{}` is", kernel.name);
                 let error = TextError::new(ErrorCode::NoArch, span, message);
                 self.errors.push(error.help("a line `.target sm_90` in front, or the option --arch"));
-                Arch::Sm90
+                Arch::DEFAULT
             });
             let mut kernel = kernel.finish(arch, !self.options.without_control, &mut self.errors);
             kernel.program.variables.clone_from(&variables);

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use ptxc_sass::{Arch, Control};
+use ptxc_machine::Arch;
+use ptxc_sass::Control;
 
 use super::tools::oracle;
 

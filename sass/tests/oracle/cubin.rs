@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::cubin::{Abi, read, write};
 
 use crate::tools::{Oracle, oracle};

@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
 use ptxc_sass::latency::{Dependence, Side, Source, latency};
 use ptxc_sass::text::parse_inst;
-use ptxc_sass::{Access, AccessRole, Arch, Control, Inst, PReg};
+use ptxc_sass::{Access, AccessRole, Control, Inst, PReg};
 
 use crate::FOLDERS;
 use crate::tools::{Line, oracle};

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
 use ptxc_sass::text::{ErrorCode, Kernel, ReadOptions, parse_programs};
 use ptxc_sass::verify::{Hazard, Order, check_with};
-use ptxc_sass::{Access, AccessRole, Arch, Completion, Control, Op, Operand, PReg, Program};
+use ptxc_sass::{Access, AccessRole, Completion, Control, Op, Operand, PReg, Program};
 
 use crate::FOLDERS;
 use crate::tools::{Oracle, oracle};

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ptxc_machine::{Arch, Feature};
+use ptxc_sass::Control;
 use ptxc_sass::text::{ParseError, parse_inst, write_inst};
-use ptxc_sass::{Arch, Control};
 
 use crate::tools::{Line, Oracle, oracle};
 
@@ -65,7 +66,7 @@ fn check_all(oracle: &Oracle, arch: Arch, kernels: &[PathBuf]) -> Findings {
 /// The line as one of an instruction whose descriptor is not known: nvdisasm does not tell of them from sm_80 to sm_89 but by
 /// the `.64`.
 fn without_hidden_descriptors(line: &str, arch: Arch) -> String {
-    if !(Arch::Sm80..Arch::Sm90).contains(&arch) || line.contains("desc[") {
+    if !arch.has(Feature::HiddenDescriptors) || line.contains("desc[") {
         return line.to_string();
     }
     line.replace(".64]", "]").replace(".64+", "+")

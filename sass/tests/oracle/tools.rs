@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 /// Where the tools and the corpus are.
 pub struct Oracle {
@@ -156,6 +156,7 @@ impl Oracle {
             Arch::Sm75 => ".sm_75.ptx",
             Arch::Sm80 | Arch::Sm86 | Arch::Sm89 => ".sm_80.ptx",
             Arch::Sm90 => ".sm_90.ptx",
+            other => panic!("the corpus has no files for {other}"),
         };
         let folders = folders.iter().filter_map(|folder| std::fs::read_dir(self.corpus.join(folder)).ok());
         let files = folders.flatten().flatten();

@@ -1,12 +1,11 @@
 //! What there is to know of an instruction before it executes.
 
+use ptxc_machine::Arch;
 use ptxc_sass::issue::DRAIN;
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settled};
 use ptxc_sass::return_order::{LEAST_BRANCH, tells_space_early};
 use ptxc_sass::verify::{HazardKind, Order};
-use ptxc_sass::{
-    Access, AccessRole, Arch, Coded, Completion, Inst, Op, OperandKind, PReg, RegFile, Register,
-};
+use ptxc_sass::{Access, AccessRole, Coded, Completion, Inst, Op, OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 /// A register that an instruction reads or writes.

@@ -3,7 +3,8 @@
 //! The groups that a wait waits for are those of the lanes that wait. The machine counts those of the whole warp, so that it waits
 //! for more, never for less: what is right here is right there.
 
-use ptxc_sass::{Arch, ModKind};
+use ptxc_machine::Arch;
+use ptxc_sass::ModKind;
 
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
@@ -66,7 +67,7 @@ fn bytes(word: u32) -> u32 {
 
 /// An address in shared memory of the cluster, as memory counts.
 fn cluster_address(arch: Arch, word: u32) -> u64 {
-    u64::from(word.wrapping_sub(arch.reserved_shared()))
+    u64::from(word.wrapping_sub(arch.facts().limits.reserved_shared))
 }
 
 /// `UBLKCP.S.G`: one copy for the warp.

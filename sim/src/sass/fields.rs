@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_sass::{
-    Arch, FunctionIndex, Inst, ModKind, OperandKind, PReg, Program, RegFile, Register, SpecialReg,
-};
+use ptxc_machine::Arch;
+use ptxc_sass::{FunctionIndex, Inst, ModKind, OperandKind, PReg, Program, RegFile, Register, SpecialReg};
 
 use super::registers::{Dest, Lanes, Origin, PredDest, PredIndex, PredSource, Registers, Source};
 use crate::engine::Step;

@@ -4,7 +4,8 @@
 //! bytes of the window belong to the system, so that an address below them, or with another rank, is a
 //! fault. A global access names a descriptor, which must be the one of constant bank 0, or a cache policy.
 
-use ptxc_sass::{Arch, ModKind, OperandKind};
+use ptxc_machine::{Arch, Feature};
+use ptxc_sass::{ModKind, OperandKind};
 use ptxc_semantics::IntType;
 
 use super::alu::set_where;
@@ -103,7 +104,7 @@ impl Place {
             if self.space == Space::Generic {
                 for address in &mut addresses {
                     if address.wrapping_sub(SHARED_WINDOW) < SHARED_WINDOW_BYTES {
-                        *address = address.wrapping_sub(self.arch.reserved_shared().into());
+                        *address = address.wrapping_sub(self.arch.facts().limits.reserved_shared.into());
                     }
                 }
             }
@@ -117,12 +118,16 @@ impl Place {
         if !matches!(self.space, Space::Shared | Space::Cluster) {
             return Ok(addresses.map(u64::from));
         }
-        let reserved = self.arch.reserved_shared();
+        let reserved = self.arch.facts().limits.reserved_shared;
         let own: [u32; LANES] = addresses.map(|address| address.wrapping_sub(reserved));
         // What is below the program's own wraps into the rank, which for memory of the CTA is known.
-        let kept = set_where(|n| self.arch == Arch::Sm90 && addresses[n] % (WINDOW_BYTES as u32) < reserved);
+        let kept = set_where(|n| addresses[n] % (WINDOW_BYTES as u32) < reserved);
         let others = set_where(|n| own[n] >> RANK_SHIFT != step.rank);
-        let others = if self.space == Space::Shared && self.arch == Arch::Sm90 { others } else { 0 };
+        let others = if self.space == Space::Shared && self.arch.has(Feature::RankedSharedAddresses) {
+            others
+        } else {
+            0
+        };
         let foreign = (kept | others) & step.lanes;
         match foreign {
             0 => Ok(own.map(u64::from)),
@@ -134,7 +139,7 @@ impl Place {
     #[cold]
     fn foreign(&self, lane: u32, address: u32) -> Fault {
         let rank = address >> RANK_SHIFT;
-        let what = match address % (WINDOW_BYTES as u32) < self.arch.reserved_shared() {
+        let what = match address % (WINDOW_BYTES as u32) < self.arch.facts().limits.reserved_shared {
             true => format!("shared address {address:#x} is in the part that the system keeps"),
             false => format!("shared address {address:#x} belongs to CTA {rank} of the cluster"),
         };

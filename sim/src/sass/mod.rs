@@ -48,10 +48,9 @@ mod xu;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use ptxc_sass::arch::{CLUSTER_RANKS, CLUSTER_SIZE, CLUSTERS, EXPLICIT_CLUSTER};
 use ptxc_sass::{
-    Access, AccessRole, Addend, Arch, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, Op, Operand, PReg,
-    Program, Register, SymbolValue,
+    Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, Op, Operand, PReg, Program,
+    Register, SymbolValue,
 };
 use ptxc_semantics::{BF16, F16};
 use smallvec::SmallVec;
@@ -414,7 +413,9 @@ fn launch_observed<'a>(
         check_uninitialised: options.check_uninitialised,
     };
     shape.check()?;
-    memory.mbarriers = if program.arch >= Arch::Sm90 { Layout::Sm90 } else { Layout::Sm80 };
+    if let Some(mbarriers) = program.arch.facts().mbarriers {
+        memory.mbarriers = Layout::of_machine(mbarriers.layout);
+    }
     memory.constants.insert(0, bank0(program, &shape, &memory));
     memory.constants.insert(JUMP_TABLE_BANK, program.table_bank());
     let functions = code_addresses(program);
@@ -451,7 +452,8 @@ fn code_addresses(program: &Program) -> BTreeMap<String, u64> {
 
 /// Constant bank 0: launch shape, stack top, descriptor, parameters; what nobody should read is a pattern.
 fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
-    let base = program.arch.param_base() as usize;
+    let banks = &program.arch.facts().banks;
+    let base = banks.param_base as usize;
     let mut bank = vec![0xcc; base];
     let mut put =
         |offset: usize, bytes: usize, value: u64| write_le(&mut bank[offset..offset + bytes], value);
@@ -459,21 +461,21 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
         put(4 * n, 4, block.into());
         put(0xc + 4 * n, 4, grid.into());
     }
-    if program.arch >= Arch::Sm90 {
-        put(EXPLICIT_CLUSTER as usize, 4, shape.cluster.is_some().into());
-        put(CLUSTER_RANKS as usize, 4, shape.cluster_size().into());
+    if let Some(places) = banks.cluster {
+        put(places.is_explicit as usize, 4, shape.cluster.is_some().into());
+        put(places.ranks as usize, 4, shape.cluster_size().into());
         for (n, (&size, &clusters)) in shape.cluster_shape().iter().zip(&shape.clusters()).enumerate() {
-            put(CLUSTER_SIZE as usize + 4 * n, 4, size.into());
-            put(CLUSTERS as usize + 4 * n, 4, clusters.into());
+            put(places.size as usize + 4 * n, 4, size.into());
+            put(places.clusters as usize + 4 * n, 4, clusters.into());
         }
     }
-    put(program.arch.stack_top() as usize, 4, shape.local_bytes.into());
-    put(program.arch.local_window() as usize, 8, LOCAL_WINDOW);
-    put(program.arch.constant_window() as usize, 8, CONSTANT_WINDOW);
-    if let Some(offset) = program.arch.shared_window() {
+    put(banks.stack_top as usize, 4, shape.local_bytes.into());
+    put(banks.local_window as usize, 8, LOCAL_WINDOW);
+    put(banks.constant_window as usize, 8, CONSTANT_WINDOW);
+    if let Some(offset) = banks.shared_window {
         put(offset as usize, 8, crate::memory::SHARED_WINDOW);
     }
-    if let Some(offset) = program.arch.global_descriptor() {
+    if let Some(offset) = banks.global_descriptor {
         put(offset as usize, 8, memory::DESCRIPTOR);
     }
     bank.extend(&memory.params);

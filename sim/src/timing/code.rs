@@ -1,7 +1,8 @@
 //! The program as the model of time sees it: what each instruction demands, and how long it takes.
 
+use ptxc_machine::Arch;
 use ptxc_sass::issue::Demand;
-use ptxc_sass::{Arch, Coded, Completion, ModKind, Op, OperandKind, PReg, Pipe, Program};
+use ptxc_sass::{Coded, Completion, ModKind, Op, OperandKind, PReg, Pipe, Program};
 
 use super::memory::Policy;
 use super::params::{Params, Range};

@@ -66,7 +66,7 @@ impl Fetch {
 
 #[cfg(test)]
 mod tests {
-    use ptxc_sass::Arch;
+    use ptxc_machine::Arch;
 
     use super::super::params::{Latencies, params};
     use super::*;

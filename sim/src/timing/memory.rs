@@ -298,7 +298,7 @@ impl MemorySystem {
 
 #[cfg(test)]
 mod tests {
-    use ptxc_sass::Arch;
+    use ptxc_machine::Arch;
 
     use super::super::params::{Latencies, params};
     use super::*;

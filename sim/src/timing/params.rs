@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, PerArch, per_arch};
 
 use crate::random::Random;
 
@@ -226,18 +226,11 @@ struct Data {
     params: Params,
 }
 
-static SM_75: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_75.csv")));
-static SM_80: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_80.csv")));
-static SM_86: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_86.csv")));
-static SM_90: LazyLock<Data> = LazyLock::new(|| Data::read(include_str!("../../data/sm_90.csv")));
+static ALL: PerArch<LazyLock<Data>> =
+    per_arch!(ARCH => LazyLock::new(|| Data::read(ARCH.facts().data.timing)));
 
 fn data(arch: Arch) -> &'static Data {
-    match arch {
-        Arch::Sm75 => &SM_75,
-        Arch::Sm80 => &SM_80,
-        Arch::Sm86 | Arch::Sm89 => &SM_86,
-        Arch::Sm90 => &SM_90,
-    }
+    ALL.get(arch)
 }
 
 /// The figures of an architecture.

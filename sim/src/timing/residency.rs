@@ -23,8 +23,8 @@ pub(super) struct Room {
 /// If not even one fits.
 pub(super) fn room(program: &Program, shape: &Shape, params: &Params) -> Result<Room, SimError> {
     let warps = shape.threads().div_ceil(LANES as u32);
-    let registers =
-        (program.resources.launch_registers() * LANES as u32).next_multiple_of(params.register_unit);
+    let registers = (program.resources.launch_registers(program.arch) * LANES as u32)
+        .next_multiple_of(params.register_unit);
     let shared = (shape.shared_bytes + params.shared_reserved).next_multiple_of(params.shared_unit);
     let grid: u32 = shape.grid.iter().product();
     let limits = [
@@ -47,7 +47,7 @@ pub(super) fn room(program: &Program, shape: &Shape, params: &Params) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use ptxc_sass::Arch;
+    use ptxc_machine::Arch;
     use ptxc_sass::program::Resources;
 
     use super::super::params::params;

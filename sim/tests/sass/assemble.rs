@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use ptxc_machine::Arch;
 use ptxc_sass::program::{ParamInfo, Resources};
 use ptxc_sass::text::parse_inst;
-use ptxc_sass::{Arch, Coded, Control, Inst, PReg, Program};
+use ptxc_sass::{Coded, Control, Inst, PReg, Program};
 use ptxc_sim::Case;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 

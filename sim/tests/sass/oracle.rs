@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::cubin::{program, read};
 use ptxc_sim::{Case, Options, SimError, run_sass};
 

@@ -1,9 +1,8 @@
 //! Forms by the thousand, on several architectures, through both compilers to the judge.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::compare::Judge;
 use crate::form::Form;
@@ -52,8 +51,7 @@ impl Campaign {
     /// ptxas can't be asked.
     pub fn observe(&self, oracle: &Oracle, forms: &[Form]) -> Result<String, String> {
         let ask = |&arch| Ok((arch, oracle.ask(arch, forms, &self.kept)?));
-        let outcomes: BTreeMap<Arch, Vec<Outcome>> =
-            Arch::ALL.iter().map(ask).collect::<Result<_, String>>()?;
+        let outcomes: Vec<(Arch, Vec<Outcome>)> = Arch::ALL.iter().map(ask).collect::<Result<_, String>>()?;
         Ok(observed::write(oracle.version(), &observed::join(forms, &outcomes)))
     }
 

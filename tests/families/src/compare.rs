@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::differences::{self, Difference};
 use crate::form::Form;

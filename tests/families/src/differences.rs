@@ -21,9 +21,8 @@
 //!
 //! Every entry has a reason, and says exactly what comes out.
 
+use ptxc_machine::Arch;
 use regex::Regex;
-
-use ptxc_sass::Arch;
 
 use crate::form::Form;
 use crate::outcome::Outcome;

@@ -24,7 +24,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::form::{Form, Setting};
 

@@ -7,7 +7,7 @@
 //! ```
 //! use ptxc_families::{Family, Form, ours};
 //! let form = Form::new(Family::Warp, "shfl.sync.up.b32 rw, w0, 1, 0, 0xffffffff");
-//! assert_eq!(ours::outcome(&form, ptxc_sass::Arch::Sm90).to_string(), "SHFL.UP PT, R, R, 0x1, RZ");
+//! assert_eq!(ours::outcome(&form, ptxc_machine::Arch::Sm90).to_string(), "SHFL.UP PT, R, R, 0x1, RZ");
 //! ```
 //!
 //! The rooms: [`form`] is one instruction with its operands in one setting, [`enumerate`] lists them, [`kernel`] puts

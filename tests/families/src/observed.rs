@@ -10,10 +10,9 @@
 //!
 //! `cargo xtask families --observe` writes it.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::enumerate;
 use crate::form::{Family, Form, Setting};
@@ -167,13 +166,13 @@ pub fn read(text: &str) -> Result<(String, Vec<Observation>), String> {
         for arch in archs.split(' ') {
             last.outcomes.push((arch.parse().map_err(|()| wrong())?, Outcome::parse(outcome)));
         }
-        last.outcomes.sort_by_key(|(arch, _)| *arch);
+        last.outcomes.sort_by_key(|(arch, _)| arch.number());
     }
     Ok((version, list))
 }
 
 /// Joins the outcomes of the architectures, and leaves out forms that all refuse.
-pub fn join(forms: &[Form], outcomes: &BTreeMap<Arch, Vec<Outcome>>) -> Vec<Observation> {
+pub fn join(forms: &[Form], outcomes: &[(Arch, Vec<Outcome>)]) -> Vec<Observation> {
     let of = |index: usize| outcomes.iter().map(|(arch, list)| (*arch, list[index].clone())).collect();
     let list = forms
         .iter()

@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use rayon::prelude::*;
 
 use crate::form::Form;

@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_machine::Arch;
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::write_inst;
-use ptxc_sass::{Arch, Inst, PReg, Program};
+use ptxc_sass::{Inst, PReg, Program};
 use rayon::prelude::*;
 
 use crate::form::Form;

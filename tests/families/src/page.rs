@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::differences;
 use crate::enumerate;

@@ -14,9 +14,10 @@ use std::path::Path;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::built;
 use ptxc_compiler::{Database, Options, SourceFile, cubin, diagnostics};
+use ptxc_machine::Arch;
 use ptxc_ptx::check::types::Scalar;
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sass::{Arch, bits};
+use ptxc_sass::bits;
 use ptxc_sim::{Case, run_sass, run_ssa};
 use rayon::prelude::*;
 

@@ -9,8 +9,8 @@
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_machine::Arch;
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sass::Arch;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 

@@ -6,7 +6,7 @@ use std::io::Write as _;
 
 use ptxc_families::simulate::{Verdict, simulate};
 use ptxc_families::{Campaign, Form};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use rayon::prelude::*;
 
 /// Of so many forms one is run, unless the environment says something else.

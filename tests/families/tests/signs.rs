@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use ptxc_families::{Oracle, signs};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 /// Of so many instructions one is tried here.
 const STRIDE: usize = 24;

@@ -6,7 +6,7 @@ use ptxc_codegen::schedule::HEURISTICS;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::ssa;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sim::{Case, run_sass, run_ssa};
 use ptxc_ssa::{legalize, runtime};
 

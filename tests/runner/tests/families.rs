@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use ptxc_families::{Campaign, Form, ours};
-use ptxc_sass::{Arch, Program};
+use ptxc_machine::Arch;
+use ptxc_sass::Program;
 use ptxc_tests::paths;
 use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxc_families::Oracle;
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, ByNumber};
 use rayon::prelude::*;
 
 use crate::source::Source;
@@ -14,7 +14,7 @@ use crate::{ours, theirs};
 const OPT: u8 = 3;
 
 /// The shapes of our code, each with the name of a file that has it.
-pub type Ours = BTreeMap<(Arch, String), String>;
+pub type Ours = BTreeMap<(ByNumber, String), String>;
 
 /// The shapes of our code of all files on all architectures, or of every so-manieth pair of these.
 ///
@@ -29,7 +29,7 @@ pub fn ours(sources: &[Source], stride: usize) -> Result<Ours, String> {
         .par_iter()
         .map(|&(source, arch)| {
             let shapes = ours::of(&source.name, &source.text(arch)?, arch, OPT);
-            Ok(shapes.into_iter().map(|shape| ((arch, shape), source.name.clone())).collect())
+            Ok(shapes.into_iter().map(|shape| ((ByNumber(arch), shape), source.name.clone())).collect())
         })
         .collect();
     Ok(found?.into_iter().flatten().collect())
@@ -67,13 +67,15 @@ pub fn observe(
     let found: Result<Vec<_>, String> = jobs
         .par_iter()
         .map(|&(source, arch)| {
-            let shapes = theirs::of(oracle, &source.text(arch)?, arch).into_iter().map(|shape| (arch, shape));
+            let shapes = theirs::of(oracle, &source.text(arch)?, arch)
+                .into_iter()
+                .map(|shape| (ByNumber(arch), shape));
             Ok((source, shapes.filter(|pair| ours.contains_key(pair)).collect::<BTreeSet<_>>()))
         })
         .collect();
-    let mut candidates: BTreeMap<&Source, BTreeSet<(Arch, String)>> = BTreeMap::new();
+    let mut candidates: BTreeMap<&Source, BTreeSet<(ByNumber, String)>> = BTreeMap::new();
     found?.into_iter().for_each(|(source, shapes)| candidates.entry(source).or_default().extend(shapes));
-    let mut missing: BTreeSet<(Arch, String)> = ours.keys().cloned().collect();
+    let mut missing: BTreeSet<(ByNumber, String)> = ours.keys().cloned().collect();
     let mut list = Witnesses::default();
     loop {
         candidates.values_mut().for_each(|shapes| shapes.retain(|pair| missing.contains(pair)));

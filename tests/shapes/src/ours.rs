@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::{Database, Options, SourceFile};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::text::write_inst;
 
 use crate::shape::shapes;

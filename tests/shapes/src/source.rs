@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 /// A PTX file that both compilers get.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxc_families::Oracle;
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, ByNumber};
 use rayon::prelude::*;
 
 use crate::shape::shapes;
@@ -13,10 +13,10 @@ use crate::witnesses::Witnesses;
 /// A version of PTX that knows all architectures.
 const VERSION: &str = "8.0";
 
-/// The text with a version that ptxas takes for the architecture: any does for the oldest one.
+/// The text with a version that ptxas takes for the architecture: any version works for sm_75.
 fn with_version(text: &str, arch: Arch) -> String {
     let line = |line: &str| match line.trim().strip_prefix(".version") {
-        Some(version) if version.trim() < VERSION && arch > Arch::Sm75 => format!(".version {VERSION}\n"),
+        Some(version) if version.trim() < VERSION && arch != Arch::Sm75 => format!(".version {VERSION}\n"),
         _ => format!("{line}\n"),
     };
     text.lines().map(line).collect()
@@ -43,8 +43,8 @@ pub fn check(
     let named = sources.iter().filter_map(|source| Some((source, list.files.get(&source.name)?)));
     let jobs: Vec<_> = named
         .flat_map(|(source, shapes)| {
-            let archs: BTreeSet<Arch> = shapes.values().flatten().copied().collect();
-            archs.into_iter().map(move |arch| (source, shapes, arch))
+            let archs: BTreeSet<ByNumber> = shapes.values().flatten().copied().collect();
+            archs.into_iter().map(move |ByNumber(arch)| (source, shapes, arch))
         })
         .step_by(stride)
         .collect();
@@ -52,21 +52,22 @@ pub fn check(
         .par_iter()
         .map(|(source, shapes, arch)| {
             let found = of(oracle, &source.text(*arch)?, *arch);
-            let missing =
-                shapes.iter().filter(|(shape, archs)| archs.contains(arch) && !found.contains(*shape));
+            let missing = shapes
+                .iter()
+                .filter(|(shape, archs)| archs.contains(&ByNumber(*arch)) && !found.contains(*shape));
             Ok(missing
                 .map(|(shape, _)| format!("{arch} {}: ptxas makes no `{shape}`", source.name))
                 .collect())
         })
         .collect();
     let mut wrong = wrong?.concat();
-    let mut codes: BTreeMap<Arch, Vec<(&str, u128)>> = BTreeMap::new();
+    let mut codes: BTreeMap<ByNumber, Vec<(&str, u128)>> = BTreeMap::new();
     for (shape, list) in &list.encodings {
         for (&code, archs) in list {
             archs.iter().for_each(|&arch| codes.entry(arch).or_default().push((shape, code)));
         }
     }
-    for (arch, codes) in codes {
+    for (ByNumber(arch), codes) in codes {
         let read = oracle.read(&codes.iter().map(|(_, code)| *code).collect::<Vec<_>>(), arch)?;
         for ((shape, code), text) in codes.iter().zip(read) {
             if !shapes(&text).iter().any(|found| found == shape) {

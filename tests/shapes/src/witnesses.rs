@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use ptxc_sass::Arch;
+use ptxc_machine::ByNumber;
 
 /// The section of encodings.
 const ENCODINGS: &str = "nvdisasm";
@@ -26,9 +26,9 @@ const ENCODINGS: &str = "nvdisasm";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witnesses {
     /// Of each file by its [name](crate::source::Source::name), the shapes that ptxas makes of it, and where.
-    pub files: BTreeMap<String, BTreeMap<String, BTreeSet<Arch>>>,
+    pub files: BTreeMap<String, BTreeMap<String, BTreeSet<ByNumber>>>,
     /// Encodings of shapes, and where nvdisasm reads them so.
-    pub encodings: BTreeMap<String, BTreeMap<u128, BTreeSet<Arch>>>,
+    pub encodings: BTreeMap<String, BTreeMap<u128, BTreeSet<ByNumber>>>,
 }
 
 impl Witnesses {
@@ -59,7 +59,7 @@ impl Witnesses {
         let mut parts = line.split(" | ");
         let (archs, shape, code) = (parts.next()?, parts.next()?, parts.next());
         let archs =
-            archs.split(' ').map(|name| name.parse::<Arch>().ok()).collect::<Option<BTreeSet<_>>>()?;
+            archs.split(' ').map(|name| name.parse().ok().map(ByNumber)).collect::<Option<BTreeSet<_>>>()?;
         match code {
             Some(code) if section == ENCODINGS => {
                 let (high, low) = code.split_once(' ')?;
@@ -78,7 +78,8 @@ impl Witnesses {
 
     /// The text of the list, without what stands in front of the first section.
     pub fn write(&self) -> String {
-        let names = |archs: &BTreeSet<Arch>| archs.iter().map(Arch::to_string).collect::<Vec<_>>().join(" ");
+        let names =
+            |archs: &BTreeSet<ByNumber>| archs.iter().map(ByNumber::to_string).collect::<Vec<_>>().join(" ");
         let mut text = String::new();
         // Writing to a string can't fail.
         for (name, shapes) in &self.files {
@@ -98,7 +99,7 @@ impl Witnesses {
     }
 
     /// What is known to exist.
-    pub fn known(&self) -> BTreeSet<(Arch, &str)> {
+    pub fn known(&self) -> BTreeSet<(ByNumber, &str)> {
         let of_files = self.files.values().flatten();
         let of_codes =
             self.encodings.iter().flat_map(|(shape, codes)| codes.values().map(move |archs| (shape, archs)));
@@ -109,6 +110,8 @@ impl Witnesses {
 
 #[cfg(test)]
 mod tests {
+    use ptxc_machine::Arch;
+
     use super::*;
 
     #[test]
@@ -117,7 +120,8 @@ mod tests {
         let list = Witnesses::parse(text).expect("it is well-formed");
         assert_eq!(list.write(), text);
         let known: Vec<_> = list.known().into_iter().collect();
-        assert_eq!(known, [(Arch::Sm75, "BMSK R, R, R"), (Arch::Sm80, "EXIT"), (Arch::Sm90, "BMSK R, R, R")]);
+        let [turing, ampere, hopper] = [Arch::Sm75, Arch::Sm80, Arch::Sm90].map(ByNumber);
+        assert_eq!(known, [(turing, "BMSK R, R, R"), (ampere, "EXIT"), (hopper, "BMSK R, R, R")]);
         assert!(Witnesses::parse("sm_75 | EXIT").is_err() && Witnesses::parse("[a]\nsm_75 EXIT").is_err());
     }
 }

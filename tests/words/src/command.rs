@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use fastrand::Rng;
-use ptxc_sass::{Arch, Coded, Op, bits};
+use ptxc_machine::Arch;
+use ptxc_sass::{Coded, Op, bits};
 
 use crate::generate::{edges, random};
 use crate::oracle::{Oracle, Words};
@@ -156,7 +157,7 @@ impl Bits {
     /// Random instructions of the table with nvdisasm's texts, or without any where there is no nvdisasm.
     fn random_words(&self, arch: Arch, count: usize, oracle: Option<&Oracle>) -> Result<Made, String> {
         let rows = self.rows(arch);
-        let mut numbers = Rng::with_seed(arch as u64);
+        let mut numbers = Rng::with_seed(arch.number().into());
         let mut words = Vec::with_capacity(count);
         for index in 0..count {
             let Some(coded) = random(&rows, arch, &mut numbers) else { break };

@@ -1,9 +1,10 @@
 //! Instructions from the table itself: every row with everything at its edges, and any number of random ones.
 
 use fastrand::Rng;
+use ptxc_machine::Arch;
 use ptxc_sass::table::Shape;
 use ptxc_sass::{
-    Address, Arch, Coded, Control, Guard, HalfSelect, Inst, Kinds, ModKind, Op, Operand, OperandKind, PReg,
+    Address, Coded, Control, Guard, HalfSelect, Inst, Kinds, ModKind, Op, Operand, OperandKind, PReg,
     RegFile, Slot, SpecialReg, bits,
 };
 

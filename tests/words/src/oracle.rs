@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use object::{Object, ObjectSection};
+use ptxc_machine::Arch;
 use ptxc_opcodes::{FAMILIES, Module, Target, modules};
-use ptxc_sass::{Arch, Coded, Control, Inst, Op, bits};
+use ptxc_sass::{Coded, Control, Inst, Op, bits};
 use rayon::prelude::*;
 
 /// Instruction words, each with nvdisasm's text; a branch target is relative to the word's place in the list.

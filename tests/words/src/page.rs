@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
+use ptxc_machine::Arch;
 use ptxc_sass::text::form;
-use ptxc_sass::{Arch, Op, bits};
+use ptxc_sass::{Op, bits};
 
 /// What stands in front of the tables.
 const HEAD: &str = "# Instruction table

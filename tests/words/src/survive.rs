@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use ptxc_sass::{Arch, bits, text};
+use ptxc_machine::{Arch, Feature};
+use ptxc_sass::{bits, text};
 
 /// How an instruction fails.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,10 +62,10 @@ pub fn normal(ours: &str, arch: Arch) -> String {
         false => ours.to_string(),
     };
     let ours = without_fractions(&ours);
-    let ours = if arch < Arch::Sm90 { ours.replacen("[RZ.U32+", "[", 1) } else { ours };
+    let ours = if !arch.has(Feature::ZeroBaseIsWritten) { ours.replacen("[RZ.U32+", "[", 1) } else { ours };
     let ours = if arch == Arch::Sm75 { without_sign(&ours) } else { ours };
-    let ours = if arch >= Arch::Sm90 { without_kept_places(&ours) } else { ours };
-    if arch < Arch::Sm80 || arch >= Arch::Sm90 {
+    let ours = if arch == Arch::Sm90 { without_kept_places(&ours) } else { ours };
+    if !arch.has(Feature::HiddenDescriptors) {
         return ours;
     }
     if ours.contains(".POLICY") {

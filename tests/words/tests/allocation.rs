@@ -1,7 +1,8 @@
 //! Neither decoding nor encoding an instruction allocates, nor does its text where there is room for it.
 
+use ptxc_machine::Arch;
 use ptxc_sass::text::{push_inst, write_inst};
-use ptxc_sass::{Arch, Coded, Op, bits};
+use ptxc_sass::{Coded, Op, bits};
 
 fn random(arch: Arch) -> Vec<Coded> {
     let mut numbers = fastrand::Rng::with_seed(7);

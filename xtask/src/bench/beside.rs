@@ -105,7 +105,8 @@ pub(super) fn table(builds: [&Path; 2], ptxas: &Path, corpus: &Path, runs: u32) 
             *ours = ours.min(took.map_or(f64::INFINITY, |time| time.as_secs_f64()));
         }
     }
-    let what = format!("the corpus, {} files: ptxc in one process, `--jobs 2`; ptxas one process each", taken.len());
+    let what =
+        format!("the corpus, {} files: ptxc in one process, `--jobs 2`; ptxas one process each", taken.len());
     let [plain, dist] = ours;
     row(what, Times { plain, dist, theirs });
     let head = "| | plain | dist | ptxas | plain to ptxas | dist to ptxas | plain to dist |";

@@ -94,7 +94,10 @@ impl Bench {
         };
         match (&ptxas, self.corpus.is_dir()) {
             (Some(ptxas), true) => {
-                section("Comparison with ptxas", beside::table([&plain, &dist], ptxas, &self.corpus, self.runs)?);
+                section(
+                    "Comparison with ptxas",
+                    beside::table([&plain, &dist], ptxas, &self.corpus, self.runs)?,
+                );
             }
             _ => println!("SKIPPED: the comparison with ptxas, which needs the corpus and ORACLE"),
         }

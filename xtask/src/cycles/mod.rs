@@ -19,7 +19,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use rayon::prelude::*;
 
 use crate::cases::{self, stem};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use serde::Serialize;
 
 use super::sides::{Figures, Row, Side};

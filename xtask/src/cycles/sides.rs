@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ptxc_sass::{Arch, Program};
+use ptxc_machine::Arch;
+use ptxc_sass::Program;
 use ptxc_sim::timing::{TimingOptions, run_timed};
 use ptxc_sim::{Case, Options, Report, SimError};
 use serde::Serialize;
@@ -132,7 +133,7 @@ pub(super) fn run(case: &Case, compiled: Compiled, options: &Options) -> (Side, 
         issued: timing.issued,
         lanes_per_issue: timing.lanes_per_issue(),
         effective_lanes_per_issue: timing.effective_lanes_per_issue(),
-        registers: program.resources.launch_registers(),
+        registers: program.resources.launch_registers(program.arch),
         warps: timing.occupancy.warps,
         limited_by: timing.occupancy.limited_by,
         spills,

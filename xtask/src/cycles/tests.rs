@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sim::Case;
 
 use super::limits::{NAMES, broken, names_in};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::{Report, arch_of, check};
 use crate::gpu::device::{Device, Gpu};

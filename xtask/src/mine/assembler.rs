@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 /// Ways of compiling: at full optimisation, with few registers, so that they are soon written again, and
 /// hardly optimised, so that dependent instructions stay neighbours.

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::body::{self, Body, LOADED, Random};
 use super::forms::{FORMS, Form, Kind};

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
 use ptxc_sass::text::parse_inst;
-use ptxc_sass::{Arch, Control, Inst, LatencyClass, Op, PReg};
+use ptxc_sass::{Control, Inst, LatencyClass, Op, PReg};
 
 /// An instruction of a straight line.
 pub(super) struct Issued {

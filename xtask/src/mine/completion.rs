@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_sass::{AccessRole, Arch, Completion, Op, PReg};
+use ptxc_machine::Arch;
+use ptxc_sass::{AccessRole, Completion, Op, PReg};
 
 use super::code::Issued;
 use super::observe::are_complementary;

@@ -21,8 +21,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptxc_machine::Arch;
 use ptxc_sass::latency::{Dependence, Entry, Latency, Port, Source, entries, reads_at_issue};
-use ptxc_sass::{Arch, Completion, Inst, Kinds, LatencyClass, Op, PReg, RegFile, Role};
+use ptxc_sass::{Completion, Inst, Kinds, LatencyClass, Op, PReg, RegFile, Role};
 
 use super::observe::{FARTHEST, Pair, Pairs};
 

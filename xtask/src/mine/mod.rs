@@ -1,7 +1,8 @@
 //! `xtask mine`: how far apart NVIDIA's assembler keeps dependent instructions, and what follows for the latency
 //! tables.
 //!
-//! In: an architecture, a corpus of PTX, NVIDIA's tools. Out: `sass/data/latency_sm_XX.csv`, and reports.
+//! In: an architecture, a corpus of PTX, NVIDIA's tools. Out: `machine/data/sm_XX/latency.csv`, and
+//! reports.
 //!
 //! 1. [`sources`] gathers PTX: the corpus, directed [`chains`] and [`trees`] of [`forms`], the fuzzer's random kernels.
 //! 2. [`assembler`] compiles it in three ways and keeps the listings.
@@ -28,9 +29,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use ptxc_machine::Arch;
+use ptxc_sass::Op;
 use ptxc_sass::text::{ReadOptions, parse_programs};
 use ptxc_sass::verify::{Order, check_with};
-use ptxc_sass::{Arch, Op};
 
 use self::assembler::{Assembler, WAYS};
 use self::code::Code;

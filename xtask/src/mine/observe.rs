@@ -19,8 +19,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use ptxc_machine::Arch;
 use ptxc_sass::latency::{Dependence, Port, Side, reads_as_guard, reads_at_issue};
-use ptxc_sass::{Access, AccessRole, Arch, Completion, Inst, Op, PReg, RegFile, Register};
+use ptxc_sass::{Access, AccessRole, Completion, Inst, Op, PReg, RegFile, Register};
 
 use super::code::Issued;
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use ptxc_machine::Arch;
 use ptxc_sass::latency::{Dependence, Source, entries};
-use ptxc_sass::{Arch, Inst, Op, PReg};
+use ptxc_sass::{Inst, Op, PReg};
 
 use super::completion::Announced;
 use super::figures::{Cell, Figures, Seen};

@@ -6,11 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use ptxc_fuzz::Trial;
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
+use ptxc_words::ptx_files;
 
 use super::forms::{Form, Kind};
 use super::{chains, trees};
-use ptxc_words::ptx_files;
 
 /// How often each pair of forms is in the chains, and each pair that a predicate joins beyond that: there are few of them, and
 /// other things than the predicate often keep the two apart.

@@ -14,7 +14,7 @@
 //! Uniform steps that end a tree and uses meet each other ([`pairs`]), and some kernels have several trees, which
 //! overwrite each other's uniform registers.
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::body::{self, Body, CLOCKS, Random};
 use super::forms::{FORMS, Form, Kind};

@@ -3,8 +3,9 @@
 //! In: machine IR in debug builds, whose virtual registers any register stands for; in every build a function's code before
 //! it is linked. Out: the instructions that the encoder refuses, with its reasons. Linear; the encoder doesn't allocate.
 
+use ptxc_machine::Arch;
 use ptxc_sass::control::Control;
-use ptxc_sass::{Arch, Coded, Inst, Op, Operand, OperandKind, PReg, Program, Register, bits};
+use ptxc_sass::{Coded, Inst, Op, Operand, OperandKind, PReg, Program, Register, bits};
 
 use crate::mir::VReg;
 

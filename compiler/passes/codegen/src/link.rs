@@ -222,7 +222,7 @@ fn resolve_addresses(program: &mut Program) {
 /// where lanes meet, and what routines do once a warp.
 pub fn keeps_warp_registers(program: &Program) -> bool {
     let [low, _] = abi::descriptor();
-    let at = program.arch.global_descriptor();
+    let at = program.arch.facts().banks.global_descriptor;
     let descriptor = at
         .map(|offset| Inst::new(Op::ULDC).with(".64").ops([Operand::reg(low), Operand::constant(0, offset)]));
     let is_descriptor = |reg: PReg| abi::descriptor().contains(&reg);

@@ -10,7 +10,7 @@
 //! programs: [`check_strictly`](crate::check::check_strictly) finds the same instructions. Linear.
 
 use ptxc_ir::{AtomicOp, Function, InstData, Op, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_ssa::legalize::{Split, split};
 use ptxc_syntax::ast;
 use rustc_hash::{FxHashMap, FxHashSet};

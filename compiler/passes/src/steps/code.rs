@@ -2,7 +2,9 @@
 
 use ptxc_codegen::allocate as allocation;
 use ptxc_codegen::control as codes;
+pub use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::layout as blocks;
+pub use ptxc_codegen::layout::Code;
 use ptxc_codegen::mir::Mir;
 use ptxc_codegen::schedule::post_ra;
 use ptxc_codegen::select::Unsupported;
@@ -12,9 +14,6 @@ use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::verify::{Order, check_polling};
 use ptxc_sass::{Coded, PReg};
 use ptxc_syntax::NodeId;
-
-pub use ptxc_codegen::func_code::FuncCode;
-pub use ptxc_codegen::layout::Code;
 
 use super::machine::Virtual;
 use crate::halt::{HAZARD, WRONG_ALLOCATION, contradiction, illegal_order, internal, unsupported};
@@ -31,7 +30,7 @@ pub fn allocate(mir: Virtual, context: &mut Context<'_>) -> Result<Physical, Hal
     let Some(live) = context.known.liveness.take() else { unreachable!("the pass needs liveness") };
     let options = allocation::Options { max_regs: settings.max_regs as u16, arch: settings.arch };
     let allocation = allocation::allocate(&mir, &live, &options)
-        .map_err(|error| vec![too_few(&error, &mir, settings.max_regs)])?;
+        .map_err(|error| vec![too_few(&error, &mir, settings.arch, settings.max_regs)])?;
     allocation::check(&mir, &live, &allocation, &options)
         .map_err(|violations| contradiction(WRONG_ALLOCATION, "allocate", violations))?;
     Ok(allocation.mir)

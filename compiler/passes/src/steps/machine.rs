@@ -5,8 +5,8 @@ use ptxc_codegen::schedule::pre_ra;
 use ptxc_codegen::select::{self as selection, Unsupported};
 use ptxc_codegen::{combine as rules, link};
 use ptxc_ir::Function;
+use ptxc_machine::Arch;
 use ptxc_ptx::diagnostic::{Code, Diagnostic};
-use ptxc_sass::Arch;
 use ptxc_ssa::frequency::block_frequencies_in;
 use ptxc_ssa::together::Together;
 use ptxc_ssa::uniformity::Uniformity;
@@ -21,9 +21,6 @@ pub type Virtual = Mir<VReg>;
 /// The kernel's static shared memory is larger than a CTA may have.
 pub const TOO_MUCH_SHARED: Code = Code(904);
 
-/// The most static shared memory of a CTA, in bytes. ptxas has the same limit; `extern` arrays may use the rest.
-const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
-
 pub fn select(func: Function, context: &mut Context<'_>) -> Result<Virtual, Halt> {
     let arch = context.settings.arch;
     let known = &mut context.known;
@@ -35,11 +32,9 @@ pub fn select(func: Function, context: &mut Context<'_>) -> Result<Virtual, Halt
     let mut mir = selection::select(&func, arch, &uniformity, &frequency)
         .map_err(|list| list.into_iter().map(unsupported).collect::<Halt>())?;
     mir.header.returns_together = Together::returns_together(&func, &uniformity, &known.flow);
-    if mir.header.shared_bytes > STATIC_SHARED_LIMIT {
-        let message = format!(
-            "{} bytes of static shared memory; a CTA has {STATIC_SHARED_LIMIT}",
-            mir.header.shared_bytes
-        );
+    let limit = arch.facts().limits.static_shared;
+    if mir.header.shared_bytes > limit {
+        let message = format!("{} bytes of static shared memory; a CTA has {limit}", mir.header.shared_bytes);
         let finding = Diagnostic::error(TOO_MUCH_SHARED, NodeId(0), message);
         return Err(vec![
             finding.help("an `.extern .shared` array gets its size at launch, and may be larger"),

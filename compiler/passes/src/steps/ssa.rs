@@ -1,8 +1,8 @@
 //! Passes from SSA to SSA.
 
 use ptxc_ir::Function;
+use ptxc_machine::Arch;
 use ptxc_ptx::diagnostic::{Code, Diagnostic};
-use ptxc_sass::Arch;
 use ptxc_ssa::simplify::{self, Effort};
 use ptxc_ssa::uniformity::Uniformity;
 use ptxc_ssa::{converge as lanes, gather as sites, legalize as rules, together};

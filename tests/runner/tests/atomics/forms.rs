@@ -1,6 +1,6 @@
 //! The table of scalar updates: operations, their types, what they compute, and operands for them.
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_semantics::{BF16, F16, F32, F64, IntType, Mode, float, int, packed};
 
 /// The type of an operand.
@@ -77,7 +77,7 @@ const OPERATIONS: &[(&str, &[Ty])] = &[
 
 /// Every form that PTX has for an architecture.
 pub fn forms(arch: Arch) -> Vec<Form> {
-    let exists = |ty: &Ty| arch >= Arch::Sm90 || !(ty.name.starts_with("bf") || ty.bits == 128);
+    let exists = |ty: &Ty| arch == Arch::Sm90 || !(ty.name.starts_with("bf") || ty.bits == 128);
     let typed = OPERATIONS.iter().flat_map(|&(op, types)| types.iter().map(move |&ty| (op, ty)));
     typed
         .filter(|(_, ty)| exists(ty))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 use ptxc_sim::{Case, run_sass, run_ssa};
 use ptxc_ssa::legalize::legalize;
@@ -38,7 +38,7 @@ impl Place {
     pub fn all(arch: Arch) -> Vec<Place> {
         use Place::*;
         let mut all = vec![Global, Shared, GenericGlobal, GenericShared, GenericMixed, GenericLocal];
-        all.extend((arch >= Arch::Sm90).then_some(Cluster));
+        all.extend((arch.has(Feature::Clusters)).then_some(Cluster));
         all
     }
 

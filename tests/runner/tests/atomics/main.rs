@@ -8,10 +8,11 @@ mod forms;
 mod kernel;
 mod order;
 
+use ptxc_machine::Arch;
+use rayon::prelude::*;
+
 use forms::{Form, forms};
 use kernel::{Place, Run};
-use ptxc_sass::Arch;
-use rayon::prelude::*;
 
 /// Of the forms and memories of an architecture, every so-manieth is run. Each architecture begins with another one, so that
 /// all are run on some. With `PTXC_EVERY_ATOMIC` in the environment all run on all.

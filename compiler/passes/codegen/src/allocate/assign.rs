@@ -33,8 +33,9 @@
 use std::cmp::Reverse;
 
 use cranelift_entity::EntityRef;
+use ptxc_machine::Arch;
 use ptxc_sass::latency::reads_at_issue;
-use ptxc_sass::{Arch, RegFile, Register};
+use ptxc_sass::{RegFile, Register};
 
 use super::coalesce::{Affinity, Classes};
 use super::live::{LiveRanges, Segment};

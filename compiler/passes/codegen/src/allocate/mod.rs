@@ -59,7 +59,8 @@ use std::fmt;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Arch, PReg, RegFile};
+use ptxc_machine::Arch;
+use ptxc_sass::{PReg, RegFile};
 
 use crate::mir::{Cfg, Liveness, MBlockId, Mir, VReg, VRegId};
 use assign::{Priority, Problem};
@@ -84,7 +85,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { max_regs: 255, arch: Arch::Sm90 }
+        Options { max_regs: 255, arch: Arch::DEFAULT }
     }
 }
 
@@ -185,8 +186,10 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
     let mut isolated = Work::new(mir);
     ptxc_interrupt::poll();
     isolate::isolate(&mut isolated)?;
-    let budget = RegFile::ALL
-        .map(|file| if file == RegFile::Gpr { options.max_regs } else { u16::from(file.count()) });
+    let budget = RegFile::ALL.map(|file| {
+        let count = u16::from(file.count_on(options.arch));
+        if file == RegFile::Gpr { count.min(options.max_regs) } else { count }
+    });
     let mut failures = Failures::default();
     loop {
         match attempt(&isolated, live, &budget, options.arch, &mut failures)? {
@@ -276,7 +279,8 @@ fn attempt(
         });
         let failed = match assignment {
             Ok(assignment) => {
-                let rewritten = rewrite::rewrite(work, live, &assignment, budget, arch.stack_top())?;
+                let rewritten =
+                    rewrite::rewrite(work, live, &assignment, budget, arch.facts().banks.stack_top)?;
                 let done = |rewritten| Attempt::Done(Box::new(rewritten));
                 return Ok(rewritten.map_or(Attempt::SavesInMemory, done));
             }

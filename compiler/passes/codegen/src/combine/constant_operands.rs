@@ -8,14 +8,16 @@
 //!                                            LDG.E %r3, desc[%ur0][%r4.64]
 //! ```
 //!
-//! Before sm_90 an operand of arithmetic may be a word of a constant bank, or two for a 64-bit operand, which has to
-//! lie at a multiple of eight. That takes no register and no instruction. What is read in another place, such as an
-//! address, is moved into general registers, which takes a fixed time, where a load would occupy a scoreboard. Loads
-//! that nobody reads any more are left to the removal of dead code. On sm_90 NVIDIA's compiler has no such operands,
-//! and the rule does nothing. Cost: linear in the operands.
+//! On most architectures an operand of arithmetic may be a word of a constant bank, or two for a
+//! 64-bit operand, which has to lie at a multiple of eight. That takes no register and no
+//! instruction. What is read in another place, such as an address, is moved into general registers,
+//! which takes a fixed time, where a load would occupy a scoreboard. Loads that nobody reads any
+//! more are left to the removal of dead code. Where NVIDIA's compiler has no such operands
+//! ([`Feature::ConstantOperands`]), the rule does nothing. Cost: linear in the operands.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Arch, Halves, Inst, Kinds, Op, Operand, OperandKind, Role};
+use ptxc_machine::{Arch, Feature};
+use ptxc_sass::{Halves, Inst, Kinds, Op, Operand, OperandKind, Role};
 
 use crate::mir::{MBlockId, MInst, Mir, VReg, VRegId, takes_operands};
 
@@ -25,14 +27,9 @@ type Place = (u8, u32);
 /// For each register that a load fills, the place of its first word.
 type Places = SecondaryMap<VRegId, Option<Place>>;
 
-/// Whether arithmetic on the architecture reads constant banks in NVIDIA's own code.
-const fn reads_banks(arch: Arch) -> bool {
-    (arch as u8) < Arch::Sm90 as u8
-}
-
 /// Replaces loaded words by operands, and the loads that stay by moves.
 pub fn constant_operands(mir: &mut Mir<VReg>, arch: Arch) -> bool {
-    if !reads_banks(arch) {
+    if !arch.has(Feature::ConstantOperands) {
         return false;
     }
     let mut places: Places = SecondaryMap::new();

@@ -7,7 +7,8 @@
 //! A copy into a component of a wider register stays, since it makes the tuple; so does one under a guard.
 //! The copy itself is left to the removal of dead code. Cost: linear.
 
-use ptxc_sass::{Arch, Op, OperandKind, RegFile};
+use ptxc_machine::Arch;
+use ptxc_sass::{Op, OperandKind, RegFile};
 
 use crate::mir::{Mir, Renames, VReg};
 

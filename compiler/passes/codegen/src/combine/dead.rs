@@ -11,7 +11,7 @@
 //! later iteration of a loop reads is put on a list and looked at when the walk is done. Cost: linear in the operands.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::mir::liveness::Components;
 use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Mir, VReg};

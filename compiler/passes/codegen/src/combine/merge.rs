@@ -10,7 +10,8 @@
 //! arguments become moves. Cost: linear.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
+use ptxc_machine::Arch;
+use ptxc_sass::{Inst, Op, Operand, RegFile};
 
 use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple, VReg};
 

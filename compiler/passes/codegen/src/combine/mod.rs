@@ -23,7 +23,7 @@ mod tests;
 mod uniform_datapath;
 mod uniform_pairs;
 
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use crate::mir::{Mir, VReg};
 pub use constant_operands::constant_operands;

@@ -24,7 +24,8 @@
 use std::collections::VecDeque;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_sass::{Access, Arch, Inst, Label, Op, Operand, OperandKind, RegFile};
+use ptxc_machine::Arch;
+use ptxc_sass::{Access, Inst, Label, Op, Operand, OperandKind, RegFile};
 use smallvec::SmallVec;
 
 use super::merge::{constant, goes_on_in};

@@ -1,7 +1,7 @@
 //! Small functions after selection and combining.
 
 use ptxc_ir::text::parse_function;
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_ssa::converge::converge;
 use ptxc_ssa::frequency::block_frequencies;
 use ptxc_ssa::uniformity::Uniformity;

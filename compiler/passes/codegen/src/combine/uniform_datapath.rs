@@ -22,7 +22,8 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use petgraph::unionfind::UnionFind;
-use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
+use ptxc_machine::Arch;
+use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
 use smallvec::SmallVec;
 
 use crate::mir::liveness::for_each_term_use;

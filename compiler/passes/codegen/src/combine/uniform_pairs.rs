@@ -11,7 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_sass::{Arch, Inst, Op, Operand, OperandKind, RegFile};
+use ptxc_machine::Arch;
+use ptxc_sass::{Inst, Op, Operand, OperandKind, RegFile};
 
 use crate::mir::{Mir, Renames, VReg};
 

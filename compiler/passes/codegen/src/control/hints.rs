@@ -13,7 +13,8 @@
 //! one must issue before anything else can: it waits for no scoreboard and nothing pads between. Guarded
 //! instructions get none: where the guard fails nothing is fetched.
 
-use ptxc_sass::{Arch, Control, Inst, PReg, RegFile, Register};
+use ptxc_machine::Arch;
+use ptxc_sass::{Control, Inst, PReg, RegFile, Register};
 
 /// Whether an instruction with this stall should yield.
 pub(super) fn yields(stall: u32, for_dependence: bool, sets_scoreboard: bool) -> bool {

@@ -25,9 +25,10 @@ mod stalls;
 mod stream;
 mod units;
 
+use ptxc_machine::Arch;
 use ptxc_sass::latency::Dependence;
 use ptxc_sass::program::{ParamInfo, ProgramFunction, Resources};
-use ptxc_sass::{Arch, Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
+use ptxc_sass::{Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
 
 use crate::layout::Code;
 pub use explain::{Awaited, Explain, Note};

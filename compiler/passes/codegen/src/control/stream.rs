@@ -13,9 +13,10 @@
 
 use std::ops::Range;
 
+use ptxc_machine::Arch;
 use ptxc_sass::latency::Ahead;
 use ptxc_sass::latency::reads_at_issue;
-use ptxc_sass::{AccessRole, Arch, Completion, Inst, Op, PReg, Register, Role};
+use ptxc_sass::{AccessRole, Completion, Inst, Op, PReg, Register, Role};
 use smallvec::SmallVec;
 
 use super::units::Units;

@@ -200,7 +200,7 @@ fn a_barrier_too_close_to_the_reading_of_a_result_is_found() {
                 close.insts[at + 1].control.stall = 1;
             }
             // On sm_90 two cycles are enough.
-            if !branches || arch < Arch::Sm90 {
+            if !branches || arch != Arch::Sm90 {
                 let found = ptxc_sass::verify::check(&close).unwrap_err();
                 let (consumer, producer) = (barrier as u32, at as u32);
                 let pair = |hazard: &Hazard| (hazard.consumer, hazard.producer) == (consumer, producer);

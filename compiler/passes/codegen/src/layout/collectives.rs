@@ -28,7 +28,11 @@ use crate::mir::MInst;
 ///
 /// # Errors
 /// The symbol of such a routine that is not among the callees, or is more than one block.
-pub fn inline_collectives(code: &mut Code, arch: ptxc_sass::Arch, callees: &Callees) -> Result<(), String> {
+pub fn inline_collectives(
+    code: &mut Code,
+    arch: ptxc_machine::Arch,
+    callees: &Callees,
+) -> Result<(), String> {
     if !has_collectives(arch) {
         return Ok(());
     }

@@ -16,8 +16,9 @@
 //! the entry of a kernel before sm_90, as ptxas does. See `docs/facts/memory.md`. Linear.
 
 use ptxc_ir::FunctionKind;
+use ptxc_machine::{Arch, Feature};
 use ptxc_sass::memory_order::{Space, space};
-use ptxc_sass::{Address, Arch, Inst, Op, Operand, PReg};
+use ptxc_sass::{Address, Inst, Op, Operand, PReg};
 
 use super::code::Code;
 use crate::mir::MInst;
@@ -34,7 +35,8 @@ pub fn space_copies(code: &mut Code, arch: Arch) {
     if !code.blocks.iter().any(|block| block.insts.iter().any(is_copy)) {
         return;
     }
-    let begins_clean = is_kernel && arch < Arch::Sm90 && code.graph().predecessors()[0].is_empty();
+    let begins_clean =
+        is_kernel && arch.has(Feature::RoomAtKernelEntry) && code.graph().predecessors()[0].is_empty();
     for (index, block) in code.blocks.iter_mut().enumerate() {
         let mut is_clean = index == 0 && begins_clean;
         let mut spaced = Vec::with_capacity(block.insts.len());
@@ -43,7 +45,7 @@ pub fn space_copies(code: &mut Code, arch: Arch) {
             ptxc_interrupt::poll();
             let loads = match minst.inst.op {
                 Op::LDGSTS if !is_clean => IN_FRONT_OF_COPY,
-                Op::MEMBAR if arch == Arch::Sm90 => IN_FRONT_OF_FENCE,
+                Op::MEMBAR if !arch.has(Feature::RoomBeforeFences) => IN_FRONT_OF_FENCE,
                 _ => 0,
             };
             spaced.extend((0..loads).map(|_| MInst::new(never(), minst.loc)));

@@ -34,7 +34,8 @@ mod threading;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Arch, Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Register};
+use ptxc_machine::{Arch, Feature};
+use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use crate::link::is_call;
@@ -354,8 +355,7 @@ fn write_end(
             }
         }
         End::Together { mask, here, apart } => {
-            // That sm_90 has `BRA.CONV` is known from nvdisasm alone.
-            if next == Some(apart) && arch < Arch::Sm90 {
+            if next == Some(apart) && arch.has(Feature::ConvergenceTest) {
                 push(test_together(true, mask, label(here), arch));
             } else {
                 push(test_together(false, mask, label(apart), arch));

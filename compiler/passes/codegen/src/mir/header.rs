@@ -1,7 +1,7 @@
 //! The facts about a function that hold for machine IR and for laid-out code alike.
 
 use ptxc_ir::{FunctionKind, LaunchBounds, Param};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_sass::variable::Variable;
 
 /// Name, architecture, and what the function needs and names.

@@ -31,7 +31,8 @@ mod vreg;
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{AccessRole, Arch, Inst, RegFile, Register};
+use ptxc_machine::Arch;
+use ptxc_sass::{AccessRole, Inst, RegFile, Register};
 use smallvec::SmallVec;
 
 pub use call::{CallSite, Fixed, RegSet};

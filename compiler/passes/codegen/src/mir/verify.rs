@@ -351,7 +351,7 @@ mod tests {
     /// Each step breaks one rule more and mends it.
     #[test]
     fn rules_can_be_broken() {
-        let mut mir = Mir::new("k", ptxc_sass::Arch::Sm90);
+        let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);
         let (head, tail) = (block(&mut mir), block(&mut mir));
         let reg = mir.new_vreg(RegFile::Gpr, 1);
         let pred = mir.new_vreg(RegFile::Pred, 1);

@@ -16,9 +16,10 @@
 //! Last definitions and readers are looked up by the numbers of registers, in tables that stay from region to region;
 //! memory operations are compared with at most [`MEMORY_WINDOW`] others, after which the newest stands for all before it.
 
+use ptxc_machine::Arch;
 use ptxc_sass::latency::{Dependence, Side, Source, latency, reads_at_issue};
 use ptxc_sass::memory_order::MemoryUse;
-use ptxc_sass::{Arch, Completion, Inst, Op, OperandKind, RegFile};
+use ptxc_sass::{Completion, Inst, Op, OperandKind, RegFile};
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, Role};
@@ -128,7 +129,7 @@ impl<R: Unit> Tables<R> {
         region: &mut Region,
     ) {
         self.clear();
-        region.clear(around.frequency, around.pressure_limit);
+        region.clear(around.frequency, around.arch, around.pressure_limit);
         // So that the lists of a small kernel are made once, and not in steps.
         let count = insts.len();
         self.announced.reserve(count);

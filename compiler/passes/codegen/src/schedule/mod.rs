@@ -33,7 +33,8 @@ mod unit;
 pub mod estimate;
 pub mod random;
 
-use ptxc_sass::{Arch, Op, PReg, RegFile, Register};
+use ptxc_machine::Arch;
+use ptxc_sass::{Op, PReg, RegFile, Register};
 
 use crate::layout::Code;
 use crate::mir::liveness::{Components, for_each_term_use};
@@ -251,7 +252,7 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
             numbers,
             accesses,
             heuristic,
-            pressure_limit: u32::from(RegFile::Gpr.count()),
+            pressure_limit: u32::from(RegFile::Gpr.count_on(arch)),
             most: u32::MAX,
             live: LiveSet::new(numbers.count()),
             tables: Tables::new(numbers.count()),

@@ -15,6 +15,7 @@
 use std::sync::OnceLock;
 
 use petgraph::graph::{DiGraph, NodeIndex};
+use ptxc_machine::Arch;
 use ptxc_sass::{Op, RegFile};
 use smallvec::SmallVec;
 
@@ -109,7 +110,9 @@ pub struct Region {
     edges: Vec<Edge>,
     pub(super) pressure: Tracker,
     frequency: u64,
-    pressure_limit: u32,
+    /// The registers of each file that may hold values before another one has a price, in the order
+    /// of [`RegFile::ALL`].
+    pressure_limits: [u32; RegFile::ALL.len()],
     /// The same as a graph of its own, for who asks for it.
     graph: OnceLock<DiGraph<NodeData, Dep, u32>>,
 }
@@ -119,13 +122,22 @@ impl Region {
     pub const LIMIT: usize = 1024;
 
     /// Makes it a region without nodes.
-    pub(super) fn clear(&mut self, frequency: u64, pressure_limit: u32) {
+    pub(super) fn clear(&mut self, frequency: u64, arch: Arch, pressure_limit: u32) {
         let Region { nodes, edges, pressure, graph, .. } = self;
         nodes.clear();
         edges.clear();
         pressure.clear();
         graph.take();
-        (self.frequency, self.pressure_limit) = (frequency, pressure_limit);
+        self.frequency = frequency;
+        self.pressure_limits = RegFile::ALL.map(|file| {
+            let count = u32::from(file.count_on(arch));
+            match file {
+                RegFile::Gpr => pressure_limit,
+                // The rest serves values that pass through unseen, and copies between blocks.
+                RegFile::Pred | RegFile::Upred => count.saturating_sub(2),
+                RegFile::Ugpr => count.saturating_sub(12),
+            }
+        });
     }
 
     /// Makes room for so many nodes, with a few edges and values each.
@@ -303,12 +315,7 @@ impl Region {
     /// registers, spilling for the others.
     #[inline]
     pub fn pressure_limit(&self, file: RegFile) -> u32 {
-        match file {
-            RegFile::Gpr => self.pressure_limit,
-            // What is left serves values that pass through unseen, and copies between blocks.
-            RegFile::Pred | RegFile::Upred => u32::from(file.count()) - 2,
-            RegFile::Ugpr => u32::from(file.count()) - 12,
-        }
+        self.pressure_limits[file as usize]
     }
 
     /// The nodes that depend on nothing.

@@ -225,7 +225,7 @@ fn the_check_and_the_graph_agree_on_neighbours() {
 
 #[test]
 fn virtual_registers_keep_what_a_guarded_definition_leaves() {
-    let mut mir: Mir<VReg> = Mir::new("k", ptxc_sass::Arch::Sm90);
+    let mut mir: Mir<VReg> = Mir::new("k", ptxc_machine::Arch::Sm90);
     let [old, new, sum] = [0; 3].map(|_| mir.new_vreg(RegFile::Gpr, 1));
     let pred = mir.new_vreg(RegFile::Pred, 1);
     let mov = |d: VReg, n: u32| Inst::new(Op::MOV).ops([Operand::reg(d), Operand::imm(n)]);
@@ -278,7 +278,7 @@ fn names_give_heuristics() {
 
 #[test]
 fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one() {
-    let mut mir: Mir<VReg> = Mir::new("k", ptxc_sass::Arch::Sm90);
+    let mut mir: Mir<VReg> = Mir::new("k", ptxc_machine::Arch::Sm90);
     let [start, pointer, next, data] = [0; 4].map(|_| mir.new_vreg(RegFile::Gpr, 1));
     let reg = |v: VReg| Operand::reg(v);
     let plain = |inst| MInst::new(inst, SourceLoc::NONE);
@@ -317,7 +317,7 @@ fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one()
 fn no_order_needs_more_registers_than_there_are_if_another_needs_fewer() {
     let reg = |v: VReg| Operand::reg(v);
     let plain = |inst| MInst::new(inst, SourceLoc::NONE);
-    let mut mir = Mir::new("k", ptxc_sass::Arch::Sm90);
+    let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);
     let mut sum = mir.new_vreg(RegFile::Gpr, 1);
     let mut insts = vec![plain(Inst::new(Op::MOV).ops([reg(sum), Operand::imm(0)]))];
     for n in 0..30 {

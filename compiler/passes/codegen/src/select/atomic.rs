@@ -12,7 +12,8 @@
 //! descriptor nor a uniform part. Orders other than relaxed have become fences before.
 
 use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Space, Type, Value};
-use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile};
+use ptxc_machine::Feature;
+use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile};
 
 use super::lower::{Lower, Src, width_of};
 use super::memory::scope_text;
@@ -125,10 +126,11 @@ impl Lower<'_> {
         });
     }
 
-    /// What a compare-and-swap compares with, which `sm_75` takes from any register except `RZ`.
+    /// What a compare-and-swap compares with. Some architectures take it from any register except
+    /// `RZ`.
     fn compared(&mut self, value: Value) -> Operand<VReg> {
         let operand = self.gpr_value(value);
-        if self.arch == Arch::Sm75 && matches!(operand.kind, OperandKind::Zero(_)) {
+        if !self.arch.has(Feature::SwapsCompareZero) && matches!(operand.kind, OperandKind::Zero(_)) {
             let register = self.mir.new_vreg(RegFile::Gpr, 1);
             self.place(value, register);
             return Operand::reg(register);
@@ -141,10 +143,11 @@ impl Lower<'_> {
         matches!(op, IrOp::Atomic(..)) && self.is_acquired
     }
 
-    /// Where an old value goes that nobody reads: before sm_90 to registers if an acquire may go by it, as in ptxas's code.
-    /// Whether an update with `RZ` for its result is ever announced is not known there.
+    /// Where an old value goes that nobody reads: to registers if an acquire may go by it and the
+    /// scoreboard may never announce an update with `RZ` for its result; ptxas's code does the
+    /// same.
     fn unread(&mut self, op: &IrOp, width: u8) -> Operand<VReg> {
-        if self.arch < Arch::Sm90 && self.must_arrive(op) {
+        if !self.arch.has(Feature::UnreadUpdatesAnnounced) && self.must_arrive(op) {
             return Operand::reg(self.mir.new_vreg(RegFile::Gpr, width));
         }
         Operand::rz()

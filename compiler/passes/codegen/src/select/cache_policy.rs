@@ -22,7 +22,7 @@ use crate::mir::VReg;
 impl Lower<'_> {
     /// The pair that an access to a 64-bit address names.
     pub(super) fn descriptor(&mut self, address: Value) -> Option<VReg> {
-        let offset = self.arch.global_descriptor()?;
+        let offset = self.arch.facts().banks.global_descriptor?;
         let policy = self.policy_of(address).and_then(|policy| self.policy_pair(policy));
         Some(policy.unwrap_or_else(|| {
             let at = BankPlace::launch(offset);

@@ -7,7 +7,8 @@
 //! reduction leaves its result for `B2R`, which follows at once.
 
 use ptxc_ir::{BarrierKind, FunctionKind, Inst as IrInst, Op as IrOp, Value};
-use ptxc_sass::{Arch, Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
+use ptxc_machine::Feature;
+use ptxc_sass::{Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
 
 use super::compare::plop3;
 use super::lower::{Lower, Src};
@@ -73,7 +74,8 @@ impl Lower<'_> {
             Src::Imm(lanes) => lanes,
             _ => u32::MAX,
         };
-        let needs_none = self.arch < Arch::Sm80 || (lanes == u32::MAX && self.arch < Arch::Sm90);
+        let needs_none = !self.arch.has(Feature::MaskedDivergenceTest)
+            || lanes == u32::MAX && self.arch.has(Feature::UnmaskedDivergenceTest);
         if needs_none {
             return None;
         }
@@ -114,7 +116,7 @@ impl Lower<'_> {
                 };
                 let label = Operand::label(Label(target.as_u32()));
                 // Without it, lanes of an earlier meeting may still be in the barrier there.
-                if self.arch == Arch::Sm75 {
+                if !self.arch.has(Feature::CleanConvergenceBarriers) {
                     let barrier = Operand::convergence(barrier.0);
                     self.emit(Inst::new(Op::BMOV_CLEAR).ops([Operand::rz(), barrier]));
                 }
@@ -186,8 +188,7 @@ impl Lower<'_> {
             BarrierKind::RedOr => ".OR",
         };
         self.emit(bar.with(reduction));
-        // Only sm_90 reads a result that nobody wants, as NVIDIA's compiler does there.
-        if self.arch < Arch::Sm90 && !self.is_needed(self.func.result(inst)) {
+        if self.arch.has(Feature::UnreadBarrierResults) && !self.is_needed(self.func.result(inst)) {
             return;
         }
         let to = self.def(self.func.result(inst));
@@ -198,14 +199,12 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a barrier has `.DEFER_BLOCKING`: none that only arrives, none on sm_75, and between it and sm_90 not
-    /// the `barrier.sync` that is not aligned.
+    /// Whether a barrier has `.DEFER_BLOCKING`. A barrier that only arrives never has it.
     fn defers_blocking(&self, kind: BarrierKind, aligned: bool) -> bool {
-        match self.arch {
-            _ if kind == BarrierKind::Arrive => false,
-            Arch::Sm75 => false,
-            Arch::Sm90 => true,
-            _ => aligned || kind != BarrierKind::Sync,
+        match kind {
+            BarrierKind::Arrive => false,
+            BarrierKind::Sync if !aligned => self.arch.has(Feature::DeferredBlockingUnaligned),
+            _ => self.arch.has(Feature::DeferredBlocking),
         }
     }
 

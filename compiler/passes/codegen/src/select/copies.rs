@@ -18,7 +18,8 @@
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{Access, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp, Space, Value};
-use ptxc_sass::{Arch, Inst, ModKind, Op, Operand, RegFile};
+use ptxc_machine::Feature;
+use ptxc_sass::{Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{Lower, Src};
 use super::pool::Pooled;
@@ -32,7 +33,9 @@ impl Lower<'_> {
     pub(super) fn lower_copy(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         match data.op {
-            ref op if self.arch < Arch::Sm80 => self.unsupported(op, "sm_80 is the first to have it"),
+            ref op if !self.arch.has(Feature::AsyncCopies) => {
+                self.unsupported(op, "sm_80 is the first to have it")
+            }
             IrOp::AsyncFill(access, prefetch, zfill) => self.copy_element(inst, access, prefetch, zfill),
             IrOp::AsyncCommit => self.emit(Inst::new(Op::LDGDEPBAR)),
             IrOp::AsyncWaitAll => {
@@ -43,7 +46,9 @@ impl Lower<'_> {
                 Some(most) => self.wait_for_groups(most),
                 None => self.unsupported(&data.op, "a number of groups that is not known"),
             },
-            ref op if self.arch < Arch::Sm90 => self.unsupported(op, "sm_90 is the first to have it"),
+            ref op if !self.arch.has(Feature::BulkCopies) => {
+                self.unsupported(op, "sm_90 is the first to have it")
+            }
             IrOp::BulkCommit => self.emit(Inst::new(Op::UTMACMDFLUSH)),
             IrOp::BulkWait(read) => match self.known_groups(data.args[0]) {
                 Some(most) => {

@@ -17,7 +17,8 @@
 
 use ptxc_ir::op::{GridDependency, Proxy};
 use ptxc_ir::{Inst as IrInst, Op as IrOp, Order, Scope};
-use ptxc_sass::{Arch, Inst, Op, Operand, RegFile};
+use ptxc_machine::Feature;
+use ptxc_sass::{Inst, Op, Operand, RegFile};
 
 use super::lower::Lower;
 use crate::mir::MInst;
@@ -60,7 +61,7 @@ impl Lower<'_> {
         }
         if order != Order::Acquire {
             self.emit(Inst::new(Op::ERRBAR));
-            if self.arch >= Arch::Sm90 {
+            if self.arch.has(Feature::ClusterErrorBarrier) {
                 self.emit(Inst::new(Op::CGAERRBAR));
             }
         }
@@ -82,7 +83,8 @@ impl Lower<'_> {
     fn proxy_fence(&mut self, proxy: Proxy) {
         let (before, view) = match proxy {
             Proxy::Alias => {
-                let reach = if self.arch == Arch::Sm75 { Scope::Gpu } else { Scope::Sys };
+                let is_of_device = self.arch.has(Feature::AliasFenceOfDevice);
+                let reach = if is_of_device { Scope::Gpu } else { Scope::Sys };
                 self.memory_barrier(true, reach);
                 return self.emit(Inst::new(Op::CCTL_IVALL));
             }

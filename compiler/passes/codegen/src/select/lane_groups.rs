@@ -20,7 +20,8 @@
 //! instructions for two groups, more time for many.
 
 use ptxc_ir::{Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, Type, Value, VoteMode};
-use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
+use ptxc_machine::Feature;
+use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg};
 
 use super::compare::{Combine, isetp};
 use super::lower::{Lower, Src};
@@ -37,7 +38,7 @@ impl Lower<'_> {
     /// others than the lanes of a mask may be there.
     pub(super) fn has_groups(&self, mask: Option<&Value>) -> bool {
         mask.is_some_and(|&mask| match self.src(mask) {
-            Src::Imm(lanes) => self.arch < Arch::Sm80 && lanes != u32::MAX,
+            Src::Imm(lanes) => !self.arch.has(Feature::MaskedDivergenceTest) && lanes != u32::MAX,
             _ => !self.is_collective() && !self.uniformity.is_uniform(mask),
         })
     }

@@ -15,7 +15,8 @@ use ptxc_ir::{
     Access, Block, Function, FunctionKind, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc,
     SpecialReg as IrReg, Type, Value, ValueDef,
 };
-use ptxc_sass::{Arch, Inst, Kinds, Op, Operand, RegFile};
+use ptxc_machine::{Arch, Feature};
+use ptxc_sass::{Inst, Kinds, Op, Operand, RegFile};
 use ptxc_ssa::uniformity::Uniformity;
 
 use super::Unsupported;
@@ -271,8 +272,10 @@ impl<'a> Lower<'a> {
                 IrOp::SymbolAddr(symbol) => {
                     let symbol = &self.func.symbols[symbol];
                     return match (symbol.offset, symbol.space) {
-                        (Some(offset), ptxc_ir::Space::Shared) if self.arch < Arch::Sm90 => {
-                            Src::Imm(self.arch.reserved_shared() + offset)
+                        (Some(offset), ptxc_ir::Space::Shared)
+                            if !self.arch.has(Feature::RankedSharedAddresses) =>
+                        {
+                            Src::Imm(self.arch.facts().limits.reserved_shared + offset)
                         }
                         (Some(offset), ptxc_ir::Space::Shared) => Src::Shared(offset),
                         (Some(offset), ptxc_ir::Space::Const) => Src::Imm(offset),
@@ -440,7 +443,7 @@ impl<'a> Lower<'a> {
 
     /// The place of a parameter in its constant bank.
     pub(super) fn param(&self, offset: u32) -> BankPlace {
-        BankPlace::launch(self.arch.param_base() + offset)
+        BankPlace::launch(self.arch.facts().banks.param_base + offset)
     }
 
     /// Where in a constant bank a value of 32 or 64 bits stands, if it does: a parameter, a constant variable
@@ -577,7 +580,7 @@ impl<'a> Lower<'a> {
 
     /// The same in general registers: a device function has no uniform ones but those of the descriptor.
     fn without_uniform(&self, what: Pooled) -> Pooled {
-        let descriptor = self.arch.global_descriptor().map(BankPlace::launch);
+        let descriptor = self.arch.facts().banks.global_descriptor.map(BankPlace::launch);
         match what {
             Pooled::UniformBank { at, .. } if Some(at) == descriptor => what,
             Pooled::UniformBank { at, width } => Pooled::Bank { at, width },

@@ -25,7 +25,8 @@
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, ShflMode, Space, Value, ValueDef};
-use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
+use ptxc_machine::Feature;
+use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
 use ptxc_ssa::legalize::is_known;
 use ptxc_ssa::runtime;
 
@@ -53,18 +54,20 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         match data.op {
             IrOp::AsyncArrive(true) => {
-                let text = if self.arch >= Arch::Sm90 { ".ARVCNT" } else { "" };
+                let text = if self.arch.has(Feature::ArrivalKinds) { ".ARVCNT" } else { "" };
                 let address = self.mbarrier_address(data.args[0]);
                 self.emit(Inst::new(Op::ARRIVES).with_kind(ModKind::Mode, text).ops([address]));
             }
             IrOp::MbarrierArrive(MbarrierArrive::Count, Space::Shared, Order::Relaxed, _)
-                if self.arch < Arch::Sm90 =>
+                if !self.arch.has(Feature::SyncUnit) =>
             {
                 let to = self.def(self.func.result(inst));
                 let address = self.mbarrier_address(data.args[0]);
                 self.emit(Inst::new(Op::ATOMS_ARRIVE).ops([to, address]));
             }
-            ref op if self.arch < Arch::Sm90 => self.unsupported(op, "sm_90 is the first to have it"),
+            ref op if !self.arch.has(Feature::SyncUnit) => {
+                self.unsupported(op, "sm_90 is the first to have it")
+            }
             IrOp::AsyncArrive(false) => {
                 let address = self.mbarrier_address(data.args[0]);
                 let more = Inst::new(Op::SYNCS_ARRIVE).with(".RED").with(".A0T1");

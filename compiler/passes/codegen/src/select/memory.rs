@@ -11,7 +11,8 @@
 
 use ptxc_ir::op::SpecialReg;
 use ptxc_ir::{Access, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
-use ptxc_sass::{Address, Arch, Inst, ModKind, Op, Operand, RegFile};
+use ptxc_machine::Feature;
+use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
 
 use super::lower::{CONST_BANK, Lower, Src, width_of};
 use crate::mir::VReg;
@@ -61,7 +62,7 @@ impl Lower<'_> {
         if start < 0 || start + bytes > i64::from(end) || start % bytes != 0 {
             return self.unsupported(&data.op, "an address at which there is no parameter");
         }
-        let offset = self.arch.param_base() + start as u32;
+        let offset = self.arch.facts().banks.param_base + start as u32;
         let load = Inst::new(Op::LDC).with_kind(ModKind::Size, size);
         let to = Operand::reg(self.reg_of(result));
         self.emit(load.ops([to, Operand::constant(0, offset)]));
@@ -204,7 +205,7 @@ impl Lower<'_> {
             (None, CacheOp::Lu) => inst = inst.with(".LU"),
             _ => {}
         }
-        if strong.is_none() && self.arch == Arch::Sm75 {
+        if strong.is_none() && self.arch.has(Feature::SysOnWeakAccesses) {
             inst = inst.with(".SYS");
         }
         let inst = self.with_policy(inst, address);
@@ -256,7 +257,7 @@ impl Lower<'_> {
     fn is_in_shared_window(&self, address: Value) -> bool {
         let high = self.def_data(address).filter(|data| data.op == IrOp::Pack).map(|data| data.args[1]);
         let high = high.and_then(|high| self.def_data(high));
-        self.arch >= Arch::Sm90
+        self.arch.has(Feature::SharedWindowUndescribed)
             && high.is_some_and(|high| high.op == IrOp::SpecialReg(SpecialReg::SharedWindowHigh))
     }
 

@@ -50,7 +50,8 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type, Value};
-use ptxc_sass::{Arch, RegFile};
+use ptxc_machine::Arch;
+use ptxc_sass::RegFile;
 use ptxc_ssa::uniformity::Uniformity;
 
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};

@@ -20,7 +20,8 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Arch, Inst, Op, Operand, RegFile, SpecialReg};
+use ptxc_machine::Arch;
+use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg};
 
 use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId};
 
@@ -227,7 +228,7 @@ impl Pool {
                 vec![Inst::new(Op::MOV).ops([to, Operand::reg(from)])]
             }
             Pooled::SharedAlone(offset) => {
-                let base = Operand::imm(arch.reserved_shared() + offset);
+                let base = Operand::imm(arch.facts().limits.reserved_shared + offset);
                 let [rank, low] = [(); 2].map(|()| Operand::reg(mir.new_vreg(RegFile::Gpr, 1)));
                 vec![
                     Inst::new(Op::S2R).ops([rank, Operand::special(SpecialReg::CgaCtaId)]),
@@ -236,7 +237,7 @@ impl Pool {
                 ]
             }
             Pooled::Shared(offset) => {
-                let base = Operand::imm(arch.reserved_shared() + offset);
+                let base = Operand::imm(arch.facts().limits.reserved_shared + offset);
                 let rank = Operand::reg(self.request(Pooled::CtaRank, block, mir, cfg));
                 let low = Operand::reg(mir.new_vreg(RegFile::Ugpr, 1));
                 vec![

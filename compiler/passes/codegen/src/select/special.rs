@@ -5,8 +5,8 @@
 //! with `S2R`.
 
 use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, SpecialReg as IrReg, Type, Value};
-use ptxc_sass::arch::{CLUSTER_RANKS, CLUSTER_SIZE, CLUSTERS, EXPLICIT_CLUSTER};
-use ptxc_sass::{Arch, Inst, Op, Operand, SpecialReg};
+use ptxc_machine::Arch;
+use ptxc_sass::{Inst, Op, Operand, SpecialReg};
 
 use super::integer::shift_right;
 use super::lower::Lower;
@@ -14,6 +14,7 @@ use super::pool::Pooled;
 
 /// The byte offset in constant bank 0 of a special register that lies there.
 pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
+    let banks = &arch.facts().banks;
     Some(match reg {
         IrReg::NtidX => 0x0,
         IrReg::NtidY => 0x4,
@@ -21,21 +22,21 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         IrReg::NctaidX => 0xc,
         IrReg::NctaidY => 0x10,
         IrReg::NctaidZ => 0x14,
-        IrReg::ClusterNctaRank => CLUSTER_RANKS,
-        IrReg::ClusterNctaidX => CLUSTER_SIZE,
-        IrReg::ClusterNctaidY => CLUSTER_SIZE + 4,
-        IrReg::ClusterNctaidZ => CLUSTER_SIZE + 8,
-        IrReg::NclusteridX => CLUSTERS,
-        IrReg::NclusteridY => CLUSTERS + 4,
-        IrReg::NclusteridZ => CLUSTERS + 8,
-        IrReg::ExplicitCluster => EXPLICIT_CLUSTER,
-        IrReg::LocalTop => arch.stack_top(),
-        IrReg::LocalWindow => arch.local_window(),
-        IrReg::LocalWindowHigh => arch.local_window() + 4,
-        IrReg::ConstWindow => arch.constant_window(),
-        IrReg::ConstWindowHigh => arch.constant_window() + 4,
-        IrReg::SharedWindow => arch.shared_window()?,
-        IrReg::SharedWindowHigh => arch.shared_window()? + 4,
+        IrReg::ClusterNctaRank => banks.cluster?.ranks,
+        IrReg::ClusterNctaidX => banks.cluster?.size,
+        IrReg::ClusterNctaidY => banks.cluster?.size + 4,
+        IrReg::ClusterNctaidZ => banks.cluster?.size + 8,
+        IrReg::NclusteridX => banks.cluster?.clusters,
+        IrReg::NclusteridY => banks.cluster?.clusters + 4,
+        IrReg::NclusteridZ => banks.cluster?.clusters + 8,
+        IrReg::ExplicitCluster => banks.cluster?.is_explicit,
+        IrReg::LocalTop => banks.stack_top,
+        IrReg::LocalWindow => banks.local_window,
+        IrReg::LocalWindowHigh => banks.local_window + 4,
+        IrReg::ConstWindow => banks.constant_window,
+        IrReg::ConstWindowHigh => banks.constant_window + 4,
+        IrReg::SharedWindow => banks.shared_window?,
+        IrReg::SharedWindowHigh => banks.shared_window? + 4,
         _ => return None,
     })
 }
@@ -95,7 +96,7 @@ impl Lower<'_> {
             let op = if data.ty == Type::B64 { Op::CS2R } else { Op::CS2R_32 };
             return self.emit(Inst::new(op).ops([to, Operand::special(clock)]));
         }
-        if let (IrReg::NumWarps, Some(slots)) = (reg, self.arch.warp_slots()) {
+        if let (IrReg::NumWarps, Some(slots)) = (reg, self.arch.facts().limits.warp_slots) {
             return self.emit(Inst::new(Op::MOV).ops([to, Operand::imm(slots)]));
         }
         let (from, bits) = match reg {

@@ -12,7 +12,8 @@
 use ptxc_ir::{
     FunctionKind, Inst as IrInst, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
 };
-use ptxc_sass::{Arch, Inst, Kinds, ModKind, Op, Operand, RegFile};
+use ptxc_machine::Feature;
+use ptxc_sass::{Inst, Kinds, ModKind, Op, Operand, RegFile};
 use ptxc_ssa::{gather, runtime};
 
 use super::lower::{Lower, Src};
@@ -36,9 +37,9 @@ impl Lower<'_> {
             IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args.get(1)) => {
                 self.lower_of_groups(inst);
             }
-            // A vote there has no predicate for its answer.
+            // Without predicates a vote answers with the lanes alone.
             IrOp::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uni) | IrOp::Match(MatchMode::All)
-                if self.arch < Arch::Sm80 =>
+                if !self.arch.has(Feature::VotePredicates) =>
             {
                 self.lower_of_groups(inst);
             }

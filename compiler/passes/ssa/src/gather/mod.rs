@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
@@ -74,7 +74,7 @@ struct Site {
 
 /// Whether an architecture brings lanes from different places together by `WARPSYNC.COLLECTIVE`.
 pub fn has_collectives(arch: Arch) -> bool {
-    arch >= Arch::Sm90
+    arch.has(Feature::Collectives)
 }
 
 /// What the pass leaves.
@@ -289,7 +289,7 @@ fn keeps_mask(func: &Function, data: &InstData, arch: Arch, uniformity: &Uniform
     match data.args.get(1) {
         Some(&mask) => match func.constant(mask) {
             // `BRA.DIV` there tells of all the warp or nothing.
-            Some(bits) => arch < Arch::Sm80 && bits as u32 != u32::MAX,
+            Some(bits) => !arch.has(Feature::MaskedDivergenceTest) && bits as u32 != u32::MAX,
             None => !uniformity.is_uniform(mask),
         },
         None => false,
@@ -414,10 +414,10 @@ impl Splitter<'_> {
     /// Whether an instruction tells if the lanes of a mask are together: it takes the mask in a uniform register, of
     /// which functions that are called have none.
     fn can_test(&self, mask: Mask) -> bool {
-        let all_by_name = self.arch < Arch::Sm90;
         match mask {
-            Mask::Lanes(u32::MAX) if all_by_name => true,
-            Mask::Lanes(_) => self.arch < Arch::Sm80 || self.func.kind == FunctionKind::Entry,
+            Mask::Lanes(u32::MAX) if self.arch.has(Feature::UnmaskedDivergenceTest) => true,
+            Mask::Lanes(_) if !self.arch.has(Feature::MaskedDivergenceTest) => true,
+            Mask::Lanes(_) => self.func.kind == FunctionKind::Entry,
             Mask::Value(_) => false,
         }
     }

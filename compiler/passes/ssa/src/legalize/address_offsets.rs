@@ -25,7 +25,7 @@
 use std::ops::Range;
 
 use ptxc_ir::{Function, Op, Space, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite, use_counts};
 

@@ -35,7 +35,7 @@
 use ptxc_ir::{
     Access, AtomicOp, Block, Function, Inst, IntCond, Op, Order, ReduxOp, ShflMode, SpecialReg, Type, Value,
 };
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 use super::atomic_loops::needs_loop;
 use super::emitter::{Emitter, rewrite};
@@ -82,7 +82,7 @@ fn aggregate_some(func: &mut Function, arch: Arch, which: Which) -> bool {
         if !uniformity.is_uniform(emitter.func.insts[inst].args[0]) || which == Which::Loops && !together {
             return false;
         }
-        let done = aggregate(emitter, inst, op, access, &uniformity, together && arch >= Arch::Sm80);
+        let done = aggregate(emitter, inst, op, access, &uniformity, together && arch.has(Feature::Redux));
         from = Some((block, emitter.block));
         done
     })

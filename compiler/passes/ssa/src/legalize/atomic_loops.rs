@@ -52,7 +52,7 @@ use ptxc_ir::{
     Access, AtomicOp, Block, BlockCall, FloatMode, Function, Inst, IntCond, MemType, Op, Order, Scope, Space,
     Type, Value,
 };
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 use super::native_atomics::{in_global, in_shared};

@@ -5,7 +5,7 @@
 //! ```
 
 use ptxc_ir::{Function, Op};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

@@ -15,7 +15,7 @@
 //! instruction itself names the variable. Linear.
 
 use ptxc_ir::{Access, Function, Op, Space, Type, Value, ValueDef};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

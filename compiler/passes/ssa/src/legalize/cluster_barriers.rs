@@ -18,7 +18,7 @@
 //! only, and is left as it is. Linear.
 
 use ptxc_ir::{BarrierKind, Function, IntCond, Op, SpecialReg, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 use crate::runtime::warp::is_warp_routine;

@@ -11,7 +11,7 @@
 //! which is exact for the sizes that exist, where we use the division that everyone has. Linear.
 
 use ptxc_ir::{Function, Op, SpecialReg, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

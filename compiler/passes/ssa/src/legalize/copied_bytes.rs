@@ -20,7 +20,7 @@
 //! ptxas does the same. More bytes than the element has are undefined. Linear.
 
 use ptxc_ir::{Function, IntCond, Op, Type, Value, ValueDef};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::address_offsets::COPY_OFFSETS;
 use super::emitter::{Emitter, rewrite};

@@ -15,7 +15,7 @@
 //! uses is taken out, and then so are its arguments. What is left changes its type in place. Block parameters
 //! keep theirs. Linear in the function.
 use ptxc_ir::{Function, Inst, Op, Type, Value, ValueDef};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

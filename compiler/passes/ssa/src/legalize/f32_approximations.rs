@@ -30,7 +30,7 @@
 //! rule changes no result. Linear.
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Function, Inst, Op, Rounding, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use ptxc_semantics::mufu::{EX2_LEAST, LARGE_DIVISOR, TURN, TWO_12, TWO_24};
 
 use super::emitter::{Emitter, rewrite};

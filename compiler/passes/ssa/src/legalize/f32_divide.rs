@@ -35,7 +35,7 @@
 //! 7 instructions and a branch to nearest, 2 more in other modes. Linear.
 
 use ptxc_ir::{Approx, FloatMode, Function, IntCond, Op, Rounding, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 use crate::runtime;

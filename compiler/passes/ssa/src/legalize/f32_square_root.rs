@@ -26,7 +26,7 @@
 //! Cost: 10 instructions and a branch. Linear.
 
 use ptxc_ir::{Approx, FloatMode, Function, IntCond, Op, Rounding, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 use super::f32_divide::{call_rounded, fma};

@@ -49,7 +49,7 @@
 //! Cost: 13 instructions, three tests and a branch to nearest, 2 more in other modes; 7 and 5 for a reciprocal. Linear.
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Function, IntCond, Op, Rounding, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 use crate::runtime;

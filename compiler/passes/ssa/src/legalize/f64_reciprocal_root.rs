@@ -22,7 +22,7 @@
 //! normal numbers. Linear.
 
 use ptxc_ir::{Approx, Function, Op, Rounding, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 use super::f64_divide::{call, fma, minus, product};

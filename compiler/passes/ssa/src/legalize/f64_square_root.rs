@@ -31,7 +31,7 @@
 //! Cost: 11 instructions to `s`, about 12 for the test, and a branch. Linear.
 
 use ptxc_ir::{Approx, FloatCond, Function, IntCond, Op, Rounding, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 use super::f64_divide::{call, fma, high_word, minus, product};

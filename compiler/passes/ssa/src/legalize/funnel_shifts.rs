@@ -18,7 +18,7 @@
 //! operation that joined them. Linear.
 
 use ptxc_ir::{Function, Funnel, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 

@@ -12,7 +12,7 @@
 //! Nothing is fused across `.sat` of the product, or where the two disagree on `.ftz`.
 
 use ptxc_ir::{FloatMode, Function, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{rewrite, use_counts};
 

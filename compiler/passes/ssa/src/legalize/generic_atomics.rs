@@ -23,12 +23,13 @@
 //!                                            block4(v3: f32):
 //! ```
 //!
-//! The update in shared memory becomes a loop in `atomic-loops`. sm_90 asks once more, for the shared memory of
-//! another CTA of the cluster. ptxas's code is the same, but that it leaves the loop for other CTAs out for
-//! integers. A thread's own memory needs no atomic update: no other thread can name it. Linear.
+//! The update in shared memory becomes a loop in `atomic-loops`. Code for machines with clusters
+//! asks once more, for the shared memory of another CTA of the cluster. ptxas's code is the same,
+//! but that it leaves the loop for other CTAs out for integers. A thread's own memory needs no
+//! atomic update: no other thread can name it. Linear.
 
 use ptxc_ir::{Access, AtomicOp, BlockCall, Function, Inst, Op, Space, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 use super::atomic_loops::changed;
 use super::emitter::{Emitter, rewrite};
@@ -109,7 +110,7 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
             update(e, Space::SharedCluster, exact);
             return e.go_on(behind);
         }
-        if arch >= Arch::Sm90 {
+        if arch.has(Feature::Clusters) {
             let [far, private] = [e.block(), e.block()];
             let is_far = e.value(Op::IsSpace(Space::SharedCluster), Type::B32, &[generic]);
             e.end(Op::Branch(false), &[is_far], &[BlockCall::new(far, &[]), BlockCall::new(private, &[])]);

@@ -8,7 +8,7 @@
 //! The windows of the other spaces lie elsewhere in the generic address space; their conversions stay.
 
 use ptxc_ir::{Function, Op, Space};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

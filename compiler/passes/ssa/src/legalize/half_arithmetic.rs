@@ -23,7 +23,7 @@
 //! 0x7fff. Linear.
 
 use ptxc_ir::{BytePick, FloatCond, FloatMode, Function, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 use super::emitter::{Emitter, rewrite};
 
@@ -33,17 +33,18 @@ pub fn half_arithmetic(func: &mut Function, arch: Arch) -> bool {
         let data = emitter.func.insts[inst].clone();
         let is_extreme = matches!(data.op, Op::Fmin(..) | Op::Fmax(..));
         let made = match (data.op, data.ty) {
-            (Op::Fadd(mode), Type::BF16x2) if Arch::Sm80 <= arch && arch < Arch::Sm90 => {
+            (Op::Fadd(_), Type::BF16x2) if arch.has(Feature::BrainPairSums) => return false,
+            (Op::Fadd(mode), Type::BF16x2) if arch.has(Feature::BrainPairProducts) => {
                 let one = emitter.constant(Type::BF16x2, 0x3f80_3f80);
                 emitter.value(Op::Ffma(mode), Type::BF16x2, &[data.args[0], one, data.args[1]])
             }
-            (Op::Fadd(FloatMode::RN), Type::BF16x2) if arch < Arch::Sm80 => {
+            (Op::Fadd(FloatMode::RN), Type::BF16x2) => brain_halves(emitter, data.op, &data.args),
+            (_, Type::BF16x2) if is_extreme && !arch.has(Feature::BrainPairExtremes) => {
                 brain_halves(emitter, data.op, &data.args)
             }
-            (_, Type::BF16x2) if is_extreme && arch < Arch::Sm80 => {
-                brain_halves(emitter, data.op, &data.args)
+            (_, Type::F16x2) if is_extreme && !arch.has(Feature::HalfPairExtremes) => {
+                halves(emitter, data.op, &data.args)
             }
-            (_, Type::F16x2) if is_extreme && arch < Arch::Sm80 => halves(emitter, data.op, &data.args),
             _ => return false,
         };
         let result = emitter.func.result(inst);

@@ -33,7 +33,7 @@
 //! Cost: 18 instructions for 32 bits, 8 for 16, none of them a branch. Linear.
 
 use ptxc_ir::{Approx, FloatMode, Function, IntCond, Op, Rounding, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 

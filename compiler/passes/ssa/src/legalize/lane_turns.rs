@@ -36,7 +36,7 @@
 
 use ptxc_ir::op::MbarrierUpdate;
 use ptxc_ir::{BlockCall, Function, FunctionKind, InstData, IntCond, Op, ShflMode, Type, Value, ValueDef};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 use super::emitter::{Emitter, rewrite};
 use crate::runtime;
@@ -45,7 +45,9 @@ use crate::uniformity::Uniformity;
 /// Lets lanes take turns at what the machine does once a warp.
 pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
     let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
-    if arch < Arch::Sm90 || !insts.into_iter().any(|&inst| is_once_a_warp(&func.insts[inst].op)) {
+    if !arch.has(Feature::OncePerWarpOperations)
+        || !insts.into_iter().any(|&inst| is_once_a_warp(&func.insts[inst].op))
+    {
         return false;
     }
     let uniformity = Uniformity::compute(func);

@@ -22,7 +22,7 @@ use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
 use ptxc_ir::{
     Access, AtomicOp, Function, Inst, InstData, IntCond, MemType, Op, Order, Scope, Space, Type, Value,
 };
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 use super::emitter::{Emitter, rewrite};
 
@@ -34,7 +34,7 @@ const UPPER: i32 = 4;
 
 /// Makes shared atomics of operations on mbarriers where the target has no unit for them.
 pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
-    if arch >= Arch::Sm90 {
+    if arch.has(Feature::SyncUnit) {
         return false;
     }
     rewrite(func, |emitter, inst| {

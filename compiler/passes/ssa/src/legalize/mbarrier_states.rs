@@ -11,7 +11,7 @@
 //! what ptxas emits. Linear.
 
 use ptxc_ir::{Function, Op, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Mbarriers};
 
 use super::emitter::rewrite;
 
@@ -22,9 +22,12 @@ pub fn mbarrier_states(func: &mut Function, arch: Arch) -> bool {
         if data.op != Op::MbarrierPending {
             return false;
         }
-        let (shift, bits) = if arch >= Arch::Sm90 { (11, 20) } else { (0, 31) };
+        let Some(Mbarriers { arrivals_shift: shift, arrivals_bits: bits, .. }) = arch.facts().mbarriers
+        else {
+            return false;
+        };
         let (_, upper) = emitter.pair(Op::Unpack, Type::B64, &[data.args[0]]);
-        let shift = emitter.constant(Type::B32, shift);
+        let shift = emitter.constant(Type::B32, shift.into());
         let field = emitter.value(Op::Shr, Type::B32, &[upper, shift]);
         let mask = emitter.constant(Type::B32, (1 << bits) - 1);
         let came = emitter.value(Op::And, Type::B32, &[field, mask]);

@@ -18,7 +18,7 @@
 //! that it replaces; ptxas has the same sequences for sm_90. Linear.
 
 use ptxc_ir::{Access, Function, Op, Order, Scope, Space, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 use super::emitter::rewrite;
 
@@ -62,7 +62,7 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
         emitter.keep(inst);
         if after {
             // Who released it is in the same CTA, and has filled no other cache.
-            let is_own = access.space == Space::Shared && arch < Arch::Sm90;
+            let is_own = access.space == Space::Shared && !arch.has(Feature::Clusters);
             let scope = if is_own { Scope::Cta } else { access.scope };
             emitter.inst(Op::Fence(Order::Acquire, scope), Type::B32, &[]);
         }
@@ -82,7 +82,7 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
             (None, Op::ClusterWait(Order::Relaxed, aligned), Some(fence))
         }
         Op::MbarrierArrive(kind, space, Order::Release, scope)
-            if scope != Scope::Cta || arch < Arch::Sm90 =>
+            if scope != Scope::Cta || !arch.has(Feature::SyncUnit) =>
         {
             let fence = Op::Fence(Order::Release, scope);
             (Some(fence), Op::MbarrierArrive(kind, space, Order::Relaxed, scope), None)

@@ -18,7 +18,7 @@
 //! that follows.
 
 use ptxc_ir::Function;
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 pub(crate) mod address_offsets;
 mod aggregate_atomics;

@@ -20,7 +20,7 @@
 
 use ptxc_ir::op::BytePick;
 use ptxc_ir::{Function, Op, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

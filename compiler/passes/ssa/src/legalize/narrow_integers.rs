@@ -18,7 +18,7 @@
 //! truncations and extensions.
 
 use ptxc_ir::{Function, Inst, MemType, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 

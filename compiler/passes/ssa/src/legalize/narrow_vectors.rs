@@ -14,7 +14,7 @@
 
 use ptxc_ir::op::BytePick;
 use ptxc_ir::{Access, Function, Inst, MemType, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 

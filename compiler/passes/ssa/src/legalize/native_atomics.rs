@@ -16,16 +16,20 @@
 //! compare-and-swap: see `atomic-loops`. Found by asking ptxas 13.5 for each combination on each architecture.
 
 use ptxc_ir::{AtomicOp, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 /// Whether global memory has the update of one element.
 pub(super) fn in_global(op: AtomicOp, ty: Type, arch: Arch) -> bool {
-    let hopper = arch >= Arch::Sm90;
     match op {
         AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast => is_swap(ty, arch),
-        AtomicOp::Fadd => matches!(ty, Type::F32 | Type::F64 | Type::F16x2) || ty == Type::BF16x2 && hopper,
-        AtomicOp::FaddNoftz => ty == Type::F32 && hopper,
-        AtomicOp::Fmin | AtomicOp::Fmax => matches!(ty, Type::F16x2 | Type::BF16x2) && hopper,
+        AtomicOp::Fadd => {
+            matches!(ty, Type::F32 | Type::F64 | Type::F16x2)
+                || ty == Type::BF16x2 && arch.has(Feature::BrainPairSumAtomics)
+        }
+        AtomicOp::FaddNoftz => ty == Type::F32 && arch.has(Feature::SubnormalSumAtomics),
+        AtomicOp::Fmin | AtomicOp::Fmax => {
+            matches!(ty, Type::F16x2 | Type::BF16x2) && arch.has(Feature::HalfPairExtremeAtomics)
+        }
         AtomicOp::Inc | AtomicOp::Dec => true,
         _ => matches!(ty, Type::B32 | Type::B64),
     }
@@ -42,7 +46,7 @@ pub(super) fn in_shared(op: AtomicOp, ty: Type, arch: Arch) -> bool {
 
 fn is_swap(ty: Type, arch: Arch) -> bool {
     match ty.bits() {
-        128 => arch >= Arch::Sm90,
+        128 => arch.has(Feature::WideSwaps),
         bits => matches!(bits, 32 | 64),
     }
 }

@@ -11,7 +11,7 @@
 //! Each half is updated by itself either way. Single halves are loops: see `atomic-loops`. Linear.
 
 use ptxc_ir::{Access, Function, MemType, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

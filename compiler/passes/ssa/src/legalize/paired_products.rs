@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use ptxc_ir::{Block, Function, Inst, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{rewrite, use_counts};
 

@@ -23,7 +23,7 @@
 //! vectors, and its parts say so: the target may have no generic update that it does have of global memory. Linear.
 
 use ptxc_ir::{Access, AtomicOp, Function, MemType, Op, Space, Type};
-use ptxc_sass::Arch;
+use ptxc_machine::{Arch, Feature};
 
 use super::emitter::rewrite;
 use super::native_atomics::in_global;
@@ -41,7 +41,7 @@ pub struct Split {
 
 /// What an update of `lanes` elements of type `ty` is split into; none where it stays whole.
 pub fn split(op: AtomicOp, ty: Type, lanes: u8, arch: Arch) -> Option<Split> {
-    if lanes < 2 || arch >= Arch::Sm90 {
+    if lanes < 2 || arch.has(Feature::VectorAtomics) {
         return None;
     }
     let parts = if ty.bits() == 16 { lanes / 2 } else { lanes };

@@ -21,7 +21,7 @@
 use ptxc_ir::{
     Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, SourceLoc, Type, Value,
 };
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
 /// The most runs of equal targets that are told apart by comparisons.

@@ -11,7 +11,7 @@
 //! magnitudes; division by zero gives all ones, as in `ptxc_semantics::int`. Linear.
 
 use ptxc_ir::{Function, IntCond, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 use super::integer_division::division;

@@ -16,7 +16,7 @@
 //! values about. Division was taken care of before.
 
 use ptxc_ir::{Block, Function, Funnel, Inst, IntCond, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 

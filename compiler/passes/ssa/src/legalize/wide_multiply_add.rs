@@ -15,7 +15,7 @@
 //! is two, so that a product with several users is multiplied again for each of them.
 
 use ptxc_ir::{Function, Op, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 

@@ -36,7 +36,7 @@
 //! caller's frame begins, which is what `local_top` is there. ptxas uses the same windows. Linear.
 
 use ptxc_ir::{Function, IntCond, Op, Space, SpecialReg, Type, Value};
-use ptxc_sass::Arch;
+use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 
@@ -48,7 +48,7 @@ const FRAME_ALIGN: u32 = 16;
 
 /// Makes addresses in windows sums with what says where the windows are.
 pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
-    let is_high_word = arch.shared_window().is_none();
+    let is_high_word = arch.facts().banks.shared_window.is_none();
     let local_bytes = func.local_bytes().next_multiple_of(FRAME_ALIGN);
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();

@@ -41,6 +41,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use cranelift_entity::SecondaryMap;
+use ptxc_machine::Arch;
 use ptxc_sass::table::Role;
 use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg};
 
@@ -109,6 +110,7 @@ struct Checker<'a> {
     result: &'a Mir<PReg>,
     origins: &'a SecondaryMap<MBlockId, Vec<Origin>>,
     max_regs: u16,
+    arch: Arch,
     frame: Frame,
     components: Components,
     /// By component, the instruction of the input that defines it, if that gives the same whenever it runs.
@@ -140,7 +142,7 @@ impl<'a> Checker<'a> {
         let components = Components::new(input);
         let count = result.insts().count();
         let frame = Frame {
-            stack_top: options.arch.stack_top(),
+            stack_top: options.arch.facts().banks.stack_top,
             bytes: result.header.local_bytes,
             own: input.header.local_bytes.next_multiple_of(16),
         };
@@ -149,6 +151,7 @@ impl<'a> Checker<'a> {
             result,
             origins: &allocation.origins,
             max_regs: options.max_regs,
+            arch: options.arch,
             frame,
             steady: vec![None; components.count() as usize],
             components,

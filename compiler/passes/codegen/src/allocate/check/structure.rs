@@ -130,8 +130,8 @@ impl Checker<'_> {
     pub(super) fn match_instructions(&mut self) {
         let (input, result) = (self.input, self.result);
         let limits = RegFile::ALL.map(|file| match file {
-            RegFile::Gpr => self.max_regs,
-            file => u16::from(file.count()),
+            RegFile::Gpr => self.max_regs.min(u16::from(file.count_on(self.arch))),
+            file => u16::from(file.count_on(self.arch)),
         });
         for &id in &result.layout {
             self.first_match[id] = self.matches.len() as u32;

@@ -51,7 +51,7 @@ struct Builder {
 /// A function of about so many statements. With `undefined` some edges leave a parameter open.
 pub(super) fn function(seed: u64, statements: usize, undefined: bool) -> Mir<VReg> {
     let mut builder = Builder {
-        mir: Mir::new("random", ptxc_sass::Arch::Sm90),
+        mir: Mir::new("random", ptxc_machine::Arch::Sm90),
         random: Random::new(seed),
         block: MBlockId::from_u32(0),
         frequency: 1024,

@@ -496,7 +496,7 @@ mod tests {
     /// A divergent diamond: what one arm reads from UR must survive the other, a general register not.
     #[test]
     fn uniform_registers_live_through_both_arms() {
-        let mut mir = Mir::new("k", ptxc_sass::Arch::Sm90);
+        let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);
         let [head, left, right, join] = [false, true, true, false].map(|d| block(&mut mir, d));
         let uniform = mir.new_vreg(RegFile::Ugpr, 1);
         let general = mir.new_vreg(RegFile::Gpr, 1);
@@ -544,7 +544,7 @@ mod tests {
     /// The second component alone may live on; parameters are defined in their block.
     #[test]
     fn components_and_parameters() {
-        let mut mir = Mir::new("k", ptxc_sass::Arch::Sm90);
+        let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);
         let [head, body, end] = [false; 3].map(|d| block(&mut mir, d));
         let pair = mir.new_vreg(RegFile::Gpr, 2);
         let param = mir.new_vreg(RegFile::Gpr, 1);

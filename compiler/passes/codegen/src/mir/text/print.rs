@@ -5,9 +5,10 @@ use std::fmt;
 use ptxc_ir::symbol::{Initial, InitialAddress};
 use ptxc_ir::text::quoted_name;
 use ptxc_ir::{FunctionKind, Space, SymbolData, text};
+use ptxc_machine::Arch;
 use ptxc_sass::text::write_inst as write_sass;
 use ptxc_sass::variable::{Section, Variable};
-use ptxc_sass::{Arch, PReg, Register};
+use ptxc_sass::{PReg, Register};
 
 use super::super::{Edge, EdgeArg, Fixed, Header, MInst, Mir, Term, Tuple, VReg};
 use super::read::widths;

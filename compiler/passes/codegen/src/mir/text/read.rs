@@ -9,8 +9,9 @@ use std::ops::Range;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use ptxc_ir::text::{self, ParseError, unquoted_name};
 use ptxc_ir::{FunctionKind, SourceLoc};
+use ptxc_machine::Arch;
 use ptxc_sass::text::parse_inst_over;
-use ptxc_sass::{Arch, OperandKind, PReg, RegFile, Register};
+use ptxc_sass::{OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::super::{

@@ -1,0 +1,303 @@
+//! The facts that every architecture has a value for.
+//!
+//! Sources that the comments name: *ptxas* is what NVIDIA's assembler was seen to write, *nvdisasm*
+//! what NVIDIA's disassembler shows, *guide* the table of technical specifications in NVIDIA's CUDA
+//! C++ programming guide, *PTX ISA* NVIDIA's manual of PTX.
+
+use crate::feature::Features;
+
+/// What is known about an architecture. No field has a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its name: `sm_90`.
+    pub name: &'static str,
+    /// The number in the name: 90.
+    pub number: u32,
+    /// The families that it belongs to, by the names of their targets: `sm_100f`. Code for a family
+    /// runs on each of its members and on no other architecture. Source: PTX ISA, `.target`.
+    pub families: &'static [&'static str],
+    /// Places in constant bank 0.
+    pub banks: Banks,
+    /// Sizes of the register files.
+    pub registers: Registers,
+    /// Limits of launches and kernels.
+    pub limits: Limits,
+    /// Distances between instructions that no register is the cause of.
+    pub distances: Distances,
+    /// How an mbarrier lies in memory; `None` where that is not known.
+    pub mbarriers: Option<Mbarriers>,
+    /// What files of machine code say about it; `None` where no such file is known.
+    pub cubin: Option<Cubin>,
+    /// The data files.
+    pub data: Data,
+    /// What the machine can do.
+    pub features: Features,
+}
+
+/// Places in constant bank 0, in bytes from its start. Source: ptxas, by what it loads for the PTX
+/// in question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Banks {
+    /// The first kernel parameter.
+    pub param_base: u32,
+    /// The 64-bit descriptor that global accesses name; `None` where they name no descriptor.
+    pub global_descriptor: Option<u32>,
+    /// The initial stack pointer.
+    pub stack_top: u32,
+    /// The generic address of the local window.
+    pub local_window: u32,
+    /// The generic address of the shared window; `None` where its high word is `SR_SWINHI` and its
+    /// low word zero.
+    pub shared_window: Option<u32>,
+    /// The generic address of constant bank 3, where the constant variables of a module lie:
+    /// `cvta.const`.
+    pub constant_window: u32,
+    /// What a launch says about clusters; `None` where there are no clusters.
+    pub cluster: Option<ClusterPlaces>,
+}
+
+/// What constant bank 0 says about clusters, in bytes from its start. Source: ptxas, by what it
+/// reads for the special registers of clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterPlaces {
+    /// Whether the launch named a cluster size: 1 or 0.
+    pub is_explicit: u32,
+    /// The cluster size in CTAs: three words.
+    pub size: u32,
+    /// The grid size in clusters: three words.
+    pub clusters: u32,
+    /// The number of CTAs of a cluster.
+    pub ranks: u32,
+}
+
+/// How many registers of each kind hold a value; the constant register is not counted. Source:
+/// nvdisasm, by the greatest number that it shows as a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// 32-bit registers of a thread: R0 onwards.
+    pub general: u8,
+    /// 32-bit registers of a warp: UR0 onwards.
+    pub uniform: u8,
+    /// Predicates of a thread: P0 onwards.
+    pub predicates: u8,
+    /// Predicates of a warp: UP0 onwards.
+    pub uniform_predicates: u8,
+    /// Convergence barriers of a warp: B0 onwards.
+    pub convergence_barriers: u8,
+    /// Scoreboards of a warp: SB0 onwards.
+    pub scoreboards: u8,
+}
+
+/// Limits of launches and kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The warps that a multiprocessor has room for, where that is a constant; `None` where code
+    /// asks a special register for it. Sources: guide; ptxas for `%nwarpid`.
+    pub warp_slots: Option<u32>,
+    /// General registers of a multiprocessor for each of the 32 lanes of its warps. Source: guide.
+    pub registers_a_lane: u32,
+    /// The unit in which a thread gets general registers at launch. Source: guide.
+    pub register_unit: u32,
+    /// Bytes at the start of a CTA's shared window that the system keeps. Source: ptxas.
+    pub reserved_shared: u32,
+    /// Static shared memory of a CTA at most, in bytes. ptxas refuses more; the rest is for
+    /// `extern` arrays.
+    pub static_shared: u32,
+    /// Named barriers of a CTA. Source: PTX ISA, `barrier`.
+    pub cta_barriers: u32,
+}
+
+/// Distances that no register is the cause of, in cycles from issue to issue. Source: ptxas, which
+/// keeps them without exception; see `docs/facts/latency.md` and `docs/facts/barriers.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Distances {
+    /// After a `BAR`.
+    pub after_barrier: AfterBarrier,
+    /// From a `B2R`, which reads the barrier result of the warp, to an instruction that replaces
+    /// the result.
+    pub after_barrier_result: u8,
+    /// The least such distance in NVIDIA's code where nothing of the `B2R` is kept.
+    pub after_unread_result: u8,
+}
+
+/// Distances after a `BAR`, in cycles, by the instruction that follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AfterBarrier {
+    /// Another `BAR`.
+    pub barrier: u8,
+    /// The least distance to another `BAR` in NVIDIA's code, where the other one begins a block.
+    pub barrier_at_start: u8,
+    /// Memory, control, `ULDC`, `UMOV` and instructions that take a scoreboard.
+    pub announced: u8,
+    /// `CS2R` of another register than `SRZ`.
+    pub clock: u8,
+    /// Other arithmetic.
+    pub arithmetic: u8,
+    /// `NOP`.
+    pub nothing: u8,
+}
+
+/// The state of an mbarrier. Source: ptxas, by how its code takes a state apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mbarriers {
+    /// The layout of the word in memory.
+    pub layout: MbarrierLayout,
+    /// Where the count of a phase's arrivals lies in the upper word of a state, in bits from the
+    /// right.
+    pub arrivals_shift: u32,
+    /// How many bits the count has. The phase is complete when the count overflows.
+    pub arrivals_bits: u32,
+}
+
+/// How an mbarrier lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierLayout {
+    /// Two words, which code changes by shared atomics: the lower word is 2^30 less the arrivals
+    /// that later phases expect, the upper one 2^31 less the arrivals that this phase awaits, with
+    /// the parity on top.
+    Words,
+    /// The word of the `SYNCS` unit, which also counts bytes.
+    Unit,
+}
+
+/// What files of machine code say about an architecture. Source: ptxas, by its output for small
+/// kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cubin {
+    /// The version in `.nv.compat` of the newer layout; `None` where it has no such section.
+    pub compatible_version: Option<u16>,
+    /// The version of the instruction set, `EIATTR_MERCURY_ISA_VERSION`.
+    pub mercury_version: u16,
+    /// Whether the section of a function's code says how many registers the function has. Elsewhere
+    /// the attributes alone do.
+    pub registers_in_section: bool,
+    /// The word of `EIATTR_SW_WAR` that is a kernel's first attribute.
+    pub first_workaround: Option<u32>,
+    /// The word of `EIATTR_SW_WAR` that is a kernel's last attribute.
+    pub last_workaround: Option<u32>,
+    /// Whether kernels have `EIATTR_SW2861232_WAR`.
+    pub has_workaround_2861232: bool,
+    /// Whether kernels have `EIATTR_SPARSE_MMA_MASK`.
+    pub has_sparse_mma_mask: bool,
+    /// The number of the relocation for a call of the function whose address the loader fills in.
+    pub call_loaded: u32,
+    /// The same for a call of an absolute address; `None` where no such relocation is known.
+    pub call_absolute: Option<u32>,
+}
+
+/// The text of the data files. Each file names its sources.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Data {
+    /// Fixed latencies: `docs/facts/latency.md`.
+    pub latencies: &'static str,
+    /// How often each pipe takes an instruction.
+    pub issue: &'static str,
+    /// The figures of the simulator's model of time: `docs/timing.md`.
+    pub timing: &'static str,
+}
+
+impl std::fmt::Debug for Data {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Data").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::Arch;
+    use crate::feature::Feature;
+
+    /// The places in constant bank 0, each with its size in bytes.
+    fn places(banks: &Banks) -> Vec<(u32, u32)> {
+        let mut places = vec![(banks.stack_top, 4), (banks.local_window, 8), (banks.constant_window, 8)];
+        places.extend(banks.global_descriptor.map(|at| (at, 8)));
+        places.extend(banks.shared_window.map(|at| (at, 8)));
+        if let Some(ClusterPlaces { is_explicit, size, clusters, ranks }) = banks.cluster {
+            places.extend([(is_explicit, 4), (size, 12), (clusters, 12), (ranks, 4)]);
+        }
+        places.sort_unstable();
+        places
+    }
+
+    #[test]
+    fn facts_of_each_architecture_agree() {
+        for arch in Arch::VARIANTS {
+            let Facts { banks, limits, distances, cubin, mbarriers, .. } = arch.facts();
+            let places = places(banks);
+            assert!(places.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{arch}");
+            assert!(places.iter().all(|(at, bytes)| at + bytes <= banks.param_base), "{arch}");
+            assert!(places.iter().all(|(at, bytes)| at % bytes.min(&4) == 0), "{arch}");
+            let after = &distances.after_barrier;
+            assert!(after.barrier_at_start <= after.barrier, "{arch}");
+            assert!(distances.after_unread_result <= distances.after_barrier_result, "{arch}");
+            assert!(limits.registers_a_lane >= limits.register_unit, "{arch}");
+            assert!(mbarriers.is_none_or(|one| one.arrivals_shift + one.arrivals_bits <= 31));
+            let version = cubin.and_then(|cubin| cubin.compatible_version);
+            assert!(version.is_none_or(|version| Some(version) == cubin.map(|one| one.mercury_version)));
+        }
+    }
+
+    #[test]
+    fn features_agree_with_facts() {
+        for arch in Arch::ALL {
+            let facts = arch.facts();
+            assert_eq!(arch.has(Feature::Clusters), facts.banks.cluster.is_some(), "{arch}");
+            assert_eq!(
+                arch.has(Feature::SyncUnit),
+                facts.mbarriers.is_some_and(|one| one.layout == MbarrierLayout::Unit),
+                "{arch}"
+            );
+        }
+    }
+
+    #[test]
+    fn figures_of_the_invented_architecture_are_those_of_no_other() {
+        let figures = |arch: Arch| {
+            let Facts { number, banks, registers, limits, distances, .. } = arch.facts();
+            let after = &distances.after_barrier;
+            [
+                Some(*number),
+                Some(banks.param_base),
+                banks.global_descriptor,
+                Some(banks.stack_top),
+                Some(banks.local_window),
+                banks.shared_window,
+                Some(banks.constant_window),
+                banks.cluster.map(|one| one.is_explicit),
+                banks.cluster.map(|one| one.size),
+                banks.cluster.map(|one| one.clusters),
+                banks.cluster.map(|one| one.ranks),
+                Some(registers.general.into()),
+                Some(registers.uniform.into()),
+                Some(registers.predicates.into()),
+                Some(registers.uniform_predicates.into()),
+                Some(registers.convergence_barriers.into()),
+                Some(registers.scoreboards.into()),
+                limits.warp_slots,
+                Some(limits.registers_a_lane),
+                Some(limits.register_unit),
+                Some(limits.reserved_shared),
+                Some(limits.static_shared),
+                Some(limits.cta_barriers),
+                Some(after.barrier.into()),
+                Some(after.barrier_at_start.into()),
+                Some(after.announced.into()),
+                Some(after.clock.into()),
+                Some(after.arithmetic.into()),
+                Some(after.nothing.into()),
+                Some(distances.after_barrier_result.into()),
+                Some(distances.after_unread_result.into()),
+            ]
+        };
+        let own = figures(Arch::Invented);
+        for arch in Arch::ALL {
+            for (index, (one, other)) in own.iter().zip(figures(arch)).enumerate() {
+                assert!(one.is_some() && *one != other, "{arch}: figure {index}");
+            }
+            assert_ne!(Arch::Invented.facts().mbarriers, arch.facts().mbarriers);
+            assert_ne!(Arch::Invented.facts().cubin, arch.facts().cubin);
+            assert_ne!(Arch::Invented.facts().data, arch.facts().data);
+        }
+    }
+}
