@@ -18,10 +18,10 @@ fn note(kind: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// `.note.nv.cuinfo`: the virtual architecture by its number, and the toolkit's version.
-pub(super) fn cuda_info(arch: u32, toolkit: u32) -> Vec<u8> {
+pub(super) fn cuda_info(number: u32, toolkit: u32) -> Vec<u8> {
     let mut data = Vec::new();
     data.extend(VERSION.to_le_bytes());
-    data.extend((arch as u16).to_le_bytes());
+    data.extend((number as u16).to_le_bytes());
     data.extend(toolkit.to_le_bytes());
     note(CUDA_INFO, &data)
 }
