@@ -151,9 +151,9 @@ fn ties<R: Register>(minst: &MInst<R>) -> Vec<String> {
 }
 
 impl<R: Register> fmt::Display for MInst<R> {
-    /// In the spelling of sm_90.
+    /// In the spelling of the default architecture.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_inst(f, self, Arch::Sm90)
+        write_inst(f, self, Arch::DEFAULT)
     }
 }
 
