@@ -34,10 +34,12 @@ mod convert;
 mod fence;
 mod float;
 mod form;
+mod instructions;
 mod logic;
 mod mbarrier;
 mod meetings;
 mod memory;
+mod modifiers;
 mod moves;
 mod params;
 mod resolve;
@@ -55,7 +57,6 @@ use crate::check::env::{ModuleEnv, constant_u32};
 use crate::check::resolved::Resolved;
 use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
-use form::Opcodes;
 use translator::Translator;
 
 /// Builds the SSA form of a kernel or device function, of which the check of the same tree in the same module has found
@@ -90,7 +91,6 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
             }
         }
     }
-    let mut opcodes = Opcodes::default();
     let mut instructions = 0usize..;
     for (index, statement) in body.iter().enumerate() {
         ptxc_interrupt::poll();
@@ -100,9 +100,8 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
             StatementKind::Declaration(declaration) => translator.declaration(variables, declaration),
             StatementKind::Label(_) => translator.label(index),
             StatementKind::Instruction(instruction) => {
-                let number = instructions.next().and_then(|instruction| resolved.opcode(instruction));
-                let parts = opcodes.get(number, &instruction.opcode);
-                translator.instruction(statement.id, instruction, parts);
+                let opcode = instructions.next().and_then(|instruction| resolved.opcode(instruction));
+                translator.instruction(statement.id, instruction, opcode);
             }
             _ => {}
         }

@@ -67,6 +67,7 @@
 
 #[cfg(test)]
 mod lines;
+pub mod names;
 #[cfg(test)]
 mod read;
 mod row;
@@ -77,11 +78,13 @@ pub use row::{
 };
 
 pub use super::needs::Needs;
+pub use names::{Mnemonic, Modifier, modifiers};
 
 /// The rows as the build script wrote them.
 mod rows {
     use super::super::needs::{Needs, PtxTarget, PtxVersion, TargetKind::*};
-    use super::super::scalar::{Class::*, Scalar};
+    use super::super::scalar::Scalar::*;
+    use super::names::{Mnemonic, Modifier};
     use super::row::*;
 
     include!(concat!(env!("OUT_DIR"), "/rows.rs"));
