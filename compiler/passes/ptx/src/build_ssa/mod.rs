@@ -15,7 +15,8 @@
 //!
 //! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
 //! registers become numbers at once, most of them by what the check has [found out](crate::check::resolved). `ssa` turns their reads and writes into values and block parameters;
-//! `translator` gives the families of instructions (one file each) operands as values of a type.
+//! `translator` gives the families of instructions (one file each) operands as values of a type. `instructions` has an arm for
+//! each [instruction](crate::check::decoded), and `modifiers` says what modifiers are in the IR.
 //!
 //! A guarded instruction without side effects computes its result anyway and selects between it and the
 //! old content of its destination; any other one gets a block of its own.

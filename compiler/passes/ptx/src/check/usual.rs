@@ -89,6 +89,10 @@ impl Known {
         };
         // Policies are made of fractions.
         let decoded = forms.first().map(Decoded::of);
+        debug_assert!(
+            forms.iter().all(|form| Some(Decoded::of(form)) == decoded),
+            "rows of {opcode} disagree"
+        );
         let is_policy =
             decoded.as_ref().is_some_and(|decoded| decoded.instruction == Mnemonic::CreatepolicyFractional);
         let looks_at_constants = is_policy || operands.clone().any(|operand| has_range(&operand.kind));
