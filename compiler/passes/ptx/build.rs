@@ -1,7 +1,8 @@
 //! Makes the instruction table of `check` ready: reads the rows in `src/check/instructions/*.txt` and writes them as Rust, so
 //! that a program finds them as data. Reading them when it starts takes a tenth of the time of a small kernel.
 //!
-//! What a row means is in `check::table`; the modules here are those of the crate.
+//! `build_names.rs` writes the enums of instructions and modifiers. What a row means is in `check::table`; the modules here are
+//! those of the crate.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,6 +10,10 @@ use std::path::Path;
 use check::needs::Needs;
 use check::table::lines::rows;
 use check::table::row::{Choice, Kind, Operand, Row, Value};
+use names::variant;
+
+#[path = "build_names.rs"]
+mod names;
 
 #[path = "src/check"]
 #[expect(dead_code, reason = "the crate uses what the build does not")]
@@ -17,6 +22,27 @@ mod check {
     pub mod scalar;
 
     pub mod table {
+        /// The names of instructions and modifiers, of which this program makes the enums that the crate has in their place.
+        pub mod names {
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub struct Mnemonic(pub &'static str);
+
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub struct Modifier(pub &'static str);
+
+            impl Mnemonic {
+                pub fn named(name: &str) -> Mnemonic {
+                    Mnemonic(name.to_string().leak())
+                }
+            }
+
+            impl Modifier {
+                pub fn named(name: &'static str) -> Option<Modifier> {
+                    Some(Modifier(name))
+                }
+            }
+        }
+
         pub mod lines;
         pub mod read;
         pub mod row;
@@ -50,7 +76,9 @@ fn main() {
 
 fn generate() -> Result<(), String> {
     println!("cargo::rerun-if-changed=src/check/instructions");
-    for source in ["build.rs", "src/check/needs.rs", "src/check/scalar.rs", "src/check/table"] {
+    for source in
+        ["build.rs", "build_names.rs", "src/check/needs.rs", "src/check/scalar.rs", "src/check/table"]
+    {
         println!("cargo::rerun-if-changed={source}");
     }
     let folder = Path::new("src/check/instructions");
@@ -68,9 +96,15 @@ fn generate() -> Result<(), String> {
     if there != FILES.len() {
         return Err(format!("{}: {there} files, and {} in `build.rs`", folder.display(), FILES.len()));
     }
+    let kinds = Path::new("src/check/table/modifiers.txt");
+    let kinds = std::fs::read_to_string(kinds).map_err(said(kinds))?;
+    let rows = rows(&files)?;
     let out = std::env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?;
-    let out = Path::new(&out).join("rows.rs");
-    std::fs::write(&out, source(&rows(&files)?)).map_err(said(&out))
+    for (name, text) in [("rows.rs", source(&rows)), ("names.rs", names::source(&rows, &kinds)?)] {
+        let out = Path::new(&out).join(name);
+        std::fs::write(&out, text).map_err(said(&out))?;
+    }
+    Ok(())
 }
 
 /// The table as Rust.
@@ -124,8 +158,9 @@ impl Lists {
         let groups: Vec<String> = groups.collect();
         let operands: Vec<String> = row.operands.iter().map(operand).collect();
         format!(
-            "Row {{ mnemonic: {:?}, groups: &[{}], traces: {:#x}, demanded: {:?}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
+            "Row {{ mnemonic: {:?}, instruction: Mnemonic::{}, groups: &[{}], traces: {:#x}, demanded: {:?}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
             row.mnemonic,
+            variant(row.instruction.0),
             groups.join(", "),
             row.traces,
             row.demanded,
@@ -144,7 +179,12 @@ fn needs(needs: &Needs) -> String {
 
 fn choice(choice: &Choice) -> String {
     let needs = needs(&choice.needs);
-    format!("Choice {{ text: {:?}, scalar: {:?}, needs: {needs} }}", choice.text, choice.scalar)
+    let modifier = match choice.modifier {
+        Some(modifier) => format!("Some(Modifier::{})", variant(modifier.0)),
+        None => "None".to_string(),
+    };
+    let Choice { text, scalar, .. } = choice;
+    format!("Choice {{ text: {text:?}, scalar: {scalar:?}, modifier: {modifier}, needs: {needs} }}")
 }
 
 fn operand(operand: &Operand) -> String {

@@ -242,8 +242,8 @@ fn sample(row: &Row, chosen: &[Option<usize>], doubles: bool, with_second: bool)
             Kind::Constant(range) => Operand::Constant(range.map_or(31, |range| range.greatest as u64)),
             Kind::Pack(ty) if with_second => return scalar(*ty).and(None),
             Kind::Pack(ty) => {
-                let half = Scalar::parse(&format!("b{}", scalar(*ty)?.bits / 2))?;
-                if half.bits < 16 {
+                let half = Scalar::parse(&format!("b{}", scalar(*ty)?.bits() / 2))?;
+                if half.bits() < 16 {
                     return None;
                 }
                 if operand.written { Operand::DestPair(half) } else { Operand::SourcePair(half) }
@@ -259,8 +259,8 @@ fn sample(row: &Row, chosen: &[Option<usize>], doubles: bool, with_second: bool)
 
 /// The declared type of a register for an operand.
 pub fn register_type(ty: Scalar) -> String {
-    match ty.class {
+    match ty.class() {
         Class::Predicate => ".pred".to_string(),
-        _ => format!(".b{}", ty.bits.max(16)),
+        _ => format!(".b{}", ty.bits().max(16)),
     }
 }

@@ -186,13 +186,13 @@ fn difference(kernel: &Kernel, expected: &[u8], got: &[u8]) -> Option<String> {
 
 /// One NaN for all.
 fn canonical(ty: Scalar, bits: u64) -> u64 {
-    let format = match ty.name {
+    let format = match ty.name() {
         "f64" => ptxc_semantics::F64,
         "f32" => ptxc_semantics::F32,
         "f16" => ptxc_semantics::F16,
         "bf16" => ptxc_semantics::BF16,
         "f16x2" | "bf16x2" => {
-            let single = Scalar::parse(&ty.name[..ty.name.len() - 2]).expect("a type");
+            let single = Scalar::parse(&ty.name()[..ty.name().len() - 2]).expect("a type");
             return canonical(single, bits & 0xffff) | canonical(single, bits >> 16 & 0xffff) << 16;
         }
         _ => return bits,

@@ -51,8 +51,8 @@ const REGISTERS: &str = ".reg .pred p<9>; .reg .b8 b8r<9>; .reg .b16 b16r<9>; .r
     .reg .v4 .f32 vector; .shared .align 16 .b8 tile[64];";
 
 fn register(ty: Scalar, number: usize) -> String {
-    let bits = ty.bits.max(8);
-    match ty.class {
+    let bits = ty.bits().max(8);
+    match ty.class() {
         Class::Predicate => format!("p{number}"),
         Class::Float => format!("f{bits}r{number}"),
         Class::Integer if bits > 8 => format!("u{bits}r{number}"),
@@ -122,7 +122,7 @@ impl<'a> Sample<'a> {
         let mut next = |ty: Scalar| {
             number += 1;
             // Results and sources of tensor instructions are many; names repeat from there on.
-            let names = match ty.bits {
+            let names = match ty.bits() {
                 32 => 280,
                 64 => 60,
                 _ => 8,
@@ -171,7 +171,7 @@ impl<'a> Sample<'a> {
                 Kind::Address(AddressSpace::Tensor) => "[b32r9]".to_string(),
                 Kind::Address(_) => "[b64r9]".to_string(),
                 Kind::Pack(ty) => {
-                    let half = Scalar::parse(&format!("b{}", self.scalar(*ty)?.bits / 2))?;
+                    let half = Scalar::parse(&format!("b{}", self.scalar(*ty)?.bits() / 2))?;
                     format!("{{{}, {}}}", next(half), next(half))
                 }
                 Kind::Label => "END".to_string(),

@@ -77,7 +77,7 @@ const PLACES: [(From, From); 5] = [
 
 /// Instructions that give a value of a type a sign.
 fn signs(ty: Scalar) -> &'static [&'static str] {
-    match (ty.class, ty.name, ty.bits) {
+    match (ty.class(), ty.name(), ty.bits()) {
         (Class::Predicate, ..) => &["not.pred"],
         (_, "f64", _) => &["neg.f64", "abs.f64"],
         (_, "f32", _) => &["neg.f32", "abs.f32"],
@@ -124,12 +124,12 @@ impl Writer {
             From::Parameter => ("param", format!("p{place}")),
             From::Constant => ("const", format!("words+{}", 8 * place)),
         };
-        if ty.class == Class::Predicate {
+        if ty.class() == Class::Predicate {
             self.line(&format!("ld.{space}.u32 %word, [{address}];"));
             self.line("and.b32 %word, %word, 1;");
             self.line(&format!("setp.ne.u32 {name}, %word, 0;"));
         } else {
-            self.line(&format!("ld.{space}.b{} {name}, [{address}];", ty.bits.max(16)));
+            self.line(&format!("ld.{space}.b{} {name}, [{address}];", ty.bits().max(16)));
         }
         name
     }
@@ -138,11 +138,11 @@ impl Writer {
     fn store(&mut self, ty: Scalar, name: &str, line: &str) {
         let offset = 8 * self.results.len();
         self.results.push((ty, line.to_string()));
-        if ty.class == Class::Predicate {
+        if ty.class() == Class::Predicate {
             self.line(&format!("selp.u32 %word, 1, 0, {name};"));
             self.line(&format!("st.global.u32 [%out+{offset}], %word;"));
         } else {
-            self.line(&format!("st.global.b{} [%out+{offset}], {name};", ty.bits.max(16)));
+            self.line(&format!("st.global.b{} [%out+{offset}], {name};", ty.bits().max(16)));
         }
     }
 

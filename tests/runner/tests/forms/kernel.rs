@@ -85,12 +85,12 @@ impl Writer<'_> {
     fn load(&mut self, ty: Scalar, place: usize) -> String {
         let name = self.register(ty);
         let offset = 8 * place;
-        if ty.class == Class::Predicate {
+        if ty.class() == Class::Predicate {
             self.line(&format!("ld.global.u32 %word, [%in+{offset}];"));
             self.line("and.b32 %word, %word, 1;");
             self.line(&format!("setp.ne.u32 {name}, %word, 0;"));
         } else {
-            self.line(&format!("ld.global.b{} {name}, [%in+{offset}];", ty.bits.max(16)));
+            self.line(&format!("ld.global.b{} {name}, [%in+{offset}];", ty.bits().max(16)));
         }
         name
     }
@@ -100,11 +100,11 @@ impl Writer<'_> {
         let place = self.results;
         self.results += 1;
         let offset = 8 * place;
-        if ty.class == Class::Predicate {
+        if ty.class() == Class::Predicate {
             self.line(&format!("selp.u32 %word, 1, 0, {name};"));
             self.line(&format!("st.global.u32 [%out+{offset}], %word;"));
         } else {
-            self.line(&format!("st.global.b{} [%out+{offset}], {name};", ty.bits.max(16)));
+            self.line(&format!("st.global.b{} [%out+{offset}], {name};", ty.bits().max(16)));
         }
         place
     }
@@ -115,21 +115,21 @@ impl Writer<'_> {
             let value = self.random.below(greatest as usize + 1) as u64;
             return Some((value, value.to_string()));
         }
-        match ty.class {
-            Class::Bits | Class::Integer if ty.bits <= 64 => {
+        match ty.class() {
+            Class::Bits | Class::Integer if ty.bits() <= 64 => {
                 let bits = match self.random.below(3) {
-                    0 => self.random.below(ty.bits as usize + 2) as u64,
-                    _ => self.random.word(ty.bits.max(8)),
+                    0 => self.random.below(ty.bits() as usize + 2) as u64,
+                    _ => self.random.word(ty.bits().max(8)),
                 };
-                let signed = ty.name.starts_with('s');
-                let shift = 64 - ty.bits;
+                let signed = ty.name().starts_with('s');
+                let shift = 64 - ty.bits();
                 let text = match signed {
                     true => (((bits << shift) as i64) >> shift).to_string(),
                     false => bits.to_string(),
                 };
                 Some((bits, text))
             }
-            Class::Float if ty.bits == 32 => {
+            Class::Float if ty.bits() == 32 => {
                 let bits = self.random.pick(&[
                     0x3fc0_0000u32,
                     0xc0a0_0000,

@@ -130,13 +130,13 @@ fn unexpected(sample: &Sample, kernel: &Kernel, input: &[u8], output: &[u8]) -> 
                     Bound::Memory(place) => memory(place),
                     Bound::Constant(bits) => bits,
                 };
-                bits & (u64::MAX >> (64 - ty.bits.max(1)))
+                bits & (u64::MAX >> (64 - ty.bits().max(1)))
             };
             let sources: Vec<u64> = instance.sources.iter().map(source).collect();
             let expected = reference::expected(&parts, &sources, memory(5) & 1 == 1)?;
             for (&(ty, place), expected) in instance.results.iter().zip(expected) {
-                let got = bits_at(output, thread * OUT_BYTES as usize + 8 * place, ty.bits.max(1));
-                let expected = expected & (u64::MAX >> (64 - ty.bits.max(1)));
+                let got = bits_at(output, thread * OUT_BYTES as usize + 8 * place, ty.bits().max(1));
+                let expected = expected & (u64::MAX >> (64 - ty.bits().max(1)));
                 if got != expected {
                     return Some(format!("{sources:x?} give {got:#x} instead of {expected:#x}"));
                 }
@@ -152,8 +152,8 @@ fn difference(kernel: &Kernel, input: &[u8], expected: &[u8], got: &[u8]) -> Opt
     for thread in 0..THREADS as usize {
         for &&(ty, place) in &results {
             let value = |bytes| {
-                let bits = bits_at(bytes, thread * OUT_BYTES as usize + 8 * place, ty.bits.max(16));
-                canonical(ty.name, bits)
+                let bits = bits_at(bytes, thread * OUT_BYTES as usize + 8 * place, ty.bits().max(16));
+                canonical(ty.name(), bits)
             };
             let (expected, got) = (value(expected), value(got));
             if expected != got {

@@ -3,46 +3,12 @@
 use ptxc_ir::{Funnel, IntCond, Op, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::Scalar;
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::Modifier;
+use crate::check::table::modifiers::Half;
 
-/// Which part of a product an instruction gives.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Half {
-    Low,
-    High,
-    Wide,
-}
-
-const HALVES: &[(&str, Half)] = &[("lo", Half::Low), ("hi", Half::High), ("wide", Half::Wide)];
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    if form.types.iter().any(|ty| !ty.is_int()) {
-        return None;
-    }
-    Some(match form.mnemonic {
-        "add" => add_or_subtract(t, form, Op::Iadd),
-        "sub" => add_or_subtract(t, form, Op::Isub),
-        "div" => binary(t, form, Op::Sdiv, Op::Udiv),
-        "rem" => binary(t, form, Op::Srem, Op::Urem),
-        "min" => extreme(t, form, Op::Smin, Op::Umin),
-        "max" => extreme(t, form, Op::Smax, Op::Umax),
-        "mul" => multiply(t, form, false),
-        "mad" => multiply(t, form, true),
-        "sad" => sum_of_difference(t, form),
-        "abs" => unary(t, form, Op::Iabs),
-        "neg" => unary(t, form, Op::Ineg),
-        "popc" => unary(t, form, Op::Popc),
-        "clz" => unary(t, form, Op::Clz),
-        "brev" => unary(t, form, Op::Brev),
-        "vabsdiff4" => byte_differences(t, form),
-        "mul24" => multiply_24(t, form, false),
-        "mad24" => multiply_24(t, form, true),
-        _ => return None,
-    })
-}
-
-fn unary(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
+pub(super) fn unary(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -51,7 +17,7 @@ fn unary(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-fn binary(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
+pub(super) fn binary(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
     form.expect_operands(3)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -62,8 +28,8 @@ fn binary(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Tran
 }
 
 /// A minimum or maximum; with `.relu` zero instead of a negative number.
-fn extreme(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
-    if !form.take("relu") {
+pub(super) fn extreme(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
+    if !form.take(Modifier::Relu) {
         return binary(t, form, signed, unsigned);
     }
     form.expect_operands(3)?;
@@ -80,33 +46,32 @@ fn extreme(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Tra
 /// The product of operands 1 and 2, and which part of it that is.
 pub(super) fn product(t: &mut Translator, form: &mut Form) -> Translated<(Value, Half)> {
     let scalar = form.ty()?;
-    let half = form.choose(HALVES).ok_or(Unsupported)?;
+    let half = form.choose::<Half>().ok_or(Unsupported)?;
     let ty = scalar.ir().ok_or(Unsupported)?;
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let signed = scalar.is_signed();
     let op = match half {
-        Half::Low => Op::Imul,
-        Half::High if signed => Op::Smulh,
-        Half::High => Op::Umulh,
-        Half::Wide if scalar.bits > 32 => return Err(Unsupported),
+        Half::Lo => Op::Imul,
+        Half::Hi if signed => Op::Smulh,
+        Half::Hi => Op::Umulh,
+        Half::Wide if scalar.bits() > 32 => return Err(Unsupported),
         Half::Wide if signed => Op::SmulWide,
         Half::Wide => Op::UmulWide,
     };
     Ok((t.emit(op, ty, &[a, b]), half))
 }
 
-fn multiply(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
+pub(super) fn multiply(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
     form.expect_operands(if add { 4 } else { 3 })?;
     let scalar = form.ty()?;
-    let saturate = add && form.take("sat");
+    let saturate = add && form.take(Modifier::Sat);
     let (mut value, half) = product(t, form)?;
     if add {
-        let bits = if half == Half::Wide { 2 * scalar.bits } else { scalar.bits };
-        let sum = Scalar { bits, ..scalar };
+        let sum = if half == Half::Wide { scalar.wide().ok_or(Unsupported)? } else { scalar };
         let c = t.read(form.operand(3)?, sum)?;
         if saturate {
-            let saturates = half == Half::High && scalar.bits == 32 && scalar.is_signed();
+            let saturates = half == Half::Hi && scalar.bits() == 32 && scalar.is_signed();
             return if saturates { saturating(t, form, Op::Iadd, value, c) } else { Err(Unsupported) };
         }
         value = t.emit(Op::Iadd, sum.ir().ok_or(Unsupported)?, &[value, c]);
@@ -115,13 +80,13 @@ fn multiply(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
 }
 
 /// A sum or difference; `.sat` exists for 32 bits with sign alone.
-fn add_or_subtract(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
-    if !form.take("sat") {
+pub(super) fn add_or_subtract(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
+    if !form.take(Modifier::Sat) {
         return binary(t, form, op, op);
     }
     form.expect_operands(3)?;
     let scalar = form.ty()?;
-    if scalar.bits != 32 || !scalar.is_signed() {
+    if scalar.bits() != 32 || !scalar.is_signed() {
         return Err(Unsupported);
     }
     let a = t.read(form.operand(1)?, scalar)?;
@@ -130,7 +95,7 @@ fn add_or_subtract(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
 }
 
 /// `|a - b| + c`
-fn sum_of_difference(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn sum_of_difference(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -146,13 +111,13 @@ fn sum_of_difference(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 /// `|a - b|` of each byte without sign: side by side, or with `.add` all added to `c`.
-fn byte_differences(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn byte_differences(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     if form.types[..] != [Scalar::U32; 3] {
         return Err(Unsupported);
     }
     let ty = Type::B32;
-    let adds = form.take("add");
+    let adds = form.take(Modifier::Add);
     let a = t.read(form.operand(1)?, Scalar::U32)?;
     let b = t.read(form.operand(2)?, Scalar::U32)?;
     let mask = t.constant(ty, 0xff);
@@ -194,13 +159,17 @@ fn saturating(t: &mut Translator, form: &Form, op: Op, a: Value, b: Value) -> Tr
 }
 
 /// Products of the low 24 bits of each factor: the low 32 or the high 32 of their 48 bits.
-fn multiply_24(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
+pub(super) fn multiply_24(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
     form.expect_operands(if add { 4 } else { 3 })?;
     let scalar = form.ty()?;
-    let high = form.choose(&[("hi", true), ("lo", false)]).ok_or(Unsupported)?;
-    let saturate = form.take("sat");
+    let high = match form.choose::<Half>() {
+        Some(Half::Hi) => true,
+        Some(Half::Lo) => false,
+        Some(Half::Wide) | None => return Err(Unsupported),
+    };
+    let saturate = form.take(Modifier::Sat);
     let (ty, signed) = (Type::B32, scalar.is_signed());
-    if scalar.bits != 32 || (saturate && !(signed && high && add)) {
+    if scalar.bits() != 32 || (saturate && !(signed && high && add)) {
         return Err(Unsupported);
     }
     let length = t.constant(ty, 24);
@@ -226,24 +195,4 @@ fn multiply_24(t: &mut Translator, form: &mut Form, add: bool) -> Translated {
     }
     let value = t.emit(Op::Iadd, ty, &[product, c]);
     t.write(form.operand(0)?, value)
-}
-
-/// The integer comparison of a PTX name on a type.
-pub(super) fn condition(name: &str, scalar: Scalar) -> Option<IntCond> {
-    let signed = scalar.is_signed();
-    let pick = |if_signed, if_unsigned| Some(if signed { if_signed } else { if_unsigned });
-    match name {
-        "eq" => Some(IntCond::Eq),
-        "ne" => Some(IntCond::Ne),
-        _ if !scalar.is_number() => None,
-        "lt" => pick(IntCond::Slt, IntCond::Ult),
-        "le" => pick(IntCond::Sle, IntCond::Ule),
-        "gt" => pick(IntCond::Sgt, IntCond::Ugt),
-        "ge" => pick(IntCond::Sge, IntCond::Uge),
-        "lo" if !signed => Some(IntCond::Ult),
-        "ls" if !signed => Some(IntCond::Ule),
-        "hi" if !signed => Some(IntCond::Ugt),
-        "hs" if !signed => Some(IntCond::Uge),
-        _ => None,
-    }
 }

@@ -7,74 +7,65 @@
 //! An element's policy of caching is that of its global address; those of bulk copies are dropped.
 
 use ptxc_ir::op::Prefetch;
-use ptxc_ir::{Access, CacheOp, MemType, Op, Space, Type};
+use ptxc_ir::{Access, MemType, Op, Space, Type};
 use ptxc_syntax::ast::OperandKind;
 
 use super::cache_policy::hinted;
 use super::form::{Form, Translated, Unsupported};
-use super::mbarrier::{B64, barrier, place};
+use super::mbarrier::{barrier, expect_b64, place};
 use super::memory;
-use super::scalar::Scalar;
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::{Modifier, modifiers};
 
-const SHARED: &[(&str, ())] = &[("shared", ()), ("shared::cta", ())];
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "cp" => copy(t, form),
-        _ => return None,
-    })
+/// `cp.async.mbarrier.arrive`.
+pub(super) fn arrive(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(1)?;
+    expect_b64(form)?;
+    let noinc = form.take(Modifier::Noinc);
+    let address = barrier(t, form, 0)?;
+    t.inst(Op::AsyncArrive(noinc), Type::B32, &[address]);
+    Ok(())
 }
 
-/// `cp.async` and its family; of bulk copies those without tensors.
-fn copy(t: &mut Translator, form: &mut Form) -> Translated {
-    if !form.take("async") {
-        return Err(Unsupported);
-    }
-    if form.take("bulk") {
-        return bulk(t, form);
-    }
-    if form.take("mbarrier") {
-        form.expect_operands(1)?;
-        if !form.take("arrive") || form.ty()? != B64 {
-            return Err(Unsupported);
-        }
-        let noinc = form.take("noinc");
-        let address = barrier(t, form, 0)?;
-        t.inst(Op::AsyncArrive(noinc), Type::B32, &[address]);
-        return Ok(());
-    }
-    if let Some(op) = form.choose(&[("commit_group", Op::AsyncCommit), ("wait_all", Op::AsyncWaitAll)]) {
-        form.expect_operands(0)?;
-        t.inst(op, Type::B32, &[]);
-        return Ok(());
-    }
-    if form.take("wait_group") {
-        return wait_group(t, form, Op::AsyncWait);
-    }
-    element(t, form)
+/// An operation without operands: the end of a group, or a wait for all groups.
+pub(super) fn plain(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
+    form.expect_operands(0)?;
+    t.inst(op, Type::B32, &[]);
+    Ok(())
 }
 
-fn wait_group(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
+/// `cp.async.bulk.wait_group`.
+pub(super) fn wait_bulk_group(t: &mut Translator, form: &mut Form) -> Translated {
+    let read = form.take(Modifier::Read);
+    wait_group(t, form, Op::BulkWait(read))
+}
+
+pub(super) fn wait_group(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     form.expect_operands(1)?;
     let most = t.read(form.operand(0)?, Scalar::U32)?;
     t.inst(op, Type::B32, &[most]);
     Ok(())
 }
 
-const PREFETCH: &[(&str, Prefetch)] =
-    &[("L2::64B", Prefetch::L64), ("L2::128B", Prefetch::L128), ("L2::256B", Prefetch::L256)];
+/// Takes the shared memory of the CTA, if it is there.
+fn takes_shared(form: &mut Form) -> bool {
+    form.take(Modifier::Shared) || form.take(Modifier::SharedCta)
+}
 
 /// Takes hints; the number of operands that they bring along.
 fn hints(form: &mut Form) -> usize {
-    usize::from(form.take("L2::cache_hint"))
+    usize::from(form.take(Modifier::L2CacheHint))
 }
 
-fn element(t: &mut Translator, form: &mut Form) -> Translated {
-    let cache = form.choose(&[("ca", CacheOp::Ca), ("cg", CacheOp::Cg)]).ok_or(Unsupported)?;
-    let prefetch = form.choose(PREFETCH).unwrap_or(Prefetch::Needed);
-    form.choose(SHARED).ok_or(Unsupported)?;
-    if !form.take("global") {
+/// `cp.async` of one element.
+pub(super) fn element(t: &mut Translator, form: &mut Form) -> Translated {
+    let cache = form.choose::<modifiers::Cache>().ok_or(Unsupported)?.into();
+    let prefetch = form.choose::<modifiers::Prefetch>().map_or(Prefetch::Needed, Prefetch::from);
+    if !takes_shared(form) {
+        return Err(Unsupported);
+    }
+    if !form.take(Modifier::Global) {
         return Err(Unsupported);
     }
     let policies = hints(form);
@@ -99,7 +90,7 @@ fn element(t: &mut Translator, form: &mut Form) -> Translated {
         4 => {
             let given = form.operand(3)?;
             let is_number = matches!(given.kind, OperandKind::Immediate(_));
-            match t.read(given, if is_number { Scalar::U32 } else { Scalar::PRED }) {
+            match t.read(given, if is_number { Scalar::U32 } else { Scalar::Pred }) {
                 Ok(bytes) if is_number => bytes,
                 Ok(ignored) => {
                     let none = t.constant(Type::B32, 0);
@@ -114,31 +105,28 @@ fn element(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
-fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
-    if form.take("commit_group") {
-        form.expect_operands(0)?;
-        t.inst(Op::BulkCommit, Type::B32, &[]);
-        return Ok(());
-    }
-    if form.take("wait_group") {
-        let read = form.take("read");
-        return wait_group(t, form, Op::BulkWait(read));
-    }
+/// `cp.async.bulk.prefetch`.
+pub(super) fn prefetch(t: &mut Translator, form: &mut Form) -> Translated {
     let policies = hints(form);
-    if form.take("prefetch") {
-        form.expect_operands(2 + policies)?;
-        if !form.take("L2") || !form.take("global") {
+    form.expect_operands(2 + policies)?;
+    if !form.take(Modifier::L2) || !form.take(Modifier::Global) {
+        return Err(Unsupported);
+    }
+    let from = place(t, form.operand(0)?, Space::Global)?;
+    let bytes = t.read(form.operand(1)?, Scalar::U32)?;
+    t.inst(Op::BulkPrefetch, Type::B32, &[from, bytes]);
+    Ok(())
+}
+
+/// `cp.async.bulk`.
+pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
+    let policies = hints(form);
+    let is_global = form.take(Modifier::Global);
+    if form.take(Modifier::BulkGroup) {
+        form.expect_operands(3 + policies)?;
+        if !takes_shared(form) || !is_global {
             return Err(Unsupported);
         }
-        let from = place(t, form.operand(0)?, Space::Global)?;
-        let bytes = t.read(form.operand(1)?, Scalar::U32)?;
-        t.inst(Op::BulkPrefetch, Type::B32, &[from, bytes]);
-        return Ok(());
-    }
-    let is_global = form.take("global");
-    if form.take("bulk_group") {
-        form.expect_operands(3 + policies)?;
-        form.choose(SHARED).filter(|()| is_global).ok_or(Unsupported)?;
         let to = place(t, form.operand(0)?, Space::Global)?;
         let from = place(t, form.operand(1)?, Space::Shared)?;
         let bytes = t.read(form.operand(2)?, Scalar::U32)?;
@@ -146,10 +134,10 @@ fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
         return Ok(());
     }
     form.expect_operands(4 + policies)?;
-    let is_cluster = form.take("shared::cluster");
+    let is_cluster = form.take(Modifier::SharedCluster);
     // Of two spaces of shared memory the first is that of the cluster.
-    let is_own = form.take("shared::cta");
-    if !form.take("mbarrier::complete_tx::bytes") || is_global == (is_cluster && is_own) {
+    let is_own = form.take(Modifier::SharedCta);
+    if !form.take(Modifier::MbarrierCompleteTxBytes) || is_global == (is_cluster && is_own) {
         return Err(Unsupported);
     }
     let (op, space) = if is_global { (Op::BulkLoad, Space::Global) } else { (Op::BulkShare, Space::Shared) };

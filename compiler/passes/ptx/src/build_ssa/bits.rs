@@ -12,23 +12,9 @@ use ptxc_ir::{BytePick, IntCond, Op, Type, Value};
 use ptxc_syntax::ast::OperandKind;
 
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::Scalar;
 use super::translator::{Translator, integer};
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "bfe" => extract_field(t, form),
-        "bfi" => insert_field(t, form),
-        "bfind" => find(t, form),
-        "bmsk" => mask(t, form),
-        "szext" => extend(t, form),
-        "fns" => nth_set(t, form),
-        "prmt" => permute(t, form),
-        "lop3" => logic(t, form),
-        "dp4a" | "dp2a" => dot_product(t, form),
-        _ => return None,
-    })
-}
+use crate::check::scalar::Scalar;
+use crate::check::table::{Modifier, modifiers};
 
 fn count(t: &mut Translator, n: u64) -> Value {
     t.constant(Type::B32, n)
@@ -48,7 +34,7 @@ fn byte(t: &mut Translator, form: &Form, index: usize) -> Translated<Value> {
 
 /// Down to bit 0, then cut to the length. A shift beyond the width leaves zeros or signs, as the field has
 /// them there.
-fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -88,7 +74,7 @@ fn low_ones(t: &mut Translator, ty: Type, length: Value) -> Value {
 }
 
 /// `(b & !mask) | (a << start & mask)`
-fn insert_field(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn insert_field(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(5)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -110,11 +96,11 @@ fn insert_field(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-fn find(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn find(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().filter(|_| scalar.is_number()).ok_or(Unsupported)?;
-    let shift = form.take("shiftamt");
+    let shift = form.take(Modifier::Shiftamt);
     let a = t.read(form.operand(1)?, scalar)?;
     let value = t.emit(Op::Bfind(scalar.is_signed(), shift), ty, &[a]);
     t.write(form.operand(0)?, value)
@@ -122,10 +108,11 @@ fn find(t: &mut Translator, form: &mut Form) -> Translated {
 
 /// `.wrap`, or `.clamp`.
 fn wraps(form: &mut Form) -> Translated<bool> {
-    form.choose(&[("wrap", true), ("clamp", false)]).ok_or(Unsupported)
+    let limit = form.choose::<modifiers::Limit>().ok_or(Unsupported)?;
+    Ok(limit == modifiers::Limit::Wrap)
 }
 
-fn mask(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn mask(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
     let wrap = wraps(form)?;
     if form.ty()? != Scalar::B32 {
@@ -137,11 +124,11 @@ fn mask(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-fn extend(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn extend(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
     let wrap = wraps(form)?;
     let scalar = form.ty()?;
-    if scalar.bits != 32 || !scalar.is_number() {
+    if scalar.bits() != 32 || !scalar.is_number() {
         return Err(Unsupported);
     }
     let a = t.read(form.operand(1)?, scalar)?;
@@ -155,7 +142,7 @@ fn extend(t: &mut Translator, form: &mut Form) -> Translated {
 ///
 /// The ones before the position are cleared, and downwards the mask is reversed. Then the position is found
 /// by halves: if the lower half of what is left has fewer than `n` ones, the one is in the upper half.
-fn nth_set(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn nth_set(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     if form.ty()? != Scalar::B32 {
         return Err(Unsupported);
@@ -203,24 +190,15 @@ fn nth_set(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-const PICKS: &[(&str, BytePick)] = &[
-    ("f4e", BytePick::Upwards),
-    ("b4e", BytePick::Downwards),
-    ("rc8", BytePick::Byte),
-    ("ecl", BytePick::ClampLeft),
-    ("ecr", BytePick::ClampRight),
-    ("rc16", BytePick::Half),
-];
-
-fn permute(t: &mut Translator, form: &mut Form) -> Translated {
-    let pick = form.choose(PICKS).unwrap_or(BytePick::Index);
+pub(super) fn permute(t: &mut Translator, form: &mut Form) -> Translated {
+    let pick = form.choose::<modifiers::Pick>().map_or(BytePick::Index, BytePick::from);
     words(t, form, Op::Prmt(pick))
 }
 
 /// Three words make one.
 fn words(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     form.expect_operands(4)?;
-    if form.types.iter().any(|ty| ty.bits != 32 || !ty.is_int()) {
+    if form.types.iter().any(|ty| ty.bits() != 32 || !ty.is_int()) {
         return Err(Unsupported);
     }
     let mut args = [None; 3];
@@ -233,8 +211,8 @@ fn words(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
 }
 
 /// The function of three words; with `.or` or `.and` also whether it gives any bit, joined with a predicate.
-fn logic(t: &mut Translator, form: &mut Form) -> Translated {
-    let join = form.choose(&[("or", Op::Or), ("and", Op::And)]);
+pub(super) fn logic(t: &mut Translator, form: &mut Form) -> Translated {
+    let join = form.choose::<modifiers::Join>().map(Op::from);
     form.expect_operands(if join.is_some() { 6 } else { 5 })?;
     if form.ty()? != Scalar::B32 {
         return Err(Unsupported);
@@ -246,7 +224,7 @@ fn logic(t: &mut Translator, form: &mut Form) -> Translated {
     let table = u8::try_from(table).map_err(|_| Unsupported)?;
     let value = t.emit(Op::Lop3(table), Type::B32, &[a, b, c]);
     let Some(join) = join else { return t.write(form.operand(0)?, value) };
-    let other = t.read(form.operand(5)?, Scalar::PRED)?;
+    let other = t.read(form.operand(5)?, Scalar::Pred)?;
     let zero = count(t, 0);
     let any = t.emit(Op::Icmp(IntCond::Ne), Type::B32, &[value, zero]);
     let holds = t.emit(join, Type::Pred, &[any, other]);
@@ -259,12 +237,25 @@ fn logic(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
-fn dot_product(t: &mut Translator, form: &mut Form) -> Translated {
+/// Whether the factors of a dot product are signed.
+fn signs(form: &Form) -> Translated<(bool, bool)> {
     let &[a, b] = form.types else { return Err(Unsupported) };
-    let (a, b) = (a.is_signed(), b.is_signed());
-    let op = match form.mnemonic {
-        "dp4a" => Op::Dp4a(a, b),
-        _ => Op::Dp2a(a, b, form.choose(&[("lo", false), ("hi", true)]).ok_or(Unsupported)?),
+    Ok((a.is_signed(), b.is_signed()))
+}
+
+/// Four products of bytes.
+pub(super) fn dot_product_4(t: &mut Translator, form: &mut Form) -> Translated {
+    let (a, b) = signs(form)?;
+    words(t, form, Op::Dp4a(a, b))
+}
+
+/// Two products of a half and a byte of the low or high half.
+pub(super) fn dot_product_2(t: &mut Translator, form: &mut Form) -> Translated {
+    let (a, b) = signs(form)?;
+    let high = match form.choose::<modifiers::Half>() {
+        Some(modifiers::Half::Hi) => true,
+        Some(modifiers::Half::Lo) => false,
+        Some(modifiers::Half::Wide) | None => return Err(Unsupported),
     };
-    words(t, form, op)
+    words(t, form, Op::Dp2a(a, b, high))
 }

@@ -28,23 +28,11 @@ use ptxc_syntax::ast::Operand;
 
 use super::form::{Form, Translated, Unsupported};
 use super::memory::address;
-use super::scalar::{Class, Scalar};
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::Modifier;
+use crate::check::table::modifiers::Eviction;
 
-/// A 64-bit operand without a sign.
-const B64: Scalar = Scalar { class: Class::Bits, bits: 64, packed: false };
-/// A 32-bit one.
-const B32: Scalar = Scalar { bits: 32, ..B64 };
-/// A single.
-const F32: Scalar = Scalar { class: Class::Float, ..B32 };
-
-/// The kinds as the first modifier says them, in bits 31:24 of the upper word.
-const KINDS: &[(&str, u32)] = &[
-    ("L2::evict_last", 0x14),
-    ("L2::evict_first", 0x12),
-    ("L2::evict_normal", 0x16),
-    ("L2::evict_unchanged", 0x10),
-];
 /// What a range adds to its kind.
 const RANGE: u32 = 0x08;
 /// What evicting the rest first adds to a kind.
@@ -52,29 +40,48 @@ const REST_FIRST: u32 = 0x01;
 /// 15.99, which leaves the fraction 1 in the last sixteenth.
 const SIXTEENTHS: f32 = 15.99;
 
-/// Translates `createpolicy`.
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Translated {
-    if form.take("cvt") {
-        form.expect_operands(2)?;
-        if !form.take("L2") {
-            return Err(Unsupported);
-        }
-        let policy = t.read(form.operand(1)?, B64)?;
-        return t.write(form.operand(0)?, policy);
-    }
-    let is_range = form.take("range");
-    if !is_range && !form.take("fractional") {
+/// `createpolicy.cvt`.
+pub(super) fn convert(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(2)?;
+    if !form.take(Modifier::L2) {
         return Err(Unsupported);
     }
-    let kind = |part: &str| KINDS.iter().find(|(name, _)| *name == part).map(|&(_, kind)| kind);
-    let first = form.read(kind).ok_or(Unsupported)?;
-    let rest = match form.read(kind) {
-        Some(0x12) => REST_FIRST,
-        Some(0x10) | None => 0,
-        _ => return Err(Unsupported),
+    let policy = t.read(form.operand(1)?, Scalar::B64)?;
+    t.write(form.operand(0)?, policy)
+}
+
+/// `createpolicy.range`.
+pub(super) fn of_range(t: &mut Translator, form: &mut Form) -> Translated {
+    let kind = kind(form)? + RANGE;
+    let high = range(t, form, kind)?;
+    finish(t, form, high)
+}
+
+/// `createpolicy.fractional`.
+pub(super) fn of_fraction(t: &mut Translator, form: &mut Form) -> Translated {
+    let kind = kind(form)?;
+    let high = fraction(t, form, kind)?;
+    finish(t, form, high)
+}
+
+/// The kinds of a policy, in bits 31:24 of the upper word: what is cached how, and how the rest is.
+fn kind(form: &mut Form) -> Translated<u32> {
+    let first = match form.choose::<Eviction>().ok_or(Unsupported)? {
+        Eviction::L2EvictLast => 0x14,
+        Eviction::L2EvictFirst => 0x12,
+        Eviction::L2EvictNormal => 0x16,
+        Eviction::L2EvictUnchanged => 0x10,
     };
-    let high =
-        if is_range { range(t, form, first + RANGE + rest)? } else { fraction(t, form, first + rest)? };
+    let rest = match form.choose::<Eviction>() {
+        Some(Eviction::L2EvictFirst) => REST_FIRST,
+        Some(Eviction::L2EvictUnchanged) | None => 0,
+        Some(Eviction::L2EvictLast | Eviction::L2EvictNormal) => return Err(Unsupported),
+    };
+    Ok(first + rest)
+}
+
+/// Writes the policy with that upper word.
+fn finish(t: &mut Translator, form: &Form, high: Value) -> Translated {
     let low = t.constant(Type::B32, 0);
     let policy = t.emit(Op::Pack, Type::B64, &[low, high]);
     t.write(form.operand(0)?, policy)
@@ -85,7 +92,7 @@ fn fraction(t: &mut Translator, form: &Form, kind: u32) -> Translated<Value> {
     let base = t.constant(Type::B32, u64::from(kind << 24));
     let part = match form.operands {
         [_] => t.constant(Type::F32, 1.0_f32.to_bits().into()),
-        [_, part] => t.read(part, F32)?,
+        [_, part] => t.read(part, Scalar::F32)?,
         _ => return Err(Unsupported),
     };
     let scale = t.constant(Type::F32, SIXTEENTHS.to_bits().into());
@@ -98,13 +105,13 @@ fn fraction(t: &mut Translator, form: &Form, kind: u32) -> Translated<Value> {
 /// The upper word of a policy for a part of a range of addresses.
 fn range(t: &mut Translator, form: &mut Form, kind: u32) -> Translated<Value> {
     form.expect_operands(4)?;
-    let space = if form.take("global") { Space::Global } else { Space::Generic };
+    let space = if form.take(Modifier::Global) { Space::Global } else { Space::Generic };
     let mut access = Access::weak(space, MemType::B8);
     let base = address(t, form.operand(1)?, &mut access)?;
     let offset = t.constant(Type::B64, i64::from(access.offset) as u64);
     let start = t.emit(Op::Iadd, Type::B64, &[base, offset]);
-    let primary = t.read(form.operand(2)?, B32)?;
-    let whole = t.read(form.operand(3)?, B32)?;
+    let primary = t.read(form.operand(2)?, Scalar::B32)?;
+    let whole = t.read(form.operand(3)?, Scalar::B32)?;
 
     let ty = Type::B32;
     let [zero, one, twelve] = [0, 1, 12].map(|bits| t.constant(ty, bits));
@@ -155,7 +162,7 @@ pub(super) fn hinted(
     if !matches!(space, Space::Global | Space::Generic) {
         return Err(Unsupported);
     }
-    let policy = t.read(operand, B64)?;
+    let policy = t.read(operand, Scalar::B64)?;
     let policy = t.emit(Op::CachePolicy, Type::B64, &[policy]);
     Ok(t.emit(Op::CacheHint, Type::B64, &[address, policy]))
 }

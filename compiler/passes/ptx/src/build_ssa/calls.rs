@@ -16,15 +16,12 @@ use ptxc_syntax::ast::{self, Operand, OperandKind};
 
 use super::form::{Form, Translated, Unsupported};
 use super::params::{self, Image, pieces};
-use super::scalar::{Class, Scalar};
 use super::symbols::device_callee;
 use super::translator::Translator;
 use crate::check::env::{Formal, Signature};
+use crate::check::scalar::Scalar;
 use crate::check::scope::{Meaning, Register};
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    (form.mnemonic == "call").then(|| call(t, form))
-}
+use crate::check::table::Modifier;
 
 /// Takes a list in parentheses, if one comes first.
 fn take_list<'a>(rest: &mut &'a [Operand]) -> &'a [Operand] {
@@ -37,9 +34,9 @@ fn take_list<'a>(rest: &mut &'a [Operand]) -> &'a [Operand] {
     }
 }
 
-fn call(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
     // A promise that all threads of the warp make the call, of which nothing here depends.
-    form.take("uni");
+    form.take(Modifier::Uni);
     let mut rest = form.operands;
     let results = take_list(&mut rest);
     let (callee, tail) = rest.split_first().ok_or(Unsupported)?;
@@ -57,7 +54,7 @@ fn call(t: &mut Translator, form: &mut Form) -> Translated {
             let signature = t.prototype(target)?;
             let [params, results] =
                 [&signature.parameters, &signature.returns].map(|formals| params::types(formals));
-            args.push(t.read(callee, Scalar { bits: 64, ..Scalar::B32 })?);
+            args.push(t.read(callee, Scalar::B64)?);
             (Op::CallIndirect(t.function.prototype(params?, results?)), signature)
         }
     };
@@ -103,16 +100,16 @@ fn argument(t: &mut Translator, operand: &Operand, formal: Formal, args: &mut Ve
         Some(image) => image,
         None => {
             let image = t.new_image(formal)?;
-            let scalar = Scalar::of(formal.ty).ok_or(Unsupported)?;
-            if scalar == Scalar::PRED {
+            let scalar = Scalar::of(formal.ty);
+            if scalar == Scalar::Pred {
                 args.push(t.read(operand, scalar)?);
                 return Ok(());
             }
-            if scalar.bits / 8 != formal.size {
+            if scalar.bits() / 8 != formal.size {
                 return Err(Unsupported);
             }
             // Registers of less than 32 bits may have 16.
-            let scalar = Scalar { bits: scalar.bits.max(16), ..scalar };
+            let scalar = scalar.in_register();
             let value = t.read_extended(operand, scalar)?;
             store_value(t, &image, 0, formal.size, value)?;
             image
@@ -139,13 +136,13 @@ impl Translator<'_> {
 
     /// The content of a register of that type in a parameter.
     fn load_register(&mut self, image: &Image, offset: u32, ty: ast::Type) -> Translated<Value> {
-        let scalar = Scalar::of(ty).ok_or(Unsupported)?;
-        if scalar == Scalar::PRED {
+        let scalar = Scalar::of(ty);
+        if scalar == Scalar::Pred {
             let (variable, piece) = image.pieces().next().ok_or(Unsupported)?;
             return Ok(self.read_variable(variable, piece.ty));
         }
-        let value = self.load_image(image, offset, scalar.bits / 8, scalar.is_signed())?;
-        let to = Scalar { bits: scalar.bits.max(16), ..scalar }.ir().ok_or(Unsupported)?;
+        let value = self.load_image(image, offset, scalar.bits() / 8, scalar.is_signed())?;
+        let to = scalar.in_register().ir().ok_or(Unsupported)?;
         self.convert(value, to)
     }
 
@@ -181,15 +178,14 @@ impl Translator<'_> {
             let Meaning::Register { register, ty, vector } = meaning else { continue };
             let image = self.results[index].clone();
             for lane in 0..vector.map_or(1, |vector| vector.lanes()) {
-                let scalar = Scalar::of(ty).ok_or(Unsupported)?;
-                let own =
-                    Scalar { bits: if scalar == Scalar::PRED { 1 } else { scalar.bits.max(16) }, ..scalar };
+                let scalar = Scalar::of(ty);
+                let own = scalar.in_register();
                 let value = self.read_variable(Register(register.0 + lane), own.ir().ok_or(Unsupported)?);
-                if scalar.class == Class::Pred {
+                if scalar == Scalar::Pred {
                     let (variable, _) = image.pieces().next().ok_or(Unsupported)?;
                     self.write_variable(variable, value);
                 } else {
-                    store_value(self, &image, lane * scalar.bits / 8, scalar.bits / 8, value)?;
+                    store_value(self, &image, lane * scalar.bits() / 8, scalar.bits() / 8, value)?;
                 }
             }
         }

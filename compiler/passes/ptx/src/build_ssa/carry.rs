@@ -10,27 +10,28 @@
 
 use ptxc_ir::{Op, Type};
 
-use super::arith::{Half, product};
+use super::arith::product;
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::Scalar;
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::Modifier;
+use crate::check::table::modifiers::Half;
 
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    let carries = match form.mnemonic {
-        "addc" | "subc" | "madc" => true,
-        "add" | "sub" | "mad" => false,
-        _ => return None,
-    };
-    let writes = form.take("cc");
-    if !carries && !writes {
-        return None;
-    }
-    Some(sum(t, form, carries, writes))
+/// What is added.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Term {
+    /// The second operand.
+    Plus,
+    /// The second operand, negated.
+    Minus,
+    /// The third operand, to the product of the first two.
+    Product,
 }
 
-fn sum(t: &mut Translator, form: &mut Form, carries: bool, writes: bool) -> Translated {
-    let multiply = form.mnemonic.starts_with("mad");
-    let subtract = form.mnemonic.starts_with("sub");
+/// A sum that reads the flag if it `carries`, and writes the flag with `.cc`.
+pub(super) fn sum(t: &mut Translator, form: &mut Form, term: Term, carries: bool) -> Translated {
+    let writes = form.take(Modifier::Cc);
+    let (multiply, subtract) = (term == Term::Product, term == Term::Minus);
     form.expect_operands(if multiply { 4 } else { 3 })?;
     let scalar: Scalar = form.ty()?;
     let ty = scalar.ir().filter(|_| scalar.is_number()).ok_or(Unsupported)?;

@@ -11,8 +11,9 @@
 use ptxc_ir::{BytePick, Op, Order, Type};
 
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::Scalar;
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::{Modifier, modifiers};
 
 /// Where the rank of a CTA stands in a shared address of its cluster, in bits from the right.
 const RANK_SHIFT: u64 = 24;
@@ -20,34 +21,28 @@ const RANK_SHIFT: u64 = 24;
 /// The selector that takes the low byte of the first word and the three low bytes of the second one.
 const RANK_OVER_ADDRESS: u64 = 0x654;
 
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "mapa" => map_address(t, form),
-        "getctarank" => rank_of_address(t, form),
-        _ => return None,
-    })
+/// `barrier.cluster.arrive`.
+pub(super) fn arrive(t: &mut Translator, form: &mut Form) -> Translated {
+    let order = form.choose::<modifiers::Order>().map_or(Order::Release, Order::from);
+    barrier(t, form, |aligned| Op::ClusterArrive(order, aligned))
 }
 
-/// `barrier.cluster`, whose name has been taken.
-pub(super) fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
+/// `barrier.cluster.wait`.
+pub(super) fn wait(t: &mut Translator, form: &mut Form) -> Translated {
+    form.take(Modifier::Acquire);
+    barrier(t, form, |aligned| Op::ClusterWait(Order::Acquire, aligned))
+}
+
+fn barrier(t: &mut Translator, form: &mut Form, op: impl Fn(bool) -> Op) -> Translated {
     form.expect_operands(0)?;
-    let aligned = form.take("aligned");
-    let op = if form.take("arrive") {
-        let orders = [("release", Order::Release), ("relaxed", Order::Relaxed)];
-        Op::ClusterArrive(form.choose(&orders).unwrap_or(Order::Release), aligned)
-    } else if form.take("wait") {
-        form.take("acquire");
-        Op::ClusterWait(Order::Acquire, aligned)
-    } else {
-        return Err(Unsupported);
-    };
-    t.inst(op, Type::B32, &[]);
+    let aligned = form.take(Modifier::Aligned);
+    t.inst(op(aligned), Type::B32, &[]);
     Ok(())
 }
 
-fn map_address(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn map_address(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
-    let shared = form.take("shared::cluster");
+    let shared = form.take(Modifier::SharedCluster);
     let ty = form.ty()?.ir().ok_or(Unsupported)?;
     // A generic address has 64 bits.
     if !shared && ty != Type::B64 {
@@ -68,9 +63,9 @@ fn map_address(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, mapped)
 }
 
-fn rank_of_address(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn rank_of_address(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
-    form.take("shared::cluster");
+    form.take(Modifier::SharedCluster);
     let address = t.any(form.operand(1)?)?;
     let low = match t.ty(address) {
         Type::B64 => t.emit(Op::Trunc, Type::B32, &[address]),

@@ -2,27 +2,14 @@
 
 use ptxc_ir::{FloatMode, Op, Rounding, Space, Type, Value};
 
-use super::float::ROUNDINGS;
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::{Class, Scalar};
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::{Modifier, modifiers};
 
-/// Rounding to an integral value, as floats become integers.
-const INTEGRAL: &[(&str, Rounding)] =
-    &[("rni", Rounding::Nearest), ("rzi", Rounding::Zero), ("rmi", Rounding::Down), ("rpi", Rounding::Up)];
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "cvt" => convert(t, form),
-        "cvta" => convert_address(t, form),
-        "isspacep" => ask_space(t, form),
-        _ => return None,
-    })
-}
-
-fn convert(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn convert(t: &mut Translator, form: &mut Form) -> Translated {
     let &[to, from] = form.types else { return Err(Unsupported) };
-    if to.packed && form.operands.len() == 3 {
+    if to.is_pair() && form.operands.len() == 3 {
         return pack_halves(t, form, to, from);
     }
     form.expect_operands(2)?;
@@ -38,13 +25,13 @@ fn convert(t: &mut Translator, form: &mut Form) -> Translated {
 
 /// An integer source, of 8 bits extended to 32.
 fn integer(t: &mut Translator, form: &Form, from: Scalar) -> Translated<Value> {
-    if !from.is_int() || from.bits > 64 {
+    if !from.is_int() || from.bits() > 64 {
         return Err(Unsupported);
     }
-    if from.bits > 8 {
+    if from.bits() > 8 {
         return t.read(form.operand(1)?, from);
     }
-    let value = t.read_extended(form.operand(1)?, Scalar { bits: 16, ..from })?;
+    let value = t.read_extended(form.operand(1)?, from.in_register())?;
     let value = t.extend(value, Type::B32, false)?;
     Ok(byte(t, value, from.is_signed()))
 }
@@ -63,7 +50,7 @@ fn byte(t: &mut Translator, value: Value, signed: bool) -> Value {
 
 /// The low bits of an integer of 16 to 64 bits as an integer of the type; 8 bits extended to 32.
 fn resize(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Translated<Value> {
-    if to.bits == 8 {
+    if to.bits() == 8 {
         let word = t.extend(value, Type::B32, signed)?;
         return Ok(byte(t, word, to.is_signed()));
     }
@@ -72,11 +59,11 @@ fn resize(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Transla
 }
 
 fn integer_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
-    if to.bits.max(from.bits) > 64 {
+    if to.bits().max(from.bits()) > 64 {
         return Err(Unsupported);
     }
     let mut value = integer(t, form, from)?;
-    if form.take("sat") {
+    if form.take(Modifier::Sat) {
         value = clamp(t, value, to, from.is_signed());
     }
     let value = resize(t, value, to, from.is_signed())?;
@@ -86,7 +73,7 @@ fn integer_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Sca
 /// A byte computed in 32 bits, cut to a 16-bit destination.
 fn fit(t: &mut Translator, form: &Form, value: Value, to: Scalar) -> Translated<Value> {
     match t.destination_type(form.operand(0)?)? {
-        Some(ty) if to.bits == 8 && ty.bits() < 32 => t.convert(value, ty),
+        Some(ty) if to.bits() == 8 && ty.bits() < 32 => t.convert(value, ty),
         _ => Ok(value),
     }
 }
@@ -96,8 +83,8 @@ fn clamp(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Value {
     let ty = t.ty(value);
     let bits = ty.bits();
     let (least, greatest): (i128, i128) = match to.is_signed() {
-        true => (-(1 << (to.bits - 1)), (1 << (to.bits - 1)) - 1),
-        false => (0, (1 << to.bits) - 1),
+        true => (-(1 << (to.bits() - 1)), (1 << (to.bits() - 1)) - 1),
+        false => (0, (1 << to.bits()) - 1),
     };
     let (own_least, own_greatest): (i128, i128) = match signed {
         true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
@@ -117,16 +104,16 @@ fn clamp(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Value {
 }
 
 fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
-    let round = form.choose(ROUNDINGS).ok_or(Unsupported)?;
-    if to.packed || !from.is_number() {
+    let round = form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into();
+    if to.is_pair() || !from.is_number() {
         return Err(Unsupported);
     }
     let value = integer(t, form, from)?;
     let op = if from.is_signed() { Op::SintToFloat(round) } else { Op::UintToFloat(round) };
     let ty = to.ir().ok_or(Unsupported)?;
     // No integer is subnormal as a float of single precision.
-    let flushes = form.take("ftz") && ty != Type::F32;
-    let saturates = form.take("sat");
+    let flushes = form.take(Modifier::Ftz) && ty != Type::F32;
+    let saturates = form.take(Modifier::Sat);
     if flushes || (saturates && !matches!(ty, Type::F32 | Type::F16)) {
         return Err(Unsupported);
     }
@@ -136,18 +123,18 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
 
 /// Conversions to integers saturate; to fewer than 32 bits they saturate once more.
 fn float_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
-    let round = form.choose(INTEGRAL).ok_or(Unsupported)?;
-    let ftz = form.take("ftz");
+    let round = form.choose::<modifiers::IntegralRounding>().ok_or(Unsupported)?.into();
+    let ftz = form.take(Modifier::Ftz);
     // Every such conversion saturates already.
-    form.take("sat");
-    if from.packed || !to.is_number() {
+    form.take(Modifier::Sat);
+    if from.is_pair() || !to.is_number() {
         return Err(Unsupported);
     }
     let value = t.read(form.operand(1)?, from)?;
     let op = if to.is_signed() { Op::FloatToSint(round, ftz) } else { Op::FloatToUint(round, ftz) };
-    let ty = if to.bits < 32 { Type::B32 } else { to.ir().ok_or(Unsupported)? };
+    let ty = if to.bits() < 32 { Type::B32 } else { to.ir().ok_or(Unsupported)? };
     let value = t.emit(op, ty, &[value]);
-    if to.bits >= 32 {
+    if to.bits() >= 32 {
         return Ok(value);
     }
     let value = clamp(t, value, to, to.is_signed());
@@ -157,14 +144,14 @@ fn float_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
 
 fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
     let ty = to.ir().ok_or(Unsupported)?;
-    if to.packed || from.packed {
+    if to.is_pair() || from.is_pair() {
         return Err(Unsupported);
     }
-    let integral = form.choose(INTEGRAL);
-    let round = form.choose(ROUNDINGS);
-    let (ftz, sat) = (form.take("ftz"), form.take("sat"));
+    let integral = form.choose::<modifiers::IntegralRounding>().map(Rounding::from);
+    let round = form.choose::<modifiers::Rounding>().map(Rounding::from);
+    let (ftz, sat) = (form.take(Modifier::Ftz), form.take(Modifier::Sat));
     let mut value = t.read(form.operand(1)?, from)?;
-    if to.class == from.class && to.bits == from.bits {
+    if to == from {
         if let Some(round) = integral {
             value = t.emit(Op::RoundToIntegral(round, ftz), ty, &[value]);
         }
@@ -178,13 +165,13 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
         }
         return Ok(value);
     }
-    let narrower = to.bits < from.bits || (to.bits == 16 && from.bits == 16);
+    let narrower = to.bits() < from.bits() || (to.bits() == 16 && from.bits() == 16);
     if integral.is_some() || round.is_some() != narrower {
         return Err(Unsupported);
     }
     let round = round.unwrap_or(Rounding::Nearest);
     if let Some(op) = limited(form, round) {
-        return if ftz || sat || from.bits != 32 { Err(Unsupported) } else { Ok(t.emit(op, ty, &[value])) };
+        return if ftz || sat || from.bits() != 32 { Err(Unsupported) } else { Ok(t.emit(op, ty, &[value])) };
     }
     if ty == Type::F16 && sat {
         // The result is clamped as a half: rounding in between changes nothing, for both limits are halves.
@@ -197,18 +184,18 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
 
 /// The conversion to a half with `.relu` or `.satfinite`, if one of them stands there.
 fn limited(form: &mut Form, round: Rounding) -> Option<Op> {
-    let (relu, finite) = (form.take("relu"), form.take("satfinite"));
+    let (relu, finite) = (form.take(Modifier::Relu), form.take(Modifier::Satfinite));
     (relu || finite).then_some(Op::FloatToHalf(round, relu, finite))
 }
 
 /// `cvt.rn.f16x2.f32 d, a, b`: two numbers rounded to halves, `a` the upper one.
 fn pack_halves(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated {
-    if from.bits != 32 || from.packed {
+    if from.bits() != 32 || from.is_pair() {
         return Err(Unsupported);
     }
-    let round = form.choose(ROUNDINGS).ok_or(Unsupported)?;
+    let round = form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into();
     let ty = to.ir().ok_or(Unsupported)?;
-    let op = Op::FloatsToHalves(round, form.take("relu"), form.take("satfinite"));
+    let op = Op::FloatsToHalves(round, form.take(Modifier::Relu), form.take(Modifier::Satfinite));
     let high = t.read(form.operand(1)?, from)?;
     let low = t.read(form.operand(2)?, from)?;
     let value = t.emit(op, ty, &[low, high]);
@@ -224,21 +211,10 @@ fn adjusted(t: &mut Translator, value: Value, ftz: bool, sat: bool) -> Value {
     t.emit(Op::Fadd(mode), ty, &[value, zero])
 }
 
-const WINDOWS: &[(&str, Space)] = &[
-    ("global", Space::Global),
-    ("shared", Space::Shared),
-    ("shared::cta", Space::Shared),
-    ("shared::cluster", Space::SharedCluster),
-    ("local", Space::Local),
-    ("const", Space::Const),
-    ("param", Space::Param),
-    ("param::entry", Space::Param),
-];
-
 /// `isspacep`.
-fn ask_space(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn ask_space(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
-    let space = form.choose(WINDOWS).ok_or(Unsupported)?;
+    let space = form.choose::<modifiers::Space>().ok_or(Unsupported)?.into();
     let address = t.any(form.operand(1)?)?;
     let address = t.extend(address, Type::B64, false)?;
     let holds = match space {
@@ -249,12 +225,12 @@ fn ask_space(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, holds)
 }
 
-fn convert_address(t: &mut Translator, form: &mut Form) -> Translated {
+/// `cvta`, and `cvta.to` from a generic address to one in a space.
+pub(super) fn convert_address(t: &mut Translator, form: &mut Form, to_space: bool) -> Translated {
     form.expect_operands(2)?;
-    let to_space = form.take("to");
-    let space = form.choose(WINDOWS).ok_or(Unsupported)?;
+    let space = form.choose::<modifiers::Space>().ok_or(Unsupported)?.into();
     // Kernel parameters have no generic address without a copy in memory.
-    if space == Space::Param || form.ty()?.class != Class::Unsigned {
+    if space == Space::Param || !matches!(form.ty()?, Scalar::U32 | Scalar::U64) {
         return Err(Unsupported);
     }
     let value = t.any(form.operand(1)?)?;

@@ -15,23 +15,12 @@ use ptxc_ir::op::{GridDependency, Proxy};
 use ptxc_ir::{Op, Order, Scope, Type};
 
 use super::form::{Form, Translated, Unsupported};
-use super::memory::{self, SCOPES};
+use super::memory;
 use super::translator::Translator;
+use crate::check::table::{Modifier, modifiers};
 
 /// The only size of a tensor map, in bytes.
 const TENSORMAP_BYTES: u64 = 128;
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "membar" | "fence" => match (form.take("proxy"), form.mnemonic) {
-            (true, _) => proxy_fence(t, form),
-            (false, "membar") => memory_barrier(t, form),
-            (false, _) => fence(t, form),
-        },
-        "griddepcontrol" => grid_dependency(t, form),
-        _ => return None,
-    })
-}
 
 fn put(t: &mut Translator, form: &Form, op: Op) -> Translated {
     form.expect_operands(0)?;
@@ -40,61 +29,61 @@ fn put(t: &mut Translator, form: &Form, op: Op) -> Translated {
 }
 
 /// `membar.gl` is `fence.sc.gpu` (PTX ISA, `membar`).
-fn memory_barrier(t: &mut Translator, form: &mut Form) -> Translated {
-    let scopes = [("cta", Scope::Cta), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
-    let scope = form.choose(&scopes).ok_or(Unsupported)?;
-    put(t, form, Op::Fence(Order::SeqCst, scope))
+pub(super) fn memory_barrier(t: &mut Translator, form: &mut Form) -> Translated {
+    let scope = form.choose::<modifiers::Level>().ok_or(Unsupported)?;
+    put(t, form, Op::Fence(Order::SeqCst, scope.into()))
 }
 
-fn fence(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn fence(t: &mut Translator, form: &mut Form) -> Translated {
     let restricted = [
-        ("mbarrier_init", "release", Proxy::MbarrierInit),
-        ("sync_restrict::shared::cta", "release", Proxy::ReleaseShared),
-        ("sync_restrict::shared::cluster", "acquire", Proxy::AcquireSharedCluster),
+        (Modifier::MbarrierInit, Modifier::Release, Proxy::MbarrierInit),
+        (Modifier::SyncRestrictSharedCta, Modifier::Release, Proxy::ReleaseShared),
+        (Modifier::SyncRestrictSharedCluster, Modifier::Acquire, Proxy::AcquireSharedCluster),
     ];
     for (restriction, order, proxy) in restricted {
         if form.take(restriction) {
-            let whole = form.take(order) && form.take("cluster");
+            let whole = form.take(order) && form.take(Modifier::Cluster);
             return if whole { put(t, form, Op::ProxyFence(proxy)) } else { Err(Unsupported) };
         }
     }
-    let order = form.choose(&[
-        ("sc", Order::SeqCst),
-        ("acq_rel", Order::AcqRel),
-        ("acquire", Order::Acquire),
-        ("release", Order::Release),
-    ]);
-    let scope = form.choose(SCOPES).ok_or(Unsupported)?;
-    put(t, form, Op::Fence(order.unwrap_or(Order::AcqRel), scope))
+    let order = form.choose::<modifiers::Order>().ok_or(Unsupported)?;
+    let scope = form.choose::<modifiers::Scope>().ok_or(Unsupported)?;
+    put(t, form, Op::Fence(order.into(), scope.into()))
 }
 
-fn proxy_fence(t: &mut Translator, form: &mut Form) -> Translated {
-    if form.take("alias") {
-        return put(t, form, Op::ProxyFence(Proxy::Alias));
-    }
-    if form.take("async::generic") {
+pub(super) fn proxy_fence(t: &mut Translator, form: &mut Form) -> Translated {
+    match form.choose::<modifiers::Proxy>().ok_or(Unsupported)? {
+        modifiers::Proxy::Alias => put(t, form, Op::ProxyFence(Proxy::Alias)),
         // The order, the restriction and the scope go together as in a fence.
-        return fence(t, form);
+        modifiers::Proxy::AsyncGeneric => fence(t, form),
+        modifiers::Proxy::TensormapGeneric => {
+            let (release, acquire) = (form.take(Modifier::Release), form.take(Modifier::Acquire));
+            let scope = form.choose::<modifiers::Scope>().ok_or(Unsupported)?.into();
+            match (release, acquire) {
+                (true, false) => put(t, form, Op::TensormapRelease(scope)),
+                (false, true) => acquire_tensormap(t, form, scope),
+                _ => Err(Unsupported),
+            }
+        }
+        modifiers::Proxy::Async => {
+            use modifiers::Space as Written;
+            let proxy = match form.choose::<Written>() {
+                None => Proxy::Async,
+                Some(Written::Global) => Proxy::AsyncGlobal,
+                Some(Written::SharedCta) => Proxy::AsyncShared,
+                Some(Written::SharedCluster) => Proxy::AsyncSharedCluster,
+                Some(
+                    Written::Shared
+                    | Written::Local
+                    | Written::Const
+                    | Written::Param
+                    | Written::ParamEntry
+                    | Written::ParamFunc,
+                ) => return Err(Unsupported),
+            };
+            put(t, form, Op::ProxyFence(proxy))
+        }
     }
-    if form.take("tensormap::generic") {
-        let (release, acquire) = (form.take("release"), form.take("acquire"));
-        let scope = form.choose(SCOPES).ok_or(Unsupported)?;
-        return match (release, acquire) {
-            (true, false) => put(t, form, Op::TensormapRelease(scope)),
-            (false, true) => acquire_tensormap(t, form, scope),
-            _ => Err(Unsupported),
-        };
-    }
-    if !form.take("async") {
-        return Err(Unsupported);
-    }
-    let spaces = [
-        ("global", Proxy::AsyncGlobal),
-        ("shared::cta", Proxy::AsyncShared),
-        ("shared::cluster", Proxy::AsyncSharedCluster),
-    ];
-    let proxy = form.choose(&spaces).unwrap_or(Proxy::Async);
-    put(t, form, Op::ProxyFence(proxy))
 }
 
 fn acquire_tensormap(t: &mut Translator, form: &mut Form, scope: Scope) -> Translated {
@@ -108,8 +97,10 @@ fn acquire_tensormap(t: &mut Translator, form: &mut Form, scope: Scope) -> Trans
     Ok(())
 }
 
-fn grid_dependency(t: &mut Translator, form: &mut Form) -> Translated {
-    let kinds = [("launch_dependents", GridDependency::Launch), ("wait", GridDependency::Wait)];
-    let what = form.choose(&kinds).ok_or(Unsupported)?;
+pub(super) fn grid_dependency(t: &mut Translator, form: &mut Form) -> Translated {
+    let what = match form.choose::<modifiers::Grid>().ok_or(Unsupported)? {
+        modifiers::Grid::LaunchDependents => GridDependency::Launch,
+        modifiers::Grid::Wait => GridDependency::Wait,
+    };
     put(t, form, Op::GridDependency(what))
 }

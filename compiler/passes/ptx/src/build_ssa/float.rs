@@ -6,59 +6,35 @@
 use ptxc_ir::{Approx, FloatMode, IntCond, Op, Rounding, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::{Class as ScalarClass, Scalar};
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::Modifier;
+use crate::check::table::modifiers::{self, NumberClass};
 
-pub(super) const ROUNDINGS: &[(&str, Rounding)] =
-    &[("rn", Rounding::Nearest), ("rz", Rounding::Zero), ("rm", Rounding::Down), ("rp", Rounding::Up)];
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    if form.types.iter().any(|ty| !ty.is_float()) {
-        return None;
-    }
-    Some(match form.mnemonic {
-        "add" => arithmetic(t, form, Op::Fadd, 2),
-        "sub" => arithmetic(t, form, Op::Fsub, 2),
-        "mul" => arithmetic(t, form, Op::Fmul, 2),
-        "fma" | "mad" => multiply_add(t, form),
-        "neg" => simple(t, form, Op::Fneg, 1),
-        "abs" => simple(t, form, Op::Fabs, 1),
-        "min" => extreme(t, form, Op::Fmin),
-        "max" => extreme(t, form, Op::Fmax),
-        "div" => divide(t, form),
-        "rcp" => reciprocal(t, form),
-        "rsqrt" => approximate(t, form, Approx::Rsq),
-        "sqrt" => square_root(t, form),
-        "copysign" => copy_sign(t, form),
-        "testp" => test(t, form),
-        "sin" => approximate(t, form, Approx::Sin),
-        "cos" => approximate(t, form, Approx::Cos),
-        "lg2" => approximate(t, form, Approx::Lg2),
-        "ex2" => approximate(t, form, Approx::Ex2),
-        "tanh" => approximate(t, form, Approx::Tanh),
-        _ => return None,
-    })
-}
-
-fn arithmetic(t: &mut Translator, form: &mut Form, op: fn(FloatMode) -> Op, sources: usize) -> Translated {
-    let round = form.choose(ROUNDINGS);
+pub(super) fn arithmetic(
+    t: &mut Translator,
+    form: &mut Form,
+    op: fn(FloatMode) -> Op,
+    sources: usize,
+) -> Translated {
+    let round = form.choose::<modifiers::Rounding>().map(Rounding::from);
     let mode = FloatMode {
         round: round.unwrap_or(Rounding::Nearest),
-        ftz: form.take("ftz"),
-        sat: form.take("sat"),
+        ftz: form.take(Modifier::Ftz),
+        sat: form.take(Modifier::Sat),
         contract: round.is_none() && sources == 2,
     };
     compute(t, form, op(mode), sources)
 }
 
 /// With `.relu` the result is the greater of the sum and zero, and a NaN stays one.
-fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
-    if !form.take("relu") {
+pub(super) fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
+    if !form.take(Modifier::Relu) {
         return arithmetic(t, form, Op::Ffma, 3);
     }
     let mode = FloatMode {
-        round: form.choose(ROUNDINGS).ok_or(Unsupported)?,
-        ftz: form.take("ftz"),
+        round: form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into(),
+        ftz: form.take(Modifier::Ftz),
         ..FloatMode::RN
     };
     form.expect_operands(4)?;
@@ -74,15 +50,15 @@ fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-fn simple(t: &mut Translator, form: &mut Form, op: fn(bool) -> Op, sources: usize) -> Translated {
-    let ftz = form.take("ftz");
+pub(super) fn simple(t: &mut Translator, form: &mut Form, op: fn(bool) -> Op, sources: usize) -> Translated {
+    let ftz = form.take(Modifier::Ftz);
     compute(t, form, op(ftz), sources)
 }
 
-fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool, bool) -> Op) -> Translated {
-    let (ftz, nan) = (form.take("ftz"), form.take("NaN"));
+pub(super) fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool, bool) -> Op) -> Translated {
+    let (ftz, nan) = (form.take(Modifier::Ftz), form.take(Modifier::NaN));
     // One does not stand without the other.
-    let xorsign = form.take("xorsign") && form.take("abs");
+    let xorsign = form.take(Modifier::Xorsign) && form.take(Modifier::Abs);
     if xorsign && form.ty()?.ir() == Some(Type::F64) {
         return Err(Unsupported);
     }
@@ -91,24 +67,24 @@ fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool, bool) -> Op) 
 
 /// The rounding mode of an exact operation, if the instruction has one.
 fn exact(form: &mut Form) -> Option<FloatMode> {
-    let round = form.choose(ROUNDINGS)?;
-    Some(FloatMode { round, ftz: form.take("ftz"), ..FloatMode::RN })
+    let round = form.choose::<modifiers::Rounding>()?.into();
+    Some(FloatMode { round, ftz: form.take(Modifier::Ftz), ..FloatMode::RN })
 }
 
-fn divide(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn divide(t: &mut Translator, form: &mut Form) -> Translated {
     if let Some(mode) = exact(form) {
         return compute(t, form, Op::Fdiv(mode), 2);
     }
-    let full = form.take("full");
-    if !(full || form.take("approx")) {
+    let full = form.take(Modifier::Full);
+    if !(full || form.take(Modifier::Approx)) {
         return Err(Unsupported);
     }
-    let ftz = form.take("ftz");
+    let ftz = form.take(Modifier::Ftz);
     compute(t, form, Op::FdivApprox(full, ftz), 2)
 }
 
 /// A reciprocal is a quotient with the dividend 1.
-fn reciprocal(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn reciprocal(t: &mut Translator, form: &mut Form) -> Translated {
     let Some(mode) = exact(form) else { return approximate(t, form, Approx::Rcp) };
     form.expect_operands(2)?;
     let scalar = form.ty()?;
@@ -119,7 +95,7 @@ fn reciprocal(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
     match exact(form) {
         Some(mode) => compute(t, form, Op::Fsqrt(mode), 1),
         None => approximate(t, form, Approx::Sqrt),
@@ -128,18 +104,18 @@ fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
 
 /// The hardware's approximations: all of them in single precision, two in double, of which the reciprocal has to
 /// flush, and two in halves.
-fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
-    let ftz = form.take("approx") && form.take("ftz");
+pub(super) fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
+    let ftz = form.take(Modifier::Approx) && form.take(Modifier::Ftz);
     let scalar = form.ty()?;
     match scalar.ir() {
         Some(Type::F32) => {}
         Some(Type::F64) if function == Approx::Rsq || (function == Approx::Rcp && ftz) => {}
-        Some(ty) if scalar.bits <= 32 && matches!(function, Approx::Ex2 | Approx::Tanh) => {
+        Some(ty) if scalar.bits() <= 32 && matches!(function, Approx::Ex2 | Approx::Tanh) => {
             // Exponentials flush in `bf16`, which PTX spells out, and not in `f16`; no hyperbolic tangent does.
-            if ftz != (function == Approx::Ex2 && scalar.class == ScalarClass::Brain) {
+            if ftz != (function == Approx::Ex2 && scalar.is_brain()) {
                 return Err(Unsupported);
             }
-            if scalar.packed {
+            if scalar.is_pair() {
                 return approximate_halves(t, form, Op::Fapprox(function, ftz), ty);
             }
         }
@@ -152,7 +128,7 @@ fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Transla
 fn approximate_halves(t: &mut Translator, form: &Form, op: Op, ty: Type) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
-    let half = Scalar { bits: 16, packed: false, ..scalar }.ir().ok_or(Unsupported)?;
+    let half = if scalar.is_brain() { Type::BF16 } else { Type::F16 };
     let value = t.read(form.operand(1)?, scalar)?;
     let (low, high) = t.emit_pair(Op::Unpack, ty, &[value]);
     let halves = [low, high].map(|bits| {
@@ -167,12 +143,12 @@ fn approximate_halves(t: &mut Translator, form: &Form, op: Op, ty: Type) -> Tran
 /// The bits of a float operand as an integer, and the integer type.
 fn bits(t: &mut Translator, form: &Form, index: usize, scalar: Scalar) -> Translated<(Value, Type)> {
     let value = t.read(form.operand(index)?, scalar)?;
-    let ty = Type::int(scalar.bits).ok_or(Unsupported)?;
+    let ty = Type::int(scalar.bits()).ok_or(Unsupported)?;
     Ok((t.emit(Op::Bitcast, ty, &[value]), ty))
 }
 
 /// The sign of the first operand, everything else of the second.
-fn copy_sign(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn copy_sign(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
     let scalar = form.ty()?;
     let format = scalar.ir().and_then(|ty| ty.float_format()).ok_or(Unsupported)?;
@@ -186,31 +162,11 @@ fn copy_sign(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// What `testp` asks about a number.
-#[derive(Clone, Copy, PartialEq)]
-enum Class {
-    Finite,
-    Infinite,
-    Number,
-    NotANumber,
-    Normal,
-    Subnormal,
-}
-
-const CLASSES: &[(&str, Class)] = &[
-    ("finite", Class::Finite),
-    ("infinite", Class::Infinite),
-    ("number", Class::Number),
-    ("notanumber", Class::NotANumber),
-    ("normal", Class::Normal),
-    ("subnormal", Class::Subnormal),
-];
-
 /// The classes are ranges of the magnitude, read as an integer.
-fn test(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn test(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
-    let class = form.choose(CLASSES).ok_or(Unsupported)?;
+    let class = form.choose::<NumberClass>().ok_or(Unsupported)?;
     let format = scalar.ir().and_then(|ty| ty.float_format()).ok_or(Unsupported)?;
     let (value, ty) = bits(t, form, 1, scalar)?;
     let rest = t.constant(ty, format.mask() ^ format.sign_bit());
@@ -229,17 +185,17 @@ fn test(t: &mut Translator, form: &mut Form) -> Translated {
         compare(t, IntCond::Ult, above, high - low)
     };
     let holds = match class {
-        Class::Finite => compare(t, IntCond::Ult, magnitude, infinity),
-        Class::Infinite => compare(t, IntCond::Eq, magnitude, infinity),
-        Class::Number => compare(t, IntCond::Ule, magnitude, infinity),
-        Class::NotANumber => compare(t, IntCond::Ugt, magnitude, infinity),
+        NumberClass::Finite => compare(t, IntCond::Ult, magnitude, infinity),
+        NumberClass::Infinite => compare(t, IntCond::Eq, magnitude, infinity),
+        NumberClass::Number => compare(t, IntCond::Ule, magnitude, infinity),
+        NumberClass::Notanumber => compare(t, IntCond::Ugt, magnitude, infinity),
         // Zeros count as normal numbers, too (PTX ISA, `testp`).
-        Class::Normal => {
+        NumberClass::Normal => {
             let is_normal = range(t, normal, infinity);
             let is_zero = compare(t, IntCond::Eq, magnitude, 0);
             t.emit(Op::Or, Type::Pred, &[is_normal, is_zero])
         }
-        Class::Subnormal => range(t, 1, normal),
+        NumberClass::Subnormal => range(t, 1, normal),
     };
     t.write(form.operand(0)?, holds)
 }

@@ -1,11 +1,11 @@
-//! One instruction as the families see it: mnemonic, types, and modifiers to be taken one by one.
+//! One instruction as the families see it: its types, and modifiers to be taken one by one.
 
-use std::cell::Cell;
+use ptxc_syntax::ast::Operand;
 
-use ptxc_syntax::ast::{Opcode, Operand};
-use smallvec::SmallVec;
-
-use super::scalar::Scalar;
+use crate::check::decoded::Decoded;
+use crate::check::scalar::Scalar;
+use crate::check::table::Modifier;
+use crate::check::table::names::Class;
 
 /// Says that the instruction can't be lowered yet; the caller names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,77 +14,31 @@ pub(super) struct Unsupported;
 /// What the translation of an instruction or of a part of it gives.
 pub(super) type Translated<T = ()> = Result<T, Unsupported>;
 
-/// An opcode taken apart: what is the same for all instructions that have it.
-pub(super) struct Parts<'a> {
-    mnemonic: &'a str,
-    types: SmallVec<[Scalar; 3]>,
-    modifiers: Vec<&'a str>,
-    /// The number of the family that translates it, once one has.
-    pub family: Cell<Option<usize>>,
-}
-
-impl<'a> Parts<'a> {
-    fn of(opcode: &'a Opcode) -> Parts<'a> {
-        let (mut types, mut modifiers) = (SmallVec::new(), Vec::new());
-        for part in opcode.modifiers() {
-            match Scalar::parse(part) {
-                Some(scalar) => types.push(scalar),
-                None => modifiers.push(part),
-            }
-        }
-        Parts { mnemonic: opcode.mnemonic(), types, modifiers, family: Cell::new(None) }
-    }
-}
-
-/// The opcodes of a function, taken apart once each.
-#[derive(Default)]
-pub(super) struct Opcodes<'a> {
-    list: Vec<Parts<'a>>,
-}
-
-impl<'a> Opcodes<'a> {
-    /// The parts of the next instruction's opcode, which has that number among those so far; a new one has the next number. Behind an
-    /// instruction whose number is not known none is.
-    pub fn get(&mut self, number: Option<usize>, opcode: &'a Opcode) -> &Parts<'a> {
-        let number = number.filter(|&number| number < self.list.len()).unwrap_or_else(|| {
-            self.list.push(Parts::of(opcode));
-            self.list.len() - 1
-        });
-        &self.list[number]
-    }
-}
-
-/// The most modifiers of an opcode that can be translated.
-const MOST_MODIFIERS: usize = u64::BITS as usize;
-
-/// An instruction with its opcode taken apart.
+/// An instruction with its opcode as the check decoded it.
 ///
-/// A family takes the modifiers that it understands. What nobody took in the end makes the instruction
+/// A family takes the modifiers that it understands. Modifiers that nobody took in the end make the instruction
 /// unsupported, so that no modifier is ever dropped silently.
 pub(super) struct Form<'a> {
-    /// The first part of the opcode.
-    pub mnemonic: &'a str,
     /// The types in the order written.
     pub types: &'a [Scalar],
     /// The operands in the order written.
     pub operands: &'a [Operand],
-    /// What all instructions with the opcode have in common.
-    pub parts: &'a Parts<'a>,
-    /// A bit for each of the modifiers that nobody has taken.
-    left: u64,
+    modifiers: &'a [Modifier],
+    /// A bit for each of the modifiers that nobody has taken. The build script refuses rows that have more.
+    left: u32,
 }
 
 impl<'a> Form<'a> {
-    pub fn new(parts: &'a Parts<'a>, operands: &'a [Operand]) -> Form<'a> {
-        let left = u64::MAX.checked_shr((MOST_MODIFIERS - parts.modifiers.len().min(MOST_MODIFIERS)) as u32);
-        Form { mnemonic: parts.mnemonic, types: &parts.types, operands, parts, left: left.unwrap_or(0) }
+    pub fn new(opcode: &'a Decoded, operands: &'a [Operand]) -> Form<'a> {
+        let left = u32::MAX.checked_shr(u32::BITS - opcode.modifiers.len() as u32).unwrap_or(0);
+        Form { types: &opcode.types, operands, modifiers: &opcode.modifiers, left }
     }
 
     /// Takes the first modifier for which `read` has a meaning.
-    pub fn read<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+    fn read<T>(&mut self, read: impl Fn(Modifier) -> Option<T>) -> Option<T> {
         let mut rest = self.left;
         while rest != 0 {
-            if let Some(meaning) = read(self.parts.modifiers[rest.trailing_zeros() as usize]) {
+            if let Some(meaning) = read(self.modifiers[rest.trailing_zeros() as usize]) {
                 self.left &= !(rest & rest.wrapping_neg());
                 return Some(meaning);
             }
@@ -94,21 +48,18 @@ impl<'a> Form<'a> {
     }
 
     /// Takes a modifier, if it is there.
-    pub fn take(&mut self, modifier: &str) -> bool {
-        self.read(|part| (part == modifier).then_some(())).is_some()
+    pub fn take(&mut self, modifier: Modifier) -> bool {
+        self.read(|other| (other == modifier).then_some(())).is_some()
     }
 
-    /// Takes the first modifier that the table has a meaning for.
-    pub fn choose<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
-        if self.left == 0 {
-            return None;
-        }
-        table.iter().find(|(name, _)| self.take(name)).map(|&(_, meaning)| meaning)
+    /// Takes the first modifier of a kind.
+    pub fn choose<C: Class>(&mut self) -> Option<C> {
+        self.read(C::of)
     }
 
     /// Whether every modifier was taken.
     pub fn is_done(&self) -> bool {
-        self.left == 0 && self.parts.modifiers.len() <= MOST_MODIFIERS
+        self.left == 0
     }
 
     /// The only type.

@@ -1,34 +1,15 @@
 //! Logic, shifts, comparisons and selections.
 
-use ptxc_ir::{FloatCond, Funnel, IntCond, Op, Type, Value};
+use ptxc_ir::{FloatCond, IntCond, Op, Type, Value};
 use ptxc_syntax::ast::{Operand, OperandKind};
 
-use super::arith::condition;
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::{Class, Scalar};
+use super::modifiers::{float_condition, integer_condition};
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
+use crate::check::table::{Modifier, modifiers};
 
-const JOINS: &[(&str, Op)] = &[("and", Op::And), ("or", Op::Or), ("xor", Op::Xor)];
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "and" => bitwise(t, form, Op::And),
-        "or" => bitwise(t, form, Op::Or),
-        "xor" => bitwise(t, form, Op::Xor),
-        "not" => complement(t, form),
-        "cnot" => is_zero(t, form),
-        "shl" => shift(t, form, Op::Shl, Op::Shl),
-        "shr" => shift(t, form, Op::Sar, Op::Shr),
-        "shf" => funnel(t, form),
-        "setp" => set_predicate(t, form),
-        "set" => set(t, form),
-        "selp" => select(t, form),
-        "slct" => select_by_sign(t, form),
-        _ => return None,
-    })
-}
-
-fn bitwise(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
+pub(super) fn bitwise(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     form.expect_operands(3)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -38,7 +19,7 @@ fn bitwise(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-fn complement(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn complement(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -48,7 +29,7 @@ fn complement(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 /// `cnot`: 1 for zero, 0 for everything else.
-fn is_zero(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn is_zero(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -60,7 +41,7 @@ fn is_zero(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 /// Counts have 32 bits whatever the type; a count of the width or more is legal in PTX and in the IR.
-fn shift(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
+pub(super) fn shift(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
     form.expect_operands(3)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -70,10 +51,13 @@ fn shift(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Trans
     t.write(form.operand(0)?, value)
 }
 
-fn funnel(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn funnel(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
-    let limit = form.choose(&[("wrap", Funnel::Wrap), ("clamp", Funnel::Clamp)]).ok_or(Unsupported)?;
-    let op = form.choose(&[("l", Op::FunnelShl(limit)), ("r", Op::FunnelShr(limit))]).ok_or(Unsupported)?;
+    let limit = form.choose::<modifiers::Limit>().ok_or(Unsupported)?.into();
+    let op = match form.choose::<modifiers::Direction>().ok_or(Unsupported)? {
+        modifiers::Direction::L => Op::FunnelShl(limit),
+        modifiers::Direction::R => Op::FunnelShr(limit),
+    };
     if form.ty()? != Scalar::B32 {
         return Err(Unsupported);
     }
@@ -82,6 +66,11 @@ fn funnel(t: &mut Translator, form: &mut Form) -> Translated {
     let count = t.read(form.operand(3)?, Scalar::U32)?;
     let value = t.emit(op, Type::B32, &[low, high, count]);
     t.write(form.operand(0)?, value)
+}
+
+/// The comparison of floats among the modifiers.
+fn take_float_condition(form: &mut Form) -> Translated<FloatCond> {
+    form.choose::<modifiers::Comparison>().and_then(float_condition).ok_or(Unsupported)
 }
 
 /// Takes the comparison off the modifiers and compares `a` with `b`.
@@ -94,16 +83,17 @@ fn compare(
 ) -> Translated<Value> {
     let ty = scalar.ir().ok_or(Unsupported)?;
     let op = if scalar.is_float() {
-        let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+        let condition = take_float_condition(form)?;
         // Numbers of 64 bits are never flushed.
-        let ftz = form.take("ftz") && scalar.bits < 64;
+        let ftz = form.take(Modifier::Ftz) && scalar.bits() < 64;
         Op::Fcmp(condition, ftz)
     } else if scalar.is_int() {
-        Op::Icmp(form.read(|name| condition(name, scalar)).ok_or(Unsupported)?)
+        let comparison = form.choose::<modifiers::Comparison>().ok_or(Unsupported)?;
+        Op::Icmp(integer_condition(comparison, scalar).ok_or(Unsupported)?)
     } else {
         return Err(Unsupported);
     };
-    if scalar.packed {
+    if scalar.is_pair() {
         return Err(Unsupported);
     }
     let a = t.read(a, scalar)?;
@@ -112,16 +102,16 @@ fn compare(
 }
 
 /// `setp.lt.and.s32 p|q, a, b, c`: `p = (a < b) & c`, `q = !(a < b) & c`.
-fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
-    let join = form.choose(JOINS);
+pub(super) fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
+    let join = form.choose::<modifiers::Join>().map(Op::from);
     form.expect_operands(if join.is_some() { 4 } else { 3 })?;
     let scalar = form.ty()?;
-    if scalar.packed {
+    if scalar.is_pair() {
         return set_two_predicates(t, form, scalar, join);
     }
     let holds = compare(t, form, scalar, form.operand(1)?, form.operand(2)?)?;
     let other = match join {
-        Some(_) => Some(t.read(form.operand(3)?, Scalar::PRED)?),
+        Some(_) => Some(t.read(form.operand(3)?, Scalar::Pred)?),
         None => None,
     };
     let combine = |t: &mut Translator, value: Value| match (join, other) {
@@ -146,13 +136,13 @@ fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
 /// `setp.lt.and.f16x2 p|q, a, b, c`: `p` of the low halves, `q` of the high ones; without `q`, `p` alone.
 fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join: Option<Op>) -> Translated {
     let ty = scalar.ir().ok_or(Unsupported)?;
-    let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
-    let op = Op::FcmpPair(condition, form.take("ftz"));
+    let condition = take_float_condition(form)?;
+    let op = Op::FcmpPair(condition, form.take(Modifier::Ftz));
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let (mut low, mut high) = t.emit_pair(op, ty, &[a, b]);
     if let Some(op) = join {
-        let other = t.read(form.operand(3)?, Scalar::PRED)?;
+        let other = t.read(form.operand(3)?, Scalar::Pred)?;
         low = t.emit(op, Type::Pred, &[low, other]);
         high = t.emit(op, Type::Pred, &[high, other]);
     }
@@ -166,16 +156,16 @@ fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join:
 }
 
 /// `set.lt.u32.f32`: all ones, or 1.0, where the comparison holds.
-fn set(t: &mut Translator, form: &mut Form) -> Translated {
-    let join = form.choose(JOINS);
+pub(super) fn set(t: &mut Translator, form: &mut Form) -> Translated {
+    let join = form.choose::<modifiers::Join>().map(Op::from);
     form.expect_operands(if join.is_some() { 4 } else { 3 })?;
     let &[result, scalar] = form.types else { return Err(Unsupported) };
-    if scalar.packed {
+    if scalar.is_pair() {
         return set_halves(t, form, result, scalar, join);
     }
     let mut holds = compare(t, form, scalar, form.operand(1)?, form.operand(2)?)?;
     if let Some(op) = join {
-        let other = t.read(form.operand(3)?, Scalar::PRED)?;
+        let other = t.read(form.operand(3)?, Scalar::Pred)?;
         holds = t.emit(op, Type::Pred, &[holds, other]);
     }
     let ty = result.ir().ok_or(Unsupported)?;
@@ -199,16 +189,16 @@ fn set_halves(
 ) -> Translated {
     let ty = scalar.ir().ok_or(Unsupported)?;
     let ones = result.is_int();
-    if result.bits != 32 || !(ones || result == scalar) {
+    if result.bits() != 32 || !(ones || result == scalar) {
         return Err(Unsupported);
     }
-    let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
-    let ftz = form.take("ftz");
+    let condition = take_float_condition(form)?;
+    let ftz = form.take(Modifier::Ftz);
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let mut value = t.emit(Op::Fset(condition, ftz, ones), ty, &[a, b]);
     if let Some(join) = join {
-        let other = t.read(form.operand(3)?, Scalar::PRED)?;
+        let other = t.read(form.operand(3)?, Scalar::Pred)?;
         let format = ty.pair_format().ok_or(Unsupported)?;
         let yes = if ones { 0xffff } else { format.one() };
         let (yes, no) = (t.constant(ty, yes << 16 | yes), t.constant(ty, 0));
@@ -223,28 +213,28 @@ fn set_halves(
     t.write(form.operand(0)?, value)
 }
 
-fn select(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn select(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
-    let condition = t.read(form.operand(3)?, Scalar::PRED)?;
+    let condition = t.read(form.operand(3)?, Scalar::Pred)?;
     let value = t.emit(Op::Select, ty, &[condition, a, b]);
     t.write(form.operand(0)?, value)
 }
 
 /// `slct.u32.s32 d, a, b, c`: `c >= 0 ? a : b`; a NaN selects `b`.
-fn select_by_sign(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn select_by_sign(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     let &[scalar, sign] = form.types else { return Err(Unsupported) };
     let ty = scalar.ir().ok_or(Unsupported)?;
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let c = t.read(form.operand(3)?, sign)?;
-    let (op, sign) = match (sign.class, sign.bits) {
-        (Class::Signed, 32) => (Op::Icmp(IntCond::Sge), Type::B32),
-        (Class::Float, 32) => (Op::Fcmp(FloatCond::Ge, form.take("ftz")), Type::F32),
+    let (op, sign) = match sign {
+        Scalar::S32 => (Op::Icmp(IntCond::Sge), Type::B32),
+        Scalar::F32 => (Op::Fcmp(FloatCond::Ge, form.take(Modifier::Ftz)), Type::F32),
         _ => return Err(Unsupported),
     };
     let zero = t.constant(sign, 0);

@@ -16,15 +16,10 @@ use ptxc_ir::{Access, MemType, Op, Order, Scope, Space, Type, Value};
 use ptxc_syntax::ast::{Operand, OperandKind};
 
 use super::form::{Form, Translated, Unsupported};
-use super::memory::{self, SCOPES};
-use super::scalar::Scalar;
+use super::memory;
 use super::translator::Translator;
-
-pub(super) const B64: Scalar = Scalar { bits: 64, ..Scalar::B32 };
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    (form.mnemonic == "mbarrier").then(|| mbarrier(t, form))
-}
+use crate::check::scalar::Scalar;
+use crate::check::table::{Modifier, modifiers};
 
 /// An address with its constant part.
 pub(super) fn place(t: &mut Translator, operand: &Operand, space: Space) -> Translated<Value> {
@@ -47,12 +42,8 @@ fn barrier_in(
     generic: Space,
 ) -> Translated<(Value, Space)> {
     let operand = form.operand(index)?;
-    let spaces = [
-        ("shared", Space::Shared),
-        ("shared::cta", Space::Shared),
-        ("shared::cluster", Space::SharedCluster),
-    ];
-    if let Some(space) = form.choose(&spaces) {
+    if let Some(space) = form.choose::<modifiers::Space>() {
+        let space = space.into();
         return Ok((place(t, operand, space)?, space));
     }
     // The name of a shared variable says where it lies.
@@ -78,44 +69,41 @@ pub(super) fn barrier(t: &mut Translator, form: &mut Form, index: usize) -> Tran
     }
 }
 
-fn mbarrier(t: &mut Translator, form: &mut Form) -> Translated {
-    if form.ty()? != B64 {
-        return Err(Unsupported);
-    }
-    if form.take("pending_count") {
-        form.expect_operands(2)?;
-        let state = t.read(form.operand(1)?, B64)?;
-        let count = t.emit(Op::MbarrierPending, Type::B32, &[state]);
-        return t.write(form.operand(0)?, count);
-    }
-    if form.take("inval") {
-        form.expect_operands(1)?;
-        let address = barrier(t, form, 0)?;
-        t.inst(Op::MbarrierInval, Type::B32, &[address]);
-        return Ok(());
-    }
-    if form.take("init") {
-        form.expect_operands(2)?;
-        let address = barrier(t, form, 0)?;
-        let count = t.read(form.operand(1)?, Scalar::U32)?;
-        t.inst(Op::MbarrierUpdate(MbarrierUpdate::Init, Space::Shared), Type::B32, &[address, count]);
-        return Ok(());
-    }
-    let orders = [("relaxed", Order::Relaxed), ("release", Order::Release), ("acquire", Order::Acquire)];
-    let order = form.choose(&orders);
-    let scope = form.choose(SCOPES).unwrap_or(Scope::Cta);
-    let wait = form.choose(&[("test_wait", MbarrierWait::Test), ("try_wait", MbarrierWait::Try)]);
-    if let Some(wait) = wait {
-        return ask(t, form, wait, (order.unwrap_or(Order::Acquire), scope));
-    }
-    let arrives = form.take("arrive");
-    let drops = !arrives && form.take("arrive_drop");
-    if arrives || drops {
-        return arrive(t, form, drops, (order.unwrap_or(Order::Release), scope));
-    }
-    // Both are relaxed.
-    let updates = [("expect_tx", MbarrierUpdate::ExpectTx), ("complete_tx", MbarrierUpdate::CompleteTx)];
-    let update = form.choose(&updates).ok_or(Unsupported)?;
+/// Refuses an mbarrier of another type than `.b64`, which is the only one.
+pub(super) fn expect_b64(form: &Form) -> Translated {
+    if form.ty()? == Scalar::B64 { Ok(()) } else { Err(Unsupported) }
+}
+
+pub(super) fn pending_count(t: &mut Translator, form: &mut Form) -> Translated {
+    expect_b64(form)?;
+    form.expect_operands(2)?;
+    let state = t.read(form.operand(1)?, Scalar::B64)?;
+    let count = t.emit(Op::MbarrierPending, Type::B32, &[state]);
+    t.write(form.operand(0)?, count)
+}
+
+pub(super) fn invalidate(t: &mut Translator, form: &mut Form) -> Translated {
+    expect_b64(form)?;
+    form.expect_operands(1)?;
+    let address = barrier(t, form, 0)?;
+    t.inst(Op::MbarrierInval, Type::B32, &[address]);
+    Ok(())
+}
+
+pub(super) fn initialise(t: &mut Translator, form: &mut Form) -> Translated {
+    expect_b64(form)?;
+    form.expect_operands(2)?;
+    let address = barrier(t, form, 0)?;
+    let count = t.read(form.operand(1)?, Scalar::U32)?;
+    t.inst(Op::MbarrierUpdate(MbarrierUpdate::Init, Space::Shared), Type::B32, &[address, count]);
+    Ok(())
+}
+
+/// `mbarrier.expect_tx` and `mbarrier.complete_tx`, which are both relaxed.
+pub(super) fn update(t: &mut Translator, form: &mut Form, update: MbarrierUpdate) -> Translated {
+    expect_b64(form)?;
+    form.choose::<modifiers::Order>();
+    form.choose::<modifiers::Scope>();
     form.expect_operands(2)?;
     let (address, space) = barrier_in(t, form, 0, Space::SharedCluster)?;
     let count = t.read(form.operand(1)?, Scalar::U32)?;
@@ -123,18 +111,21 @@ fn mbarrier(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
-fn ask(
-    t: &mut Translator,
-    form: &mut Form,
-    wait: MbarrierWait,
-    (order, scope): (Order, Scope),
-) -> Translated {
+/// The order and the scope that are written, or else meant.
+fn order_and_scope(form: &mut Form, order: Order) -> (Order, Scope) {
+    let order = form.choose::<modifiers::Order>().map_or(order, Order::from);
+    (order, form.choose::<modifiers::Scope>().map_or(Scope::Cta, Scope::from))
+}
+
+/// `mbarrier.test_wait` and `mbarrier.try_wait`, for a state or a parity.
+pub(super) fn ask(t: &mut Translator, form: &mut Form, wait: MbarrierWait, parity: bool) -> Translated {
+    expect_b64(form)?;
+    let (order, scope) = order_and_scope(form, Order::Acquire);
     let limited = wait == MbarrierWait::Try && form.operands.len() == 4;
     form.expect_operands(3 + usize::from(limited))?;
     let wait = if limited { MbarrierWait::TryFor } else { wait };
     let address = barrier(t, form, 1)?;
-    let parity = form.take("parity");
-    let of = t.read(form.operand(2)?, if parity { Scalar::U32 } else { B64 })?;
+    let of = t.read(form.operand(2)?, if parity { Scalar::U32 } else { Scalar::B64 })?;
     let op = match parity {
         true => Op::MbarrierParity(wait, order, scope),
         false => Op::MbarrierState(wait, order, scope),
@@ -149,8 +140,11 @@ fn ask(
     t.write(form.operand(0)?, past)
 }
 
-fn arrive(t: &mut Translator, form: &mut Form, drops: bool, (order, scope): (Order, Scope)) -> Translated {
-    let (expects, completes) = (form.take("expect_tx"), !form.take("noComplete"));
+/// `mbarrier.arrive` and, where it `drops` the thread, `mbarrier.arrive_drop`; with `.expect_tx` it `expects` bytes.
+pub(super) fn arrive(t: &mut Translator, form: &mut Form, drops: bool, expects: bool) -> Translated {
+    expect_b64(form)?;
+    let (order, scope) = order_and_scope(form, Order::Release);
+    let completes = !form.take(Modifier::NoComplete);
     let kind = match (drops, expects, completes) {
         (false, false, true) => MbarrierArrive::Count,
         (false, false, false) => MbarrierArrive::NoComplete,

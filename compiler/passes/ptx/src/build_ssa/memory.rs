@@ -9,83 +9,21 @@ use ptxc_ir::{
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 use smallvec::SmallVec;
 
-use super::cache_policy::{self, hinted};
+use super::cache_policy::hinted;
 use super::form::{Form, Translated, Unsupported};
 use super::params::Image;
-use super::scalar::{Class, Scalar};
 use super::translator::Translator;
-
-const SPACES: &[(&str, Space)] = &[
-    ("global", Space::Global),
-    ("shared", Space::Shared),
-    ("shared::cta", Space::Shared),
-    ("shared::cluster", Space::SharedCluster),
-    ("local", Space::Local),
-    ("const", Space::Const),
-    ("param", Space::Param),
-    ("param::entry", Space::Param),
-    ("param::func", Space::Param),
-];
-
-pub(super) const SCOPES: &[(&str, Scope)] =
-    &[("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("sys", Scope::Sys)];
-
-const CACHE: &[(&str, CacheOp)] = &[
-    ("ca", CacheOp::Ca),
-    ("cg", CacheOp::Cg),
-    ("cs", CacheOp::Cs),
-    ("lu", CacheOp::Lu),
-    ("cv", CacheOp::Cv),
-    ("wb", CacheOp::Wb),
-    ("wt", CacheOp::Wt),
-];
-
-/// Advice on eviction and prefetching without an operand; it never changes a value.
-const HINTS: &[&str] = &[
-    "L1::evict_normal",
-    "L1::evict_unchanged",
-    "L1::evict_first",
-    "L1::evict_last",
-    "L1::no_allocate",
-    "L2::64B",
-    "L2::128B",
-    "L2::256B",
-];
-
-const ATOMICS: &[(&str, AtomicOp)] = &[
-    ("and", AtomicOp::And),
-    ("or", AtomicOp::Or),
-    ("xor", AtomicOp::Xor),
-    ("exch", AtomicOp::Exch),
-    ("cas", AtomicOp::Cas),
-    ("add", AtomicOp::Add),
-    ("inc", AtomicOp::Inc),
-    ("dec", AtomicOp::Dec),
-    ("min", AtomicOp::Umin),
-    ("max", AtomicOp::Umax),
-];
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "ld" => load(t, form),
-        // A load whose address all threads of the warp share; machines since sm_70 gain nothing by that.
-        "ldu" => load(t, form),
-        "st" => store(t, form),
-        "atom" => atomic(t, form, true),
-        "red" => atomic(t, form, false),
-        "createpolicy" => cache_policy::translate(t, form),
-        "prefetch" | "prefetchu" | "applypriority" | "discard" => advice(form),
-        _ => return None,
-    })
-}
+use crate::check::scalar::Scalar;
+use crate::check::table::Modifier;
+use crate::check::table::modifiers::{self, Advice, Atomic};
 
 /// The element of a type in memory.
 fn element(scalar: Scalar) -> Translated<MemType> {
-    Ok(match (scalar.bits, scalar.class) {
-        (8, Class::Signed) => MemType::S8,
-        (8, _) => MemType::B8,
-        (16, Class::Signed) => MemType::S16,
-        (16, _) => MemType::B16,
+    Ok(match (scalar.bits(), scalar.is_signed()) {
+        (8, true) => MemType::S8,
+        (8, false) => MemType::B8,
+        (16, true) => MemType::S16,
+        (16, false) => MemType::B16,
         (32, _) => MemType::B32,
         (64, _) => MemType::B64,
         (128, _) => MemType::B128,
@@ -95,34 +33,26 @@ fn element(scalar: Scalar) -> Translated<MemType> {
 
 /// Space, order, scope, cache operator and vector size of an access.
 fn access(form: &mut Form, load: bool) -> Translated<Access> {
-    let space = form.choose(SPACES).unwrap_or(Space::Generic);
+    let space = form.choose::<modifiers::Space>().map_or(Space::Generic, Space::from);
     let mut access = Access::weak(space, element(form.ty()?)?);
-    let strong: &[(&str, Order)] = if load {
-        &[("weak", Order::Weak), ("relaxed", Order::Relaxed), ("acquire", Order::Acquire)]
-    } else {
-        &[("weak", Order::Weak), ("relaxed", Order::Relaxed), ("release", Order::Release)]
-    };
-    if form.take("volatile") {
-        access.order = Order::Volatile;
-    } else if let Some(order) = form.choose(strong) {
-        access.order = order;
+    if let Some(order) = form.choose::<modifiers::Order>() {
+        access.order = order.into();
     }
     if !matches!(access.order, Order::Weak | Order::Volatile) {
-        access.scope = form.choose(SCOPES).ok_or(Unsupported)?;
+        access.scope = form.choose::<modifiers::Scope>().ok_or(Unsupported)?.into();
     }
-    if let Some(cache) = form.choose(CACHE) {
-        access.cache = cache;
+    if let Some(cache) = form.choose::<modifiers::Cache>() {
+        access.cache = cache.into();
     }
-    if load && form.take("nc") {
+    if load && form.take(Modifier::Nc) {
         if access.space != Space::Global {
             return Err(Unsupported);
         }
         access.cache = CacheOp::Nc;
     }
-    for hint in HINTS {
-        form.take(hint);
-    }
-    access.lanes = form.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    // Advice on eviction and prefetching without an operand never changes a value.
+    while form.choose::<Advice>().is_some() {}
+    access.lanes = form.choose::<modifiers::Vector>().map_or(1, u8::from);
     Ok(access)
 }
 
@@ -171,16 +101,14 @@ fn lanes(operand: &Operand, count: u8) -> Translated<&[Operand]> {
 
 /// Advice to caches that may be ignored: what `discard` destroys is left as it is. The checker has looked at the
 /// operands.
-fn advice(form: &mut Form) -> Translated {
-    form.choose(SPACES);
-    for level in ["L1", "L2", "L2::evict_last", "L2::evict_normal", "tensormap"] {
-        form.take(level);
-    }
+pub(super) fn advice(form: &mut Form) -> Translated {
+    form.choose::<modifiers::Space>();
+    form.choose::<modifiers::CacheLevel>();
     Ok(())
 }
 
-fn load(t: &mut Translator, form: &mut Form) -> Translated {
-    let policies = usize::from(form.take("L2::cache_hint"));
+pub(super) fn load(t: &mut Translator, form: &mut Form) -> Translated {
+    let policies = usize::from(form.take(Modifier::L2CacheHint));
     form.expect_operands(2 + policies)?;
     let scalar = form.ty()?;
     let mut access = access(form, true)?;
@@ -224,7 +152,7 @@ fn load(t: &mut Translator, form: &mut Form) -> Translated {
 
 /// The IR type of a loaded or stored element; 8 bits travel in 16.
 fn narrowest(scalar: Scalar) -> Translated<Type> {
-    match scalar.bits {
+    match scalar.bits() {
         8 => Ok(Type::B16),
         bits => Type::int(bits).ok_or(Unsupported),
     }
@@ -266,13 +194,13 @@ fn is_in_parameter(t: &Translator, start: u32, bytes: u32) -> bool {
 
 fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], start: u32) -> Translated {
     // A vector may be an array's elements, but not two parameters.
-    if !is_in_parameter(t, start, destinations.len() as u32 * (scalar.bits / 8)) {
+    if !is_in_parameter(t, start, destinations.len() as u32 * (scalar.bits() / 8)) {
         return Err(Unsupported);
     }
     for (index, destination) in destinations.iter().enumerate() {
-        let place = index as u32 * (scalar.bits / 8) + start;
+        let place = index as u32 * (scalar.bits() / 8) + start;
         let declared = t.destination_type(destination)?;
-        let value = match scalar.bits {
+        let value = match scalar.bits() {
             // A byte of the parameter block is read through memory: parameters have 16 bits or more.
             8 => {
                 let address = t.constant(Type::B32, place.into());
@@ -293,8 +221,8 @@ fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], 
     Ok(())
 }
 
-fn store(t: &mut Translator, form: &mut Form) -> Translated {
-    let policies = usize::from(form.take("L2::cache_hint"));
+pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
+    let policies = usize::from(form.take(Modifier::L2CacheHint));
     form.expect_operands(2 + policies)?;
     let scalar = form.ty()?;
     let mut access = access(form, false)?;
@@ -302,7 +230,7 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
         return Err(Unsupported);
     }
     // What is stored has no sign.
-    access.elem = element(Scalar { class: Class::Bits, ..scalar })?;
+    access.elem = element(scalar.untyped()?)?;
     let sources = lanes(form.operand(1)?, access.lanes)?;
     let target = if access.space == Space::Param {
         Err(image_place(t, form.operand(0)?)?.ok_or(Unsupported)?)
@@ -315,14 +243,13 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
         plain => plain,
     };
     let mut values: SmallVec<[Value; 9]> = SmallVec::new();
-    let bits = Scalar { class: Class::Bits, packed: false, ..scalar };
     for source in sources {
         values.push(match &source.kind {
-            OperandKind::Immediate(_) if scalar.bits == 8 => t.read(source, Scalar { bits: 16, ..bits })?,
+            OperandKind::Immediate(_) if scalar.bits() == 8 => t.read(source, Scalar::B16)?,
             OperandKind::Immediate(_) => t.read(source, scalar)?,
             _ => {
                 let value = t.any(source)?;
-                if t.ty(value).bits() < scalar.bits || t.ty(value) == Type::Pred {
+                if t.ty(value).bits() < scalar.bits() || t.ty(value) == Type::Pred {
                     return Err(Unsupported);
                 }
                 value
@@ -338,8 +265,8 @@ fn store(t: &mut Translator, form: &mut Form) -> Translated {
     let first = t.ty(values[0]);
     let same = values.iter().all(|&value| t.ty(value) == first);
     let ty = match first.bits() {
-        width if same && (width == scalar.bits || width <= 32) => first,
-        _ if scalar.bits < 32 => Type::B32,
+        width if same && (width == scalar.bits() || width <= 32) => first,
+        _ if scalar.bits() < 32 => Type::B32,
         _ => narrowest(scalar)?,
     };
     for value in &mut values {
@@ -358,7 +285,7 @@ fn load_image(
     image: &Image,
     offset: u32,
 ) -> Translated {
-    let bytes = scalar.bits / 8;
+    let bytes = scalar.bits() / 8;
     for (destination, lane) in destinations.iter().zip(0..) {
         let at = offset.checked_add(lane * bytes).ok_or(Unsupported)?;
         let value = t.load_image(image, at, bytes, scalar.is_signed())?;
@@ -379,7 +306,7 @@ fn store_parameter(
     offset: u32,
     values: &[Value],
 ) -> Translated {
-    let bytes = scalar.bits / 8;
+    let bytes = scalar.bits() / 8;
     for (&value, lane) in values.iter().zip(0..) {
         let at = offset.checked_add(lane * bytes).ok_or(Unsupported)?;
         let value = t.convert(value, t.ty(value).as_int())?;
@@ -389,44 +316,53 @@ fn store_parameter(
     Ok(())
 }
 
-fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> Translated {
+/// What an atomic operation does to memory of a type.
+fn atomic_op(operation: Atomic, scalar: Scalar) -> Translated<AtomicOp> {
+    let pick = |float, signed, unsigned| match scalar {
+        _ if scalar.is_float() => Ok(float),
+        _ if scalar.is_signed() => Ok(signed),
+        _ if scalar.is_number() => Ok(unsigned),
+        _ => Err(Unsupported),
+    };
+    Ok(match operation {
+        Atomic::And => AtomicOp::And,
+        Atomic::Or => AtomicOp::Or,
+        Atomic::Xor => AtomicOp::Xor,
+        Atomic::Exch => AtomicOp::Exch,
+        Atomic::Cas => AtomicOp::Cas,
+        Atomic::Add if scalar.is_float() => AtomicOp::Fadd,
+        Atomic::Add => AtomicOp::Add,
+        Atomic::Inc => AtomicOp::Inc,
+        Atomic::Dec => AtomicOp::Dec,
+        Atomic::Min => pick(AtomicOp::Fmin, AtomicOp::Smin, AtomicOp::Umin)?,
+        Atomic::Max => pick(AtomicOp::Fmax, AtomicOp::Smax, AtomicOp::Umax)?,
+    })
+}
+
+pub(super) fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> Translated {
     let scalar = form.ty()?;
-    let space = form.choose(SPACES).unwrap_or(Space::Generic);
+    let space = form.choose::<modifiers::Space>().map_or(Space::Generic, Space::from);
     if matches!(space, Space::Const | Space::Param | Space::Local) {
         return Err(Unsupported);
     }
-    let order = form.choose(&[
-        ("relaxed", Order::Relaxed),
-        ("acquire", Order::Acquire),
-        ("release", Order::Release),
-        ("acq_rel", Order::AcqRel),
-    ]);
-    let scope = form.choose(SCOPES).unwrap_or(Scope::Gpu);
-    let mut op = form.choose(ATOMICS).ok_or(Unsupported)?;
-    op = match (op, scalar.class) {
-        (AtomicOp::Umin, Class::Signed) => AtomicOp::Smin,
-        (AtomicOp::Umax, Class::Signed) => AtomicOp::Smax,
-        (AtomicOp::Add, Class::Float | Class::Brain) => AtomicOp::Fadd,
-        (AtomicOp::Umin, Class::Float | Class::Brain) => AtomicOp::Fmin,
-        (AtomicOp::Umax, Class::Float | Class::Brain) => AtomicOp::Fmax,
-        (AtomicOp::Umin | AtomicOp::Umax, Class::Bits) => return Err(Unsupported),
-        _ => op,
-    };
+    let order = form.choose::<modifiers::Order>();
+    let scope = form.choose::<modifiers::Scope>().map_or(Scope::Gpu, Scope::from);
+    let mut op = atomic_op(form.choose::<Atomic>().ok_or(Unsupported)?, scalar)?;
     // Halves are never flushed, and must say so; sums of `f32` may say so.
-    let is_half = scalar.is_float() && (scalar.bits == 16 || scalar.packed);
-    match form.take("noftz") {
+    let is_half = scalar.is_float() && (scalar.bits() == 16 || scalar.is_pair());
+    match form.take(Modifier::Noftz) {
         noftz if noftz == is_half => {}
         true if op == AtomicOp::Fadd && scalar.ir() == Some(Type::F32) => op = AtomicOp::FaddNoftz,
         _ => return Err(Unsupported),
     }
     // A hint to the cache, with a policy behind the operands.
-    let policies = usize::from(form.take("L2::cache_hint"));
+    let policies = usize::from(form.take(Modifier::L2CacheHint));
     let ty = scalar.ir().ok_or(Unsupported)?;
     let mut access = Access {
-        order: order.unwrap_or(Order::Relaxed),
+        order: order.map_or(Order::Relaxed, Order::from),
         scope,
-        lanes: form.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1),
-        ..Access::weak(space, element(Scalar { class: Class::Bits, ..scalar })?)
+        lanes: form.choose::<modifiers::Vector>().map_or(1, u8::from),
+        ..Access::weak(space, element(scalar.untyped()?)?)
     };
     let first = usize::from(with_result);
     let sources = if op == AtomicOp::Cas { 2 } else { 1 };

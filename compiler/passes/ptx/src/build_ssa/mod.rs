@@ -15,7 +15,8 @@
 //!
 //! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
 //! registers become numbers at once, most of them by what the check has [found out](crate::check::resolved). `ssa` turns their reads and writes into values and block parameters;
-//! `translator` gives the families of instructions (one file each) operands as values of a type.
+//! `translator` gives the families of instructions (one file each) operands as values of a type. `instructions` has an arm for
+//! each [instruction](crate::check::decoded), and `modifiers` says what modifiers are in the IR.
 //!
 //! A guarded instruction without side effects computes its result anyway and selects between it and the
 //! old content of its destination; any other one gets a block of its own.
@@ -34,10 +35,12 @@ mod convert;
 mod fence;
 mod float;
 mod form;
+mod instructions;
 mod logic;
 mod mbarrier;
 mod meetings;
 mod memory;
+mod modifiers;
 mod moves;
 mod params;
 mod resolve;
@@ -55,7 +58,6 @@ use crate::check::env::{ModuleEnv, constant_u32};
 use crate::check::resolved::Resolved;
 use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
-use form::Opcodes;
 use translator::Translator;
 
 /// Builds the SSA form of a kernel or device function, of which the check of the same tree in the same module has found
@@ -90,7 +92,6 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
             }
         }
     }
-    let mut opcodes = Opcodes::default();
     let mut instructions = 0usize..;
     for (index, statement) in body.iter().enumerate() {
         ptxc_interrupt::poll();
@@ -100,9 +101,8 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
             StatementKind::Declaration(declaration) => translator.declaration(variables, declaration),
             StatementKind::Label(_) => translator.label(index),
             StatementKind::Instruction(instruction) => {
-                let number = instructions.next().and_then(|instruction| resolved.opcode(instruction));
-                let parts = opcodes.get(number, &instruction.opcode);
-                translator.instruction(statement.id, instruction, parts);
+                let opcode = instructions.next().and_then(|instruction| resolved.opcode(instruction));
+                translator.instruction(statement.id, instruction, opcode);
             }
             _ => {}
         }

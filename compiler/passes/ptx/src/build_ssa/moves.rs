@@ -4,14 +4,10 @@ use ptxc_ir::{Op, Type, Value};
 use ptxc_syntax::ast::OperandKind;
 
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::Scalar;
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
 
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    (form.mnemonic == "mov").then(|| mov(t, form))
-}
-
-fn mov(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn mov(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
     let (to, from) = (form.operand(0)?, form.operand(1)?);
@@ -46,7 +42,7 @@ fn mov(t: &mut Translator, form: &mut Form) -> Translated {
         }
         (_, OperandKind::Symbol(_) | OperandKind::SymbolOffset(_)) if scalar.is_int() => {
             // A special register or an address may be narrower than the type and is extended with zeros.
-            let value = t.read_extended(from, Scalar { class: super::scalar::Class::Bits, ..scalar })?;
+            let value = t.read_extended(from, scalar.untyped()?)?;
             t.write(to, value)
         }
         _ => {
@@ -59,13 +55,13 @@ fn mov(t: &mut Translator, form: &mut Form) -> Translated {
 /// The type of one of `count` elements that fill `scalar`.
 fn element(scalar: Scalar, count: usize) -> Translated<Scalar> {
     let bits = match count {
-        1 | 2 | 4 => scalar.bits / count as u32,
+        1 | 2 | 4 => scalar.bits() / count as u32,
         _ => return Err(Unsupported),
     };
     if scalar.is_float() || !matches!(bits, 16 | 32 | 64) {
         return Err(Unsupported);
     }
-    Ok(Scalar { bits, ..Scalar::B32 })
+    Scalar::of_bits(bits).ok_or(Unsupported)
 }
 
 /// One, two or four values side by side, the first in the low bits.

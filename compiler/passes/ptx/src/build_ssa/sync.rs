@@ -5,61 +5,54 @@ use ptxc_syntax::ast::OperandKind;
 use smallvec::SmallVec;
 
 use super::form::{Form, Translated, Unsupported};
-use super::scalar::Scalar;
 use super::translator::Translator;
-
-pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translated> {
-    Some(match form.mnemonic {
-        "bar" | "barrier" => barrier(t, form),
-        "vote" => vote(t, form),
-        "shfl" => shuffle(t, form),
-        "activemask" => active_mask(t, form),
-        "match" => match_lanes(t, form),
-        "redux" => reduce(t, form),
-        "elect" => elect(t, form),
-        "nanosleep" => sleep(t, form),
-        "setmaxnreg" => keep_registers(form),
-        _ => return None,
-    })
-}
+use crate::check::scalar::Scalar;
+use crate::check::table::Modifier;
+use crate::check::table::modifiers::{self, WarpReduction};
 
 /// `setmaxnreg`: a hint that is not followed, of which the checker says so.
-fn keep_registers(form: &mut Form) -> Translated {
+pub(super) fn keep_registers(form: &mut Form) -> Translated {
     form.expect_operands(1)?;
-    let is_complete =
-        form.choose(&[("inc", ()), ("dec", ())]).is_some() && form.take("sync") && form.take("aligned");
+    let is_complete = form.choose::<modifiers::Change>().is_some()
+        && form.take(Modifier::Sync)
+        && form.take(Modifier::Aligned);
     if is_complete { Ok(()) } else { Err(Unsupported) }
 }
 
-fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
-    if form.take("cluster") {
-        return super::cluster::barrier(t, form);
-    }
-    if form.take("warp") {
-        form.expect_operands(1)?;
-        if !form.take("sync") || form.mnemonic != "bar" {
-            return Err(Unsupported);
-        }
-        let mask = t.read(form.operand(0)?, Scalar::B32)?;
-        t.inst(Op::WarpSync, Type::B32, &[mask]);
-        return Ok(());
-    }
-    form.take("cta");
-    let aligned = form.mnemonic == "bar" || form.take("aligned");
-    let kind = if form.take("sync") {
-        BarrierKind::Sync
-    } else if form.take("arrive") {
-        BarrierKind::Arrive
-    } else if form.take("red") {
-        form.choose(&[
-            ("popc", BarrierKind::RedPopc),
-            ("and", BarrierKind::RedAnd),
-            ("or", BarrierKind::RedOr),
-        ])
-        .ok_or(Unsupported)?
-    } else {
+/// `bar.warp.sync`.
+pub(super) fn warp_barrier(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(1)?;
+    if !form.take(Modifier::Sync) {
         return Err(Unsupported);
+    }
+    let mask = t.read(form.operand(0)?, Scalar::B32)?;
+    t.inst(Op::WarpSync, Type::B32, &[mask]);
+    Ok(())
+}
+
+/// The operation of a barrier that is of that kind, and `.aligned` or not.
+type Barrier = fn(BarrierKind, bool) -> Op;
+
+/// `bar`, which is always aligned.
+pub(super) const BAR: Barrier = |kind, _| Op::Bar(kind);
+
+/// `barrier`.
+pub(super) const BARRIER: Barrier = |kind, aligned| Op::Barrier(kind, aligned, false);
+
+/// `bar.red` and `barrier.red`.
+pub(super) fn reducing_barrier(t: &mut Translator, form: &mut Form, op: Barrier) -> Translated {
+    let kind = match form.choose::<modifiers::BarrierReduction>().ok_or(Unsupported)? {
+        modifiers::BarrierReduction::Popc => BarrierKind::RedPopc,
+        modifiers::BarrierReduction::And => BarrierKind::RedAnd,
+        modifiers::BarrierReduction::Or => BarrierKind::RedOr,
     };
+    barrier(t, form, op, kind)
+}
+
+/// A barrier of the CTA.
+pub(super) fn barrier(t: &mut Translator, form: &mut Form, op: Barrier, kind: BarrierKind) -> Translated {
+    form.take(Modifier::Cta);
+    let op = op(kind, form.take(Modifier::Aligned));
     let reduction = kind.is_reduction();
     // Destination and predicate are there for a reduction; the thread count may be left out.
     let first = usize::from(reduction);
@@ -72,9 +65,8 @@ fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
         args.push(t.read(form.operand(first + index)?, Scalar::U32)?);
     }
     if reduction {
-        args.push(t.read(form.operand(first + numbers)?, Scalar::PRED)?);
+        args.push(t.read(form.operand(first + numbers)?, Scalar::Pred)?);
     }
-    let op = if form.mnemonic == "bar" { Op::Bar(kind) } else { Op::Barrier(kind, aligned, false) };
     let inst = t.inst(op, Type::B32, &args);
     if reduction {
         let result = t.function.result(inst);
@@ -83,16 +75,16 @@ fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
-fn vote(t: &mut Translator, form: &mut Form) -> Translated {
-    let sync = form.take("sync");
+pub(super) fn vote(t: &mut Translator, form: &mut Form) -> Translated {
+    let sync = form.take(Modifier::Sync);
     form.expect_operands(2 + usize::from(sync))?;
-    let mode: VoteMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
-    let expected = if mode == VoteMode::Ballot { Scalar::B32 } else { Scalar::PRED };
+    let mode = VoteMode::from(form.choose::<modifiers::Vote>().ok_or(Unsupported)?);
+    let expected = if mode == VoteMode::Ballot { Scalar::B32 } else { Scalar::Pred };
     if form.ty()? != expected {
         return Err(Unsupported);
     }
     let mut args: SmallVec<[Value; 2]> = SmallVec::new();
-    args.push(t.read(form.operand(1)?, Scalar::PRED)?);
+    args.push(t.read(form.operand(1)?, Scalar::Pred)?);
     if sync {
         args.push(t.read(form.operand(2)?, Scalar::B32)?);
     }
@@ -100,14 +92,14 @@ fn vote(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-fn shuffle(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn shuffle(t: &mut Translator, form: &mut Form) -> Translated {
     // The older form has no mask: whoever executes it together takes part.
-    let operands = 4 + usize::from(form.take("sync"));
+    let operands = 4 + usize::from(form.take(Modifier::Sync));
     form.expect_operands(operands)?;
     if form.ty()? != Scalar::B32 {
         return Err(Unsupported);
     }
-    let mode: ShflMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
+    let mode = ShflMode::from(form.choose::<modifiers::Shuffle>().ok_or(Unsupported)?);
     let mut args: SmallVec<[Value; 4]> = SmallVec::new();
     for index in 1..operands {
         args.push(t.read(form.operand(index)?, Scalar::B32)?);
@@ -127,10 +119,10 @@ fn write_both(t: &mut Translator, form: &Form, value: Value, holds: Value) -> Tr
     }
 }
 
-fn match_lanes(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn match_lanes(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
-    let mode: MatchMode = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
-    if !form.take("sync") {
+    let mode = MatchMode::from(form.choose::<modifiers::Match>().ok_or(Unsupported)?);
+    if !form.take(Modifier::Sync) {
         return Err(Unsupported);
     }
     let scalar = form.ty()?;
@@ -149,33 +141,33 @@ fn match_lanes(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
-fn reduce(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn reduce(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
     let scalar = form.ty()?;
-    if !form.take("sync") || scalar.bits != 32 || !scalar.is_int() {
+    if !form.take(Modifier::Sync) || scalar.bits() != 32 || !scalar.is_int() {
         return Err(Unsupported);
     }
     let (add, min, max) = match scalar.is_signed() {
         true => (ReduxOp::Sadd, ReduxOp::Smin, ReduxOp::Smax),
         false => (ReduxOp::Add, ReduxOp::Umin, ReduxOp::Umax),
     };
-    let op = form.choose(&[
-        ("add", add),
-        ("min", min),
-        ("max", max),
-        ("and", ReduxOp::And),
-        ("or", ReduxOp::Or),
-        ("xor", ReduxOp::Xor),
-    ]);
+    let op = match form.choose::<WarpReduction>().ok_or(Unsupported)? {
+        WarpReduction::Add => add,
+        WarpReduction::Min => min,
+        WarpReduction::Max => max,
+        WarpReduction::And => ReduxOp::And,
+        WarpReduction::Or => ReduxOp::Or,
+        WarpReduction::Xor => ReduxOp::Xor,
+    };
     let a = t.read(form.operand(1)?, scalar)?;
     let mask = t.read(form.operand(2)?, Scalar::B32)?;
-    let value = t.emit(Op::Redux(op.ok_or(Unsupported)?), Type::B32, &[a, mask]);
+    let value = t.emit(Op::Redux(op), Type::B32, &[a, mask]);
     t.write(form.operand(0)?, value)
 }
 
-fn elect(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn elect(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
-    if !form.take("sync") {
+    if !form.take(Modifier::Sync) {
         return Err(Unsupported);
     }
     let mask = t.read(form.operand(1)?, Scalar::B32)?;
@@ -183,7 +175,7 @@ fn elect(t: &mut Translator, form: &mut Form) -> Translated {
     write_both(t, form, lane, elected)
 }
 
-fn sleep(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn sleep(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(1)?;
     if form.ty()? != Scalar::U32 {
         return Err(Unsupported);
@@ -193,7 +185,7 @@ fn sleep(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
-fn active_mask(t: &mut Translator, form: &mut Form) -> Translated {
+pub(super) fn active_mask(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(1)?;
     if form.ty()? != Scalar::B32 {
         return Err(Unsupported);

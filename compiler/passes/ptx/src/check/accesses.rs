@@ -12,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 use super::forms::Form;
 use super::scope::{Meaning, Register, Scopes};
 use super::signature::beside;
-use super::table::Kind;
+use super::table::{Kind, Mnemonic};
 
 /// A register that an instruction reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Accesses {
             return;
         }
         let written = Written::of(forms, operands);
-        let clears = clears(instruction);
+        let clears = clears(forms.first().map(|form| form.row.instruction), operands);
         for writes in [false, true] {
             for (index, one) in operands.iter().enumerate() {
                 if written.has(index) == writes && (writes || !clears) {
@@ -85,9 +85,9 @@ impl Accesses {
 }
 
 /// Whether an instruction leaves 0 whatever its register held: an exclusive or of it with itself.
-pub(super) fn clears(instruction: &Instruction) -> bool {
-    matches!(&instruction.operands[..], [_, a, b] if a.as_symbol().is_some() && a.as_symbol() == b.as_symbol())
-        && instruction.opcode.mnemonic() == "xor"
+pub(super) fn clears(instruction: Option<Mnemonic>, operands: &[Operand]) -> bool {
+    instruction == Some(Mnemonic::Xor)
+        && matches!(operands, [_, a, b] if a.as_symbol().is_some() && a.as_symbol() == b.as_symbol())
 }
 
 /// Which operands an instruction writes.

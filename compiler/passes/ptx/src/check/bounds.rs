@@ -16,13 +16,13 @@ use ptxc_syntax::const_eval::Constant;
 use super::codes;
 use super::forms::Form;
 use super::names::Names;
-use super::table::Kind;
+use super::table::{Kind, Mnemonic};
 use crate::diagnostic::Diagnostic;
 
 /// Checks a load, a store or an atomic operation that fits its form.
 pub(super) fn check(form: &Form, instruction: &Instruction, names: &Names, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
-    if !matches!(opcode.mnemonic(), "ld" | "st" | "atom" | "red") {
+    if !is_access(form.row.instruction) {
         return;
     }
     let Some(bytes) = bytes_moved(form) else { return };
@@ -65,6 +65,12 @@ pub(super) fn check(form: &Form, instruction: &Instruction, names: &Names, out: 
     }
 }
 
+/// Whether an instruction loads, stores or updates what lies at an address.
+fn is_access(instruction: Mnemonic) -> bool {
+    use Mnemonic::{Atom, Ld, Red, RedAsync, St, StAsync, StBulk};
+    matches!(instruction, Ld | St | StAsync | StBulk | Atom | Red | RedAsync)
+}
+
 fn misaligned(opcode: &ptxc_syntax::ast::Opcode, bytes: u32, node: ptxc_syntax::NodeId) -> Diagnostic {
     let message = format!("`{opcode}` moves {bytes} bytes, from or to a multiple of {bytes}");
     Diagnostic::warning(codes::MISALIGNED, node, message)
@@ -83,5 +89,5 @@ fn bytes_moved(form: &Form) -> Option<u32> {
             (value?, 1)
         }
     };
-    Some(ty.bits / 8 * lanes).filter(|bytes| bytes.is_power_of_two())
+    Some(ty.bits() / 8 * lanes).filter(|bytes| bytes.is_power_of_two())
 }

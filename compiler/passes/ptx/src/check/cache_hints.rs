@@ -12,13 +12,16 @@ use ptxc_syntax::const_eval::Constant;
 
 use super::codes;
 use super::forms::Form;
+use super::table::{Mnemonic, Modifier};
 use crate::diagnostic::Diagnostic;
 
 /// Checks the state space of an access with a policy, and the fraction of a policy.
 pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
-    let hint = || form.written().find(|(choice, _)| choice.text == "L2::cache_hint");
-    if matches!(opcode.mnemonic(), "ld" | "st" | "red" | "atom")
+    let hint = || form.written().find(|(choice, _)| choice.modifier == Some(Modifier::L2CacheHint));
+    let is_access =
+        matches!(form.row.instruction, Mnemonic::Ld | Mnemonic::St | Mnemonic::Red | Mnemonic::Atom);
+    if is_access
         && let Some(space) = form.space().filter(|&space| space != "global")
         && let Some((_, part)) = hint()
     {
@@ -30,7 +33,7 @@ pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) 
         );
     }
     let [_, fraction] = &instruction.operands[..] else { return };
-    if opcode.mnemonic() != "createpolicy" || opcode.part(1) != "fractional" {
+    if form.row.instruction != Mnemonic::CreatepolicyFractional {
         return;
     }
     let OperandKind::Immediate(expr) = &fraction.kind else { return };

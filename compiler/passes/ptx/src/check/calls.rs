@@ -99,7 +99,7 @@ fn compare(
         let Some(name) = operand.as_symbol() else { continue };
         let bytes = match names.find(name) {
             Some(Thing::Memory(_, bytes)) => bytes,
-            Some(Thing::Register(ty, vector)) => ty.bits.div_ceil(8) * lanes(vector),
+            Some(Thing::Register(ty, vector)) => ty.bits().div_ceil(8) * lanes(vector),
             _ => continue,
         };
         // A parameter of open size takes an array of any.

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::codes;
 use super::suggest::Suggestions;
-use super::table::{AddressSpace, Choice, Group, Kind, Lanes, Presence, Row, TABLE, TypeOf, trace};
+use super::table::{AddressSpace, Choice, Group, Kind, Lanes, Modifier, Presence, Row, TABLE, TypeOf, trace};
 use super::types::Scalar;
 use crate::diagnostic::Diagnostic;
 
@@ -34,6 +34,16 @@ impl Form {
             (None, Presence::Default(choice)) => Some(&group_row.choices[usize::from(choice)]),
             (None, _) => None,
         }
+    }
+
+    /// The part of the opcode that is the modifier of a group; beyond the last one where none is written.
+    pub fn part(&self, group: usize) -> usize {
+        self.chosen[group].map_or(usize::MAX, |(_, part)| usize::from(part))
+    }
+
+    /// Whether a modifier is written.
+    pub fn says(&self, modifier: Modifier) -> bool {
+        self.written().any(|(choice, _)| choice.modifier == Some(modifier))
     }
 
     /// Whether a modifier of the group is written.

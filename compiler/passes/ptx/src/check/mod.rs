@@ -18,9 +18,10 @@
 //! |---|---|
 //! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
 //! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
+//! | [`decoded`] | an opcode as data: instruction, types, modifiers |
 //! | [`usual`] | instructions that look like one of which there was nothing to say |
 //! | [`accesses`] | which registers each instruction reads and writes |
-//! | [`resolved`] | which register an operand names, which opcodes are the same |
+//! | [`resolved`] | which register an operand names, what an opcode is |
 //! | [`operands`] | number, kind, type, range of the operands |
 //! | [`signature`] | what a form takes, beside what is written and in words |
 //! | [`whole_type`] | instructions whose own type is the wrong one |
@@ -48,6 +49,7 @@ mod bounds;
 mod cache_hints;
 pub mod calls;
 pub mod codes;
+pub mod decoded;
 pub mod env;
 mod foreign;
 pub mod forms;
@@ -165,7 +167,11 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
             _ => {}
         }
     }
-    Checked { findings: checker.out, accesses: checker.accesses, resolved: checker.names.into_resolved() }
+    Checked {
+        findings: checker.out,
+        accesses: checker.accesses,
+        resolved: checker.names.into_resolved(checker.opcodes.into_decoded()),
+    }
 }
 
 /// What a function needs that an older target than its module's does not have: the code is to run there.
@@ -220,7 +226,8 @@ impl<'a> Checker<'a> {
         }
         match shape {
             Some(shape) => {
-                let (written, clears) = (known.written(operands), accesses::clears(instruction));
+                let (written, clears) =
+                    (known.written(operands), accesses::clears(known.instruction(), operands));
                 for writes in [false, true] {
                     for place in &places {
                         let is_written = written.has(place.operand.into());
@@ -291,7 +298,7 @@ impl<'a> Checker<'a> {
                 cache_hints::check(form, instruction, &mut self.out);
                 bounds::check(form, instruction, &self.names, &mut self.out);
                 if self.out.len() == known {
-                    register_counts::check(instruction, &mut self.out);
+                    register_counts::check(form, instruction, &mut self.out);
                 }
             }
         }
@@ -308,7 +315,7 @@ impl<'a> Checker<'a> {
         self.names.need(register, guard.id, Wanted::Operand, &mut self.suggestions, &mut self.out);
         match self.names.find_at(guard.id, register) {
             None => {}
-            Some(Thing::Register(ty, None)) if ty.class == Class::Predicate => {}
+            Some(Thing::Register(ty, None)) if ty.class() == Class::Predicate => {}
             Some(thing) => self.out.push(
                 Diagnostic::error(codes::GUARD_NOT_PREDICATE, guard.id, "a guard is a predicate register")
                     .label(format!("`{register}` is {}", thing.describe()))

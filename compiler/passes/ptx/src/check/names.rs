@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::codes;
+use super::decoded::Decoded;
 use super::env::ModuleEnv;
 use super::foreign;
 use super::resolved::Resolved;
@@ -186,7 +187,8 @@ impl<'a> Names<'a> {
     }
 
     /// What names turned out to be, at the end of the body.
-    pub(super) fn into_resolved(mut self) -> Resolved {
+    pub(super) fn into_resolved(mut self, opcodes: Vec<Option<Decoded>>) -> Resolved {
+        self.resolved.set_opcodes(opcodes);
         self.resolved.set_register_count(self.scopes.register_count());
         self.resolved
     }

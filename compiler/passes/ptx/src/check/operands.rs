@@ -12,7 +12,9 @@ use super::codes;
 use super::forms::Form;
 use super::names::{Names, Thing};
 use super::signature;
-use super::table::{self, AddressSpace, Kind, Lanes, OperandPresence, Range, TypeOf, Value};
+use super::table::{
+    self, AddressSpace, Kind, Lanes, Mnemonic, Modifier, OperandPresence, Range, TypeOf, Value,
+};
 use super::types::{Class, Scalar};
 use crate::diagnostic::Diagnostic;
 
@@ -48,11 +50,11 @@ impl Operands<'_, '_> {
     fn is_turned_round(&mut self) -> bool {
         let [first, second] = &self.instruction.operands[..] else { return false };
         let is_address = |operand: &Operand| matches!(operand.kind, OperandKind::Address(_));
-        let (what, order) = match self.instruction.opcode.mnemonic() {
-            "ld" if is_address(first) && !is_address(second) => {
+        let (what, order) = match self.form.row.instruction {
+            Mnemonic::Ld if is_address(first) && !is_address(second) => {
                 ("a load", "first the register, then the address")
             }
-            "st" if !is_address(first) && is_address(second) => {
+            _ if self.stores() && !is_address(first) && is_address(second) => {
                 ("a store", "first the address, then the value")
             }
             _ => return false,
@@ -65,6 +67,10 @@ impl Operands<'_, '_> {
                 .help(format!("{what} names what it writes to first: {order}")),
         );
         true
+    }
+
+    fn stores(&self) -> bool {
+        matches!(self.form.row.instruction, Mnemonic::St | Mnemonic::StAsync | Mnemonic::StBulk)
     }
 
     fn opcode(&self) -> String {
@@ -91,11 +97,14 @@ impl Operands<'_, '_> {
         let finding = |node| {
             Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()))
         };
-        let mnemonic = self.instruction.opcode.mnemonic();
-        let is_reduction = mnemonic == "red";
-        let has = |text: &str| self.instruction.opcode.parts().any(|part| part == text);
-        let meets =
-            has("sync") && (has("warp") || ["shfl", "vote", "match", "redux", "elect"].contains(&mnemonic));
+        let is_reduction = matches!(self.form.row.instruction, Mnemonic::Red | Mnemonic::RedAsync);
+        let meets = match self.form.row.instruction {
+            Mnemonic::BarWarp => true,
+            Mnemonic::Shfl | Mnemonic::Vote | Mnemonic::Match | Mnemonic::Redux | Mnemonic::Elect => {
+                self.form.says(Modifier::Sync)
+            }
+            _ => false,
+        };
         let first = operands.first().filter(|first| !matches!(first.kind, OperandKind::Address(_)));
         self.out.push(match first {
             Some(first) if is_reduction && operands.len() == most + 1 => finding(first.id)
@@ -294,7 +303,7 @@ impl Operands<'_, '_> {
             OperandKind::Not(inner) if value.negated => self.scalar(value, ty, written, inner),
             OperandKind::Minus(inner) if value.selected => self.scalar(value, ty, written, inner),
             _ if written => self.wrong_kind(operand, &format!("a `{ty}` register")),
-            _ if ty.class == Class::Predicate => self.wrong_kind(operand, "a predicate"),
+            _ if ty.class() == Class::Predicate => self.wrong_kind(operand, "a predicate"),
             _ => self.wrong_kind(operand, &format!("a `{ty}` register or constant")),
         }
     }
@@ -310,15 +319,15 @@ impl Operands<'_, '_> {
             }
             Some(Thing::Special(register)) if value.special && !register.vector => {
                 // `%tid.x` and its like had 16 bits before PTX 2.0, and may be read so still.
-                let narrow = ty.bits == 16 && register.ty.bits == 32;
-                if ty.class == Class::Float {
+                let narrow = ty.bits() == 16 && register.ty.bits() == 32;
+                if ty.class() == Class::Float {
                     self.mismatch(ty, register.ty, name, operand.id);
                 } else if !narrow {
                     self.agree(ty, register.ty, value.wider, name, operand.id);
                 }
             }
             Some(Thing::Special(register))
-                if ty.class == Class::Predicate && register.ty.class == ty.class => {}
+                if ty.class() == Class::Predicate && register.ty.class() == ty.class() => {}
             Some(Thing::Special(register)) if register.vector && value.special => {
                 let message = format!("`{}` reads one element of a special register", self.opcode());
                 let finding = Diagnostic::error(codes::SPECIAL_REGISTER_NOT_HERE, operand.id, message);
@@ -385,12 +394,12 @@ impl Operands<'_, '_> {
         let mut finding = Diagnostic::error(codes::TYPE_MISMATCH, node, message)
             .label(format!("`{name}` is `{register}`"))
             .note(format!("registers that agree: {} (PTX ISA, operand type checking)", ty.registers()));
-        if ty.class == Class::Predicate || register.class == Class::Predicate {
+        if ty.class() == Class::Predicate || register.class() == Class::Predicate {
             finding.help = Some("`setp` makes a predicate of a value, `selp` a value of a predicate".into());
-        } else if ty.bits != register.bits {
+        } else if ty.bits() != register.bits() {
             finding.help = Some("`cvt` converts between sizes".into());
         } else {
-            finding.help = Some(format!("`cvt` converts the value, `mov.b{}` moves its bits", ty.bits));
+            finding.help = Some(format!("`cvt` converts the value, `mov.b{}` moves its bits", ty.bits()));
         }
         self.out.push(finding);
     }
@@ -401,13 +410,13 @@ impl Operands<'_, '_> {
             self.out.push(Diagnostic::error(codes::CONSTANT_TYPE, node, message).label("no value"));
             return;
         };
-        let (fits, there) = match (ty.class, constant) {
+        let (fits, there) = match (ty.class(), constant) {
             (Class::Integer | Class::Predicate, Constant::S64(_) | Constant::U64(_)) => (true, ""),
             (Class::Float, Constant::F32(_) | Constant::F64(_)) => (true, ""),
             (Class::Bits, Constant::S64(_) | Constant::U64(_)) => (true, ""),
             // Bits are also those of a float of the same size.
-            (Class::Bits, Constant::F32(_)) if ty.bits == 32 => (true, ""),
-            (Class::Bits, Constant::F64(_)) if ty.bits == 64 => (true, ""),
+            (Class::Bits, Constant::F32(_)) if ty.bits() == 32 => (true, ""),
+            (Class::Bits, Constant::F64(_)) if ty.bits() == 64 => (true, ""),
             (_, Constant::S64(_) | Constant::U64(_)) => (false, "an integer"),
             (_, Constant::F32(_) | Constant::F64(_)) => (false, "a floating-point number"),
         };
@@ -415,19 +424,19 @@ impl Operands<'_, '_> {
             let message = format!("`{}` takes a `{ty}` operand here", self.opcode());
             let mut finding =
                 Diagnostic::error(codes::CONSTANT_TYPE, node, message).label(format!("this is {there}"));
-            if let (Class::Float, Some(bits)) = (ty.class, constant.integer_bits()) {
+            if let (Class::Float, Some(bits)) = (ty.class(), constant.integer_bits()) {
                 finding.help = Some(match i64::try_from(bits) {
-                    Ok(value) if ty.bits == 32 && (0x1_0000..=0xffff_ffff).contains(&value) => {
+                    Ok(value) if ty.bits() == 32 && (0x1_0000..=0xffff_ffff).contains(&value) => {
                         format!("write `0f{value:08X}` for these bits, or `{value}.0` for this number")
                     }
-                    Ok(value) if ty.bits == 64 && value > 0xffff_ffff => {
+                    Ok(value) if ty.bits() == 64 && value > 0xffff_ffff => {
                         format!("write `0d{value:016X}` for these bits, or `{value}.0` for this number")
                     }
                     Ok(value) => format!("write `{value}.0`"),
                     Err(_) => "write it with a decimal point".into(),
                 });
-            } else if matches!(ty.class, Class::Half | Class::Packed) {
-                finding.help = Some(format!("move the bits into a register first: `mov.b{} …`", ty.bits));
+            } else if matches!(ty.class(), Class::Half | Class::Packed) {
+                finding.help = Some(format!("move the bits into a register first: `mov.b{} …`", ty.bits()));
             }
             self.out.push(finding);
             return;
@@ -471,13 +480,13 @@ impl Operands<'_, '_> {
             return self.wrong_kind(operand, "a vector in braces");
         };
         let count = list.len() as u32;
-        if !(1..=8).contains(&count) || !ty.bits.is_multiple_of(count) {
-            let message = format!("`{}` packs 1, 2, 4 or 8 equal parts of {} bits", self.opcode(), ty.bits);
+        if !(1..=8).contains(&count) || !ty.bits().is_multiple_of(count) {
+            let message = format!("`{}` packs 1, 2, 4 or 8 equal parts of {} bits", self.opcode(), ty.bits());
             let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
             self.out.push(finding.label(format!("these are {count} elements")));
             return;
         }
-        let element = Scalar::parse(&format!("b{}", ty.bits / count));
+        let element = Scalar::parse(&format!("b{}", ty.bits() / count));
         for operand in list {
             if let (Some(name), Some(element)) = (operand.as_symbol(), element)
                 && let Some(Thing::Register(register, None)) = self.names.find(name)
@@ -497,7 +506,8 @@ impl Operands<'_, '_> {
         let Some(base) = &address.place.base else { return };
         match self.names.find(base) {
             None => {}
-            Some(Thing::Register(register, _)) if matches!(register.class, Class::Bits | Class::Integer) => {}
+            Some(Thing::Register(register, _))
+                if matches!(register.class(), Class::Bits | Class::Integer) => {}
             Some(Thing::Register(register, _)) => {
                 let message = "an address is an integer or untyped register";
                 let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
@@ -524,7 +534,7 @@ impl Operands<'_, '_> {
                     let message = format!("`{}` takes a parameter of a call", self.opcode());
                     let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
                     self.out.push(finding.label(format!("`{base}` is a parameter of the kernel")));
-                } else if self.instruction.opcode.mnemonic() == "st" && self.names.is_parameter(base) {
+                } else if self.stores() && self.names.is_parameter(base) {
                     let message = format!("the parameter `{base}` can't be written");
                     let finding = Diagnostic::error(codes::ASSIGNED_CONSTANT, node, message);
                     self.out.push(
@@ -545,7 +555,7 @@ impl Operands<'_, '_> {
         let Some(base) = &address.place.base else { return };
         let Some(thing) = self.names.find(base) else { return };
         let is_fine = matches!(&thing, Thing::Register(ty, None)
-            if ty.bits == 32 && matches!(ty.class, Class::Bits | Class::Integer));
+            if ty.bits() == 32 && matches!(ty.class(), Class::Bits | Class::Integer));
         if !is_fine {
             let message = "an address in tensor memory is a 32-bit integer or untyped register";
             let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);

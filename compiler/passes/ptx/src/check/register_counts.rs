@@ -10,12 +10,14 @@
 use ptxc_syntax::ast::Instruction;
 
 use super::codes;
+use super::forms::Form;
+use super::table::Mnemonic;
 use crate::diagnostic::Diagnostic;
 
 /// Says that a hint on the number of registers is not followed.
-pub fn check(instruction: &Instruction, out: &mut Vec<Diagnostic>) {
+pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
-    if opcode.mnemonic() == "setmaxnreg" {
+    if form.row.instruction == Mnemonic::Setmaxnreg {
         let message = format!("`{opcode}` is a hint that ptxc does not follow");
         out.push(
             Diagnostic::remark(codes::REGISTERS_STAY, opcode.part_id(0), message)

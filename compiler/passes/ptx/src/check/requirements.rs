@@ -6,6 +6,7 @@ use super::codes;
 use super::env::{ModuleEnv, PtxTarget, PtxVersion, TargetKind};
 use super::forms::Form;
 use super::needs::Needs;
+use super::table::{Mnemonic, Row};
 use crate::diagnostic::Diagnostic;
 
 /// How strictly targets are taken.
@@ -27,7 +28,7 @@ pub fn check(
 ) {
     let opcode = &instruction.opcode;
     if let Some((version, target)) = form.row.until {
-        let Superseded { what, why, instead } = superseded(opcode.mnemonic());
+        let Superseded { what, why, instead } = superseded(form.row);
         if env.version < version || env.target.number < target {
             let message = format!("{what} is deprecated");
             out.push(
@@ -43,7 +44,7 @@ pub fn check(
         );
         return;
     }
-    if matches!(opcode.mnemonic(), "ld" | "st") {
+    if matches!(form.row.instruction, Mnemonic::Ld | Mnemonic::St | Mnemonic::StAsync | Mnemonic::StBulk) {
         wide_access(form, instruction, env, out);
     }
     versions(form, instruction, env, strictness, out);
@@ -56,9 +57,10 @@ struct Superseded {
     instead: String,
 }
 
-fn superseded(mnemonic: &str) -> Superseded {
-    match mnemonic {
-        "wmma" => Superseded {
+fn superseded(row: &Row) -> Superseded {
+    let mnemonic = row.mnemonic;
+    match row.instruction {
+        Mnemonic::WmmaMma => Superseded {
             what: "`wmma.mma` of floats with `.satfinite`".into(),
             why: "the tensor cores saturate integers only",
             instead: "leave `.satfinite` out".into(),
@@ -108,8 +110,8 @@ fn versions(
 fn wide_access(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
     let Some((element, count, part)) = form.vector() else { return };
-    let (bits, node) = (element.bits * count, opcode.part_id(part));
-    if bits > 256 || (bits > 128 && !matches!(element.bits, 32 | 64)) {
+    let (bits, node) = (element.bits() * count, opcode.part_id(part));
+    if bits > 256 || (bits > 128 && !matches!(element.bits(), 32 | 64)) {
         let message = format!("`{opcode}` moves {bits} bits");
         out.push(
             Diagnostic::error(codes::VECTOR_SIZE, node, message)

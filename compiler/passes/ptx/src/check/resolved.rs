@@ -2,11 +2,13 @@
 //! to find out again.
 //!
 //! Which register an operand names is kept by the node of the operand, so that the construction of SSA looks up nothing but
-//! other names. Instructions whose opcodes are spelled alike have one number, by which it takes an opcode apart once.
+//! other names. Instructions whose opcodes are spelled alike have one number, and what such an [opcode](Decoded) is stands
+//! here once.
 
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{Statement, Type};
 
+use super::decoded::Decoded;
 use super::scope::Register;
 
 /// The bits of a type in a place of the list.
@@ -18,7 +20,9 @@ pub struct Resolved {
     /// By node, the number of the register and its type; 0 where none is known.
     named: Vec<u32>,
     /// The number of each instruction's opcode.
-    opcodes: Vec<u32>,
+    numbers: Vec<u32>,
+    /// The opcodes by number; none for one that is no form of any instruction.
+    opcodes: Vec<Option<Decoded>>,
     /// See [`register_count`](Self::register_count).
     register_count: u32,
 }
@@ -28,7 +32,12 @@ impl Resolved {
     pub(super) fn of(body: &[Statement]) -> Resolved {
         // The operands of the last statement, mostly a `ret`, may be looked up.
         let nodes = body.last().map_or(0, |last| last.id.0 as usize + 1);
-        Resolved { named: vec![0; nodes], opcodes: Vec::with_capacity(body.len()), register_count: 1 }
+        Resolved {
+            named: vec![0; nodes],
+            numbers: Vec::with_capacity(body.len()),
+            opcodes: Vec::new(),
+            register_count: 1,
+        }
     }
 
     /// Enters the register that a node names.
@@ -39,9 +48,14 @@ impl Resolved {
         }
     }
 
-    /// Enters the opcode of the next instruction.
+    /// Enters the number of the next instruction's opcode.
     pub(super) fn add_opcode(&mut self, number: usize) {
-        self.opcodes.push(number as u32);
+        self.numbers.push(number as u32);
+    }
+
+    /// Enters what the opcodes are, by number.
+    pub(super) fn set_opcodes(&mut self, opcodes: Vec<Option<Decoded>>) {
+        self.opcodes = opcodes;
     }
 
     /// Enters how many registers there are.
@@ -58,9 +72,10 @@ impl Resolved {
         (place != 0).then_some((Register(place >> TYPE_BITS), ty))
     }
 
-    /// The number of the opcode of an instruction of the body; opcodes are numbered as they first appear.
-    pub fn opcode(&self, instruction: usize) -> Option<usize> {
-        self.opcodes.get(instruction).map(|&number| number as usize)
+    /// The opcode of an instruction of the body, if it is a form of any instruction.
+    pub fn opcode(&self, instruction: usize) -> Option<&Decoded> {
+        let number = *self.numbers.get(instruction)?;
+        self.opcodes.get(number as usize)?.as_ref()
     }
 
     /// One more than the greatest register.

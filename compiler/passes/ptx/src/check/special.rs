@@ -123,8 +123,8 @@ mod tests {
             assert!(find(name).is_some(), "{name}");
         }
         assert!(find("%tid").unwrap().vector && !find("%tid.x").unwrap().vector);
-        assert_eq!(find("%pm3_64").unwrap().ty.bits, 64);
-        assert_eq!(find("%envreg31").unwrap().ty.name, "b32");
+        assert_eq!(find("%pm3_64").unwrap().ty.bits(), 64);
+        assert_eq!(find("%envreg31").unwrap().ty.name(), "b32");
         for name in ["%tid.q", "%laneid.x", "%envreg32", "%pm8", "%foo", "tid.x", ""] {
             assert_eq!(find(name), None, "{name}");
         }

@@ -21,37 +21,43 @@ pub use super::scalar::{Class, Scalar};
 impl Scalar {
     /// The type of a declaration.
     pub const fn of(ty: Type) -> Scalar {
-        let (class, bits) = match ty {
-            Type::B8 => (Class::Bits, 8),
-            Type::B16 => (Class::Bits, 16),
-            Type::B32 => (Class::Bits, 32),
-            Type::B64 => (Class::Bits, 64),
-            Type::B128 => (Class::Bits, 128),
-            Type::U8 | Type::S8 => (Class::Integer, 8),
-            Type::U16 | Type::S16 => (Class::Integer, 16),
-            Type::U32 | Type::S32 => (Class::Integer, 32),
-            Type::U64 | Type::S64 => (Class::Integer, 64),
-            Type::F16 => (Class::Half, 16),
-            Type::F16x2 => (Class::Half, 32),
-            Type::F32 => (Class::Float, 32),
-            Type::F64 => (Class::Float, 64),
-            Type::Pred => (Class::Predicate, 1),
-            Type::Texref | Type::Samplerref | Type::Surfref => (Class::Memory, 64),
-        };
-        Scalar { name: ty.spelling(), class, bits }
+        match ty {
+            Type::B8 => Scalar::B8,
+            Type::B16 => Scalar::B16,
+            Type::B32 => Scalar::B32,
+            Type::B64 => Scalar::B64,
+            Type::B128 => Scalar::B128,
+            Type::U8 => Scalar::U8,
+            Type::U16 => Scalar::U16,
+            Type::U32 => Scalar::U32,
+            Type::U64 => Scalar::U64,
+            Type::S8 => Scalar::S8,
+            Type::S16 => Scalar::S16,
+            Type::S32 => Scalar::S32,
+            Type::S64 => Scalar::S64,
+            Type::F16 => Scalar::F16,
+            Type::F16x2 => Scalar::F16x2,
+            Type::F32 => Scalar::F32,
+            Type::F64 => Scalar::F64,
+            Type::Pred => Scalar::Pred,
+            Type::Texref => Scalar::Texref,
+            Type::Samplerref => Scalar::Samplerref,
+            Type::Surfref => Scalar::Surfref,
+        }
     }
 
     /// Whether a register of type `register` may stand where the instruction has this type.
     pub fn agrees(self, register: Scalar, wider: bool) -> bool {
-        let size = if wider { register.bits >= self.bits } else { register.bits == self.bits };
-        let kind = match self.class {
-            Class::Bits => !matches!(register.class, Class::Predicate | Class::Memory),
-            Class::Integer => matches!(register.class, Class::Bits | Class::Integer),
+        let size = if wider { register.bits() >= self.bits() } else { register.bits() == self.bits() };
+        let kind = match self.class() {
+            Class::Bits => !matches!(register.class(), Class::Predicate | Class::Memory),
+            Class::Integer => matches!(register.class(), Class::Bits | Class::Integer),
             Class::Float | Class::Half => {
-                register.class == Class::Bits || (register.class == self.class && register.bits == self.bits)
+                register.class() == Class::Bits
+                    || (register.class() == self.class() && register.bits() == self.bits())
             }
-            Class::Packed => register.class == Class::Bits,
-            Class::Predicate => register.class == Class::Predicate,
+            Class::Packed => register.class() == Class::Bits,
+            Class::Predicate => register.class() == Class::Predicate,
             Class::Memory => false,
         };
         size && kind
@@ -59,11 +65,11 @@ impl Scalar {
 
     /// The register types that agree, for a message: `.u32`, `.s32` or `.b32`.
     pub fn registers(self) -> String {
-        let bits = self.bits;
-        match self.class {
+        let bits = self.bits();
+        match self.class() {
             Class::Bits => format!("any of {bits} bits"),
             Class::Integer => format!("`.u{bits}`, `.s{bits}` or `.b{bits}`"),
-            Class::Float | Class::Half => format!("`.{}` or `.b{bits}`", self.name),
+            Class::Float | Class::Half => format!("`.{}` or `.b{bits}`", self.name()),
             Class::Packed => format!("`.b{bits}`"),
             Class::Predicate => "`.pred`".to_string(),
             Class::Memory => "none".to_string(),
@@ -83,7 +89,7 @@ mod tests {
     fn declared_types_are_all_known() {
         for ty in Type::ALL {
             assert_eq!(Some(Scalar::of(ty)), Scalar::parse(ty.spelling()));
-            assert_eq!(Scalar::of(ty).bits, ty.bytes().map_or(1, |bytes| bytes * 8), "{ty:?}");
+            assert_eq!(Scalar::of(ty).bits(), ty.bytes().map_or(1, |bytes| bytes * 8), "{ty:?}");
         }
     }
 

@@ -12,9 +12,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::accesses::Written;
+use super::decoded::Decoded;
 use super::forms::{Form, forms};
 use super::scope::{Meaning, Register, Scopes};
-use super::table::{Kind, Value};
+use super::table::{Kind, Mnemonic, Value};
 
 /// So many shapes of an opcode are remembered.
 const MOST_SHAPES: usize = 16;
@@ -66,6 +67,8 @@ pub(super) type Places = SmallVec<[Place; 8]>;
 pub(super) struct Known {
     /// The forms that have exactly its modifiers; several only where operands decide.
     pub forms: Vec<Form>,
+    /// The opcode as data, if it has a form.
+    decoded: Option<Decoded>,
     /// Whether there is more to be said of constants than their type.
     looks_at_constants: bool,
     /// Whether there is more to be said of its operands than their shape.
@@ -85,10 +88,21 @@ impl Known {
             _ => false,
         };
         // Policies are made of fractions.
-        let looks_at_constants =
-            operands.clone().any(|operand| has_range(&operand.kind)) || opcode.mnemonic() == "createpolicy";
+        let decoded = forms.first().map(Decoded::of);
+        debug_assert!(
+            forms.iter().all(|form| Some(Decoded::of(form)) == decoded),
+            "rows of {opcode} disagree"
+        );
+        let is_policy =
+            decoded.as_ref().is_some_and(|decoded| decoded.instruction == Mnemonic::CreatepolicyFractional);
+        let looks_at_constants = is_policy || operands.clone().any(|operand| has_range(&operand.kind));
         let looks_at_names = operands.any(|operand| operand.kind == Kind::Call);
-        Known { forms, looks_at_constants, looks_at_names, usual: SmallVec::new(), written: None }
+        Known { forms, decoded, looks_at_constants, looks_at_names, usual: SmallVec::new(), written: None }
+    }
+
+    /// The instruction, if the opcode is a form of any.
+    pub fn instruction(&self) -> Option<Mnemonic> {
+        self.decoded.as_ref().map(|decoded| decoded.instruction)
     }
 
     /// The shape of an instruction's operands, if they have one, and the registers among them.
@@ -202,6 +216,11 @@ impl<'a> Opcodes<'a> {
         self.known.push(Known::of(opcode));
         self.numbers.insert(opcode.as_str(), number);
         number
+    }
+
+    /// What the opcodes are, by number.
+    pub fn into_decoded(self) -> Vec<Option<Decoded>> {
+        self.known.into_iter().map(|known| known.decoded).collect()
     }
 
     /// What is known of the opcode of that number.

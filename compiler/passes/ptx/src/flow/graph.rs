@@ -9,7 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::Checked;
 use crate::check::accesses::{Access, Accesses, visit};
+use crate::check::resolved::Resolved;
 use crate::check::scope::{Meaning, Register, Scopes};
+use crate::check::table::Mnemonic;
 
 /// A stretch of text that control enters at its start alone.
 #[derive(Clone, Debug, Default)]
@@ -24,9 +26,10 @@ pub(super) struct Block {
 
 /// An instruction of a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct Place {
     pub node: NodeId,
-    pub instruction: &'a Instruction,
+    /// Which instruction it is.
+    pub mnemonic: Option<Mnemonic>,
 }
 
 /// The blocks of a function.
@@ -34,7 +37,7 @@ pub(super) struct Graph<'a> {
     /// In the order of the text; control enters at the first.
     pub blocks: Vec<Block>,
     pub edges: Vec<(u32, u32)>,
-    pub instructions: Vec<Place<'a>>,
+    pub instructions: Vec<Place>,
     /// Whether a block can be reached.
     pub reached: Vec<bool>,
     /// How many registers there are.
@@ -67,6 +70,7 @@ impl<'a> Graph<'a> {
             branches: Vec::new(),
             targets: lists_of_targets(body),
             has_unknown_targets: false,
+            resolved: &checked.resolved,
         };
         for (index, statement) in body.iter().enumerate() {
             ptxc_interrupt::poll();
@@ -206,6 +210,7 @@ struct Builder<'a> {
     branches: Vec<(u32, usize)>,
     targets: FxHashMap<&'a str, &'a [Ident]>,
     has_unknown_targets: bool,
+    resolved: &'a Resolved,
 }
 
 impl<'a> Builder<'a> {
@@ -224,17 +229,18 @@ impl<'a> Builder<'a> {
     }
 
     fn instruction(&mut self, node: NodeId, instruction: &'a Instruction) {
-        self.graph.instructions.push(Place { node, instruction });
+        let number = self.graph.instructions.len();
+        let mnemonic = self.resolved.opcode(number).map(|opcode| opcode.instruction);
+        self.graph.instructions.push(Place { node, mnemonic });
         if let Some(block) = self.graph.blocks.last_mut() {
             block.instructions.end += 1;
         }
-        let mnemonic = instruction.opcode.mnemonic();
         match (mnemonic, &instruction.operands[..]) {
-            ("bra", [target]) => match target.as_symbol() {
+            (Some(Mnemonic::Bra), [target]) => match target.as_symbol() {
                 Some(name) => self.branch(name),
                 None => self.has_unknown_targets = true,
             },
-            ("brx", [_, list]) => {
+            (Some(Mnemonic::BrxIdx), [_, list]) => {
                 match list.as_symbol().and_then(|name| self.targets.get(name.as_str()).copied()) {
                     Some(targets) => targets.iter().for_each(|target| self.branch(&target.name)),
                     None => self.has_unknown_targets = true,
@@ -242,7 +248,8 @@ impl<'a> Builder<'a> {
             }
             _ => {}
         }
-        if matches!(mnemonic, "bra" | "brx" | "ret" | "exit" | "trap") {
+        use Mnemonic::{Bra, BrxIdx, Exit, Ret, Trap};
+        if matches!(mnemonic, Some(Bra | BrxIdx | Ret | Exit | Trap)) {
             if let Some(block) = self.graph.blocks.last_mut() {
                 block.goes_on = instruction.guard.is_some();
             }

@@ -3,10 +3,9 @@
 //! Compilers leave branches and returns behind calls that do not come back, and behind `trap`. Such a stretch does nothing, and
 //! is not worth a word; one that would compute something is.
 
-use ptxc_syntax::ast::Instruction;
-
 use super::graph::Graph;
 use crate::check::codes::{FALLS_OFF, UNREACHABLE};
+use crate::check::table::Mnemonic;
 use crate::diagnostic::Diagnostic;
 
 /// A warning for each stretch of blocks that nothing leads to, and one where control runs past the end.
@@ -26,8 +25,8 @@ pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
 }
 
 /// Whether an instruction only says where control goes.
-fn is_padding(instruction: &Instruction) -> bool {
-    matches!(instruction.opcode.mnemonic(), "bra" | "ret" | "exit" | "trap")
+fn is_padding(mnemonic: Option<Mnemonic>) -> bool {
+    matches!(mnemonic, Some(Mnemonic::Bra | Mnemonic::Ret | Mnemonic::Exit | Mnemonic::Trap))
 }
 
 /// The warning about blocks `start..end`, which nothing leads to.
@@ -37,7 +36,7 @@ fn stretch(graph: &Graph, start: usize, end: usize) -> Option<Diagnostic> {
         _ => return None,
     };
     let lost = &graph.instructions[range.clone()];
-    if lost.iter().all(|place| is_padding(place.instruction)) {
+    if lost.iter().all(|place| is_padding(place.mnemonic)) {
         return None;
     }
     let first = lost.first()?;
@@ -69,7 +68,7 @@ fn stretch(graph: &Graph, start: usize, end: usize) -> Option<Diagnostic> {
 fn end(graph: &Graph) -> Option<Diagnostic> {
     let (last, block) = (graph.instructions.last()?, graph.blocks.last()?);
     let is_reached = *graph.reached.last()?;
-    if !is_reached || !block.goes_on || last.instruction.opcode.mnemonic() == "call" {
+    if !is_reached || !block.goes_on || last.mnemonic == Some(Mnemonic::Call) {
         return None;
     }
     let finding = |node| Diagnostic::warning(FALLS_OFF, node, "control reaches the end of the body");

@@ -13,39 +13,17 @@ use ptxc_syntax::ast::{self, Instruction, StatementKind};
 use rustc_hash::FxHashMap;
 
 pub(super) use self::operands::integer;
-use super::form::{Form, Parts, Translated, Unsupported};
+use super::control;
+use super::form::{Form, Translated, Unsupported};
+use super::instructions::{Guarded, Lowering, Translate, lowering};
 use super::params::Image;
 use super::ssa::{Above, Ssa};
 use super::symbols::{self, Symbols};
-use super::{
-    arith, asynchronous, bits, calls, carry, cluster, control, convert, fence, float, logic, mbarrier,
-    memory, moves, sync,
-};
+use crate::check::decoded::Decoded;
 use crate::check::env::{Formal, ModuleEnv, Signature};
 use crate::check::resolved::Resolved;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
-
-/// A family of instructions: translates what it knows, `None` for the mnemonics of others.
-type Family = fn(&mut Translator, &mut Form) -> Option<Translated>;
-
-const FAMILIES: &[Family] = &[
-    carry::translate,
-    arith::translate,
-    bits::translate,
-    logic::translate,
-    float::translate,
-    convert::translate,
-    moves::translate,
-    memory::translate,
-    sync::translate,
-    fence::translate,
-    mbarrier::translate,
-    cluster::translate,
-    asynchronous::translate,
-    control::translate,
-    calls::translate,
-];
 
 /// The translation of one function under way.
 pub(super) struct Translator<'a> {
@@ -167,14 +145,14 @@ impl<'a> Translator<'a> {
     }
 
     /// Translates an instruction, or notes that it can't be lowered yet.
-    pub fn instruction(&mut self, node: NodeId, instruction: &Instruction, parts: &Parts) {
+    pub fn instruction(&mut self, node: NodeId, instruction: &Instruction, opcode: Option<&Decoded>) {
         self.loc = source_loc(node);
         if self.ended {
             // Nothing leads here, but what is wrong here is still to be reported.
             let block = self.function.add_block();
             self.start(block, Above::Join);
         }
-        let result = self.guarded(instruction, parts);
+        let result = self.guarded(instruction, opcode);
         self.guard = None;
         let no_room = self.no_room.take();
         if result.is_err() {
@@ -222,28 +200,25 @@ impl<'a> Translator<'a> {
         Ok(self.function)
     }
 
-    fn guarded(&mut self, instruction: &Instruction, parts: &Parts) -> Translated {
-        let mut form = Form::new(parts, &instruction.operands);
-        let condition = match &instruction.guard {
-            Some(guard) => Some(self.predicate(guard)?),
-            None => None,
-        };
-        match condition {
-            None => self.plain(&mut form),
-            Some(condition) if control::is_branch(form.mnemonic) => {
-                control::guarded(self, &mut form, condition)
-            }
-            Some(condition) if is_speculable(instruction) => {
+    fn guarded(&mut self, instruction: &Instruction, opcode: Option<&Decoded>) -> Translated {
+        let opcode = opcode.ok_or(Unsupported)?;
+        let Lowering { translate, guarded } = lowering(opcode).ok_or(Unsupported)?;
+        let mut form = Form::new(opcode, &instruction.operands);
+        let Some(guard) = &instruction.guard else { return self.plain(translate, &mut form) };
+        let condition = self.predicate(guard)?;
+        match guarded {
+            Guarded::Branches(target) => control::guarded(self, &mut form, target, condition),
+            Guarded::Selects => {
                 self.guard = Some(condition);
-                self.plain(&mut form)
+                self.plain(translate, &mut form)
             }
-            Some(condition) => {
+            Guarded::Skips => {
                 let before = self.block;
                 let inside = self.function.add_block();
                 let behind = self.function.add_block();
                 self.terminate(Op::Branch(false), &[condition], &[inside, behind]);
                 self.start(inside, Above::Single(before));
-                let result = self.plain(&mut form);
+                let result = self.plain(translate, &mut form);
                 if !self.ended {
                     self.terminate(Op::Jump, &[], &[behind]);
                 }
@@ -253,18 +228,10 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn plain(&mut self, form: &mut Form) -> Translated {
-        // Of two instructions with one opcode the same family translates both.
-        let known = form.parts.family.get().and_then(|family| FAMILIES[family](self, form));
-        let result = known.or_else(|| {
-            FAMILIES.iter().enumerate().find_map(|(index, family)| {
-                let result = family(self, form)?;
-                form.parts.family.set(Some(index));
-                Some(result)
-            })
-        });
+    fn plain(&mut self, translate: Translate, form: &mut Form) -> Translated {
+        let result = translate(self, form);
         let mistyped = std::mem::take(&mut self.mistyped);
-        result.unwrap_or(Err(Unsupported))?;
+        result?;
         if form.is_done() && !mistyped { Ok(()) } else { Err(Unsupported) }
     }
 
@@ -466,24 +433,6 @@ impl<'a> Translator<'a> {
         let value = self.convert(value, from.as_int())?;
         let wide = self.emit(if signed { Op::Sext } else { Op::Zext }, to.as_int(), &[value]);
         self.convert(wide, to)
-    }
-}
-
-/// Whether an instruction may run where its guard fails, if its result is not used then: it computes
-/// something from registers, constants and parameters alone.
-fn is_speculable(instruction: &Instruction) -> bool {
-    match instruction.opcode.mnemonic() {
-        "ld" => instruction.opcode.has("param"),
-        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad" => true,
-        "addc" | "subc" | "madc" | "mul24" | "mad24" | "vabsdiff4" | "dp4a" | "dp2a" => true,
-        "popc" | "clz" | "brev" | "bfe" | "bfi" | "bfind" | "bmsk" | "szext" | "fns" => true,
-        "prmt" | "shf" | "lop3" => true,
-        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => true,
-        "setp" | "set" | "selp" | "slct" => true,
-        "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => true,
-        "copysign" | "testp" => true,
-        "cvt" | "cvta" | "isspacep" | "mov" | "mapa" | "getctarank" => true,
-        _ => false,
     }
 }
 

@@ -7,10 +7,10 @@ use ptxc_syntax::const_eval::Constant;
 
 use super::Translator;
 use crate::build_ssa::form::{Translated, Unsupported};
-use crate::build_ssa::scalar::Scalar;
 use crate::build_ssa::symbols::Owner;
 use crate::check::env::Signature;
 use crate::check::operands::lane_of;
+use crate::check::scalar::Scalar;
 use crate::check::scope::{Meaning, Register};
 
 impl Translator<'_> {
@@ -19,7 +19,7 @@ impl Translator<'_> {
         let ty = scalar.ir().ok_or(Unsupported)?;
         match &operand.kind {
             OperandKind::Immediate(expr) => self.immediate(expr, scalar),
-            OperandKind::Not(inner) if scalar == Scalar::PRED => {
+            OperandKind::Not(inner) if scalar == Scalar::Pred => {
                 let value = self.read(inner, scalar)?;
                 Ok(self.emit(Op::Not, Type::Pred, &[value]))
             }
@@ -152,20 +152,20 @@ impl Translator<'_> {
 
     /// A constant expression as a value of the type.
     fn immediate(&mut self, expr: &Expr, scalar: Scalar) -> Translated<Value> {
-        if scalar.bits == 128 {
+        if scalar.bits() == 128 {
             // Constants have 64 bits; what is above them is 0, whatever their sign.
-            let low = self.immediate(expr, Scalar { bits: 64, ..scalar })?;
+            let low = self.immediate(expr, Scalar::B64)?;
             let high = self.constant(Type::B64, 0);
             return Ok(self.emit(Op::Pack, Type::B128, &[low, high]));
         }
         let ty = scalar.ir().ok_or(Unsupported)?;
         let bits = match expr.evaluate().map_err(|_| Unsupported)? {
-            Constant::F32(bits) if scalar.bits == 32 && !scalar.packed => bits.into(),
-            Constant::F64(bits) if scalar.bits == 64 => bits,
+            Constant::F32(bits) if scalar.bits() == 32 && !scalar.is_pair() => bits.into(),
+            Constant::F64(bits) if scalar.bits() == 64 => bits,
             // A decimal literal is a double and rounds to the type of the instruction.
             Constant::F64(bits) if ty == Type::F32 => (f64::from_bits(bits) as f32).to_bits().into(),
-            Constant::S64(value) if scalar == Scalar::PRED => u64::from(value != 0),
-            Constant::U64(value) if scalar == Scalar::PRED => u64::from(value != 0),
+            Constant::S64(value) if scalar == Scalar::Pred => u64::from(value != 0),
+            Constant::U64(value) if scalar == Scalar::Pred => u64::from(value != 0),
             Constant::S64(value) if scalar.is_int() => value as u64,
             Constant::U64(value) if scalar.is_int() => value,
             _ => return Err(Unsupported),
@@ -262,8 +262,8 @@ pub(in crate::build_ssa) fn integer(expr: &Expr) -> Translated<u64> {
 
 /// The IR type of a register: one of 8 bits lives in 16.
 fn register_type(ty: ast::Type) -> Translated<Type> {
-    let scalar = Scalar::of(ty).ok_or(Unsupported)?;
-    if scalar.bits == 8 { Ok(Type::B16) } else { scalar.ir().ok_or(Unsupported) }
+    let scalar = Scalar::of(ty);
+    if scalar.bits() == 8 { Ok(Type::B16) } else { scalar.ir().ok_or(Unsupported) }
 }
 
 /// The special register of that name, and its type.

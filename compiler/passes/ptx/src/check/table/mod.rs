@@ -27,6 +27,7 @@
 //! | `.{x,y}=x` | left out, `.x` is meant |
 //! | `.x?t` | has to be there if the modifier `t` is, and only then |
 //! | `.t:{x,y}` | the same as `.{x,y}`, and operands call it `t` |
+//! | `.t:{x}` directly after the mnemonic | `.x` has to be there, and is no part of the [instruction's name](Row::is_name) |
 //! | `$set` inside braces | the members of the set |
 //! | `x@7.8@sm_90a/sm_100f` | `.x` needs PTX 7.8, and sm_90a or the family of sm_100 |
 //!
@@ -61,12 +62,14 @@
 //!
 //! The build script reads the rows (`lines.rs`, `read.rs`) and writes them as data of the program (`compiler/passes/build.rs`), which
 //! has nothing left to do but to find them. What is wrong with a row is an error of the build, with file and line.
+//! It also makes [enums](names) of the instructions and of the modifiers.
 //!
 //! Adding an instruction is adding a row; a test looks at every row, and another asks ptxas about it where
 //! ptxas is at hand.
 
 #[cfg(test)]
 mod lines;
+pub mod names;
 #[cfg(test)]
 mod read;
 mod row;
@@ -77,11 +80,13 @@ pub use row::{
 };
 
 pub use super::needs::Needs;
+pub use names::{Mnemonic, Modifier, modifiers};
 
 /// The rows as the build script wrote them.
 mod rows {
     use super::super::needs::{Needs, PtxTarget, PtxVersion, TargetKind::*};
-    use super::super::scalar::{Class::*, Scalar};
+    use super::super::scalar::Scalar::*;
+    use super::names::{Mnemonic, Modifier};
     use super::row::*;
 
     include!(concat!(env!("OUT_DIR"), "/rows.rs"));

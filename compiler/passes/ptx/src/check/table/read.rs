@@ -5,6 +5,7 @@
 
 use super::super::needs::{Needs, PtxTarget, PtxVersion};
 use super::super::scalar::Scalar;
+use super::names::{Mnemonic, Modifier};
 use super::row::{
     AddressSpace, Choice, Group, Kind, Lanes, Operand, OperandPresence, Presence, Range, Row, TypeOf, Value,
     trace,
@@ -95,8 +96,12 @@ impl Definitions {
         for (group, traces) in required.zip(&mut demanded) {
             *traces = group.choices.iter().fold(0, |all, choice| all | trace(choice.text));
         }
+        let words =
+            groups[..leading].iter().filter(|group| group.is_name()).map(|group| group.choices[0].text);
+        let name = std::iter::once(mnemonic).chain(words).collect::<Vec<_>>().join(".");
+        let instruction = Mnemonic::named(&name);
         let (groups, operands) = (groups.leak(), operands.leak());
-        Ok(Row { mnemonic, groups, traces, demanded, leading, operands, needs, until, splits })
+        Ok(Row { mnemonic, instruction, groups, traces, demanded, leading, operands, needs, until, splits })
     }
 
     fn choices(&self, list: &'static str) -> Result<Vec<Choice>, Wrong> {
@@ -113,7 +118,9 @@ impl Definitions {
             if text.is_empty() {
                 return Err(format!("an empty modifier in {list}"));
             }
-            choices.push(Choice { text, scalar: Scalar::parse(text), needs: needs_of(parts)? });
+            let scalar = Scalar::parse(text);
+            let modifier = if scalar.is_none() { Modifier::named(text) } else { None };
+            choices.push(Choice { text, scalar, modifier, needs: needs_of(parts)? });
         }
         Ok(choices)
     }

@@ -4,12 +4,15 @@ use std::fmt;
 
 use super::super::needs::{Needs, PtxVersion};
 use super::super::scalar::Scalar;
+use super::names::{Mnemonic, Modifier};
 
 /// One form of an instruction.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row {
     /// `add`
     pub mnemonic: &'static str,
+    /// The instruction.
+    pub instruction: Mnemonic,
     /// The modifiers; the first [`leading`](Row::leading) belong to the name.
     pub groups: &'static [Group],
     /// The [traces](trace) of all modifiers of the groups.
@@ -63,6 +66,8 @@ pub struct Choice {
     pub text: &'static str,
     /// The type that it names, if it names one.
     pub scalar: Option<Scalar>,
+    /// The modifier, if it names no type.
+    pub modifier: Option<Modifier>,
     /// What it needs beyond what the form needs.
     pub needs: Needs,
 }
@@ -209,6 +214,21 @@ pub struct Range {
     pub rule: Option<&'static str>,
     /// What to do about a constant outside of it.
     pub help: Option<&'static str>,
+}
+
+impl Row {
+    /// Whether a group is part of the instruction's name, as `.init` is of `mbarrier.init`: one modifier alone that stands directly
+    /// after the mnemonic, always, and without a label.
+    pub fn is_name(&self, group: usize) -> bool {
+        group < self.leading && self.groups[group].is_name()
+    }
+}
+
+impl Group {
+    /// See [`Row::is_name`], of a group that stands directly after the mnemonic.
+    pub fn is_name(&self) -> bool {
+        self.presence == Presence::Required && self.choices.len() == 1 && self.label.is_none()
+    }
 }
 
 impl fmt::Display for Row {

@@ -1,0 +1,296 @@
+//! How each instruction becomes operations, and what a guard does to it.
+//!
+//! One arm for each instruction of the [table](crate::check::table), without a wildcard: an instruction that is new in the table
+//! does not compile before it has an arm here.
+
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use ptxc_ir::op::{MbarrierUpdate, MbarrierWait};
+use ptxc_ir::{Approx, BarrierKind, Op};
+
+use super::carry::Term;
+use super::control::Target;
+use super::form::{Form, Translated};
+use super::sync::{BAR, BARRIER};
+use super::translator::Translator;
+use super::{
+    arith, asynchronous, bits, cache_policy, calls, carry, cluster, control, convert, fence, float, logic,
+    mbarrier, memory, moves, sync,
+};
+use crate::check::decoded::Decoded;
+use crate::check::table::{Mnemonic as M, Modifier};
+
+/// Translates an instruction.
+pub(super) type Translate = fn(&mut Translator, &mut Form) -> Translated;
+
+/// How an instruction becomes operations.
+pub(super) struct Lowering {
+    pub translate: Translate,
+    pub guarded: Guarded,
+}
+
+/// What a guard does to an instruction.
+pub(super) enum Guarded {
+    /// The instruction computes something from registers, constants and parameters alone. It may run where its guard fails, and
+    /// its result is selected.
+    Selects,
+    /// The guard is the condition of a branch to that block.
+    Branches(Target),
+    /// The instruction gets a block of its own.
+    Skips,
+}
+
+fn pure(translate: Translate) -> Option<Lowering> {
+    Some(Lowering { translate, guarded: Guarded::Selects })
+}
+
+fn effect(translate: Translate) -> Option<Lowering> {
+    Some(Lowering { translate, guarded: Guarded::Skips })
+}
+
+fn branch(translate: Translate, target: Target) -> Option<Lowering> {
+    Some(Lowering { translate, guarded: Guarded::Branches(target) })
+}
+
+/// How an opcode becomes operations; none if it can't be lowered yet.
+pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
+    if !opcode.types.iter().all(|scalar| scalar.is_translated()) {
+        return None;
+    }
+    let is_float = opcode.types.iter().all(|scalar| scalar.is_float());
+    let carries = opcode.has(Modifier::Cc);
+    match opcode.instruction {
+        // Integer and floating-point arithmetic.
+        M::Add if carries => pure(|t, form| carry::sum(t, form, Term::Plus, false)),
+        M::Add if is_float => pure(|t, form| float::arithmetic(t, form, Op::Fadd, 2)),
+        M::Add => pure(|t, form| arith::add_or_subtract(t, form, Op::Iadd)),
+        M::Addc => pure(|t, form| carry::sum(t, form, Term::Plus, true)),
+        M::Sub if carries => pure(|t, form| carry::sum(t, form, Term::Minus, false)),
+        M::Sub if is_float => pure(|t, form| float::arithmetic(t, form, Op::Fsub, 2)),
+        M::Sub => pure(|t, form| arith::add_or_subtract(t, form, Op::Isub)),
+        M::Subc => pure(|t, form| carry::sum(t, form, Term::Minus, true)),
+        M::Mul if is_float => pure(|t, form| float::arithmetic(t, form, Op::Fmul, 2)),
+        M::Mul => pure(|t, form| arith::multiply(t, form, false)),
+        M::Mad if carries => pure(|t, form| carry::sum(t, form, Term::Product, false)),
+        M::Mad if is_float => pure(float::multiply_add),
+        M::Mad => pure(|t, form| arith::multiply(t, form, true)),
+        M::Madc => pure(|t, form| carry::sum(t, form, Term::Product, true)),
+        M::Mul24 => pure(|t, form| arith::multiply_24(t, form, false)),
+        M::Mad24 => pure(|t, form| arith::multiply_24(t, form, true)),
+        M::Fma => pure(float::multiply_add),
+        M::Div if is_float => pure(float::divide),
+        M::Div => pure(|t, form| arith::binary(t, form, Op::Sdiv, Op::Udiv)),
+        M::Rem => pure(|t, form| arith::binary(t, form, Op::Srem, Op::Urem)),
+        M::Min if is_float => pure(|t, form| float::extreme(t, form, Op::Fmin)),
+        M::Min => pure(|t, form| arith::extreme(t, form, Op::Smin, Op::Umin)),
+        M::Max if is_float => pure(|t, form| float::extreme(t, form, Op::Fmax)),
+        M::Max => pure(|t, form| arith::extreme(t, form, Op::Smax, Op::Umax)),
+        M::Sad => pure(arith::sum_of_difference),
+        M::Abs if is_float => pure(|t, form| float::simple(t, form, Op::Fabs, 1)),
+        M::Abs => pure(|t, form| arith::unary(t, form, Op::Iabs)),
+        M::Neg if is_float => pure(|t, form| float::simple(t, form, Op::Fneg, 1)),
+        M::Neg => pure(|t, form| arith::unary(t, form, Op::Ineg)),
+        M::Vabsdiff4 => pure(arith::byte_differences),
+        M::Dp4a => pure(bits::dot_product_4),
+        M::Dp2a => pure(bits::dot_product_2),
+        M::Rcp => pure(float::reciprocal),
+        M::Rsqrt => pure(|t, form| float::approximate(t, form, Approx::Rsq)),
+        M::Sqrt => pure(float::square_root),
+        M::Sin => pure(|t, form| float::approximate(t, form, Approx::Sin)),
+        M::Cos => pure(|t, form| float::approximate(t, form, Approx::Cos)),
+        M::Lg2 => pure(|t, form| float::approximate(t, form, Approx::Lg2)),
+        M::Ex2 => pure(|t, form| float::approximate(t, form, Approx::Ex2)),
+        M::Tanh => pure(|t, form| float::approximate(t, form, Approx::Tanh)),
+        M::Copysign => pure(float::copy_sign),
+        M::Testp => pure(float::test),
+
+        // Bits, comparisons and selections.
+        M::And => pure(|t, form| logic::bitwise(t, form, Op::And)),
+        M::Or => pure(|t, form| logic::bitwise(t, form, Op::Or)),
+        M::Xor => pure(|t, form| logic::bitwise(t, form, Op::Xor)),
+        M::Not => pure(logic::complement),
+        M::Cnot => pure(logic::is_zero),
+        M::Lop3 => pure(bits::logic),
+        M::Shl => pure(|t, form| logic::shift(t, form, Op::Shl, Op::Shl)),
+        M::Shr => pure(|t, form| logic::shift(t, form, Op::Sar, Op::Shr)),
+        M::Shf => pure(logic::funnel),
+        M::Popc => pure(|t, form| arith::unary(t, form, Op::Popc)),
+        M::Clz => pure(|t, form| arith::unary(t, form, Op::Clz)),
+        M::Brev => pure(|t, form| arith::unary(t, form, Op::Brev)),
+        M::Bfind => pure(bits::find),
+        M::Bfe => pure(bits::extract_field),
+        M::Bfi => pure(bits::insert_field),
+        M::Bmsk => pure(bits::mask),
+        M::Szext => pure(bits::extend),
+        M::Fns => pure(bits::nth_set),
+        M::Prmt => pure(bits::permute),
+        M::Setp => pure(logic::set_predicate),
+        M::Set => pure(logic::set),
+        M::Selp => pure(logic::select),
+        M::Slct => pure(logic::select_by_sign),
+
+        // Moves, conversions and addresses.
+        M::Mov => pure(moves::mov),
+        M::Cvt => pure(convert::convert),
+        M::Cvta => pure(|t, form| convert::convert_address(t, form, false)),
+        M::CvtaTo => pure(|t, form| convert::convert_address(t, form, true)),
+        M::Isspacep => pure(convert::ask_space),
+        M::Mapa => pure(cluster::map_address),
+        M::Getctarank => pure(cluster::rank_of_address),
+
+        // Memory. Kernel parameters are constants.
+        M::Ld if opcode.has(Modifier::Param) => pure(memory::load),
+        M::Ld => effect(memory::load),
+        // A load whose address all threads of the warp share; machines since sm_70 gain nothing by that.
+        M::Ldu => effect(memory::load),
+        M::St => effect(memory::store),
+        M::Atom => effect(|t, form| memory::atomic(t, form, true)),
+        M::Red => effect(|t, form| memory::atomic(t, form, false)),
+        M::Prefetch | M::Prefetchu | M::Applypriority | M::Discard => effect(|_, form| memory::advice(form)),
+        M::CreatepolicyCvt => effect(cache_policy::convert),
+        M::CreatepolicyFractional => effect(cache_policy::of_fraction),
+        M::CreatepolicyRange => effect(cache_policy::of_range),
+
+        // What threads do together.
+        M::Shfl => effect(sync::shuffle),
+        M::Vote => effect(sync::vote),
+        M::Match => effect(sync::match_lanes),
+        M::Redux => effect(sync::reduce),
+        M::Activemask => effect(sync::active_mask),
+        M::Elect => effect(sync::elect),
+        M::BarSync => effect(|t, form| sync::barrier(t, form, BAR, BarrierKind::Sync)),
+        M::BarArrive => effect(|t, form| sync::barrier(t, form, BAR, BarrierKind::Arrive)),
+        M::BarRed => effect(|t, form| sync::reducing_barrier(t, form, BAR)),
+        M::BarWarp => effect(sync::warp_barrier),
+        M::BarrierSync => effect(|t, form| sync::barrier(t, form, BARRIER, BarrierKind::Sync)),
+        M::BarrierArrive => effect(|t, form| sync::barrier(t, form, BARRIER, BarrierKind::Arrive)),
+        M::BarrierRed => effect(|t, form| sync::reducing_barrier(t, form, BARRIER)),
+        M::BarrierClusterArrive => effect(cluster::arrive),
+        M::BarrierClusterWait => effect(cluster::wait),
+        M::Membar => effect(fence::memory_barrier),
+        M::MembarProxy | M::FenceProxy => effect(fence::proxy_fence),
+        M::Fence => effect(fence::fence),
+        M::Griddepcontrol => effect(fence::grid_dependency),
+        M::Nanosleep => effect(sync::sleep),
+        M::Setmaxnreg => effect(|_, form| sync::keep_registers(form)),
+        M::MbarrierInit => effect(mbarrier::initialise),
+        M::MbarrierInval => effect(mbarrier::invalidate),
+        M::MbarrierExpectTx => effect(|t, form| mbarrier::update(t, form, MbarrierUpdate::ExpectTx)),
+        M::MbarrierCompleteTx => effect(|t, form| mbarrier::update(t, form, MbarrierUpdate::CompleteTx)),
+        M::MbarrierArrive => effect(|t, form| mbarrier::arrive(t, form, false, false)),
+        M::MbarrierArriveExpectTx => effect(|t, form| mbarrier::arrive(t, form, false, true)),
+        M::MbarrierArriveDrop => effect(|t, form| mbarrier::arrive(t, form, true, false)),
+        M::MbarrierArriveDropExpectTx => effect(|t, form| mbarrier::arrive(t, form, true, true)),
+        M::MbarrierTestWait => effect(|t, form| mbarrier::ask(t, form, MbarrierWait::Test, false)),
+        M::MbarrierTestWaitParity => effect(|t, form| mbarrier::ask(t, form, MbarrierWait::Test, true)),
+        M::MbarrierTryWait => effect(|t, form| mbarrier::ask(t, form, MbarrierWait::Try, false)),
+        M::MbarrierTryWaitParity => effect(|t, form| mbarrier::ask(t, form, MbarrierWait::Try, true)),
+        M::MbarrierPendingCount => effect(mbarrier::pending_count),
+
+        // Asynchronous copies.
+        M::CpAsync => effect(asynchronous::element),
+        M::CpAsyncCommitGroup => effect(|t, form| asynchronous::plain(t, form, Op::AsyncCommit)),
+        M::CpAsyncWaitAll => effect(|t, form| asynchronous::plain(t, form, Op::AsyncWaitAll)),
+        M::CpAsyncWaitGroup => effect(|t, form| asynchronous::wait_group(t, form, Op::AsyncWait)),
+        M::CpAsyncMbarrierArrive => effect(asynchronous::arrive),
+        M::CpAsyncBulk => effect(asynchronous::bulk),
+        M::CpAsyncBulkPrefetch => effect(asynchronous::prefetch),
+        M::CpAsyncBulkCommitGroup => effect(|t, form| asynchronous::plain(t, form, Op::BulkCommit)),
+        M::CpAsyncBulkWaitGroup => effect(asynchronous::wait_bulk_group),
+
+        // Control flow.
+        M::Bra => branch(control::branch, control::label),
+        M::Ret => branch(control::leave, control::end),
+        M::Exit => branch(|t, _| control::stop(t, Op::Exit), control::exit_block),
+        M::BrxIdx => effect(control::branch_indexed),
+        M::Call => effect(calls::call),
+        M::Trap => effect(|t, _| control::stop(t, Op::Trap)),
+        M::Brkpt => effect(control::breakpoint),
+
+        // What can't be lowered yet.
+        M::Alloca
+        | M::ClusterlaunchcontrolQueryCancelGetFirstCtaid
+        | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidX
+        | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidY
+        | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidZ
+        | M::ClusterlaunchcontrolQueryCancelIsCanceled
+        | M::ClusterlaunchcontrolTryCancelAsync
+        | M::CpAsyncBulkPrefetchTensor
+        | M::CpAsyncBulkTensor
+        | M::CpReduceAsyncBulk
+        | M::CpReduceAsyncBulkTensor
+        | M::CvtPack
+        | M::Istypep
+        | M::Ldmatrix
+        | M::Mma
+        | M::Movmatrix
+        | M::MultimemCpAsyncBulk
+        | M::MultimemCpReduceAsyncBulk
+        | M::MultimemLdReduce
+        | M::MultimemRed
+        | M::MultimemRedAsync
+        | M::MultimemSt
+        | M::MultimemStAsync
+        | M::Pmevent
+        | M::RedAsync
+        | M::StAsync
+        | M::StBulk
+        | M::Stackrestore
+        | M::Stacksave
+        | M::Stmatrix
+        | M::SuldB
+        | M::Suq
+        | M::SuredB
+        | M::SuredP
+        | M::SustB
+        | M::SustP
+        | M::Tcgen05
+        | M::Tcgen05Alloc
+        | M::Tcgen05Commit
+        | M::Tcgen05Cp
+        | M::Tcgen05Dealloc
+        | M::Tcgen05Ld
+        | M::Tcgen05LdRed
+        | M::Tcgen05Mma
+        | M::Tcgen05MmaWs
+        | M::Tcgen05RelinquishAllocPermit
+        | M::Tcgen05Shift
+        | M::Tcgen05St
+        | M::TensormapCpFenceproxy
+        | M::TensormapReplace
+        | M::Tex
+        | M::Tld4
+        | M::Txq
+        | M::TxqLevel
+        | M::Vabsdiff
+        | M::Vabsdiff2
+        | M::Vadd
+        | M::Vadd2
+        | M::Vadd4
+        | M::Vavrg2
+        | M::Vavrg4
+        | M::Vmad
+        | M::Vmax
+        | M::Vmax2
+        | M::Vmax4
+        | M::Vmin
+        | M::Vmin2
+        | M::Vmin4
+        | M::Vset
+        | M::Vset2
+        | M::Vset4
+        | M::Vshl
+        | M::Vshr
+        | M::Vsub
+        | M::Vsub2
+        | M::Vsub4
+        | M::WgmmaCommitGroup
+        | M::WgmmaFence
+        | M::WgmmaMmaAsync
+        | M::WgmmaMmaAsyncSp
+        | M::WgmmaWaitGroup
+        | M::WmmaLoad
+        | M::WmmaMma
+        | M::WmmaStore => None,
+    }
+}

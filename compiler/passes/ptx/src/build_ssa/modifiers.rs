@@ -1,0 +1,165 @@
+//! What modifiers are in the IR. Each kind is matched as a whole, so that a new modifier of a kind finds its place here.
+
+use ptxc_ir::op::Prefetch;
+use ptxc_ir::{
+    BytePick, CacheOp, FloatCond, Funnel, IntCond, MatchMode, Op, Order, Rounding, Scope, ShflMode, Space,
+    VoteMode,
+};
+
+use crate::check::scalar::Scalar;
+use crate::check::table::modifiers as written;
+
+/// Declares what each modifier of a kind is.
+macro_rules! meanings {
+    ($($kind:ident => $type:ty { $($modifier:ident => $meaning:expr,)* })*) => {$(
+        impl From<written::$kind> for $type {
+            fn from(modifier: written::$kind) -> $type {
+                match modifier {
+                    $(written::$kind::$modifier => $meaning,)*
+                }
+            }
+        }
+    )*};
+}
+
+meanings! {
+    Rounding => Rounding {
+        Rn => Rounding::Nearest,
+        Rz => Rounding::Zero,
+        Rm => Rounding::Down,
+        Rp => Rounding::Up,
+    }
+    IntegralRounding => Rounding {
+        Rni => Rounding::Nearest,
+        Rzi => Rounding::Zero,
+        Rmi => Rounding::Down,
+        Rpi => Rounding::Up,
+    }
+    Join => Op {
+        And => Op::And,
+        Or => Op::Or,
+        Xor => Op::Xor,
+    }
+    Limit => Funnel {
+        Wrap => Funnel::Wrap,
+        Clamp => Funnel::Clamp,
+    }
+    Pick => BytePick {
+        F4e => BytePick::Upwards,
+        B4e => BytePick::Downwards,
+        Rc8 => BytePick::Byte,
+        Ecl => BytePick::ClampLeft,
+        Ecr => BytePick::ClampRight,
+        Rc16 => BytePick::Half,
+    }
+    Space => Space {
+        Global => Space::Global,
+        Shared => Space::Shared,
+        SharedCta => Space::Shared,
+        SharedCluster => Space::SharedCluster,
+        Local => Space::Local,
+        Const => Space::Const,
+        Param => Space::Param,
+        ParamEntry => Space::Param,
+        ParamFunc => Space::Param,
+    }
+    Scope => Scope {
+        Cta => Scope::Cta,
+        Cluster => Scope::Cluster,
+        Gpu => Scope::Gpu,
+        Sys => Scope::Sys,
+    }
+    Level => Scope {
+        Cta => Scope::Cta,
+        Gl => Scope::Gpu,
+        Sys => Scope::Sys,
+    }
+    Order => Order {
+        Weak => Order::Weak,
+        Volatile => Order::Volatile,
+        Relaxed => Order::Relaxed,
+        Acquire => Order::Acquire,
+        Release => Order::Release,
+        AcqRel => Order::AcqRel,
+        Sc => Order::SeqCst,
+    }
+    Cache => CacheOp {
+        Ca => CacheOp::Ca,
+        Cg => CacheOp::Cg,
+        Cs => CacheOp::Cs,
+        Lu => CacheOp::Lu,
+        Cv => CacheOp::Cv,
+        Wb => CacheOp::Wb,
+        Wt => CacheOp::Wt,
+    }
+    Prefetch => Prefetch {
+        L2_64B => Prefetch::L64,
+        L2_128B => Prefetch::L128,
+        L2_256B => Prefetch::L256,
+    }
+    Vector => u8 {
+        V2 => 2,
+        V4 => 4,
+        V8 => 8,
+    }
+    Shuffle => ShflMode {
+        Up => ShflMode::Up,
+        Down => ShflMode::Down,
+        Bfly => ShflMode::Bfly,
+        Idx => ShflMode::Idx,
+    }
+    Vote => VoteMode {
+        All => VoteMode::All,
+        Any => VoteMode::Any,
+        Uni => VoteMode::Uni,
+        Ballot => VoteMode::Ballot,
+    }
+    Match => MatchMode {
+        Any => MatchMode::Any,
+        All => MatchMode::All,
+    }
+}
+
+/// The comparison of integers of a type; none where the type has no such comparison.
+pub(super) fn integer_condition(comparison: written::Comparison, scalar: Scalar) -> Option<IntCond> {
+    use written::Comparison as C;
+    let signed = scalar.is_signed();
+    let pick =
+        |if_signed, if_unsigned| scalar.is_number().then_some(if signed { if_signed } else { if_unsigned });
+    let unsigned = |condition| (scalar.is_number() && !signed).then_some(condition);
+    match comparison {
+        C::Eq => Some(IntCond::Eq),
+        C::Ne => Some(IntCond::Ne),
+        C::Lt => pick(IntCond::Slt, IntCond::Ult),
+        C::Le => pick(IntCond::Sle, IntCond::Ule),
+        C::Gt => pick(IntCond::Sgt, IntCond::Ugt),
+        C::Ge => pick(IntCond::Sge, IntCond::Uge),
+        C::Lo => unsigned(IntCond::Ult),
+        C::Ls => unsigned(IntCond::Ule),
+        C::Hi => unsigned(IntCond::Ugt),
+        C::Hs => unsigned(IntCond::Uge),
+        C::Equ | C::Neu | C::Ltu | C::Leu | C::Gtu | C::Geu | C::Num | C::Nan => None,
+    }
+}
+
+/// The comparison of floats; none for those of unsigned integers.
+pub(super) fn float_condition(comparison: written::Comparison) -> Option<FloatCond> {
+    use written::Comparison as C;
+    match comparison {
+        C::Eq => Some(FloatCond::Eq),
+        C::Ne => Some(FloatCond::Ne),
+        C::Lt => Some(FloatCond::Lt),
+        C::Le => Some(FloatCond::Le),
+        C::Gt => Some(FloatCond::Gt),
+        C::Ge => Some(FloatCond::Ge),
+        C::Equ => Some(FloatCond::Equ),
+        C::Neu => Some(FloatCond::Neu),
+        C::Ltu => Some(FloatCond::Ltu),
+        C::Leu => Some(FloatCond::Leu),
+        C::Gtu => Some(FloatCond::Gtu),
+        C::Geu => Some(FloatCond::Geu),
+        C::Num => Some(FloatCond::Num),
+        C::Nan => Some(FloatCond::Nan),
+        C::Lo | C::Ls | C::Hi | C::Hs => None,
+    }
+}
