@@ -420,7 +420,10 @@ pub enum Op {
     /// `() -> T`: some value, any value (a PTX register that is read before it is written).
     Undef,
     /// `() -> T`: the parameter at this byte offset of the kernel's parameter block.
-    Param(u32),
+    Param {
+        /// The offset in bytes.
+        offset: u32,
+    },
     /// `() -> T`: the address of a variable in its space.
     SymbolAddr(Symbol),
     /// `() -> T`: a special register; all have 32 bits, and the clocks also 64.
@@ -500,24 +503,52 @@ pub enum Op {
     /// `(a: T) -> b32`: position of the highest one (with the first flag and a negative number, of the highest
     /// zero), or with the second flag the left shift that brings it to the top; all ones if there is none.
     /// PTX `bfind`.
-    Bfind(bool, bool),
+    Bfind {
+        /// Whether to look for the highest zero of a negative number.
+        signed: bool,
+        /// Whether the result is the left shift that brings the bit to the top.
+        shift: bool,
+    },
     /// `(a: b32, b: b32) -> b32`: `b` ones from bit `a` on. Both are at most 32, or with the flag taken modulo
     /// 32. PTX `bmsk`.
-    Bmsk(bool),
+    Bmsk {
+        /// Whether both numbers count modulo 32.
+        wrap: bool,
+    },
     /// `(a: b32, b: b32) -> b32`: the low `b` bits of `a`, extended by their sign (first flag) or zeros. A
     /// length from 32 on means all bits, or with the second flag counts modulo 32. PTX `szext`.
-    Szext(bool, bool),
+    Szext {
+        /// Whether the sign extends the bits, instead of zeros.
+        signed: bool,
+        /// Whether the length counts modulo 32.
+        wrap: bool,
+    },
     /// `(a: b32, b: b32, c: b32) -> b32`: four bytes of `b:a` (`a` is bytes 0 to 3) chosen by `c`. PTX `prmt`.
     Prmt(BytePick),
     /// `(a: b32, b: b32, c: b32) -> b32`: the bitwise function with this truth table: what it gives for 0xf0,
     /// 0xcc and 0xaa. PTX `lop3`.
-    Lop3(u8),
+    Lop3 {
+        /// The truth table.
+        table: u8,
+    },
     /// `(a: b32, b: b32, c: b32) -> b32`: `c` plus the products of the four bytes of `a` and of `b`; the flags
     /// say whether those of `a`, those of `b` have signs. PTX `dp4a`.
-    Dp4a(bool, bool),
+    Dp4a {
+        /// Whether the elements of `a` are signed.
+        a_signed: bool,
+        /// Whether the elements of `b` are signed.
+        b_signed: bool,
+    },
     /// `(a: b32, b: b32, c: b32) -> b32`: `c` plus the products of the halves of `a` and the two lower (with
     /// the third flag upper) bytes of `b`; flags as in [`Op::Dp4a`]. PTX `dp2a`.
-    Dp2a(bool, bool, bool),
+    Dp2a {
+        /// Whether the elements of `a` are signed.
+        a_signed: bool,
+        /// Whether the elements of `b` are signed.
+        b_signed: bool,
+        /// Whether the upper two bytes of `b` are used, instead of the lower two.
+        high: bool,
+    },
 
     /// `(a: b32, b: b32, c: b32) -> b32`: the high word of `b:a` (`a` is the low word) shifted left by `c`.
     FunnelShl(Funnel),
@@ -527,13 +558,30 @@ pub enum Op {
     /// `(a: T, b: T) -> pred`: integer comparison.
     Icmp(IntCond),
     /// `(a: T, b: T) -> pred`: float comparison; the flag flushes subnormal operands.
-    Fcmp(FloatCond, bool),
+    Fcmp {
+        /// The comparison.
+        cond: FloatCond,
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: T, b: T) -> pred, pred`: comparison of the low halves and of the high ones; the flag flushes
     /// subnormal operands.
-    FcmpPair(FloatCond, bool),
+    FcmpPair {
+        /// The comparison.
+        cond: FloatCond,
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: T, b: T) -> T`: where a half compares so the number 1, or with the second flag all bits set; else
     /// zero. The first flag flushes subnormal operands.
-    Fset(FloatCond, bool, bool),
+    Fset {
+        /// The comparison.
+        cond: FloatCond,
+        /// Whether subnormals become zero.
+        ftz: bool,
+        /// Whether true is all bits set, instead of the number 1.
+        ones: bool,
+    },
     /// `(a: pred, b: T, c: T) -> T`: `a ? b : c`, also of predicates.
     Select,
 
@@ -546,29 +594,59 @@ pub enum Op {
     /// `(a: T, b: T, c: T) -> T`: `a * b + c`, rounded once.
     Ffma(FloatMode),
     /// `(a: T) -> T`: the sign turned; the flag flushes a subnormal.
-    Fneg(bool),
+    Fneg {
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: T) -> T`: the sign cleared; the flag flushes a subnormal.
-    Fabs(bool),
+    Fabs {
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: T, b: T) -> T`: the lesser; a NaN loses against a number, or with the second flag wins. The first
     /// flag flushes subnormals. With the third the magnitudes are compared, and the result has the sign of the
     /// product (PTX `.xorsign.abs`; not for `f64`).
-    Fmin(bool, bool, bool),
+    Fmin {
+        /// Whether subnormals become zero.
+        ftz: bool,
+        /// Whether a NaN wins against a number.
+        nan: bool,
+        /// Whether the magnitudes are compared, and the result has the sign of the product.
+        xorsign: bool,
+    },
     /// `(a: T, b: T) -> T`: the greater; flags as in [`Op::Fmin`].
-    Fmax(bool, bool, bool),
+    Fmax {
+        /// Whether subnormals become zero.
+        ftz: bool,
+        /// Whether a NaN wins against a number.
+        nan: bool,
+        /// Whether the magnitudes are compared, and the result has the sign of the product.
+        xorsign: bool,
+    },
     /// `(a: T, b: T) -> T`: quotient, rounded once; with `a` = 1 a reciprocal.
     Fdiv(FloatMode),
     /// `(a: T) -> T`: square root, rounded once.
     Fsqrt(FloatMode),
     /// `(a: T, b: T) -> T`: quotient by an approximate reciprocal. The first flag asks for the whole range of
     /// divisors (PTX `.full`), the second flushes subnormals.
-    FdivApprox(bool, bool),
+    FdivApprox {
+        /// Whether the whole range of divisors is needed (PTX `.full`).
+        full: bool,
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: T, b: T) -> pred`: whether `a / b` may need more than one reciprocal, a quotient and one remainder,
     /// because an operand or an intermediate result is no normal number (SASS `FCHK`); made by legalization.
     FdivCheck,
     /// `(a: T) -> T`: a hardware approximation; the flag flushes subnormals. For `f64` with the flag it takes the
     /// upper word of `a` and gives the upper word of the result, zeros below; without it `rsq` alone exists, and is
     /// rounded to nearest.
-    Fapprox(Approx, bool),
+    Fapprox {
+        /// The function.
+        function: Approx,
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
 
     /// `(a: narrower integer) -> T`: extended with zeros.
     Zext,
@@ -584,19 +662,48 @@ pub enum Op {
     UintToFloat(Rounding),
     /// `(a: float) -> T`: rounded to a signed integer, saturating; NaN as PTX `cvt` has it: 0, or the top bit
     /// alone from `f64` and to 64 bits. The flag flushes subnormals.
-    FloatToSint(Rounding, bool),
+    FloatToSint {
+        /// How the result is rounded.
+        round: Rounding,
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: float) -> T`: rounded to an unsigned integer, saturating; NaN as PTX `cvt` has it: 0, or the top
     /// bit alone from `f64` and to 64 bits. The flag flushes subnormals.
-    FloatToUint(Rounding, bool),
+    FloatToUint {
+        /// How the result is rounded.
+        round: Rounding,
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: float of another width) -> T`: rounded to another format.
     FloatToFloat(FloatMode),
     /// `(a: f32) -> T`: rounded; with the first flag negative results are zero (PTX `.relu`), with the second
     /// the largest finite number stands for what is beyond it (`.satfinite`).
-    FloatToHalf(Rounding, bool, bool),
+    FloatToHalf {
+        /// How the result is rounded.
+        round: Rounding,
+        /// Whether a negative result becomes zero (PTX `.relu`).
+        relu: bool,
+        /// Whether the largest finite number replaces a greater result (PTX `.satfinite`).
+        finite: bool,
+    },
     /// `(a: f32, b: f32) -> T`: both rounded as in [`Op::FloatToHalf`], `a` to the low half, `b` to the high.
-    FloatsToHalves(Rounding, bool, bool),
+    FloatsToHalves {
+        /// How the result is rounded.
+        round: Rounding,
+        /// Whether a negative result becomes zero (PTX `.relu`).
+        relu: bool,
+        /// Whether the largest finite number replaces a greater result (PTX `.satfinite`).
+        finite: bool,
+    },
     /// `(a: T) -> T`: rounded to an integral value; the flag flushes subnormals.
-    RoundToIntegral(Rounding, bool),
+    RoundToIntegral {
+        /// How the result is rounded.
+        round: Rounding,
+        /// Whether subnormals become zero.
+        ftz: bool,
+    },
     /// `(a: half of T, b: half of T) -> T`: `a` in the low bits, `b` in the high.
     Pack,
     /// `(a: T) -> half of T, half of T`: the low bits, then the high.
@@ -608,15 +715,35 @@ pub enum Op {
     Store(Access),
     /// `(a: address, b: T × lanes [, c: T]) -> T × lanes`: atomic update that returns the old value; `c` for `cas`. Of
     /// a vector each element is updated atomically by itself; its type is a float, and it has no `cas`.
-    Atomic(AtomicOp, Access),
+    Atomic {
+        /// What is done to memory.
+        op: AtomicOp,
+        /// Where and how memory is accessed.
+        access: Access,
+    },
     /// `(a: address, b: T × lanes)`: atomic update without a result.
-    Red(AtomicOp, Access),
+    Red {
+        /// What is done to memory.
+        op: AtomicOp,
+        /// Where and how memory is accessed.
+        access: Access,
+    },
     /// `(a: generic or cluster address, b: T [, c: T]) -> T, pred`: atomic update where the memory that the address
     /// lies in does it; the old value, and whether it was done. Where it was not, nothing has changed and the value
     /// means nothing. Legalization makes it.
-    TryAtomic(AtomicOp, Access),
+    TryAtomic {
+        /// What is done to memory.
+        op: AtomicOp,
+        /// Where and how memory is accessed.
+        access: Access,
+    },
     /// `()`: memory fence; the space limits a proxy fence.
-    Fence(Order, Scope),
+    Fence {
+        /// How strong the fence is.
+        order: Order,
+        /// The threads that observe the order.
+        scope: Scope,
+    },
     /// `(a: address in the space) -> b64`: as a generic address.
     ToGeneric(Space),
     /// `(a: b64) -> address in the space`: a generic address that lies in the space.
@@ -661,40 +788,100 @@ pub enum Op {
     /// As [`Op::Bar`], PTX `barrier`; the first flag is `.aligned`. With the second, `.packed`, the arguments are
     /// `(packed: b32 [, p: pred])`: one word has the name in bits 3:0 and the count in bits 27:16, of which 0 stands
     /// for all threads; made by legalization.
-    Barrier(BarrierKind, bool, bool),
+    Barrier {
+        /// What the thread does at the barrier.
+        kind: BarrierKind,
+        /// Whether all threads of the warp execute it together (PTX `.aligned`).
+        aligned: bool,
+        /// Whether one word has the name and the count.
+        packed: bool,
+    },
 
     /// `()`: the thread arrives at the barrier of its cluster; the order is `release` or `relaxed`. With the flag,
     /// `.aligned`, all threads of the warp execute it together.
-    ClusterArrive(Order, bool),
+    ClusterArrive {
+        /// `release` or `relaxed`.
+        order: Order,
+        /// Whether all threads of the warp execute it together (PTX `.aligned`).
+        aligned: bool,
+    },
     /// `()`: the thread waits until all threads of its cluster have arrived; the order is `acquire` or, behind
     /// legalization, `relaxed`. The flag is as that of [`Op::ClusterArrive`].
-    ClusterWait(Order, bool),
+    ClusterWait {
+        /// `acquire` or, after legalization, `relaxed`.
+        order: Order,
+        /// Whether all threads of the warp execute it together (PTX `.aligned`).
+        aligned: bool,
+    },
     /// `()`: to and from kernels that run before and after this one.
     GridDependency(GridDependency),
 
     /// `(a: b32, n: b32)`: changes the mbarrier at the address `a` in the space, that of the CTA or of the cluster.
-    MbarrierUpdate(MbarrierUpdate, Space),
+    MbarrierUpdate {
+        /// The change.
+        update: MbarrierUpdate,
+        /// The memory of the CTA or of the cluster.
+        space: Space,
+    },
     /// `(a: b32)`: there is no mbarrier any more at this shared address.
     MbarrierInval,
     /// `(a: b32, n: b32) -> b64`, in another CTA's memory `-> `: arrives at an mbarrier; the result is its state
     /// before. The order is `release` or `relaxed`.
-    MbarrierArrive(MbarrierArrive, Space, Order, Scope),
+    MbarrierArrive {
+        /// How the thread arrives.
+        kind: MbarrierArrive,
+        /// The memory of the CTA or of the cluster.
+        space: Space,
+        /// `release` or `relaxed`.
+        order: Order,
+        /// The threads that observe the order.
+        scope: Scope,
+    },
     /// `(a: b32, s: b64 [, t: b32]) -> pred`: whether the phase of the state `s` is complete. The order is `acquire` or
     /// `relaxed`.
-    MbarrierState(MbarrierWait, Order, Scope),
+    MbarrierState {
+        /// How long the thread waits.
+        wait: MbarrierWait,
+        /// `acquire` or `relaxed`.
+        order: Order,
+        /// The threads that observe the order.
+        scope: Scope,
+    },
     /// `(a: b32, n: b32 [, t: b32]) -> pred`: whether the last phase with the parity `n` is complete.
-    MbarrierParity(MbarrierWait, Order, Scope),
+    MbarrierParity {
+        /// How long the thread waits.
+        wait: MbarrierWait,
+        /// `acquire` or `relaxed`.
+        order: Order,
+        /// The threads that observe the order.
+        scope: Scope,
+    },
     /// `(s: b64) -> b32`: the arrivals that the phase of a state awaited.
     MbarrierPending,
     /// `(a: b64, b: b32, n: b32)`: copies an element from global memory at `a` to shared memory at `b` at some time; only the
     /// first `n` bytes, with zeros behind.
-    AsyncCopy(Access, Prefetch),
+    AsyncCopy {
+        /// The element in global memory.
+        access: Access,
+        /// How much is brought into the second-level cache.
+        prefetch: Prefetch,
+    },
     /// `(a: b64, b: b32, p: pred)`: the same of the whole element, or of nothing where `p` does not hold. With the flag
     /// the address is as many bytes above that of the element as its end has zeros; made by legalization.
-    AsyncFill(Access, Prefetch, bool),
+    AsyncFill {
+        /// The element in global memory.
+        access: Access,
+        /// How much is brought into the second-level cache.
+        prefetch: Prefetch,
+        /// Whether the address is that of the element plus the number of zeros at its end.
+        zfill: bool,
+    },
     /// `(a: b32)`: arrives at an mbarrier once the thread's earlier copies have been made. Without the flag the phase
     /// expects one arrival more for it.
-    AsyncArrive(bool),
+    AsyncArrive {
+        /// Whether the phase already expects this arrival (PTX `.noinc`).
+        noinc: bool,
+    },
     /// `()`: the thread's copies since the last commit are a group.
     AsyncCommit,
     /// `(n: b32)`: waits until at most the last `n` groups of the thread are under way.
@@ -715,7 +902,10 @@ pub enum Op {
     BulkCommit,
     /// `(n: b32)`: waits until at most the last `n` groups of bulk stores of the thread are under way, or with the flag
     /// still have to read.
-    BulkWait(bool),
+    BulkWait {
+        /// Whether it is enough that the sources have been read.
+        read: bool,
+    },
     /// `()`: accesses by different ways keep their order across it.
     ProxyFence(Proxy),
     /// `(a: b64)`: what the hardware holds of the tensor map of 128 bytes at the generic address is read again. The order is
@@ -727,7 +917,12 @@ pub enum Op {
     /// `(parameters of the callee) -> results of the callee`: a call. The flag says that the callee is a
     /// runtime routine which computes its results from its arguments and does nothing else; those in which lanes of a
     /// warp meet do more.
-    Call(FuncRef, bool),
+    Call {
+        /// The function.
+        callee: FuncRef,
+        /// Whether the callee only computes results from its arguments.
+        pure: bool,
+    },
     /// `(target: b64, parameters of the prototype) -> results of the prototype`: a call of the device function at
     /// an address, which has just those parameters and results.
     CallIndirect(FuncRef),
@@ -736,7 +931,12 @@ pub enum Op {
 
     /// `()`: threads that go on together from here meet again at `bsync` of the same barrier, whose
     /// continuation is the block. Made by the converge pass.
-    Bssy(ConvergenceBarrier, Block),
+    Bssy {
+        /// The barrier.
+        barrier: ConvergenceBarrier,
+        /// Where the threads meet again.
+        join: Block,
+    },
     /// `()`: wait for all threads that took part in `bssy` and neither left by `break` nor exited.
     Bsync(ConvergenceBarrier),
     /// `()`: leave the region of a barrier.
@@ -751,7 +951,10 @@ pub enum Op {
     Jump,
     /// Terminator, `(a: pred)`, 2 targets: the first if `a` holds, else the second. The flag is PTX's
     /// promise that all threads of the warp agree (`bra.uni`).
-    Branch(bool),
+    Branch {
+        /// Whether PTX promises that all threads of the warp agree (`bra.uni`).
+        uni: bool,
+    },
     /// Terminator, `(m: b32)`, 2 targets: the first if all threads in the mask execute this together, else the second.
     /// Those that execute it together all go the same way. Made by the gather pass.
     BranchTogether,
@@ -809,9 +1012,9 @@ impl Op {
     /// The types of the results, given the controlling type.
     pub const fn results(&self, ty: Type) -> Results {
         match self {
-            Op::Const(_) | Op::Undef | Op::Param(_) | Op::SymbolAddr(_) => Results::One(ty),
+            Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) => Results::One(ty),
             Op::ActiveMask => Results::One(Type::B32),
-            Op::Popc | Op::Clz | Op::Bfind(..) => Results::One(Type::B32),
+            Op::Popc | Op::Clz | Op::Bfind { .. } => Results::One(Type::B32),
             Op::Match(MatchMode::Any) => Results::One(Type::B32),
             Op::Match(MatchMode::All) | Op::Elect => Results::Two(Type::B32, Type::Pred),
             Op::UmulWide | Op::SmulWide => match Type::int(ty.bits() * 2) {
@@ -822,44 +1025,46 @@ impl Op {
             Op::IaddCarryOut | Op::IaddCarryInOut | Op::IsubCarryOut | Op::IsubCarryInOut => {
                 Results::Two(ty, Type::Pred)
             }
-            Op::Icmp(_) | Op::Fcmp(..) | Op::FdivCheck => Results::One(Type::Pred),
-            Op::FcmpPair(..) => Results::Two(Type::Pred, Type::Pred),
+            Op::Icmp(_) | Op::Fcmp { .. } | Op::FdivCheck => Results::One(Type::Pred),
+            Op::FcmpPair { .. } => Results::Two(Type::Pred, Type::Pred),
             Op::Unpack => match Type::int(ty.bits() / 2) {
                 Some(half) => Results::Two(half, half),
                 None => Results::Invalid,
             },
             Op::Load(access) => Results::Many(ty, access.lanes),
-            Op::Atomic(_, access) => Results::Many(ty, access.lanes),
-            Op::TryAtomic(..) => Results::Two(ty, Type::Pred),
+            Op::Atomic { access, .. } => Results::Many(ty, access.lanes),
+            Op::TryAtomic { .. } => Results::Two(ty, Type::Pred),
             Op::IsSpace(_) => Results::One(Type::Pred),
             Op::ToGeneric(_) | Op::CachePolicy | Op::CacheHint => Results::One(Type::B64),
             Op::FromGeneric(space) => Results::One(space.address_type()),
             Op::Vote(VoteMode::Ballot) => Results::One(Type::B32),
             Op::Vote(_) => Results::One(Type::Pred),
             Op::Shfl(_) => Results::Two(Type::B32, Type::Pred),
-            Op::Bar(kind) | Op::Barrier(kind, ..) => match kind {
+            Op::Bar(kind) | Op::Barrier { kind, .. } => match kind {
                 BarrierKind::Sync | BarrierKind::Arrive => Results::None,
                 BarrierKind::RedPopc => Results::One(Type::B32),
                 BarrierKind::RedAnd | BarrierKind::RedOr => Results::One(Type::Pred),
             },
-            Op::MbarrierArrive(_, Space::SharedCluster, ..) => Results::None,
-            Op::MbarrierArrive(..) => Results::One(Type::B64),
-            Op::MbarrierState(..) | Op::MbarrierParity(..) => Results::One(Type::Pred),
+            Op::MbarrierArrive { space: Space::SharedCluster, .. } => Results::None,
+            Op::MbarrierArrive { .. } => Results::One(Type::B64),
+            Op::MbarrierState { .. } | Op::MbarrierParity { .. } => Results::One(Type::Pred),
             Op::MbarrierPending => Results::One(Type::B32),
-            Op::MbarrierUpdate(..) | Op::MbarrierInval => Results::None,
-            Op::ClusterArrive(..) | Op::ClusterWait(..) | Op::GridDependency(_) => Results::None,
-            Op::AsyncCopy(..) | Op::AsyncFill(..) | Op::AsyncArrive(_) | Op::AsyncCommit => Results::None,
+            Op::MbarrierUpdate { .. } | Op::MbarrierInval => Results::None,
+            Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => Results::None,
+            Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {
+                Results::None
+            }
             Op::AsyncWait | Op::AsyncWaitAll => Results::None,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Results::None,
-            Op::BulkCommit | Op::BulkWait(_) => Results::None,
+            Op::BulkCommit | Op::BulkWait { .. } => Results::None,
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Results::None,
-            Op::Call(callee, _) | Op::CallIndirect(callee) => Results::OfCallee(*callee),
+            Op::Call { callee, .. } | Op::CallIndirect(callee) => Results::OfCallee(*callee),
             Op::FuncAddr(_) => Results::One(Type::B64),
-            Op::Store(_) | Op::Red(..) | Op::Fence(..) | Op::WarpSync | Op::WarpFence => Results::None,
+            Op::Store(_) | Op::Red { .. } | Op::Fence { .. } | Op::WarpSync | Op::WarpFence => Results::None,
             Op::Nanosleep | Op::Breakpoint | Op::BranchTogether => Results::None,
-            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) | Op::RestoreBarrier(_) => Results::None,
+            Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::RestoreBarrier(_) => Results::None,
             Op::SaveBarrier(_) => Results::One(Type::B32),
-            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
+            Op::Jump | Op::Branch { .. } | Op::Switch | Op::Return | Op::Exit | Op::Trap => Results::None,
             _ => Results::One(ty),
         }
     }
@@ -875,10 +1080,10 @@ impl Op {
                 | Op::Srem
                 | Op::Fdiv(_)
                 | Op::Fsqrt(_)
-                | Op::FdivApprox(..)
+                | Op::FdivApprox { .. }
                 | Op::CachePolicy
-                | Op::Fapprox(..)
-                | Op::Call(..)
+                | Op::Fapprox { .. }
+                | Op::Call { .. }
                 | Op::CallIndirect(_)
         )
     }
@@ -888,7 +1093,7 @@ impl Op {
     pub const fn is_terminator(&self) -> bool {
         matches!(
             self,
-            Op::Jump | Op::Branch(_) | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit | Op::Trap
+            Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit | Op::Trap
         )
     }
 
@@ -902,16 +1107,16 @@ impl Op {
                 side_effect: access.order != Order::Weak,
                 ..none
             },
-            Op::Store(_) | Op::Red(..) => Effects { writes_memory: true, side_effect: true, ..none },
-            Op::Atomic(..) | Op::TryAtomic(..) | Op::Fence(..) => {
+            Op::Store(_) | Op::Red { .. } => Effects { writes_memory: true, side_effect: true, ..none },
+            Op::Atomic { .. } | Op::TryAtomic { .. } | Op::Fence { .. } => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
             Op::Bar(_)
-            | Op::Barrier(..)
-            | Op::ClusterArrive(..)
-            | Op::ClusterWait(..)
+            | Op::Barrier { .. }
+            | Op::ClusterArrive { .. }
+            | Op::ClusterWait { .. }
             | Op::WarpSync
-            | Op::Call(_, false)
+            | Op::Call { pure: false, .. }
             | Op::CallIndirect(_) => Effects {
                 reads_memory: true,
                 writes_memory: true,
@@ -927,15 +1132,15 @@ impl Op {
             }
             Op::BranchTogether => Effects { convergent: true, side_effect: true, terminator: true, ..none },
             Op::Nanosleep => Effects { side_effect: true, ..none },
-            Op::MbarrierUpdate(..)
+            Op::MbarrierUpdate { .. }
             | Op::MbarrierInval
-            | Op::MbarrierArrive(..)
-            | Op::MbarrierState(..)
-            | Op::MbarrierParity(..)
+            | Op::MbarrierArrive { .. }
+            | Op::MbarrierState { .. }
+            | Op::MbarrierParity { .. }
             | Op::GridDependency(_)
-            | Op::AsyncCopy(..)
-            | Op::AsyncFill(..)
-            | Op::AsyncArrive(_)
+            | Op::AsyncCopy { .. }
+            | Op::AsyncFill { .. }
+            | Op::AsyncArrive { .. }
             | Op::AsyncCommit
             | Op::AsyncWait
             | Op::AsyncWaitAll
@@ -944,16 +1149,16 @@ impl Op {
             | Op::BulkShare
             | Op::BulkPrefetch
             | Op::BulkCommit
-            | Op::BulkWait(_)
+            | Op::BulkWait { .. }
             | Op::ProxyFence(_)
             | Op::TensormapAcquire(_)
             | Op::TensormapRelease(_) => {
                 Effects { reads_memory: true, writes_memory: true, side_effect: true, ..none }
             }
-            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {
+            Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {
                 Effects { convergent: true, side_effect: true, ..none }
             }
-            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::Trap => {
+            Op::Jump | Op::Branch { .. } | Op::Switch | Op::Return | Op::Exit | Op::Trap => {
                 Effects { side_effect: true, terminator: true, ..none }
             }
             _ => none,

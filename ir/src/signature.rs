@@ -184,7 +184,7 @@ macro_rules! modifier {
 }
 
 macro_rules! op_table {
-    ($($variant:ident $(($($field:ident),*))? = $mnemonic:literal [$($modifier:tt)*] [$($operand:ident)*]
+    ($($variant:ident $(($payload:ident))? $({ $($field:ident),* })? = $mnemonic:literal [$($modifier:tt)*] [$($operand:ident)*]
        $types:ident ($($arg:ident),*);)*) => {
         /// The first words of all operations, in the order of the table.
         pub const MNEMONICS: &[&str] = &[$($mnemonic),*];
@@ -203,7 +203,7 @@ macro_rules! op_table {
         /// Writes an operation up to its arguments.
         pub(crate) fn write_op(op: &Op, out: &mut OpWriter<'_>) {
             match op {
-                $(Op::$variant $(($($field),*))? => {
+                $(Op::$variant $(($payload))? $({ $($field),* })? => {
                     out.mnemonic($mnemonic);
                     $(modifier!(write out $modifier);)*
                     $(out.operand($operand);)*
@@ -215,11 +215,12 @@ macro_rules! op_table {
         pub(crate) fn read_op(input: &mut OpReader<'_, '_>) -> Result<Op, ParseError> {
             match input.mnemonic() {
                 $($mnemonic => {
+                    $(let $payload;)?
                     $($(let $field;)*)?
                     $(modifier!(read input $modifier);)*
                     input.end_of_modifiers()?;
                     $($operand = input.operand()?;)*
-                    Ok(Op::$variant $(($($field),*))?)
+                    Ok(Op::$variant $(($payload))? $({ $($field),* })?)
                 })*
                 other => Err(input.error(format!("there is no operation `{other}`"))),
             }
@@ -230,7 +231,7 @@ macro_rules! op_table {
 op_table! {
     Const(bits) = "const" [T] [bits] CONST ();
     Undef = "undef" [T] [] ANY ();
-    Param(offset) = "param" [T] [offset] MEMORY ();
+    Param { offset } = "param" [T] [offset] MEMORY ();
     SymbolAddr(symbol) = "symbol" [T] [symbol] ADDRESS ();
     SpecialReg(register) = "sreg" [T] [register] WORDS ();
 
@@ -270,35 +271,35 @@ op_table! {
     Popc = "popc" [T] [] INT (T);
     Clz = "clz" [T] [] INT (T);
     Brev = "brev" [T] [] INT (T);
-    Bfind(signed, shift) = "bfind" [T (signed) (shift)] [] WORDS (T);
-    Bmsk(wrap) = "bmsk" [T (wrap)] [] B32 (T, T);
-    Szext(signed, wrap) = "szext" [T (signed) (wrap)] [] B32 (T, T);
+    Bfind { signed, shift } = "bfind" [T (signed) (shift)] [] WORDS (T);
+    Bmsk { wrap } = "bmsk" [T (wrap)] [] B32 (T, T);
+    Szext { signed, wrap } = "szext" [T (signed) (wrap)] [] B32 (T, T);
     Prmt(pick) = "prmt" [pick T] [] B32 (T, T, T);
-    Lop3(table) = "lop3" [T] [table] B32 (T, T, T);
-    Dp4a(a_signed, b_signed) = "dp4a" [T (a_signed) (b_signed)] [] B32 (T, T, T);
-    Dp2a(a_signed, b_signed, high) = "dp2a" [T (a_signed) (b_signed) (high)] [] B32 (T, T, T);
+    Lop3 { table } = "lop3" [T] [table] B32 (T, T, T);
+    Dp4a { a_signed, b_signed } = "dp4a" [T (a_signed) (b_signed)] [] B32 (T, T, T);
+    Dp2a { a_signed, b_signed, high } = "dp2a" [T (a_signed) (b_signed) (high)] [] B32 (T, T, T);
     FunnelShl(limit) = "funnel_shl" [limit T] [] B32 (T, T, T);
     FunnelShr(limit) = "funnel_shr" [limit T] [] B32 (T, T, T);
 
     Icmp(cond) = "icmp" [cond T] [] INT (T, T);
-    Fcmp(cond, ftz) = "fcmp" [cond T (ftz)] [] FLOAT (T, T);
-    FcmpPair(cond, ftz) = "fcmp_pair" [cond T (ftz)] [] HALF_PAIR (T, T);
-    Fset(cond, ftz, ones) = "fset" [cond T (ftz) (ones)] [] HALF_PAIR (T, T);
+    Fcmp { cond, ftz } = "fcmp" [cond T (ftz)] [] FLOAT (T, T);
+    FcmpPair { cond, ftz } = "fcmp_pair" [cond T (ftz)] [] HALF_PAIR (T, T);
+    Fset { cond, ftz, ones } = "fset" [cond T (ftz) (ones)] [] HALF_PAIR (T, T);
     Select = "select" [T] [] ANY (Pred, T, T);
 
     Fadd(mode) = "fadd" [T mode] [] FLOATS (T, T);
     Fsub(mode) = "fsub" [T mode] [] FLOATS (T, T);
     Fmul(mode) = "fmul" [T mode] [] FLOATS (T, T);
     Ffma(mode) = "ffma" [T mode] [] FLOATS (T, T, T);
-    Fneg(ftz) = "fneg" [T (ftz)] [] FLOATS (T);
-    Fabs(ftz) = "fabs" [T (ftz)] [] FLOATS (T);
-    Fmin(ftz, nan, xorsign) = "fmin" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
-    Fmax(ftz, nan, xorsign) = "fmax" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
+    Fneg { ftz } = "fneg" [T (ftz)] [] FLOATS (T);
+    Fabs { ftz } = "fabs" [T (ftz)] [] FLOATS (T);
+    Fmin { ftz, nan, xorsign } = "fmin" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
+    Fmax { ftz, nan, xorsign } = "fmax" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
     Fdiv(mode) = "fdiv" [T mode] [] FLOAT (T, T);
     Fsqrt(mode) = "fsqrt" [T mode] [] FLOAT (T);
-    FdivApprox(full, ftz) = "fdiv_approx" [T (full) (ftz)] [] F32 (T, T);
+    FdivApprox { full, ftz } = "fdiv_approx" [T (full) (ftz)] [] F32 (T, T);
     FdivCheck = "fdiv_check" [T] [] F32 (T, T);
-    Fapprox(function, ftz) = "fapprox" [function T (ftz)] [] FLOATS (T);
+    Fapprox { function, ftz } = "fapprox" [function T (ftz)] [] FLOATS (T);
 
     Zext = "zext" [T] [] INT (Narrower);
     Sext = "sext" [T] [] INT (Narrower);
@@ -306,21 +307,21 @@ op_table! {
     Bitcast = "bitcast" [T] [] MEMORY (SameWidth);
     SintToFloat(round) = "sint_to_float" [T round] [] FLOAT (Int);
     UintToFloat(round) = "uint_to_float" [T round] [] FLOAT (Int);
-    FloatToSint(round, ftz) = "float_to_sint" [T round (ftz)] [] INT (Float);
-    FloatToUint(round, ftz) = "float_to_uint" [T round (ftz)] [] INT (Float);
+    FloatToSint { round, ftz } = "float_to_sint" [T round (ftz)] [] INT (Float);
+    FloatToUint { round, ftz } = "float_to_uint" [T round (ftz)] [] INT (Float);
     FloatToFloat(mode) = "float_to_float" [T mode] [] FLOAT (Float);
-    FloatToHalf(round, relu, finite) = "float_to_half" [T round (relu) (finite)] [] HALF (F32);
-    FloatsToHalves(round, relu, finite) = "floats_to_halves" [T round (relu) (finite)] [] HALF_PAIR (F32, F32);
-    RoundToIntegral(round, ftz) = "round" [T round (ftz)] [] FLOAT (T);
+    FloatToHalf { round, relu, finite } = "float_to_half" [T round (relu) (finite)] [] HALF (F32);
+    FloatsToHalves { round, relu, finite } = "floats_to_halves" [T round (relu) (finite)] [] HALF_PAIR (F32, F32);
+    RoundToIntegral { round, ftz } = "round" [T round (ftz)] [] FLOAT (T);
     Pack = "pack" [T] [] PAIR (Half, Half);
     Unpack = "unpack" [T] [] PAIR (T);
 
     Load(access) = "load" [access T] [] MEMORY (Address);
     Store(access) = "store" [access T] [] MEMORY (Address);
-    Atomic(op, access) = "atomic" [op access T] [] MEMORY (Address, T);
-    Red(op, access) = "red" [op access T] [] MEMORY (Address, T);
-    TryAtomic(op, access) = "try_atomic" [op access T] [] MEMORY (Address, T);
-    Fence(order, scope) = "fence" [order scope] [] NONE ();
+    Atomic { op, access } = "atomic" [op access T] [] MEMORY (Address, T);
+    Red { op, access } = "red" [op access T] [] MEMORY (Address, T);
+    TryAtomic { op, access } = "try_atomic" [op access T] [] MEMORY (Address, T);
+    Fence { order, scope } = "fence" [order scope] [] NONE ();
     ToGeneric(space) = "to_generic" [space] [] NONE (Address);
     FromGeneric(space) = "from_generic" [space] [] NONE (B64);
     CachePolicy = "cache_policy" [] [] NONE (B64);
@@ -338,21 +339,21 @@ op_table! {
     WarpSync = "warpsync" [] [] NONE (B32);
     WarpFence = "warp_fence" [] [] NONE ();
     Bar(kind) = "bar" [kind] [] NONE (B32);
-    Barrier(kind, aligned, packed) = "barrier" [kind (aligned) (packed)] [] NONE (B32);
+    Barrier { kind, aligned, packed } = "barrier" [kind (aligned) (packed)] [] NONE (B32);
 
-    ClusterArrive(order, aligned) = "cluster_arrive" [order (aligned)] [] NONE ();
-    ClusterWait(order, aligned) = "cluster_wait" [order (aligned)] [] NONE ();
+    ClusterArrive { order, aligned } = "cluster_arrive" [order (aligned)] [] NONE ();
+    ClusterWait { order, aligned } = "cluster_wait" [order (aligned)] [] NONE ();
     GridDependency(what) = "grid_dependency" [what] [] NONE ();
 
-    MbarrierUpdate(update, space) = "mbarrier_update" [update space] [] NONE (B32, B32);
+    MbarrierUpdate { update, space } = "mbarrier_update" [update space] [] NONE (B32, B32);
     MbarrierInval = "mbarrier_inval" [] [] NONE (B32);
-    MbarrierArrive(kind, space, order, scope) = "mbarrier_arrive" [kind space order scope] [] NONE (B32, B32);
-    MbarrierState(wait, order, scope) = "mbarrier_state" [wait order scope] [] NONE (B32, B64);
-    MbarrierParity(wait, order, scope) = "mbarrier_parity" [wait order scope] [] NONE (B32, B32);
+    MbarrierArrive { kind, space, order, scope } = "mbarrier_arrive" [kind space order scope] [] NONE (B32, B32);
+    MbarrierState { wait, order, scope } = "mbarrier_state" [wait order scope] [] NONE (B32, B64);
+    MbarrierParity { wait, order, scope } = "mbarrier_parity" [wait order scope] [] NONE (B32, B32);
     MbarrierPending = "mbarrier_pending" [] [] NONE (B64);
-    AsyncCopy(access, prefetch) = "async_copy" [access prefetch] [] NONE (Address, B32, B32);
-    AsyncFill(access, prefetch, zfill) = "async_fill" [access prefetch (zfill)] [] NONE (Address, B32, Pred);
-    AsyncArrive(noinc) = "async_arrive" [(noinc)] [] NONE (B32);
+    AsyncCopy { access, prefetch } = "async_copy" [access prefetch] [] NONE (Address, B32, B32);
+    AsyncFill { access, prefetch, zfill } = "async_fill" [access prefetch (zfill)] [] NONE (Address, B32, Pred);
+    AsyncArrive { noinc } = "async_arrive" [(noinc)] [] NONE (B32);
     AsyncCommit = "async_commit" [] [] NONE ();
     AsyncWait = "async_wait" [] [] NONE (B32);
     AsyncWaitAll = "async_wait_all" [] [] NONE ();
@@ -361,23 +362,23 @@ op_table! {
     BulkShare = "bulk_share" [] [] NONE (B32, B32, B32, B32);
     BulkPrefetch = "bulk_prefetch" [] [] NONE (B64, B32);
     BulkCommit = "bulk_commit" [] [] NONE ();
-    BulkWait(read) = "bulk_wait" [(read)] [] NONE (B32);
+    BulkWait { read } = "bulk_wait" [(read)] [] NONE (B32);
     ProxyFence(proxy) = "proxy_fence" [proxy] [] NONE ();
     TensormapAcquire(scope) = "tensormap_acquire" [scope] [] NONE (B64);
     TensormapRelease(scope) = "tensormap_release" [scope] [] NONE ();
 
-    Call(callee, pure) = "call" [(pure)] [callee] NONE ();
+    Call { callee, pure } = "call" [(pure)] [callee] NONE ();
     CallIndirect(prototype) = "call_indirect" [] [prototype] NONE ();
     FuncAddr(callee) = "function" [] [callee] NONE ();
 
-    Bssy(barrier, block) = "bssy" [] [barrier block] NONE ();
+    Bssy { barrier, join } = "bssy" [] [barrier join] NONE ();
     Bsync(barrier) = "bsync" [] [barrier] NONE ();
     Break(barrier) = "break" [] [barrier] NONE ();
     SaveBarrier(barrier) = "bsave" [] [barrier] NONE ();
     RestoreBarrier(barrier) = "brestore" [] [barrier] NONE (B32);
 
     Jump = "jump" [] [] NONE ();
-    Branch(uni) = "brif" [(uni)] [] NONE (Pred);
+    Branch { uni } = "brif" [(uni)] [] NONE (Pred);
     BranchTogether = "brtogether" [] [] NONE (B32);
     Switch = "switch" [] [] NONE (B32);
     Return = "ret" [] [] NONE ();
@@ -391,20 +392,23 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
     let mut args = SmallVec::from_slice(row(op).args);
     match op {
         Op::Store(access) => args.extend(std::iter::repeat_n(Arg::T, access.lanes as usize)),
-        Op::Atomic(AtomicOp::Cas | AtomicOp::Cast, _) | Op::TryAtomic(AtomicOp::Cas, _) => args.push(Arg::T),
-        Op::Atomic(_, access) | Op::Red(_, access) => {
+        Op::Atomic { op: AtomicOp::Cas | AtomicOp::Cast, .. } | Op::TryAtomic { op: AtomicOp::Cas, .. } => {
+            args.push(Arg::T)
+        }
+        Op::Atomic { access, .. } | Op::Red { access, .. } => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
         }
-        Op::MbarrierState(MbarrierWait::TryFor, ..) | Op::MbarrierParity(MbarrierWait::TryFor, ..) => {
+        Op::MbarrierState { wait: MbarrierWait::TryFor, .. }
+        | Op::MbarrierParity { wait: MbarrierWait::TryFor, .. } => {
             args.push(Arg::B32);
         }
         // The mask may be left out.
         Op::Vote(_) | Op::Shfl(_) | Op::Match(_) | Op::Redux(_) | Op::Elect if count > args.len() => {
             args.push(Arg::B32);
         }
-        Op::Bar(kind) | Op::Barrier(kind, ..) => {
+        Op::Bar(kind) | Op::Barrier { kind, .. } => {
             let reduction = kind.is_reduction();
-            let packed = matches!(op, Op::Barrier(_, _, true));
+            let packed = matches!(op, Op::Barrier { packed: true, .. });
             let counted = *kind == BarrierKind::Arrive || count > 1 + usize::from(reduction);
             if counted && !packed {
                 args.push(Arg::B32);
@@ -424,11 +428,11 @@ impl Op {
         match self {
             Op::Load(access)
             | Op::Store(access)
-            | Op::Atomic(_, access)
-            | Op::Red(_, access)
-            | Op::TryAtomic(_, access)
-            | Op::AsyncCopy(access, _)
-            | Op::AsyncFill(access, ..) => Some(access),
+            | Op::Atomic { access, .. }
+            | Op::Red { access, .. }
+            | Op::TryAtomic { access, .. }
+            | Op::AsyncCopy { access, .. }
+            | Op::AsyncFill { access, .. } => Some(access),
             _ => None,
         }
     }
@@ -438,11 +442,11 @@ impl Op {
         match self {
             Op::Load(access)
             | Op::Store(access)
-            | Op::Atomic(_, access)
-            | Op::Red(_, access)
-            | Op::TryAtomic(_, access)
-            | Op::AsyncCopy(access, _)
-            | Op::AsyncFill(access, ..) => Some(access),
+            | Op::Atomic { access, .. }
+            | Op::Red { access, .. }
+            | Op::TryAtomic { access, .. }
+            | Op::AsyncCopy { access, .. }
+            | Op::AsyncFill { access, .. } => Some(access),
             _ => None,
         }
     }

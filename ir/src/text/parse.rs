@@ -497,7 +497,7 @@ impl<'t> FunctionParser<'t> {
                         *arg = value(*arg);
                     }
                 }
-                if let Op::Bssy(_, continuation) = &mut data.op {
+                if let Op::Bssy { join: continuation, .. } = &mut data.op {
                     *continuation = block(*continuation);
                 }
                 let types = func.result_types(&data.op, data.ty);

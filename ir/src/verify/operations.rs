@@ -116,7 +116,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Constant, format!("does not fit into {width} bits"));
             }
         }
-        Op::Param(offset) => {
+        Op::Param { offset } => {
             let bytes = data.ty.bytes().unwrap_or(0);
             let end = u64::from(offset) + u64::from(bytes);
             let inside = func.params.iter().any(|param| {
@@ -132,10 +132,12 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Symbol, format!("an address in {space} is {}", space.address_type()));
             }
         }
-        Op::Fence(order, _) if matches!(order, Order::Weak | Order::Volatile) => {
+        Op::Fence { order, .. } if matches!(order, Order::Weak | Order::Volatile) => {
             say(Rule::Access, format!("there is no {order} fence"));
         }
-        Op::Call(callee, _) | Op::FuncAddr(callee) if func.callees[callee].kind == CalleeKind::Prototype => {
+        Op::Call { callee, .. } | Op::FuncAddr(callee)
+            if func.callees[callee].kind == CalleeKind::Prototype =>
+        {
             say(Rule::Call, "a prototype is no function".to_string());
         }
         Op::FuncAddr(callee) if func.callees[callee].kind == CalleeKind::Routine => {
@@ -144,13 +146,13 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::CallIndirect(callee) if func.callees[callee].kind != CalleeKind::Prototype => {
             say(Rule::Call, "`call_indirect` needs a prototype".to_string());
         }
-        Op::Call(callee, true) if func.callees[callee].kind != CalleeKind::Routine => {
+        Op::Call { callee, pure: true } if func.callees[callee].kind != CalleeKind::Routine => {
             say(Rule::Call, "`call.pure` is for runtime routines".to_string());
         }
         Op::Bar(_) if level >= Level::Legal => {
             say(Rule::Level, "legalization leaves only `barrier`".to_string());
         }
-        Op::Barrier(kind, _, packed) => {
+        Op::Barrier { kind, packed, .. } => {
             let counted = data.args.len() == 2 + usize::from(kind.is_reduction());
             let is_register =
                 |index: usize| data.args.get(index).is_some_and(|&arg| func.constant(arg).is_none());
@@ -158,7 +160,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Level, "a name and a count that are no constants are packed".to_string());
             }
         }
-        Op::Bssy(barrier, _)
+        Op::Bssy { barrier, .. }
         | Op::Bsync(barrier)
         | Op::Break(barrier)
         | Op::SaveBarrier(barrier)
@@ -182,7 +184,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
 fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     let width = ty.bits();
     let atomic = match op {
-        Op::Atomic(op, _) | Op::Red(op, _) | Op::TryAtomic(op, _) => Some(*op),
+        Op::Atomic { op, .. } | Op::Red { op, .. } | Op::TryAtomic { op, .. } => Some(*op),
         _ => None,
     };
     let is_vector_update =
@@ -191,7 +193,7 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     if !lanes.contains(&access.lanes) || access.bytes() > 32 {
         return Err(format!("{} elements of {} bytes", access.lanes, access.elem.bytes()));
     }
-    if matches!(op, Op::AsyncCopy(..) | Op::AsyncFill(..)) {
+    if matches!(op, Op::AsyncCopy { .. } | Op::AsyncFill { .. }) {
         return copy_is_sound(access);
     }
     if access.elem.bytes() * 8 > width {
@@ -214,13 +216,13 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     if atomic == Some(AtomicOp::FaddNoftz) && ty != Type::F32 {
         return Err(format!("`fadd_noftz` adds f32, not {ty}"));
     }
-    if matches!(op, Op::TryAtomic(..)) && !matches!(access.space, Space::Generic | Space::SharedCluster) {
+    if matches!(op, Op::TryAtomic { .. }) && !matches!(access.space, Space::Generic | Space::SharedCluster) {
         return Err(format!("every update that there is in {} memory is done there", access.space));
     }
-    if matches!(op, Op::Red(AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast, _)) {
+    if matches!(op, Op::Red { op: AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast, .. }) {
         return Err("swaps have a result".to_string());
     }
-    if matches!(op, Op::Atomic(AtomicOp::Cast, _)) && access.space == Space::Global {
+    if matches!(op, Op::Atomic { op: AtomicOp::Cast, .. }) && access.space == Space::Global {
         return Err("no swap in global memory says whether it stored".to_string());
     }
     if !matches!(op, Op::Load(_)) && matches!(access.space, Space::Const | Space::Param) {

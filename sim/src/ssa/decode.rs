@@ -289,7 +289,7 @@ pub(super) fn describe(func: &Function, inst: Inst) -> String {
 /// Number of nodes of an operation.
 fn nodes_of(op: &Op) -> u32 {
     match *op {
-        Op::Bar(kind) | Op::Barrier(kind, ..) if kind.is_reduction() => 2,
+        Op::Bar(kind) | Op::Barrier { kind, .. } if kind.is_reduction() => 2,
         _ => 1,
     }
 }
@@ -327,7 +327,7 @@ impl Decoder<'_> {
                 let words = (0..words_of(ty)).map(|_| self.random.next() & mask).collect();
                 Action::Fill { d, words }
             }
-            Op::Param(offset) => {
+            Op::Param { offset } => {
                 let bytes = ty.bytes().ok_or("a predicate is no parameter")? as usize;
                 let slice = self.params.get(offset as usize..offset as usize + bytes);
                 let slice =
@@ -356,7 +356,7 @@ impl Decoder<'_> {
             Op::Store(access) => {
                 Action::Store { values: args[1..].to_vec(), place: self.place(&access, args[0])? }
             }
-            Op::Atomic(op @ (AtomicOp::Exch | AtomicOp::Cas), access) if ty == Type::B128 => {
+            Op::Atomic { op: op @ (AtomicOp::Exch | AtomicOp::Cas), access } if ty == Type::B128 => {
                 let compare = op == AtomicOp::Cas;
                 let args2 = [args[1], if compare { args[2] } else { args[1] }];
                 Action::AtomicWide {
@@ -366,10 +366,10 @@ impl Decoder<'_> {
                     compare,
                 }
             }
-            Op::Atomic(AtomicOp::Cast, access) => {
+            Op::Atomic { op: AtomicOp::Cast, access } => {
                 Action::CompareStore { d, args: [args[1], args[2]], place: self.place(&access, args[0])? }
             }
-            Op::TryAtomic(op, access) => {
+            Op::TryAtomic { op, access } => {
                 let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
                 Action::TryAtomic {
                     d: [d, results[1]],
@@ -386,7 +386,7 @@ impl Decoder<'_> {
                 }
             }
             Op::IsSpace(space) => Action::IsSpace { d, address: args[0], space: memory_space(space) },
-            Op::Atomic(op, access) | Op::Red(op, access) => {
+            Op::Atomic { op, access } | Op::Red { op, access } => {
                 let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
                 let f = [update(false)?, update(true)?];
                 let operands = match args[1..] {
@@ -427,11 +427,11 @@ impl Decoder<'_> {
             Op::Elect => Action::Elect { d, p: results[1], mask: args.first().copied() },
             Op::Nanosleep | Op::WarpFence => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
-            Op::Bar(kind) | Op::Barrier(kind, ..) => {
+            Op::Bar(kind) | Op::Barrier { kind, .. } => {
                 let reduction = kind.is_reduction();
                 let p = reduction.then(|| args[args.len() - 1]);
                 let numbers = match data.op {
-                    Op::Barrier(_, _, true) => Numbers::Packed(args[0]),
+                    Op::Barrier { packed: true, .. } => Numbers::Packed(args[0]),
                     _ if args.len() > 1 + usize::from(reduction) => Numbers::Both(args[0], args[1]),
                     _ => Numbers::Name(args[0]),
                 };
@@ -443,19 +443,19 @@ impl Decoder<'_> {
                     Action::BarrierResult { d, counts: kind == BarrierKind::RedPopc }
                 }
             }
-            Op::MbarrierState(wait, ..) => {
+            Op::MbarrierState { wait, .. } => {
                 Action::AskPhase { d, address: args[0], of: args[1], wait, state: true }
             }
-            Op::MbarrierParity(wait, ..) => {
+            Op::MbarrierParity { wait, .. } => {
                 Action::AskPhase { d, address: args[0], of: args[1], wait, state: false }
             }
-            Op::MbarrierUpdate(..)
+            Op::MbarrierUpdate { .. }
             | Op::MbarrierInval
-            | Op::MbarrierArrive(..)
+            | Op::MbarrierArrive { .. }
             | Op::MbarrierPending
-            | Op::AsyncCopy(..)
-            | Op::AsyncFill(..)
-            | Op::AsyncArrive(_)
+            | Op::AsyncCopy { .. }
+            | Op::AsyncFill { .. }
+            | Op::AsyncArrive { .. }
             | Op::AsyncCommit
             | Op::AsyncWait
             | Op::AsyncWaitAll
@@ -464,27 +464,27 @@ impl Decoder<'_> {
             | Op::BulkShare
             | Op::BulkPrefetch
             | Op::BulkCommit
-            | Op::BulkWait(_) => Action::Asynchronous { op: data.op, d, args },
-            Op::ClusterArrive(..) => Action::ClusterArrive,
-            Op::ClusterWait(..) => Action::ClusterWait,
+            | Op::BulkWait { .. } => Action::Asynchronous { op: data.op, d, args },
+            Op::ClusterArrive { .. } => Action::ClusterArrive,
+            Op::ClusterWait { .. } => Action::ClusterWait,
             // Memory is in one order, and there is one grid.
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => {
                 Action::Nothing
             }
-            Op::Fence(..)
-            | Op::Bssy(..)
+            Op::Fence { .. }
+            | Op::Bssy { .. }
             | Op::Bsync(_)
             | Op::Break(_)
             | Op::SaveBarrier(_)
             | Op::RestoreBarrier(_) => Action::Nothing,
             Op::Jump => Action::Jump(self.edge(inst, 0)),
-            Op::Branch(_) => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
+            Op::Branch { .. } => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
             Op::BranchTogether => Action::BranchTogether(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
             Op::Switch => {
                 let edges = (0..data.targets.len()).map(|n| self.edge(inst, n)).collect();
                 Action::Switch(args[0], edges)
             }
-            Op::Call(callee, _) => self.call(inst, callee)?,
+            Op::Call { callee, .. } => self.call(inst, callee)?,
             Op::CallIndirect(prototype) => self.call_indirect(inst, prototype),
             Op::FuncAddr(callee) => {
                 let name = &func.callees[callee].name;

@@ -33,7 +33,7 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         match data.op {
             ref op if self.arch < Arch::Sm80 => self.unsupported(op, "sm_80 is the first to have it"),
-            IrOp::AsyncFill(access, prefetch, zfill) => self.copy_element(inst, access, prefetch, zfill),
+            IrOp::AsyncFill { access, prefetch, zfill } => self.copy_element(inst, access, prefetch, zfill),
             IrOp::AsyncCommit => self.emit(Inst::new(Op::LDGDEPBAR)),
             IrOp::AsyncWaitAll => {
                 self.emit(Inst::new(Op::LDGDEPBAR));
@@ -45,7 +45,7 @@ impl Lower<'_> {
             },
             ref op if self.arch < Arch::Sm90 => self.unsupported(op, "sm_90 is the first to have it"),
             IrOp::BulkCommit => self.emit(Inst::new(Op::UTMACMDFLUSH)),
-            IrOp::BulkWait(read) => match self.known_groups(data.args[0]) {
+            IrOp::BulkWait { read } => match self.known_groups(data.args[0]) {
                 Some(most) => {
                     self.wait_for_groups(most);
                     if !read {

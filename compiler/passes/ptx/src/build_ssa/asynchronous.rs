@@ -41,7 +41,7 @@ fn copy(t: &mut Translator, form: &mut Form) -> Translated {
         }
         let noinc = form.take("noinc");
         let address = barrier(t, form, 0)?;
-        t.inst(Op::AsyncArrive(noinc), Type::B32, &[address]);
+        t.inst(Op::AsyncArrive { noinc }, Type::B32, &[address]);
         return Ok(());
     }
     if let Some(op) = form.choose(&[("commit_group", Op::AsyncCommit), ("wait_all", Op::AsyncWaitAll)]) {
@@ -110,7 +110,7 @@ fn element(t: &mut Translator, form: &mut Form) -> Translated {
         }
         _ => return Err(Unsupported),
     };
-    t.inst(Op::AsyncCopy(access, prefetch), Type::B32, &[from, to, bytes]);
+    t.inst(Op::AsyncCopy { access, prefetch }, Type::B32, &[from, to, bytes]);
     Ok(())
 }
 
@@ -122,7 +122,7 @@ fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
     }
     if form.take("wait_group") {
         let read = form.take("read");
-        return wait_group(t, form, Op::BulkWait(read));
+        return wait_group(t, form, Op::BulkWait { read });
     }
     let policies = hints(form);
     if form.take("prefetch") {

@@ -62,7 +62,7 @@ fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
                 let mask = t.constant(ty, (1 << length) - 1);
                 t.emit(Op::And, ty, &[shifted, mask])
             }
-            _ => t.emit(Op::Szext(signed, false), ty, &[shifted, length]),
+            _ => t.emit(Op::Szext { signed, wrap: false }, ty, &[shifted, length]),
         },
         (_, false) => {
             let mask = low_ones(t, ty, length);
@@ -96,7 +96,7 @@ fn insert_field(t: &mut Translator, form: &mut Form) -> Translated {
     let b = t.read(form.operand(2)?, scalar)?;
     let (start, length) = (byte(t, form, 3)?, byte(t, form, 4)?);
     let mask = match ty {
-        Type::B32 => t.emit(Op::Bmsk(false), ty, &[start, length]),
+        Type::B32 => t.emit(Op::Bmsk { wrap: false }, ty, &[start, length]),
         _ => {
             let low = low_ones(t, ty, length);
             t.emit(Op::Shl, ty, &[low, start])
@@ -116,7 +116,7 @@ fn find(t: &mut Translator, form: &mut Form) -> Translated {
     let ty = scalar.ir().filter(|_| scalar.is_number()).ok_or(Unsupported)?;
     let shift = form.take("shiftamt");
     let a = t.read(form.operand(1)?, scalar)?;
-    let value = t.emit(Op::Bfind(scalar.is_signed(), shift), ty, &[a]);
+    let value = t.emit(Op::Bfind { signed: scalar.is_signed(), shift }, ty, &[a]);
     t.write(form.operand(0)?, value)
 }
 
@@ -133,7 +133,7 @@ fn mask(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let a = t.read(form.operand(1)?, Scalar::U32)?;
     let b = t.read(form.operand(2)?, Scalar::U32)?;
-    let value = t.emit(Op::Bmsk(wrap), Type::B32, &[a, b]);
+    let value = t.emit(Op::Bmsk { wrap }, Type::B32, &[a, b]);
     t.write(form.operand(0)?, value)
 }
 
@@ -146,7 +146,7 @@ fn extend(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let a = t.read(form.operand(1)?, scalar)?;
     let length = t.read(form.operand(2)?, Scalar::U32)?;
-    let value = t.emit(Op::Szext(scalar.is_signed(), wrap), Type::B32, &[a, length]);
+    let value = t.emit(Op::Szext { signed: scalar.is_signed(), wrap }, Type::B32, &[a, length]);
     t.write(form.operand(0)?, value)
 }
 
@@ -244,7 +244,7 @@ fn logic(t: &mut Translator, form: &mut Form) -> Translated {
     let c = t.read(form.operand(3)?, Scalar::B32)?;
     let table = integer(form.operand(4)?.as_immediate().ok_or(Unsupported)?)?;
     let table = u8::try_from(table).map_err(|_| Unsupported)?;
-    let value = t.emit(Op::Lop3(table), Type::B32, &[a, b, c]);
+    let value = t.emit(Op::Lop3 { table }, Type::B32, &[a, b, c]);
     let Some(join) = join else { return t.write(form.operand(0)?, value) };
     let other = t.read(form.operand(5)?, Scalar::PRED)?;
     let zero = count(t, 0);
@@ -263,8 +263,12 @@ fn dot_product(t: &mut Translator, form: &mut Form) -> Translated {
     let &[a, b] = form.types else { return Err(Unsupported) };
     let (a, b) = (a.is_signed(), b.is_signed());
     let op = match form.mnemonic {
-        "dp4a" => Op::Dp4a(a, b),
-        _ => Op::Dp2a(a, b, form.choose(&[("lo", false), ("hi", true)]).ok_or(Unsupported)?),
+        "dp4a" => Op::Dp4a { a_signed: a, b_signed: b },
+        _ => Op::Dp2a {
+            a_signed: a,
+            b_signed: b,
+            high: form.choose(&[("lo", false), ("hi", true)]).ok_or(Unsupported)?,
+        },
     };
     words(t, form, op)
 }

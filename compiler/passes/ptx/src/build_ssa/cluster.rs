@@ -34,10 +34,10 @@ pub(super) fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
     let aligned = form.take("aligned");
     let op = if form.take("arrive") {
         let orders = [("release", Order::Release), ("relaxed", Order::Relaxed)];
-        Op::ClusterArrive(form.choose(&orders).unwrap_or(Order::Release), aligned)
+        Op::ClusterArrive { order: form.choose(&orders).unwrap_or(Order::Release), aligned }
     } else if form.take("wait") {
         form.take("acquire");
-        Op::ClusterWait(Order::Acquire, aligned)
+        Op::ClusterWait { order: Order::Acquire, aligned }
     } else {
         return Err(Unsupported);
     };

@@ -43,7 +43,7 @@ fn put(t: &mut Translator, form: &Form, op: Op) -> Translated {
 fn memory_barrier(t: &mut Translator, form: &mut Form) -> Translated {
     let scopes = [("cta", Scope::Cta), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
     let scope = form.choose(&scopes).ok_or(Unsupported)?;
-    put(t, form, Op::Fence(Order::SeqCst, scope))
+    put(t, form, Op::Fence { order: Order::SeqCst, scope })
 }
 
 fn fence(t: &mut Translator, form: &mut Form) -> Translated {
@@ -65,7 +65,7 @@ fn fence(t: &mut Translator, form: &mut Form) -> Translated {
         ("release", Order::Release),
     ]);
     let scope = form.choose(SCOPES).ok_or(Unsupported)?;
-    put(t, form, Op::Fence(order.unwrap_or(Order::AcqRel), scope))
+    put(t, form, Op::Fence { order: order.unwrap_or(Order::AcqRel), scope })
 }
 
 fn proxy_fence(t: &mut Translator, form: &mut Form) -> Translated {

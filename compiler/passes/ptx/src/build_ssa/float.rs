@@ -21,10 +21,10 @@ pub(super) fn translate(t: &mut Translator, form: &mut Form) -> Option<Translate
         "sub" => arithmetic(t, form, Op::Fsub, 2),
         "mul" => arithmetic(t, form, Op::Fmul, 2),
         "fma" | "mad" => multiply_add(t, form),
-        "neg" => simple(t, form, Op::Fneg, 1),
-        "abs" => simple(t, form, Op::Fabs, 1),
-        "min" => extreme(t, form, Op::Fmin),
-        "max" => extreme(t, form, Op::Fmax),
+        "neg" => simple(t, form, |ftz| Op::Fneg { ftz }, 1),
+        "abs" => simple(t, form, |ftz| Op::Fabs { ftz }, 1),
+        "min" => extreme(t, form, |ftz, nan, xorsign| Op::Fmin { ftz, nan, xorsign }),
+        "max" => extreme(t, form, |ftz, nan, xorsign| Op::Fmax { ftz, nan, xorsign }),
         "div" => divide(t, form),
         "rcp" => reciprocal(t, form),
         "rsqrt" => approximate(t, form, Approx::Rsq),
@@ -70,7 +70,7 @@ fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let sum = t.emit(Op::Ffma(mode), ty, &args);
     let zero = t.constant(ty, 0);
-    let value = t.emit(Op::Fmax(false, true, false), ty, &[sum, zero]);
+    let value = t.emit(Op::Fmax { ftz: false, nan: true, xorsign: false }, ty, &[sum, zero]);
     t.write(form.operand(0)?, value)
 }
 
@@ -104,7 +104,7 @@ fn divide(t: &mut Translator, form: &mut Form) -> Translated {
         return Err(Unsupported);
     }
     let ftz = form.take("ftz");
-    compute(t, form, Op::FdivApprox(full, ftz), 2)
+    compute(t, form, Op::FdivApprox { full, ftz }, 2)
 }
 
 /// A reciprocal is a quotient with the dividend 1.
@@ -140,12 +140,12 @@ fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Transla
                 return Err(Unsupported);
             }
             if scalar.packed {
-                return approximate_halves(t, form, Op::Fapprox(function, ftz), ty);
+                return approximate_halves(t, form, Op::Fapprox { function, ftz }, ty);
             }
         }
         _ => return Err(Unsupported),
     }
-    compute(t, form, Op::Fapprox(function, ftz), 1)
+    compute(t, form, Op::Fapprox { function, ftz }, 1)
 }
 
 /// The hardware takes one half at a time.

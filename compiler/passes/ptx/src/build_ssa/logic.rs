@@ -97,7 +97,7 @@ fn compare(
         let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
         // Numbers of 64 bits are never flushed.
         let ftz = form.take("ftz") && scalar.bits < 64;
-        Op::Fcmp(condition, ftz)
+        Op::Fcmp { cond: condition, ftz }
     } else if scalar.is_int() {
         Op::Icmp(form.read(|name| condition(name, scalar)).ok_or(Unsupported)?)
     } else {
@@ -147,7 +147,7 @@ fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
 fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join: Option<Op>) -> Translated {
     let ty = scalar.ir().ok_or(Unsupported)?;
     let condition: FloatCond = form.read(|name| name.parse().ok()).ok_or(Unsupported)?;
-    let op = Op::FcmpPair(condition, form.take("ftz"));
+    let op = Op::FcmpPair { cond: condition, ftz: form.take("ftz") };
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let (mut low, mut high) = t.emit_pair(op, ty, &[a, b]);
@@ -206,7 +206,7 @@ fn set_halves(
     let ftz = form.take("ftz");
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
-    let mut value = t.emit(Op::Fset(condition, ftz, ones), ty, &[a, b]);
+    let mut value = t.emit(Op::Fset { cond: condition, ftz, ones }, ty, &[a, b]);
     if let Some(join) = join {
         let other = t.read(form.operand(3)?, Scalar::PRED)?;
         let format = ty.pair_format().ok_or(Unsupported)?;
@@ -216,7 +216,7 @@ fn set_halves(
         let (holds, fails) = match join {
             Op::And => (value, no),
             Op::Or => (yes, value),
-            _ => (t.emit(Op::Fset(condition.negate(), ftz, ones), ty, &[a, b]), value),
+            _ => (t.emit(Op::Fset { cond: condition.negate(), ftz, ones }, ty, &[a, b]), value),
         };
         value = t.emit(Op::Select, ty, &[other, holds, fails]);
     }
@@ -244,7 +244,7 @@ fn select_by_sign(t: &mut Translator, form: &mut Form) -> Translated {
     let c = t.read(form.operand(3)?, sign)?;
     let (op, sign) = match (sign.class, sign.bits) {
         (Class::Signed, 32) => (Op::Icmp(IntCond::Sge), Type::B32),
-        (Class::Float, 32) => (Op::Fcmp(FloatCond::Ge, form.take("ftz")), Type::F32),
+        (Class::Float, 32) => (Op::Fcmp { cond: FloatCond::Ge, ftz: form.take("ftz") }, Type::F32),
         _ => return Err(Unsupported),
     };
     let zero = t.constant(sign, 0);

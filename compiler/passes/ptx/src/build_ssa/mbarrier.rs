@@ -98,7 +98,11 @@ fn mbarrier(t: &mut Translator, form: &mut Form) -> Translated {
         form.expect_operands(2)?;
         let address = barrier(t, form, 0)?;
         let count = t.read(form.operand(1)?, Scalar::U32)?;
-        t.inst(Op::MbarrierUpdate(MbarrierUpdate::Init, Space::Shared), Type::B32, &[address, count]);
+        t.inst(
+            Op::MbarrierUpdate { update: MbarrierUpdate::Init, space: Space::Shared },
+            Type::B32,
+            &[address, count],
+        );
         return Ok(());
     }
     let orders = [("relaxed", Order::Relaxed), ("release", Order::Release), ("acquire", Order::Acquire)];
@@ -119,7 +123,7 @@ fn mbarrier(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let (address, space) = barrier_in(t, form, 0, Space::SharedCluster)?;
     let count = t.read(form.operand(1)?, Scalar::U32)?;
-    t.inst(Op::MbarrierUpdate(update, space), Type::B32, &[address, count]);
+    t.inst(Op::MbarrierUpdate { update, space }, Type::B32, &[address, count]);
     Ok(())
 }
 
@@ -136,8 +140,8 @@ fn ask(
     let parity = form.take("parity");
     let of = t.read(form.operand(2)?, if parity { Scalar::U32 } else { B64 })?;
     let op = match parity {
-        true => Op::MbarrierParity(wait, order, scope),
-        false => Op::MbarrierState(wait, order, scope),
+        true => Op::MbarrierParity { wait, order, scope },
+        false => Op::MbarrierState { wait, order, scope },
     };
     let past = match limited {
         true => {
@@ -169,7 +173,7 @@ fn arrive(t: &mut Translator, form: &mut Form, drops: bool, (order, scope): (Ord
         3 => t.read(form.operand(2)?, Scalar::U32)?,
         _ => return Err(Unsupported),
     };
-    let op = Op::MbarrierArrive(kind, space, order, scope);
+    let op = Op::MbarrierArrive { kind, space, order, scope };
     let inst = t.inst(op, Type::B32, &[address, count]);
     match space {
         Space::SharedCluster if sink => Ok(()),

@@ -74,7 +74,8 @@ fn barrier(t: &mut Translator, form: &mut Form) -> Translated {
     if reduction {
         args.push(t.read(form.operand(first + numbers)?, Scalar::PRED)?);
     }
-    let op = if form.mnemonic == "bar" { Op::Bar(kind) } else { Op::Barrier(kind, aligned, false) };
+    let op =
+        if form.mnemonic == "bar" { Op::Bar(kind) } else { Op::Barrier { kind, aligned, packed: false } };
     let inst = t.inst(op, Type::B32, &args);
     if reduction {
         let result = t.function.result(inst);

@@ -127,7 +127,7 @@ impl Progress {
             let Some(above) = flow.dominators.immediate(block) else { return false };
             let by_condition = func.terminator(above).is_some_and(|branch| {
                 let branch = &func.insts[branch];
-                matches!(branch.op, Op::Branch(_))
+                matches!(branch.op, Op::Branch { .. })
                     && flow.cfg.preds(block).len() == 1
                     && holds_on(func, branch.args[0], branch.targets[0].block == block, ballot)
             });
@@ -146,7 +146,7 @@ impl Progress {
 /// Whether a value is a parameter of a kernel, and so the same wherever it is read.
 fn is_parameter(func: &Function, value: Value) -> bool {
     func.kind == FunctionKind::Entry
-        && func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Param(_)))
+        && func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Param { .. }))
 }
 
 /// Whether lanes may wait at an instruction for others.
@@ -163,8 +163,10 @@ fn finds_lanes(op: &Op) -> bool {
 fn waits(func: &Function, inst: Inst) -> Option<Waits> {
     let data = &func.insts[inst];
     match data.op {
-        Op::Bar(_) | Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => Some(Waits::ForAny),
-        Op::Call(callee, false) => {
+        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => {
+            Some(Waits::ForAny)
+        }
+        Op::Call { callee, pure: false } => {
             let callee = &func.callees[callee];
             let is_known = callee.lanes.independent || callee.kind == CalleeKind::Routine;
             (!is_known).then_some(Waits::ForAny)

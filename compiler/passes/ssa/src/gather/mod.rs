@@ -166,7 +166,7 @@ pub fn has_sites(func: &Function) -> bool {
 
 /// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
 fn is_barrier(op: Op) -> bool {
-    matches!(op, Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..))
+    matches!(op, Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. })
 }
 
 /// The lanes that an operation waits for; `None` if it waits for nobody.
@@ -193,7 +193,7 @@ pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
 pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     let data = &func.insts[inst];
     let numbers = match data.op {
-        Op::Barrier(kind, _, false) => {
+        Op::Barrier { kind, packed: false, .. } => {
             let numbers = &data.args[..data.args.len() - usize::from(kind.is_reduction())];
             numbers.iter().map(|&number| func.constant(number)).collect::<Option<Vec<u64>>>()
         }
@@ -204,7 +204,12 @@ pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
 
 /// Whether the warp executes an operation together by the programmer's word.
 fn is_aligned(op: Op) -> bool {
-    matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true))
+    matches!(
+        op,
+        Op::Barrier { aligned: true, .. }
+            | Op::ClusterArrive { aligned: true, .. }
+            | Op::ClusterWait { aligned: true, .. }
+    )
 }
 
 /// The kinds of a function's operations that wait for lanes, and of how many places each is: what says whether lanes
@@ -234,7 +239,7 @@ fn is_elsewhere(func: &Function, inst: Inst) -> bool {
 fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     let mut open: BTreeMap<&'static str, bool> = BTreeMap::new();
     let kind_of = |site: &Site| match func.insts[site.inst].op {
-        Op::Barrier(kind, false, _) => Some(kind.name()),
+        Op::Barrier { kind, aligned: false, .. } => Some(kind.name()),
         _ => None,
     };
     for site in sites.iter() {
@@ -245,7 +250,7 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     }
     for site in sites.iter_mut() {
         let data = &func.insts[site.inst];
-        let is_packed = matches!(data.op, Op::Barrier(_, _, true));
+        let is_packed = matches!(data.op, Op::Barrier { packed: true, .. });
         if kind_of(site).is_some_and(|kind| open[kind]) && !is_packed {
             site.routine = runtime::warp::routine_name(data, None).unwrap_or_default();
         }
@@ -372,7 +377,7 @@ impl Splitter<'_> {
         let takes = self.func.callees[callee].params.len();
         // Numbers in the routine's name come first, and are no arguments.
         let args: SmallVec<[Value; 4]> = SmallVec::from_slice(&data.args[data.args.len() - takes..]);
-        let call = InstData::new(Op::Call(callee, false), Type::B32, &args).at(data.loc);
+        let call = InstData::new(Op::Call { callee, pure: false }, Type::B32, &args).at(data.loc);
         if !self.can_test(site.mask) {
             let called = self.func.append(block, call);
             for (&result, &value) in results.iter().zip(&self.func.results(called).to_vec()) {

@@ -110,7 +110,7 @@ impl Kinds {
         };
         let of_argument = || data.args.first().map_or(Type::B32, |&arg| func.ty(arg));
         match data.op {
-            Op::Const(_) | Op::Undef | Op::Param(_) => only_if(data.ty == Type::B16, Kinds::NARROW),
+            Op::Const(_) | Op::Undef | Op::Param { .. } => only_if(data.ty == Type::B16, Kinds::NARROW),
             Op::SymbolAddr(symbol) => {
                 only_if(func.symbols[symbol].space == Space::Local, Kinds::LOCAL_ADDRESS)
             }
@@ -120,16 +120,16 @@ impl Kinds {
                     | only_if(is_ordered(access.order), Kinds::ORDERED_ACCESS)
                     | only_if(access.lanes > 1, Kinds::VECTOR_ACCESS)
             }
-            Op::Atomic(_, access) | Op::Red(_, access) | Op::TryAtomic(_, access) => {
+            Op::Atomic { access, .. } | Op::Red { access, .. } | Op::TryAtomic { access, .. } => {
                 of_type
                     | Kinds::ATOMIC
                     | only_if(access.space == Space::SharedCluster, Kinds::CLUSTER_ACCESS)
                     | only_if(is_ordered(access.order), Kinds::ORDERED_ACCESS)
             }
-            Op::AsyncCopy(access, _) | Op::AsyncFill(access, ..) => {
+            Op::AsyncCopy { access, .. } | Op::AsyncFill { access, .. } => {
                 Kinds::ASYNC_COPY | only_if(access.space == Space::SharedCluster, Kinds::CLUSTER_ACCESS)
             }
-            Op::AsyncArrive(_) => Kinds::ASYNC_COPY | Kinds::MBARRIER,
+            Op::AsyncArrive { .. } => Kinds::ASYNC_COPY | Kinds::MBARRIER,
             Op::SpecialReg(register) => {
                 let is_index = matches!(
                     register,
@@ -143,23 +143,23 @@ impl Kinds {
                 only_if(is_index, Kinds::CLUSTER_INDEX)
             }
             Op::Bar(_) => Kinds::BAR,
-            Op::Barrier(..) => Kinds::BARRIER,
-            Op::ClusterArrive(..) | Op::ClusterWait(..) => Kinds::CLUSTER_BARRIER,
-            Op::MbarrierUpdate(..) => Kinds::MBARRIER | Kinds::ONCE_A_WARP,
+            Op::Barrier { .. } => Kinds::BARRIER,
+            Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Kinds::CLUSTER_BARRIER,
+            Op::MbarrierUpdate { .. } => Kinds::MBARRIER | Kinds::ONCE_A_WARP,
             Op::MbarrierInval
-            | Op::MbarrierArrive(..)
-            | Op::MbarrierState(..)
-            | Op::MbarrierParity(..)
+            | Op::MbarrierArrive { .. }
+            | Op::MbarrierState { .. }
+            | Op::MbarrierParity { .. }
             | Op::MbarrierPending => Kinds::MBARRIER,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::TensormapAcquire(_) => {
                 Kinds::ONCE_A_WARP
             }
             Op::ToGeneric(_) | Op::FromGeneric(_) | Op::IsSpace(_) => Kinds::GENERIC_ADDRESS,
             Op::Switch => Kinds::SWITCH,
-            Op::Fadd(_) | Op::Fmin(..) | Op::Fmax(..) => {
+            Op::Fadd(_) | Op::Fmin { .. } | Op::Fmax { .. } => {
                 only_if(matches!(data.ty, Type::F16x2 | Type::BF16x2), Kinds::HALVES)
             }
-            Op::Fapprox(..) | Op::FdivApprox(..) => Kinds::APPROXIMATION,
+            Op::Fapprox { .. } | Op::FdivApprox { .. } => Kinds::APPROXIMATION,
             Op::Fdiv(_) => Kinds::FLOAT_DIVISION,
             Op::Fsqrt(_) => Kinds::SQUARE_ROOT,
             Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => of_type | Kinds::DIVISION,

@@ -37,7 +37,8 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
             }
             return true;
         }
-        let (Op::Load(access) | Op::Store(access) | Op::Atomic(_, access) | Op::Red(_, access)) = data.op
+        let (Op::Load(access) | Op::Store(access) | Op::Atomic { access, .. } | Op::Red { access, .. }) =
+            data.op
         else {
             return false;
         };
@@ -52,19 +53,19 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
         data.op = match data.op {
             Op::Load(_) => Op::Load(relaxed),
             Op::Store(_) => Op::Store(relaxed),
-            Op::Atomic(op, _) => Op::Atomic(op, relaxed),
-            Op::Red(op, _) => Op::Red(op, relaxed),
+            Op::Atomic { op, .. } => Op::Atomic { op, access: relaxed },
+            Op::Red { op, .. } => Op::Red { op, access: relaxed },
             other => other,
         };
         if before {
-            emitter.inst(Op::Fence(Order::Release, access.scope), Type::B32, &[]);
+            emitter.inst(Op::Fence { order: Order::Release, scope: access.scope }, Type::B32, &[]);
         }
         emitter.keep(inst);
         if after {
             // Who released it is in the same CTA, and has filled no other cache.
             let is_own = access.space == Space::Shared && arch < Arch::Sm90;
             let scope = if is_own { Scope::Cta } else { access.scope };
-            emitter.inst(Op::Fence(Order::Acquire, scope), Type::B32, &[]);
+            emitter.inst(Op::Fence { order: Order::Acquire, scope }, Type::B32, &[]);
         }
         true
     })
@@ -73,19 +74,19 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
 /// The fences around an operation on a barrier, and what it is between them; none where it orders memory itself.
 fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
     Some(match op {
-        Op::ClusterArrive(Order::Release, aligned) => {
-            let fence = Op::Fence(Order::Release, Scope::Cluster);
-            (Some(fence), Op::ClusterArrive(Order::Relaxed, aligned), None)
+        Op::ClusterArrive { order: Order::Release, aligned } => {
+            let fence = Op::Fence { order: Order::Release, scope: Scope::Cluster };
+            (Some(fence), Op::ClusterArrive { order: Order::Relaxed, aligned }, None)
         }
-        Op::ClusterWait(Order::Acquire, aligned) => {
-            let fence = Op::Fence(Order::Acquire, Scope::Cluster);
-            (None, Op::ClusterWait(Order::Relaxed, aligned), Some(fence))
+        Op::ClusterWait { order: Order::Acquire, aligned } => {
+            let fence = Op::Fence { order: Order::Acquire, scope: Scope::Cluster };
+            (None, Op::ClusterWait { order: Order::Relaxed, aligned }, Some(fence))
         }
-        Op::MbarrierArrive(kind, space, Order::Release, scope)
+        Op::MbarrierArrive { kind, space, order: Order::Release, scope }
             if scope != Scope::Cta || arch < Arch::Sm90 =>
         {
-            let fence = Op::Fence(Order::Release, scope);
-            (Some(fence), Op::MbarrierArrive(kind, space, Order::Relaxed, scope), None)
+            let fence = Op::Fence { order: Order::Release, scope };
+            (Some(fence), Op::MbarrierArrive { kind, space, order: Order::Relaxed, scope }, None)
         }
         _ => return None,
     })

@@ -120,7 +120,7 @@ impl State {
     ) {
         let place = |open: &[Open], barrier: u8| open.iter().rposition(|region| region.barrier == barrier);
         match data.op {
-            Op::Bssy(barrier, continuation) => {
+            Op::Bssy { barrier, join: continuation } => {
                 self.open.push(Open { barrier: barrier.0, continuation, extent: self.extent });
             }
             Op::Bsync(barrier) => {
@@ -147,7 +147,7 @@ impl State {
                 };
             }
             // The programmer says that the whole warp executes it together.
-            Op::Barrier(_, true, _) if func.kind == FunctionKind::Entry && self.open.is_empty() => {
+            Op::Barrier { aligned: true, .. } if func.kind == FunctionKind::Entry && self.open.is_empty() => {
                 self.extent = Extent::ALL;
             }
             _ if parts(func, data, |mask| uniformity.is_uniform(mask)) => {
@@ -171,7 +171,7 @@ fn waits_for_mask(op: &Op) -> bool {
 /// masks that may differ by `is_uniform`.
 pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_ir::Value) -> bool) -> bool {
     let mask = match data.op {
-        Op::Call(callee, false) => {
+        Op::Call { callee, pure: false } => {
             let callee = &func.callees[callee];
             if !callee.lanes.together {
                 return true;
@@ -188,7 +188,7 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_i
 /// Whether lanes may be apart after an instruction although no branch parts them.
 pub(crate) fn is_parting_call(func: &Function, inst: Inst) -> bool {
     let data = &func.insts[inst];
-    matches!(data.op, Op::Call(_, false) | Op::CallIndirect(_)) && parts(func, data, |_| true)
+    matches!(data.op, Op::Call { pure: false, .. } | Op::CallIndirect(_)) && parts(func, data, |_| true)
 }
 
 struct Solver<'a> {

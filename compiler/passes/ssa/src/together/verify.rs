@@ -122,7 +122,7 @@ pub fn check_in(
             match op {
                 Op::WarpSync => gathered = true,
                 // What keeps a mask does not wait for its lanes any more.
-                Op::Call(..) | Op::CallIndirect(_) => {
+                Op::Call { .. } | Op::CallIndirect(_) => {
                     gathered &= !parts(func, &func.insts[inst], |mask| uniformity.is_uniform(mask));
                 }
                 _ => {}
@@ -146,9 +146,9 @@ fn is_of_warp(op: &Op) -> bool {
             | Op::Match(_)
             | Op::Redux(_)
             | Op::Elect
-            | Op::Barrier(..)
-            | Op::ClusterArrive(..)
-            | Op::ClusterWait(..)
+            | Op::Barrier { .. }
+            | Op::ClusterArrive { .. }
+            | Op::ClusterWait { .. }
     )
 }
 
@@ -160,7 +160,7 @@ fn has_mask(func: &Function, inst: Inst) -> bool {
 fn may_wait(func: &Function, inst: Inst) -> bool {
     match func.insts[inst].op {
         Op::WarpSync => true,
-        Op::Call(callee, false) => {
+        Op::Call { callee, pure: false } => {
             let callee = &func.callees[callee];
             !callee.lanes.independent
                 || callee.kind == CalleeKind::Routine && warp::is_warp_routine(&callee.name)
@@ -175,7 +175,7 @@ fn is_own_mask(func: &Function, inst: Inst, own: &EntitySet<Value>) -> bool {
     let data = &func.insts[inst];
     match data.op {
         Op::WarpSync => data.args.first().is_some_and(|&mask| own.contains(mask)),
-        Op::Call(callee, false) => {
+        Op::Call { callee, pure: false } => {
             let callee = &func.callees[callee];
             callee.kind == CalleeKind::Routine
                 && warp::takes_mask(&callee.name)
@@ -195,7 +195,7 @@ fn own_masks(func: &Function) -> EntitySet<Value> {
             let data = &func.insts[inst];
             let finds = match data.op {
                 Op::ActiveMask | Op::Vote(VoteMode::Ballot) | Op::Match(_) => true,
-                Op::Call(callee, _) => warp::is_warp_routine(&func.callees[callee].name),
+                Op::Call { callee, .. } => warp::is_warp_routine(&func.callees[callee].name),
                 _ => false,
             };
             own.extend(func.results(inst).iter().copied().filter(|_| finds));

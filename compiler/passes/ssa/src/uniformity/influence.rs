@@ -64,7 +64,7 @@ impl Influence {
         postdominators: Option<&PostDominators>,
     ) -> Influence {
         let opens = |block: Block| {
-            func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy(..)))
+            func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy { .. }))
         };
         let converged = converged || cfg.rpo().iter().any(|&block| opens(block));
         let ends = if converged {
@@ -200,7 +200,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
         for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
             let place = |barrier: ConvergenceBarrier| stack.iter().rposition(|open| open.0 == barrier.0);
             match func.insts[inst].op {
-                Op::Bssy(barrier, continuation) => stack.push((barrier.0, continuation)),
+                Op::Bssy { barrier, join: continuation } => stack.push((barrier.0, continuation)),
                 Op::Bsync(barrier) => {
                     let place = place(barrier);
                     stack.truncate(place.unwrap_or(stack.len()));
@@ -234,5 +234,5 @@ fn follows_aligned_barrier(func: &Function, cfg: &Cfg, block: Block) -> bool {
     let [.., last, jump] = func.blocks[before].insts[..] else { return false };
     func.kind == FunctionKind::Entry
         && func.insts[jump].op == Op::Jump
-        && matches!(func.insts[last].op, Op::Barrier(_, true, _))
+        && matches!(func.insts[last].op, Op::Barrier { aligned: true, .. })
 }

@@ -248,7 +248,7 @@ impl Solver<'_> {
     /// An instruction has a divergent argument.
     fn diverge_user(&mut self, inst: Inst, block: Block) {
         match self.func.insts[inst].op {
-            Op::Branch(false) | Op::Switch => self.diverge_branch(block),
+            Op::Branch { uni: false } | Op::Switch => self.diverge_branch(block),
             // The answer is one for all who ask together: what asks apart is found with the region, and what
             // asks different lanes by the mask.
             Op::Vote(_) => {
@@ -258,7 +258,7 @@ impl Solver<'_> {
                 }
             }
             // The answer is one for the CTA.
-            Op::Barrier(..) | Op::Bar(_) => {}
+            Op::Barrier { .. } | Op::Bar(_) => {}
             _ => self.diverge_results(inst),
         }
     }
@@ -384,15 +384,15 @@ impl Solver<'_> {
 fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
-        Op::Atomic(..)
-        | Op::TryAtomic(..)
+        Op::Atomic { .. }
+        | Op::TryAtomic { .. }
         | Op::Shfl(_)
         | Op::Elect
         | Op::SaveBarrier(_)
-        | Op::Call(_, false)
+        | Op::Call { pure: false, .. }
         | Op::CallIndirect(_) => true,
         // One thread after another arrives, and what one has found another one need not have.
-        Op::MbarrierArrive(..) | Op::MbarrierState(..) | Op::MbarrierParity(..) => true,
+        Op::MbarrierArrive { .. } | Op::MbarrierState { .. } | Op::MbarrierParity { .. } => true,
         Op::Load(access) => {
             !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
         }
