@@ -44,7 +44,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
                 report.inst(block, inst, Rule::Layout, "the instruction stands in two places".to_string());
             }
             let data = &func.insts[inst];
-            let terminator = data.op.effects().terminator;
+            let terminator = data.op.is_terminator();
             if terminator != (i + 1 == insts.len()) {
                 let what =
                     if terminator { "a terminator inside a block" } else { "the block ends without one" };

@@ -248,7 +248,7 @@ impl Lower<'_> {
         let func = self.func;
         let data = &func.insts[inst];
         let effects = data.op.effects();
-        let stays = effects.side_effect || effects.writes_memory || effects.terminator;
+        let stays = effects.ordered || effects.writes;
         if !stays && !func.results(inst).iter().any(|&result| self.is_needed(result)) {
             return;
         }
