@@ -5,7 +5,7 @@
 //! `ptxc_semantics`. Operations that touch more than their arguments are not here.
 
 use ptxc_ir::op::{Approx, FloatMode, Funnel};
-use ptxc_ir::{AtomicOp, Op, Type};
+use ptxc_ir::{AtomicOp, Op, Type, not_arithmetic};
 use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::int;
@@ -68,6 +68,7 @@ fn with_carry(f: impl Fn(u64, u64, bool) -> (u64, bool) + 'static) -> Option<Lan
 
 /// What a lane computes for an operation with controlling type `ty` whose first argument has the type
 /// `from`; `None` if this is no arithmetic, or none for that type.
+#[deny(clippy::wildcard_enum_match_arm)]
 pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
     if ty == Type::B128 || from == Type::B128 {
         return None;
@@ -194,10 +195,20 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             Some(lane(move |[a, _, _]| [a & ((1 << half) - 1), a >> half]))
         }
 
-        _ => match ty.pair_format() {
-            Some(format) => packed_float(op, format),
-            None => scalar_float(op, ty.float_format()?),
-        },
+        Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Fneg { .. } => float_arithmetic(op, ty),
+        Op::Fabs { .. } | Op::Fmin { .. } | Op::Fmax { .. } | Op::Fdiv(_) | Op::Fsqrt(_) => {
+            float_arithmetic(op, ty)
+        }
+        Op::FdivApprox { .. } | Op::FdivCheck | Op::Fapprox { .. } => float_arithmetic(op, ty),
+        not_arithmetic!() => None,
+    }
+}
+
+/// Arithmetic on one float or on two halves.
+fn float_arithmetic(op: &Op, ty: Type) -> Option<Lane> {
+    match ty.pair_format() {
+        Some(format) => packed_float(op, format),
+        None => scalar_float(op, ty.float_format()?),
     }
 }
 

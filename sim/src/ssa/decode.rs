@@ -4,6 +4,7 @@
 //! with the least number is the one farthest behind: letting it go first makes lanes meet again where paths
 //! join; callees lie in front of their callers for the same reason. Each value has a slot, a `b128` two; arithmetic becomes a function of one lane; an edge becomes its
 //! target with the moves for the block's parameters, which happen at once. Linear in the function.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, VoteMode};
 use ptxc_ir::{
     AtomicOp, Block, Callee, FuncRef, Function, FunctionKind, Inst, MemType, Op, Space, Type, Value,
+    arithmetic,
 };
 use rustc_hash::FxHashMap;
 
@@ -289,8 +291,25 @@ pub(super) fn describe(func: &Function, inst: Inst) -> String {
 /// Number of nodes of an operation.
 fn nodes_of(op: &Op) -> u32 {
     match *op {
-        Op::Bar(kind) | Op::Barrier { kind, .. } if kind.is_reduction() => 2,
-        _ => 1,
+        Op::Bar(kind) | Op::Barrier { kind, .. } => 1 + u32::from(kind.is_reduction()),
+        arithmetic!() => 1,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => 1,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => 1,
+        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => 1,
+        Op::IsSpace(_) => 1,
+        Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => 1,
+        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => 1,
+        Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => 1,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => 1,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => 1,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => 1,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => 1,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => 1,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => 1,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => 1,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => 1,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => 1,
+        Op::Trap => 1,
     }
 }
 
@@ -342,7 +361,12 @@ impl Decoder<'_> {
                 match func.symbols[symbol].space {
                     Space::Local if self.index != 0 => Action::FrameAddr { d, offset: address as u32 },
                     Space::Shared => Action::SharedAddr { d, offset: address },
-                    _ => Action::Fill { d, words: vec![address] },
+                    Space::Generic
+                    | Space::Global
+                    | Space::SharedCluster
+                    | Space::Local
+                    | Space::Const
+                    | Space::Param => Action::Fill { d, words: vec![address] },
                 }
             }
             Op::SpecialReg(SpecialReg::LocalTop) if self.index != 0 => {
@@ -375,13 +399,7 @@ impl Decoder<'_> {
                     d: [d, results[1]],
                     args: [args[1], *args.get(2).unwrap_or(&args[1])],
                     place: self.place(&access, args[0])?,
-                    update: match op {
-                        AtomicOp::Exch | AtomicOp::Cas => Update::Swap,
-                        AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax => {
-                            Update::Float
-                        }
-                        _ => Update::Integer,
-                    },
+                    update: kind_of_update(op),
                     f: [update(false)?, update(true)?],
                 }
             }
@@ -401,7 +419,9 @@ impl Decoder<'_> {
                     Space::Shared | Space::SharedCluster => SHARED_WINDOW,
                     Space::Local => LOCAL_WINDOW,
                     Space::Const => CONSTANT_WINDOW,
-                    other => return Err(format!("the {other} space has no generic addresses here")),
+                    Space::Param => {
+                        return Err(format!("the {space} space has no generic addresses here"));
+                    }
                 };
                 let f = if matches!(data.op, Op::ToGeneric(_)) {
                     lane(move |[a, ..]| [a + window, 0])
@@ -430,10 +450,12 @@ impl Decoder<'_> {
             Op::Bar(kind) | Op::Barrier { kind, .. } => {
                 let reduction = kind.is_reduction();
                 let p = reduction.then(|| args[args.len() - 1]);
-                let numbers = match data.op {
-                    Op::Barrier { packed: true, .. } => Numbers::Packed(args[0]),
-                    _ if args.len() > 1 + usize::from(reduction) => Numbers::Both(args[0], args[1]),
-                    _ => Numbers::Name(args[0]),
+                let numbers = if matches!(data.op, Op::Barrier { packed: true, .. }) {
+                    Numbers::Packed(args[0])
+                } else if args.len() > 1 + usize::from(reduction) {
+                    Numbers::Both(args[0], args[1])
+                } else {
+                    Numbers::Name(args[0])
                 };
                 let arrive = Action::Barrier { kind, numbers, p };
                 if !reduction {
@@ -506,7 +528,7 @@ impl Decoder<'_> {
             Op::Unpack if ty == Type::B128 => {
                 Action::Copy { words: vec![(args[0], results[0]), (args[0] + 1, results[1])] }
             }
-            op => {
+            op @ arithmetic!() => {
                 let from = data.args.first().map_or(ty, |&arg| func.ty(arg));
                 let f = arith::arithmetic(&op, ty, from).ok_or_else(|| format!("not on {ty}"))?;
                 let arg = |n: usize| args.get(n).or(args.first()).copied().unwrap_or(0);
@@ -582,6 +604,17 @@ impl Decoder<'_> {
             }
         }
         Edge { pc: self.starts[self.index][call.block], moves }
+    }
+}
+
+/// What an atomic update is to the memory that does it.
+fn kind_of_update(op: AtomicOp) -> Update {
+    match op {
+        AtomicOp::Exch | AtomicOp::Cas => Update::Swap,
+        AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax => Update::Float,
+        AtomicOp::Add | AtomicOp::Inc | AtomicOp::Dec => Update::Integer,
+        AtomicOp::Smin | AtomicOp::Smax | AtomicOp::Umin | AtomicOp::Umax => Update::Integer,
+        AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Cast => Update::Integer,
     }
 }
 

@@ -138,7 +138,9 @@ fn skeleton(
         match symbol.space {
             Space::Shared => mir.header.shared_bytes = mir.header.shared_bytes.max(end),
             Space::Local => {}
-            _ => mir.header.variables.extend(variable(symbol)),
+            Space::Generic | Space::Global | Space::SharedCluster | Space::Const | Space::Param => {
+                mir.header.variables.extend(variable(symbol));
+            }
         }
     }
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
@@ -244,6 +246,7 @@ impl Lower<'_> {
         data.params = params;
     }
 
+    #[deny(clippy::wildcard_enum_match_arm)]
     fn lower_inst(&mut self, inst: IrInst) {
         let func = self.func;
         let data = &func.insts[inst];
@@ -377,7 +380,27 @@ impl Lower<'_> {
 
             Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) | Op::CacheHint => {}
             Op::CachePolicy => self.lower_cache_policy(inst),
-            other => self.unsupported(&other, format!("no instruction for it at type {ty}")),
+            // Legalization leaves none of these, or none at other types than above.
+            Op::Iadd | Op::Isub | Op::Ineg | Op::Iabs | Op::Imul | Op::Umulh => self.no_instruction(inst),
+            Op::Smulh | Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Smin => self.no_instruction(inst),
+            Op::Smax | Op::Umin | Op::Umax => self.no_instruction(inst),
+            Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::Shr | Op::Sar => self.no_instruction(inst),
+            Op::Popc | Op::Clz | Op::Brev | Op::Bfind { .. } => self.no_instruction(inst),
+            Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) => self.no_instruction(inst),
+            Op::Fneg { .. } | Op::Fabs { .. } | Op::Fmin { .. } => self.no_instruction(inst),
+            Op::Fmax { .. } | Op::Fdiv(_) | Op::Fsqrt(_) => self.no_instruction(inst),
+            Op::FdivApprox { .. } | Op::Fapprox { .. } => self.no_instruction(inst),
+            Op::RoundToIntegral { .. } => self.no_instruction(inst),
+            Op::ToGeneric(_) | Op::FromGeneric(_) => self.no_instruction(inst),
+            Op::Bar(_) => self.no_instruction(inst),
+            Op::MbarrierPending => self.no_instruction(inst),
+            Op::AsyncCopy { .. } => self.no_instruction(inst),
         }
+    }
+
+    /// Reports an operation that has no instruction at its type.
+    fn no_instruction(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
     }
 }

@@ -9,10 +9,11 @@
 //!
 //! A CTA barrier waits for all lanes of the warp that have not exited, also one that PTX calls aligned: some may go on from the join
 //! to where they exit.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexSet;
-use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, ValueDef, VoteMode};
+use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, ValueDef, VoteMode, arithmetic};
 
 use super::balance::is_balanced;
 use super::region::{Flow, Region};
@@ -172,7 +173,27 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
             (!is_known).then_some(Waits::ForAny)
         }
         Op::CallIndirect(prototype) => (!func.callees[prototype].lanes.independent).then_some(Waits::ForAny),
-        _ => mask_of(func, data).map(Waits::ForMask),
+        Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect | Op::WarpSync => {
+            mask_of(func, data).map(Waits::ForMask)
+        }
+        Op::Call { pure: true, .. } => None,
+        arithmetic!() => None,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
+        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
+        Op::IsSpace(_) => None,
+        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => None,
+        Op::GridDependency(_) => None,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::FuncAddr(_) => None,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
+        Op::Trap => None,
     }
 }
 

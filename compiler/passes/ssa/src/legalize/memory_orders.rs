@@ -16,8 +16,9 @@
 //!
 //! An atomic that does both has a fence on either side. A fence is at least as strong as the order of the access
 //! that it replaces; ptxas has the same sequences for sm_90. Linear.
+#![deny(clippy::wildcard_enum_match_arm)]
 
-use ptxc_ir::{Access, Function, Op, Order, Scope, Space, Type};
+use ptxc_ir::{Access, Function, Op, Order, Scope, Space, Type, arithmetic};
 use ptxc_sass::Arch;
 
 use super::emitter::rewrite;
@@ -37,26 +38,18 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
             }
             return true;
         }
-        let (Op::Load(access) | Op::Store(access) | Op::Atomic { access, .. } | Op::Red { access, .. }) =
-            data.op
-        else {
-            return false;
-        };
+        let Some(access) = ordered_access(&data.op) else { return false };
         let (before, after) = match access.order {
             Order::Acquire => (false, true),
             Order::Release => (true, false),
             Order::AcqRel => (true, true),
-            _ => return false,
+            Order::Weak | Order::Volatile | Order::Relaxed | Order::SeqCst => return false,
         };
         let relaxed = Access { order: Order::Relaxed, ..access };
         let data = &mut emitter.func.insts[inst];
-        data.op = match data.op {
-            Op::Load(_) => Op::Load(relaxed),
-            Op::Store(_) => Op::Store(relaxed),
-            Op::Atomic { op, .. } => Op::Atomic { op, access: relaxed },
-            Op::Red { op, .. } => Op::Red { op, access: relaxed },
-            other => other,
-        };
+        if let Some(access) = data.op.access_mut() {
+            *access = relaxed;
+        }
         if before {
             emitter.inst(Op::Fence { order: Order::Release, scope: access.scope }, Type::B32, &[]);
         }
@@ -69,6 +62,32 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
         }
         true
     })
+}
+
+/// The access that fences can order, if an operation has one.
+fn ordered_access(op: &Op) -> Option<Access> {
+    match *op {
+        Op::Load(access) | Op::Store(access) => Some(access),
+        Op::Atomic { access, .. } | Op::Red { access, .. } => Some(access),
+        arithmetic!() => None,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
+        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => None,
+        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => None,
+        Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
+        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => None,
+        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
+        Op::GridDependency(_) => None,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
+        Op::Trap => None,
+    }
 }
 
 /// The fences around an operation on a barrier, and what it is between them; none where it orders memory itself.
@@ -88,6 +107,25 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
             let fence = Op::Fence { order: Order::Release, scope };
             (Some(fence), Op::MbarrierArrive { kind, space, order: Order::Relaxed, scope }, None)
         }
-        _ => return None,
+        Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::MbarrierArrive { .. } => return None,
+        arithmetic!() => return None,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => return None,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => return None,
+        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => return None,
+        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => return None,
+        Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => return None,
+        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => return None,
+        Op::Bar(_) | Op::Barrier { .. } | Op::GridDependency(_) => return None,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierState { .. } => return None,
+        Op::MbarrierParity { .. } | Op::MbarrierPending => return None,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => return None,
+        Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => return None,
+        Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => return None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => return None,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => return None,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => return None,
+        Op::RestoreBarrier(_) => return None,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return => return None,
+        Op::Exit | Op::Trap => return None,
     })
 }

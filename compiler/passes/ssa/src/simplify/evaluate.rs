@@ -4,8 +4,9 @@
 //! result; `None` where the operation is no function of its arguments, where the hardware's result is not
 //! known to the bit (approximations, divisions by zero, conversions of NaN to integers), and for
 //! 128 bits.
+#![deny(clippy::wildcard_enum_match_arm)]
 
-use ptxc_ir::{Funnel, IntCond, Op, Type};
+use ptxc_ir::{Funnel, IntCond, Op, Type, not_arithmetic};
 use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::int;
@@ -19,11 +20,35 @@ pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         return None;
     }
     let bits: SmallVec<[u64; 4]> = args.iter().map(|&(_, bits)| bits).collect();
-    logic(op, ty, &bits)
-        .or_else(|| integer(op, ty, &bits))
-        .or_else(|| conversion(op, ty, args))
-        .or_else(|| floating(op, ty, &bits))
-        .or_else(|| pair(op, ty, &bits))
+    match op {
+        Op::And | Op::Or | Op::Xor | Op::Not => logic(op, ty, &bits),
+        Op::Select => logic(op, ty, &bits),
+        Op::Iadd | Op::Isub | Op::Ineg | Op::Iabs | Op::Imul | Op::Umulh => integer(op, ty, &bits),
+        Op::Smulh | Op::UmulWide | Op::SmulWide | Op::UmadWide | Op::SmadWide => integer(op, ty, &bits),
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Smin | Op::Smax => integer(op, ty, &bits),
+        Op::Umin | Op::Umax | Op::IaddCarryIn => integer(op, ty, &bits),
+        Op::Shl | Op::Shr | Op::Sar | Op::Popc | Op::Clz | Op::Brev => integer(op, ty, &bits),
+        Op::Bfind { .. } | Op::Bmsk { .. } | Op::Szext { .. } | Op::Prmt(_) => integer(op, ty, &bits),
+        Op::Lop3 { .. } | Op::Dp4a { .. } | Op::Dp2a { .. } | Op::FunnelShl(_) => integer(op, ty, &bits),
+        Op::FunnelShr(_) => integer(op, ty, &bits),
+        Op::Icmp(_) => integer(op, ty, &bits),
+        Op::Zext | Op::Sext | Op::Trunc | Op::Bitcast | Op::SintToFloat(_) => conversion(op, ty, args),
+        Op::UintToFloat(_) | Op::FloatToSint { .. } | Op::FloatToUint { .. } => conversion(op, ty, args),
+        Op::FloatToFloat(_) | Op::FloatToHalf { .. } => conversion(op, ty, args),
+        Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } | Op::Pack => conversion(op, ty, args),
+        Op::Fcmp { .. } | Op::Fset { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Ffma(_) | Op::Fneg { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Fabs { .. } | Op::Fmin { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Fmax { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        // Two results, or a result that the hardware approximates.
+        Op::IaddCarryOut | Op::IaddCarryInOut | Op::IsubCarryOut | Op::IsubCarryIn => None,
+        Op::IsubCarryInOut => None,
+        Op::FcmpPair { .. } => None,
+        Op::Fdiv(_) | Op::Fsqrt(_) | Op::FdivApprox { .. } | Op::FdivCheck | Op::Fapprox { .. } => None,
+        Op::Unpack => None,
+        not_arithmetic!() => None,
+    }
 }
 
 /// All ones in a type.
