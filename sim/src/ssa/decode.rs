@@ -290,27 +290,7 @@ pub(super) fn describe(func: &Function, inst: Inst) -> String {
 
 /// Number of nodes of an operation.
 fn nodes_of(op: &Op) -> u32 {
-    match *op {
-        Op::Bar(kind) | Op::Barrier { kind, .. } => 1 + u32::from(kind.is_reduction()),
-        arithmetic!() => 1,
-        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => 1,
-        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => 1,
-        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => 1,
-        Op::IsSpace(_) => 1,
-        Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => 1,
-        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => 1,
-        Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => 1,
-        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => 1,
-        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => 1,
-        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => 1,
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => 1,
-        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => 1,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => 1,
-        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => 1,
-        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => 1,
-        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => 1,
-        Op::Trap => 1,
-    }
+    if let Op::Bar(kind) | Op::Barrier { kind, .. } = op { 1 + u32::from(kind.is_reduction()) } else { 1 }
 }
 
 fn words_of(ty: Type) -> u32 {
@@ -358,15 +338,13 @@ impl Decoder<'_> {
                     let data = &func.symbols[symbol];
                     format!("{} variable {} has no address without a linker", data.space, data.name)
                 })?;
-                match func.symbols[symbol].space {
-                    Space::Local if self.index != 0 => Action::FrameAddr { d, offset: address as u32 },
-                    Space::Shared => Action::SharedAddr { d, offset: address },
-                    Space::Generic
-                    | Space::Global
-                    | Space::SharedCluster
-                    | Space::Local
-                    | Space::Const
-                    | Space::Param => Action::Fill { d, words: vec![address] },
+                let space = func.symbols[symbol].space;
+                if space == Space::Local && self.index != 0 {
+                    Action::FrameAddr { d, offset: address as u32 }
+                } else if space == Space::Shared {
+                    Action::SharedAddr { d, offset: address }
+                } else {
+                    Action::Fill { d, words: vec![address] }
                 }
             }
             Op::SpecialReg(SpecialReg::LocalTop) if self.index != 0 => {
@@ -399,7 +377,7 @@ impl Decoder<'_> {
                     d: [d, results[1]],
                     args: [args[1], *args.get(2).unwrap_or(&args[1])],
                     place: self.place(&access, args[0])?,
-                    update: kind_of_update(op),
+                    update: Update::of(op),
                     f: [update(false)?, update(true)?],
                 }
             }
@@ -604,17 +582,6 @@ impl Decoder<'_> {
             }
         }
         Edge { pc: self.starts[self.index][call.block], moves }
-    }
-}
-
-/// What an atomic update is to the memory that does it.
-fn kind_of_update(op: AtomicOp) -> Update {
-    match op {
-        AtomicOp::Exch | AtomicOp::Cas => Update::Swap,
-        AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax => Update::Float,
-        AtomicOp::Add | AtomicOp::Inc | AtomicOp::Dec => Update::Integer,
-        AtomicOp::Smin | AtomicOp::Smax | AtomicOp::Umin | AtomicOp::Umax => Update::Integer,
-        AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Cast => Update::Integer,
     }
 }
 
